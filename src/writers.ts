@@ -145,8 +145,9 @@ interface Opening {
 /** What works by itself: webhooks, billing, campaigns, schedules. */
 async function openWork({ base, engine, workspaces, metrics }: Opening, closers: Closers) {
   const { log } = base;
-  const webhooks = startWebhooks(base, workspaces, engine, metrics);
+  const webhooks = openWebhooks(base, workspaces, engine, metrics);
   closers.push(() => webhooks.close());
+  await webhooks.start();
   registerEngineMetrics(metrics, { ...base, ...engine, webhooks });
   const watched = watchStoredData({ ...base, ...engine, webhooks }, metrics);
   closers.push(() => watched.close());
@@ -247,13 +248,13 @@ function openExpiry(
   });
 }
 
-function startWebhooks(
+function openWebhooks(
   base: Base,
   { cipher }: WorkspaceServices,
   { scans, codes, threads }: Engine,
   metrics: Metrics,
 ): Webhooks {
-  const webhooks = openWebhookModule(base, {
+  return openWebhookModule(base, {
     cipher,
     metrics,
     scanned: {
@@ -263,8 +264,6 @@ function startWebhooks(
       onDelivered: (block) => threads.shards.releaseBlocks(block),
     },
   });
-  webhooks.start();
-  return webhooks;
 }
 
 interface Schedules {

@@ -27,7 +27,7 @@
  *
  * endpoints/ holds who listens to what, and drains what waits for an endpoint that was disabled or deleted.
  *
- * Opening sends nothing; `start` does, once everything it depends on is open.
+ * Opening writes and sends nothing; `start` does, once everything it depends on is open, and the store may be written.
  */
 import type { Clock, SteadyClock } from '../model/clock.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
@@ -118,8 +118,10 @@ export interface Webhooks {
   readonly problem: string | undefined;
   /** Threads that died while sending. */
   readonly threadDeaths: number;
-  /** Starts to consume and to send. */
-  start(): void;
+  /** Commits the attempt results that the last process did not, once. The store may be written by now. */
+  recover(): Promise<void>;
+  /** Recovers, then starts to consume and to send. */
+  start(): Promise<void>;
   /** Runs one tick now: for a test with its own clock, instead of `start`. */
   tick(): Promise<void>;
   /** Nothing happens before the next tick, event or answer: for a test that waits for that. */
@@ -137,7 +139,6 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
   const sender = options.sender ?? openPool(options);
   const sending = openSending(options, sender);
   const { store, feeds, endpoints, dispatcher, drain, routers } = sending;
-  dispatcher.recover();
   const deliveries = new Deliveries({ store, feeds, ids, endpoints, drain, sender, clock });
   const scheduler = new RetryScheduler({
     store,
@@ -157,7 +158,9 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
   });
   registerWebhookMetrics(metrics, { store, feeds, dispatcher, routers });
   const listening: Array<() => void> = [];
-  const { stop, finish } = endings({ ...sending, sender, scheduler, listening });
+  const { stop, finish, isStopping } = endings({ ...sending, sender, scheduler, listening });
+  let recovering: Promise<void> | undefined;
+  const recover = (): Promise<void> => (recovering ??= dispatcher.recover());
   return {
     endpoints,
     deliveries,
@@ -174,13 +177,19 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
     get isQuiet() {
       return dispatcher.isQuiet && drain.isQuiet && routers.every((router) => router.isQuiet);
     },
-    start() {
+    recover,
+    async start() {
+      await recover();
+      if (isStopping()) return;
       drain.resume();
       listening.push(...listen(options, sending));
       for (const router of routers) router.wake();
       scheduler.start();
     },
-    tick: () => scheduler.tick(),
+    async tick() {
+      await recover();
+      await scheduler.tick();
+    },
     stop,
     finish,
     async close() {
@@ -198,7 +207,9 @@ interface Running extends Sending {
 }
 
 /** The two ways of ending, each done once however often it is asked for. */
-function endings(running: Running): Pick<Webhooks, 'stop' | 'finish'> {
+function endings(
+  running: Running,
+): Pick<Webhooks, 'stop' | 'finish'> & { readonly isStopping: () => boolean } {
   const { dispatcher, drain, feeds, journal, listening, routers, scheduler, sender } = running;
   const stopAll = async (): Promise<void> => {
     for (const end of listening) end();
@@ -217,7 +228,11 @@ function endings(running: Running): Pick<Webhooks, 'stop' | 'finish'> {
     journal.close();
   };
   let finishing: Promise<void> | undefined;
-  return { stop, finish: () => (finishing ??= finishAll()) };
+  return {
+    stop,
+    finish: () => (finishing ??= finishAll()),
+    isStopping: () => stopping !== undefined,
+  };
 }
 
 type Sending = ReturnType<typeof openSending>;

@@ -284,7 +284,7 @@ export class TestApp {
   /** Opens everything that the API stands on, starts webhooks, and listens on a free port. */
   async listen(): Promise<void> {
     const { options, base, workspaces, mail } = this.#foundation;
-    this.webhooks.start();
+    await this.webhooks.start();
     const committed = [base.management.environment.committed, this.windows];
     this.#server = await openApiServer(
       base,

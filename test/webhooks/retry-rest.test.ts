@@ -16,7 +16,7 @@ async function open(retryDelaysMs: readonly number[]) {
   const { sender, webhooks, time } = harness;
   sender.answer = () => 500;
   await harness.endpoint();
-  webhooks.start();
+  await webhooks.start();
   const refreshes = vi.spyOn(webhooks.environment, 'refresh');
   const pass = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += stepMs) {

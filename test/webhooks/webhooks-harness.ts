@@ -180,6 +180,7 @@ export class Harness {
     this.app = await this.app.restart({ sender: this.sender });
     between();
     this.webhooks = this.app.webhooks;
+    await this.webhooks.recover();
     stopsWithTest(this);
   }
 

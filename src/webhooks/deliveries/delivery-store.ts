@@ -58,14 +58,6 @@ export class DeliveryStore {
     return result;
   }
 
-  /** The same synchronously, before the service runs. */
-  transactionSync<T>(work: (tx: DeliveryTransaction) => T): T {
-    const { run, committed } = this.#prepare(work);
-    const result = this.tables.environment.transactionSync(run);
-    committed();
-    return result;
-  }
-
   #prepare<T>(work: (tx: DeliveryTransaction) => T): { run: () => T; committed: () => void } {
     const { tables, wheel, wheelClock } = this;
     const ready = new Set<number>();

@@ -44,6 +44,7 @@ import {
   type TakeRequest,
 } from './fair-scheduler.ts';
 import { type EndedAttempt, ResultBatcher } from './result-batcher.ts';
+import { uncommittedResults } from './uncommitted-results.ts';
 import { toWheelMs } from '../../model/wheel-time.ts';
 import type { EndpointNo } from '../../model/numbers.ts';
 import type { Feeds } from '../outboxes/feeds.ts';
@@ -169,27 +170,20 @@ export class Dispatcher {
     await this.#results.stop();
   }
 
-  /** Commits the results that the previous process did not commit. Call it before anything is created or sent. */
-  recover(): void {
+  /** Commits the results that the previous process did not commit; before anything is created or sent. */
+  async recover(): Promise<void> {
     const { store, feeds, journal, log } = this.#options;
-    const results: EndedAttempt[] = [];
-    for (const { deliveryId, endpointNo, place, attemptNo, ...result } of journal.uncommitted) {
-      const delivery =
-        place === undefined
-          ? findRow(store.tables, deliveryId)
-          : feeds.recover(endpointNo, { id: deliveryId, ...place });
-      const isOpen = delivery?.state === 'pending' && delivery.attemptsMade + 1 === attemptNo;
-      if (isOpen) results.push({ delivery, ...result });
-    }
-    const attempts = results.length;
-    if (attempts > 0) {
+    const results = uncommittedResults(store, feeds, journal);
+    if (results.length > 0) {
+      const attempts = results.length;
       try {
-        const settled = results.map(({ delivery }) => delivery);
-        this.#disable(feeds.transactionSync(settled, (tx) => this.#applyAll(tx, results)));
+        await this.#commit(results);
         log.info({ attempts }, 'webhook attempt results recovered');
       } catch (err) {
         if (!(err instanceof Failure)) throw err;
         for (const { delivery } of results) feeds.giveBack(delivery);
+        // Another machine writes: they may count when this one does again.
+        if (err.code === 'not_active') return;
         log.warn(
           { err, attempts },
           'recovering webhook attempt results failed, the attempts are repeated',
@@ -341,8 +335,9 @@ export class Dispatcher {
 
   async #commit(batch: readonly EndedAttempt[]): Promise<void> {
     const settled = batch.map(({ delivery }) => delivery);
-    const { feeds } = this.#options;
-    this.#disable(await feeds.transaction(settled, (tx) => this.#applyAll(tx, batch)));
+    this.#disable(
+      await this.#options.feeds.transaction(settled, (tx) => this.#applyAll(tx, batch)),
+    );
   }
 
   #disable(toDisable: EndpointsToDisable): void {

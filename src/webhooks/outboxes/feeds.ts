@@ -185,19 +185,6 @@ export class Feeds {
     });
   }
 
-  /** The same synchronously, before the service runs. */
-  transactionSync<T>(settled: readonly Delivery[], work: (tx: DeliveryTransaction) => T): T {
-    const { run, committed, failed } = this.#writing(settled, work);
-    try {
-      const result = this.#store.transactionSync(run);
-      committed();
-      return result;
-    } catch (error) {
-      failed();
-      throw error;
-    }
-  }
-
   #writing<T>(settled: readonly Delivery[], work: (tx: DeliveryTransaction) => T) {
     const changed = new Set<EndpointNo>();
     let change = this.#backlogs.unchanged;

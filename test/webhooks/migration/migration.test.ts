@@ -36,7 +36,9 @@ async function openOlder(folder = unpackOlder()): Promise<Harness> {
   onTestFinished(() => store.environment.close());
   const scanned = { store, codeIdOf, committed: new Signal(), onDelivered: () => undefined };
   const settings = { retryDelaysMs: delaysMs.slice(0, 4) };
-  return await openHarness(settings, { scanned, dataDir: folder, clock, plan: 'none' });
+  const harness = await openHarness(settings, { scanned, dataDir: folder, clock, plan: 'none' });
+  await harness.webhooks.recover();
+  return harness;
 }
 
 /** What is stored of one: of a delivered one no times of the queue. */
@@ -91,7 +93,7 @@ it('has every delivery with its id, state, attempts and bytes', async () => {
 it('sends what waits, with the same id and bytes, and nothing that was answered', async () => {
   const harness = await openOlder();
   const { sender, time } = harness;
-  harness.webhooks.start();
+  await harness.webhooks.start();
   await harness.settle();
   for (const delayMs of delaysMs.slice(0, 3)) {
     time.move(delayMs * 1.2);

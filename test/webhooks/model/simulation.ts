@@ -6,6 +6,7 @@ import type { EventKind } from '../../../src/model/event.ts';
 import { Failure } from '../../../src/model/failure.ts';
 import type { AttemptTask, EndpointRecord } from '../../../src/model/webhook.ts';
 import { check, orderFaults } from './checks.ts';
+import { Killed } from './disk.ts';
 import { World } from './world.ts';
 
 export interface SimulationResult {
@@ -50,7 +51,7 @@ class Simulation {
   async run(steps: number): Promise<void> {
     const { world } = this;
     await world.make();
-    this.#open();
+    await this.#open();
     await this.#live(() => this.#create());
     for (this.step = 1; this.step <= steps && this.faults.length === 0; this.step++) {
       await this.#live(this.#action());
@@ -79,26 +80,41 @@ class Simulation {
     }
     if (!disk.isDead) return;
     this.#trace.push(`${this.step} killed`);
-    this.#restart();
+    await this.#restart();
   }
 
-  #restart(): void {
+  async #restart(): Promise<void> {
     this.world.bury((task) => this.#statusOf(task));
-    this.#open();
+    await this.#open();
   }
 
-  #open(): void {
+  async #open(): Promise<void> {
     const { world } = this;
     const { disk, random } = world;
     for (;;) {
       this.starts += 1;
       disk.writesLeft = random.pick([3, 10, 40, 120, 400]) - random.between(0, 3);
-      if (world.open()) break;
+      if (await this.#start()) return;
       this.#trace.push(`${this.step} killed in its start`);
       world.bury(() => 200);
     }
+  }
+
+  /** @returns whether the process lives */
+  async #start(): Promise<boolean> {
+    const { world } = this;
+    if (!world.open()) return false;
     this.#note(check(world, 'any time'));
-    world.webhooks.start();
+    // Where results cannot be recovered, what was answered is sent again.
+    const { fullChance } = world.disk;
+    world.disk.fullChance = 0;
+    try {
+      await Promise.race([world.webhooks.start(), world.disk.killed]);
+    } catch (error) {
+      if (!(error instanceof Killed)) throw error;
+    }
+    world.disk.fullChance = fullChance;
+    return !world.disk.isDead;
   }
 
   #statusOf({ endpointNo }: AttemptTask): number {
@@ -256,7 +272,7 @@ class Simulation {
   async #end(): Promise<void> {
     const { world } = this;
     const { disk, receiver } = world;
-    if (disk.isDead) this.#restart();
+    if (disk.isDead) await this.#restart();
     disk.fullChance = 0;
     disk.writesLeft = Number.MAX_SAFE_INTEGER;
     for (let round = 0; round < endRoundsMax && !this.#isSettled(); round++) {
