@@ -20,6 +20,7 @@ import type { LinkWriter } from '../../links/writer.ts';
 import { Failure, messageOf } from '../../model/failure.ts';
 import {
   type ImageRow,
+  type LocalTransaction,
   readImageRow,
   writeImageRow,
 } from '../../store/management/link-image-row.ts';
@@ -90,6 +91,8 @@ export interface LinkImageOptions {
   readonly monotonicMs: () => number;
   /** With whose layout the memory was made. */
   readonly found: FoundImage | undefined;
+  /** In a cluster, where another machine numbers the changes: the row is this machine's, as the file is. */
+  readonly localTransaction?: LocalTransaction | undefined;
   /** A test changes links there. */
   readonly onPiece?: () => Promise<void> | void;
 }
@@ -205,11 +208,11 @@ export class LinkImage {
   }
 
   async #bind(row: ImageRow): Promise<boolean> {
-    const { store } = this.#options;
+    const { store, localTransaction } = this.#options;
     // The file has replaced the one that the row in the store names.
     this.#number = undefined;
     try {
-      if (!(await writeImageRow(store, row))) return false;
+      if (!(await writeImageRow(store, row, localTransaction))) return false;
       await store.environment.flush();
     } catch (error) {
       // A full disk, or another process writes to the store now.

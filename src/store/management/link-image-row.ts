@@ -44,18 +44,31 @@ export function readImageRow(store: Tables): ImageRow | undefined {
   return since === last - number ? { token, number } : undefined;
 }
 
-/** @returns whether it counts: not while numbers of an older release are still to be removed */
-export async function writeImageRow(store: Tables, row: ImageRow): Promise<boolean> {
-  const { environment, meta, bulk } = store;
-  return await environment.transaction(() => {
-    const last = numberLinkChange(store, noCode);
-    const [from = 0] = bulk.linkChanges.keys({ start: 0, limit: 1 });
-    if (from <= last - linkChangesKept) return false;
-    meta.put(tokenKey, row.token);
-    meta.put(numberKey, row.number);
-    meta.put(fromKey, from);
-    return true;
-  });
+/** A transaction of this machine alone, in a store that follows another one's. */
+export type LocalTransaction = (work: () => boolean) => Promise<boolean>;
+
+/**
+ * @param local where the changes are numbered by another machine: none is numbered here, so there must be one
+ * @returns whether it counts: not while numbers of an older release are still to be removed
+ */
+export async function writeImageRow(
+  store: Tables,
+  row: ImageRow,
+  local?: LocalTransaction,
+): Promise<boolean> {
+  if (local !== undefined) return await local(() => putImageRow(store, row, store.last('link')));
+  return await store.environment.transaction(() =>
+    putImageRow(store, row, numberLinkChange(store, noCode)),
+  );
+}
+
+function putImageRow({ meta, bulk }: Tables, row: ImageRow, last: number): boolean {
+  const [from] = bulk.linkChanges.keys({ start: 0, limit: 1 });
+  if (from === undefined || from <= last - linkChangesKept) return false;
+  meta.put(tokenKey, row.token);
+  meta.put(numberKey, row.number);
+  meta.put(fromKey, from);
+  return true;
 }
 
 /** No image belongs to the links from here on. Inside a transaction. */

@@ -16,7 +16,7 @@ const imageIn = (fixture: CodesFixture): string => join(fixture.app.dataDir, 'li
 
 async function start(
   fixture: CodesFixture,
-  more: Pick<TableStart, 'onPiece' | 'monotonicMs'> = {},
+  more: Pick<TableStart, 'onPiece' | 'monotonicMs' | 'localTransaction'> = {},
 ) {
   const openTable = (links: LinkWriter): Codes => fixture.open({ links });
   const { store, app } = fixture;
@@ -72,6 +72,28 @@ test('it is loaded, and then what has changed since', async () => {
     seen(1, 6),
     seen(2),
   ]);
+});
+
+test('where another machine numbers the changes, it is bound to the store without a number', async () => {
+  const { fixture, codes, moved } = await written();
+  const { store } = fixture;
+  const number = store.last('link');
+  let transactions = 0;
+  const localTransaction = async (work: () => boolean): Promise<boolean> => {
+    transactions++;
+    return await store.environment.transaction(work);
+  };
+  const node = await start(fixture, { localTransaction });
+  node.codes.links.loadLimited();
+  expect(await node.image.write()).toBe(true);
+  expect([transactions, store.last('link')]).toEqual([1, number]);
+  await codes.change(actor, moved.id, { target: target(2) });
+  const again = await start(fixture, { localTransaction });
+  expect([again.isFromImage, again.see('moved')]).toEqual([true, seen(2)]);
+  // Without any change nothing says that links were not changed since.
+  const empty = await openCodes();
+  const first = await start(empty, { localTransaction });
+  expect(await first.image.write()).toBe(false);
 });
 
 test('it is right when links change at every piece of the writing', async () => {

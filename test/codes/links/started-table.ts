@@ -1,6 +1,10 @@
 /** Codes behind a real link table, loaded as a start loads it: from the image where it can be used. */
 import type { Codes } from '../../../src/codes/codes.ts';
-import { findLinkImage, LinkImage } from '../../../src/codes/links/link-image.ts';
+import {
+  findLinkImage,
+  LinkImage,
+  type LinkImageOptions,
+} from '../../../src/codes/links/link-image.ts';
 import { LinkRefresher } from '../../../src/codes/links/link-refresher.ts';
 import { addressSpace, createLinkTableMemory } from '../../../src/links/layout.ts';
 import { LinkReader } from '../../../src/links/reader.ts';
@@ -15,9 +19,11 @@ export interface TableStart {
   readonly openCodes: (links: LinkWriter) => Codes;
   readonly onPiece?: (() => Promise<void> | void) | undefined;
   readonly monotonicMs?: () => number;
+  readonly localTransaction?: LinkImageOptions['localTransaction'];
 }
 
-export async function startTable({ store, folder, openCodes, onPiece, monotonicMs }: TableStart) {
+export async function startTable({ store, folder, openCodes, ...options }: TableStart) {
+  const { onPiece, monotonicMs, localTransaction } = options;
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => void lines.push(line) });
   const found = findLinkImage(store, folder, log);
@@ -41,6 +47,7 @@ export async function startTable({ store, folder, openCodes, onPiece, monotonicM
     log,
     monotonicMs: monotonicMs ?? (() => 0),
     found,
+    localTransaction,
     ...(onPiece === undefined ? {} : { onPiece }),
   });
   await image.load();
