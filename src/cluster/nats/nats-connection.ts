@@ -3,6 +3,7 @@
  * service without cluster mode never reads it.
  *
  *     open ──▶ connected ──lost──▶ away ──dialled again, each 250 ms──▶ connected … ──close──▶ closed
+ *     begin ─────────────────────▶ away
  *
  * The client's own reconnecting is off: it keeps what was published meanwhile and sends it later, resumes readings over
  * entries that were on the way, and hangs on a server that is frozen. Here whatever waited on a lost connection is
@@ -11,7 +12,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
-import type { ConnectionOptions, NatsConnection as Client } from '@nats-io/transport-node';
+import type { ConnectionOptions, Msg, NatsConnection as Client } from '@nats-io/transport-node';
 import { messageOf } from '../../model/failure.ts';
 import { Signal } from '../../model/signal.ts';
 
@@ -20,7 +21,7 @@ export interface NatsOptions {
   readonly servers: readonly string[];
   readonly credsFile?: string;
   readonly tlsCaFile?: string;
-  /** Seen in the brokers' lists of connections and consumers. */
+  /** Seen in the brokers' lists of connections and consumers; answers come to `_INBOX.<nodeName>.>`. */
   readonly nodeName: string;
 }
 
@@ -44,24 +45,36 @@ export interface Session {
 
 interface Subscription {
   readonly subject: string;
-  readonly listener: (bytes: Uint8Array, subject: string) => void;
+  readonly received: (message: Msg) => void;
 }
+
+type Dial = () => Promise<Session>;
 
 export class NatsConnection {
   /** Fired when the connection is lost or closed: nothing that was asked over it is answered any more. */
   readonly lost = new Signal();
   readonly #back = new Signal();
-  readonly #dial: () => Promise<Session>;
+  readonly #dial: Dial;
   /** Each with a function that ends it in this session. */
   readonly #subscriptions = new Map<Subscription, () => void>();
   #session: Session | undefined;
   #closed = false;
   /** Why there is no session. */
-  #why = '';
+  #why = 'NATS was not reached yet';
+  /** What the session cannot do. */
+  #fault: string | undefined;
 
-  constructor(dial: () => Promise<Session>, session: Session) {
+  /** @param session absent where none was made: it dials */
+  constructor(dial: Dial, session?: Session) {
     this.#dial = dial;
-    this.#begin(session);
+    if (session === undefined) void this.#redial();
+    else this.#begin(session);
+  }
+
+  /** Why NATS cannot be used now, for an operator; undefined while it can. */
+  get problem(): string | undefined {
+    if (this.#closed) return undefined;
+    return this.#session === undefined ? this.#why : this.#fault;
   }
 
   /** @returns the session, when there is one again; rejects after `withinMs`, and when it was closed */
@@ -86,8 +99,37 @@ export class NatsConnection {
   }
 
   /** What is published while NATS is away is missed. @returns ends it */
-  subscribe(subject: string, listener: Subscription['listener']): () => void {
-    const subscription = { subject, listener };
+  subscribe(subject: string, listener: (bytes: Uint8Array, subject: string) => void): () => void {
+    return this.#receive(subject, (message) => listener(message.data, message.subject));
+  }
+
+  /**
+   * Asks whom there is at the subject. @returns the first answer
+   * @throws Error when there is no connection within `withinMs`, nothing listens, or no answer comes within `withinMs`
+   */
+  async request(subject: string, bytes: Uint8Array, withinMs: number): Promise<Uint8Array> {
+    const { client } = await this.ready(withinMs);
+    return (await client.request(subject, bytes, { timeout: withinMs })).data;
+  }
+
+  /**
+   * Answers requests. @param answer undefined leaves it to others; its rejection does too
+   * @returns ends it
+   */
+  answer(
+    subject: string,
+    answer: (bytes: Uint8Array, subject: string) => Promise<Uint8Array | undefined>,
+  ): () => void {
+    return this.#receive(subject, (message) => {
+      const respond = (bytes: Uint8Array | undefined): void => {
+        if (bytes !== undefined) message.respond(bytes);
+      };
+      answer(message.data, message.subject).then(respond, () => {});
+    });
+  }
+
+  #receive(subject: string, received: Subscription['received']): () => void {
+    const subscription = { subject, received };
     this.#subscriptions.set(subscription, () => {});
     this.#listen(subscription);
     return () => {
@@ -121,10 +163,10 @@ export class NatsConnection {
 
   #listen(subscription: Subscription): void {
     if (this.#session === undefined) return;
-    const { subject, listener } = subscription;
+    const { subject, received } = subscription;
     const subscribed = this.#session.client.subscribe(subject, {
       callback: (error, message) => {
-        if (error === null) listener(message.data, message.subject);
+        if (error === null) received(message);
       },
     });
     this.#subscriptions.set(subscription, () => subscribed.unsubscribe());
@@ -142,8 +184,12 @@ export class NatsConnection {
     while (!this.#closed) {
       try {
         const session = await this.#dial();
-        if (this.#closed) await session.client.close();
-        else this.#begin(session);
+        if (this.#closed) {
+          await session.client.close();
+          return;
+        }
+        this.#begin(session);
+        void this.#examine(session);
         return;
       } catch (error) {
         this.#why = messageOf(error);
@@ -151,26 +197,59 @@ export class NatsConnection {
       }
     }
   }
+
+  /** A fault of JetStream ends nothing: it may pass, and what needs no stream goes on. */
+  async #examine(session: Session): Promise<void> {
+    this.#fault = undefined;
+    while (this.#session === session) {
+      const fault = await findFault(session);
+      if (this.#session !== session) return;
+      this.#fault = fault;
+      if (fault === undefined) return;
+      await pause(checkMs, undefined, { ref: false });
+    }
+  }
 }
 
 /** Connects and checks the server's version and JetStream. @throws Error that tells an operator why NATS cannot be used */
 export async function openNats(options: NatsOptions): Promise<NatsConnection> {
-  const { connect, credsAuthenticator } = await import('@nats-io/transport-node');
-  const { jetstream, jetstreamManager } = await import('@nats-io/jetstream');
+  const dial = dialTo(options);
+  const session = await dial();
+  const fault = await findFault(session);
+  if (fault === undefined) return new NatsConnection(dial, session);
+  await session.client.close();
+  throw new Error(fault);
+}
+
+/**
+ * A connection that is away at first, and dials until it is closed: for what goes on without NATS. Whatever is wrong,
+ * also an old server or refused credentials, is its `problem`, and is tried again.
+ * @throws Error for what is no address of a server
+ */
+export function beginNats(options: NatsOptions): NatsConnection {
+  return new NatsConnection(dialTo(options));
+}
+
+/** @throws Error for what is no address of a server */
+function dialTo(options: NatsOptions): Dial {
   const { servers, hosts, user, tls } = parseServers(options);
-  const credentials = await readCredentials(options.credsFile);
-  const settings: ConnectionOptions = {
-    ...user,
-    ...(credentials && { authenticator: credsAuthenticator(credentials) }),
-    ...(tls && { tls }),
-    servers,
-    name: options.nodeName,
-    timeout: dialMs,
-    reconnect: false,
-    // A stack kept for each request costs more than the request.
-    noAsyncTraces: true,
-  };
-  const dial = async (): Promise<Session> => {
+  return async () => {
+    const { connect, credsAuthenticator } = await import('@nats-io/transport-node');
+    const { jetstream, jetstreamManager } = await import('@nats-io/jetstream');
+    const credentials = await readCredentials(options.credsFile);
+    const settings: ConnectionOptions = {
+      ...user,
+      ...(credentials && { authenticator: credsAuthenticator(credentials) }),
+      ...(tls && { tls }),
+      servers,
+      name: options.nodeName,
+      // The only one that the permissions of an edge have.
+      inboxPrefix: `_INBOX.${options.nodeName}`,
+      timeout: dialMs,
+      reconnect: false,
+      // A stack kept for each request costs more than the request.
+      noAsyncTraces: true,
+    };
     let client: Client;
     try {
       client = await connect(settings);
@@ -185,16 +264,16 @@ export async function openNats(options: NatsOptions): Promise<NatsConnection> {
     const manager = await jetstreamManager(client, { checkAPI: false, timeout: apiMs });
     return { client, jetstream: jetstream(client), manager };
   };
-  const session = await dial();
+}
+
+/** Why JetStream cannot be used; undefined where it can. */
+async function findFault({ client, manager }: Session): Promise<string | undefined> {
   try {
-    await session.manager.getAccountInfo();
+    await manager.getAccountInfo();
+    return undefined;
   } catch (error) {
-    if (!isForbidden(error)) {
-      await session.client.close();
-      throw new Error(jetStreamFault(session.client.getServer(), error), { cause: error });
-    }
+    return isForbidden(error) ? undefined : jetStreamFault(client.getServer(), error);
   }
-  return new NatsConnection(dial, session);
 }
 
 interface Servers {

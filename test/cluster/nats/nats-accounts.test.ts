@@ -5,15 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import {
-  AckPolicy,
-  DeliverPolicy,
-  jetstream,
-  type JetStreamManager,
-  jetstreamManager,
-} from '@nats-io/jetstream';
+import { jetstream, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { expect, it } from 'vitest';
+import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
 import { pause } from '../../support/process.ts';
 import { startBrokers } from './brokers.ts';
 import {
@@ -35,8 +30,7 @@ const environment = {
 const streams = [
   ['CORE', 'qz.core'],
   ['DELIVERY', 'qz.delivery'],
-  ['SCANS', 'qz.scans.*'],
-  ['LINKS', 'qz.links'],
+  ['SCANS', 'qz.scans.>'],
 ] as const;
 
 const found = await findNatsServer();
@@ -90,43 +84,56 @@ async function withUsers(server: NatsServer, work: (users: Users) => Promise<voi
   }
 }
 
-async function addConsumer(manager: JetStreamManager, name: string): Promise<void> {
-  await manager.consumers.add('LINKS', {
-    name,
-    ack_policy: AckPolicy.None,
-    deliver_policy: DeliverPolicy.StartSequence,
-    opt_start_seq: 2,
-    inactive_threshold: 60e9,
-  });
-}
-
-async function workTogether({ url, core, edge, manager }: Users): Promise<void> {
+/** Also through the program's own connection, which takes the permissions of an edge as they are. */
+async function workTogether({ url, core, edge }: Users): Promise<void> {
   const log = jetstream(core);
   expect((await log.publish('qz.core', 'entry')).seq).toBe(1);
   expect((await log.publish('$O.quietzone.C.x', 'chunk')).stream).toBe('OBJ_quietzone');
   const consumer = await log.consumers.get('CORE');
   expect((await consumer.next())?.string()).toBe('entry');
 
-  const ack = await jetstream(edge).publish('qz.scans.7', 'frames');
+  const ack = await jetstream(edge).publish('qz.scans.edge-1', 'frames');
   expect(ack).toMatchObject({ stream: 'SCANS', seq: 1 });
 
-  for (const link of ['a', 'b', 'c']) await log.publish('qz.links', link);
-  await addConsumer(manager, 'edge-1');
-  const links = await jetstream(edge, { domain: 'quietzone' }).consumers.get('LINKS', 'edge-1');
-  const read: string[] = [];
-  for await (const message of await links.fetch({ max_messages: 2 })) read.push(message.string());
-  expect(read).toEqual(['b', 'c']);
+  // Every core gets the requests of edges, one of them answers, and every core gets their beats.
+  const beats: string[] = [];
+  const second = await connect({
+    servers: url,
+    user: 'core',
+    pass: environment.NATS_CORE_PASSWORD,
+  });
+  for (const [connection, name] of [
+    [core, 'core'],
+    [second, 'second'],
+  ] as const) {
+    connection.subscribe('qz.edge.*.beat', { callback: () => void beats.push(name) });
+    await connection.flush();
+  }
+  second.subscribe('qz.edge.*.join', { callback: () => undefined });
+  core.subscribe('qz.edge.*.join', { callback: (_, message) => void message.respond('joined') });
+  await Promise.all([core.flush(), second.flush()]);
+  const [host] = url.split('//').slice(1);
+  const own = await openNats({
+    servers: [`nats://edge-1:${environment.NATS_EDGE_1_PASSWORD}@${host}`],
+    nodeName: 'edge-1',
+  });
+  const joined = await own.request('qz.edge.edge-1.join', Buffer.from('1'), 2_000);
+  expect(Buffer.from(joined).toString()).toBe('joined');
+  own.publish('qz.edge.edge-1.beat', Buffer.from('1'));
+  await expect.poll(() => beats.toSorted()).toEqual(['core', 'second']);
+  await own.close();
+  await second.close();
 
-  core.subscribe('qz.edge.*.applied', { callback: (_, message) => void message.respond('seen') });
-  await core.flush();
-  expect((await edge.request('qz.edge.edge-1.applied', '3')).string()).toBe('seen');
   edge.subscribe('qz.ask.edge-1.rewind', { callback: (_, message) => void message.respond('0') });
-  const marks: string[] = [];
-  edge.subscribe('qz.marks', { callback: (_, message) => void marks.push(message.string()) });
+  const read: string[] = [];
+  for (const subject of ['qz.marks', 'qz.nodes.*']) {
+    edge.subscribe(subject, { callback: (_, message) => void read.push(message.string()) });
+  }
   await edge.flush();
   expect((await core.request('qz.ask.edge-1.rewind')).string()).toBe('0');
   core.publish('qz.marks', '7:100');
-  await expect.poll(() => marks).toEqual(['7:100']);
+  core.publish('qz.nodes.core', 'beat');
+  await expect.poll(() => read.toSorted()).toEqual(['7:100', 'beat']);
 
   const operator = { user: 'operator', pass: environment.NATS_OPERATOR_PASSWORD };
   const people = await connect({ servers: url, ...operator });
@@ -136,73 +143,76 @@ async function workTogether({ url, core, edge, manager }: Users): Promise<void> 
 
 async function isKeptOut({ url, core, edge, manager }: Users): Promise<void> {
   await expect(connect({ servers: url })).rejects.toThrow(/[Aa]uthorization/);
-  const log = jetstream(core);
-  for (const subject of ['qz.core', 'qz.links']) await log.publish(subject, 'entry');
-  await addConsumer(manager, 'edge-1');
-  await addConsumer(manager, 'edge-2');
+  await jetstream(core).publish('qz.core', 'entry');
   const consumer = JSON.stringify({
-    stream_name: 'LINKS',
+    stream_name: 'CORE',
     action: 'create',
     config: { name: 'x', ack_policy: 'none', deliver_subject: 'qz.core' },
   });
   const refused: ReadonlyArray<readonly [subject: string, body?: string]> = [
     ['qz.core'],
     ['qz.delivery'],
-    ['qz.links'],
+    ['qz.join'],
     ['qz.marks'],
-    ['qz.edge.edge-2.applied'],
+    ['qz.nodes.edge-1'],
+    ['qz.scans.edge-2'],
+    ['qz.scans.7'],
+    ['qz.edge.edge-1.applied'],
+    ['qz.edge.edge-2.beat'],
+    ['qz.edge.edge-2.join'],
     ['qz.ask.edge-2.rewind'],
     ['$O.quietzone.C.x'],
     ['$JS.API.INFO'],
     ['$JS.API.STREAM.INFO.CORE'],
+    ['$JS.API.STREAM.INFO.SCANS'],
     ['$JS.API.STREAM.CREATE.X', JSON.stringify({ name: 'X', subjects: ['x'] })],
-    ['$JS.API.STREAM.UPDATE.LINKS', JSON.stringify({ name: 'LINKS', subjects: ['qz.links'] })],
+    ['$JS.API.STREAM.UPDATE.CORE', JSON.stringify({ name: 'CORE', subjects: ['qz.core'] })],
     ['$JS.API.STREAM.MSG.GET.CORE', '{"seq":1}'],
-    ['$JS.API.STREAM.PURGE.LINKS'],
+    ['$JS.API.STREAM.PURGE.CORE'],
     ['$JS.API.STREAM.DELETE.SCANS'],
     ['$JS.API.CONSUMER.CREATE.CORE.x', consumer],
-    ['$JS.API.CONSUMER.CREATE.LINKS.x', consumer],
-    ['$JS.API.CONSUMER.DELETE.LINKS.edge-2'],
-    ['$JS.API.CONSUMER.MSG.NEXT.LINKS.edge-1', '1'],
+    ['$JS.API.CONSUMER.DELETE.CORE.x'],
+    ['$JS.API.CONSUMER.MSG.NEXT.CORE.x', '1'],
     ['$JS.quietzone.API.INFO'],
     ['$JS.quietzone.API.STREAM.INFO.CORE'],
-    ['$JS.quietzone.API.STREAM.DELETE.LINKS'],
-    ['$JS.quietzone.API.CONSUMER.CREATE.LINKS.x', consumer],
-    ['$JS.quietzone.API.CONSUMER.MSG.NEXT.LINKS.edge-2', '1'],
+    ['$JS.quietzone.API.STREAM.DELETE.CORE'],
+    ['$JS.quietzone.API.CONSUMER.CREATE.CORE.x', consumer],
     ['$SYS.REQ.SERVER.PING'],
   ];
   for (const [subject, body] of refused) {
     await expect(edge.request(subject, body, { timeout: 5000 })).rejects.toThrow(/[Pp]ermission/);
   }
-  for (const subject of ['qz.>', '_INBOX.>', 'qz.ask.edge-2.>', '$JS.>']) {
+  const unread = ['qz.>', 'qz.scans.*', 'qz.edge.>', 'qz.ask.edge-2.>', '_INBOX.>', '$JS.>'];
+  for (const subject of unread) {
     const denied = Promise.withResolvers<unknown>();
     edge.subscribe(subject, { callback: (error) => denied.resolve(error) });
     expect(String(await denied.promise)).toMatch(/[Pp]ermission/);
   }
-  await cannotByAnswers(edge);
+  await cannotByAnswers(core, edge);
   const left = await Promise.all(streams.map(([name]) => manager.streams.info(name)));
-  expect(left.map(({ state }) => state.messages)).toEqual([1, 0, 11, 1]);
+  expect(left.map(({ state }) => state.messages)).toEqual([1, 0, 11]);
 }
 
 /**
  * Requests that are allowed, with an answer ordered to where it would do harm: those below emptied CORE on 2.10.27, and
  * deleted streams on both servers, when edges were users of the account that has the streams.
  */
-async function cannotByAnswers(edge: NatsConnection): Promise<void> {
-  const next = '$JS.quietzone.API.CONSUMER.MSG.NEXT.LINKS.edge-1';
+async function cannotByAnswers(core: NatsConnection, edge: NatsConnection): Promise<void> {
   const harmful = [
     'qz.core',
-    'qz.links',
+    'qz.scans.edge-2',
     '$JS.API.STREAM.PURGE.CORE',
     '$JS.API.STREAM.DELETE.CORE',
   ];
-  for (let i = 0; i < 3; i += 1) edge.publish('qz.scans.1', 'frames');
+  core.subscribe('qz.edge.*.join', { callback: (_, message) => void message.respond('') });
+  await core.flush();
+  for (let i = 0; i < 3; i += 1) edge.publish('qz.scans.edge-1', 'frames');
   for (const reply of harmful) {
-    edge.publish('qz.scans.1', 'frames', { reply });
-    edge.publish('qz.scans.2', 'frames', { reply });
-    edge.publish('$JS.quietzone.API.STREAM.INFO.LINKS', '', { reply });
-    // Nothing is left to read: the answer has no body, as a request to delete.
-    edge.publish(next, JSON.stringify({ batch: 1, no_wait: true }), { reply });
+    edge.publish('qz.scans.edge-1', 'frames', { reply });
+    edge.publish('qz.scans.edge-1', 'frames', { reply });
+    edge.publish('qz.edge.edge-1.beat', '', { reply });
+    // The answer has no body, as a request to delete.
+    edge.publish('qz.edge.edge-1.join', '', { reply });
   }
   await edge.flush();
   await pause(300);

@@ -1,6 +1,10 @@
 /** What NATS must be so that cluster mode uses it: each refusal in a text for the operator. */
 import { afterEach, expect, test } from 'vitest';
-import { openNats, type NatsConnection } from '../../../src/cluster/nats/nats-connection.ts';
+import {
+  beginNats,
+  openNats,
+  type NatsConnection,
+} from '../../../src/cluster/nats/nats-connection.ts';
 import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
 import { hasMajority } from '../../../src/cluster/nats/nats-stream.ts';
 import { freePorts } from '../../support/process.ts';
@@ -87,6 +91,36 @@ test('a connection that comes to an old server waits for a better one', async ()
   await expect(next).rejects.toThrow('Cannot append to CORE: ');
   await expect(connection.ready(1)).rejects.toThrow('is closed');
   expect(lost).toBe(2);
+});
+
+test('a connection that begins away says what keeps it from NATS, until nothing does', async () => {
+  const { api } = await freePorts();
+  const none = beginNats({ servers: [`nats://a:b@127.0.0.1:${api}`], nodeName: 'n1' });
+  expect(none.problem).toBe('NATS was not reached yet');
+  const unreached = `Cannot reach NATS at 127.0.0.1:${api}: connection refused`;
+  await expect.poll(() => none.problem).toBe(unreached);
+  none.publish('a', Buffer.from('dropped'));
+  await expect(none.request('a', Buffer.from('b'), 50)).rejects.toThrow(unreached);
+  await none.close();
+  expect(none.problem).toBeUndefined();
+  expect(() => beginNats({ servers: ['nats://a b'], nodeName: 'n1' })).toThrow('is not an address');
+
+  const host = await start({ version: '2.9.10', answers: 'no responders' });
+  const connection = beginNats({ servers: [host], nodeName: 'n1' });
+  await expect.poll(() => connection.problem).toContain('it is version 2.9.10, expected 2.10.27');
+  fake!.options.version = '2.12.3';
+  await connection.ready(5_000);
+  await expect.poll(() => connection.problem).toContain('JetStream is off for this account');
+  fake!.options.answers = 'forbidden';
+  await expect.poll(() => connection.problem, { timeout: 5_000 }).toBeUndefined();
+  await connection.close();
+});
+
+test('credentials that cannot be read are tried again', async () => {
+  const servers = ['127.0.0.1:1'];
+  const connection = beginNats({ servers, credsFile: '/none.creds', nodeName: 'n1' });
+  await expect.poll(() => connection.problem).toContain('Cannot read the NATS credentials: ENOENT');
+  await connection.close();
 });
 
 const cluster = (leader: string, ...activeMs: number[]) => ({
