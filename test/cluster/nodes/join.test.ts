@@ -1,0 +1,171 @@
+/** A node joins: the leader alone answers, and the node asks until it does. */
+import { expect, test } from 'vitest';
+import { answerJoins, joinCluster } from '../../../src/cluster/nodes/join.ts';
+import { encodeJoinAnswer, readJoinRequest } from '../../../src/cluster/nodes/join-message.ts';
+import type { JoinRequest, Joined, Refusal } from '../../../src/cluster/nodes/registry.ts';
+import { packPlain } from '../../../src/store/codec.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { VirtualTime } from '../simulation/virtual-time.ts';
+
+const request: JoinRequest = {
+  name: 'berlin-1',
+  id: '',
+  role: 'edge',
+  threads: 2,
+  cluster: '',
+  instance: 'n_1',
+};
+
+type Answer = (bytes: Uint8Array, subject: string) => Promise<Uint8Array | undefined>;
+
+/** Connections of several machines, without brokers between them. */
+class Network {
+  readonly #answers: Array<{ readonly pattern: RegExp; readonly answer: Answer }> = [];
+  problem: string | undefined;
+  asked: string[] = [];
+
+  answer(subject: string, answer: Answer): () => void {
+    const pattern = new RegExp(`^${subject.replaceAll('*', '[^.]+')}$`);
+    const entry = { pattern, answer };
+    this.#answers.push(entry);
+    return () => void this.#answers.splice(this.#answers.indexOf(entry), 1);
+  }
+
+  async request(subject: string, bytes: Uint8Array): Promise<Uint8Array> {
+    this.asked.push(subject);
+    for (const { pattern, answer } of this.#answers) {
+      const answered = pattern.test(subject) ? await answer(bytes, subject) : undefined;
+      if (answered !== undefined) return answered;
+    }
+    throw new Error('timeout');
+  }
+}
+
+function fixture() {
+  const network = new Network();
+  const time = new VirtualTime();
+  const lines: string[] = [];
+  const log = createLog('info', { write: (line: string) => void lines.push(line) });
+  const timers = { monotonicMs: () => time.nowMs, after: time.later };
+  const node = { id: 'n_9', run: 3, journals: [4, 5], past: [], joinedAtMs: 1 };
+  const core = {
+    isLeading: true,
+    asked: [] as JoinRequest[],
+    join: ({ name, role }: JoinRequest): Promise<Joined | Refusal> =>
+      Promise.resolve({ cluster: 'cl_1', node: { ...node, name, role } }),
+  };
+  const end = answerJoins({
+    connection: network,
+    isLeading: () => core.isLeading,
+    join: (asked) => {
+      core.asked.push(asked);
+      return core.join(asked);
+    },
+    tokenOf: (name, run) => `${name}.${run}`,
+    cores: () => ['http://c1', 'http://c2'],
+    log,
+  });
+  const join = (more: Partial<JoinRequest> = {}, signal?: AbortSignal) => {
+    const joining = { connection: network, timers, log, request: { ...request, ...more } };
+    const joined = joinCluster({ ...joining, ...(signal && { signal }) });
+    joined.catch(() => undefined);
+    return joined;
+  };
+  const logged = () => lines.map((line): unknown => JSON.parse(line));
+  /** Also what is resolved now runs. */
+  const pass = async (ms: number): Promise<void> => {
+    time.later(0, () => undefined);
+    await time.run(time.nowMs + ms);
+  };
+  return { network, pass, core, end, join, logged };
+}
+
+test('an edge gets its numbers, a token and the cores; a core no token', async () => {
+  const { network, join } = fixture();
+  const admission = { cluster: 'cl_1', id: 'n_9', run: 3, journals: [4, 5] };
+  const cores = ['http://c1', 'http://c2'];
+  expect(await join()).toEqual({ ...admission, token: 'berlin-1.3', cores });
+  expect(await join({ role: 'all' })).toEqual({ ...admission, token: '', cores });
+  expect(network.asked).toEqual(['qz.edge.berlin-1.join', 'qz.join']);
+});
+
+test('a node asks each second until a core leads, with a line in the log each 10 s', async () => {
+  const { network, pass, core, join, logged } = fixture();
+  core.isLeading = false;
+  network.problem = 'Cannot reach NATS';
+  const joined = join();
+  await pass(12_500);
+  expect(network.asked.length).toBe(13);
+  expect(logged()).toMatchObject([
+    { level: 'warn', why: 'Cannot reach NATS', msg: 'waiting to join the cluster' },
+    { why: 'Cannot reach NATS' },
+  ]);
+  core.isLeading = true;
+  await pass(1_000);
+  expect(await joined).toMatchObject({ id: 'n_9' });
+  expect(core.asked).toEqual([request]);
+});
+
+test('a refusal ends it with a text, a name in use not before it has lapsed', async () => {
+  const { pass, core, join } = fixture();
+  const refuse = (refused: Refusal['refused']): void => {
+    core.join = () => Promise.resolve({ refused, detail: `Cannot join: ${refused}` });
+  };
+  refuse('other_cluster');
+  await expect(join()).rejects.toThrow('Cannot join: other_cluster');
+  refuse('name_in_use');
+  const joined = join();
+  await pass(4_500);
+  expect(core.asked.length).toBe(6);
+  await pass(1_000);
+  await expect(joined).rejects.toThrow('Cannot join: name_in_use');
+  expect(core.asked.length).toBe(7);
+});
+
+test('nobody joins under the subject of another node, or with what is no request', async () => {
+  const { network, core } = fixture();
+  const bytes = (more: Partial<JoinRequest>) => {
+    const { name, id, role, threads, cluster, instance } = { ...request, ...more };
+    return packPlain([1, name, id, role, threads, cluster, instance]);
+  };
+  const refused: ReadonlyArray<readonly [string, Uint8Array]> = [
+    ['qz.edge.berlin-2.join', bytes({})],
+    ['qz.join', bytes({})],
+    ['qz.edge.berlin-1.join', bytes({ role: 'all' })],
+    ['qz.join', bytes({ role: 'core', name: 'a.b' })],
+    ['qz.join', Buffer.from('no request')],
+    ['qz.join', packPlain([2, 'a', '', 'core', 0, '', 'n_1'])],
+  ];
+  for (const [subject, message] of refused) {
+    await expect(network.request(subject, message)).rejects.toThrow('timeout');
+  }
+  expect(core.asked).toEqual([]);
+  expect(readJoinRequest(bytes({}))).toEqual(request);
+});
+
+test('what fails at the leader, or is answered in another version, is asked again; the signal ends it', async () => {
+  const { network, pass, core, end, join, logged } = fixture();
+  const admitted = core.join;
+  core.join = () => Promise.reject(new Error('not now'));
+  const joined = join();
+  await pass(500);
+  expect(logged()).toMatchObject([
+    { msg: 'a node was not registered, and asks again', node: 'berlin-1' },
+    { why: 'no core that leads answers (timeout)' },
+  ]);
+  core.join = admitted;
+  await pass(1_000);
+  expect(await joined).toMatchObject({ run: 3 });
+
+  end();
+  network.answer('qz.join', () => Promise.resolve(packPlain([2, 'joined'])));
+  const stop = new AbortController();
+  const stopped = join({ role: 'core' }, stop.signal);
+  await pass(500);
+  stop.abort(new Error('stopping'));
+  await pass(1_000);
+  await expect(stopped).rejects.toThrow('stopping');
+  const answer = encodeJoinAnswer({ refused: 'no_journals', detail: 'none left' });
+  network.answer('qz.join', () => Promise.resolve(answer));
+  expect(logged().at(-1)).toMatchObject({ why: 'the leader answers in another version' });
+});
