@@ -9,7 +9,14 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export type WorkerName = 'shard' | 'redirect' | 'render' | 'attempt' | 'geo' | 'hold';
+export type WorkerName =
+  | 'shard'
+  | 'redirect'
+  | 'render'
+  | 'attempt'
+  | 'geo'
+  | 'hold'
+  | 'scan-transfer';
 
 /** The settings whose value `bundled` names a file that comes along. */
 export type GeoName = 'countryFile' | 'cityFileV4' | 'cityFileV6';
@@ -75,6 +82,7 @@ const workers: Readonly<Record<WorkerName, string>> = {
   attempt: './webhooks/attempt/attempt.worker.ts',
   geo: './scans/visitor/geo/table.worker.ts',
   hold: './engine/opening/hold.worker.ts',
+  'scan-transfer': './cluster/scans/scan-transfer.worker.ts',
 };
 
 const geo: Readonly<Record<GeoName, readonly [name: string, file: string]>> = {

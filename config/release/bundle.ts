@@ -1,5 +1,5 @@
 /**
- * The program as plain JavaScript: six entries that share their chunks, all in one flat folder.
+ * The program as plain JavaScript: eight entries that share their chunks, all in one flat folder.
  *
  *   main, one for each thread entry, chunks that they share, and the thread entry of Piscina
  *
@@ -63,6 +63,7 @@ export async function bundleProgram(options: BundleOptions): Promise<Bundle> {
       'attempt.worker': 'src/webhooks/attempt/attempt.worker.ts',
       'geo.worker': 'src/scans/visitor/geo/table.worker.ts',
       'hold.worker': 'src/engine/opening/hold.worker.ts',
+      'scan-transfer.worker': 'src/cluster/scans/scan-transfer.worker.ts',
     },
     outExtension: { '.js': '.mjs' },
     entryNames: '[name]',

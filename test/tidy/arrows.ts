@@ -29,6 +29,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'store',
     'scans',
     'links',
+    'workers',
     'http',
     'api/codes/bulk-gate.ts',
     'api/health.ts',

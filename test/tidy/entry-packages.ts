@@ -32,6 +32,7 @@ const loaded: Readonly<Record<string, readonly string[]>> = {
     'isbot',
     'uWebSockets.js',
   ],
+  'src/cluster/scans/scan-transfer.worker.ts': ['lmdb', 'msgpackr'],
   'src/images/render.worker.ts': ['qrcode'],
   'src/webhooks/attempt/attempt.worker.ts': ['ipaddr.js', 'lru-cache', 'undici'],
 };

@@ -22,6 +22,7 @@ const readAheadUsual = 16;
 export interface NatsLogOptions {
   readonly connection: NatsConnection;
   readonly stream: string;
+  /** Of what this machine appends: the stream's, or one that its pattern takes. A reading has all of them. */
   readonly subject: string;
   /**
    * Entries that the broker sends ahead of a reading. It ends a connection that has 64 MB waiting and counts what it is

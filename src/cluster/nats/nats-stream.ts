@@ -8,6 +8,7 @@ import { apiMs, type NatsConnection } from './nats-connection.ts';
 
 export interface NatsStreamOptions {
   readonly stream: string;
+  /** Of all entries; or a pattern, such as `qz.scans.>`. */
   readonly subject: string;
   /** 3 or 5 for a cluster of brokers, 1 for one alone. */
   readonly replicas: number;

@@ -27,7 +27,7 @@ export const sentBytesMax = 1_044_480;
 /** So much is sent at once. */
 const enoughBytes = 65_536;
 /** Less than that is sent after this time. */
-const lingerMs = 10;
+const lingerMsUsual = 10;
 /** Acknowledged, and not arrived for so long: the brokers have lost it, or a core has dropped it. */
 const lostMsMin = 5_000;
 /** Sent again and still not arrived: a core may be down, and need it later. */
@@ -55,13 +55,16 @@ export interface JournalSource {
 }
 
 export interface ScanUplinkOptions {
-  readonly log: OrderedLog;
+  readonly log: Pick<OrderedLog, 'append'>;
   readonly timers: Timers;
   readonly journal: number;
   readonly run: number;
   readonly source: JournalSource;
   /** What the cores have by now, as far as anybody said: everything behind it is sent. */
   readonly position: number;
+  readonly lingerMs?: number;
+  /** Everything below is acknowledged, whatever is sent again later. */
+  readonly acknowledged?: (position: number) => void;
 }
 
 /** Where the cores stand. */
@@ -75,8 +78,11 @@ interface Arrival {
 
 export class ScanUplink {
   readonly #options: ScanUplinkOptions;
+  readonly #lingerMs: number;
   /** Everything below is acknowledged. */
   #position: number;
+  /** As far as it ever was: cores may ask to go back. */
+  #acknowledgedTo = 0;
   /** Since when something waits. */
   #waitsSinceMs: number | undefined;
   #arrival: Arrival | undefined;
@@ -94,6 +100,7 @@ export class ScanUplink {
   constructor(options: ScanUplinkOptions) {
     this.#options = options;
     this.#position = options.position;
+    this.#lingerMs = options.lingerMs ?? lingerMsUsual;
   }
 
   get position(): number {
@@ -112,7 +119,7 @@ export class ScanUplink {
     if (waiting === 0) return;
     const nowMs = this.#options.timers.monotonicMs();
     this.#waitsSinceMs ??= nowMs;
-    const leftMs = this.#waitsSinceMs + lingerMs - nowMs;
+    const leftMs = this.#waitsSinceMs + this.#lingerMs - nowMs;
     if (waiting >= enoughBytes || leftMs <= 0) this.#send();
     else this.#cancel ??= this.#options.timers.after(leftMs, () => this.#due());
   }
@@ -192,6 +199,10 @@ export class ScanUplink {
     this.#isSending = false;
     this.#retryMs = retryMsMin;
     this.#waitsSinceMs = undefined;
+    if (to > this.#acknowledgedTo) {
+      this.#acknowledgedTo = to;
+      this.#options.acknowledged?.(to);
+    }
     // Unless a core has asked to go back meanwhile.
     if (this.#position === after) this.#position = to;
     this.written();

@@ -19,11 +19,14 @@ const found = await findNatsServer();
 if ('missing' in found) {
   notRun('ordered log: NATS', found);
 } else {
-  for (const server of await findNatsServers()) contractOn(server);
+  for (const server of await findNatsServers()) {
+    contractOn(server, 'one subject');
+    contractOn(server, 'a subject for each node');
+  }
 }
 
 /** All its logs on one broker, and on the connections of two machines. */
-function contractOn(server: NatsServer): void {
+function contractOn(server: NatsServer, subjects: 'one subject' | 'a subject for each node'): void {
   let folder: string;
   let brokers: Brokers;
   const connections: NatsConnection[] = [];
@@ -38,7 +41,7 @@ function contractOn(server: NatsServer): void {
   };
 
   orderedLogContract({
-    name: `NATS ${server.version}`,
+    name: `NATS ${server.version}, ${subjects}`,
     faults: 'none',
     start,
     end: async () => {
@@ -49,13 +52,15 @@ function contractOn(server: NatsServer): void {
     open: async () => {
       count++;
       const stream = `S${count}`;
-      const subject = `s.${count}`;
+      const own = subjects === 'a subject for each node';
+      const subject = own ? `s.${count}.>` : `s.${count}`;
       await ensureStream(connections[0]!, { stream, subject, replicas: 1 });
       const logs: NatsLog[] = [];
       return {
         handle: () => {
           const connection = connections[logs.length % 2]!;
-          const log = new NatsLog({ connection, stream, subject });
+          const to = own ? `s.${count}.n${logs.length}` : subject;
+          const log = new NatsLog({ connection, stream, subject: to });
           logs.push(log);
           return Promise.resolve(log);
         },

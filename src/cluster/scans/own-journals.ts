@@ -1,0 +1,130 @@
+/**
+ * The journals of this machine, on their way to the cores: an uplink for each.
+ *
+ *   asleep ──a journal was written──▶ awake: looks each `paceMs` ──nothing for 100 ms──▶ asleep
+ *
+ * A thread that sleeps costs the next write a wake-up, so it does not fall asleep between two scans of a busy time.
+ */
+import type { Timers } from '../../model/clock.ts';
+import type { JournalPositions } from '../../scans/journal/positions.ts';
+import { journalFolder, listSegments } from '../../scans/journal/segments.ts';
+import type { OrderedLog } from '../log/ordered-log.ts';
+import { JournalFiles } from './journal-source.ts';
+import { ScanUplink } from './scan-uplink.ts';
+
+const awakeMs = 100;
+/** What was written is sent after this time, together. */
+const paceMsUsual = 10;
+/** Where answers wait for it. */
+const paceMsAwaited = 1;
+
+export interface OwnJournalsOptions {
+  readonly log: Pick<OrderedLog, 'append'>;
+  readonly timers: Timers;
+  /** The folder of all journals. */
+  readonly root: string;
+  readonly journals: readonly number[];
+  readonly run: number;
+  readonly tails: JournalPositions;
+  /** Answers wait until the brokers have their scans; undefined = none do. */
+  readonly acknowledged: JournalPositions | undefined;
+  /** What cores have, as far as it is known. */
+  readonly arrived: ReadonlyMap<number, number>;
+}
+
+interface Own {
+  readonly uplink: ScanUplink;
+  /** Nothing is left of what stood below. */
+  readonly first: number;
+  seen: number;
+}
+
+export class OwnJournals {
+  readonly #options: OwnJournalsOptions;
+  readonly #own: ReadonlyMap<number, Own>;
+  readonly #paceMs: number;
+  #movedMs = -Infinity;
+  #cancel: () => void = () => undefined;
+  #isStopped = false;
+
+  constructor(options: OwnJournalsOptions) {
+    this.#options = options;
+    this.#paceMs = options.acknowledged === undefined ? paceMsUsual : paceMsAwaited;
+    this.#own = new Map(options.journals.map((journal) => [journal, this.#open(journal)]));
+  }
+
+  /** Bytes that are on this machine's disk and not acknowledged. */
+  get backlogBytes(): number {
+    return this.#sum(({ uplink: { backlogBytes, position }, first }) =>
+      Math.max(0, backlogBytes - Math.max(0, first - position)),
+    );
+  }
+
+  /** Bytes of frames that were too large to be sent. */
+  get leftOutBytes(): number {
+    return this.#sum(({ uplink }) => uplink.leftOutBytes);
+  }
+
+  get fault(): string | undefined {
+    for (const { uplink } of this.#own.values())
+      if (uplink.fault !== undefined) return uplink.fault;
+    return undefined;
+  }
+
+  /** Begins, and is called now and then: a writer may have died between its write and the wake-up. */
+  follow(): void {
+    this.#cancel();
+    if (this.#isStopped) return;
+    const nowMs = this.#options.timers.monotonicMs();
+    for (const [journal, own] of this.#own) {
+      const tail = this.#options.tails.position(journal);
+      if (tail === own.seen) continue;
+      own.seen = tail;
+      own.uplink.written();
+      this.#movedMs = nowMs;
+    }
+    if (nowMs - this.#movedMs >= awakeMs && this.#sleep()) return;
+    this.#cancel = this.#options.timers.after(this.#paceMs, () => this.follow());
+  }
+
+  rewind(journal: number, position: number): void {
+    this.#own.get(journal)?.uplink.rewind(position);
+  }
+
+  arrived(journal: number, position: number): void {
+    this.#own.get(journal)?.uplink.arrived(position);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancel();
+    for (const { uplink } of this.#own.values()) uplink.stop();
+  }
+
+  #sleep(): boolean {
+    const { tails } = this.#options;
+    const hasUnread = (): boolean =>
+      [...this.#own].some(([journal, { seen }]) => tails.position(journal) !== seen);
+    return tails.sleep(hasUnread, () => this.follow());
+  }
+
+  #sum(of: (own: Own) => number): number {
+    return [...this.#own.values()].reduce((sum, own) => sum + of(own), 0);
+  }
+
+  #open(journal: number): Own {
+    const { log, timers, root, run, tails, acknowledged, arrived } = this.#options;
+    const folder = journalFolder(root, journal);
+    const uplink = new ScanUplink({
+      log,
+      timers,
+      journal,
+      run,
+      source: new JournalFiles(folder, () => tails.position(journal)),
+      position: arrived.get(journal) ?? 0,
+      lingerMs: this.#paceMs,
+      acknowledged: (position) => acknowledged?.publish(journal, position),
+    });
+    return { uplink, first: listSegments(folder)[0] ?? 0, seen: -1 };
+  }
+}

@@ -1,0 +1,101 @@
+/** The journals of all other machines on a core: read from the log into this machine's folder, where its shards count them. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { messageOf } from '../../model/failure.ts';
+import type { Timers } from '../../model/clock.ts';
+import { assertInPlace, type Place } from '../../scans/journal/place.ts';
+import type { JournalPositions } from '../../scans/journal/positions.ts';
+import { beginSegment, journalFolder, recoverJournal } from '../../scans/journal/segments.ts';
+import { diskAt } from '../../scans/journal/writer.ts';
+import type { StoreEnvironment } from '../../store/environment.ts';
+import { openEnvironment } from '../../store/open-environment.ts';
+import { scansVersion } from '../../store/scans/scans.ts';
+import type { OrderedLog } from '../log/ordered-log.ts';
+import { JournalFilesSink } from './journal-sink.ts';
+import { ReadPositions } from './read-position.ts';
+import { ScanReceiver, type ScanReceiverOptions } from './scan-receiver.ts';
+
+/** For a disk that does not answer. */
+const closeMsMax = 500;
+
+export interface ReceiveSettings {
+  /** The store of scans: how far the log was read stands in it. */
+  readonly store: Place;
+  readonly segmentBytesMax: number;
+  readonly segmentMsMax: number;
+}
+
+export interface ReceivedJournalsOptions
+  extends ReceiveSettings, Pick<ScanReceiverOptions, 'isOwn' | 'isOwner' | 'rewind' | 'onMissed'> {
+  readonly log: OrderedLog;
+  readonly timers: Timers;
+  /** The folder of all journals. */
+  readonly root: Place;
+  readonly tails: JournalPositions;
+}
+
+export class ReceivedJournals {
+  readonly receiver: ScanReceiver;
+  readonly #sink: JournalFilesSink;
+  readonly #environment: StoreEnvironment;
+  #rotateFault: string | undefined;
+
+  /** @throws PlaceError, or Error of the store */
+  constructor(options: ReceivedJournalsOptions) {
+    const { store, root, tails, segmentBytesMax, segmentMsMax } = options;
+    // A store would be made where none is.
+    assertInPlace(store);
+    this.#environment = openEnvironment(store.path, scansVersion).environment;
+    const positions = new ReadPositions(this.#environment);
+    this.#sink = new JournalFilesSink({
+      tails,
+      recover: (journal) => recoverReceived(root, tails, journal),
+      writer: { segmentBytesMax, segmentMsMax, disk: diskAt(root) },
+    });
+    this.receiver = new ScanReceiver({
+      ...options,
+      sink: this.#sink,
+      saved: () => positions.read(),
+      save: (position) => positions.save(position),
+    });
+  }
+
+  get fault(): string | undefined {
+    return this.receiver.fault ?? this.#rotateFault;
+  }
+
+  /** Ends segments with old addresses. Called by a timer. */
+  async rotate(nowMs: number): Promise<void> {
+    try {
+      await this.#sink.rotate(nowMs);
+      this.#rotateFault = undefined;
+    } catch (error) {
+      this.#rotateFault = messageOf(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.receiver.stop();
+    const closed = this.#sink.close().then(async () => await this.#environment.close());
+    await Promise.race([closed.catch(() => undefined), pause(closeMsMax)]);
+  }
+}
+
+/**
+ * Shards of this process have read the journal up to its tail: it goes on there, and nothing of it is cut. One that was
+ * here at the start was recovered before they began.
+ */
+function recoverReceived(
+  root: Place,
+  tails: JournalPositions,
+  journal: number,
+): { readonly folder: string; readonly position: number } {
+  assertInPlace(root);
+  const folder = journalFolder(root.path, journal);
+  const tail = tails.position(journal);
+  if (tail === 0) {
+    return { folder, position: recoverJournal(folder, 0, { torn: 'kept' }).position };
+  }
+  // The one that was written last, by a thread that has died, can then be deleted.
+  beginSegment(folder, tail);
+  return { folder, position: tail };
+}

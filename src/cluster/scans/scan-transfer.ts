@@ -1,0 +1,135 @@
+/**
+ * The thread that transfers scans, seen from the control thread: started, supervised, and told what it needs to know of
+ * the cluster. One that dies starts again where the journals end, and where the log was read.
+ */
+import type { Clock } from '../../model/clock.ts';
+import type { Place } from '../../scans/journal/place.ts';
+import type { JournalPositions } from '../../scans/journal/positions.ts';
+import { shipped } from '../../shipped.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { SupervisedThread } from '../../workers/supervised-thread.ts';
+import type { NatsOptions } from '../nats/nats-connection.ts';
+import {
+  type JournalOwner,
+  type JournalPosition,
+  noFigures,
+  type ScanTransferCommand,
+  type ScanTransferFigures,
+  type ScanTransferMessage,
+  type ScanTransferSetup,
+  stopMsMax,
+} from './scan-transfer-thread.ts';
+
+export interface ScanTransferOptions {
+  readonly nats: NatsOptions;
+  /** Of this machine, and the run of its name that writes them. */
+  readonly journals: readonly number[];
+  readonly run: number;
+  readonly journalRoot: Place;
+  readonly tails: JournalPositions;
+  /** By own journal, what the brokers have acknowledged: answers wait for it. */
+  readonly acknowledged?: JournalPositions | undefined;
+  /** Of a core; absent on an edge, which only sends. */
+  readonly receive?: ScanTransferSetup['receive'];
+  /** Of every journal of the cluster; changes by `setOwners`. */
+  readonly owners: readonly JournalOwner[];
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Resolves when the data folder is where it was. */
+  readonly whenInPlace: () => Promise<void>;
+  readonly onFigures?: (figures: ScanTransferFigures) => void;
+  /** The thread's entry; a test hands in one that it can kill. */
+  readonly file?: URL;
+}
+
+export class ScanTransfer {
+  readonly #options: ScanTransferOptions;
+  readonly #thread: SupervisedThread<ScanTransferSetup, ScanTransferCommand, ScanTransferMessage>;
+  #owners: readonly JournalOwner[];
+  #arrived: readonly JournalPosition[] = [];
+  #figures = noFigures;
+  /** Entries of the log that were removed before this core had read them. */
+  missedEntries = 0;
+
+  constructor(options: ScanTransferOptions) {
+    const { clock, log, file, owners } = options;
+    this.#options = options;
+    this.#owners = owners;
+    this.#thread = new SupervisedThread({
+      file: file ?? shipped.workerFile('scan-transfer'),
+      clock,
+      setup: async () => {
+        await options.whenInPlace();
+        return this.#setup();
+      },
+      onMessage: (message) => this.#onMessage(message),
+      onDeath: (reason, restarts) =>
+        log.error({ reason, restarts }, 'the thread that transfers scans failed, restarting'),
+    });
+  }
+
+  /** The last that the thread has sent. */
+  get figures(): ScanTransferFigures {
+    return this.#figures;
+  }
+
+  get restarts(): number {
+    return this.#thread.restarts;
+  }
+
+  /** Own journals must be recovered, and on a core those that it has received. */
+  async start(): Promise<void> {
+    await this.#thread.start();
+  }
+
+  /** Nodes have joined, or write other journals. */
+  setOwners(owners: readonly JournalOwner[]): void {
+    this.#owners = owners;
+    this.#thread.send({ kind: 'owners', owners });
+  }
+
+  /** Own journals, as far as enough cores have them. Told every second: what does not arrive is sent again. */
+  arrived(arrived: readonly JournalPosition[]): void {
+    this.#arrived = arrived;
+    this.#thread.send({ kind: 'arrived', arrived });
+  }
+
+  async stop(): Promise<void> {
+    await this.#thread.stop({ kind: 'stop' }, stopMsMax);
+  }
+
+  #setup(): ScanTransferSetup {
+    const { nats, journals, run, journalRoot, tails, acknowledged, receive } = this.#options;
+    return {
+      nats,
+      journals,
+      run,
+      journalRoot,
+      tails: tails.memory,
+      acknowledged: acknowledged?.memory,
+      receive,
+      owners: this.#owners,
+      arrived: this.#arrived,
+    };
+  }
+
+  #onMessage(message: ScanTransferMessage): void {
+    const { log, onFigures } = this.#options;
+    if (message.kind === 'missed') {
+      const { from, to } = message;
+      this.missedEntries += to - from + 1;
+      log.error({ from, to }, 'scans were removed from the log before this core had them');
+      return;
+    }
+    const { faults, leftOutBytes } = message.figures;
+    const before = this.#figures;
+    this.#figures = message.figures;
+    for (const fault of faults) {
+      if (!before.faults.includes(fault)) log.warn({ fault }, 'transferring scans waits, retrying');
+    }
+    if (leftOutBytes > before.leftOutBytes) {
+      log.error({ leftOutBytes }, 'scans of an older version are too large to be sent, left out');
+    }
+    onFigures?.(message.figures);
+  }
+}

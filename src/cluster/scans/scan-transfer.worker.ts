@@ -1,0 +1,161 @@
+/**
+ * Thread entry: sends this machine's journals to the cores, and on a core receives those of all others.
+ *
+ * It runs without brokers as well: then it tries to reach them, and own journals wait on the disk.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { messageOf } from '../../model/failure.ts';
+import { assertInPlace } from '../../scans/journal/place.ts';
+import { JournalPositions } from '../../scans/journal/positions.ts';
+import { systemClock, systemTimers } from '../../system-clock.ts';
+import { openThreadChannel } from '../../workers/thread-setup.ts';
+import { OpeningLog } from '../log/opening-log.ts';
+import { type NatsConnection, openNats } from '../nats/nats-connection.ts';
+import { NatsLog } from '../nats/nats-log.ts';
+import { ensureStream } from '../nats/nats-stream.ts';
+import { OwnJournals } from './own-journals.ts';
+import { ReceivedJournals } from './received-journals.ts';
+import {
+  encodeRewind,
+  readRewind,
+  rewindSubject,
+  scanStream,
+  scanSubject,
+  scanSubjects,
+} from './scan-channels.ts';
+import type {
+  JournalOwner,
+  ScanTransferCommand,
+  ScanTransferFigures,
+  ScanTransferMessage,
+  ScanTransferSetup,
+} from './scan-transfer-thread.ts';
+
+const figuresMs = 1_000;
+/** Between two tries to reach the brokers. */
+const openAgainMs = 500;
+
+const channel = openThreadChannel<ScanTransferSetup, ScanTransferMessage, ScanTransferCommand>();
+const { setup, send } = channel;
+const { nats, receive } = setup;
+
+assertInPlace(setup.journalRoot);
+const tails = new JournalPositions(setup.tails);
+const log = new OpeningLog();
+let connection: NatsConnection | undefined;
+const stopping = new AbortController();
+let owners = byJournal(setup.owners);
+let sent = '';
+
+const own = new OwnJournals({
+  ...setup,
+  log,
+  timers: systemTimers,
+  root: setup.journalRoot.path,
+  tails,
+  acknowledged: setup.acknowledged && new JournalPositions(setup.acknowledged),
+  arrived: new Map(setup.arrived),
+});
+
+const ownNumbers = new Set(setup.journals);
+const received =
+  receive &&
+  new ReceivedJournals({
+    ...receive,
+    log,
+    timers: systemTimers,
+    root: setup.journalRoot,
+    tails,
+    isOwn: (journal) => ownNumbers.has(journal),
+    isOwner: (journal, run) => owners.get(journal)?.run === run,
+    rewind,
+    onMissed: (from, to) => send({ kind: 'missed', from, to }),
+  });
+
+function byJournal(list: readonly JournalOwner[]): ReadonlyMap<number, JournalOwner> {
+  return new Map(list.map((owner) => [owner.journal, owner]));
+}
+
+function rewind(journal: number, position: number): void {
+  const owner = owners.get(journal);
+  if (owner === undefined) return;
+  connection?.publish(rewindSubject(owner.node), encodeRewind({ journal, position }));
+}
+
+async function open(): Promise<void> {
+  while (!stopping.signal.aborted && connection === undefined) {
+    try {
+      connection = await openOnce();
+    } catch (error) {
+      log.fault = messageOf(error);
+      await pause(openAgainMs);
+    }
+  }
+  if (stopping.signal.aborted) await connection?.close();
+}
+
+async function openOnce(): Promise<NatsConnection> {
+  const opened = await openNats(nats);
+  try {
+    // An edge may not ask about streams: those of its scans are the cores'.
+    if (receive !== undefined) {
+      const { replicas } = receive;
+      await ensureStream(opened, { stream: scanStream, subject: scanSubjects, replicas });
+    }
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+  opened.subscribe(rewindSubject(nats.nodeName), (body) => {
+    const request = readRewind(body);
+    if (request !== undefined) own.rewind(request.journal, request.position);
+  });
+  const subject = scanSubject(nats.nodeName);
+  log.open(new NatsLog({ connection: opened, stream: scanStream, subject }));
+  return opened;
+}
+
+function figures(): ScanTransferFigures {
+  const { savedSeq = 0, readSeq = 0, behind = 0, dropped = 0 } = received?.receiver ?? {};
+  const { backlogBytes, leftOutBytes } = own;
+  const found = [log.fault, own.fault, received?.fault].filter((fault) => fault !== undefined);
+  const faults = [...new Set(found)];
+  return { backlogBytes, leftOutBytes, savedSeq, readSeq, behind, dropped, faults };
+}
+
+function sendFigures(): void {
+  const now = figures();
+  const text = JSON.stringify(now);
+  if (text === sent) return;
+  sent = text;
+  send({ kind: 'figures', figures: now });
+}
+
+const timer = setInterval(() => {
+  own.follow();
+  void received?.rotate(systemClock.now());
+  sendFigures();
+}, figuresMs);
+
+async function stop(): Promise<void> {
+  stopping.abort();
+  clearInterval(timer);
+  own.stop();
+  await received?.close();
+  await connection?.close();
+  process.exit(0);
+}
+
+channel.onCommand((command) => {
+  if (command.kind === 'owners') {
+    owners = byJournal(command.owners);
+  } else if (command.kind === 'arrived') {
+    for (const [journal, position] of command.arrived) own.arrived(journal, position);
+  } else {
+    void stop();
+  }
+});
+sendFigures();
+own.follow();
+received?.receiver.start();
+void open();
