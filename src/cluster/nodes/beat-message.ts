@@ -1,0 +1,42 @@
+/**
+ * A node says that it is up, and how far its links are (msgpack, one array):
+ *
+ *   [1, name, instance, role, redirects, linkNumber, url]
+ */
+import { packPlain } from '../../store/codec.ts';
+import type { NodeRole } from '../../store/management/cluster.ts';
+import { isCount, readFields } from '../message-fields.ts';
+import { isNodeName, isNodeRole } from './node-name.ts';
+
+const messageVersion = 1;
+
+export interface NodeStart {
+  readonly name: string;
+  /** Names this start of its process: an id of this moment, so that of two the later one is known by it. */
+  readonly instance: string;
+  readonly role: NodeRole;
+  /** It answers scans: its links are waited for. */
+  readonly redirects: boolean;
+  /** Of its API; empty for an edge. */
+  readonly url: string;
+}
+
+export interface Beat extends NodeStart {
+  /** Changes of links up to this number are in its link table. */
+  readonly linkNumber: number;
+}
+
+export function encodeBeat(beat: Beat): Uint8Array {
+  const { name, instance, role, redirects, linkNumber, url } = beat;
+  return packPlain([messageVersion, name, instance, role, redirects, linkNumber, url]);
+}
+
+/** @returns undefined for bytes that are no such message, or one of another version */
+export function readBeat(bytes: Uint8Array): Beat | undefined {
+  const fields = readFields(bytes) ?? [];
+  const [version, name, instance, role, redirects, linkNumber, url] = fields;
+  if (version !== messageVersion || !isNodeName(name) || !isNodeRole(role)) return undefined;
+  if (typeof instance !== 'string' || typeof url !== 'string') return undefined;
+  if (typeof redirects !== 'boolean' || !isCount(linkNumber)) return undefined;
+  return { name, instance, role, redirects, linkNumber, url };
+}

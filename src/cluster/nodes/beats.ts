@@ -1,0 +1,251 @@
+/**
+ * Which nodes are up, and how far their links are: each says so every 500 ms, and at once when its links have moved.
+ *
+ *   qz.nodes.<name>       of a core, read by every node
+ *   qz.edge.<name>.beat   of an edge, read by the cores
+ *   qz.ask.<name>.stop    to an edge, from the cores: [1, instance] is one of two under its name, and must stop
+ *
+ * A node is connected while its last beat is not older than 2 s. A change of a link is answered when every connected node
+ * that redirects has it (`linksFollowed`); one that is cut off is waited for until it lapses.
+ *
+ * Two processes under one name would write the same journals, as when a data folder was copied. Of the two the later
+ * start stops. A core sees the other one's beats; edges do not see each other, so the cores tell them.
+ */
+import type { Timers } from '../../model/clock.ts';
+import { packPlain } from '../../store/codec.ts';
+import { readFields } from '../message-fields.ts';
+import type { NatsConnection } from '../nats/nats-connection.ts';
+import { type Beat, encodeBeat, type NodeStart, readBeat } from './beat-message.ts';
+
+const beatMs = 500;
+/** Four beats: one that is late, or lost with a connection, disconnects nobody. */
+export const connectedMs = 2_000;
+/** Between two beats: moves that come in the same moment are one. */
+const movedMs = 1;
+/** Of a name that does not come back. */
+const rememberedMs = 60_000;
+/** Beats of a process that has ended are on the way no longer than this. */
+const lateMs = 400;
+/** A change is answered after this, followed or not. */
+const followMs = 2_000;
+
+const messageVersion = 1;
+
+export interface BeatsOptions {
+  readonly connection: Pick<NatsConnection, 'publish' | 'subscribe'>;
+  readonly timers: Timers;
+  readonly self: NodeStart;
+  /** Changes of links up to it are in this node's link table. */
+  readonly linkNumber: () => number;
+  /** Another process runs under this name, and this one must stop. @param detail a sentence for the operator */
+  readonly onDouble: (detail: string) => void;
+}
+
+interface Seen {
+  readonly beat: Beat;
+  readonly atMs: number;
+  /** The start before this one, and when this one took its place. */
+  readonly former?: { readonly instance: string; readonly untilMs: number };
+}
+
+interface Waiter {
+  readonly number: number;
+  readonly untilMs: number;
+  readonly resolve: (behind: number) => void;
+  cancel: () => void;
+}
+
+export class Beats {
+  readonly #options: BeatsOptions;
+  /** By name, without this node. */
+  readonly #seen = new Map<string, Seen>();
+  readonly #waiters = new Set<Waiter>();
+  readonly #ends: readonly (() => void)[];
+  #cancelBeat: () => void = () => undefined;
+  #isMoved = false;
+  #sentMs = -Infinity;
+  /** When another process under this name was first seen. */
+  #doubleMs: number | undefined;
+  #isClosed = false;
+
+  constructor(options: BeatsOptions) {
+    this.#options = options;
+    const { connection, self } = options;
+    const isEdge = self.role === 'edge';
+    const receive = (bytes: Uint8Array, subject: string): void => this.#receive(bytes, subject);
+    this.#ends = [
+      connection.subscribe('qz.nodes.*', receive),
+      isEdge
+        ? connection.subscribe(stopSubject(self.name), (bytes) => this.#told(bytes))
+        : connection.subscribe('qz.edge.*.beat', receive),
+    ];
+    this.#beat();
+  }
+
+  /** This node's links have moved: the others are told at once, many moves of a moment in one beat. */
+  moved(): void {
+    this.#check();
+    if (this.#isMoved || this.#isClosed) return;
+    const { timers } = this.#options;
+    const waitMs = this.#sentMs + movedMs - timers.monotonicMs();
+    if (waitMs <= 0) {
+      this.#beat();
+      return;
+    }
+    this.#isMoved = true;
+    this.#cancelBeat();
+    this.#cancelBeat = timers.after(waitMs, () => this.#beat());
+  }
+
+  /** Others than this node. */
+  connected(): readonly Beat[] {
+    return [...this.#seen.values()]
+      .filter((seen) => this.#leftMs(seen) > 0)
+      .map(({ beat }) => beat);
+  }
+
+  isConnected(name: string): boolean {
+    return this.instanceOf(name) !== undefined;
+  }
+
+  /** The start of a connected node's process; undefined where the name is not connected. This node is. */
+  instanceOf(name: string): string | undefined {
+    const { self } = this.#options;
+    if (name === self.name) return self.instance;
+    const seen = this.#seen.get(name);
+    return seen !== undefined && this.#leftMs(seen) > 0 ? seen.beat.instance : undefined;
+  }
+
+  /**
+   * Resolves when every connected node that redirects has the changes of links up to `number`; this one too. A node that
+   * lapses meanwhile is not waited for, one that connects is. @returns how many do not have them after `waitMs`
+   */
+  linksFollowed(number: number, waitMs = followMs): Promise<number> {
+    const untilMs = this.#options.timers.monotonicMs() + waitMs;
+    return new Promise((resolve) => {
+      const waiter: Waiter = { number, untilMs, resolve, cancel: () => undefined };
+      this.#waiters.add(waiter);
+      this.#checkWaiter(waiter);
+    });
+  }
+
+  /** Says and reads nothing more; who waits is answered as it is now. */
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelBeat();
+    for (const end of this.#ends) end();
+    for (const waiter of this.#waiters) this.#resolve(waiter, this.#behind(waiter.number).count);
+  }
+
+  #beat(): void {
+    const { connection, timers, self, linkNumber } = this.#options;
+    this.#isMoved = false;
+    this.#cancelBeat();
+    this.#sentMs = timers.monotonicMs();
+    const subject = self.role === 'edge' ? `qz.edge.${self.name}.beat` : `qz.nodes.${self.name}`;
+    connection.publish(subject, encodeBeat({ ...self, linkNumber: linkNumber() }));
+    for (const [name, seen] of this.#seen) {
+      if (this.#leftMs(seen) < connectedMs - rememberedMs) this.#seen.delete(name);
+    }
+    this.#cancelBeat = timers.after(beatMs, () => this.#beat());
+  }
+
+  #receive(bytes: Uint8Array, subject: string): void {
+    const beat = readBeat(bytes);
+    if (beat === undefined || !isOwnSubject(beat, subject)) return;
+    if (beat.name === this.#options.self.name) this.#receiveOwn(beat);
+    else this.#receiveOther(beat);
+  }
+
+  /** NATS also delivers this node's own beats to it. */
+  #receiveOwn({ instance, url }: Beat): void {
+    const { self, timers } = this.#options;
+    if (instance === self.instance) return;
+    this.#doubleMs ??= timers.monotonicMs();
+    if (timers.monotonicMs() - this.#doubleMs < lateMs || instance > self.instance) return;
+    this.#double(url);
+  }
+
+  #receiveOther(beat: Beat): void {
+    const atMs = this.#options.timers.monotonicMs();
+    const last = this.#seen.get(beat.name);
+    const isOther = last !== undefined && last.beat.instance !== beat.instance;
+    // A start that another has followed, and that beats again.
+    const isBack = isOther && last.former?.instance === beat.instance;
+    if (isBack) {
+      if (atMs - last.former.untilMs < lateMs) return;
+      this.#tellDouble(last.beat, beat);
+    }
+    const former = isOther ? { instance: last.beat.instance, untilMs: atMs } : last?.former;
+    this.#seen.set(beat.name, { beat, atMs, ...(former && { former }) });
+    this.#check();
+  }
+
+  /** An edge does not see the other one. */
+  #tellDouble(one: Beat, other: Beat): void {
+    if (one.role !== 'edge' || this.#options.self.role === 'edge') return;
+    const later = one.instance > other.instance ? one : other;
+    const message = packPlain([messageVersion, later.instance]);
+    this.#options.connection.publish(stopSubject(later.name), message);
+  }
+
+  #told(bytes: Uint8Array): void {
+    const [version, instance] = readFields(bytes) ?? [];
+    if (version === messageVersion && instance === this.#options.self.instance) this.#double('');
+  }
+
+  #double(url: string): void {
+    const { self, onDouble } = this.#options;
+    if (this.#isClosed) return;
+    const where = url === '' ? '' : `, at ${url}`;
+    onDouble(
+      `Cannot run as ${self.name}: another process that started earlier runs under this name${where}; give each machine a cluster.nodeName and a data folder of its own`,
+    );
+  }
+
+  #leftMs({ atMs }: Seen): number {
+    return atMs + connectedMs - this.#options.timers.monotonicMs();
+  }
+
+  #check(): void {
+    for (const waiter of this.#waiters) this.#checkWaiter(waiter);
+  }
+
+  #checkWaiter(waiter: Waiter): void {
+    const { timers } = this.#options;
+    const { count, lapseMs } = this.#behind(waiter.number);
+    const leftMs = waiter.untilMs - timers.monotonicMs();
+    if (count === 0 || leftMs <= 0) {
+      this.#resolve(waiter, count);
+      return;
+    }
+    waiter.cancel();
+    waiter.cancel = timers.after(Math.min(leftMs, lapseMs), () => this.#checkWaiter(waiter));
+  }
+
+  #resolve(waiter: Waiter, behind: number): void {
+    waiter.cancel();
+    this.#waiters.delete(waiter);
+    waiter.resolve(behind);
+  }
+
+  /** Nodes without the change, and after how long the first of them lapses. */
+  #behind(number: number): { readonly count: number; readonly lapseMs: number } {
+    const { self, linkNumber } = this.#options;
+    let count = self.redirects && linkNumber() < number ? 1 : 0;
+    let lapseMs = Infinity;
+    for (const seen of this.#seen.values()) {
+      const leftMs = this.#leftMs(seen);
+      if (leftMs <= 0 || !seen.beat.redirects || seen.beat.linkNumber >= number) continue;
+      count += 1;
+      lapseMs = Math.min(lapseMs, leftMs);
+    }
+    return { count, lapseMs };
+  }
+}
+
+const stopSubject = (name: string): string => `qz.ask.${name}.stop`;
+
+/** Permissions are of subjects: what a message says must be what its sender may say. */
+const isOwnSubject = ({ name, role }: Beat, subject: string): boolean =>
+  subject === (role === 'edge' ? `qz.edge.${name}.beat` : `qz.nodes.${name}`);

@@ -1,0 +1,233 @@
+/** Beats between nodes that share a connection: who is up, whose links have moved, and who is there twice. */
+import { expect, test } from 'vitest';
+import { encodeBeat, type NodeStart } from '../../../src/cluster/nodes/beat-message.ts';
+import { Beats } from '../../../src/cluster/nodes/beats.ts';
+import { VirtualTime } from '../simulation/virtual-time.ts';
+
+type Listener = (bytes: Uint8Array, subject: string) => void;
+
+/** Delivers at once, to each connection that is not cut off. */
+class Network {
+  readonly time = new VirtualTime();
+  readonly startMs = this.time.nowMs;
+  readonly cutOff = new Set<string>();
+  readonly published: string[] = [];
+  readonly #listeners: Array<{ readonly of: string; readonly pattern: RegExp; call: Listener }> =
+    [];
+
+  connection(of: string) {
+    return {
+      publish: (subject: string, bytes: Uint8Array): void => {
+        this.published.push(`${this.nowMs} ${subject}`);
+        if (this.cutOff.has(of)) return;
+        for (const { of: to, pattern, call } of this.#listeners) {
+          if (pattern.test(subject) && !this.cutOff.has(to)) call(bytes, subject);
+        }
+      },
+      subscribe: (subject: string, call: Listener): (() => void) => {
+        const pattern = new RegExp(`^${subject.replaceAll('*', '[^.]+')}$`);
+        const entry = { of, pattern, call };
+        this.#listeners.push(entry);
+        return () => void this.#listeners.splice(this.#listeners.indexOf(entry), 1);
+      },
+    };
+  }
+
+  get nowMs(): number {
+    return this.time.nowMs - this.startMs;
+  }
+
+  async until(ms: number): Promise<void> {
+    await this.time.run(this.startMs + ms);
+  }
+}
+
+function node(network: Network, more: Partial<NodeStart> & { readonly name: string }) {
+  const self: NodeStart = {
+    instance: `n_${more.name}`,
+    role: 'all',
+    redirects: true,
+    url: `http://${more.name}`,
+    ...more,
+  };
+  const started = { links: 0, doubles: [] as string[] };
+  const beats = new Beats({
+    connection: network.connection(self.instance),
+    timers: { monotonicMs: () => network.time.nowMs, after: network.time.later },
+    self,
+    linkNumber: () => started.links,
+    onDouble: (detail) => {
+      started.doubles.push(`${network.nowMs} ${detail}`);
+      beats.close();
+    },
+  });
+  const move = (links: number): void => {
+    started.links = links;
+    beats.moved();
+  };
+  return { beats, started, move };
+}
+
+const names = (beats: Beats): string[] => beats.connected().map(({ name }) => name);
+
+/** What it resolved with, and when. */
+function answerOf(network: Network, promise: Promise<number>): { is?: string } {
+  const answer: { is?: string } = {};
+  const note = async (): Promise<void> => {
+    const behind = await promise;
+    answer.is = `${behind} at ${network.nowMs}`;
+  };
+  void note();
+  return answer;
+}
+
+test('a node is connected until 2 s after its last beat; edges see cores alone', async () => {
+  const network = new Network();
+  const a = node(network, { name: 'a' });
+  const b = node(network, { name: 'b', role: 'core', redirects: false });
+  const e = node(network, { name: 'e', role: 'edge', url: '' });
+  await network.until(1_100);
+  expect(names(a.beats)).toEqual(['b', 'e']);
+  expect(names(e.beats)).toEqual(['a', 'b']);
+  expect(b.beats.connected()).toMatchObject([
+    { name: 'e', role: 'edge' },
+    { name: 'a', instance: 'n_a', role: 'all', redirects: true, linkNumber: 0, url: 'http://a' },
+  ]);
+  expect([a.beats.isConnected('a'), a.beats.instanceOf('e')]).toEqual([true, 'n_e']);
+  network.cutOff.add('n_e');
+  await network.until(2_999);
+  expect(a.beats.isConnected('e')).toBe(true);
+  await network.until(3_000);
+  expect(a.beats.isConnected('e')).toBe(false);
+  expect(names(a.beats)).toEqual(['b']);
+  network.cutOff.clear();
+  await network.until(3_500);
+  expect(a.beats.isConnected('e')).toBe(true);
+  b.beats.close();
+  await network.until(70_000);
+  expect(a.beats.instanceOf('b')).toBeUndefined();
+});
+
+test('a beat comes each 500 ms, and at once when links move: one for all moves of a millisecond', async () => {
+  const network = new Network();
+  const { move } = node(network, { name: 'a' });
+  await network.until(700);
+  for (const links of [1, 2, 3]) move(links);
+  await network.until(1_300);
+  expect(network.published.map((line) => Number.parseInt(line, 10))).toEqual([
+    0, 500, 700, 701, 1_201,
+  ]);
+});
+
+test('a change is followed when every connected node that redirects has it', async () => {
+  const network = new Network();
+  const leader = node(network, { name: 'a' });
+  const core = node(network, { name: 'b', role: 'core', redirects: false });
+  const edge = node(network, { name: 'e', role: 'edge' });
+  await network.until(600);
+  const both = answerOf(network, leader.beats.linksFollowed(5));
+  const ofCore = answerOf(network, core.beats.linksFollowed(5));
+  network.time.later(10, () => edge.move(5));
+  network.time.later(30, () => leader.move(6));
+  await network.until(700);
+  expect([both.is, ofCore.is]).toEqual(['0 at 630', '0 at 630']);
+  expect(await leader.beats.linksFollowed(5)).toBe(0);
+});
+
+test('a node that stays behind is waited for 2 s and counted; one that lapses is dropped', async () => {
+  const network = new Network();
+  const leader = node(network, { name: 'a' });
+  node(network, { name: 'e', role: 'edge' });
+  leader.move(9);
+  await network.until(100);
+  const slow = answerOf(network, leader.beats.linksFollowed(9));
+  const short = answerOf(network, leader.beats.linksFollowed(9, 150));
+  await network.until(2_200);
+  expect([slow.is, short.is]).toEqual(['1 at 2100', '1 at 250']);
+  network.cutOff.add('n_e');
+  const lapsed = answerOf(network, leader.beats.linksFollowed(9));
+  await network.until(5_000);
+  expect(lapsed.is).toBe('0 at 4000');
+});
+
+test('a node that connects meanwhile is waited for; closing answers all', async () => {
+  const network = new Network();
+  const leader = node(network, { name: 'a' });
+  await network.until(100);
+  const waiting = answerOf(network, leader.beats.linksFollowed(1));
+  node(network, { name: 'e', role: 'edge' });
+  leader.move(1);
+  await network.until(900);
+  expect(waiting.is).toBeUndefined();
+  leader.beats.close();
+  await network.until(901);
+  expect(waiting.is).toMatch(/^1 at /);
+  const count = network.published.filter((line) => line.endsWith('qz.nodes.a')).length;
+  leader.move(2);
+  await network.until(3_000);
+  expect(network.published.filter((line) => line.endsWith('qz.nodes.a')).length).toBe(count);
+});
+
+test('of two cores under one name the later one stops', async () => {
+  const network = new Network();
+  const first = node(network, { name: 'a', instance: 'n_1' });
+  await network.until(5_000);
+  const second = node(network, { name: 'a', instance: 'n_2', url: 'http://other' });
+  await network.until(7_000);
+  expect(first.started.doubles).toEqual([]);
+  expect(second.started.doubles).toEqual([
+    '6000 Cannot run as a: another process that started earlier runs under this name, at http://a; give each machine a cluster.nodeName and a data folder of its own',
+  ]);
+});
+
+test('of two edges under one name the later one is told by the cores', async () => {
+  const network = new Network();
+  node(network, { name: 'a' });
+  const first = node(network, { name: 'e', role: 'edge', instance: 'n_1' });
+  await network.until(700);
+  const second = node(network, { name: 'e', role: 'edge', instance: 'n_2' });
+  await network.until(5_000);
+  expect(first.started.doubles).toEqual([]);
+  expect(second.started.doubles).toEqual([expect.stringMatching(/^1\d00 Cannot run as e: /)]);
+});
+
+test('a restart is not a double, nor are beats that come late', async () => {
+  const network = new Network();
+  const core = node(network, { name: 'a' });
+  for (const [at, instance] of ['n_1', 'n_2', 'n_3'].entries()) {
+    const edge = node(network, { name: 'e', role: 'edge', instance });
+    await network.until((at + 1) * 700);
+    edge.beats.close();
+  }
+  const late = { role: 'edge', redirects: true, linkNumber: 0, url: '' } as const;
+  const connection = network.connection('late');
+  const next = node(network, { name: 'e', role: 'edge', instance: 'n_4' });
+  connection.publish('qz.edge.e.beat', encodeBeat({ ...late, name: 'e', instance: 'n_3' }));
+  const own = { ...late, role: 'all', name: 'a', instance: 'n_0' } as const;
+  for (let i = 0; i < 3; i++) connection.publish('qz.nodes.a', encodeBeat(own));
+  await network.until(9_000);
+  expect([core.started.doubles, next.started.doubles]).toEqual([[], []]);
+  expect(core.beats.instanceOf('e')).toBe('n_4');
+});
+
+test('what is no beat, and one under the subject of another, count for nothing', async () => {
+  const network = new Network();
+  const { beats } = node(network, { name: 'a' });
+  const { publish } = network.connection('x');
+  const beat = {
+    name: 'b',
+    instance: 'n_b',
+    role: 'edge',
+    redirects: true,
+    linkNumber: 0,
+    url: '',
+  } as const;
+  publish('qz.nodes.b', encodeBeat(beat));
+  publish('qz.edge.c.beat', encodeBeat(beat));
+  publish('qz.edge.b.beat', encodeBeat({ ...beat, role: 'all' }));
+  publish('qz.edge.b.beat', encodeBeat({ ...beat, linkNumber: -1 }));
+  publish('qz.edge.b.beat', Buffer.from('no beat'));
+  expect(beats.connected()).toEqual([]);
+  publish('qz.edge.b.beat', encodeBeat(beat));
+  expect(names(beats)).toEqual(['b']);
+});
