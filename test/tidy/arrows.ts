@@ -82,6 +82,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   'modules.ts': ['*'],
   'writers.ts': ['*'],
   'open-engine.ts': ['*'],
+  node: ['*'],
   'takeover-host.ts': ['*'],
   'app.ts': ['*'],
   cli: [
@@ -107,6 +108,7 @@ const importers: Readonly<Record<string, readonly string[]>> = {
   'writers.ts': ['app.ts', 'open-engine.ts', 'takeover-host.ts'],
   'open-engine.ts': ['app.ts'],
   'takeover-host.ts': ['app.ts'],
+  node: ['app.ts', 'cli'],
   'app.ts': ['cli', 'main.ts'],
   'main.ts': ['start.mjs'],
   'start.mjs': [],

@@ -8,6 +8,7 @@ import { LinkReplica } from '../../../src/cluster/links/link-replica.ts';
 import { ReplicaStore } from '../../../src/cluster/links/replica-store.ts';
 import type { Codes } from '../../../src/codes/codes.ts';
 import { EdgeTable } from '../../../src/codes/links/edge-table.ts';
+import { LinkImage } from '../../../src/codes/links/link-image.ts';
 import { LinkLoader } from '../../../src/codes/links/link-loader.ts';
 import { LinkRefresher } from '../../../src/codes/links/link-refresher.ts';
 import { ClientAddresses } from '../../../src/http/client-address.ts';
@@ -133,9 +134,13 @@ export async function openReplica(
   const openTable = async (): Promise<EdgeTable> => {
     const links = new LinkLoader(store, writer, (codeNo) => copy.scansOf(codeNo));
     const refresher = new LinkRefresher(store, links, log);
-    links.load();
+    const found = undefined;
+    const monotonicMs = (): number => systemClock.monotonicMs();
+    const parts = { store, memory, writer, links, refresher, folder, log, monotonicMs, found };
+    const image = new LinkImage(parts);
+    await image.load();
     links.loadLimited();
-    return new EdgeTable({ writer, links, refresher });
+    return new EdgeTable({ store, writer, links, refresher, image });
   };
   const token = (): string => given;
   const random = (): number => 0.5;

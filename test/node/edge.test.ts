@@ -1,0 +1,178 @@
+/**
+ * src/node/open-edge.ts: an edge in this process, with its threads and files, behind a core whose feed is on a socket.
+ * No broker: what joins and what carries scans is handed in.
+ */
+import { getRandomValues } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished, expect, test } from 'vitest';
+import { writeNodeFile } from '../../src/cluster/nodes/node-file.ts';
+import { loadConfig } from '../../src/config.ts';
+import { assertNoEdgeFolder, EdgeFolder } from '../../src/node/edge-folder.ts';
+import { type Edge, openEdge } from '../../src/node/open-edge.ts';
+import { systemClock } from '../../src/system-clock.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { FeedServer, temporaryFolder } from '../cluster/links/feed-server.ts';
+import { openFilesIn } from '../support/leaks.ts';
+import { freePorts } from '../support/process.ts';
+import { soon } from '../support/soon.ts';
+
+const target = 'https://example.com/';
+const other = 'https://example.org/';
+const journals = [7, 9];
+const identity = { cluster: 'cl_1', node: 'n_1', name: 'edge-1', role: 'edge', run: 1 } as const;
+
+class TestEdge {
+  readonly edge: Edge;
+  readonly lines: readonly string[];
+  readonly #ports: { readonly api: number; readonly redirect: number };
+  readonly #folder: string;
+
+  private constructor(
+    edge: Edge,
+    folder: string,
+    ports: { readonly api: number; readonly redirect: number },
+    lines: readonly string[],
+  ) {
+    this.edge = edge;
+    this.#folder = folder;
+    this.#ports = ports;
+    this.lines = lines;
+  }
+
+  static async open(folder: string, cores: () => readonly string[]): Promise<TestEdge> {
+    const ports = await freePorts();
+    const config = loadConfig(undefined, {
+      QZ_DATA_DIR: folder,
+      QZ_API_HOST: '127.0.0.1',
+      QZ_API_PORT: String(ports.api),
+      QZ_REDIRECT_HOST: '127.0.0.1',
+      QZ_REDIRECT_PORT: String(ports.redirect),
+    });
+    writeNodeFile(folder, { ...identity, journals });
+    const lines: string[] = [];
+    const log = createLog('info', { write: (line) => void lines.push(line) });
+    const edge = await openEdge({
+      config,
+      log,
+      machine: {
+        clock: systemClock,
+        randomBytes: (bytes) => getRandomValues(bytes),
+        random: () => 0.5,
+      },
+      folder: await EdgeFolder.open(folder, log),
+      node: { journals, cores, token: () => 'edge-1.token' },
+      journals: {
+        known: { numbers: () => [], endAtLeast: () => 0 },
+        keptFrom: () => 0,
+      },
+    });
+    const opened = new TestEdge(edge, folder, ports, lines);
+    onTestFinished(() => opened.close());
+    return opened;
+  }
+
+  /** Where the link leads, or the status of what is answered instead. */
+  async visit(code: string): Promise<string | number> {
+    const url = `http://127.0.0.1:${this.#ports.redirect}/${code}`;
+    const answer = await fetch(url, { redirect: 'manual', headers: { connection: 'close' } });
+    return answer.headers.get('location') ?? answer.status;
+  }
+
+  get api(): string {
+    return `http://127.0.0.1:${this.#ports.api}`;
+  }
+
+  async ready(): Promise<{ readonly status: number; readonly body: string }> {
+    const answer = await fetch(`${this.api}/health/ready`);
+    return { status: answer.status, body: await answer.text() };
+  }
+
+  async close(): Promise<void> {
+    await this.edge.close();
+    expect(openFilesIn(this.#folder)).toEqual([]);
+  }
+}
+
+test('an edge redirects as its cores say, from their first word on, and without them after a restart', async () => {
+  const core = await FeedServer.open();
+  const { codes, app } = core;
+  const folder = temporaryFolder();
+  const code = await codes.create(app.actor, { target, slug: 'printed' });
+  let cores: string[] = [];
+  const first = await TestEdge.open(folder, () => cores);
+  expect((await fetch(`${first.api}/health/live`)).status).toBe(200);
+  const before = await first.ready();
+  expect(before.status).toBe(503);
+  expect(before.body).toContain('no links yet');
+  cores = [core.url];
+  await first.edge.redirecting;
+  expect(await first.visit('printed')).toBe(target);
+  expect((await first.ready()).status).toBe(200);
+  expect(first.edge.linkNumber).toBe(app.store.last('link'));
+
+  let moves = 0;
+  first.edge.linksMoved.listen(() => void (moves += 1));
+  await codes.change(app.actor, code.id, { target: other });
+  await expect.poll(() => first.visit('printed'), soon).toBe(other);
+  expect(moves).toBeGreaterThan(0);
+  const later = await codes.create(app.actor, { target, slug: 'later' });
+  await expect.poll(() => first.visit('later'), soon).toBe(target);
+  await codes.delete(app.actor, later.id);
+  await expect.poll(() => first.visit('later'), soon).toBe(410);
+  const metrics = await (await fetch(`${first.api}/metrics`)).text();
+  expect(metrics).toContain('quietzone_cluster_role{role="edge"} 1');
+  expect(metrics).toMatch(/quietzone_redirects_total\{thread="0"\} \d+/);
+  expect((await fetch(`${first.api}/v1/codes`)).status).toBe(404);
+  await first.close();
+  core.close();
+
+  const again = await TestEdge.open(folder, () => [core.url]);
+  expect(await again.visit('printed')).toBe(other);
+  expect(await again.visit('later')).toBe(410);
+  const ready = await again.ready();
+  expect(ready.status).toBe(200);
+  expect(ready.body).toContain('links may be old');
+  for (const journal of journals.slice(0, again.edge.threads.journals.own.length)) {
+    expect(existsSync(join(folder, 'journal', String(journal)))).toBe(true);
+  }
+});
+
+test('numbers that the cores have lost: an edge has their links, and none of its own', async () => {
+  const older = await FeedServer.open();
+  const folder = temporaryFolder();
+  for (const slug of ['lost', 'kept']) {
+    await older.codes.create(older.app.actor, { target, slug });
+  }
+  const newer = await FeedServer.open();
+  await newer.codes.create(newer.app.actor, { target: other, slug: 'kept' });
+  let core = older;
+  const edge = await TestEdge.open(folder, () => [core.url]);
+  await edge.edge.redirecting;
+  expect(await edge.visit('lost')).toBe(target);
+  core = newer;
+  older.close();
+  await expect.poll(() => edge.visit('kept'), soon).toBe(other);
+  await expect.poll(() => edge.visit('lost'), soon).toBe(410);
+  await expect.poll(() => edge.edge.linkNumber, soon).toBe(newer.app.store.last('link'));
+});
+
+test('a folder is of an edge, or of a service that keeps data', async () => {
+  const log = createLog('silent');
+  const core = await FeedServer.open();
+  await expect(EdgeFolder.open(core.app.dataDir, log)).rejects.toThrow(
+    /Cannot start as an edge: .* is of a service that keeps data, it has (delivery\.mdb|scans\.mdb)/,
+  );
+  const folder = temporaryFolder();
+  writeNodeFile(folder, { ...identity, journals });
+  const held = await EdgeFolder.open(folder, log);
+  await expect(EdgeFolder.open(folder, log)).rejects.toThrow(/locked by a running service/);
+  await held.close();
+  expect(() => assertNoEdgeFolder('start', folder)).toThrow(
+    /Cannot start: data folder .* is of an edge of a cluster/,
+  );
+  expect(() => assertNoEdgeFolder('start', core.app.dataDir)).not.toThrow();
+  const unknown = temporaryFolder();
+  writeFileSync(join(unknown, 'management.mdb'), '');
+  await expect(EdgeFolder.open(unknown, log)).rejects.toThrow(/and no cluster\.json/);
+});
