@@ -19,7 +19,7 @@ import { type Beat, encodeBeat, type NodeStart, readBeat } from './beat-message.
 
 const beatMs = 500;
 /** Four beats: one that is late, or lost with a connection, disconnects nobody. */
-export const connectedMs = 2_000;
+const connectedMs = 2_000;
 /** Between two beats: moves that come in the same moment are one. */
 const movedMs = 1;
 /** Of a name that does not come back. */

@@ -1,6 +1,6 @@
 /** A node joins: the leader alone answers, and the node asks until it does. */
 import { expect, test } from 'vitest';
-import { answerJoins, joinCluster } from '../../../src/cluster/nodes/join.ts';
+import { answerJoins, joinCluster, JoinRefusedError } from '../../../src/cluster/nodes/join.ts';
 import { encodeJoinAnswer, readJoinRequest } from '../../../src/cluster/nodes/join-message.ts';
 import type { JoinRequest, Joined, Refusal } from '../../../src/cluster/nodes/registry.ts';
 import { packPlain } from '../../../src/store/codec.ts';
@@ -112,7 +112,8 @@ test('a refusal ends it with a text, a name in use not before it has lapsed', as
     core.join = () => Promise.resolve({ refused, detail: `Cannot join: ${refused}` });
   };
   refuse('other_cluster');
-  await expect(join()).rejects.toThrow('Cannot join: other_cluster');
+  const refusal = { refused: 'other_cluster', detail: 'Cannot join: other_cluster' } as const;
+  await expect(join()).rejects.toThrow(new JoinRefusedError(refusal));
   refuse('name_in_use');
   const joined = join();
   await pass(4_500);
