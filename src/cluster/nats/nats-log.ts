@@ -89,6 +89,15 @@ export class NatsLog implements OrderedLog {
     await this.#ask('prune', apiMs, ({ manager }) => manager.streams.purge(stream, { seq }));
   }
 
+  /** When an entry was appended, by the clock of a broker; undefined where it is not there. */
+  timeOf(seq: number): Promise<number | undefined> {
+    const { stream } = this.#options;
+    return this.#ask('read an entry of', apiMs, async ({ manager }) => {
+      const message = await manager.streams.getMessage(stream, { seq });
+      return message?.time.getTime();
+    });
+  }
+
   close(): Promise<void> {
     this.#closed = true;
     for (const reading of this.#readings) reading.stop();

@@ -3,7 +3,7 @@
  *
  *   stream SCANS   qz.scans.<node>        pieces of its journals (scan-message.ts)
  *   no stream      qz.ask.<node>.rewind   [1, journal, position]   a core asks for a journal again from there
- *                  qz.marks               what cores have
+ *                  qz.marks               what cores have (mark-message.ts)
  */
 import { packPlain } from '../../store/codec.ts';
 import { isCount, readFields } from '../message-fields.ts';
@@ -11,6 +11,7 @@ import { isCount, readFields } from '../message-fields.ts';
 export const scanStream = 'SCANS';
 export const scanSubjects = 'qz.scans.>';
 export const scanSubject = (node: string): string => `qz.scans.${node}`;
+export const marksSubject = 'qz.marks';
 export const rewindSubject = (node: string): string => `qz.ask.${node}.rewind`;
 
 const rewindVersion = 1;

@@ -1,0 +1,84 @@
+/** Marks over NATS, on every node: cores tell theirs each second, and all nodes listen. What is lost comes with a later one. */
+import type { Timers } from '../../model/clock.ts';
+import type { NatsConnection } from '../nats/nats-connection.ts';
+import { encodeMark, type Mark, readMark } from './mark-message.ts';
+import { CountedChanges, Marks } from './marks.ts';
+import { marksSubject } from './scan-channels.ts';
+import type { JournalPosition } from './scan-transfer-thread.ts';
+
+const tellMs = 1_000;
+
+export interface MarksExchangeOptions {
+  readonly connection: Pick<NatsConnection, 'publish' | 'subscribe'>;
+  readonly timers: Timers;
+  readonly nodeName: string;
+  /** Of this machine. */
+  readonly journals: readonly number[];
+  /** Of a core, what it has; absent on an edge. */
+  readonly own?: {
+    readonly savedSeq: () => number;
+    /** By journal, as far as all shards have it on the disk. */
+    readonly counted: () => Iterable<JournalPosition>;
+    /** All that are registered. */
+    readonly cores: () => readonly string[];
+  };
+  /** Called each second, with the own journals of which enough cores have told. */
+  readonly onArrived: (arrived: readonly JournalPosition[]) => void;
+}
+
+export class MarksExchange {
+  readonly marks = new Marks();
+  readonly #options: MarksExchangeOptions;
+  readonly #changes = new CountedChanges();
+  #unsubscribe: () => void = () => undefined;
+  #cancel: () => void = () => undefined;
+
+  constructor(options: MarksExchangeOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { connection, nodeName } = this.#options;
+    this.#unsubscribe = connection.subscribe(marksSubject, (body) => {
+      const mark = readMark(body);
+      // Its own it knows, also while NATS is away.
+      if (mark !== undefined && mark.node !== nodeName) this.#take(mark);
+    });
+    this.#tick();
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+    this.#cancel();
+  }
+
+  #tick(): void {
+    const { timers, journals, onArrived } = this.#options;
+    this.#tell();
+    const arrived = journals.flatMap((journal): JournalPosition[] => {
+      const position = this.marks.counted(journal);
+      return position === undefined ? [] : [[journal, position]];
+    });
+    onArrived(arrived);
+    this.#cancel = timers.after(tellMs, () => this.#tick());
+  }
+
+  #tell(): void {
+    const { connection, timers, nodeName, own } = this.#options;
+    if (own === undefined) return;
+    const cores = own.cores();
+    this.marks.setCores(cores);
+    const savedSeq = own.savedSeq();
+    for (const counted of this.#changes.next(own.counted(), timers.monotonicMs())) {
+      const mark = { node: nodeName, savedSeq, counted, cores };
+      this.#take(mark);
+      connection.publish(marksSubject, encodeMark(mark));
+    }
+  }
+
+  #take(mark: Mark): void {
+    const { own, timers } = this.#options;
+    if (own === undefined) this.marks.setCores(mark.cores);
+    this.marks.take(mark, timers.monotonicMs());
+  }
+}

@@ -1,0 +1,165 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
+import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
+import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
+import { ensureStream } from '../../../src/cluster/nats/nats-stream.ts';
+import { scanStream, scanSubject, scanSubjects } from '../../../src/cluster/scans/scan-channels.ts';
+import { ScanPruning, type TimedLog } from '../../../src/cluster/scans/scan-pruning.ts';
+import { startBrokers } from '../nats/brokers.ts';
+import { notRun } from '../nats/not-run.ts';
+import { VirtualTime } from '../simulation/virtual-time.ts';
+
+const dayMs = 86_400_000;
+
+/** A log whose entry n was appended at the end of day n. Rounds are by virtual time, the wall clock is the test's. */
+class Fixture {
+  readonly #time = new VirtualTime();
+  first = 1;
+  last = 20;
+  nowMs = 20 * dayMs;
+  isLeader = true;
+  fault: Error | undefined;
+  readonly saved = new Map<string, number>();
+  readonly behind: Array<readonly [cores: readonly string[], to: number]> = [];
+  readonly prunes: number[] = [];
+  asked = 0;
+  readonly pruning: ScanPruning;
+
+  constructor(log?: TimedLog) {
+    this.pruning = new ScanPruning({
+      log: log ?? {
+        bounds: () => {
+          if (this.fault !== undefined) return Promise.reject(this.fault);
+          return Promise.resolve({ first: this.first, last: this.last });
+        },
+        prune: (below) => {
+          this.prunes.push(below);
+          this.first = below;
+          return Promise.resolve();
+        },
+        timeOf: (seq) => {
+          this.asked++;
+          return Promise.resolve(seq >= this.first && seq <= this.last ? seq * dayMs : undefined);
+        },
+      },
+      clock: { now: () => this.nowMs, monotonicMs: () => this.#time.nowMs },
+      timers: { monotonicMs: () => this.#time.nowMs, after: this.#time.later },
+      isLeader: () => this.isLeader,
+      saved: () => this.saved,
+      onLeftBehind: (cores, to) => void this.behind.push([cores, to]),
+    });
+    this.pruning.start();
+  }
+
+  async rounds(count: number): Promise<void> {
+    await this.#time.run(this.#time.nowMs + count * 10_000 + 1);
+  }
+}
+
+describe('the log of scans', () => {
+  it('loses what all registered cores have, each 10 s, on the leader', async () => {
+    const own = new Fixture();
+    own.saved.set('a', 20).set('b', 16);
+    own.isLeader = false;
+    await own.rounds(2);
+    own.isLeader = true;
+    expect(own.prunes).toEqual([]);
+    await own.rounds(1);
+    expect(own.prunes).toEqual([17]);
+    await own.rounds(3);
+    own.saved.set('b', 20);
+    await own.rounds(1);
+    own.pruning.stop();
+    own.last = 30;
+    own.saved.set('a', 30).set('b', 30);
+    await own.rounds(3);
+    expect([own.prunes, own.behind]).toEqual([[17, 21], []]);
+  });
+
+  it('is kept for a core that is away, for 7 days', async () => {
+    const own = new Fixture();
+    own.nowMs = 10.5 * dayMs;
+    own.saved.set('a', 20).set('b', 4).set('new', 0);
+    own.first = 4;
+    await own.rounds(2);
+    expect([own.prunes, own.behind]).toEqual([[], []]);
+    own.nowMs = 15.5 * dayMs;
+    await own.rounds(1);
+    // Entries up to 8 are older.
+    expect([own.prunes, own.behind]).toEqual([[9], [[['b', 'new'], 8]]]);
+    await own.rounds(3);
+    expect(own.prunes).toEqual([9]);
+    own.nowMs = 100 * dayMs;
+    await own.rounds(1);
+    expect([own.prunes, own.behind[1]]).toEqual([
+      [9, 21],
+      [['b', 'new'], 20],
+    ]);
+    expect(own.asked).toBeLessThan(30);
+  });
+
+  it('is left alone while cores have more than the brokers, and while no core is known', async () => {
+    const own = new Fixture();
+    await own.rounds(2);
+    own.saved.set('a', 21).set('b', 16);
+    await own.rounds(2);
+    expect(own.prunes).toEqual([]);
+    own.saved.set('a', 20);
+    await own.rounds(1);
+    expect(own.prunes).toEqual([17]);
+  });
+
+  it('is tried again where the brokers do not answer', async () => {
+    const own = new Fixture();
+    own.saved.set('a', 10);
+    own.nowMs = 0;
+    own.fault = new Error('away');
+    await own.rounds(2);
+    expect([own.prunes, own.pruning.fault]).toEqual([[], 'away']);
+    own.fault = undefined;
+    await own.rounds(1);
+    expect([own.prunes, own.pruning.fault]).toEqual([[11], undefined]);
+  });
+});
+
+const found = await findNatsServer();
+if ('missing' in found) {
+  notRun('pruning of scans', found);
+} else {
+  it('prunes by the time that the brokers have of each entry', async () => {
+    await prunesByTime(found);
+  });
+}
+
+async function prunesByTime(server: NatsServer): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'qz-pruning-'));
+  const brokers = await startBrokers({ count: 1, folder, server });
+  const connection = await openNats({ servers: brokers.urls, nodeName: 'a' });
+  try {
+    await ensureStream(connection, { stream: scanStream, subject: scanSubjects, replicas: 1 });
+    const log = new NatsLog({ connection, stream: scanStream, subject: scanSubject('a') });
+    const before = Date.now();
+    for (let entry = 0; entry < 5; entry++) await log.append(Uint8Array.of(entry));
+    const time = await log.timeOf(5);
+    expect(time).toBeGreaterThanOrEqual(before - 1);
+    expect(time).toBeLessThanOrEqual(Date.now() + 1);
+    expect(await log.timeOf(6)).toBeUndefined();
+    const own = new Fixture(log);
+    own.saved.set('a', 5).set('b', 2);
+    own.nowMs = Date.now();
+    await own.rounds(1);
+    await expect.poll(() => log.bounds()).toEqual({ first: 3, last: 5 });
+    own.nowMs += 8 * dayMs;
+    await own.rounds(1);
+    await expect.poll(() => log.bounds()).toEqual({ first: 6, last: 5 });
+    expect(own.behind).toEqual([[['b'], 5]]);
+    own.pruning.stop();
+  } finally {
+    await connection.close();
+    await brokers.close();
+    rmSync(folder, { recursive: true });
+  }
+}
