@@ -32,6 +32,8 @@ import type {
 } from './scan-transfer-thread.ts';
 
 const figuresMs = 1_000;
+/** Ended segments are synced: not more often than their age is known by. */
+const rotateMs = 10_000;
 /** Between two tries to reach the brokers. */
 const openAgainMs = 500;
 
@@ -133,13 +135,14 @@ function sendFigures(): void {
 
 const timer = setInterval(() => {
   own.follow();
-  void received?.rotate(systemClock.now());
   sendFigures();
 }, figuresMs);
+const rotation = setInterval(() => void received?.rotate(systemClock.now()), rotateMs);
 
 async function stop(): Promise<void> {
   stopping.abort();
   clearInterval(timer);
+  clearInterval(rotation);
   own.stop();
   await received?.close();
   await connection?.close();

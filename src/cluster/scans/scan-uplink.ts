@@ -132,13 +132,19 @@ export class ScanUplink {
     this.written();
   }
 
-  /** All cores have it up to here: told now and then. What was acknowledged and does not arrive is sent again. */
+  /**
+   * Enough cores have it up to here: told now and then. What was acknowledged and does not arrive is sent again; what
+   * has arrived before this process knew is not.
+   */
   arrived(position: number): void {
     if (this.#arrival?.position !== position) {
       this.#arrival = { position, laggingSinceMs: undefined, lostMs: lostMsMin };
     }
     const arrival = this.#arrival;
-    if (position >= this.#position) return;
+    if (position >= this.#position) {
+      this.#position = Math.min(position, this.#options.source.tail());
+      return;
+    }
     const nowMs = this.#options.timers.monotonicMs();
     arrival.laggingSinceMs ??= nowMs;
     if (nowMs - arrival.laggingSinceMs < arrival.lostMs) return;
@@ -204,7 +210,7 @@ export class ScanUplink {
       this.#options.acknowledged?.(to);
     }
     // Unless a core has asked to go back meanwhile.
-    if (this.#position === after) this.#position = to;
+    if (this.#position >= after) this.#position = Math.max(this.#position, to);
     this.written();
   }
 

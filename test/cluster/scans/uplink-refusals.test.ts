@@ -1,4 +1,4 @@
-/** What an uplink cannot send: frames that no message holds, and what an edge's disk does not take. */
+/** What an uplink does not send: frames that no message holds, what a disk does not take, and what cores have already. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { JournalFiles } from '../../../src/cluster/scans/journal-source.ts';
 import { readScanMessage } from '../../../src/cluster/scans/scan-message.ts';
@@ -98,6 +98,28 @@ it('behind a frame that no message holds a core asks for what comes, and gets it
     [100, end - 50, end],
   ]);
   expect(uplink.leftOutBytes).toBe(frameBytesMax);
+});
+
+it('what cores have had before its process began is not sent again', async () => {
+  const frames = new Frames();
+  for (const size of [100, 200, 300]) frames.add(size);
+  const uplink = uplinkOf(frames);
+  uplink.arrived(100);
+  uplink.written();
+  await pass(1_000);
+  expect(sent()).toEqual([
+    [100, 100, 300],
+    [300, 300, 600],
+  ]);
+  // Another journal that is here no more: nothing is left out of this one.
+  uplink.arrived(5_000);
+  frames.add(50);
+  uplink.written();
+  await pass(1_000);
+  expect(sent().slice(2)).toEqual([[600, 600, 650]]);
+  uplink.rewind(0);
+  await pass(1_000);
+  expect(sent()[3]).toEqual([0, 0, 100]);
 });
 
 it('what does not reach the disk is not sent: told, and tried again', async () => {
