@@ -135,6 +135,7 @@ export class LinkReplica {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       const core = this.#nextCore();
+      const beganMs = this.#options.clock.monotonicMs();
       try {
         if (core === undefined) throw new Error('no core is known');
         await this.#read(core);
@@ -142,6 +143,9 @@ export class LinkReplica {
         if (signal.aborted) return;
         this.#tellFault(core, error);
       }
+      // Also where links come and cannot be stored: a core is not asked for them many times a second.
+      const lastedMs = this.#options.clock.monotonicMs() - beganMs;
+      if (lastedMs >= pauseMsMax) this.#pauseMs = firstPauseMs;
       const waitMs = this.#pauseMs * (0.5 + this.#options.random());
       this.#pauseMs = Math.min(pauseMsMax, this.#pauseMs * 2);
       await pause(waitMs, undefined, { signal }).catch(() => undefined);
@@ -175,12 +179,13 @@ export class LinkReplica {
       for await (const piece of body) {
         silence.pause();
         const frames = decoder.read(piece);
-        if (this.#examine(frames, core)) silence.restart();
+        if (frames.some(({ kind }) => kind === 'reset')) this.#beginRefill(core);
         waiting.push(...frames.filter(({ kind }) => kind !== 'beat'));
         if (this.#isDue(waiting)) {
           await this.#apply(waiting);
           waiting = [];
         }
+        if (this.#takeBeats(frames, core) || this.#isRefilling) silence.restart();
         silence.resume();
       }
       throw new Error('the core has ended the feed');
@@ -206,21 +211,19 @@ export class LinkReplica {
     throw new Error(`the core answered ${statusCode}`);
   }
 
-  /** @returns whether the core is alive and leads, or sends a snapshot */
-  #examine(frames: readonly LinkFrame[], core: string): boolean {
-    let isAlive = false;
+  /** @returns whether the core leads */
+  #takeBeats(frames: readonly LinkFrame[], core: string): boolean {
+    let isLed = false;
     for (const frame of frames) {
-      if (frame.kind === 'reset') this.#beginRefill(core);
       if (frame.kind !== 'beat') continue;
       this.#coreNumber = frame.number;
-      if (!frame.isLeading) continue;
-      isAlive = true;
-      this.#leadingBeatMs = this.#options.clock.monotonicMs();
-      this.#pauseMs = firstPauseMs;
-      if (this.#fault !== undefined) this.#options.log.info({ core }, 'following links resumed');
-      this.#fault = undefined;
+      isLed = frame.isLeading;
     }
-    return isAlive || this.#isRefilling;
+    if (!isLed) return false;
+    this.#leadingBeatMs = this.#options.clock.monotonicMs();
+    if (this.#fault !== undefined) this.#options.log.info({ core }, 'following links resumed');
+    this.#fault = undefined;
+    return true;
   }
 
   #beginRefill(core: string): void {

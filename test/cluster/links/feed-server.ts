@@ -14,6 +14,7 @@ import { LinkRefresher } from '../../../src/codes/links/link-refresher.ts';
 import { ClientAddresses } from '../../../src/http/client-address.ts';
 import type { Reply, Request } from '../../../src/http/request.ts';
 import { HttpServer } from '../../../src/http/server.ts';
+import type { TlsFiles } from '../../../src/http/tls-files.ts';
 import { createLinkTableMemory } from '../../../src/links/layout.ts';
 import { LinkReader } from '../../../src/links/reader.ts';
 import { LinkWriter } from '../../../src/links/writer.ts';
@@ -37,8 +38,11 @@ export class FeedServer {
   /** Positions that edges asked for; `all` without one. */
   readonly asked: string[] = [];
 
-  private constructor(app: TestApp) {
+  readonly #tls: TlsFiles | undefined;
+
+  private constructor(app: TestApp, tls: TlsFiles | undefined) {
     this.app = app;
+    this.#tls = tls;
     this.feed = new LinkFeed({
       store: app.store,
       clock: systemClock,
@@ -50,8 +54,8 @@ export class FeedServer {
     });
   }
 
-  static async open(app?: TestApp): Promise<FeedServer> {
-    const server = new FeedServer(app ?? (await openTestApp()));
+  static async open(app?: TestApp, tls?: TlsFiles): Promise<FeedServer> {
+    const server = new FeedServer(app ?? (await openTestApp()), tls);
     await server.listen();
     onTestFinished(() => server.close());
     return server;
@@ -70,6 +74,7 @@ export class FeedServer {
     this.#server = await HttpServer.open({
       host: '127.0.0.1',
       port: 0,
+      ...(this.#tls && { tls: this.#tls }),
       addresses: new ClientAddresses([]),
       newRequestId: () => `req_${(this.#requests += 1)}`,
       handler: {
@@ -118,7 +123,7 @@ export function temporaryFolder(): string {
 export async function openReplica(
   folder: string,
   cores: () => readonly string[],
-  given = edgeToken,
+  tlsCa?: string,
 ): Promise<OpenReplica> {
   const log = createLog('silent');
   const store = openManagement(join(folder, 'management.mdb'), 'create');
@@ -142,9 +147,9 @@ export async function openReplica(
     links.loadLimited();
     return new EdgeTable({ store, writer, links, refresher, image });
   };
-  const token = (): string => given;
+  const token = (): string => edgeToken;
   const random = (): number => 0.5;
-  const options = { store, clock: systemClock, random, log, cores, token, openTable };
+  const options = { store, clock: systemClock, random, log, cores, token, tlsCa, openTable };
   const replica = new LinkReplica(options, copy);
   await replica.open();
   let isClosed = false;

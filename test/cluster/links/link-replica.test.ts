@@ -1,4 +1,5 @@
 /** src/cluster/links/: what a core commits is in the link table of an edge, over a real server and real stores. */
+import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { soon } from '../../support/soon.ts';
@@ -6,6 +7,8 @@ import { FeedServer, openReplica, temporaryFolder } from './feed-server.ts';
 
 const target = 'https://example.com/';
 const other = 'https://example.org/';
+const fixture = (name: string): string =>
+  new URL(`../../fixtures/receiver-tls/${name}`, import.meta.url).pathname;
 
 test('a new edge gets all links, then each change as it is committed', async () => {
   const core = await FeedServer.open();
@@ -100,6 +103,39 @@ test('numbers that were lost, or another cluster: all links are brought, and wha
     other,
     'unknown',
   ]);
+});
+
+test('an edge that has missed more changes than are kept gets all links, and keeps those it has meanwhile', async () => {
+  const core = await FeedServer.open();
+  const { codes, app } = core;
+  const folder = temporaryFolder();
+  const code = await codes.create(app.actor, { target, slug: 'missed' });
+  const before = await openReplica(folder, () => [core.url]);
+  await expect.poll(() => before.see('missed'), soon).toBe(target);
+  await before.close();
+  await codes.change(app.actor, code.id, { target: other });
+  await codes.create(app.actor, { target, slug: 'unnumbered' });
+  const { environment, bulk } = app.store;
+  await environment.transaction(() => bulk.linkChanges.remove(app.store.last('link') - 1));
+  const after = await openReplica(folder, () => [core.url]);
+  expect(after.see('missed')).toBe(target);
+  await expect.poll(() => after.see('unnumbered'), soon).toBe(target);
+  expect(after.see('missed')).toBe(other);
+  await expect.poll(() => after.replica.number, soon).toBe(app.store.last('link'));
+  expect(core.asked).toEqual(['all', '1']);
+});
+
+test('links are followed by TLS, by an authority of the cluster alone', async () => {
+  const files = { tlsCertFile: fixture('trusted.pem'), tlsKeyFile: fixture('key.pem') };
+  const core = await FeedServer.open(undefined, files);
+  await core.codes.create(core.app.actor, { target, slug: 'secret' });
+  const url = core.url.replace('http://127.0.0.1', 'https://localhost');
+  const unknown = await openReplica(temporaryFolder(), () => [url]);
+  await expect.poll(() => unknown.replica.fault, soon).toMatch(/certificate/);
+  expect(core.asked).toEqual([]);
+  const tlsCa = readFileSync(fixture('authority.pem'), 'utf8');
+  const edge = await openReplica(temporaryFolder(), () => [url], tlsCa);
+  await expect.poll(() => edge.see('secret'), soon).toBe(target);
 });
 
 test('a core that does not lead is left for one that does', async () => {
