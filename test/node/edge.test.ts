@@ -16,6 +16,7 @@ import { FeedServer, temporaryFolder } from '../cluster/links/feed-server.ts';
 import { openFilesIn } from '../support/leaks.ts';
 import { freePorts } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
+import { StoredBytes } from '../support/stored-bytes.ts';
 
 const target = 'https://example.com/';
 const other = 'https://example.org/';
@@ -155,6 +156,26 @@ test('numbers that the cores have lost: an edge has their links, and none of its
   await expect.poll(() => edge.visit('kept'), soon).toBe(other);
   await expect.poll(() => edge.visit('lost'), soon).toBe(410);
   await expect.poll(() => edge.edge.linkNumber, soon).toBe(newer.app.store.last('link'));
+});
+
+test('links that a bad disk has damaged on an edge come again from a core', async () => {
+  const core = await FeedServer.open();
+  for (let made = 0; made < 40; made++) {
+    await core.codes.create(core.app.actor, { target, slug: `code-${made}` });
+  }
+  const folder = temporaryFolder();
+  const first = await TestEdge.open(folder, () => [core.url]);
+  await first.edge.redirecting;
+  await first.close();
+  const bytes = new StoredBytes(join(folder, 'management.mdb'));
+  const [, key] = bytes.keys('links');
+  bytes.flip('links', key!, 300);
+  await bytes.close();
+
+  const again = await TestEdge.open(folder, () => [core.url]);
+  await expect.poll(() => again.visit('code-20'), soon).toBe(target);
+  expect(await again.visit('code-0')).toBe(target);
+  expect(core.asked).toEqual(['all', 'all']);
 });
 
 test('a folder is of an edge, or of a service that keeps data', async () => {
