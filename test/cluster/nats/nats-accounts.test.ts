@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { jetstream, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { expect, it } from 'vitest';
+import { encodeRewind, rewindSubject } from '../../../src/cluster/scans/scan-channels.ts';
 import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
 import { pause } from '../../support/process.ts';
 import { startBrokers } from './brokers.ts';
@@ -134,11 +135,26 @@ async function workTogether({ url, core, edge }: Users): Promise<void> {
   core.publish('qz.marks', '7:100');
   core.publish('qz.nodes.core', 'beat');
   await expect.poll(() => read.toSorted()).toEqual(['7:100', 'beat']);
+  await asksAllNodes({ core, edge });
 
   const operator = { user: 'operator', pass: environment.NATS_OPERATOR_PASSWORD };
   const people = await connect({ servers: url, ...operator });
   expect((await people.request('$SYS.REQ.SERVER.PING.JSZ', '{}')).string()).toContain('"n1"');
   await people.close();
+}
+
+/** For scans that a core misses, without an answer: those of an edge, and of another core. */
+async function asksAllNodes({ core, edge }: Pick<Users, 'core' | 'edge'>): Promise<void> {
+  const asked: string[] = [];
+  for (const [node, client] of [
+    ['edge-1', edge],
+    ['core-2', core],
+  ] as const) {
+    client.subscribe(rewindSubject(node), { callback: () => void asked.push(node) });
+    await client.flush();
+    core.publish(rewindSubject(node), encodeRewind({ journal: 1, position: 2 }));
+  }
+  await expect.poll(() => asked.toSorted()).toEqual(['core-2', 'edge-1']);
 }
 
 async function isKeptOut({ url, core, edge, manager }: Users): Promise<void> {
