@@ -3,7 +3,7 @@ import type { LogBounds, LogReader, OrderedLog, Reading } from './ordered-log.ts
 
 export class OpeningLog implements OrderedLog {
   #log: OrderedLog | undefined;
-  /** Why it cannot be reached; undefined once it was. */
+  /** Why it cannot be used now. */
   fault: string | undefined = 'not reached yet';
 
   open(log: OrderedLog): void {

@@ -34,6 +34,8 @@ import type {
 const figuresMs = 1_000;
 /** Ended segments are synced: not more often than their age is known by. */
 const rotateMs = 10_000;
+/** Brokers that lost their disks have no stream: cores make it anew, and all send again what is not counted. */
+const ensureMs = 5_000;
 /** Between two tries to reach the brokers. */
 const openAgainMs = 500;
 
@@ -99,11 +101,7 @@ async function open(): Promise<void> {
 async function openOnce(): Promise<NatsConnection> {
   const opened = await openNats(nats);
   try {
-    // An edge may not ask about streams: those of its scans are the cores'.
-    if (receive !== undefined) {
-      const { replicas } = receive;
-      await ensureStream(opened, { stream: scanStream, subject: scanSubjects, replicas });
-    }
+    await ensure(opened);
   } catch (error) {
     await opened.close();
     throw error;
@@ -115,6 +113,23 @@ async function openOnce(): Promise<NatsConnection> {
   const subject = scanSubject(nats.nodeName);
   log.open(new NatsLog({ connection: opened, stream: scanStream, subject }));
   return opened;
+}
+
+/** An edge may not ask about streams. */
+async function ensure(opened: NatsConnection): Promise<void> {
+  if (receive === undefined) return;
+  const { replicas } = receive;
+  await ensureStream(opened, { stream: scanStream, subject: scanSubjects, replicas });
+}
+
+async function ensureAgain(): Promise<void> {
+  if (connection === undefined) return;
+  try {
+    await ensure(connection);
+    log.fault = undefined;
+  } catch (error) {
+    log.fault = messageOf(error);
+  }
 }
 
 function figures(): ScanTransferFigures {
@@ -139,10 +154,13 @@ const timer = setInterval(() => {
 }, figuresMs);
 const rotation = setInterval(() => void received?.rotate(systemClock.now()), rotateMs);
 
+const ensuring = setInterval(() => void ensureAgain(), ensureMs);
+
 async function stop(): Promise<void> {
   stopping.abort();
   clearInterval(timer);
   clearInterval(rotation);
+  clearInterval(ensuring);
   own.stop();
   await received?.close();
   await connection?.close();

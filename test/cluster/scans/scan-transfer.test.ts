@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
+import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
 import { ReadPositions } from '../../../src/cluster/scans/read-position.ts';
+import { scanStream } from '../../../src/cluster/scans/scan-channels.ts';
 import { ScanTransfer } from '../../../src/cluster/scans/scan-transfer.ts';
 import { placeOf } from '../../../src/scans/journal/place.ts';
 import { JournalPositions } from '../../../src/scans/journal/positions.ts';
@@ -187,6 +189,9 @@ async function isWhole(server: NatsServer): Promise<void> {
     await arrives(edge, core);
     await survives(edge, core, brokers);
     await arrives(edge, core);
+    await deleteStream(brokers);
+    await edge.write(0.5);
+    await arrives(edge, core);
     // Its own journal comes back by the log, and is passed over.
     await core.write(0.2);
     const own = core.bytes(3);
@@ -228,6 +233,14 @@ async function survives(edge: Machine, core: Machine, brokers: Brokers): Promise
   core.losePower();
   await core.start();
   await writing;
+}
+
+/** As brokers do that have lost their disks. */
+async function deleteStream(brokers: Brokers): Promise<void> {
+  const connection = await openNats({ servers: brokers.urls, nodeName: 'operator' });
+  const { manager } = await connection.ready(1_000);
+  await manager.streams.delete(scanStream);
+  await connection.close();
 }
 
 async function arrives(edge: Machine, core: Machine): Promise<void> {
