@@ -26,7 +26,6 @@ import { narrowModes } from '../engine/file-modes.ts';
 import { type FolderLock, lockDataFolder } from '../engine/takeover/folder-lock.ts';
 import { lineOf, type PredecessorMessage } from '../engine/takeover/messages.ts';
 import { removePidFile, writePidFile } from '../engine/takeover/pid-file.ts';
-import { openManagement } from '../store/management/management.ts';
 import type { Logger } from '../telemetry/log.ts';
 
 /** What an edge never has. */
@@ -46,7 +45,10 @@ export class EdgeFolder {
     this.#lock = lock;
   }
 
-  /** Makes the folder where it is missing. @throws DataFolderError when it is locked, or of another service */
+  /**
+   * Makes the folder where it is missing. Before the node joins: management.mdb is made when `cluster.json` is there.
+   * @throws DataFolderError when it is locked, or of another service
+   */
   static async open(dataDir: string, log: Logger): Promise<EdgeFolder> {
     const folder = openDataFolder(dataDir);
     assertNoFullFolder(folder);
@@ -55,9 +57,6 @@ export class EdgeFolder {
       assertNoFullFolder(folder);
       narrowModes(folder.path);
       makeFolder(folder.journalRoot);
-      if (!existsSync(folder.managementFile)) {
-        await openManagement(folder.managementFile, 'create').close();
-      }
       writePidFile(folder, log);
       lock.onConnection = sayRunning;
       return new EdgeFolder(folder, lock);

@@ -51,7 +51,7 @@ export interface EdgeOptions {
     readonly randomBytes: RandomBytes;
     readonly random: () => number;
   };
-  /** Closed by `close`. */
+  /** With its `cluster.json`; closed by `close`. */
   readonly folder: EdgeFolder;
   readonly node: {
     /** Numbers of its journals, one for each redirect thread. */
@@ -82,7 +82,7 @@ export interface Edge {
   /** Fired when it has moved. */
   readonly linksMoved: Signal;
   readonly metrics: Metrics;
-  /** Redirects end first; what cores do not have yet stays in the journals. */
+  /** The feed ends, then redirects do; what cores do not have yet stays in the journals. */
   close(): Promise<void>;
 }
 
@@ -104,7 +104,7 @@ async function open(
   close: () => Promise<void>,
 ): Promise<Edge> {
   const { folder, log, machine, node } = options;
-  const store = openManagement(folder.folder.managementFile);
+  const store = openManagement(folder.folder.managementFile, 'create');
   closers.push(() => store.close());
   const table = new EdgeLinks(options, store, closers);
   const { threads } = table;
@@ -144,7 +144,8 @@ class EdgeLinks {
   readonly redirecting: Promise<number>;
   readonly #options: EdgeOptions;
   readonly #store: Management;
-  readonly #closers: Closers;
+  /** Of what stands on a table that is filled. */
+  readonly #closers: Closers = [];
   readonly #memory: LinkTableMemory;
   readonly #found: ReturnType<typeof findLinkImage>;
   readonly #booted: Promise<() => Promise<void>>;
@@ -158,7 +159,6 @@ class EdgeLinks {
     const { folder } = options.folder;
     this.#options = options;
     this.#store = store;
-    this.#closers = closers;
     this.copy = new ReplicaStore(store);
     this.#found = this.copy.hasLinks ? findLinkImage(store, folder.cacheRoot, log) : undefined;
     const threads = Math.min(threadCounts(config).redirect, node.journals.length);
@@ -183,6 +183,7 @@ class EdgeLinks {
     closers.push(
       () => options.onDrained?.(),
       () => this.threads.stop(),
+      () => closeAll(this.#closers),
     );
     this.#booted = this.threads.redirects.boot();
     this.redirecting = this.#listening.promise;

@@ -185,10 +185,12 @@ test('a folder is of an edge, or of a service that keeps data', async () => {
     /Cannot start as an edge: .* is of a service that keeps data, it has (delivery\.mdb|scans\.mdb)/,
   );
   const folder = temporaryFolder();
-  writeNodeFile(folder, { ...identity, journals });
+  // A first start that ended before it had joined.
+  await (await EdgeFolder.open(folder, log)).close();
   const held = await EdgeFolder.open(folder, log);
   await expect(EdgeFolder.open(folder, log)).rejects.toThrow(/locked by a running service/);
   await held.close();
+  writeNodeFile(folder, { ...identity, journals });
   expect(() => assertNoEdgeFolder('start', folder)).toThrow(
     /Cannot start: data folder .* is of an edge of a cluster/,
   );
