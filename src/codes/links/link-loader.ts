@@ -185,6 +185,11 @@ export class LinkLoader {
     }
   }
 
+  /** The numbers may be of other codes now: a limit begins at what is counted when its link is published next. */
+  restartLimits(): void {
+    this.#limits.clear();
+  }
+
   /** Gives the limited codes back what they have left by the store, after `takeLimits`; all must be counted. */
   reloadLimited(): void {
     this.#limits.areTaken = false;
