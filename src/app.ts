@@ -22,11 +22,11 @@ import { startWarnings } from './engine/config-warnings.ts';
 import { narrowModes } from './engine/file-modes.ts';
 import type { FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
 import { fitToMemory } from './engine/machine/machine-plan.ts';
+import { assertPortsFree, portsOf } from './engine/service-ports.ts';
 import type { PredecessorConnection } from './engine/takeover/predecessor-connection.ts';
 import { ServiceFolder, type ServiceStart } from './engine/installation/service-folder.ts';
 import { openDashboard } from './http/dashboard/dashboard-cache.ts';
 import { DashboardFiles } from './http/dashboard/dashboard-files.ts';
-import { assertPortFree } from './http/port.ts';
 import { assertTlsFiles } from './http/tls-files.ts';
 import { libraryVariables } from './images/library-settings.ts';
 import type { Failure } from './model/failure.ts';
@@ -156,28 +156,6 @@ export async function openApp(
   } catch (error) {
     await close();
     throw error;
-  }
-}
-
-interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** All that the service listens on. */
-const portsOf = ({ redirect, api, metrics }: Config): ListenAddress[] =>
-  [
-    redirect,
-    { host: redirect.host, port: redirect.httpPort },
-    api,
-    { host: api.host, port: api.httpPort },
-    metrics,
-  ].filter(({ port }) => port > 0);
-
-/** @param held ports of the predecessor */
-async function assertPortsFree(config: Config, held: readonly number[] = []): Promise<void> {
-  for (const { host, port } of portsOf(config)) {
-    if (!held.includes(port)) await assertPortFree(host, port);
   }
 }
 

@@ -23,7 +23,7 @@ import type { DescriptorShares } from './engine/machine/descriptors.ts';
 import { sharesOf } from './engine/machine/machine-limits.ts';
 import { type MemoryShares, memoryShares, threadCounts } from './engine/machine/machine-plan.ts';
 import { ClientAddresses } from './http/client-address.ts';
-import type { Handler } from './http/request.ts';
+import type { Handler, Reply, Request } from './http/request.ts';
 import { HttpServer, type HttpServerOptions } from './http/server.ts';
 import type { ImagesOptions } from './images/image-service.ts';
 import type { Letters } from './mail/letters.ts';
@@ -255,19 +255,37 @@ type Listener = Pick<
   | 'forwarded'
 >;
 
-type ApiParts = Omit<ApiServices, 'config' | 'clock' | 'ids' | 'log' | 'outbox' | 'bulk'>;
+type ApiParts = Omit<ApiServices, 'config' | 'clock' | 'ids' | 'log' | 'outbox' | 'bulk'> & {
+  /** Answers before the API does, where it has an answer. */
+  readonly feed?: { reply(request: Request): Reply | undefined } | undefined;
+};
 
 /** @throws ListenError */
 export async function openApiServer(
   base: Base,
-  parts: ApiParts,
+  { feed, ...parts }: ApiParts,
   listener: Listener = base.config.api,
 ): Promise<HttpServer> {
   const { config, clock, ids, log, outbox, scarce } = base;
   const bulk = scarce?.bulk;
   const api = new ApiServer({ config, clock, ids, log, outbox, bulk, ...parts });
   const tls = { tls: config.api, headers: strictTransport(config) };
-  return await openServer(base, { ...tls, connectionsMax: apiShare(base), ...listener }, api);
+  const own = { ...tls, connectionsMax: apiShare(base), ...listener };
+  if (feed === undefined) return await openServer(base, own, api);
+  const handler: Handler = {
+    handle: async (request) => feed.reply(request) ?? (await api.handle(request)),
+    refuse: (request, failure) => api.refuse(request, failure),
+    ready: api.ready,
+    bodyBytesMax: (method, path) => api.bodyBytesMax(method, path),
+  };
+  return await openServer(base, own, handler);
+}
+
+/** On the API's port, for a machine of a cluster that does not lead. @throws ListenError */
+export async function openStandbyServer(base: Base, handler: Handler): Promise<HttpServer> {
+  const { config } = base;
+  const tls = { tls: config.api, headers: strictTransport(config) };
+  return await openServer(base, { ...tls, connectionsMax: apiShare(base), ...config.api }, handler);
 }
 
 /** The plain port beside an API with TLS. @throws ListenError */

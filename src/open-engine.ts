@@ -15,14 +15,14 @@ import { raise } from './engine/installation/numbers.ts';
 import { threadCounts } from './engine/machine/machine-plan.ts';
 import type { Tails } from './engine/takeover/messages.ts';
 import type { PredecessorConnection } from './engine/takeover/predecessor-connection.ts';
-import { EngineThreads } from './engine/threads.ts';
+import { EngineThreads, type EngineThreadsOptions } from './engine/threads.ts';
 import { openImages } from './images/image-service.ts';
 import { addressSpace, createLinkTableMemory } from './links/layout.ts';
 import { LinkWriter } from './links/writer.ts';
 import { type Base, imageOptions, openCodeModule } from './modules.ts';
 import { openScanQueries } from './scans/query/queries.ts';
 import type { VisitorSetup } from './scans/visitor/visitor.ts';
-import { openScanStore } from './store/scans/scans.ts';
+import { openScanStore, type ScanStore } from './store/scans/scans.ts';
 import type { Engine } from './writers.ts';
 
 /** New short codes that fit before the link table grows, beyond those that exist. */
@@ -35,6 +35,8 @@ export interface EngineOpening {
   /** The folder is this process's from here on: marks the start, makes the first owner. */
   readonly begin: () => Promise<void>;
   readonly closers: Closers;
+  /** Of a node in a cluster. */
+  readonly node?: (scans: ScanStore) => EngineThreadsOptions['node'];
 }
 
 export interface StartedEngine {
@@ -131,13 +133,14 @@ function followTails(
  * @param othersJournals of the predecessor, in a takeover
  */
 function makeEngine(
-  { base, closers }: EngineOpening,
+  { base, closers, node }: EngineOpening,
   othersJournals: readonly number[] | undefined,
 ): { readonly engine: Engine; readonly refresher: LinkRefresher } {
   const { config, folder, log, clock, management } = base;
   const scans = openScanStore(folder.scansFile);
   closers.push(() => scans.environment.close());
-  const found = findLinkImage(management, folder.cacheRoot, log);
+  // Its rows would be replicated, and the image is one machine's.
+  const found = node === undefined ? findLinkImage(management, folder.cacheRoot, log) : undefined;
   const memory = createLinkTableMemory({
     ...addressSpace,
     layout: found?.layout,
@@ -178,9 +181,11 @@ function makeEngine(
     connectionsMax: base.shares.redirectThread,
     visitor: visitorSetup(geo, folder),
     othersJournals,
+    node: node?.(scans),
   });
   closers.push(() => threads.stop());
-  threads.shards.onSeen = (seen) => raise(management, log, seen);
+  // In a cluster the numbers are those of the log.
+  if (node === undefined) threads.shards.onSeen = (seen) => raise(management, log, seen);
   const engine = { scans, queries, links, linkImage, codes, images, threads, geo };
   return { engine, refresher };
 }

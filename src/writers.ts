@@ -22,6 +22,7 @@ import { watchShedConnections } from './engine/shed-connections.ts';
 import type { EngineThreads } from './engine/threads.ts';
 import { watchStoredData } from './engine/watch/stored-data.ts';
 import type { DashboardFiles } from './http/dashboard/dashboard-files.ts';
+import type { Reply, Request } from './http/request.ts';
 import type { HttpServer, HttpServerOptions } from './http/server.ts';
 import { ImageCache } from './images/image-cache.ts';
 import { registerImageMetrics } from './images/image-metrics.ts';
@@ -42,7 +43,7 @@ import {
 } from './modules.ts';
 import type { ScanQueries } from './scans/query/queries.ts';
 import type { ScanStore } from './store/scans/scans.ts';
-import { checkHealth } from './telemetry/health.ts';
+import { checkHealth, type HealthCheck } from './telemetry/health.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { Ticker } from './telemetry/ticker.ts';
 import type { Webhooks } from './webhooks/open-webhooks.ts';
@@ -66,7 +67,12 @@ export interface Engine {
 
 /** What a machine of a cluster does otherwise when it answers. */
 export interface ClusterAnswers
-  extends Pick<ApiServices, 'isStale' | 'answerWithinMs'>, Pick<HttpServerOptions, 'forwarded'> {}
+  extends Pick<ApiServices, 'isStale' | 'answerWithinMs'>, Pick<HttpServerOptions, 'forwarded'> {
+  /** Answers before the API does. */
+  readonly feed: { reply(request: Request): Reply | undefined } | undefined;
+  readonly checks: readonly HealthCheck[];
+  readonly registerMetrics: (metrics: Metrics) => void;
+}
 
 export interface WritersOptions {
   readonly base: Base;
@@ -172,7 +178,7 @@ async function openServers(
   const { config, log, management } = base;
   const { codes, queries, images, threads } = engine;
   const { webhooks, watched: stored, dashboard, changesFollowed, campaigns, billing } = work;
-  const { cluster = {} } = work;
+  const { cluster } = work;
   const committed = [management.environment.committed, threads.shards.committed];
   const imageCache = new ImageCache(config.images.cacheBytesMax, committed);
   registerImageMetrics(metrics, { images, imageCache });
@@ -184,9 +190,12 @@ async function openServers(
   }
   const stopping = new Signal();
   const checks = engineChecks({ ...engine, management, webhooks, links: codes.links, stored });
-  const { forwarded, ...answers } = cluster;
+  const all = [...checks, ...(cluster?.checks ?? [])];
+  cluster?.registerMetrics(metrics);
   const parts = {
-    ...answers,
+    isStale: cluster?.isStale,
+    answerWithinMs: cluster?.answerWithinMs,
+    feed: cluster?.feed,
     codes,
     campaigns,
     webhooks,
@@ -201,11 +210,14 @@ async function openServers(
     imageCache,
     designs: images.designs,
     logos: images.logos,
-    health: () => checkHealth(checks),
+    health: () => checkHealth(all),
     metrics,
     dashboard,
   };
-  const server = await openApiServer(base, parts, { ...config.api, forwarded });
+  const server = await openApiServer(base, parts, {
+    ...config.api,
+    forwarded: cluster?.forwarded,
+  });
   closers.push(() => server.drain(stoppingApiMsMax));
   closers.push(watchShedConnections(metrics, log, { redirect: threads.redirects, api: server }));
   const { host, httpPort } = config.api;

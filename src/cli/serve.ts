@@ -41,7 +41,8 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
   process.on('uncaughtException', onDefect);
   const { existing, takeover, readyOn } = options;
   const shutdown = new Shutdown(log, die);
-  const opening = openApp(config, log, {
+  const open = config.cluster.nats.length === 0 ? openApp : await nodeOf(config);
+  const opening = open(config, log, {
     start: existing ? 'existing' : 'any',
     takeover,
     onPredecessor: (predecessor) => shutdown.takesOverFrom(predecessor),
@@ -60,6 +61,12 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
 function withRole(context: Process, { role }: ServeOptions): Process {
   if (role === undefined) return context;
   return { ...context, environment: { ...context.environment, QZ_CLUSTER_ROLE: role } };
+}
+
+/** Of a cluster; its packages are loaded for nothing else. */
+async function nodeOf({ cluster }: Config): Promise<typeof openApp> {
+  if (cluster.role === 'edge') return (await import('../node/edge-node.ts')).openEdgeNode;
+  return (await import('../node/open-core.ts')).openCore;
 }
 
 function sayReady(descriptor: number): void {

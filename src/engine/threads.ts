@@ -36,12 +36,14 @@ export interface EngineThreadsOptions {
   /** Journals of the predecessor in a takeover; absent = no other process journals. */
   readonly othersJournals?: readonly number[] | undefined;
   /** Of a node in a cluster. */
-  readonly node?: {
-    /** 0 = it answers no short links. */
-    readonly redirectThreads: number;
-    readonly journals: Pick<JournalsOptions, 'own' | 'keptFrom' | 'recovery'>;
-    readonly acknowledged?: RedirectThreadsOptions['acknowledged'];
-  };
+  readonly node?:
+    | {
+        /** 0 = it answers no short links. */
+        readonly redirectThreads: number;
+        readonly journals: Pick<JournalsOptions, 'own' | 'keptFrom' | 'recovery'>;
+        readonly acknowledged?: RedirectThreadsOptions['acknowledged'];
+      }
+    | undefined;
 }
 
 const watchMs = 1_000;

@@ -70,7 +70,8 @@ export class StoreEnvironment {
   readonly #writes = new ReplicatedWrites();
   #replicated: ReplicatedTransactions | undefined;
   #wasRefused = false;
-  #isHeld = false;
+  /** What a change is refused with, while this process may write nothing. */
+  #held: (() => Failure) | undefined;
   /** Transactions of `transaction` that have not ended. */
   #underWay = 0;
   #onEnded: (() => void) | undefined;
@@ -252,12 +253,12 @@ export class StoreEnvironment {
   }
 
   /**
-   * This process writes nothing more here, until `release`: another one does. What comes meanwhile is refused with
-   * `overloaded`, and so is what a replicated environment has not begun. Resolves when what is under way has ended.
+   * This process writes nothing more here, until `release`: another one does. What comes meanwhile is refused, and so is
+   * what a replicated environment has not begun. Resolves when what is under way has ended.
    */
-  async hold(): Promise<void> {
-    this.#isHeld = true;
-    this.#replicated?.refuse(heldFailure());
+  async hold(refusal = heldFailure): Promise<void> {
+    this.#held = refusal;
+    this.#replicated?.refuse(refusal());
     if (this.#underWay === 0) return;
     await new Promise<void>((resolve) => {
       this.#onEnded = resolve;
@@ -266,7 +267,7 @@ export class StoreEnvironment {
   }
 
   release(): void {
-    this.#isHeld = false;
+    this.#held = undefined;
   }
 
   /** Runs `work` while no thread and no process commits here; it writes nothing itself. */
@@ -280,7 +281,7 @@ export class StoreEnvironment {
   }
 
   #check(): void {
-    if (this.#isHeld) throw heldFailure();
+    if (this.#held !== undefined) throw this.#held();
     this.#guard.check();
   }
 

@@ -82,11 +82,12 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   'modules.ts': ['*'],
   'writers.ts': ['*'],
   'open-engine.ts': ['*'],
-  node: ['*'],
   'takeover-host.ts': ['*'],
   'app.ts': ['*'],
+  node: ['*'],
   cli: [
     'app.ts',
+    'node',
     'engine',
     'store',
     'codes',
@@ -104,12 +105,12 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
 /** The top: only the process entry runs commands, and nothing runs the entry. */
 const importers: Readonly<Record<string, readonly string[]>> = {
   cli: ['main.ts'],
-  'modules.ts': ['app.ts', 'open-engine.ts', 'takeover-host.ts', 'writers.ts'],
-  'writers.ts': ['app.ts', 'open-engine.ts', 'takeover-host.ts'],
-  'open-engine.ts': ['app.ts'],
+  'modules.ts': ['app.ts', 'node', 'open-engine.ts', 'takeover-host.ts', 'writers.ts'],
+  'writers.ts': ['app.ts', 'node', 'open-engine.ts', 'takeover-host.ts'],
+  'open-engine.ts': ['app.ts', 'node'],
   'takeover-host.ts': ['app.ts'],
-  node: ['app.ts', 'cli'],
-  'app.ts': ['cli', 'main.ts'],
+  node: ['cli'],
+  'app.ts': ['cli', 'main.ts', 'node'],
   'main.ts': ['start.mjs'],
   'start.mjs': [],
 };

@@ -124,16 +124,8 @@ export class ReplicaStore {
 
   #beginRefill(cluster: string): void {
     this.#refill = { cluster, next: 0, vanished: new Set() };
-    const [before] = this.#feed.get(feedKey, () => undefined) ?? [];
-    if (before !== cluster) this.#removeScans();
     this.#putState(cluster, this.hasLinks ? 'refilling' : 'filling');
     removeImageRow(this.#store);
-  }
-
-  /** They are of codes of another cluster. */
-  #removeScans(): void {
-    const codeNos = Array.from(this.#scans.keys({}));
-    for (const codeNo of codeNos) this.#scans.remove(codeNo);
   }
 
   #putBlock(blockNo: number, bytes: Uint8Array): void {

@@ -142,6 +142,11 @@ export class LogReplicator implements Replicator {
     return this.#lead.lapsed;
   }
 
+  /** This machine leads, and no other can yet. */
+  get isHeld(): boolean {
+    return this.#lead.isHeld;
+  }
+
   get status(): ReplicatorStatus {
     return {
       state: this.#lead.state,

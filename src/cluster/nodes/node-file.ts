@@ -60,6 +60,29 @@ export function checkNodeFile(
   );
 }
 
+/** What an edge shows to cores, and where they are: it follows their links also while the brokers are away. */
+export interface EdgeAccess {
+  readonly token: string;
+  /** Addresses of their APIs. */
+  readonly cores: readonly string[];
+}
+
+const edgeAccessFileName = 'edge.json';
+
+/** Undefined where there is no such file, or none that can be read: the next join writes it again. */
+export function readEdgeAccess(folder: string): EdgeAccess | undefined {
+  const value = parseJson(readIfThere(join(folder, edgeAccessFileName))?.toString('utf8') ?? '');
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { token, cores } = Object.fromEntries(Object.entries(value));
+  const isList = Array.isArray(cores) && cores.every((core) => typeof core === 'string');
+  return typeof token === 'string' && isList ? { token, cores } : undefined;
+}
+
+/** Makes or replaces it, readable by its owner alone. */
+export function writeEdgeAccess(folder: string, { token, cores }: EdgeAccess): void {
+  replaceFile(join(folder, edgeAccessFileName), `${JSON.stringify({ token, cores })}\n`);
+}
+
 function parseIdentity(value: unknown): NodeIdentity | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { cluster, node, name, role, journals, run } = Object.fromEntries(Object.entries(value));

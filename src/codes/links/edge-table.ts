@@ -35,11 +35,10 @@ export class EdgeTable {
 
   /** @param vanished keys of links that are no more */
   async reload(vanished: readonly string[]): Promise<void> {
-    const { store, refresher, links, writer, image } = this.#options;
+    const { store, refresher, writer, image } = this.#options;
     // One that is being written has the links before.
     await image.stop();
     await store.environment.transaction(() => removeImageRow(store));
-    links.restartLimits();
     refresher.begin(noNumber);
     await refresher.refresh();
     for (const key of vanished) writer.delete(key);

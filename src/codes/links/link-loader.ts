@@ -185,11 +185,6 @@ export class LinkLoader {
     }
   }
 
-  /** The numbers may be of other codes now: a limit begins at what is counted when its link is published next. */
-  restartLimits(): void {
-    this.#limits.clear();
-  }
-
   /** Gives the limited codes back what they have left by the store, after `takeLimits`; all must be counted. */
   reloadLimited(): void {
     this.#limits.areTaken = false;
@@ -247,6 +242,11 @@ export class LinkLoader {
       from = (blockNos.at(-1) ?? 0) + 1;
       await yieldToEventLoop();
     }
+  }
+
+  /** Codes with a limit, in the table. */
+  get limitedCodes(): Iterable<CodeNo> {
+    return this.#limits.codeNos;
   }
 
   /** Links that are refused because nothing sound says where they lead. */

@@ -156,6 +156,18 @@ export async function makeInstallation(
   });
 }
 
+/**
+ * The first step of `makeInstallation`: management.mdb with its mark. A start that is cut short after it goes on where it
+ * was, also where a node of a cluster has waited for its keys meanwhile.
+ */
+export async function beginInstallation(folder: DataFolder): Promise<void> {
+  await withEnvironment(folder.managementFile, 'create', async (management) => {
+    await writeMark(management, firstMark('new'));
+    await management.flush();
+  });
+  syncFolder(folder.path);
+}
+
 /** Data of an older release that has no codes: a first start may have been cut short. */
 async function makeMissing(
   folder: DataFolder,

@@ -32,6 +32,7 @@ import {
   inspectFolder,
   type Inspection,
   isUnfinished,
+  beginInstallation,
   beginMarking,
   endMarking,
   makeInstallation,
@@ -57,7 +58,7 @@ export class ServiceFolder {
   readonly folder: DataFolder;
   /** The service that this process takes over from, which has locked the folder until `begin`. */
   readonly predecessor: PredecessorConnection | undefined;
-  readonly #inspection: Inspection;
+  #inspection: Inspection;
   /** Of a successor, which opens the files beside its predecessor. */
   readonly #files: OpenDataFiles | undefined;
   readonly #log: Logger;
@@ -110,6 +111,22 @@ export class ServiceFolder {
     }
   }
 
+  /**
+   * For a node of a cluster, whose keys are those of the cluster: management.mdb is there from here on, and `make` makes
+   * the rest when the keys are. @returns whether this is a first start
+   */
+  async beginMaking(): Promise<boolean> {
+    if (!isUnfinished(this.#inspection)) return false;
+    if (this.#inspection.parts.mark === undefined) await beginInstallation(this.folder);
+    return true;
+  }
+
+  /** The folder has changed since it was opened. */
+  async inspectAgain(): Promise<void> {
+    this.#inspection = await inspectFolder(this.folder);
+    assertSound('start', this.folder, this.#inspection);
+  }
+
   /** What a first start makes. */
   async make(randomBytes: RandomBytes): Promise<void> {
     await makeInstallation(this.folder, this.#inspection, { randomBytes });
@@ -137,9 +154,21 @@ export class ServiceFolder {
       await scans.environment.close();
       await delivery.environment.close();
     }
+    return await this.#mark(management);
+  }
+
+  /**
+   * The same where a log decides about management.mdb: its numbers are those of the log. When this resolves all marks are
+   * written, which are this folder's own.
+   */
+  async beginReplicated(management: Management): Promise<void> {
+    const marked = await this.#mark(management);
+    await marked();
+  }
+
+  async #mark({ environment }: Management): Promise<() => Promise<void>> {
     let marking: Promise<void> = Promise.resolve();
     if (isUnfinished(this.#inspection)) return () => marking;
-    const { environment } = management;
     await this.#logged(async () => {
       const mark = await beginMarking(this.folder, environment);
       marking = this.#logged(() => this.#end(environment, mark));

@@ -218,26 +218,6 @@ test('a limit holds over all machines, as far as scans are counted', async () =>
   await expect.poll(() => raised.writer.scansLeft('LIMITED'), soon).toBe(2);
 });
 
-test('a limit of a code that is another one after a snapshot begins anew', async () => {
-  const older = await FeedServer.open();
-  const before = await older.codes.create(older.app.actor, {
-    target,
-    slug: 'before',
-    scanLimit: 5,
-  });
-  older.totals.set(before.no, 4);
-  const newer = await FeedServer.open();
-  newer.cluster = 'cl_2';
-  await newer.codes.create(newer.app.actor, { target, slug: 'after', scanLimit: 3 });
-  let core = older;
-  const edge = await openReplica(temporaryFolder(), () => [core.url]);
-  await expect.poll(() => edge.writer.scansLeft('BEFORE'), soon).toBe(1);
-  core = newer;
-  older.close();
-  await expect.poll(() => edge.writer.scansLeft('AFTER'), soon).toBe(3);
-  await expect.poll(() => edge.see('before'), soon).toBe('deleted');
-});
-
 test('a slow edge gets a snapshot of many blocks whole, with what changes meanwhile', async () => {
   const core = await FeedServer.open();
   const { codes, app } = core;

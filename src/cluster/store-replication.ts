@@ -1,0 +1,128 @@
+/**
+ * One environment of this machine, replicated by one stream of the brokers: what the stream has is applied here, and
+ * transactions go there while this machine leads.
+ *
+ *   stream CORE   subject qz.core   management.mdb   reports of standbys on qz.applied.core
+ *
+ * Brokers may be away when this begins, and for as long as they like: the stream is made when they answer.
+ */
+import { messageOf } from '../model/failure.ts';
+import type { Timers } from '../model/clock.ts';
+import type { StoreEnvironment } from '../store/environment.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { Leader } from './log/entry.ts';
+import { EnvironmentStore } from './log/environment-store.ts';
+import { LogReplicator, type ReplicatorStatus, type Stop } from './log/replicator.ts';
+import { NatsAppliedReports } from './nats/nats-applied-reports.ts';
+import type { NatsConnection } from './nats/nats-connection.ts';
+import { NatsLog } from './nats/nats-log.ts';
+import { ensureStream } from './nats/nats-stream.ts';
+
+/** Of a leader, on every machine of the cluster alike. */
+const leaseMs = 3_000;
+const beatMs = 500;
+/** Between two tries to make the stream. */
+const makeAgainMs = 1_000;
+
+export interface StoreReplicationOptions {
+  readonly environment: StoreEnvironment;
+  readonly connection: NatsConnection;
+  /** In lower case; the stream has it in upper case. */
+  readonly name: string;
+  readonly replicas: number;
+  readonly self: Leader;
+  readonly nodeName: string;
+  readonly ack: 'broker' | 'standby';
+  readonly timers: Timers;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+  readonly log: Logger;
+  /** This process leads now, no longer, or never again: `status` says which. */
+  readonly onChanged: () => void;
+}
+
+export class StoreReplication {
+  readonly #options: StoreReplicationOptions;
+  readonly #replicator: LogReplicator;
+  readonly #messages: NatsLog;
+  #isClosed = false;
+  #cancel: () => void = () => undefined;
+  /** Why the stream cannot be used, while it cannot. */
+  #streamFault: string | undefined;
+
+  /** From here on `environment` takes no other writes; nothing is read before `start`. */
+  constructor(options: StoreReplicationOptions) {
+    this.#options = options;
+    const { environment, connection, name, nodeName, onChanged } = options;
+    this.#messages = new NatsLog({ connection, stream: name.toUpperCase(), subject: `qz.${name}` });
+    const subject = `qz.applied.${name}`;
+    this.#replicator = new LogReplicator({
+      ...options,
+      log: this.#messages,
+      store: new EnvironmentStore(environment),
+      leaseMs,
+      beatMs,
+      reports: new NatsAppliedReports({ connection, subject, nodeName }),
+      onLeading: onChanged,
+      onDeposed: onChanged,
+      onStopped: (stop) => this.#stopped(stop),
+    });
+    environment.replicateWith(this.#replicator);
+  }
+
+  get status(): ReplicatorStatus {
+    return this.#replicator.status;
+  }
+
+  /** This machine leads, and no other can yet: what it reads is the newest. */
+  get isHeld(): boolean {
+    return this.#replicator.isHeld;
+  }
+
+  /** A sentence for the operator, while something is wrong. */
+  get problem(): string | undefined {
+    const { stop, fault } = this.status;
+    return stop?.detail ?? fault ?? this.#streamFault;
+  }
+
+  start(): void {
+    void this.#makeStream();
+    this.#replicator.start();
+  }
+
+  /** Reads and writes nothing more. The connection is its owner's. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancel();
+    this.#replicator.close();
+    await this.#messages.close();
+  }
+
+  async #makeStream(): Promise<void> {
+    const { connection, name, replicas, timers, log } = this.#options;
+    try {
+      await ensureStream(connection, {
+        stream: name.toUpperCase(),
+        subject: `qz.${name}`,
+        replicas,
+      });
+      this.#streamFault = undefined;
+    } catch (error) {
+      const reason = messageOf(error);
+      if (this.#isClosed) return;
+      if (this.#streamFault === undefined)
+        log.warn({ reason }, 'a stream cannot be used, retrying');
+      this.#streamFault = reason;
+      this.#cancel = timers.after(makeAgainMs, () => void this.#makeStream());
+    }
+  }
+
+  #stopped(stop: Stop): void {
+    const { log, name, onChanged } = this.#options;
+    log.error(
+      { ...stop, log: name },
+      'this machine no longer follows the cluster: it redirects by what it has',
+    );
+    onChanged();
+  }
+}

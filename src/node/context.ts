@@ -1,0 +1,40 @@
+/** What a node of a cluster knows before its data folder is open. */
+import type { Leader } from '../cluster/log/entry.ts';
+import {
+  beginNats,
+  type NatsConnection,
+  type NatsOptions,
+} from '../cluster/nats/nats-connection.ts';
+import type { Config } from '../config.ts';
+import { createIdSource } from '../model/ids.ts';
+import type { Machine } from '../modules.ts';
+import { shipped } from '../shipped.ts';
+import type { Logger } from '../telemetry/log.ts';
+
+export interface NodeContext {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly machine: Machine;
+  /** To be closed by who has asked for the context. */
+  readonly connection: NatsConnection;
+  /** For further connections. */
+  readonly nats: NatsOptions;
+  /** Names this run of the process: of two, the later one is known by it. */
+  readonly instance: string;
+  /** This process, where it leads. */
+  readonly self: Leader;
+}
+
+/** Dials the brokers; nothing waits for them. @throws ConfigError where a broker's address is wrong */
+export function connectNode(config: Config, log: Logger, machine: Machine): NodeContext {
+  const { nats: servers, nodeName, credsFile, tlsCaFile, advertiseUrl: url } = config.cluster;
+  const nats = {
+    servers,
+    nodeName,
+    ...(credsFile !== '' && { credsFile }),
+    ...(tlsCaFile !== '' && { tlsCaFile }),
+  };
+  const instance = createIdSource(machine.clock, machine.randomBytes).newId('n');
+  const self = { owner: `${nodeName}.${instance}`, url, version: shipped.version };
+  return { config, log, machine, connection: beginNats(nats), nats, instance, self };
+}

@@ -1,0 +1,318 @@
+/**
+ * What makes a core out of a service: its data follows the log, its scans go to the other cores and theirs come here, and
+ * the nodes know of each other.
+ *
+ *   registry      which node writes which journal (management.mdb, so by the log)
+ *   beats         who is up, and how far its link table has followed
+ *   marks         how far each core has counted each journal: what no node needs any more is deleted
+ *   transfer      journals, to the brokers and from them
+ *   replication   management.mdb
+ */
+import { ForwardingProof } from '../cluster/forward/forwarding-proof.ts';
+import { LinkFeed } from '../cluster/links/link-feed.ts';
+import { Beats } from '../cluster/nodes/beats.ts';
+import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
+import { answerJoins, joinCluster } from '../cluster/nodes/join.ts';
+import { type NodeIdentity, writeNodeFile } from '../cluster/nodes/node-file.ts';
+import { NatsLog } from '../cluster/nats/nats-log.ts';
+import { Registry } from '../cluster/nodes/registry.ts';
+import { MarksExchange } from '../cluster/scans/marks-exchange.ts';
+import { ReadPositions } from '../cluster/scans/read-position.ts';
+import { scanStream, scanSubject } from '../cluster/scans/scan-channels.ts';
+import { ScanPruning } from '../cluster/scans/scan-pruning.ts';
+import { ScanTransfer } from '../cluster/scans/scan-transfer.ts';
+import type { JournalOwner } from '../cluster/scans/scan-transfer-thread.ts';
+import { StoreReplication } from '../cluster/store-replication.ts';
+import type { LinkRefresher } from '../codes/links/link-refresher.ts';
+import { closeAll, type Closers } from '../engine/closers.ts';
+import { threadCounts } from '../engine/machine/machine-plan.ts';
+import type { EngineThreadsOptions } from '../engine/threads.ts';
+import { messageOf } from '../model/failure.ts';
+import type { Base } from '../modules.ts';
+import { placeOf } from '../scans/journal/place.ts';
+import { JournalPositions } from '../scans/journal/positions.ts';
+import type { ScanStore } from '../store/scans/scans.ts';
+import { systemTimers } from '../system-clock.ts';
+import type { HealthCheck } from '../telemetry/health.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { ClusterAnswers, Engine } from '../writers.ts';
+import type { NodeContext } from './context.ts';
+import { registerClusterMetrics } from './cluster-metrics.ts';
+import { joinRequestOf } from './join-as-core.ts';
+
+/** A change that takes longer is answered with an unknown outcome: brokers elect a leader within 9 s. */
+const answerWithinMs = 5_000;
+
+export interface CoreNodeOptions {
+  readonly context: NodeContext;
+  readonly base: Base;
+  readonly identity: NodeIdentity;
+  /** This process leads now, or no longer. */
+  readonly onRole: () => void;
+  /** It must end: a sentence for the operator. */
+  readonly onEnd: (detail: string) => void;
+}
+
+export class CoreNode {
+  readonly #options: CoreNodeOptions;
+  readonly #keys: ClusterKeys;
+  readonly #closers: Closers = [];
+  readonly nodes: Registry;
+  readonly replication: StoreReplication;
+  readonly proof: ForwardingProof;
+  /** By own journal, what the brokers have acknowledged. */
+  readonly #acknowledged = new JournalPositions();
+
+  #beats: Beats | undefined;
+  #transfer: ScanTransfer | undefined;
+  #marks: MarksExchange | undefined;
+  #refresher: LinkRefresher | undefined;
+  #feed: LinkFeed | undefined;
+
+  /** Follows nothing before `follow`. From here on management.mdb is written by way of the log alone. */
+  constructor(options: CoreNodeOptions) {
+    this.#options = options;
+    const { context, base, onRole } = options;
+    const { management: store, ids, clock } = base;
+    const { nodeName, secret, replicas, ack } = context.config.cluster;
+    this.#keys = new ClusterKeys(secret);
+    this.proof = new ForwardingProof(this.#keys.forwarding, clock);
+    const instanceOf = (name: string): string | undefined => this.#beats?.instanceOf(name);
+    this.nodes = new Registry({ store, ids, clock, instanceOf });
+    this.#closers.push(() => this.nodes.close());
+    this.replication = new StoreReplication({
+      ...context,
+      environment: store.environment,
+      name: 'core',
+      replicas,
+      nodeName,
+      ack,
+      timers: systemTimers,
+      random: base.random,
+      onChanged: onRole,
+    });
+    this.#closers.push(() => this.replication.close());
+  }
+
+  /** What the engine has of it. @param scans the store that also says how far journals of other nodes are whole */
+  engineNode({ environment }: ScanStore): EngineThreadsOptions['node'] {
+    const { config } = this.#options.context;
+    const own = this.#options.identity.journals;
+    const received = new ReadPositions(environment);
+    return {
+      redirectThreads: config.cluster.role === 'core' ? 0 : threadCounts(config).redirect,
+      journals: {
+        own,
+        keptFrom: (journal) =>
+          own.includes(journal) ? (this.#marks?.marks.counted(journal) ?? 0) : Infinity,
+        // Other nodes may have what stands behind a damaged end: its positions are not given out again.
+        recovery: (journal) =>
+          own.includes(journal) ? { torn: 'kept' } : { atMost: received.wholeTo(journal) },
+      },
+      acknowledged: config.durability === 'replicated' ? this.#acknowledged : undefined,
+    };
+  }
+
+  get isLeading(): boolean {
+    return this.replication.status.state === 'leader';
+  }
+
+  /** The leader, unless it is this process. */
+  get leader(): { readonly url: string } | undefined {
+    const { leader } = this.replication.status;
+    return leader?.owner === this.#options.context.self.owner ? undefined : leader;
+  }
+
+  /** How its API answers while it leads. */
+  get answers(): ClusterAnswers {
+    return {
+      isStale: () => !this.replication.isHeld,
+      answerWithinMs,
+      forwarded: this.proof,
+      feed: this.#feed,
+      checks: this.checks,
+      registerMetrics: (metrics) => this.registerMetrics(metrics),
+    };
+  }
+
+  /** Resolves when all connected nodes redirect by the changes so far, or after 2 s: to how many do not. */
+  async linksFollowed(): Promise<number> {
+    const { management } = this.#options.base;
+    await this.#refresher?.refresh();
+    return (await this.#beats?.linksFollowed(management.last('link'))) ?? 0;
+  }
+
+  registerMetrics(metrics: Metrics): void {
+    registerClusterMetrics(metrics, {
+      replication: this.replication,
+      transfer: () => this.#transfer?.figures,
+    });
+  }
+
+  get checks(): HealthCheck[] {
+    const { connection } = this.#options.context;
+    const transfer = (): string | undefined => this.#transfer?.figures.faults[0];
+    return [
+      { name: 'cluster', isWarning: true, problem: () => this.replication.problem },
+      { name: 'brokers', isWarning: true, problem: () => connection.problem },
+      { name: 'scans of other nodes', isWarning: true, problem: transfer },
+    ];
+  }
+
+  /** Everything begins: after the engine, which redirects by now. */
+  async follow(engine: Engine, refresher: LinkRefresher): Promise<void> {
+    this.#refresher = refresher;
+    this.#followLinks(engine, refresher);
+    await this.#startTransfer(engine);
+    this.replication.start();
+    this.#join();
+  }
+
+  async close(): Promise<void> {
+    await closeAll(this.#closers);
+  }
+
+  /** What is applied from the log is brought into the link table, and then told. */
+  #followLinks(engine: Engine, refresher: LinkRefresher): void {
+    const { context, base, onEnd } = this.#options;
+    const { config, connection, instance } = context;
+    const { nodeName: name, role, advertiseUrl: url } = config.cluster;
+    const beats = new Beats({
+      connection,
+      timers: systemTimers,
+      self: { name, instance, role, redirects: role !== 'core', url },
+      linkNumber: () => refresher.seen,
+      onDouble: onEnd,
+    });
+    this.#beats = beats;
+    this.#closers.push(() => beats.close());
+    const follow = (): void => {
+      refresher.refresh().then(
+        () => beats.moved(),
+        (error: unknown) => base.log.warn({ reason: messageOf(error) }, 'following links failed'),
+      );
+    };
+    this.#closers.push(base.management.environment.committed.listen(follow));
+    const { codes, queries } = engine;
+    const feed = new LinkFeed({
+      store: base.management,
+      clock: base.clock,
+      docsUrl: `${context.config.api.publicUrl}/docs`,
+      cluster: () => this.nodes.clusterId ?? '',
+      isLeading: () => this.replication.isHeld,
+      isAllowed: (token) => this.#isEdge(token),
+      limitedTotals: () =>
+        Array.from(codes.links.limitedCodes, (no) => [no, queries.analytics.lifetimeScans(no)]),
+    });
+    this.#feed = feed;
+    this.#closers.push(() => feed.close());
+  }
+
+  /** The token of an edge that has not registered anew since, or left. */
+  #isEdge(token: string): boolean {
+    const edge = this.#keys.readToken(token);
+    const node = edge && this.nodes.find(edge.name);
+    return node?.role === 'edge' && node.run === edge?.run;
+  }
+
+  async #startTransfer(engine: Engine): Promise<void> {
+    const { context, base, identity } = this.#options;
+    const { journals, folder } = engine.threads;
+    const { segmentBytesMax, segmentMsMax } = context.config.scans;
+    const { replicas } = context.config.cluster;
+    const store = placeOf(base.folder.scansFile);
+    const transfer = new ScanTransfer({
+      nats: context.nats,
+      journals: identity.journals,
+      run: identity.run,
+      journalRoot: journals.root,
+      tails: journals.tails,
+      acknowledged: this.#acknowledged,
+      receive: { store, segmentBytesMax, segmentMsMax, replicas },
+      owners: this.#owners(),
+      clock: base.clock,
+      log: base.log,
+      whenInPlace: () => folder.whenInPlace(),
+    });
+    this.#transfer = transfer;
+    this.#closers.push(() => transfer.stop());
+    this.#closers.push(this.nodes.changed.listen(() => transfer.setOwners(this.#owners())));
+    await transfer.start();
+    this.#exchangeMarks(engine, transfer);
+  }
+
+  #exchangeMarks({ threads }: Engine, transfer: ScanTransfer): void {
+    const { context, base, identity } = this.#options;
+    const { connection } = context;
+    const { nodeName } = context.config.cluster;
+    const marks = new MarksExchange({
+      connection,
+      timers: systemTimers,
+      nodeName,
+      journals: identity.journals,
+      own: {
+        savedSeq: () => transfer.figures.savedSeq,
+        counted: () => threads.shards.counted(),
+        cores: () => this.nodes.cores().map(({ name }) => name),
+      },
+      onArrived: (arrived) => transfer.arrived(arrived),
+    });
+    this.#marks = marks;
+    marks.start();
+    this.#closers.push(() => marks.stop());
+    const log = new NatsLog({ connection, stream: scanStream, subject: scanSubject(nodeName) });
+    const pruning = new ScanPruning({
+      log,
+      clock: base.clock,
+      timers: systemTimers,
+      isLeader: () => this.replication.isHeld,
+      saved: () => marks.marks.saved(),
+      onLeftBehind: (cores, to) =>
+        base.log.error({ cores, to }, 'scans are removed from the log that these cores never read'),
+    });
+    pruning.start();
+    this.#closers.push(async () => {
+      pruning.stop();
+      await log.close();
+    });
+  }
+
+  #owners(): JournalOwner[] {
+    return [...this.nodes.runs()].map(([journal, run]) => ({
+      journal,
+      run,
+      node: this.nodes.ownerOf(journal) ?? '',
+    }));
+  }
+
+  /** Asks to be registered as it is now, and answers others while it leads. */
+  #join(): void {
+    const { context, base, identity, onEnd } = this.#options;
+    const { connection, log } = context;
+    const ended = new AbortController();
+    this.#closers.push(() => ended.abort());
+    const cores = (): string[] =>
+      (this.#beats?.connected() ?? []).map(({ url }) => url).filter((url) => url !== '');
+    const ends = answerJoins({
+      connection,
+      isLeading: () => this.replication.isHeld,
+      join: (request) => this.nodes.join(request),
+      tokenOf: (name, run) => this.#keys.tokenOf(name, run),
+      cores: () => [context.self.url, ...cores()],
+      log,
+    });
+    this.#closers.push(ends);
+    const request = joinRequestOf(context, identity);
+    joinCluster({ connection, timers: systemTimers, log, request, signal: ended.signal }).then(
+      ({ id: node, cluster, journals, run }) => {
+        const { name } = identity;
+        const joined = { cluster, node, name, role: request.role, journals, run };
+        if (node === identity.node) return writeNodeFile(base.folder.path, joined);
+        return onEnd(
+          `Cannot go on as ${name}: the cluster has registered another machine under this name`,
+        );
+      },
+      (error: unknown) => (ended.signal.aborted ? undefined : onEnd(messageOf(error))),
+    );
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * What a core does beside redirecting and counting: it leads, with the writers open, or it stands by, and its API port
+ * passes requests on to the leader.
+ *
+ *     standby ──▶ leading: the writers open, then what stood by closes
+ *        ▲           │
+ *        └───────────┘  another core leads: what stands by opens, then the writers close
+ *
+ * One change at a time: what the next one is, is asked when the last has ended.
+ */
+import { messageOf } from '../model/failure.ts';
+import type { Logger } from '../telemetry/log.ts';
+
+export interface OpenRole {
+  close(): Promise<void>;
+}
+
+export interface CoreRoleOptions {
+  readonly isLeading: () => boolean;
+  /** Rejects where this machine no longer leads, or where something cannot be opened. */
+  readonly lead: () => Promise<OpenRole>;
+  readonly standBy: () => Promise<OpenRole>;
+  readonly log: Logger;
+}
+
+/** After a role that could not be opened. */
+const retryMs = 500;
+
+export class CoreRole {
+  readonly #options: CoreRoleOptions;
+  #name: 'none' | 'leading' | 'standby' = 'none';
+  #open: OpenRole | undefined;
+  #changing: Promise<void> | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(options: CoreRoleOptions) {
+    this.#options = options;
+  }
+
+  get name(): 'none' | 'leading' | 'standby' {
+    return this.#name;
+  }
+
+  /** Opens the role that is due; to be called whenever it may have changed. Resolves when it is open, or is tried again. */
+  async update(): Promise<void> {
+    clearTimeout(this.#retry);
+    this.#changing ??= this.#follow().finally(() => {
+      this.#changing = undefined;
+    });
+    await this.#changing;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    await this.#changing;
+    await this.#open?.close();
+  }
+
+  async #follow(): Promise<void> {
+    while (!this.#isClosed && this.#due !== this.#name) {
+      const due = this.#due;
+      try {
+        await this.#change(due);
+      } catch (err) {
+        this.#options.log.warn(
+          { reason: messageOf(err), role: due },
+          'cannot change role, retrying',
+        );
+        this.#retry = setTimeout(() => void this.update(), retryMs);
+        return;
+      }
+    }
+  }
+
+  get #due(): 'leading' | 'standby' {
+    return this.#options.isLeading() ? 'leading' : 'standby';
+  }
+
+  async #change(due: 'leading' | 'standby'): Promise<void> {
+    const { lead, standBy, log } = this.#options;
+    const before = this.#open;
+    this.#open = await (due === 'leading' ? lead() : standBy());
+    this.#name = due;
+    log.info({ role: due }, due === 'leading' ? 'this machine leads' : 'this machine stands by');
+    // What a deposed leader still had to store is refused: the new one does it.
+    await before?.close().catch((err: unknown) => {
+      log.warn({ reason: messageOf(err) }, 'the former role did not close cleanly');
+    });
+  }
+}

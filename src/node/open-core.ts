@@ -1,0 +1,236 @@
+/**
+ * A core of a cluster: the service with its data replicated, and one of two roles beside (core-role.ts).
+ *
+ *   data folder -> [first start: the node joins, the cluster's keys come] -> stores -> journals recovered, links loaded
+ *     -> redirect threads listen -> scans go to the other cores, theirs come -> the log is followed -> standby, or leading
+ *
+ * Only a first start waits for brokers: a core that comes back while they are away redirects, and counts what it journals.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { App, AppOptions } from '../app.ts';
+import { checkNodeFile, type NodeIdentity, readNodeFile } from '../cluster/nodes/node-file.ts';
+import type { Config } from '../config.ts';
+import { closeAll, type Closers } from '../engine/closers.ts';
+import { startWarnings } from '../engine/config-warnings.ts';
+import { DataFolderError } from '../engine/data-folder.ts';
+import { narrowModes } from '../engine/file-modes.ts';
+import type { FirstSecrets, FirstStart } from '../engine/installation/first-start.ts';
+import { ServiceFolder } from '../engine/installation/service-folder.ts';
+import { fitToMemory } from '../engine/machine/machine-plan.ts';
+import { assertPortsFree, portsOf } from '../engine/service-ports.ts';
+import { inheritedFontSettings, setProcessVariables } from '../environment.ts';
+import { openDashboard } from '../http/dashboard/dashboard-cache.ts';
+import { DashboardFiles } from '../http/dashboard/dashboard-files.ts';
+import { assertTlsFiles } from '../http/tls-files.ts';
+import { libraryVariables } from '../images/library-settings.ts';
+import { type Base, type Machine, openBase, openFirstStart, thisMachine } from '../modules.ts';
+import { type StartedEngine, startEngine } from '../open-engine.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { Ticker } from '../telemetry/ticker.ts';
+import { type Engine, openWriters } from '../writers.ts';
+import { connectNode, type NodeContext } from './context.ts';
+import { CoreNode } from './core-node.ts';
+import { CoreRole, type OpenRole } from './core-role.ts';
+import { joinAsCore } from './join-as-core.ts';
+import { openStandby } from './standby.ts';
+import { assertNoTakeover } from './takeover.ts';
+
+/** A first start waits so long for a new cluster to have its first sign-in. */
+const firstLeadMsMax = 30_000;
+const firstLeadStepMs = 20;
+/** How often the limits of codes are compared with what is counted of all nodes. */
+const limitsMs = 500;
+
+interface CoreOpening {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly machine: Machine;
+  readonly service: ServiceFolder;
+  readonly closers: Closers;
+}
+
+/** @throws DataFolderError, MachineLimitError, ListenError with a text for the operator */
+export async function openCore(
+  configured: Config,
+  log: Logger,
+  { machine = thisMachine, start = 'any', takeover }: AppOptions = {},
+): Promise<App> {
+  assertNoTakeover(takeover);
+  const config = fitToMemory(configured);
+  const service = await ServiceFolder.open(config.dataDir, start, log);
+  const closers: Closers = [() => service.close()];
+  const close = (): Promise<void> => closeAll(closers);
+  try {
+    return { ...(await open({ config, log, machine, service, closers })), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
+  const { config, log, machine, service, closers } = opening;
+  const { folder } = service;
+  const warnings = startWarnings(config, folder.path);
+  const files = narrowModes(folder.path);
+  if (files > 0) log.info({ files }, 'closed files of the data folder to other users');
+  setProcessVariables(libraryVariables(folder.path, inheritedFontSettings));
+  await assertPortsFree(config);
+  assertTlsFiles(config.redirect);
+  assertTlsFiles(config.api);
+  const pages = openDashboard(folder.cacheRoot, log);
+  closers.push(async () => void (await pages));
+  const context = connectNode(config, log, machine);
+  closers.push(() => context.connection.close());
+  const isFirstStart = readNodeFile(folder.path) === undefined;
+  const identity = await identify(opening, context);
+  await service.make(machine.randomBytes);
+  const heldPorts = portsOf(config).map(({ port }) => port);
+  const base = { ...openBase(config, folder, log, machine), heldPorts };
+  closers.push(() => base.management.close());
+  await service.beginReplicated(base.management);
+  const ending = Promise.withResolvers<void>();
+  const node = new CoreNode({
+    context,
+    base,
+    identity,
+    onRole: () => void role.update(),
+    onEnd: (detail) => {
+      log.fatal({ detail }, 'this node of the cluster ends');
+      ending.resolve();
+    },
+  });
+  closers.push(() => node.close());
+  const begin = async (): Promise<void> => undefined;
+  const started = await startEngine({
+    base,
+    pages,
+    closers,
+    begin,
+    node: (scans) => node.engineNode(scans),
+  });
+  closers.push(startClosingLimits(base, started.engine));
+  const dashboard = new DashboardFiles(await pages);
+  const roles = new Roles({ base, node, dashboard, ...started });
+  const role = new CoreRole({
+    isLeading: () => node.isLeading,
+    lead: () => roles.lead(),
+    standBy: () => roles.standBy(),
+    log,
+  });
+  closers.push(async () => {
+    started.engine.threads.stopBegins();
+    roles.isClosing = true;
+    await role.close();
+  });
+  // First what stands by: the API's port answers from here on.
+  await role.update();
+  await node.follow(started.engine, started.refresher);
+  for (const warning of warnings) log.warn(warning);
+  if (isFirstStart) await untilBegun(node, role, base);
+  return {
+    apiPort: config.api.port,
+    redirectPort: started.engine.threads.redirects.port,
+    firstSecrets: roles.firstSecrets,
+    secretsShown: () => roles.secretsShown(),
+    takenOver: ending.promise,
+  };
+}
+
+/** What this node is, by its data folder; on a first start, once the cluster has registered it. */
+async function identify(
+  { config, service }: CoreOpening,
+  context: NodeContext,
+): Promise<NodeIdentity> {
+  const { folder } = service;
+  const { nodeName: name, role } = config.cluster;
+  const isFirst = await service.beginMaking();
+  const known = readNodeFile(folder.path);
+  if (known !== undefined) {
+    checkNodeFile(known, { name, role });
+    return known;
+  }
+  if (!isFirst) {
+    throw new DataFolderError(
+      `Cannot start: data folder ${folder.path} has the data of a machine alone, expected an empty one for a node of a cluster`,
+    );
+  }
+  const identity = await joinAsCore(context, folder);
+  await service.inspectAgain();
+  return identity;
+}
+
+/** @returns ends it */
+function startClosingLimits({ log }: Base, { codes }: Engine): () => Promise<void> {
+  const limits = new Ticker({
+    everyMs: limitsMs,
+    log,
+    failed: 'comparing limits of codes failed, retrying',
+    resumed: 'comparing limits of codes resumed',
+    run: () => codes.links.closeLimits(),
+  });
+  limits.start();
+  return () => limits.close();
+}
+
+/** Until some node has made the first sign-in of a new cluster: where it is this one, it is to be shown. */
+async function untilBegun(node: CoreNode, role: CoreRole, { management }: Base): Promise<void> {
+  for (let waitedMs = 0; waitedMs < firstLeadMsMax; waitedMs += firstLeadStepMs) {
+    const [owner] = management.users.keys({ limit: 1 });
+    if (owner !== undefined && (!node.isLeading || role.name === 'leading')) return;
+    await pause(firstLeadStepMs);
+  }
+}
+
+interface RolesOptions extends StartedEngine {
+  readonly base: Base;
+  readonly node: CoreNode;
+  readonly dashboard: DashboardFiles;
+}
+
+/** Opens what belongs to a role. */
+class Roles {
+  readonly #options: RolesOptions;
+  #firstStart: FirstStart | undefined;
+  firstSecrets: FirstSecrets | undefined;
+  /** The process stops: a role that closes does not go on as another one. */
+  isClosing = false;
+
+  constructor(options: RolesOptions) {
+    this.#options = options;
+  }
+
+  secretsShown(): void {
+    this.#firstStart?.shown();
+  }
+
+  async lead(): Promise<OpenRole> {
+    const { base, engine, refresher, node, dashboard } = this.#options;
+    await refresher.refresh();
+    this.#firstStart = openFirstStart(base);
+    this.firstSecrets = await this.#firstStart.open();
+    const changesFollowed = (): Promise<number> => node.linksFollowed();
+    const cluster = node.answers;
+    return this.#going(await openWriters({ base, engine, dashboard, changesFollowed, cluster }));
+  }
+
+  async standBy(): Promise<OpenRole> {
+    const { base, engine, node } = this.#options;
+    const leader = (): { readonly url: string } | undefined => node.leader;
+    const registerMetrics = (metrics: Metrics): void => node.registerMetrics(metrics);
+    const { proof, checks } = node;
+    return this.#going(await openStandby({ base, engine, leader, proof, checks, registerMetrics }));
+  }
+
+  /** A role closes while redirects and counting go on. */
+  #going(role: OpenRole): OpenRole {
+    const { threads } = this.#options.engine;
+    return {
+      close: async () => {
+        await role.close();
+        if (!this.isClosing) threads.goesOn();
+      },
+    };
+  }
+}

@@ -1,0 +1,101 @@
+/** What a core that does not lead has open beside redirects and counting: health, metrics, and the way to the leader. */
+import { createMetricsHandler } from '../api/metrics.ts';
+import { ForwardingHandler } from '../cluster/forward/forwarding.ts';
+import type { ForwardingProof } from '../cluster/forward/forwarding-proof.ts';
+import { closeAll, type Closers } from '../engine/closers.ts';
+import { engineChecks } from '../engine/engine-checks.ts';
+import { createMetrics, registerEngineMetrics } from '../engine/engine-metrics.ts';
+import { watchShedConnections } from '../engine/shed-connections.ts';
+import { StoredData } from '../engine/watch/stored-data.ts';
+import { type Base, openHttpsRedirect, openMetricsServer, openStandbyServer } from '../modules.ts';
+import { checkHealth, type HealthCheck } from '../telemetry/health.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { Ticker } from '../telemetry/ticker.ts';
+import { AddressQuota } from '../workspaces/memory-quota.ts';
+import type { Engine } from '../writers.ts';
+import type { OpenRole } from './core-role.ts';
+
+export interface StandbyOptions {
+  readonly base: Base;
+  readonly engine: Engine;
+  /** Undefined while none is known, or it is this machine. */
+  readonly leader: () => { readonly url: string } | undefined;
+  readonly proof: ForwardingProof;
+  readonly checks: readonly HealthCheck[];
+  readonly registerMetrics: (metrics: Metrics) => void;
+}
+
+/** Deliveries are the leader's. */
+const noWebhooks = { problem: undefined, threadDeaths: 0 };
+const drainMsMax = 3_000;
+const freeMs = 30_000;
+
+/** @throws ListenError */
+export async function openStandby(options: StandbyOptions): Promise<OpenRole> {
+  const closers: Closers = [];
+  const close = (): Promise<void> => closeAll(closers);
+  try {
+    await open(options, closers);
+    return { close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function open(
+  { base, engine, leader, proof, checks, registerMetrics }: StandbyOptions,
+  closers: Closers,
+): Promise<void> {
+  const { config, log, management, clock } = base;
+  const { scans, threads, codes } = engine;
+  const metrics = createMetrics(log);
+  registerEngineMetrics(metrics, { ...base, ...engine, webhooks: noWebhooks });
+  registerMetrics(metrics);
+  const environments = [management.environment, scans.environment];
+  const stored = new StoredData({ environments, shards: threads.shards, log });
+  stored.start(metrics);
+  closers.push(() => stored.close());
+  const own = engineChecks({
+    ...engine,
+    management,
+    webhooks: noWebhooks,
+    links: codes.links,
+    stored,
+  });
+  // On the leader the writers do it.
+  const freeing = new Ticker({
+    everyMs: freeMs,
+    log,
+    failed: 'freeing memory of links failed, retrying',
+    resumed: 'freeing memory of links resumed',
+    run: () => {
+      engine.links.free();
+      codes.links.publishPending();
+    },
+  });
+  freeing.start();
+  closers.push(() => freeing.close());
+  const hasOwnPort = config.metrics.port > 0;
+  const handler = new ForwardingHandler({
+    leader,
+    proof,
+    health: () => checkHealth([...own, ...checks]),
+    metrics: hasOwnPort ? undefined : metrics,
+    docsUrl: `${config.api.publicUrl}/docs`,
+    log,
+  });
+  closers.push(() => handler.close());
+  if (hasOwnPort) {
+    const metricsServer = await openMetricsServer(base, createMetricsHandler(metrics));
+    closers.push(() => metricsServer.close());
+  }
+  const server = await openStandbyServer(base, handler);
+  closers.push(() => server.drain(drainMsMax));
+  closers.push(watchShedConnections(metrics, log, { redirect: threads.redirects, api: server }));
+  const { host, httpPort } = config.api;
+  if (httpPort === 0) return;
+  const ipQuota = new AddressQuota(clock);
+  const plain = await openHttpsRedirect(base, { ipQuota }, { host, port: httpPort });
+  closers.push(() => plain.close());
+}
