@@ -1,7 +1,7 @@
 /**
  * The feed of links, on a core: one endless answer for each edge.
  *
- *   GET /cluster/links?cluster=<id>&after=<number>      Authorization: Bearer <token of the edge>
+ *   GET /cluster/links?cluster=<id>&after=<number>&codes=<of the last changes>      Authorization: Bearer <token of the edge>
  *
  *     the changes after that number are kept    change, change, …
  *     else, or without it                       reset, block, block, …, used …, at
@@ -18,7 +18,7 @@ import { Failure } from '../../model/failure.ts';
 import type { Management } from '../../store/management/management.ts';
 import { LimitedTotals, type Totals } from './limited-totals.ts';
 import { encodeFrame } from './link-frames.ts';
-import { LinkSource } from './link-source.ts';
+import { type ChangesSeen, LinkSource } from './link-source.ts';
 
 const feedPath = '/cluster/links';
 const beatMs = 500;
@@ -67,18 +67,18 @@ export class LinkFeed {
   /** Undefined for a request to another path. */
   reply(request: Request): Reply | undefined {
     if (request.path !== feedPath) return undefined;
-    const after = this.#positionIn(request.query);
-    const refusal = this.#refusal(request, after);
+    const seen = this.#positionIn(request.query);
+    const refusal = this.#refusal(request, seen);
     if (refusal !== undefined) return problemReply(refusal, request, this.#options.docsUrl);
     const headers = {
       'Content-Type': 'application/octet-stream',
       'Cache-Control': 'no-store',
       'X-Accel-Buffering': 'no',
     };
-    return { status: 200, headers, body: this.#feed(after) };
+    return { status: 200, headers, body: this.#feed(seen) };
   }
 
-  #refusal(request: Request, after: number | undefined): Failure | undefined {
+  #refusal(request: Request, seen: ChangesSeen | undefined): Failure | undefined {
     if (request.method !== 'GET')
       return new Failure('method_not_allowed', 'Links are followed with GET');
     const [, token] = /^Bearer (\S+)$/.exec(request.header('authorization') ?? '') ?? [];
@@ -91,7 +91,7 @@ export class LinkFeed {
     }
     this.#source.refresh();
     // It is behind the core that the edge followed: what that one had comes here, too.
-    if (after !== undefined && after > this.#source.last && !this.#options.isLeading()) {
+    if (seen !== undefined && seen.number > this.#source.last && !this.#options.isLeading()) {
       return new Failure('not_active', 'This core does not lead, and is behind the edge', soon);
     }
     return undefined;
@@ -105,20 +105,22 @@ export class LinkFeed {
   }
 
   /** Undefined where the edge has nothing of this cluster. */
-  #positionIn(query: string): number | undefined {
+  #positionIn(query: string): ChangesSeen | undefined {
     const parameters = new URLSearchParams(query);
     const after = parameters.get('after') ?? '';
     if (parameters.get('cluster') !== this.#options.cluster()) return undefined;
-    return /^\d{1,15}$/.test(after) ? Number(after) : undefined;
+    if (!/^\d{1,15}$/.test(after)) return undefined;
+    const codes = (parameters.get('codes') ?? '').split(' ').map(Number);
+    return { number: Number(after), codes };
   }
 
-  #feed(after: number | undefined): AsyncIterable<Uint8Array> {
+  #feed(seen: ChangesSeen | undefined): AsyncIterable<Uint8Array> {
     // Counted from its first pull: an answer that is never pulled is not ended either.
     const begin = (): AsyncIterator<Uint8Array> => {
       const { cluster, isLeading, clock } = this.#options;
       const [source, totals] = [this.#source, this.#totals];
       const onEnd = (): void => void this.#open.delete(feed);
-      const feed = new Feed({ source, totals, cluster, isLeading, clock, onEnd }, after);
+      const feed = new Feed({ source, totals, cluster, isLeading, clock, onEnd }, seen);
       this.#open.add(feed);
       return feed.iterator();
     };
@@ -143,9 +145,9 @@ class Feed {
   #isEnded = false;
   #onEvent: (() => void) | undefined;
 
-  constructor(parts: FeedParts, after: number | undefined) {
+  constructor(parts: FeedParts, seen: ChangesSeen | undefined) {
     this.#parts = parts;
-    this.#position = after !== undefined && parts.source.follows(after) ? after : undefined;
+    this.#position = seen && parts.source.follows(seen) ? seen.number : undefined;
   }
 
   committed(): void {

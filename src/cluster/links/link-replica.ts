@@ -199,7 +199,11 @@ export class LinkReplica {
   async #connect(core: string, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
     const { position } = this.#store;
     const parameters = new URLSearchParams(
-      position && { cluster: position.cluster, after: String(position.number) },
+      position && {
+        cluster: position.cluster,
+        after: String(position.number),
+        codes: position.codes.join(' '),
+      },
     );
     const { statusCode, body } = await request(`${core}/cluster/links?${parameters.toString()}`, {
       dispatcher: this.#agent,

@@ -29,6 +29,16 @@ export interface SnapshotSlice {
   readonly next: number | undefined;
 }
 
+/** What an edge has. */
+export interface ChangesSeen {
+  readonly number: number;
+  /** Of the last changes, the newest first, as far as they are known; `noCode` = not known. */
+  readonly codes: readonly CodeNo[];
+}
+
+/** Of a number that says nothing of a link. */
+export const noCode: CodeNo = 0;
+
 export class LinkSource {
   readonly #store: Management;
   readonly #unlisten: () => void;
@@ -59,10 +69,17 @@ export class LinkSource {
     return this.#last;
   }
 
-  /** Whether the changes after `number` are kept, all of them as far as two reads tell. */
-  follows(number: number): boolean {
-    if (number >= this.last) return number === this.last;
-    return this.#store.bulk.linkChanges.has(number + 1);
+  /**
+   * Whether the changes after `number` are kept, as far as the first of them tells, and those up to it were of these
+   * codes: after data was put back from a copy, numbers are given to other changes.
+   */
+  follows({ number, codes }: ChangesSeen): boolean {
+    const { linkChanges } = this.#store.bulk;
+    if (number > this.last || (number < this.last && !linkChanges.has(number + 1))) return false;
+    return codes.every((codeNo, back) => {
+      const here = linkChanges.get(number - back, () => undefined) ?? noCode;
+      return codeNo === noCode || here === noCode || codeNo === here;
+    });
   }
 
   /** The first of them; undefined where one is missing or damaged, or where `number` is beyond the last. */

@@ -19,12 +19,13 @@ import { linkChangesKept } from '../../store/management/link-changes.ts';
 import { removeImageRow } from '../../store/management/link-image-row.ts';
 import type { Management } from '../../store/management/management.ts';
 import { type LinkFrame, LinkFrameError } from './link-frames.ts';
+import { type ChangesSeen, noCode } from './link-source.ts';
 
 type State = 'filling' | 'complete' | 'refilling';
 const feedKey = 'feed';
 const nextKey = 'next:link';
-/** A change of no code: with it at least one number is kept, as the image of the link table wants (link-image-row.ts). */
-const noCode = 0;
+/** Numbers that show whether the core has the same changes. */
+const codesShown = 16;
 
 /** A snapshot that is being applied. */
 interface Refill {
@@ -67,10 +68,15 @@ export class ReplicaStore {
   }
 
   /** Where the feed goes on; undefined where all links are needed. */
-  get position(): { readonly cluster: string; readonly number: number } | undefined {
+  get position(): (ChangesSeen & { readonly cluster: string }) | undefined {
     const [cluster] = this.#feed.get(feedKey, () => undefined) ?? [];
     if (cluster === undefined || this.#state !== 'complete') return undefined;
-    return { cluster, number: this.#store.last('link') };
+    const number = this.#store.last('link');
+    const codes = Array.from(
+      { length: Math.min(number, codesShown) },
+      (_, back) => this.#store.bulk.linkChanges.get(number - back, () => undefined) ?? noCode,
+    );
+    return { cluster, number, codes };
   }
 
   /** Numbers of codes that have a link are at most this. */
@@ -176,6 +182,7 @@ export class ReplicaStore {
     this.#refill = undefined;
     for (const key of refill.vanished) this.#vanished.add(key);
     this.#store.environment.clear('link_changes');
+    // At least one number is kept, as the image of the link table wants (link-image-row.ts).
     if (number > 0) this.#store.bulk.linkChanges.put(number, noCode);
     this.#putState(refill.cluster, 'complete');
     return number;

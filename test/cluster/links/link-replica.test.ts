@@ -125,6 +125,28 @@ test('an edge that has missed more changes than are kept gets all links, and kee
   expect(core.asked).toEqual(['all', '1']);
 });
 
+test('numbers that were given to other changes after data was put back: all links are brought', async () => {
+  const older = await FeedServer.open();
+  const folder = temporaryFolder();
+  const before = await openReplica(folder, () => [older.url]);
+  await expect.poll(() => before.replica.isFresh, soon).toBe(true);
+  const kept = await older.codes.create(older.app.actor, { target, slug: 'kept' });
+  await older.codes.create(older.app.actor, { target, slug: 'lost' });
+  await older.codes.change(older.app.actor, kept.id, { target: other });
+  await expect.poll(() => before.see('kept'), soon).toBe(other);
+  await before.close();
+  // The same cluster, as it was before the last two, and gone on: its numbers reach beyond those of the edge.
+  const newer = await FeedServer.open();
+  await newer.codes.create(newer.app.actor, { target, slug: 'kept' });
+  for (const slug of ['found-1', 'found-2', 'found-3']) {
+    await newer.codes.create(newer.app.actor, { target, slug });
+  }
+  const after = await openReplica(folder, () => [newer.url]);
+  await expect.poll(() => after.see('found-3'), soon).toBe(target);
+  expect([after.see('kept'), after.see('lost')]).toEqual([target, 'deleted']);
+  expect(newer.asked).toEqual(['3']);
+});
+
 test('an image of the link table is of the links of one snapshot and the changes since', async () => {
   const older = await FeedServer.open();
   await older.codes.create(older.app.actor, { target, slug: 'old' });
