@@ -121,7 +121,8 @@ async function open(
   );
   const expiry = openExpiry(base, engine, { ...work, ...schedules, workspaces });
   expiry.start();
-  engine.linkImage.start();
+  // Nodes of a cluster read all links at a start.
+  if (options.cluster === undefined) engine.linkImage.start();
   closers.push(() => engine.linkImage.stop());
   closers.push(async () => {
     engine.threads.stopBegins();

@@ -60,21 +60,22 @@ export class CoreNode {
   readonly nodes: Registry;
   readonly replication: StoreReplication;
   readonly proof: ForwardingProof;
-  /** By own journal, what the brokers have acknowledged. */
-  readonly #acknowledged = new JournalPositions();
+  /** By own journal, what the brokers have acknowledged; where answers wait for it. */
+  readonly #acknowledged: JournalPositions | undefined;
 
   #beats: Beats | undefined;
   #transfer: ScanTransfer | undefined;
   #marks: MarksExchange | undefined;
   #refresher: LinkRefresher | undefined;
-  #feed: LinkFeed | undefined;
 
   /** Follows nothing before `follow`. From here on management.mdb is written by way of the log alone. */
   constructor(options: CoreNodeOptions) {
     this.#options = options;
     const { context, base, onRole } = options;
     const { management: store, ids, clock } = base;
+    const { durability } = context.config;
     const { nodeName, secret, replicas, ack } = context.config.cluster;
+    this.#acknowledged = durability === 'replicated' ? new JournalPositions() : undefined;
     this.#keys = new ClusterKeys(secret);
     this.proof = new ForwardingProof(this.#keys.forwarding, clock);
     const instanceOf = (name: string): string | undefined => this.#beats?.instanceOf(name);
@@ -106,10 +107,12 @@ export class CoreNode {
         keptFrom: (journal) =>
           own.includes(journal) ? (this.#marks?.marks.counted(journal) ?? 0) : Infinity,
         // Other nodes may have what stands behind a damaged end: its positions are not given out again.
-        recovery: (journal) =>
-          own.includes(journal) ? { torn: 'kept' } : { atMost: received.wholeTo(journal) },
+        recovery: (journal) => ({
+          torn: 'kept',
+          ...(!own.includes(journal) && { atMost: received.wholeTo(journal) }),
+        }),
       },
-      acknowledged: config.durability === 'replicated' ? this.#acknowledged : undefined,
+      acknowledged: this.#acknowledged,
     };
   }
 
@@ -124,12 +127,12 @@ export class CoreNode {
   }
 
   /** How its API answers while it leads. */
-  get answers(): ClusterAnswers {
+  answersWith(feed: LinkFeed): ClusterAnswers {
     return {
       isStale: () => !this.replication.isHeld,
       answerWithinMs,
       forwarded: this.proof,
-      feed: this.#feed,
+      feed,
       checks: this.checks,
       registerMetrics: (metrics) => this.registerMetrics(metrics),
     };
@@ -162,7 +165,7 @@ export class CoreNode {
   /** Everything begins: after the engine, which redirects by now. */
   async follow(engine: Engine, refresher: LinkRefresher): Promise<void> {
     this.#refresher = refresher;
-    this.#followLinks(engine, refresher);
+    this.#followLinks(refresher);
     await this.#startTransfer(engine);
     this.replication.start();
     this.#join();
@@ -173,7 +176,7 @@ export class CoreNode {
   }
 
   /** What is applied from the log is brought into the link table, and then told. */
-  #followLinks(engine: Engine, refresher: LinkRefresher): void {
+  #followLinks(refresher: LinkRefresher): void {
     const { context, base, onEnd } = this.#options;
     const { config, connection, instance } = context;
     const { nodeName: name, role, advertiseUrl: url } = config.cluster;
@@ -193,8 +196,12 @@ export class CoreNode {
       );
     };
     this.#closers.push(base.management.environment.committed.listen(follow));
-    const { codes, queries } = engine;
-    const feed = new LinkFeed({
+  }
+
+  /** Of links to edges, while this machine leads. */
+  openFeed({ codes, queries }: Engine): LinkFeed {
+    const { context, base } = this.#options;
+    return new LinkFeed({
       store: base.management,
       clock: base.clock,
       docsUrl: `${context.config.api.publicUrl}/docs`,
@@ -204,8 +211,6 @@ export class CoreNode {
       limitedTotals: () =>
         Array.from(codes.links.limitedCodes, (no) => [no, queries.analytics.lifetimeScans(no)]),
     });
-    this.#feed = feed;
-    this.#closers.push(() => feed.close());
   }
 
   /** The token of an edge that has not registered anew since, or left. */

@@ -123,7 +123,7 @@ class EdgeNode {
   async #open(folder: EdgeFolder, closers: Closers): Promise<void> {
     const { config, log, machine, connection } = this.#context;
     const { journals } = this.#identity;
-    const acknowledged = new JournalPositions();
+    const acknowledged = config.durability === 'replicated' ? new JournalPositions() : undefined;
     const marks = new MarksExchange({
       connection,
       timers: systemTimers,
@@ -145,7 +145,7 @@ class EdgeNode {
         // Cores may have what stands behind a damaged end: its positions are not given out again.
         recovery: () => ({ torn: 'kept' }),
       },
-      acknowledged: config.durability === 'replicated' ? acknowledged : undefined,
+      acknowledged,
       onDrained: () => this.#sendRest(),
     });
     closers.push(() => edge.close());
@@ -156,7 +156,7 @@ class EdgeNode {
     this.#startBeats(edge, closers);
   }
 
-  async #startTransfer(edge: Edge, acknowledged: JournalPositions): Promise<void> {
+  async #startTransfer(edge: Edge, acknowledged: JournalPositions | undefined): Promise<void> {
     const { nats, log, machine } = this.#context;
     const { journals, folder } = edge.threads;
     const { journals: own, run } = this.#identity;

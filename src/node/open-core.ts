@@ -211,8 +211,21 @@ class Roles {
     this.#firstStart = openFirstStart(base);
     this.firstSecrets = await this.#firstStart.open();
     const changesFollowed = (): Promise<number> => node.linksFollowed();
-    const cluster = node.answers;
-    return this.#going(await openWriters({ base, engine, dashboard, changesFollowed, cluster }));
+    const feed = node.openFeed(engine);
+    const cluster = node.answersWith(feed);
+    try {
+      const writers = await openWriters({ base, engine, dashboard, changesFollowed, cluster });
+      return this.#going({
+        close: async () => {
+          // Its answers are endless: the API would wait for them.
+          feed.close();
+          await writers.close();
+        },
+      });
+    } catch (error) {
+      feed.close();
+      throw error;
+    }
   }
 
   async standBy(): Promise<OpenRole> {
