@@ -26,6 +26,7 @@ import { ClientAddresses } from './http/client-address.ts';
 import type { Handler, Reply, Request } from './http/request.ts';
 import { HttpServer, type HttpServerOptions } from './http/server.ts';
 import type { ImagesOptions } from './images/image-service.ts';
+import type { LogoStore } from './images/logo/logo-store.ts';
 import type { Letters } from './mail/letters.ts';
 import type { Clock, SteadyClock } from './model/clock.ts';
 import { createIdSource, type IdSource, type RandomBytes } from './model/ids.ts';
@@ -76,6 +77,8 @@ export interface Base extends Machine {
   readonly management: Management;
   readonly ids: IdSource;
   readonly outbox: Outbox;
+  /** Of logos; absent = files of the data folder. */
+  readonly logoStore?: LogoStore;
   /** At a takeover: ports that the predecessor listens on too. */
   readonly heldPorts?: readonly number[] | undefined;
 }
@@ -178,7 +181,8 @@ export function openBillingModule(
   });
 }
 
-export function imageOptions({ config, folder, management, clock, scarce }: Base): ImagesOptions {
+export function imageOptions(base: Base): ImagesOptions {
+  const { config, folder, management, clock, scarce, logoStore } = base;
   return {
     ...config.images,
     shortUrlBase: config.shortUrlBase,
@@ -187,6 +191,7 @@ export function imageOptions({ config, folder, management, clock, scarce }: Base
     clock,
     dataDir: folder.path,
     restMs: scarce?.drawingRestMs,
+    logoStore,
   };
 }
 

@@ -16,7 +16,7 @@ import { ScannabilityCheck } from './design/scannability-check.ts';
 import { DiskCache, type DiskCacheStats } from './disk-cache.ts';
 import type { ImageFormat, ImageRequest } from './formats.ts';
 import { Logos } from './logo/logos.ts';
-import { LogoStore } from './logo/logo-store.ts';
+import { LogoFiles, LogoRows, type LogoStore } from './logo/logo-store.ts';
 import { drawingVersion, isBitmap, styleKey, plainStyle } from './design/style.ts';
 import type { LogoImage } from './draw/picture.ts';
 import { type ImagePool, pooledTasks } from './pooled-tasks.ts';
@@ -111,6 +111,8 @@ export interface ImagesOptions {
   readonly diskCacheBytesMax: number;
   /** Holds `logos`, and `cache/images`, which a backup leaves out. */
   readonly dataDir: string;
+  /** Absent = files of the data folder. */
+  readonly logoStore?: LogoStore | undefined;
   readonly shortUrlBase: string;
   readonly store: Management;
   readonly clock: Clock;
@@ -150,11 +152,12 @@ export function assembleImages(
   tasks: ImageTasks,
 ): Pick<Images, 'service' | 'logos' | 'designs'> {
   const { store, clock, dataDir, shortUrlBase, diskCacheBytesMax } = options;
+  const { logoStore = new LogoFiles(join(dataDir, 'logos'), new LogoRows(store)) } = options;
   const disk = new DiskCache(join(dataDir, 'cache', 'images'), diskCacheBytesMax, clock);
   const logos = new Logos({
     store,
     clock,
-    logoStore: new LogoStore(join(dataDir, 'logos')),
+    logoStore,
     tasks,
   });
   const logoOf = (name: string): Promise<LogoImage> => logos.picture(name);

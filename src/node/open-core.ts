@@ -23,6 +23,7 @@ import { openDashboard } from '../http/dashboard/dashboard-cache.ts';
 import { DashboardFiles } from '../http/dashboard/dashboard-files.ts';
 import { assertTlsFiles } from '../http/tls-files.ts';
 import { libraryVariables } from '../images/library-settings.ts';
+import { LogoRows } from '../images/logo/logo-store.ts';
 import { type Base, type Machine, openBase, openFirstStart, thisMachine } from '../modules.ts';
 import { type StartedEngine, startEngine } from '../open-engine.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -87,7 +88,8 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   const identity = await identify(opening, context);
   await service.make(machine.randomBytes);
   const heldPorts = portsOf(config).map(({ port }) => port);
-  const base = { ...openBase(config, folder, log, machine), heldPorts };
+  const opened = openBase(config, folder, log, machine);
+  const base = { ...opened, heldPorts, logoStore: new LogoRows(opened.management) };
   closers.push(() => base.management.close());
   await service.beginReplicated(base.management);
   const ending = Promise.withResolvers<void>();

@@ -7,7 +7,7 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import type { LogoMediaType } from '../../src/images/formats.ts';
 import { cleanLogo } from '../../src/images/logo/logo.ts';
-import { LogoStore } from '../../src/images/logo/logo-store.ts';
+import { LogoFiles, LogoRows } from '../../src/images/logo/logo-store.ts';
 import { Logos } from '../../src/images/logo/logos.ts';
 import { localTasks } from '../../src/images/tasks.ts';
 import { Failure } from '../../src/model/failure.ts';
@@ -183,7 +183,7 @@ describe('Logos', () => {
     const { store } = temporaryManagement();
     const folder = temporaryFolder();
     const clock = new TestClock();
-    const logoStore = new LogoStore(folder);
+    const logoStore = new LogoFiles(folder);
     const logos = new Logos({ store, clock, logoStore, tasks: localTasks });
     return { logos, folder, store, clock };
   };
@@ -200,6 +200,26 @@ describe('Logos', () => {
     expect(await readdir(folder)).toHaveLength(1);
     const { width, height, png } = await logos.picture(first.id);
     expect([width, height, png.length]).toEqual([40, 40, first.bytes]);
+  });
+
+  test('a core keeps pictures as rows; a machine alone that was restored from it reads them', async () => {
+    const { store } = temporaryManagement();
+    const rows = new LogoRows(store);
+    const clock = new TestClock();
+    const logos = new Logos({ store, clock, logoStore: rows, tasks: localTasks });
+    const { id } = await logos.add(1, await square(40, 'png'), 'image/png');
+    const name = id.slice('logo:'.length);
+    const picture = await logos.picture(id);
+    expect([picture.width, picture.height]).toEqual([40, 40]);
+    expect(await new LogoFiles(temporaryFolder(), rows).get(name)).toEqual(picture);
+    await expect(rows.get('0'.repeat(32))).rejects.toThrow(/expected its picture/);
+    const other = Uint8Array.from(
+      (await localTasks.cleanLogo(await square(10, 'png'), 'image/png')).png,
+    );
+    await store.environment.transaction(() => store.logos.files.put(name, other));
+    await expect(logos.picture(id)).rejects.toThrow(/damaged/);
+    await rows.delete(name);
+    expect(rows.has(name)).toBe(false);
   });
 
   test('a damaged file is an error, not another logo', async () => {

@@ -1,7 +1,7 @@
 /** The openCheck of designs: good ones pass, bad ones are refused with advice, before and after drawing. */
 import { describe, expect, test } from 'vitest';
 import { ScannabilityCheck } from '../../src/images/design/scannability-check.ts';
-import { LogoStore } from '../../src/images/logo/logo-store.ts';
+import { LogoFiles } from '../../src/images/logo/logo-store.ts';
 import { Logos } from '../../src/images/logo/logos.ts';
 import { styleOf } from '../../src/images/design/style.ts';
 import { isScannable } from '../../src/images/design/scannable.ts';
@@ -17,7 +17,7 @@ const content = 'HTTPS://QR.EXAMPLE.COM/K7RM2X9D';
 
 function openCheck(tasks: ImageTasks = localTasks) {
   const { store } = temporaryManagement();
-  const logoStore = new LogoStore(temporaryFolder());
+  const logoStore = new LogoFiles(temporaryFolder());
   const logos = new Logos({ store, clock: new TestClock(), logoStore, tasks });
   return { logos, check: new ScannabilityCheck({ tasks, logos, shortUrlBase }) };
 }

@@ -1,12 +1,16 @@
 /**
- * The pictures of logos, as files named by their content: `<folder>/<32 hex digits>.png`.
- * A file is complete and synced before it is renamed into place, and its content is checked against the name
- * when it is read: a damaged file is an error, never a wrong logo.
+ * The pictures of logos, named by their content: 32 hexadecimal digits.
+ *
+ *   a machine alone   files, `<folder>/<name>.png`, complete and synced before they are renamed into place
+ *   a core            rows of the replicated table `logo_files`: whichever core leads can draw them
+ *
+ * Content is checked against the name when it is read: a damaged picture is an error, never a wrong logo.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { access, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../../model/failure.ts';
+import type { Management } from '../../store/management/management.ts';
 import type { LogoImage } from '../draw/picture.ts';
 
 /** 128 bits: two different pictures never share a name. */
@@ -14,14 +18,24 @@ const nameDigits = 32;
 /** Offset of width and height in a PNG: signature, length and type of IHDR. */
 const headerStart = 16;
 
-export class LogoStore {
-  readonly #folder: string;
+export interface LogoStore {
+  /** Where it is there already, nothing is written. @returns its name @throws Failure storage_full */
+  put(png: Uint8Array): Promise<string>;
+  /** @throws Error when the picture is missing or damaged */
+  get(name: string): Promise<LogoImage>;
+  delete(name: string): Promise<void>;
+}
 
-  constructor(folder: string) {
+export class LogoFiles implements LogoStore {
+  readonly #folder: string;
+  readonly #rows: LogoRows | undefined;
+
+  /** @param rows pictures that a core had, whose backup became this machine alone */
+  constructor(folder: string, rows?: LogoRows) {
     this.#folder = folder;
+    this.#rows = rows;
   }
 
-  /** @returns its name @throws Failure storage_full */
   async put(png: Uint8Array): Promise<string> {
     const name = nameOf(png);
     const file = this.#file(name);
@@ -42,14 +56,9 @@ export class LogoStore {
     return name;
   }
 
-  /** @throws Error when the file is missing or damaged */
   async get(name: string): Promise<LogoImage> {
-    const png = Uint8Array.from(await readFile(this.#file(name)));
-    if (nameOf(png) !== name) {
-      throw new Error(`Cannot read logo ${name}: its file is damaged, expected what was stored`);
-    }
-    const view = new DataView(png.buffer);
-    return { png, width: view.getUint32(headerStart), height: view.getUint32(headerStart + 4) };
+    if (this.#rows?.has(name)) return await this.#rows.get(name);
+    return imageOf(name, Uint8Array.from(await readFile(this.#file(name))));
   }
 
   async delete(name: string): Promise<void> {
@@ -59,6 +68,45 @@ export class LogoStore {
   #file(name: string): string {
     return join(this.#folder, `${name}.png`);
   }
+}
+
+export class LogoRows implements LogoStore {
+  readonly #store: Pick<Management, 'environment' | 'logos'>;
+
+  constructor(store: Pick<Management, 'environment' | 'logos'>) {
+    this.#store = store;
+  }
+
+  has(name: string): boolean {
+    return this.#store.logos.files.has(name);
+  }
+
+  async put(png: Uint8Array): Promise<string> {
+    const { environment, logos } = this.#store;
+    const name = nameOf(png);
+    if (!this.has(name)) await environment.transaction(() => logos.files.put(name, png));
+    return name;
+  }
+
+  async get(name: string): Promise<LogoImage> {
+    const png = this.#store.logos.files.get(name);
+    if (png === undefined) throw new Error(`Cannot read logo ${name}: expected its picture`);
+    return imageOf(name, Uint8Array.from(png));
+  }
+
+  async delete(name: string): Promise<void> {
+    const { environment, logos } = this.#store;
+    await environment.transaction(() => logos.files.remove(name));
+  }
+}
+
+/** @param png with a buffer of its own */
+function imageOf(name: string, png: Uint8Array<ArrayBuffer>): LogoImage {
+  if (nameOf(png) !== name) {
+    throw new Error(`Cannot read logo ${name}: its picture is damaged, expected what was stored`);
+  }
+  const view = new DataView(png.buffer);
+  return { png, width: view.getUint32(headerStart), height: view.getUint32(headerStart + 4) };
 }
 
 /** The id of a picture in designs, whether it is stored or not. */
