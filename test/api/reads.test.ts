@@ -201,7 +201,16 @@ describe('images', () => {
 });
 
 describe('pages, health, metrics', () => {
-  const guides = ['images', 'analytics', 'bulk', 'webhooks', 'people', 'operations', 'security'];
+  const guides = [
+    'images',
+    'analytics',
+    'bulk',
+    'webhooks',
+    'people',
+    'operations',
+    'cluster',
+    'security',
+  ];
   const pages = ['/', '/docs', ...guides.map((name) => `/docs/${name}`)];
 
   test.each(pages)('%s is one self-contained page under a strict policy', async (path) => {

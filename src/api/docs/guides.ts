@@ -21,6 +21,7 @@ const titles = {
   webhooks: 'Receiving webhooks',
   people: 'People, keys and billing',
   operations: 'Operations',
+  cluster: 'Several machines',
   security: 'Security',
 };
 
