@@ -8,7 +8,7 @@
  *
  * One change at a time: what the next one is, is asked when the last has ended.
  */
-import { messageOf } from '../model/failure.ts';
+import { Failure, messageOf } from '../model/failure.ts';
 import type { Logger } from '../telemetry/log.ts';
 
 export interface OpenRole {
@@ -55,7 +55,12 @@ export class CoreRole {
     this.#isClosed = true;
     clearTimeout(this.#retry);
     await this.#changing;
-    await this.#open?.close();
+    try {
+      await this.#open?.close();
+    } catch (err) {
+      if (!isRefused(err)) throw err;
+      this.#options.log.warn({ reason: messageOf(err) }, 'this role did not close cleanly');
+    }
   }
 
   async #follow(): Promise<void> {
@@ -89,4 +94,15 @@ export class CoreRole {
       log.warn({ reason: messageOf(err) }, 'the former role did not close cleanly');
     });
   }
+}
+
+/** What a leader without its lease still had to store: the next leader does it, or nobody, as when this process dies. */
+function isRefused(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isRefused);
+  return error instanceof Failure && error.code === 'not_active';
+}
+
+/** @param goOn called when the role is closed, also where a part of it was not: the machine goes on in another role */
+export function thenGoesOn(role: OpenRole, goOn: () => void): OpenRole {
+  return { close: () => role.close().finally(goOn) };
 }

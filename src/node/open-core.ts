@@ -32,7 +32,7 @@ import { Ticker } from '../telemetry/ticker.ts';
 import { type Engine, openWriters } from '../writers.ts';
 import { connectNode, type NodeContext } from './context.ts';
 import { CoreNode } from './core-node.ts';
-import { CoreRole, type OpenRole } from './core-role.ts';
+import { CoreRole, type OpenRole, thenGoesOn } from './core-role.ts';
 import { joinAsCore } from './join-as-core.ts';
 import { openStandby } from './standby.ts';
 import { assertNoTakeover } from './takeover.ts';
@@ -241,11 +241,8 @@ class Roles {
   /** A role closes while redirects and counting go on. */
   #going(role: OpenRole): OpenRole {
     const { threads } = this.#options.engine;
-    return {
-      close: async () => {
-        await role.close();
-        if (!this.isClosing) threads.goesOn();
-      },
-    };
+    return thenGoesOn(role, () => {
+      if (!this.isClosing) threads.goesOn();
+    });
   }
 }
