@@ -10,8 +10,10 @@
  * A takeover (`serve --takeover`) boots and loads beside the running service, which then yields: from there on it goes
  * as above. engine/takeover/messages.ts draws the order.
  */
+import { resolve } from 'node:path';
 import { importedDrafts } from './api/codes/code-bodies.ts';
 import type { Billing } from './billing/billing.ts';
+import { assertNoNodeFolder, commandRefusal } from './cluster/nodes/node-folder.ts';
 import type { CodeDraft } from './codes/code-creation.ts';
 import type { Codes } from './codes/codes.ts';
 import type { Config } from './config.ts';
@@ -73,7 +75,10 @@ export interface AppOptions {
   readonly onPredecessor?: (predecessor: Pick<PredecessorConnection, 'isGone'>) => void;
 }
 
-/** What the command line needs of a workspace, beside a running service or without one. */
+/**
+ * What the command line needs of a workspace, beside a running service or without one. In the data folder of a cluster's
+ * core it can be read, and every change is refused.
+ */
 export interface Administration {
   readonly services: WorkspaceServices;
   readonly firstStart: FirstStart;
@@ -93,6 +98,9 @@ export function openAdministration(
 ): Administration {
   const log = createLog(config.log.level, process.stderr);
   const base = openBase(config, folder, log, machine);
+  const refusal = commandRefusal(folder.path);
+  // Nothing is under way yet.
+  if (refusal !== undefined) void base.management.environment.hold(refusal);
   const workspaces = openWorkspaceModule(base);
   return {
     services: workspaces,
@@ -107,13 +115,14 @@ export function openAdministration(
   };
 }
 
-/** @throws DataFolderError, MachineLimitError, ListenError with a text for the operator */
+/** @throws DataFolderError, NodeError, MachineLimitError, ListenError with a text for the operator */
 export async function openApp(
   configured: Config,
   log: Logger,
   { machine = thisMachine, start = 'any', takeover, onPredecessor }: AppOptions = {},
 ): Promise<App> {
   const config = fitToMemory(configured);
+  assertNoNodeFolder(resolve(config.dataDir));
   const release = { release: shipped.version, dataVersions };
   const service = await ServiceFolder.open(config.dataDir, start, log, takeover && release);
   const { folder, predecessor } = service;

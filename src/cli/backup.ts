@@ -1,5 +1,6 @@
 /** `quietzone backup` and `quietzone restore`: their arguments and what they print. */
 import type { Command } from 'commander';
+import { assertNoEdgeFolder } from '../cluster/nodes/node-folder.ts';
 import { openExistingDataFolder, openFolderToRestore } from '../engine/data-folder.ts';
 import { openDataFiles } from '../engine/opening/data-files-opening.ts';
 import { isoTime } from '../model/day.ts';
@@ -47,6 +48,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     .action((dir: string, options: CopyOptions) =>
       copy(async (progress) => {
         const folder = openExistingDataFolder(configOf(context, options).dataDir);
+        assertNoEdgeFolder('back up', folder.path);
         yieldToService();
         const createdAt = isoTime(systemClock.now());
         const damaged = options.keepDamaged && 'keep';

@@ -1,8 +1,10 @@
 /** What the commands share: their process, their common options, and the stores that they open. */
 import { constants, setPriority } from 'node:os';
+import { resolve } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import type { Command } from 'commander';
 import type { Administration } from '../app.ts';
+import { assertNoEdgeFolder } from '../cluster/nodes/node-folder.ts';
 import { type Config, loadConfig } from '../config.ts';
 import type { Environment } from '../environment.ts';
 import { openInstallation } from '../engine/installation/service-folder.ts';
@@ -57,6 +59,7 @@ export async function administer(
 ): Promise<void> {
   const config = configOf(context, options);
   const { openAdministration } = await import('../app.ts');
+  assertNoEdgeFolder('open', resolve(config.dataDir));
   const { folder, close } = await open(config.dataDir);
   try {
     const administration = openAdministration(config, folder);

@@ -2,6 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
+import { checkNodeFile, readNodeFile } from '../cluster/nodes/node-file.ts';
+import { assertNoNodeFolder } from '../cluster/nodes/node-folder.ts';
 import { messageOf } from '../model/failure.ts';
 import type { Config } from '../config.ts';
 import { DataFolderError, dataFolderAt, openDataFolder } from '../engine/data-folder.ts';
@@ -17,6 +19,7 @@ import { filesOpenToOthers } from '../engine/file-modes.ts';
 import { configWarnings } from '../engine/config-warnings.ts';
 import { measureResources, memoryBytesMin, threadCounts } from '../engine/machine/machine-plan.ts';
 import { examineLimits, readLimits } from '../engine/machine/machine-limits.ts';
+import { isFolderLocked } from '../engine/takeover/folder-lock.ts';
 import { assertPortFree } from '../http/port.ts';
 import { assertTlsFiles, type TlsFiles } from '../http/tls-files.ts';
 import { shipped } from '../shipped.ts';
@@ -27,6 +30,9 @@ import { checkGeo, isGeoReady } from '../engine/geo-data.ts';
 const freeBytesMin = 1_073_741_824;
 
 const openFilesNamed = 5;
+
+const runningText = 'a service is running on this data folder';
+const freeText = 'data folder is free';
 
 interface Finding {
   readonly ok: boolean;
@@ -57,21 +63,17 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
   ];
   if (folder.ok) {
     findings.push(space(config.dataDir), modes(config.dataDir));
-    let files: OpenDataFiles | undefined;
-    const lock = await examine(async () => {
-      files = await openDataFiles(openDataFolder(config.dataDir), 'read');
-      return files.isServiceRunning
-        ? 'a service is running on this data folder'
-        : 'data folder is free';
-    });
-    findings.push(lock);
-    if (files !== undefined) findings.push(...(await parts(config, files)));
+    const node = await examine(async () => nodeText(config));
+    if (!node.ok || node.text !== '') findings.push(node);
+    if (config.cluster.role === 'edge') findings.push(...(await edgeParts(config)));
+    else if (node.ok) findings.push(...(await parts(config)));
   }
   for (const listener of [config.redirect, config.api]) {
     if (listener.tlsCertFile === '') continue;
     findings.push(await examine(async () => tlsFiles(listener)));
   }
-  findings.push(...geo(config));
+  // An edge counts nothing.
+  if (config.cluster.role !== 'edge') findings.push(...geo(config));
   findings.push(...configWarnings(config).map((text) => ({ ok: true, isWarning: true, text })));
   const text = findings.map((finding) => `${markOf(finding)} ${finding.text}`).join('\n');
   return { text, ok: findings.every(({ ok }) => ok) };
@@ -90,11 +92,36 @@ async function examine(work: () => Promise<string>): Promise<Finding> {
   }
 }
 
+/** What the folder is in a cluster, as a start would find it; empty for a machine alone. @throws NodeError */
+function nodeText({ dataDir, cluster }: Config): string {
+  const path = resolve(dataDir);
+  const { nats, nodeName: name, role } = cluster;
+  if (nats.length === 0) assertNoNodeFolder(path);
+  if (nats.length === 0) return '';
+  const node = readNodeFile(path);
+  if (node === undefined)
+    return `node ${name} has not joined its cluster yet: the first start does`;
+  checkNodeFile(node, { name, role });
+  return `data folder is of the node ${name}, role ${role}`;
+}
+
+/** An edge has links and journals, and nothing that must fit together: what is wrong in them is fetched again. */
+async function edgeParts(config: Config): Promise<Finding[]> {
+  if (await isFolderLocked(dataFolderAt(resolve(config.dataDir)))) return [good(runningText)];
+  return [good(freeText), ...(await ports(config))];
+}
+
 /** Whether the parts of the folder fit together, as a start would find them, and what else it needs. */
-async function parts(config: Config, files: OpenDataFiles): Promise<Finding[]> {
+async function parts(config: Config): Promise<Finding[]> {
+  let files: OpenDataFiles | undefined;
+  const lock = await examine(async () => {
+    files = await openDataFiles(openDataFolder(config.dataDir), 'read');
+    return files.isServiceRunning ? runningText : freeText;
+  });
+  if (files === undefined) return [lock];
   try {
-    if (files.isServiceRunning) return await folderParts(config.dataDir, 'quick');
-    return [...(await folderParts(config.dataDir, 'start')), ...(await ports(config))];
+    if (files.isServiceRunning) return [lock, ...(await folderParts(config.dataDir, 'quick'))];
+    return [lock, ...(await folderParts(config.dataDir, 'start')), ...(await ports(config))];
   } finally {
     await files.close();
   }
@@ -139,10 +166,15 @@ function ownFiles(): Finding[] {
 function machine(config: Config): Finding {
   const { cores, memoryBytes } = measureResources();
   const { redirect, shards, pool, webhooks } = threadCounts(config);
+  const threads = {
+    all: `${redirect} redirect, ${shards} shard, ${pool} pool, ${webhooks} webhook threads`,
+    core: `${shards} shard, ${pool} pool, ${webhooks} webhook threads`,
+    edge: `${redirect} redirect threads`,
+  };
   const [memory, least] = [memoryBytes, memoryBytesMin].map((bytes) => Math.floor(bytes / 2 ** 20));
   return {
     ok: memoryBytes >= memoryBytesMin,
-    text: `${cores} cores, ${memory} MiB of memory, expected at least ${least}: ${redirect} redirect, ${shards} shard, ${pool} pool, ${webhooks} webhook threads`,
+    text: `${cores} cores, ${memory} MiB of memory, expected at least ${least}: ${threads[config.cluster.role]}`,
   };
 }
 
@@ -202,9 +234,11 @@ function geo(config: Config): Finding[] {
   ];
 }
 
-async function ports({ api, redirect }: Config): Promise<Finding[]> {
-  const plain = [api, redirect].map(({ host, httpPort }) => ({ host, port: httpPort }));
-  const listeners = [api, redirect, ...plain.filter(({ port }) => port > 0)];
+async function ports({ api, redirect, cluster }: Config): Promise<Finding[]> {
+  // A core has no redirects.
+  const used = cluster.role === 'core' ? [api] : [api, redirect];
+  const plain = used.map(({ host, httpPort }) => ({ host, port: httpPort }));
+  const listeners = [...used, ...plain.filter(({ port }) => port > 0)];
   return Promise.all(
     listeners.map(({ host, port }) =>
       examine(async () => {

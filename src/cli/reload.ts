@@ -21,6 +21,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
+import { readNodeFile } from '../cluster/nodes/node-file.ts';
 import { messageOf } from '../model/failure.ts';
 import { dataFolderAt } from '../engine/data-folder.ts';
 import { leanEnvironment, programArguments } from '../engine/machine/allocator.ts';
@@ -37,6 +38,9 @@ export interface ReloadOptions extends CommonOptions {
   readonly timeout: number;
 }
 
+const nodeRefusal =
+  'Cannot reload: a node of a cluster stops and starts alone (restart it), and the others serve meanwhile';
+
 type Outcome =
   | { readonly state: 'serves' | 'late' }
   | { readonly state: 'ended'; readonly how: string };
@@ -46,7 +50,9 @@ export async function reload(
   context: Process,
   options: ReloadOptions,
 ): Promise<string | undefined> {
-  const folder = dataFolderAt(resolve(configOf(context, options).dataDir));
+  const { dataDir, cluster } = configOf(context, options);
+  const folder = dataFolderAt(resolve(dataDir));
+  if (cluster.nats.length > 0 || readNodeFile(folder.path) !== undefined) return nodeRefusal;
   // Settings may name another folder by now: a service on that one would be a second one.
   if (!(await isFolderLocked(folder))) {
     return `Cannot reload: no service runs on data folder ${folder.path}, expected one: start or restart it`;

@@ -1,6 +1,7 @@
 /** `quietzone repair`: says what is wrong with the data folder and what each remedy gives up; does it with `--yes`. */
 import { randomFillSync } from 'node:crypto';
 import type { Command } from 'commander';
+import { assertRepairable } from '../cluster/nodes/node-folder.ts';
 import { openExistingDataFolder } from '../engine/data-folder.ts';
 import { faultText } from '../engine/installation/folder-faults.ts';
 import { inspectFolder } from '../engine/installation/installation.ts';
@@ -28,6 +29,7 @@ export function addRepairCommand(program: Command, context: CommandContext): voi
 async function runRepair(context: CommandContext, options: RepairCommandOptions): Promise<void> {
   const { isRepairable, planRepair, repair } = await import('../engine/installation/repair.ts');
   const folder = openExistingDataFolder(configOf(context, options).dataDir);
+  assertRepairable(folder.path);
   const lock = await lockDataFolder(folder, 'repair');
   try {
     const inspection = await inspectFolder(folder, 'start');

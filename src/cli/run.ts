@@ -5,6 +5,7 @@
  *   0  done        1  failed (the reason on standard error)        2  bad configuration or usage
  */
 import { Command, CommanderError, Option } from 'commander';
+import { NodeError } from '../cluster/nodes/node-error.ts';
 import { ConfigError } from '../config.ts';
 import { systemReason } from '../engine/backup/copy-disk.ts';
 import { DataFolderError } from '../engine/data-folder.ts';
@@ -68,6 +69,7 @@ function explain(error: unknown, { progress }: Process): number {
   }
   const isExpected =
     error instanceof DataFolderError ||
+    error instanceof NodeError ||
     error instanceof MachineLimitError ||
     error instanceof DataFileError ||
     error instanceof ListenError ||

@@ -1,5 +1,6 @@
 /** `quietzone verify`: its arguments and what it prints. */
 import type { Command } from 'commander';
+import { assertNoEdgeFolder } from '../cluster/nodes/node-folder.ts';
 import { openExistingDataFolder } from '../engine/data-folder.ts';
 import { openDataFiles } from '../engine/opening/data-files-opening.ts';
 import type { Verification } from '../engine/verify/verify.ts';
@@ -24,6 +25,7 @@ export function addVerifyCommand(program: Command, context: CommandContext): voi
     .option(...configOption)
     .action(async (options: VerifyCommandOptions) => {
       const folder = openExistingDataFolder(configOf(context, options).dataDir);
+      assertNoEdgeFolder('verify', folder.path);
       yieldToService();
       const { PrintedProgress } = await import('./copy-progress.ts');
       const { verifyFolder } = await import('../engine/verify/verify.ts');

@@ -15,6 +15,8 @@ export function welcome(
   interfaces: Interfaces,
   start: string,
 ): string {
+  const { nats, nodeName, role } = config.cluster;
+  if (role === 'edge') return edgeWelcome(config);
   const api = config.api.publicUrl;
   const lines = [
     '',
@@ -24,9 +26,24 @@ export function welcome(
     `  API            ${api}/v1   (reference: ${api}/docs)`,
     `  Short links    ${config.shortUrlBase}/…`,
   ];
+  if (nats.length > 0) lines.push(`  Cluster        node ${nodeName}, role ${role}`);
   if (isLocalUrl(config.shortUrlBase)) lines.push(...otherAddress(config, interfaces, start));
   if (first !== undefined) lines.push(...secrets(api, first));
   return [...lines, ''].join('\n');
+}
+
+/** It has neither dashboard nor API. */
+function edgeWelcome({ cluster, redirect, api }: Config): string {
+  return [
+    '',
+    '  Quietzone is ready.',
+    '',
+    `  This machine redirects for a cluster, as its edge ${cluster.nodeName}. Dashboard and API are on the cores.`,
+    '',
+    `  Redirects      on ${redirect.host}:${redirect.port}`,
+    `  Health         on ${api.host}:${api.port}/health/ready`,
+    '',
+  ].join('\n');
 }
 
 /** What to do while codes lead to this machine's own name, which on a phone is the phone. */

@@ -11,6 +11,8 @@ export function startWarnings(config: Config, dataDir: string): string[] {
 }
 
 export function configWarnings(config: Config): string[] {
+  // An edge makes no codes, and takes no passwords.
+  if (config.cluster.role === 'edge') return [];
   return [localLinks(config), plainApi(config)].filter((warning) => warning !== undefined);
 }
 

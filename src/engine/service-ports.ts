@@ -7,11 +7,12 @@ interface ListenAddress {
   readonly port: number;
 }
 
-/** All that the service listens on. */
-export const portsOf = ({ redirect, api, metrics }: Config): ListenAddress[] =>
+/** All that the service listens on; a core of a cluster does not redirect. */
+export const portsOf = ({ redirect, api, metrics, cluster }: Config): ListenAddress[] =>
   [
-    redirect,
-    { host: redirect.host, port: redirect.httpPort },
+    ...(cluster.role === 'core'
+      ? []
+      : [redirect, { host: redirect.host, port: redirect.httpPort }]),
     api,
     { host: api.host, port: api.httpPort },
     metrics,

@@ -1,11 +1,13 @@
 /** What a node of a cluster knows before its data folder is open. */
 import type { Leader } from '../cluster/log/entry.ts';
+import { NodeError } from '../cluster/nodes/node-error.ts';
 import {
   beginNats,
   type NatsConnection,
   type NatsOptions,
 } from '../cluster/nats/nats-connection.ts';
 import type { Config } from '../config.ts';
+import { messageOf } from '../model/failure.ts';
 import { createIdSource } from '../model/ids.ts';
 import type { Machine } from '../modules.ts';
 import { shipped } from '../shipped.ts';
@@ -25,7 +27,7 @@ export interface NodeContext {
   readonly self: Leader;
 }
 
-/** Dials the brokers; nothing waits for them. @throws ConfigError where a broker's address is wrong */
+/** Dials the brokers; nothing waits for them. @throws NodeError where an address or the credentials are wrong */
 export function connectNode(config: Config, log: Logger, machine: Machine): NodeContext {
   const { nats: servers, nodeName, credsFile, tlsCaFile, advertiseUrl: url } = config.cluster;
   const nats = {
@@ -36,5 +38,13 @@ export function connectNode(config: Config, log: Logger, machine: Machine): Node
   };
   const instance = createIdSource(machine.clock, machine.randomBytes).newId('n');
   const self = { owner: `${nodeName}.${instance}`, url, version: shipped.version };
-  return { config, log, machine, connection: beginNats(nats), nats, instance, self };
+  return { config, log, machine, connection: dial(nats), nats, instance, self };
+}
+
+function dial(options: NatsOptions): NatsConnection {
+  try {
+    return beginNats(options);
+  } catch (error) {
+    throw new NodeError(messageOf(error));
+  }
 }

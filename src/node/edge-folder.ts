@@ -84,15 +84,6 @@ function assertNoFullFolder({ path, managementFile }: DataFolder): void {
   );
 }
 
-/** For every start and command that is not an edge's. @throws DataFolderError in the folder of an edge */
-export function assertNoEdgeFolder(action: string, path: string): void {
-  if (readNodeFile(path)?.role !== 'edge') return;
-  throw new DataFolderError(
-    `Cannot ${action}: data folder ${path} is of an edge of a cluster, which has links and no codes; ` +
-      'set cluster.role to edge, or use another folder (dataDir, QZ_DATA_DIR)',
-  );
-}
-
 /** To a start or a command that asks whether the folder is in use. */
 function sayRunning(socket: Socket): void {
   socket.unref();

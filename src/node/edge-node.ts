@@ -42,7 +42,7 @@ import { assertNoTakeover } from './takeover.ts';
 const sentMsMax = 1_000;
 const sentStepMs = 20;
 
-/** @throws DataFolderError, MachineLimitError, ListenError, JoinRefusedError with a text for the operator */
+/** @throws DataFolderError, MachineLimitError, ListenError, NodeError with a text for the operator */
 export async function openEdgeNode(
   configured: Config,
   log: Logger,

@@ -11,6 +11,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
 import { JoinRefusedError, joinCluster } from '../cluster/nodes/join.ts';
+import { NodeError } from '../cluster/nodes/node-error.ts';
 import { type NodeIdentity, writeNodeFile } from '../cluster/nodes/node-file.ts';
 import { type JoinRequest, Registry } from '../cluster/nodes/registry.ts';
 import { publishSecrets, writeSecrets } from '../cluster/nodes/secrets.ts';
@@ -37,7 +38,7 @@ export function joinRequestOf(
   return { name, id, role, threads: threadCounts(config).redirect, cluster, instance };
 }
 
-/** @throws JoinRefusedError; Error where the log cannot be followed, or the keys cannot be read */
+/** @throws NodeError, such as JoinRefusedError */
 export async function joinAsCore(context: NodeContext, folder: DataFolder): Promise<NodeIdentity> {
   const { config, log, machine, connection, self } = context;
   const { nodeName, secret, replicas, role } = config.cluster;
@@ -108,7 +109,7 @@ async function admission(joining: Joining): Promise<Admitted> {
     for (;;) {
       if (refusal !== undefined) throw refusal;
       const { stop } = replication.status;
-      if (stop !== undefined) throw new Error(`Cannot join the cluster: ${stop.detail}`);
+      if (stop !== undefined) throw new NodeError(`Cannot join the cluster: ${stop.detail}`);
       if (replication.isHeld) admitted = (await registerSelf(joining, request)) ?? admitted;
       const hasKeys = keyFileNames.every((name) => store.cluster.secrets.has(name));
       const isKnown = admitted !== undefined && registry.find(request.name)?.id === admitted.id;

@@ -35,7 +35,7 @@ import { CoreNode } from './core-node.ts';
 import { CoreRole, type OpenRole, thenGoesOn } from './core-role.ts';
 import { joinAsCore } from './join-as-core.ts';
 import { openStandby } from './standby.ts';
-import { assertNoTakeover } from './takeover.ts';
+import { assertNoTakeover, noTakeovers } from './takeover.ts';
 
 /** A first start waits so long for a new cluster to have its first sign-in. */
 const firstLeadMsMax = 30_000;
@@ -51,7 +51,7 @@ interface CoreOpening {
   readonly closers: Closers;
 }
 
-/** @throws DataFolderError, MachineLimitError, ListenError with a text for the operator */
+/** @throws DataFolderError, NodeError, MachineLimitError, ListenError with a text for the operator */
 export async function openCore(
   configured: Config,
   log: Logger,
@@ -59,6 +59,7 @@ export async function openCore(
 ): Promise<App> {
   assertNoTakeover(takeover);
   const config = fitToMemory(configured);
+  assertSameNode(config);
   const service = await ServiceFolder.open(config.dataDir, start, log);
   const closers: Closers = [() => service.close()];
   const close = (): Promise<void> => closeAll(closers);
@@ -128,6 +129,7 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   });
   // First what stands by: the API's port answers from here on.
   await role.update();
+  service.hostTakeovers(noTakeovers, base.clock);
   await node.follow(started.engine, started.refresher);
   for (const warning of warnings) log.warn(warning);
   if (isFirstStart) await untilBegun(node, role, base);
@@ -140,17 +142,18 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   };
 }
 
+/** Before anything is looked for that an edge's folder does not have. @throws NodeError */
+function assertSameNode({ dataDir, cluster: { nodeName: name, role } }: Config): void {
+  const known = readNodeFile(dataDir);
+  if (known !== undefined) checkNodeFile(known, { name, role });
+}
+
 /** What this node is, by its data folder; on a first start, once the cluster has registered it. */
-async function identify(
-  { config, service }: CoreOpening,
-  context: NodeContext,
-): Promise<NodeIdentity> {
+async function identify({ service }: CoreOpening, context: NodeContext): Promise<NodeIdentity> {
   const { folder } = service;
-  const { nodeName: name, role } = config.cluster;
   const isFirst = await service.beginMaking();
   const known = readNodeFile(folder.path);
   if (known !== undefined) {
-    checkNodeFile(known, { name, role });
     return known;
   }
   if (!isFirst) {

@@ -70,3 +70,15 @@ it('in the one file the command is the file', () => {
   const text = welcome(loadConfig(undefined, {}), undefined, machine, start);
   expect(text).toContain('QZ_SHORT_URL_BASE=http://192.168.1.7:8081 ./quietzone\n');
 });
+
+it('a core says which node it is; an edge says that it redirects, and nothing of what it has not', () => {
+  const brokers = { QZ_CLUSTER_NATS: 'nats://n1:4222', QZ_CLUSTER_NODE_NAME: 'berlin-1' };
+  const core = said({ ...brokers, QZ_CLUSTER_SECRET: 'a secret of 32 characters or more' });
+  expect(core).toContain('  Dashboard ');
+  expect(core).toContain('  Cluster        node berlin-1, role all\n');
+  expect(said({})).not.toContain('Cluster');
+  const edge = said({ ...brokers, QZ_CLUSTER_ROLE: 'edge' });
+  expect(edge).toContain('  This machine redirects for a cluster, as its edge berlin-1.');
+  expect(edge).toContain('  Redirects      on 0.0.0.0:8081\n');
+  expect(edge).not.toMatch(/\/v1|\/docs|QZ_|Short links/);
+});

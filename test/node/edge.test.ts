@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { onTestFinished, expect, test } from 'vitest';
 import { writeNodeFile } from '../../src/cluster/nodes/node-file.ts';
 import { loadConfig } from '../../src/config.ts';
-import { assertNoEdgeFolder, EdgeFolder } from '../../src/node/edge-folder.ts';
+import { EdgeFolder } from '../../src/node/edge-folder.ts';
 import { type Edge, openEdge } from '../../src/node/open-edge.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -191,10 +191,6 @@ test('a folder is of an edge, or of a service that keeps data', async () => {
   await expect(EdgeFolder.open(folder, log)).rejects.toThrow(/locked by a running service/);
   await held.close();
   writeNodeFile(folder, { ...identity, journals });
-  expect(() => assertNoEdgeFolder('start', folder)).toThrow(
-    /Cannot start: data folder .* is of an edge of a cluster/,
-  );
-  expect(() => assertNoEdgeFolder('start', core.app.dataDir)).not.toThrow();
   const unknown = temporaryFolder();
   writeFileSync(join(unknown, 'management.mdb'), '');
   await expect(EdgeFolder.open(unknown, log)).rejects.toThrow(/and no cluster\.json/);

@@ -87,6 +87,9 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   node: ['*'],
   cli: [
     'app.ts',
+    'cluster/nodes/node-error.ts',
+    'cluster/nodes/node-file.ts',
+    'cluster/nodes/node-folder.ts',
     'node',
     'engine',
     'store',

@@ -18,6 +18,7 @@ import {
   readJoinAnswer,
   readJoinRequest,
 } from './join-message.ts';
+import { NodeError } from './node-error.ts';
 import type { JoinRequest, Joined, Refusal } from './registry.ts';
 
 /** An answer waits for the log, which takes milliseconds; longer while brokers elect a leader. */
@@ -32,8 +33,8 @@ const coresSubject = 'qz.join';
 const subjectOf = ({ role, name }: Pick<JoinRequest, 'role' | 'name'>): string =>
   role === 'edge' ? `qz.edge.${name}.join` : coresSubject;
 
-/** The cluster does not take this node: the message is for the operator. */
-export class JoinRefusedError extends Error {
+/** The cluster does not take this node. */
+export class JoinRefusedError extends NodeError {
   override readonly name = 'JoinRefusedError';
   readonly refusal: Refusal;
 

@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { parseJson, readIfThere, replaceFile } from '../../engine/small-files.ts';
 import type { NodeRole } from '../../store/management/cluster.ts';
 import { isCount } from '../message-fields.ts';
+import { NodeError } from './node-error.ts';
 import { isNodeName, isNodeRole } from './node-name.ts';
 
 export const nodeFileName = 'cluster.json';
@@ -25,14 +26,14 @@ export interface NodeIdentity {
   readonly run: number;
 }
 
-/** Undefined in a folder that never joined. @throws Error for the operator where it is no such file */
+/** Undefined in a folder that never joined. @throws NodeError where it is no such file */
 export function readNodeFile(folder: string): NodeIdentity | undefined {
   const path = join(folder, nodeFileName);
   const bytes = readIfThere(path);
   if (bytes === undefined) return undefined;
   const identity = parseIdentity(parseJson(bytes.toString('utf8')));
   if (identity !== undefined) return identity;
-  throw new Error(
+  throw new NodeError(
     `Cannot read ${path}: it is damaged, expected {"cluster", "node", "name", "role", "journals", "run"}; restore it from a backup of this machine`,
   );
 }
@@ -44,18 +45,18 @@ export function writeNodeFile(folder: string, identity: NodeIdentity): void {
   replaceFile(join(folder, nodeFileName), `${text}\n`);
 }
 
-/** @throws Error for the operator where the settings are of another node than the folder */
+/** @throws NodeError where the settings are of another node than the folder */
 export function checkNodeFile(
   identity: NodeIdentity,
   settings: { readonly name: string; readonly role: NodeRole },
 ): void {
   if (identity.name !== settings.name) {
-    throw new Error(
+    throw new NodeError(
       `Cannot start as ${settings.name}: the data folder is of the node ${identity.name}; set cluster.nodeName to ${identity.name}, or start in another folder`,
     );
   }
   if ((identity.role === 'edge') === (settings.role === 'edge')) return;
-  throw new Error(
+  throw new NodeError(
     `Cannot start with the role ${settings.role}: the data folder is of a node with the role ${identity.role}, whose data differs; start in another folder under another name`,
   );
 }

@@ -20,6 +20,7 @@ import { readIfThere, replaceFile } from '../../engine/small-files.ts';
 import type { RandomBytes } from '../../model/ids.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { ClusterKeys } from './cluster-keys.ts';
+import { NodeError } from './node-error.ts';
 
 const algorithm = 'aes-256-gcm';
 const version = 1;
@@ -36,7 +37,7 @@ export interface SecretsOptions {
 
 /**
  * Of the leader: publishes the key files that the cluster does not have yet. Those that it has stay.
- * @throws Error for the operator where a file is missing or damaged; Failure not_active
+ * @throws NodeError where a file is missing or damaged; Failure not_active
  */
 export async function publishSecrets(
   { store, folder, keys }: SecretsOptions,
@@ -59,7 +60,7 @@ export async function publishSecrets(
 /**
  * Of another core: writes the key files as the cluster has them, where they are missing or differ.
  * @returns those that no leader has published yet
- * @throws Error for the operator, where `cluster.secret` is another one than the publisher's
+ * @throws NodeError where `cluster.secret` is another one than the publisher's
  */
 export function writeSecrets({ store, folder, keys }: SecretsOptions): readonly KeyFileName[] {
   const { secrets } = store.cluster;
@@ -78,7 +79,7 @@ function checkKeyFile(folder: string, name: KeyFileName): void {
   const found = readKeyFile(folder, name);
   if (found.kind === 'present') return;
   const why = found.kind === 'damaged' ? found.reason : `it is ${found.kind}`;
-  throw new Error(`Cannot share ${join(folder, name)} with the cluster: ${why}`);
+  throw new NodeError(`Cannot share ${join(folder, name)} with the cluster: ${why}`);
 }
 
 function encryptSecret(
@@ -94,7 +95,7 @@ function encryptSecret(
 
 function decryptSecret(name: string, row: Uint8Array, key: Uint8Array): Buffer {
   if (row[0] !== version || row.length < headBytes) {
-    throw new Error(
+    throw new NodeError(
       `Cannot read ${name} of the cluster: it has version ${row[0] ?? 'none'}, expected ${version}; start a newer Quietzone`,
     );
   }
@@ -105,7 +106,7 @@ function decryptSecret(name: string, row: Uint8Array, key: Uint8Array): Buffer {
   try {
     return Buffer.concat([decipher.update(row.subarray(headBytes)), decipher.final()]);
   } catch (error) {
-    throw new Error(
+    throw new NodeError(
       `Cannot decrypt ${name} of the cluster: cluster.secret is another one here than on the core that published it`,
       { cause: error },
     );

@@ -25,8 +25,11 @@ import { markCopy, plainMark } from '../installation/installation.ts';
 
 /** Tries where a journal segment came and went unseen. */
 const triesMax = 3;
-/** Locks and sockets of a running service, its write probes, half-written secrets, what a repair has set aside, the image cache. */
-const leftOut = /\.mdb-lock$|\.sock$|\.trial$|\.new$|\.set-aside-|^cache$/;
+/**
+ * Locks and sockets of a running service, its write probes, half-written secrets, what a repair has set aside, the image
+ * cache; which node of a cluster it is: the data goes on as a machine alone.
+ */
+const leftOut = /\.mdb-lock$|\.sock$|\.trial$|\.new$|\.set-aside-|^cache$|^cluster\.json$/;
 /** After the other data files: what these refer to. */
 const copiedLast = ['scans.mdb', 'management.mdb'];
 

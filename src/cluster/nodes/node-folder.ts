@@ -1,0 +1,55 @@
+/**
+ * The data folder of a node, for what is not that node: a start of a machine alone, and commands.
+ *
+ *            a machine alone   commands that read   commands that write
+ *   core     refused           as ever              refused: its data is what the cluster's log has
+ *   edge     refused           refused              refused: it has links, and no codes
+ */
+import { Failure } from '../../model/failure.ts';
+import { NodeError } from './node-error.ts';
+import { readNodeFile } from './node-file.ts';
+
+/** For a start without `cluster.nats`. @throws NodeError in the folder of a node */
+export function assertNoNodeFolder(path: string): void {
+  assertNoEdgeFolder('start', path);
+  const node = readNodeFile(path);
+  if (node === undefined) return;
+  throw new NodeError(
+    `Cannot start: data folder ${path} is of ${node.name}, a core of a cluster, and cluster.nats (QZ_CLUSTER_NATS) is not set; ` +
+      'to go on with its data on a machine alone, `quietzone backup` it and `quietzone restore` that into another folder',
+  );
+}
+
+/** For commands. @throws NodeError in the folder of an edge */
+export function assertNoEdgeFolder(action: string, path: string): void {
+  const node = readNodeFile(path);
+  if (node?.role !== 'edge') return;
+  throw new NodeError(
+    `Cannot ${action}: data folder ${path} is of ${node.name}, an edge of a cluster, which has links and no codes; ` +
+      'use the cores, or another folder (dataDir, QZ_DATA_DIR)',
+  );
+}
+
+/**
+ * For `quietzone repair`: parts that are made anew would not be the cluster's.
+ * @throws NodeError in the folder of a node
+ */
+export function assertRepairable(path: string): void {
+  const node = readNodeFile(path);
+  if (node === undefined) return;
+  throw new NodeError(
+    `Cannot repair data folder ${path}: it is of ${node.name}, a node of a cluster; ` +
+      'start it with an empty folder, and it has the data of the cluster again; scans that it alone has are in the old folder',
+  );
+}
+
+/** @returns what a change by a command is refused with; undefined in the folder of a machine alone */
+export function commandRefusal(path: string): (() => Failure) | undefined {
+  const node = readNodeFile(path);
+  if (node === undefined) return undefined;
+  return () =>
+    new Failure(
+      'not_active',
+      `Cannot change anything here: data folder ${path} is of ${node.name}, a node of a cluster, which changes by its API and dashboard alone`,
+    );
+}
