@@ -49,13 +49,15 @@ export async function differing(
           .map((key) => key.toString('hex'))
           .filter((key) => !isLocal(table, key)),
       );
-      const isSame = keys[0]!.join() === keys[1]!.join();
       const bytesDiffer = (key: string): boolean => {
         const bytes = Buffer.from(key, 'hex');
         return !first!.bytes(table, bytes).equals(other.bytes(table, bytes));
       };
-      if (isSame && !keys[0]!.some(bytesDiffer)) continue;
-      faults.push(`${table} of ${cores[0]!.name} and ${cores[at + 1]!.name} differ`);
+      const all = [...new Set(keys.flat())];
+      const differ = all.filter(bytesDiffer);
+      if (differ.length === 0) continue;
+      const names = `${cores[0]!.name} and ${cores[at + 1]!.name}`;
+      faults.push(`${table} of ${names} differ: ${differ.length} of ${all.length}, ${differ[0]}`);
     }
   }
   for (const file of files) await file.close();

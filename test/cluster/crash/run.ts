@@ -1,5 +1,5 @@
 /**
- * `npm run crash:cluster -- [--what log|service|both] [--seconds 60] [--seed 7] [--kills all|none|kill-active,pause-broker…]
+ * `npm run crash:cluster -- [--what both|service|log] [--seconds 60] [--seed 7] [--kills all|none|kill-active,pause-broker…]
  *                           [--ack broker|standby] [--equal-within 5]
  *                           service: [--scans 60] [--edge]
  *                           log: [--ack single] [--rate 100 | --callers 50] [--plain]`
@@ -22,7 +22,7 @@ import { runServiceCrashes } from '../service-crash/service-crash.ts';
 
 const { values } = parseArgs({
   options: {
-    what: { type: 'string', default: 'log' },
+    what: { type: 'string', default: 'both' },
     seconds: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     kills: { type: 'string', default: 'all' },

@@ -11,6 +11,8 @@ export class ClusterLedger extends Ledger {
   readonly outcomes = new Map<string, number>();
   /** Writes that were sent again until they were answered. */
   repeated = 0;
+  /** Nodes that were connected when a write was answered: each may show nothing older from then on. */
+  promised = 0;
   /** Answers with X-Links-Behind: they promise nothing about the nodes that are behind. */
   linksBehind = 0;
   /** Redirects to what a write had replaced before they were asked for, on a node that was connected. */

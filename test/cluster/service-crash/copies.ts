@@ -18,6 +18,7 @@ export interface Equality {
 }
 
 const betweenMs = 200;
+const copiesName = 'copies';
 const localTables: ReadonlySet<string> = new Set(['cluster', 'installation']);
 /** Rows of the link image, in `meta`. */
 const imageRows = Buffer.from('image:').toString('hex');
@@ -26,7 +27,7 @@ const imageRows = Buffer.from('image:').toString('hex');
 const isLocal = (table: string, key?: string): boolean =>
   localTables.has(table) || (table === 'meta' && key?.startsWith(imageRows) === true);
 
-/** Resolves when all have the same tables, and count all that was answered, all the same. */
+/** Resolves when all have the same tables, and count all that was answered, all the same. Else the last copies stay. */
 export async function becomeEqual(
   cores: readonly ServiceNode[],
   folder: string,
@@ -39,7 +40,10 @@ export async function becomeEqual(
       differencesOf(copies, answered),
     );
     const ms = performance.now() - startedMs;
-    if (differences.length === 0) return { ms, differences };
+    if (differences.length === 0) {
+      rmSync(join(folder, copiesName), { recursive: true });
+      return { ms, differences };
+    }
     if (ms > msMax) return { ms: undefined, differences };
     await pause(betweenMs);
   }
@@ -56,7 +60,8 @@ async function withCopies<T>(
   folder: string,
   work: (copies: readonly Copy[]) => Promise<T>,
 ): Promise<T> {
-  const root = join(folder, 'copies');
+  const root = join(folder, copiesName);
+  rmSync(root, { recursive: true, force: true });
   for (const core of cores) core.pause();
   const copies = cores.map(({ name, dataDir }) => {
     const to = openDataFolder(join(root, name));
@@ -67,11 +72,7 @@ async function withCopies<T>(
     return { name, dataDir: to.path, dataFile: to.managementFile };
   });
   for (const core of cores) core.resume();
-  try {
-    return await work(copies);
-  } finally {
-    rmSync(root, { recursive: true });
-  }
+  return await work(copies);
 }
 
 async function differencesOf(copies: readonly Copy[], answered: number): Promise<string[]> {

@@ -36,6 +36,8 @@ const connections = 8;
 /** As a supervisor of processes does. */
 const startAgainMs = 500;
 const askMs = 1_000;
+/** After a freeze: the service ends connections that were idle for 8 s by its clock, with what has arrived on them. */
+const thawMs = 1_500;
 const finishMsMax = 10_000;
 
 export class ServiceNode implements Victim {
@@ -56,6 +58,9 @@ export class ServiceNode implements Victim {
   ends = 0;
   /** Requests of phones that broke while nothing was done to it. */
   broken = 0;
+  /** Of the present phones: what broke in a freeze, or right after it, when connections are found to be too old. */
+  #brokenInFreezes = 0;
+  #brokenBefore: number | undefined;
 
   constructor(options: NodeOptions) {
     this.#options = options;
@@ -115,6 +120,7 @@ export class ServiceNode implements Victim {
     if (this.#service === undefined) return;
     this.isPaused = true;
     this.view.disturb();
+    this.#brokenBefore ??= this.#scanners?.broken ?? 0;
     this.#service.signal('SIGSTOP');
   }
 
@@ -123,6 +129,10 @@ export class ServiceNode implements Victim {
     this.isPaused = false;
     this.#service?.signal('SIGCONT');
     this.view.disturb();
+    const scanners = this.#scanners;
+    void pause(thawMs).then(() => {
+      if (this.#scanners === scanners && !this.isPaused) this.#leaveFreeze();
+    });
   }
 
   cut(): void {
@@ -153,8 +163,11 @@ export class ServiceNode implements Victim {
   async stopScanning(): Promise<void> {
     this.#isScanning = false;
     const scanners = this.#scanners;
+    if (scanners === undefined) return;
+    const unanswered = await scanners.finish(finishMsMax);
+    this.#leaveFreeze();
+    this.broken += unanswered - this.#brokenInFreezes;
     this.#scanners = undefined;
-    if (scanners !== undefined) this.broken += await scanners.finish(finishMsMax);
   }
 
   /** Of /metrics; empty while it does not answer. */
@@ -198,13 +211,22 @@ export class ServiceNode implements Victim {
 
   /** Before it is killed: what is in flight then is no fault of it. */
   #leaveScanners(): void {
-    this.broken += this.#scanners?.broken ?? 0;
+    this.#leaveFreeze();
+    this.broken += (this.#scanners?.broken ?? 0) - this.#brokenInFreezes;
     this.view.disturb();
+  }
+
+  #leaveFreeze(): void {
+    if (this.#brokenBefore === undefined) return;
+    this.#brokenInFreezes += (this.#scanners?.broken ?? 0) - this.#brokenBefore;
+    this.#brokenBefore = undefined;
   }
 
   #down(service: ServiceProcess, how: string): void {
     this.#scanners?.drop();
     this.#scanners = undefined;
+    this.#brokenInFreezes = 0;
+    this.#brokenBefore = undefined;
     this.view.clear();
     this.isPaused = false;
     this.isActive = false;

@@ -12,6 +12,7 @@ export function rowsOf(result: ServiceCrashResult): Array<[name: string, value: 
     ['tries of writes', outcomes.map(([what, count]) => `${what}: ${count}`).join(', ')],
     ['reads', String(ledger.reads)],
     ['asked after a write', String(probes)],
+    ['nodes that must know', String(ledger.promised)],
     ['X-Links-Behind', String(ledger.linksBehind)],
     ['stale where it may not be', String(ledger.staleCount)],
     ['scans', `sent ${ledger.scans}, answered ${ledger.answered}, no link ${ledger.refused}`],

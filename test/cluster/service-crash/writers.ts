@@ -49,7 +49,9 @@ const writers = 4;
 const codesOfEach = 5;
 const shares = { create: 0.15, delete: 0.1, target: 0.75 };
 const betweenMs = 450;
-const againMs = 60;
+/** So that not even a long outage uses up the requests of a minute. */
+const againMs = { from: 150, to: 450 };
+const limitedMs = 1_000;
 /** Longer than a leader waits for nodes that are behind, and shorter than most freezes. */
 const answerMsMax = 4_000;
 
@@ -116,7 +118,7 @@ export class Writers {
     for (;;) {
       const up = nodes.filter(({ isUp, role }) => isUp && role === 'all');
       if (up.length === 0) {
-        await pause(againMs);
+        await pause(againMs.from);
         continue;
       }
       await pace.wait();
@@ -125,7 +127,7 @@ export class Writers {
       if (answer !== undefined && answer.status !== 503) {
         pace.count();
         if (answer.status === 429) {
-          await pause(1_000 * Number(answer.headers['retry-after'] ?? 1));
+          await pause(limitedMs);
           continue;
         }
         const isDone = this.#answered(write, answer, isUnknown);
@@ -136,7 +138,7 @@ export class Writers {
       }
       // A leader that was replaced while it wrote answers 503, and its entry may count.
       isUnknown = true;
-      await pause(againMs);
+      await pause(random.between(againMs.from, againMs.to));
     }
   }
 
@@ -183,7 +185,11 @@ export class Writers {
       ledger.linksBehind++;
       return;
     }
-    for (const { name, view } of nodes) if (beats.isConnected(name)) view.raise(code, stage);
+    for (const { name, view } of nodes) {
+      if (!beats.isConnected(name)) continue;
+      view.raise(code, stage);
+      ledger.promised++;
+    }
   }
 }
 
