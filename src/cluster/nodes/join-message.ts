@@ -57,6 +57,7 @@ const refusalCodes: readonly RefusalCode[] = [
   'name_in_use',
   'other_role',
   'other_cluster',
+  'other_node',
   'no_journals',
 ];
 

@@ -4,8 +4,10 @@
  *
  *   unknown name                   registered: an id, run 1, a journal for each of its redirect threads
  *   known name, its id             the same again; more journals where it has more threads now
- *   known name, another or no id   a new disk, or a second machine of that name. Refused while the registered one is
+ *   known name, no id              a new disk, or a second machine of that name. Refused while the registered one is
  *                                  connected; else registered anew: another id, the next run, journals of its own
+ *   an id that is not the name's   an old disk, or one of a node that has left: refused. Registered anew, it would take the
+ *                                  name from the disk that has it now, and could not use its own either
  *
  * Journal numbers are given out once: what a lost disk had counted stays told from what its successor counts.
  */
@@ -35,9 +37,15 @@ export interface JoinRequest {
  *   name_in_use     another node under this name is connected: it may lapse
  *   other_role      the name is of an edge, and a core asks, or the other way round
  *   other_cluster   its data folder is of another cluster
+ *   other_node      its data folder is of a registration that the name had before
  *   no_journals     every number is given out
  */
-export type RefusalCode = 'name_in_use' | 'other_role' | 'other_cluster' | 'no_journals';
+export type RefusalCode =
+  | 'name_in_use'
+  | 'other_role'
+  | 'other_cluster'
+  | 'other_node'
+  | 'no_journals';
 
 export interface Refusal {
   readonly refused: RefusalCode;
@@ -189,6 +197,10 @@ export class Registry {
     if (running !== undefined && running !== instance) {
       const which = known?.id === id ? 'this node' : 'another node of this name';
       return refuse('name_in_use', `${which} is connected`);
+    }
+    if (id !== '' && (!isKnown || known.id !== id)) {
+      const why = `its data folder is of ${id}, and ${name} is ${isKnown ? known.id : 'not a node'} now`;
+      return refuse('other_node', `${why}; start it in an empty data folder`);
     }
     if (store.last('journal') + missing >= journalsMax) {
       return refuse('no_journals', `all ${journalsMax - 1} journals are given out`);

@@ -85,7 +85,7 @@ test('a new disk under a known name registers anew; the journals of the former s
   const second = await join();
   expect(second).toMatchObject({ journals: [3, 4], run: 2, past: [{ journals: [1, 2], run: 1 }] });
   expect(second.id).not.toBe(first.id);
-  const third = await join({ id: 'n_other', threads: 1 });
+  const third = await join({ threads: 1 });
   expect(third.past).toEqual([
     { journals: [1, 2], run: 1 },
     { journals: [3, 4], run: 2 },
@@ -98,6 +98,21 @@ test('a new disk under a known name registers anew; the journals of the former s
     [5, 3],
   ]);
   expect(nodes.ownerOf(1)).toBe('a');
+});
+
+test('an old disk does not take its name back from the new one, nor does one that has left', async () => {
+  const { nodes, join, ask, refusal } = await fixture();
+  const old = await join();
+  const { id } = await join();
+  expect(await ask({ id: old.id })).toEqual({
+    refused: 'other_node',
+    detail: `Cannot join the cluster: its data folder is of ${old.id}, and a is ${id} now; start it in an empty data folder`,
+  });
+  expect(await join({ id })).toMatchObject({ id, run: 2, journals: [3, 4] });
+  await nodes.remove('a');
+  expect(await refusal({ id })).toBe('other_node');
+  expect(await refusal({ id: 'n_other', name: 'b' })).toBe('other_node');
+  expect(await join()).toMatchObject({ run: 3 });
 });
 
 test('a name is not given away while its node is connected', async () => {
@@ -138,7 +153,7 @@ test('a node that left is listed no more; its journals are, and its name may com
   expect(nodes.nodes()).toEqual([]);
   expect(nodes.find('a')).toBeUndefined();
   expect(nodes.ownerOf(1)).toBe('a');
-  const back = await join({ id, role: 'edge' });
+  const back = await join({ role: 'edge' });
   expect(back).toMatchObject({ role: 'edge', run: 2, journals: [3, 4] });
   expect(back.id).not.toBe(id);
 });
