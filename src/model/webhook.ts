@@ -22,6 +22,8 @@ export interface EndpointSecret {
 export interface OutboxEnds {
   readonly event: number;
   readonly block: number;
+  /** In a cluster: the time, because each machine has block numbers of its own. */
+  readonly atMs?: number;
 }
 
 export interface EndpointPause {
@@ -50,6 +52,8 @@ export interface EndpointRecord {
   /** The newest sequences of the two outboxes when the endpoint was created: only what comes after them is sent to it. */
   readonly firstEvent: number;
   readonly firstBlock: number;
+  /** In a cluster: the machine whose block numbers these are. */
+  readonly core?: string;
   /** The same for kinds that it subscribed to later. */
   readonly since?: Readonly<Partial<Record<EventKind, OutboxEnds>>>;
   /** While it was disabled, oldest first: nothing after `from` and up to `to` is sent to it. Without `to` it is disabled now. */

@@ -78,6 +78,11 @@ export function lastBlockOf(store: ScanStore, timeMs: number): number {
   return Math.min(newestSequence(store), firstBlockOf(store, timeMs) + lookedAtMax);
 }
 
+/** The last block before the first that has a scan of this time or later. */
+export function lastBlockBefore(store: ScanStore, timeMs: number): number {
+  return firstBlockOf(store, timeMs) - 1;
+}
+
 /** The first block with a scan of this time or later; behind the newest where none has one. */
 function firstBlockOf(store: ScanStore, timeMs: number): number {
   const to = newestSequence(store) + 1;

@@ -34,8 +34,18 @@ import type { IdSource, RandomBytes } from '../model/ids.ts';
 import type { Signal } from '../model/signal.ts';
 import type { AttemptSettings } from '../model/webhook.ts';
 import type { Outbox } from '../outbox/outbox.ts';
+import type { DeliveryTables } from '../store/delivery/delivery.ts';
 import { openDeliveryTables } from '../store/delivery/open-delivery.ts';
+import {
+  hasNumbering,
+  type ScanNumberingTables,
+  scanNumberingTables,
+} from '../store/delivery/scan-numbering.ts';
 import type { StoreEnvironment } from '../store/environment.ts';
+import { lastBlockBefore } from '../scans/stored-blocks.ts';
+import type { BlockNumbers } from './endpoints/renumbered.ts';
+import { ScanCursor } from './outboxes/scan-cursor.ts';
+import { ScanNumbering } from './outboxes/scan-numbering.ts';
 import type { Management } from '../store/management/management.ts';
 import { ResultJournal } from '../store/delivery/result-journal.ts';
 import { newestSequence, type ScanStore } from '../store/scans/scans.ts';
@@ -82,6 +92,8 @@ export interface WebhookSettings {
 export interface WebhooksOptions {
   /** The delivery environment's file. */
   readonly file: string;
+  /** In a cluster. */
+  readonly cluster?: WebhookCluster | undefined;
   readonly management: Management;
   readonly outbox: Outbox;
   /** The source of `qr.scanned`; a test of the API has none. */
@@ -108,6 +120,15 @@ export interface WebhooksOptions {
   readonly sender?: AttemptSender;
 }
 
+/** Where several machines have the stores: the one that leads opens webhooks, and closes them when another does. */
+export interface WebhookCluster {
+  /** Of the replicated store, which its owner closes. */
+  readonly tables: DeliveryTables;
+  readonly numbering: ScanNumberingTables;
+  /** This machine, and which of its stores of scans: another name after that was lost or put back. */
+  readonly core: string;
+}
+
 export interface Webhooks {
   readonly endpoints: Endpoints;
   readonly deliveries: Deliveries;
@@ -118,7 +139,10 @@ export interface Webhooks {
   readonly problem: string | undefined;
   /** Threads that died while sending. */
   readonly threadDeaths: number;
-  /** Commits the attempt results that the last process did not, once. The store may be written by now. */
+  /**
+   * Commits the attempt results that the last process did not, once; in a cluster, also that this machine leads now. The
+   * store may be written by now. @throws Failure not_active
+   */
   recover(): Promise<void>;
   /** Recovers, then starts to consume and to send. */
   start(): Promise<void>;
@@ -132,6 +156,11 @@ export interface Webhooks {
   finish(): Promise<void>;
   /** The same, and closes the store: after the API has stopped. */
   close(): Promise<void>;
+}
+
+async function recoverAll({ dispatcher, feeds, numbering }: Sending): Promise<void> {
+  await dispatcher.recover();
+  if (numbering?.isNew === true) await feeds.save();
 }
 
 export function openWebhooks(options: WebhooksOptions): Webhooks {
@@ -154,13 +183,14 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
       dispatcher.wakeAll();
       for (const router of routers) router.wake();
       scanned?.onDelivered(feeds.floor('scans'));
+      sending.numbering?.keep(feeds.floor('scans'), clock.monotonicMs());
     },
   });
   registerWebhookMetrics(metrics, { store, feeds, dispatcher, routers });
   const listening: Array<() => void> = [];
   const { stop, finish, isStopping } = endings({ ...sending, sender, scheduler, listening });
   let recovering: Promise<void> | undefined;
-  const recover = (): Promise<void> => (recovering ??= dispatcher.recover());
+  const recover = (): Promise<void> => (recovering ??= recoverAll(sending));
   return {
     endpoints,
     deliveries,
@@ -194,7 +224,7 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
     finish,
     async close() {
       await finish();
-      await store.tables.environment.close();
+      if (options.cluster === undefined) await store.tables.environment.close();
     },
   };
 }
@@ -244,9 +274,10 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
     keptMax: settings.deliveriesKept,
     expiryMs: settings.deadLetterDays * dayMs,
   };
-  const tables = openDeliveryTables(options.file);
+  const tables = options.cluster?.tables ?? openDeliveryTables(options.file);
   const journal = new ResultJournal(options.file);
   const store = new DeliveryStore({ tables, clock, steady, limits });
+  const numbering = openNumbering(options, tables);
   const guard = new AddressGuard(settings.allowNetworks);
   const endpoints = new Endpoints({
     management: options.management,
@@ -256,9 +287,10 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
     cipher: options.cipher,
     urlFault: (url) => urlFault(guard, url),
     lastBlock: () => newestBlock(scanned?.store),
+    numbers: numbering && numbersOf(options),
   });
-  const readers = openReaders(options, store.wheelClock);
-  const feeds = new Feeds({ store, endpoints, readers });
+  const readers = openReaders(options, store.wheelClock, numbering);
+  const feeds = new Feeds({ store, endpoints, readers, numbering });
   const routers = readers.map((reader) => new Router({ feeds, reader, clock, log }));
   const drain = new EndpointDrain({ store, feeds, endpoints, log });
   const dispatcher = new Dispatcher({
@@ -279,7 +311,7 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
     },
     retryDelaysMs: settings.retryDelaysMs,
   });
-  return { store, journal, feeds, routers, endpoints, drain, dispatcher };
+  return { store, journal, feeds, routers, endpoints, drain, dispatcher, numbering };
 }
 
 function openPool({ ids, settings, log }: WebhooksOptions): PoolSender {
@@ -298,11 +330,34 @@ function openPool({ ids, settings, log }: WebhooksOptions): PoolSender {
   });
 }
 
-function openReaders({ outbox, scanned }: WebhooksOptions, clock: WheelClock): OutboxReader[] {
+/** Of the only machine, where the store was of a cluster before. */
+function openNumbering(
+  { cluster, scanned }: WebhooksOptions,
+  { environment }: DeliveryTables,
+): ScanNumbering | undefined {
+  if (scanned === undefined) return undefined;
+  if (cluster === undefined && !hasNumbering(environment)) return undefined;
+  const { store: scans } = scanned;
+  const { core = '', numbering: tables = scanNumberingTables(environment) } = cluster ?? {};
+  scans.environment.refresh();
+  return new ScanNumbering({ tables, scans, core, cursor: new ScanCursor(scans) });
+}
+
+function numbersOf({ cluster, scanned }: WebhooksOptions): BlockNumbers | undefined {
+  if (scanned === undefined) return undefined;
+  const lastBefore = (timeMs: number): number => lastBlockBefore(scanned.store, timeMs);
+  return { core: cluster?.core ?? '', lastBefore };
+}
+
+function openReaders(
+  { outbox, scanned }: WebhooksOptions,
+  clock: WheelClock,
+  numbering: ScanNumbering | undefined,
+): OutboxReader[] {
   const events = new EventOutbox(outbox, clock);
   if (scanned === undefined) return [events];
   const { store: scans, codeIdOf } = scanned;
-  return [events, new ScanOutbox({ scans, codeIdOf, clock })];
+  return [events, new ScanOutbox({ scans, codeIdOf, clock, numbering })];
 }
 
 /** Wakes the routers by commits. @returns ends that */

@@ -42,7 +42,8 @@ export interface JournalConsumer {
 
 export class JournalConsumers implements Iterable<JournalConsumer> {
   readonly #options: JournalConsumersOptions;
-  readonly #consumers = new Map<number, JournalConsumer>();
+  /** Ascending, so that every machine reads the same scans in the same order. */
+  #consumers: ReadonlyMap<number, JournalConsumer> = new Map();
   /** The same, in the order in which they are read. */
   #queue: JournalConsumer[] = [];
   /** Of all readers: what one has read is taken up before the next one reads. */
@@ -130,7 +131,8 @@ export class JournalConsumers implements Iterable<JournalConsumer> {
     consumed.publish(journal, position);
     const fault = undefined;
     const consumer = { journal, reader, watermarks, position, committed: position, seen, fault };
-    this.#consumers.set(journal, consumer);
+    const consumers = [...this.#consumers, [journal, consumer] as const];
+    this.#consumers = new Map(consumers.toSorted(([one], [other]) => one - other));
     this.#queue.push(consumer);
   }
 }

@@ -173,7 +173,7 @@ export class Dispatcher {
   /** Commits the results that the previous process did not commit; before anything is created or sent. */
   async recover(): Promise<void> {
     const { store, feeds, journal, log } = this.#options;
-    const results = uncommittedResults(store, feeds, journal);
+    const results = feeds.isTakenOver ? [] : uncommittedResults(store, feeds, journal);
     if (results.length > 0) {
       const attempts = results.length;
       try {

@@ -17,6 +17,7 @@ import type { DisabledReason, EndpointRecord, OutboxEnds } from '../../model/web
 import type { Actor } from '../../model/workspace.ts';
 import type { Management } from '../../store/management/management.ts';
 import { EndpointIndex, subscribesTo } from './endpoint-index.ts';
+import { type BlockNumbers, renumbered, stampOf } from './renumbered.ts';
 import { rotated, Secrets, type Cipher, validOf } from './secrets.ts';
 import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 
@@ -65,6 +66,8 @@ export interface EndpointsOptions {
   readonly urlFault: (url: string) => Fault | undefined;
   /** Sequence of the newest block of scans. */
   readonly lastBlock: () => number;
+  /** In a cluster. */
+  readonly numbers?: BlockNumbers | undefined;
 }
 
 export class Endpoints {
@@ -99,7 +102,7 @@ export class Endpoints {
     { url, events, description, maxBatch }: NewEndpoint,
     inTransaction: InTransaction<CreatedEndpoint> = () => undefined,
   ): Promise<CreatedEndpoint> {
-    const { management, ids, clock } = this.#options;
+    const { management, ids, clock, numbers } = this.#options;
     this.#assertUrl(url);
     const { secret, encrypted } = this.#secrets.create();
     const created = await management.environment.transaction(() => {
@@ -118,6 +121,7 @@ export class Endpoints {
         status: 'enabled',
         firstEvent: ends.event,
         firstBlock: ends.block,
+        ...stampOf(numbers),
         createdAtMs,
         updatedAtMs: createdAtMs,
         createdBy: userId,
@@ -254,13 +258,14 @@ export class Endpoints {
     change: (record: EndpointRecord, nowMs: number) => EndpointRecord,
     inTransaction: InTransaction<EndpointRecord> = () => undefined,
   ): Promise<EndpointRecord> {
-    const { management, clock } = this.#options;
+    const { management, clock, numbers } = this.#options;
     const { endpoints } = management.webhooks;
     const stored = await management.environment.transaction(() => {
       const record = endpoints.get(no);
       if (record === undefined) throw notFound();
-      const next = change(record, clock.now());
-      if (next !== record) endpoints.put(no, next);
+      const here = renumbered(record, numbers);
+      const next = change(here, clock.now());
+      if (next !== here) endpoints.put(no, next);
       inTransaction(next);
       return next;
     });
@@ -329,7 +334,9 @@ export class Endpoints {
 
   /** Inside a management transaction. */
   #ends(): OutboxEnds {
-    return { event: this.#options.management.last('event'), block: this.#options.lastBlock() };
+    const { management, lastBlock, numbers, clock } = this.#options;
+    const ends = { event: management.last('event'), block: lastBlock() };
+    return numbers === undefined ? ends : { ...ends, atMs: clock.now() };
   }
 
   /** Loads the committed record into memory; correct in whatever order two changes arrive here. */
@@ -346,7 +353,8 @@ export class Endpoints {
    * Nothing is sent unsigned: while no secret can be decrypted, because the signing keys of the data folder were
    * lost, an endpoint is disabled. A new secret enables it again.
    */
-  #usable(record: EndpointRecord): EndpointRecord {
+  #usable(stored: EndpointRecord): EndpointRecord {
+    const record = renumbered(stored, this.#options.numbers);
     const nowMs = this.#options.clock.now();
     if (this.#secrets.decrypt(record.secrets, nowMs).length > 0) return record;
     return disabled(record, 'failing', nowMs);

@@ -24,6 +24,7 @@ import { comparePositions, endOf, firstPosition, type OutboxReader } from './out
 import { derivedId } from '../../model/ids.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
 import { findRow } from '../deliveries/delivery-transaction.ts';
+import type { ScanNumbering } from './scan-numbering.ts';
 
 /** Entries of the log, and rows of each state, that a recovery reads. */
 const recoveredMax = 1_000;
@@ -57,13 +58,15 @@ export interface BacklogsOptions {
   readonly store: DeliveryStore;
   readonly endpoints: Endpoints;
   readonly readers: readonly OutboxReader[];
+  /** In a cluster. */
+  readonly numbering?: ScanNumbering | undefined;
 }
 
 export class Backlogs {
   readonly #options: BacklogsOptions;
   readonly #stored = new Map<EndpointNo, StoredBacklog>();
-  /** Endpoints whose record was damaged: it was reconstructed. */
-  readonly mended: EndpointNo[] = [];
+  /** Endpoints whose record is to be written again: it was damaged, or names blocks of another machine. */
+  readonly rewritten: EndpointNo[] = [];
   #positions: Positions;
   /** Fresh deliveries that the running transaction settles. */
   #committing: ReadonlySet<Delivery> = new Set();
@@ -77,6 +80,29 @@ export class Backlogs {
     for (const { key, value } of backlogs.range({}, (no) => this.#mend(no))) {
       this.#stored.set(key, value);
     }
+    if (options.numbering?.isNew === true) this.#renumber(options.numbering);
+  }
+
+  /** The first transaction in a cluster writes everything. */
+  #renumber(numbering: ScanNumbering): void {
+    const { isTakenOver, begin } = numbering;
+    if (isTakenOver) this.#positions = { ...this.#positions, scans: begin.position };
+    for (const [no, { scans, ...rest }] of this.#stored) {
+      if (scans === undefined) continue;
+      this.rewritten.push(no);
+      const waiting = scans.waiting + scans.open.length;
+      const here = { to: begin.to, open: [], waiting };
+      if (isTakenOver) this.#stored.set(no, { ...rest, scans: here });
+    }
+    if (!isTakenOver) numbering.adopt(this.#positions.scans, this.floor('scans'));
+  }
+
+  get isNew(): boolean {
+    return this.#options.numbering?.isNew === true;
+  }
+
+  get isTakenOver(): boolean {
+    return this.#options.numbering?.isTakenOver === true;
   }
 
   get unchanged(): BacklogChange {
@@ -115,16 +141,23 @@ export class Backlogs {
     const { tables } = this.#options.store;
     this.#committing = settled;
     for (const name of outboxNames) {
-      if (!this.isAt(name, positions[name])) tables.positions.put(name, positions[name]);
+      const isStored = this.isAt(name, positions[name]) && !this.isNew;
+      if (!isStored) tables.positions.put(name, positions[name]);
     }
     for (const [no, backlog] of backlogs) {
       if (backlog !== undefined) tables.backlogs.put(no, backlog);
       else if (this.#stored.has(no)) tables.backlogs.remove(no);
     }
+    this.#options.numbering?.write({
+      position: positions.scans,
+      backlogs: new Map(Array.from(backlogs, ([no, backlog]) => [no, backlog?.scans])),
+      floor: this.floor('scans'),
+    });
   }
 
   /** Its transaction is committed. */
   committed({ positions, backlogs }: BacklogChange): void {
+    this.#options.numbering?.committed();
     this.#positions = positions;
     this.#committing = new Set();
     for (const [no, backlog] of backlogs) {
@@ -161,7 +194,7 @@ export class Backlogs {
       backlog[reader.name] = recoveredBacklog(store.tables, reader, endpoint);
     }
     this.#stored.set(endpointNo, backlog);
-    this.mended.push(endpointNo);
+    this.rewritten.push(endpointNo);
   }
 
   /** In the place of a damaged position: the newest that any endpoint was sent. */

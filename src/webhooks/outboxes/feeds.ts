@@ -62,7 +62,12 @@ export class Feeds {
     this.#backlogs = new Backlogs(options);
     this.#routed = { ...this.#backlogs.positions };
     for (const [no, stored] of this.#backlogs.all()) this.#load(no, stored);
-    for (const no of this.#backlogs.mended) this.#changed.add(no);
+    for (const no of this.#backlogs.rewritten) this.#changed.add(no);
+  }
+
+  /** Another machine has led since this one did: what that one had in flight is sent again. */
+  get isTakenOver(): boolean {
+    return this.#backlogs.isTakenOver;
   }
 
   /** Sets the one listener: called with the endpoints that got something to send. */
@@ -91,6 +96,7 @@ export class Feeds {
     const endpoints = this.#endpoints;
     if (!(name === 'scans' ? endpoints.isAnyFor('qr.scanned') : endpoints.isAny)) {
       this.#routed[name] = [Math.max(reader.newest, this.#routed[name][0]), 0];
+      reader.skip?.();
       return false;
     }
     const ready = new Set<EndpointNo>();
@@ -225,7 +231,7 @@ export class Feeds {
   /** Writes how far the endpoints are, where that has changed. */
   async save(): Promise<void> {
     const isAt = (name: OutboxName): boolean => this.#backlogs.isAt(name, this.#routed[name]);
-    if (this.#changed.size === 0 && outboxNames.every(isAt)) return;
+    if (this.#changed.size === 0 && outboxNames.every(isAt) && !this.#backlogs.isNew) return;
     await this.transaction([], () => undefined);
   }
 

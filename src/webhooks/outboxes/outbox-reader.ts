@@ -38,6 +38,8 @@ export interface OutboxReader {
   readonly newest: number;
   /** Lets the next reading see what was committed meanwhile. */
   refresh(): void;
+  /** Nobody listens: entries up to the newest count as read. */
+  skip?(): void;
   /** For many endpoints, of all workspaces. */
   read(from: Position, listenersOf: ListenersOf, bounds: ReadBounds): Stretch;
   /** For one endpoint. */

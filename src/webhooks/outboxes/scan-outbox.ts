@@ -27,6 +27,7 @@ import {
 import type { CodeNo } from '../../model/numbers.ts';
 import type { WheelMs } from '../../model/wheel-time.ts';
 import { scannedEvent } from '../../scans/scanned-event.ts';
+import type { ScanNumbering } from './scan-numbering.ts';
 
 /** Bounds of one reading, and so of the time that it blocks the control thread. */
 const blocksMax = 64;
@@ -47,6 +48,8 @@ export interface ScanOutboxOptions {
   /** The public id of a code, also of one that was deleted. */
   readonly codeIdOf: (codeNo: CodeNo) => string | undefined;
   readonly clock: WheelClock;
+  /** In a cluster. */
+  readonly numbering?: ScanNumbering | undefined;
 }
 
 export class ScanOutbox implements OutboxReader {
@@ -65,6 +68,10 @@ export class ScanOutbox implements OutboxReader {
     this.#options.scans.environment.refresh();
   }
 
+  skip(): void {
+    this.#options.numbering?.skip(this.newest);
+  }
+
   read(from: Position, listenersOf: ListenersOf, { deliveriesMax, upTo }: ReadBounds): Stretch {
     const reading = this.#reading(listenersOf);
     const created: Delivery[] = [];
@@ -74,6 +81,7 @@ export class ScanOutbox implements OutboxReader {
       ...(upTo !== undefined && { end: upTo[0] + 1 }),
     })) {
       if (block !== undefined) {
+        this.#options.numbering?.read(block);
         const fromEntry = sequence === from[0] + 1 ? from[1] : 0;
         const part = scanDeliveries(block, fromEntry, reading, deliveriesMax - created.length);
         for (const delivery of part.created) created.push(delivery);
@@ -148,8 +156,8 @@ export class ScanOutbox implements OutboxReader {
   }
 
   #reading(listenersOf: ListenersOf): ScanReading {
-    const { codeIdOf, clock } = this.#options;
-    return { listenersOf, codeIdOf, dueMs: clock.now() };
+    const { codeIdOf, clock, numbering } = this.#options;
+    return { listenersOf, codeIdOf, dueMs: clock.now(), numbering };
   }
 }
 
@@ -158,6 +166,7 @@ interface ScanReading {
   readonly codeIdOf: ScanOutboxOptions['codeIdOf'];
   /** When they are due: now. */
   readonly dueMs: WheelMs;
+  readonly numbering: ScanNumbering | undefined;
 }
 
 interface ScanPart {
@@ -209,7 +218,8 @@ function scanDeliveries(
         .map((entry) => scanned(block, entry, qrId));
       const volume = entries.length > singlesMax ? 'high' : 'low';
       for (const endpoint of listeners) {
-        for (const post of posts(scans, maxBatchOf(endpoint, block.sequence), volume)) {
+        const left = unsettled(block, group, scans, endpoint, reading);
+        for (const post of posts(left, maxBatchOf(endpoint, block.sequence), volume)) {
           created.push(delivery(block, endpoint, post, reading));
         }
       }
@@ -231,9 +241,10 @@ function scanDeliveryAt(
     if (first < block.first(group) || first >= end) continue;
     const qrId = reading.codeIdOf(block.codeNo(group));
     if (qrId === undefined || block.workspaceNo(group) !== endpoint.workspaceNo) return undefined;
-    const scans = humanEntries(block, group)
+    const all = humanEntries(block, group)
       .filter((entry) => entry >= first && entry <= last)
       .map((entry) => scanned(block, entry, qrId));
+    const scans = unsettled(block, group, all, endpoint, reading);
     return scans.length === 0 ? undefined : delivery(block, endpoint, { form, scans }, reading);
   }
   return undefined;
@@ -257,6 +268,22 @@ function delivery(
   const place: Place = [sequence, scans[0]?.entry ?? 0, scans.at(-1)?.entry ?? 0, form];
   const created = { endpointNo, workspaceNo, kind, eventIds, body } as const;
   return freshDelivery(created, { outbox: 'scans', place }, dueMs);
+}
+
+/** Without those that another machine has settled for the endpoint. */
+function unsettled(
+  block: ScanBlock,
+  group: number,
+  scans: readonly Scanned[],
+  endpoint: EndpointRecord,
+  { numbering }: ScanReading,
+): readonly Scanned[] {
+  const isSettled = numbering?.settledFor(endpoint.no, block.sequence);
+  if (isSettled === undefined) return scans;
+  const codeNo = block.codeNo(group);
+  return scans.filter(
+    ({ entry }) => !isSettled([codeNo, block.journal(entry), block.position(entry)]),
+  );
 }
 
 function humanEntries(block: ScanBlock, group: number): number[] {

@@ -1,0 +1,282 @@
+/**
+ * Cores of a cluster as webhooks see them: the same journals, counted by each in windows and shards of its own; one
+ * delivery store, replicated by a log in memory; the core that leads has webhooks open. Management is one for all.
+ */
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { Failure } from '../../src/model/failure.ts';
+import { createIdSource } from '../../src/model/ids.ts';
+import { Signal } from '../../src/model/signal.ts';
+import type { AttemptTask } from '../../src/model/webhook.ts';
+import { Outbox } from '../../src/outbox/outbox.ts';
+import type { DeliveryTables } from '../../src/store/delivery/delivery.ts';
+import { openDeliveryTables } from '../../src/store/delivery/open-delivery.ts';
+import {
+  type ScanNumberingTables,
+  scanNumberingTables,
+} from '../../src/store/delivery/scan-numbering.ts';
+import type { Replicator, StoredWrite } from '../../src/store/replication.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
+import type { AttemptSender, SentResult } from '../../src/webhooks/attempt/attempt-sender.ts';
+import { openWebhooks, type Webhooks } from '../../src/webhooks/open-webhooks.ts';
+import { ScanCursor } from '../../src/webhooks/outboxes/scan-cursor.ts';
+import { EngineHarness, type ScanInput } from '../scans/engine-harness.ts';
+import { temporaryFolder, temporaryManagement } from '../store/temporary-management.ts';
+import { TestClock } from '../support/fakes/test-clock.ts';
+import { phone } from './outboxes/scan-engine.ts';
+
+export const workspaceNo = 1;
+const journals = 2;
+const cipher = { encrypt: (text: string) => text, decrypt: (text: string) => text };
+
+/** The log, of one core: it alone may write while it leads. */
+class CoreReplicator implements Replicator {
+  readonly lapsed = new Signal();
+  readonly #cluster: Cluster;
+  readonly #core: Core;
+
+  constructor(cluster: Cluster, core: Core) {
+    this.#cluster = cluster;
+    this.#core = core;
+  }
+
+  check(): void {
+    if (this.#cluster.leader !== this.#core) throw new Failure('not_active', 'another one leads');
+  }
+
+  async commit(writes: readonly StoredWrite[]): Promise<void> {
+    this.check();
+    if (!(await this.#cluster.append(writes))) this.check();
+  }
+}
+
+export class Core {
+  readonly name: string;
+  readonly engine: EngineHarness;
+  readonly tables: DeliveryTables;
+  readonly numbering: ScanNumberingTables;
+  readonly committed = new Signal();
+  readonly cursor: ScanCursor;
+  /** Blocks up to here may expire, as webhooks have said here. */
+  delivered = 0;
+  webhooks: Webhooks | undefined;
+
+  constructor(name: string, shards: number) {
+    this.name = name;
+    this.engine = new EngineHarness({
+      journals,
+      segmentBytesMax: 10_000_000,
+      actorsMax: 1_000,
+      rawRetentionDays: 30,
+      codeIdOf: (no) => `qr_${no}`,
+    });
+    this.engine.startShards(shards);
+    this.tables = openDeliveryTables(join(temporaryFolder(), 'delivery.mdb'), 'create');
+    this.numbering = scanNumberingTables(this.tables.environment);
+    this.cursor = new ScanCursor(this.engine.store);
+    onTestFinished(async () => {
+      await this.tables.environment.close();
+      await this.engine.close();
+    });
+  }
+
+  /** Counts what it has, in so many windows of each shard at most. */
+  count(windows = Number.MAX_SAFE_INTEGER): void {
+    for (let shard = 0; shard < this.engine.shards.length; shard++) {
+      for (let left = windows; left > 0 && this.engine.cycle(shard);) left -= 1;
+    }
+    this.committed.fire();
+  }
+
+  get blocks(): number[] {
+    return [...this.engine.store.blocks.keys({})];
+  }
+}
+
+export class Cluster {
+  readonly clock: TestClock;
+  readonly cores: readonly Core[];
+  readonly management = temporaryManagement().store;
+  readonly #ids;
+  leader: Core | undefined;
+  /** Entries that still get into the log before the leader dies. */
+  entriesLeft = Number.MAX_SAFE_INTEGER;
+
+  constructor(shards: readonly number[], clock = new TestClock()) {
+    this.clock = clock;
+    this.cores = shards.map((count, at) => new Core(`core-${at}`, count));
+    this.#ids = createIdSource(clock, (into) => crypto.getRandomValues(into));
+    for (const core of this.cores) {
+      core.tables.environment.replicateWith(new CoreReplicator(this, core));
+    }
+  }
+
+  /** @returns whether they are in the log */
+  async append(writes: readonly StoredWrite[]): Promise<boolean> {
+    this.entriesLeft -= 1;
+    if (this.entriesLeft < 0) {
+      this.leader = undefined;
+      return false;
+    }
+    await Promise.all(
+      this.cores.map(({ tables }) => tables.environment.applyWrites(writes, () => undefined)),
+    );
+    if (this.entriesLeft === 0) this.leader = undefined;
+    return true;
+  }
+
+  /** One frame of a journal, on all cores. @param counts scans of each code */
+  scan(journal: number, counts: ReadonlyMap<number, number>): void {
+    const common = { workspaceNo, agent: phone, referer: '', isPrefetch: false };
+    const address = new Uint8Array(16);
+    const inputs = [...counts].flatMap(([codeNo, count]) =>
+      Array.from({ length: count }, (): ScanInput => ({ codeNo, address, ...common })),
+    );
+    for (const { engine } of this.cores) {
+      engine.nowMs = this.clock.now();
+      engine.scan(journal, this.clock.now(), inputs);
+    }
+  }
+
+  /** A core begins to lead. */
+  async lead(core: Core, receivers: Receivers): Promise<Webhooks> {
+    this.leader = core;
+    const sender = receivers.sender(() => this.leader === core);
+    this.entriesLeft = Number.MAX_SAFE_INTEGER;
+    const { management, clock } = this;
+    const ids = this.#ids;
+    const webhooks = openWebhooks({
+      file: core.tables.environment.path,
+      cluster: { tables: core.tables, numbering: core.numbering, core: core.name },
+      management,
+      outbox: new Outbox(management, ids, clock),
+      scanned: {
+        store: core.engine.store,
+        codeIdOf: (no) => `qr_${no}`,
+        committed: core.committed,
+        onDelivered: (block) => {
+          core.delivered = block;
+        },
+      },
+      ids,
+      clock,
+      steady: clock,
+      randomBytes: (into) => into.fill(1),
+      random: () => 0.5,
+      cipher,
+      settings: {
+        threads: 1,
+        retryDelaysMs: [1_000, 3_000, 9_000],
+        inFlightMax: 64,
+        deliveriesKept: 100_000,
+        deadLetterDays: 30,
+        timeoutMs: 1_000,
+        allowNetworks: ['127.0.0.0/8'],
+        docsUrl: '',
+      },
+      log: createLog('warn', { write: () => undefined }),
+      metrics: new Metrics((metric, cause) => {
+        throw new Error(`Cannot collect ${metric}`, { cause });
+      }),
+      sender,
+    });
+    core.webhooks = webhooks;
+    await webhooks.recover();
+    return webhooks;
+  }
+
+  /** The leader dies, if it has not: nobody gets to know how its attempts ended. */
+  async bury(core: Core, receivers: Receivers): Promise<void> {
+    this.leader = undefined;
+    receivers.lose();
+    await core.webhooks?.close();
+  }
+
+  /** Ticks and windows, until nothing more happens by itself. */
+  async settle(ms = 1_200): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 100) {
+      this.clock.move(100);
+      if (this.leader === undefined) return;
+      await this.leader.webhooks?.tick().catch((error: unknown) => {
+        if (this.leader !== undefined) throw error;
+      });
+      await cycles(5);
+    }
+  }
+}
+
+async function cycles(count: number): Promise<void> {
+  for (let left = count; left > 0; left--) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** What receivers got: they know everything that was ever sent, by event. */
+export class Receivers {
+  /** By endpoint and event: how often it came. */
+  readonly counts = new Map<string, number>();
+  /** Those that were refused: they come again. */
+  readonly failed = new Set<string>();
+  readonly texts = new Map<string, string>();
+  readonly faults: string[] = [];
+  readonly #ends = new Map<string, (result: SentResult) => void>();
+  #hanging: Array<() => void> = [];
+  /** Of an attempt: its status, or `hang`. */
+  answer: (task: AttemptTask) => number | 'hang' = () => 200;
+
+  /** Of one core, for as long as it lives. */
+  sender(isAlive: () => boolean): AttemptSender {
+    return {
+      send: (tasks, onResult) => {
+        if (!isAlive()) return;
+        for (const task of tasks) {
+          this.note(task);
+          const answer = this.answer(task);
+          const id = task.deliveryId;
+          this.#ends.set(id, (result) => {
+            this.#ends.delete(id);
+            onResult(id, result);
+          });
+          const end = (status: number): void => {
+            const failure = status < 300 ? {} : { failure: 'status' as const };
+            if (isAlive()) this.#ends.get(id)?.({ atMs: 0, durationMs: 0, status, ...failure });
+          };
+          if (typeof answer === 'number' && answer >= 300) {
+            for (const event of eventsIn(task.body)) {
+              this.failed.add(`${task.endpointNo} ${event.id}`);
+            }
+          }
+          if (answer === 'hang') this.#hanging.push(() => end(200));
+          else setImmediate(() => end(answer));
+        }
+      },
+      close: async () => undefined,
+    };
+  }
+
+  note({ endpointNo, body }: Pick<AttemptTask, 'endpointNo' | 'body'>): void {
+    for (const event of eventsIn(body)) {
+      const text = JSON.stringify(event);
+      const key = `${endpointNo} ${event.id}`;
+      this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
+      const known = this.texts.get(event.id);
+      if (known !== undefined && known !== text) this.faults.push(`${event.id} has other bytes`);
+      this.texts.set(event.id, text);
+    }
+  }
+
+  lose(): void {
+    this.#hanging = [];
+    for (const end of this.#ends.values()) end('unknown');
+  }
+
+  endHanging(): void {
+    for (const end of this.#hanging.splice(0)) end();
+  }
+}
+
+function eventsIn(body: string): Array<{ readonly id: string }> {
+  const parsed: unknown = JSON.parse(body);
+  // What was sent: an event, or a list of them.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return [parsed].flat() as Array<{ readonly id: string }>;
+}

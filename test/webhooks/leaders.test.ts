@@ -1,0 +1,150 @@
+/** Webhooks when another core takes the lead: each scan arrives, with the same id and bytes, and what was settled does not come again. */
+import { expect, it } from 'vitest';
+import { scannedEvent } from '../../src/scans/scanned-event.ts';
+import { storedBlocks } from '../../src/scans/stored-blocks.ts';
+import { Random } from '../crash/random.ts';
+import { Cluster, type Core, Receivers, workspaceNo } from './cluster-cores.ts';
+
+/** Events of people's scans, as a core has them in its blocks. */
+function eventIdsOf({ engine }: Core): string[] {
+  engine.store.environment.refresh();
+  const ids: string[] = [];
+  for (const [, block] of storedBlocks(engine.store, {})) {
+    const groups = block?.groups ?? 0;
+    for (let group = 0; group < groups; group++) {
+      if (block === undefined) continue;
+      const first = block.first(group);
+      for (let entry = first; entry < first + block.count(group); entry++) {
+        ids.push(scannedEvent(block, entry, '').id);
+      }
+    }
+  }
+  return ids;
+}
+
+/** Until everything is settled: results wait for one another in real time. */
+const roundsMax = 400;
+const actor = { workspaceNo, userId: 'usr_00000000000000000001' };
+
+/** Events that an endpoint's log or rows have, as the log of the cluster says. */
+function settledIn({ tables }: Core): Set<string> {
+  tables.environment.refresh();
+  const settled = new Set<string>();
+  for (const { key, value } of tables.log.range({})) {
+    for (const [, , eventIds] of value) for (const id of eventIds) settled.add(`${key[0]} ${id}`);
+  }
+  for (const { value } of tables.rows.range({})) {
+    for (const id of value[3]) settled.add(`${value[0]} ${id}`);
+  }
+  return settled;
+}
+
+/** What former leaders have stored is dropped, and the blocks of all cores may expire. */
+async function expectReleased(cluster: Cluster, leader: Core): Promise<void> {
+  for (let blocks = 0; blocks < 40; blocks++) {
+    cluster.clock.move(50);
+    cluster.scan(0, new Map([[1, 1]]));
+    for (const core of cluster.cores) core.count();
+    if (blocks % 8 === 0) await cluster.settle(1_200);
+  }
+  const isReleased = (): boolean =>
+    leader.delivered === leader.blocks.at(-1) &&
+    [...leader.numbering.numbering.keys({})].length === 1;
+  for (let round = 0; round < roundsMax && !isReleased(); round++) await cluster.settle(1_200);
+  expect([...leader.numbering.numbering.keys({})]).toHaveLength(1);
+  expect(leader.delivered).toBe(leader.blocks.at(-1));
+  for (const { cursor, tables, numbering, blocks, name } of cluster.cores) {
+    if (name === leader.name) continue;
+    while (await cursor.follow(tables, numbering));
+    const [newest = 0] = blocks.toReversed();
+    expect(newest - cursor.blocks.routed).toBeLessThan(2);
+    expect(newest - cursor.blocks.delivered).toBeLessThan(45);
+  }
+}
+
+/** @param all by endpoint and event */
+async function expectSettled(
+  cluster: Cluster,
+  receivers: Receivers,
+  all: readonly string[],
+): Promise<void> {
+  const leader = cluster.leader!;
+  const missing = (): string[] => {
+    const settled = settledIn(leader);
+    return all.filter((key) => !settled.has(key));
+  };
+  for (let round = 0; round < roundsMax && missing().length > 0; round++) {
+    receivers.endHanging();
+    await cluster.settle(1_200);
+  }
+  expect(missing()).toEqual([]);
+  expect(receivers.faults).toEqual([]);
+  expect(all.filter((key) => !receivers.counts.has(key))).toEqual([]);
+}
+
+async function failOver(seed: number): Promise<void> {
+  const random = new Random(seed);
+  const cluster = new Cluster([random.between(1, 4), random.between(1, 4), random.between(1, 4)]);
+  const receivers = new Receivers();
+  const [first] = cluster.cores;
+  const scan = (): void => {
+    cluster.clock.move(random.between(1, 120));
+    const codes = Array.from({ length: random.between(1, 6) }, () => random.between(1, 9));
+    const count = (): number => random.pick([1, 2, 5, 11, 30]);
+    cluster.scan(random.between(0, 2), new Map(codes.map((code) => [code, count()])));
+    for (const core of cluster.cores) if (random.chance(0.5)) core.count(random.between(1, 4));
+  };
+  // Of before anybody listens: never sent.
+  for (let count = 0; count < 5; count++) scan();
+  for (const core of cluster.cores) core.count();
+  const before = new Set(eventIdsOf(first!));
+  cluster.clock.move(10_000);
+  let webhooks = await cluster.lead(first!, receivers);
+  const endpoints = [];
+  for (const maxBatch of [100, 7, 1]) {
+    const url = `https://${maxBatch}.example/`;
+    const created = { url, events: ['qr.scanned' as const], maxBatch };
+    endpoints.push((await webhooks.endpoints.create(actor, created)).endpoint.no);
+  }
+  const repeated = new Set<string>();
+  const hangs = random.pick([0, 0.02, 0.3]);
+  receivers.answer = () => {
+    if (random.chance(hangs)) return 'hang';
+    return random.chance(0.9) ? 200 : 500;
+  };
+  for (let lead = 0; lead < 3; lead++) {
+    const dying = cluster.leader!;
+    if (random.chance(0.7)) cluster.entriesLeft = random.between(1, 12);
+    for (let step = 0; step < 8 && cluster.leader === dying; step++) {
+      scan();
+      if (random.chance(0.5)) await cluster.settle(random.pick([100, 300, 1_200]));
+      if (random.chance(0.3)) receivers.endHanging();
+    }
+    await cluster.bury(dying, receivers);
+    const next = random.pick(cluster.cores);
+    const settled = settledIn(next);
+    for (const key of receivers.counts.keys()) if (!settled.has(key)) repeated.add(key);
+    for (const core of cluster.cores) {
+      expect(settledIn(core)).toEqual(settled);
+      if (random.chance(0.5)) while (await core.cursor.follow(core.tables, core.numbering));
+    }
+    if (random.chance(0.5)) next.count();
+    cluster.clock.move(4_000);
+    webhooks = await cluster.lead(next, receivers);
+  }
+  receivers.answer = () => 200;
+  for (const core of cluster.cores) core.count();
+  const leader = cluster.leader!;
+  const expected = eventIdsOf(leader).filter((id) => !before.has(id));
+  const all = endpoints.flatMap((no) => expected.map((id) => `${no} ${id}`));
+  await expectSettled(cluster, receivers, all);
+  const again = [...receivers.counts].filter(([key, count]) => count > 1 && !repeated.has(key));
+  expect(again.filter(([key]) => !receivers.failed.has(key))).toEqual([]);
+  expect([...receivers.counts.keys()].filter((key) => before.has(key.split(' ')[1]!))).toEqual([]);
+  await expectReleased(cluster, leader);
+  await cluster.bury(leader, receivers);
+}
+
+it.each([1, 2, 3, 4, 5, 6])('loses nothing: seed %i', async (seed) => {
+  await failOver(seed);
+});
