@@ -13,3 +13,52 @@ export interface AppliedReports {
   /** @param listener is called with what other machines report @returns stops listening */
   listen(listener: (applied: Applied) => void): () => void;
 }
+
+/** What other machines have applied, for a write that waits for one of them. */
+export class StandbyReports {
+  /** The newest that was reported. */
+  #newest = nothingApplied;
+  /** One write is under way at a time. */
+  #awaited: { readonly applied: Applied; readonly resolve: () => void } | undefined;
+  readonly #unlisten: () => void;
+
+  constructor(reports: AppliedReports) {
+    this.#unlisten = reports.listen((applied) => this.reported(applied));
+  }
+
+  /** Resolves when a standby has applied it. */
+  applied(applied: Applied): Promise<void> {
+    return new Promise((resolve) => {
+      this.#awaited = { applied, resolve };
+      this.#answer();
+    });
+  }
+
+  reported(applied: Applied): void {
+    if (isBefore(this.#newest, applied)) this.#newest = applied;
+    this.#answer();
+  }
+
+  /** Former reports say nothing of the epoch that begins. */
+  reset(): void {
+    this.#newest = nothingApplied;
+  }
+
+  /** What waits is never answered. */
+  close(): void {
+    this.#awaited = undefined;
+    this.#unlisten();
+  }
+
+  #answer(): void {
+    const awaited = this.#awaited;
+    if (awaited === undefined || isBefore(this.#newest, awaited.applied)) return;
+    this.#awaited = undefined;
+    awaited.resolve();
+  }
+}
+
+const nothingApplied: Applied = { epoch: 0, n: 0 };
+
+const isBefore = (one: Applied, other: Applied): boolean =>
+  one.epoch < other.epoch || (one.epoch === other.epoch && one.n < other.n);

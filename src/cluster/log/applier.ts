@@ -2,7 +2,7 @@
  * Which entries of the log count: the same pure function on every machine, so all come to the same state.
  *
  *   a `lead` counts    when its epoch is mine + 1
- *   all others count   when their epoch is mine, and they are the next: n = mine + 1; a `beat` has the newest n
+ *   all others count   when their epoch is mine, and they are the next: n = mine + 1; a `beat` or `release` has the newest n
  *   what does not count is ignored on every machine
  *
  * There is no other fencing. Of two machines that want to lead, the one whose `lead` is first in the log does; what a deposed
@@ -50,6 +50,8 @@ export type Decision =
   /** It was applied before: reading began at it, or earlier. */
   | { readonly kind: 'known' }
   | { readonly kind: 'beat'; readonly count: number }
+  /** No lease of this epoch, or of an earlier one, runs any more. @see Lead */
+  | { readonly kind: 'release'; readonly to: string }
   /** `position` must be stored with it. */
   | { readonly kind: 'lead'; readonly leader: Leader; readonly position: LogPosition }
   /** Counts, and waits for the rest of its batch. */
@@ -123,16 +125,16 @@ export class Applier {
   /** An entry of this epoch that is not older than the newest that counted. */
   #acceptSame(seq: number, body: Uint8Array, { head, chain, content }: ReadEntry): Decision {
     const { epoch, n, chain: mine } = this.#position;
-    const isBeat = content?.kind === 'beat';
-    if (head.n === n && !isBeat) return ignored;
-    if (head.n > n + (isBeat ? 0 : 1)) {
+    const isRepeating = content?.kind === 'beat' || content?.kind === 'release';
+    if (head.n === n && !isRepeating) return ignored;
+    if (head.n > n + (isRepeating ? 0 : 1)) {
       return diverged(`entry ${head.n} of epoch ${epoch} follows ${n}`);
     }
     if (content === undefined) return { kind: 'newer', version: head.version };
     if (!isSame(chain, mine)) {
       return diverged(`its leader had applied other entries before ${head.n} of epoch ${epoch}`);
     }
-    if (content.kind === 'beat') return { kind: 'beat', count: content.count };
+    if (content.kind === 'beat' || content.kind === 'release') return content;
     if (content.kind === 'lead') return diverged(`epoch ${epoch} has two leads`);
     return this.#acceptPart(seq, body, content);
   }

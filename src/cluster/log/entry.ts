@@ -3,13 +3,14 @@
  *
  *   version   1; a program stops at an entry that counts and has a newer one
  *   epoch     which leader wrote it: 1, 2, …
- *   n         its number in the epoch: a `lead` has 0, each `tx` the next; a `beat` repeats the newest
+ *   n         its number in the epoch: a `lead` has 0, each `tx` the next; `beat` and `release` repeat the newest
  *   chain     of the writer before this entry (chainAfter): equal on all machines that replayed the same log
  *   kind      and the fields of that kind:
  *
  *     'lead'  owner, url, version, after   from here on this process writes; it had read the former epoch up to n = `after`
  *     'tx'    part, parts, bytes           writes of a batch of transactions, in parts that fit a message
  *     'beat'  count                        the leader's heartbeat
+ *     'release'  to                        the leader holds no lease any more; `to` (an owner) shall lead next, empty = any
  *
  * The first three stay where they are in every version: they alone say whether an entry counts.
  */
@@ -53,7 +54,8 @@ export type EntryContent =
       readonly parts: number;
       readonly bytes: Uint8Array;
     }
-  | { readonly kind: 'beat'; readonly count: number };
+  | { readonly kind: 'beat'; readonly count: number }
+  | { readonly kind: 'release'; readonly to: string };
 
 export type Entry = Omit<EntryHead, 'version'> & { readonly chain: Uint8Array } & EntryContent;
 
@@ -61,6 +63,7 @@ export function encodeEntry(entry: Entry): Uint8Array {
   const head = [entryVersion, entry.epoch, entry.n, entry.chain, entry.kind];
   if (entry.kind === 'tx') return packPlain([...head, entry.part, entry.parts, entry.bytes]);
   if (entry.kind === 'beat') return packPlain([...head, entry.count]);
+  if (entry.kind === 'release') return packPlain([...head, entry.to]);
   const { owner, url, version } = entry.leader;
   return packPlain([...head, owner, url, version, entry.after]);
 }
@@ -101,13 +104,15 @@ function readContent(
       return { kind, part: first, parts: second, bytes: third };
     case 'beat':
       return isCount(first) ? { kind, count: first } : undefined;
+    case 'release':
+      return typeof first === 'string' ? { kind, to: first } : undefined;
     default:
       return undefined;
   }
 }
 
 /**
- * The chain after this entry: a digest of all entries that counted, in their order, beats left out.
+ * The chain after this entry: a digest of all entries that counted, in their order, beats and releases left out.
  * Two machines with equal chains have replayed the same log.
  * @param chain before the entry @param body the encoded entry
  */

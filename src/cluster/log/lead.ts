@@ -2,10 +2,10 @@
  * Leader election: one machine leads an epoch and writes, the others stand by.
  *
  *   standby ── nothing counted for a lease, the log is read to its end ──> candidate: appends `lead`
- *      ^  ^                                                                  │
+ *      ^  ^     or its leader's `release` counted                            │
  *      │  └── another's entry counted, or its own did not within 2 s ────────┤
  *      │                                                                     v
- *      └────────────── another's `lead` counted ────────────────────────── leader
+ *      └────── another's `lead` counted, or its own `release` ──────────── leader
  *
  * While a leader holds the lease it answers reads without asking the log. Its lease runs from the moment at which its
  * newest entry that counted was sent; a standby counts from when it read that entry, and a little longer: so two
@@ -13,6 +13,9 @@
  * A leader whose lease has lapsed writes nothing new, and goes on sending beats: the next that counts renews it. When
  * none has counted for one more lease, it sends beats only while it reads the log to its end: a leader whose beats
  * arrive, but that reads them late or never, would keep the others from leading.
+ * A leader that gives the lead away first holds no lease any more, for the rest of its epoch; and then appends `release`,
+ * again and again until that counts, and no beat. So a machine that has read it waits for no lease. One that comes late
+ * has an old epoch; where none comes, silence decides.
  * The lease does not keep two leaders' writes apart: the rules of the applier do.
  */
 import { Failure } from '../../model/failure.ts';
@@ -28,6 +31,8 @@ import { encodeEntry, type Leader } from './entry.ts';
 const marginShare = 0.05;
 /** Each standby waits up to this much more, at random, so that one of them is first. */
 const spreadMs = 450;
+/** The same after a `release`: another's `lead` comes within milliseconds. */
+const releasedSpreadMs = 50;
 /** A `lead` that was not read back by then is given up; the machine tries again after another wait. */
 const candidateMs = 2_000;
 /** The newest beats that are remembered until they are read back; an older one renews nothing. */
@@ -51,7 +56,7 @@ export interface LeadOptions {
   readonly append: (body: Uint8Array) => void;
   /** This process leads from now on: all earlier entries are applied, and the lease of the former leader has ended. */
   readonly onLeading: () => void;
-  /** It led, and another `lead` counted. */
+  /** It led, and another `lead` counted, or its own `release`. */
   readonly onDeposed: () => void;
 }
 
@@ -62,8 +67,14 @@ export class Lead {
   #leader: Leader | undefined;
   /** When an entry counted last; a start counts as one. */
   #countedMs: number;
-  /** The same, of the former leader. */
-  #formerMs = 0;
+  /** After this the standby claims, unless an entry counts before. */
+  #silenceMs = 0;
+  /** The lease of the former leader has ended by then. */
+  #formerEndMs = 0;
+  /** The `release` of this epoch counted. */
+  #isReleased = false;
+  /** This leader holds no lease any more. */
+  #hasRenounced = false;
   /** When the `lead` of this epoch was first sent from here. */
   #claim = { epoch: 0, sentMs: 0 };
   /** Beats that may still come back, by their count. */
@@ -73,7 +84,7 @@ export class Lead {
   #sentMs = -Infinity;
   /** When the last lease that was held ended or will end; at first, when this machine began to lead. */
   #heldToMs = 0;
-  /** The lease of the former leader has ended by then. */
+  /** `#formerEndMs` of this leader. */
   #heldFromMs = 0;
   #cancelWait: () => void = () => undefined;
   #cancelBeat: () => void = () => undefined;
@@ -98,7 +109,8 @@ export class Lead {
   /** This machine leads, and no other can yet. */
   get isHeld(): boolean {
     const nowMs = this.#options.timers.monotonicMs();
-    return this.#state === 'leader' && nowMs >= this.#heldFromMs && this.#leftMs() > 0;
+    if (this.#state !== 'leader' || this.#hasRenounced) return false;
+    return nowMs >= this.#heldFromMs && this.#leftMs() > 0;
   }
 
   /** @throws Failure not_active */
@@ -109,7 +121,21 @@ export class Lead {
   }
 
   start(): void {
-    this.#wait(this.#silenceMs());
+    this.#wait(this.#drawSilence());
+  }
+
+  /** A leader holds no lease from here on, and writes nothing new. What is under way may still count. */
+  renounce(): void {
+    if (this.#state !== 'leader' || this.#hasRenounced) return;
+    this.#hasRenounced = true;
+    // It may not have opened yet.
+    this.#cancelWait();
+    this.lapsed.fire();
+  }
+
+  /** A leader that has renounced, and has nothing under way, lets another lead. @param to its owner; empty = any */
+  release(to: string): void {
+    if (this.#state === 'leader' && this.#hasRenounced) this.#release(to);
   }
 
   /** Ends all waits: this machine never leads again. */
@@ -123,6 +149,8 @@ export class Lead {
 
   /** An entry counted. @param sentMs when it was first sent; undefined for one of another machine */
   counted(sentMs: number | undefined): void {
+    // A beat that comes after the release of its leader.
+    if (this.#isReleased) return;
     this.#countedMs = this.#options.timers.monotonicMs();
     if (this.#state === 'leader') {
       if (sentMs !== undefined) this.#renew(sentMs);
@@ -137,13 +165,30 @@ export class Lead {
     this.counted(sentMs);
   }
 
+  countedRelease(to: string): void {
+    if (this.#state === 'stopped' || this.#isReleased) return;
+    this.#isReleased = true;
+    this.#countedMs = this.#options.timers.monotonicMs();
+    const { self, leaseMs, random, onDeposed } = this.#options;
+    if (this.#state === 'leader') {
+      // It leads again where no other wants to.
+      this.#standBy(this.#drawSilence() + leaseMs);
+      onDeposed();
+    } else if (this.#state === 'standby') {
+      if (to === self.owner) this.#wait(0);
+      else this.#wait(to === '' ? random() * releasedSpreadMs : this.#drawSilence());
+    }
+  }
+
   /** A former leader is deposed at once; the new one stands by until its `lead` is stored. */
   countedLead(leader: Leader): void {
     if (this.#state === 'stopped') return;
     const wasLeading = this.#state === 'leader';
-    this.#formerMs = this.#countedMs;
+    const { timers, leaseMs } = this.#options;
+    this.#formerEndMs = this.#isReleased ? 0 : this.#countedMs + leaseMs * (1 + marginShare);
+    this.#isReleased = false;
     this.#leader = leader;
-    this.#countedMs = this.#options.timers.monotonicMs();
+    this.#countedMs = timers.monotonicMs();
     this.#becomeStandby();
     if (!wasLeading) return;
     this.lapsed.fire();
@@ -158,15 +203,20 @@ export class Lead {
   }
 
   #becomeStandby(): void {
+    this.#standBy(this.#drawSilence());
+  }
+
+  #standBy(silenceMs: number): void {
     this.#state = 'standby';
     this.#cancelBeat();
     this.#cancelLapse();
-    this.#wait(this.#silenceMs());
+    this.#wait(silenceMs);
   }
 
   #becomeLeader(): void {
-    const { timers, leaseMs, onLeading } = this.#options;
+    const { timers, onLeading } = this.#options;
     this.#state = 'leader';
+    this.#hasRenounced = false;
     this.#cancelWait();
     this.#beats.clear();
     this.#sentMs = -Infinity;
@@ -174,7 +224,7 @@ export class Lead {
     this.#renew(this.#claim.sentMs);
     this.#beatLater();
     // An entry of the former leader that came between its silence and this lead has renewed its lease.
-    this.#heldFromMs = this.#formerMs + leaseMs * (1 + marginShare);
+    this.#heldFromMs = this.#formerEndMs;
     const waitMs = this.#heldFromMs - timers.monotonicMs();
     if (waitMs > 0) this.#cancelWait = timers.after(waitMs, onLeading);
     else onLeading();
@@ -193,31 +243,35 @@ export class Lead {
     return this.#sentMs + this.#options.leaseMs - this.#options.timers.monotonicMs();
   }
 
-  #silenceMs(): number {
+  #drawSilence(): number {
     const { leaseMs, random } = this.#options;
     return leaseMs * (1 + marginShare) + random() * spreadMs;
   }
 
   /** Tries to lead after this long without an entry that counted. */
   #wait(silenceMs: number): void {
+    this.#silenceMs = silenceMs;
     this.#cancelWait();
-    const leftMs = this.#countedMs + silenceMs - this.#options.timers.monotonicMs();
-    this.#cancelWait = this.#options.timers.after(Math.max(0, leftMs), () => {
-      if (this.#countedMs + silenceMs <= this.#options.timers.monotonicMs()) this.#ask(silenceMs);
+    const leftMs = Math.max(0, this.#countedMs + silenceMs - this.#options.timers.monotonicMs());
+    this.#cancelWait = this.#options.timers.after(leftMs, () => {
+      if (this.#isSilent) this.#ask();
       else this.#wait(silenceMs);
     });
   }
 
+  get #isSilent(): boolean {
+    return this.#countedMs + this.#silenceMs <= this.#options.timers.monotonicMs();
+  }
+
   /** Only a machine that has stored everything may lead; while the log does not answer, none can. */
-  #ask(silenceMs: number): void {
+  #ask(): void {
     const { isAtEnd, timers } = this.#options;
     const answered = (atEnd: boolean): void => {
       if (this.#state !== 'standby') return;
-      // A lead that counted since the question has begun a wait of its own.
+      // What counted since the question may have begun a wait of its own.
       this.#cancelWait();
-      const isSilent = this.#countedMs + silenceMs <= timers.monotonicMs();
-      if (atEnd && isSilent) this.#claimEpoch();
-      else this.#cancelWait = timers.after(askAgainMs, () => this.#wait(silenceMs));
+      if (atEnd && this.#isSilent) this.#claimEpoch();
+      else this.#cancelWait = timers.after(askAgainMs, () => this.#wait(this.#silenceMs));
     };
     isAtEnd().then(answered, () => answered(false));
   }
@@ -252,6 +306,19 @@ export class Lead {
     };
     // Where the log does not answer, no beat arrives.
     isAtEnd().then(beatAtEnd, () => undefined);
+  }
+
+  /** Until it counts. */
+  #release(to: string): void {
+    const { timers, position, append, beatMs } = this.#options;
+    const { epoch, n, chain } = position();
+    // Before that the lease of the leader before this one may run.
+    const leftMs = this.#heldFromMs - timers.monotonicMs();
+    if (leftMs > 0) this.#beat();
+    else append(encodeEntry({ epoch, n, chain, kind: 'release', to }));
+    this.#cancelBeat();
+    const againMs = leftMs > 0 ? Math.min(leftMs, beatMs) : beatMs;
+    this.#cancelBeat = timers.after(againMs, () => this.#release(to));
   }
 
   #beat(): void {

@@ -24,7 +24,7 @@ import { encodeEntry, encodeWrites, type EntryContent, type Leader } from './ent
 import { Lead, type LeadState } from './lead.ts';
 import { LogConsumer } from './log-consumer.ts';
 import type { LogBounds, OrderedLog } from './ordered-log.ts';
-import type { Applied, AppliedReports } from './applied-reports.ts';
+import { type Applied, type AppliedReports, StandbyReports } from './applied-reports.ts';
 
 /** An entry that was not read back is sent again after this, then after twice as long, and so on: a slow line may still bring it. */
 const resendMsMin = 1_000;
@@ -100,11 +100,11 @@ export class LogReplicator implements Replicator {
   #pending: Pending | undefined;
   /** It counted, and is not stored yet. */
   #unstored: Pending | undefined;
-  /** The newest entry that another machine has reported as applied. */
-  #reportedMax = nothingApplied;
-  /** A write that is applied here, and waits for a standby's report. */
-  #awaited: { readonly applied: Applied; readonly resolve: () => void } | undefined;
-  readonly #unlisten: () => void;
+  readonly #standbys: StandbyReports;
+  /** Settles when no entry of a batch is under way. */
+  #placing: Promise<unknown> = Promise.resolve();
+  /** This machine gives the lead away; resolved when it has none any more. */
+  #releasing: PromiseWithResolvers<void> | undefined;
   #stop: Stop | undefined;
   #short = { answers: 0, sinceMs: 0 };
   #ignored = 0;
@@ -135,7 +135,7 @@ export class LogReplicator implements Replicator {
       append: (body) => this.#append(body, () => undefined),
       onDeposed: () => this.#deposed(),
     });
-    this.#unlisten = options.reports.listen((applied) => this.#reported(applied));
+    this.#standbys = new StandbyReports(options.reports);
   }
 
   get lapsed(): Signal {
@@ -168,10 +168,26 @@ export class LogReplicator implements Replicator {
   close(): void {
     this.#pending?.cancel();
     this.#pending = undefined;
-    this.#awaited = undefined;
-    this.#unlisten();
+    this.#standbys.close();
     this.#lead.stop();
     this.#consumer.stop();
+    this.#releasing?.resolve();
+  }
+
+  /**
+   * A leader gives the lead away: it writes nothing new from here on, and lets another lead once what is under way counts.
+   * Resolves when this machine does not lead any more; that may take as long as the brokers are away.
+   * @param to who shall lead next, its owner; empty = any
+   */
+  release(to = ''): Promise<void> {
+    if (this.#lead.state !== 'leader') return Promise.resolve();
+    if (this.#releasing === undefined) {
+      this.#releasing = Promise.withResolvers();
+      this.#lead.renounce();
+      const placed = (): void => this.#lead.release(to);
+      this.#placing.then(placed, placed);
+    }
+    return this.#releasing.promise;
   }
 
   check(): void {
@@ -180,32 +196,19 @@ export class LogReplicator implements Replicator {
 
   async commit(writes: readonly StoredWrite[]): Promise<void> {
     this.check();
-    const parts = encodeWrites(writes, this.#options.partBytes);
+    const placing = this.#placeAll(encodeWrites(writes, this.#options.partBytes));
+    this.#placing = placing;
+    const placed = await placing;
+    if (this.#options.ack === 'standby') await this.#standbys.applied(placed);
+  }
+
+  /** @returns the last of them */
+  async #placeAll(parts: readonly Uint8Array[]): Promise<Applied> {
     let placed: Applied = this.#applier.position;
     for (const [part, bytes] of parts.entries()) {
       placed = await this.#place({ kind: 'tx', part, parts: parts.length, bytes });
     }
-    if (this.#options.ack === 'standby') await this.#appliedByStandby(placed);
-  }
-
-  /** Resolves when a standby has applied it, too. */
-  #appliedByStandby(applied: Applied): Promise<void> {
-    return new Promise((resolve) => {
-      this.#awaited = { applied, resolve };
-      this.#answerAwaited();
-    });
-  }
-
-  #reported(applied: Applied): void {
-    if (isBefore(this.#reportedMax, applied)) this.#reportedMax = applied;
-    this.#answerAwaited();
-  }
-
-  #answerAwaited(): void {
-    const awaited = this.#awaited;
-    if (awaited === undefined || isBefore(this.#reportedMax, awaited.applied)) return;
-    this.#awaited = undefined;
-    awaited.resolve();
+    return placed;
   }
 
   /**
@@ -294,16 +297,19 @@ export class LogReplicator implements Replicator {
   }
 
   #counted(
-    decision: Decision & { kind: 'beat' | 'lead' | 'part' | 'writes' },
+    decision: Decision & { kind: 'beat' | 'release' | 'lead' | 'part' | 'writes' },
     isNew: boolean,
   ): void {
     // A lead may be of a machine that died since; a leader that writes more has applied all that counted before.
     const isOfAnother = decision.kind !== 'lead' && this.#lead.state !== 'leader';
-    if (isOfAnother) this.#reported({ epoch: this.#applier.position.epoch, n: 0 });
+    if (isOfAnother) this.#standbys.reported({ epoch: this.#applier.position.epoch, n: 0 });
     if (decision.kind === 'lead') {
       this.#led(decision);
     } else if (decision.kind === 'beat') {
       if (isNew) this.#lead.countedBeat(decision.count);
+      this.#report();
+    } else if (decision.kind === 'release') {
+      this.#lead.countedRelease(decision.to);
       this.#report();
     } else {
       const own = this.#takeOwn();
@@ -317,7 +323,7 @@ export class LogReplicator implements Replicator {
   #led({ leader, position }: Decision & { kind: 'lead' }): void {
     this.#lead.countedLead(leader);
     // Where the brokers lost the former lead of this epoch, reports are of another one.
-    this.#reportedMax = nothingApplied;
+    this.#standbys.reset();
     this.#add([], position, () => {
       const isNewest = this.#applier.position.epoch === position.epoch;
       if (isNewest) this.#lead.storedLead(leader, position.epoch);
@@ -373,6 +379,8 @@ export class LogReplicator implements Replicator {
     this.#pending = undefined;
     pending?.cancel();
     pending?.reject(deposedFailure());
+    this.#releasing?.resolve();
+    this.#releasing = undefined;
     this.#options.onDeposed();
   }
 
@@ -383,11 +391,6 @@ export class LogReplicator implements Replicator {
     this.#options.onStopped(this.#stop);
   }
 }
-
-const nothingApplied: Applied = { epoch: 0, n: 0 };
-
-const isBefore = (one: Applied, other: Applied): boolean =>
-  one.epoch < other.epoch || (one.epoch === other.epoch && one.n < other.n);
 
 const deposedFailure = (): Failure =>
   new Failure('not_active', 'Cannot change anything here: another machine leads now', {

@@ -38,6 +38,7 @@ const content = fc.oneof(
       bytes: value,
     })),
   fc.record({ kind: fc.constant('beat' as const), count }),
+  fc.record({ kind: fc.constant('release' as const), to: text }),
 );
 const entry: fc.Arbitrary<Entry> = fc
   .tuple(
@@ -50,6 +51,7 @@ const entry: fc.Arbitrary<Entry> = fc
 
 const chain = Buffer.alloc(chainBytes, 7);
 const beat: Entry = { epoch: 3, n: 4, chain, kind: 'beat', count: 5 };
+const release: Entry = { epoch: 3, n: 4, chain, kind: 'release', to: 'b.7' };
 const tx: Entry = { epoch: 3, n: 4, chain, kind: 'tx', part: 1, parts: 2, bytes: chain };
 const leader = { owner: 'a.1', url: 'https://a', version: '2.0' };
 const lead: Entry = { epoch: 3, n: 0, chain, kind: 'lead', leader, after: 9 };
@@ -78,7 +80,7 @@ describe('an entry', () => {
   });
 
   it('is nothing when it is cut off, or bytes follow it', () => {
-    for (const whole of [beat, tx, lead].map(encodeEntry)) {
+    for (const whole of [beat, release, tx, lead].map(encodeEntry)) {
       for (let end = 0; end < whole.length; end++) {
         expect(readEntry(whole.subarray(0, end))).toBeUndefined();
       }
@@ -105,6 +107,7 @@ describe('an entry', () => {
     const bad: Array<readonly [Entry, number, readonly unknown[]]> = [
       [beat, 4, ['migrate', 'lead', 'tx', 0, null, undefined, chain]],
       [beat, 5, noCounts],
+      [release, 5, noTexts],
       [tx, 4, ['lead', 'Tx', '']],
       // A part at or behind the last.
       [tx, 5, [...noCounts, 2, 3]],

@@ -109,9 +109,9 @@ describe('a standby', () => {
     machine.random = 0.9;
     machine.countLead(other);
     // The question takes longer than a silence.
-    await machine.until(2_160);
+    await machine.until(2_560);
     answer(true);
-    await machine.until(2_170);
+    await machine.until(2_570);
     expect(machine.lead.state).toBe('candidate');
     expect(machine.timers.size).toBe(1);
   });
@@ -214,14 +214,14 @@ describe('a candidate', () => {
     answer(true);
     machine.isAtEnd = () => Promise.resolve(true);
     machine.random = 0;
-    await machine.until(2_400);
+    await machine.until(2_700);
     expect(machine.lead.state).toBe('candidate');
     machine.lead.counted(undefined);
-    await machine.until(2_410);
+    await machine.until(2_710);
     machine.countLead(self);
     await machine.until(5_000);
     expect(machine.events.filter((event) => event.startsWith('leading'))).toEqual([
-      'leading at 3450',
+      'leading at 3750',
     ]);
   });
 

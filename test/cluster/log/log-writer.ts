@@ -50,6 +50,12 @@ export class LogWriter {
     return body;
   }
 
+  release(to = ''): Uint8Array {
+    const body = this.body({ kind: 'release', to });
+    this.bodies.push(body);
+    return body;
+  }
+
   #counted(body: Uint8Array): Uint8Array {
     this.bodies.push(body);
     this.chain = chainAfter(this.chain, body);

@@ -119,6 +119,7 @@ export class FaultInjector {
       () => {
         machine.faults = this.drawFaults();
       },
+      () => this.#release(machine),
       () => machine.store.flush(),
       () => {
         if (!this.#burn(machine)) return;
@@ -148,6 +149,24 @@ export class FaultInjector {
       () => this.#loseEntries(),
       () => this.#prune(),
     ];
+  }
+
+  /** Most often of the machine that leads: others have nothing to give away. */
+  #release(machine: Machine): void {
+    const random = this.#random;
+    const leading = this.#machines.find(({ replicator }) => replicator?.status.state === 'leader');
+    const giver = random.chance(0.1) ? machine : (leading ?? machine);
+    if (!giver.isRunning) return;
+    const to = random.pick(['', '', random.pick(this.#machines).owner, 'unknown']);
+    this.#options.note(`${giver.name} gives the lead to ${to === '' ? 'any' : to}`);
+    void giver.replicator?.release(to);
+    // A process that ends.
+    if (random.chance(0.3)) {
+      this.#options.time.later(random.next() * 200, () => {
+        giver.kill();
+        this.#options.time.later(random.next() * 2_000, () => giver.start());
+      });
+    }
   }
 
   /** Rarely: all brokers lose power and had not written. */

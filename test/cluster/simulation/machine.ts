@@ -69,6 +69,11 @@ export class Machine {
     return this.isUp && this.#paused === undefined;
   }
 
+  /** Of its present or last process. */
+  get owner(): string {
+    return `${this.name}.${this.#runs}`;
+  }
+
   get replicator(): LogReplicator | undefined {
     return this.#process?.replicator;
   }
@@ -124,7 +129,8 @@ export class Machine {
       appliedMs = Math.max(atMs, appliedMs);
       later(appliedMs - time.nowMs, run);
     };
-    const owner = `${name}.${++this.#runs}`;
+    this.#runs += 1;
+    const { owner } = this;
     const replicator = new LogReplicator({
       log,
       store: this.store.replicated(inOrder),
