@@ -16,7 +16,11 @@ const log = createLog(
   }),
 );
 const refused = (): Failure => new Failure('not_active', 'another machine leads');
-const closingWith = (error: Error): OpenRole => ({ close: () => Promise.reject(error) });
+const closingWith = (error: Error): OpenRole => ({
+  close: async () => {
+    throw error;
+  },
+});
 
 async function leading(leader: OpenRole): Promise<CoreRole> {
   const role = new CoreRole({
