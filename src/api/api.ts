@@ -171,10 +171,28 @@ export class ApiServer implements Handler {
     const path = request.path.slice(versionPrefix.length);
     const isOpenApi = path === '/openapi.json';
     const match = this.#router.match(request.method, path);
-    const answered = await this.#admitted(request, match, isOpenApi);
+    const answered = await this.#leading(request, () => this.#admitted(request, match, isOpenApi));
     if (match.kind !== 'route' && !isOpenApi) return answered;
     const route = match.kind === 'route' ? match.route : undefined;
     return { ...answered, reply: withUnknownParameters(answered.reply, request.query, route) };
+  }
+
+  /**
+   * `answer`, but for a change while another machine may lead: what it is refused with would come from what is not the
+   * newest. One that was made is in the log. Asked before it counts for the quota.
+   */
+  async #leading(request: Request, answer: () => Promise<Answered>): Promise<Answered> {
+    const { isStale } = this.#services;
+    if (isStale === undefined || isRead(request)) return await answer();
+    const refused = (): Answered => ({
+      reply: this.#problem(notLeadingFailure(), request),
+      route: 'not_leading',
+    });
+    if (isStale()) return refused();
+    const answered = await answer();
+    const { status } = answered.reply;
+    const isRefusal = status >= 400 && status < 500;
+    return isRefusal && isStale() ? refused() : answered;
   }
 
   async #admitted(request: Request, match: Match, isOpenApi: boolean): Promise<Answered> {
@@ -312,10 +330,12 @@ const withHeader = (reply: Reply, name: string, value: string): Reply => ({
   headers: { ...reply.headers, [name]: value },
 });
 
+const notActive = (detail: string): Failure =>
+  new Failure('not_active', detail, { retryAfterSeconds: 1 });
 const staleFailure = (): Failure =>
-  new Failure('not_active', 'Cannot read here: another machine may have made changes since', {
-    retryAfterSeconds: 1,
-  });
+  notActive('Cannot read here: another machine may have made changes since');
+const notLeadingFailure = (): Failure =>
+  notActive('Cannot change anything here: another machine may lead by now');
 
 const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD';
 

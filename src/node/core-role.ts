@@ -8,6 +8,7 @@
  *
  * One change at a time: what the next one is, is asked when the last has ended.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { Failure, messageOf } from '../model/failure.ts';
 import type { Logger } from '../telemetry/log.ts';
 
@@ -23,6 +24,11 @@ export interface CoreRoleOptions {
   readonly log: Logger;
 }
 
+/**
+ * A role that closes waits for its last writes, and a write for the log, as long as that takes. The API's requests have 3 s
+ * of their own, and so have webhooks.
+ */
+const closeMsMax = 8_000;
 /** After a role that could not be opened. */
 const retryMs = 500;
 
@@ -56,7 +62,7 @@ export class CoreRole {
     clearTimeout(this.#retry);
     await this.#changing;
     try {
-      await this.#open?.close();
+      if (this.#open !== undefined) await this.#close(this.#open);
     } catch (err) {
       if (!isRefused(err)) throw err;
       this.#options.log.warn({ reason: messageOf(err) }, 'this role did not close cleanly');
@@ -89,10 +95,20 @@ export class CoreRole {
     this.#open = await (due === 'leading' ? lead() : standBy());
     this.#name = due;
     log.info({ role: due }, due === 'leading' ? 'this machine leads' : 'this machine stands by');
+    if (before === undefined) return;
     // What a deposed leader still had to store is refused: the new one does it.
-    await before?.close().catch((err: unknown) => {
+    await this.#close(before).catch((err: unknown) => {
       log.warn({ reason: messageOf(err) }, 'the former role did not close cleanly');
     });
+  }
+
+  /** @throws what closing it does, in time */
+  async #close(role: OpenRole): Promise<void> {
+    const closing = role.close().then(() => 'closed');
+    const end = await Promise.race([closing, pause(closeMsMax, 'late', { ref: false })]);
+    if (end === 'closed') return;
+    closing.catch(() => undefined);
+    this.#options.log.warn('a role that closes waits for the log: it is left');
   }
 }
 

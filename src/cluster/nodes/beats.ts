@@ -50,6 +50,8 @@ interface Seen {
 
 interface Waiter {
   readonly number: number;
+  /** Nodes that have not followed; those that lapsed meanwhile as well. */
+  readonly behind: Set<string>;
   readonly untilMs: number;
   readonly resolve: (behind: number) => void;
   cancel: () => void;
@@ -118,12 +120,14 @@ export class Beats {
 
   /**
    * Resolves when every connected node that redirects has the changes of links up to `number`; this one too. A node that
-   * lapses meanwhile is not waited for, one that connects is. @returns how many do not have them after `waitMs`
+   * lapses meanwhile is waited for no longer, one that connects is waited for. @returns how many do not have them by then,
+   * or after `waitMs`: those that lapsed among them
    */
   linksFollowed(number: number, waitMs = followMs): Promise<number> {
     const untilMs = this.#options.timers.monotonicMs() + waitMs;
     return new Promise((resolve) => {
-      const waiter: Waiter = { number, untilMs, resolve, cancel: () => undefined };
+      const behind = new Set<string>();
+      const waiter: Waiter = { number, behind, untilMs, resolve, cancel: () => undefined };
       this.#waiters.add(waiter);
       this.#checkWaiter(waiter);
     });
@@ -134,7 +138,10 @@ export class Beats {
     this.#isClosed = true;
     this.#cancelBeat();
     for (const end of this.#ends) end();
-    for (const waiter of this.#waiters) this.#resolve(waiter, this.#behind(waiter.number).count);
+    for (const waiter of this.#waiters) {
+      this.#behind(waiter);
+      this.#resolve(waiter);
+    }
   }
 
   #beat(): void {
@@ -213,34 +220,42 @@ export class Beats {
 
   #checkWaiter(waiter: Waiter): void {
     const { timers } = this.#options;
-    const { count, lapseMs } = this.#behind(waiter.number);
+    const { isAny, lapseMs } = this.#behind(waiter);
     const leftMs = waiter.untilMs - timers.monotonicMs();
-    if (count === 0 || leftMs <= 0) {
-      this.#resolve(waiter, count);
+    if (!isAny || leftMs <= 0) {
+      this.#resolve(waiter);
       return;
     }
     waiter.cancel();
     waiter.cancel = timers.after(Math.min(leftMs, lapseMs), () => this.#checkWaiter(waiter));
   }
 
-  #resolve(waiter: Waiter, behind: number): void {
+  #resolve(waiter: Waiter): void {
     waiter.cancel();
     this.#waiters.delete(waiter);
-    waiter.resolve(behind);
+    waiter.resolve(waiter.behind.size);
   }
 
-  /** Nodes without the change, and after how long the first of them lapses. */
-  #behind(number: number): { readonly count: number; readonly lapseMs: number } {
+  /** Whether a connected node is behind, and after how long the first such one lapses. */
+  #behind({ number, behind }: Waiter): { readonly isAny: boolean; readonly lapseMs: number } {
     const { self, linkNumber } = this.#options;
-    let count = self.redirects && linkNumber() < number ? 1 : 0;
+    let isAny = false;
     let lapseMs = Infinity;
-    for (const seen of this.#seen.values()) {
+    const note = (name: string, isBehind: boolean): void => {
+      if (isBehind) behind.add(name);
+      else behind.delete(name);
+      isAny ||= isBehind;
+    };
+    note(self.name, self.redirects && linkNumber() < number);
+    for (const [name, seen] of this.#seen) {
       const leftMs = this.#leftMs(seen);
-      if (leftMs <= 0 || !seen.beat.redirects || seen.beat.linkNumber >= number) continue;
-      count += 1;
-      lapseMs = Math.min(lapseMs, leftMs);
+      // One that has lapsed stays what it was.
+      if (leftMs <= 0 || !seen.beat.redirects) continue;
+      const isBehind = seen.beat.linkNumber < number;
+      note(name, isBehind);
+      if (isBehind) lapseMs = Math.min(lapseMs, leftMs);
     }
-    return { count, lapseMs };
+    return { isAny, lapseMs };
   }
 }
 

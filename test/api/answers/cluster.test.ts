@@ -12,6 +12,8 @@ const target = 'https://example.com/menu';
 const code = { target, slug: 'menu' };
 const stale = 'x-quietzone-stale';
 
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
 type Answers = Pick<ApiServices, 'changesFollowed' | 'isStale' | 'answerWithinMs'>;
 
 async function started(answers: Answers, environment = {}) {
@@ -27,7 +29,7 @@ test('a change says how many machines do not redirect by it yet', async () => {
   const read = await client.call('GET', '/v1/qr-codes');
   expect(read.headers).not.toHaveProperty('x-links-behind');
   behind = 0;
-  const removed = await client.call('DELETE', `/v1/qr-codes/${String(made.json['id'])}`);
+  const removed = await client.call('DELETE', `/v1/qr-codes/${textOf(made.json['id'])}`);
   expect(removed.status).toBe(200);
   expect(removed.headers).not.toHaveProperty('x-links-behind');
 });
@@ -36,7 +38,7 @@ test('reads say that they may be old, while they may; nothing else does', async 
   let isStale = false;
   const client = await started({ isStale: () => isStale });
   const made = await client.call('POST', '/v1/qr-codes', { body: code });
-  const image = `/i/${String(made.json['id'])}.svg`;
+  const image = `/i/${textOf(made.json['id'])}.svg`;
   for (const path of ['/v1/qr-codes', image, image]) {
     expect((await client.call('GET', path)).headers).not.toHaveProperty(stale);
   }
@@ -48,11 +50,32 @@ test('reads say that they may be old, while they may; nothing else does', async 
   const head = await client.call('HEAD', '/v1/qr-codes');
   expect(head.headers).toMatchObject({ [stale]: '1' });
   const renamed = { body: { name: 'Menu' } };
-  const change = await client.call('PATCH', `/v1/qr-codes/${String(made.json['id'])}`, renamed);
-  expect(change.status).toBe(200);
+  const change = await client.call('PATCH', `/v1/qr-codes/${textOf(made.json['id'])}`, renamed);
+  expect(change).toMatchObject({ status: 503, json: { code: 'not_active' } });
   for (const other of [change, await client.call('GET', '/health/live')]) {
     expect(other.headers).not.toHaveProperty(stale);
   }
+});
+
+test('a change is not refused by what may be old, and costs no quota while another machine may lead', async () => {
+  let isStale = false;
+  const client = await started({ isStale: () => isStale });
+  const nowhere = '/v1/qr-codes/qr_01k3zq8m4hd2v7c5x9ab';
+  const remaining = async (): Promise<number> =>
+    Number((await client.call('GET', '/v1/qr-codes')).headers['x-ratelimit-remaining']);
+  expect(await client.call('DELETE', nowhere)).toMatchObject({ status: 404 });
+  const before = await remaining();
+  isStale = true;
+  const refusal = { status: 503, json: { code: 'not_active' } };
+  expect(await client.call('DELETE', nowhere)).toMatchObject(refusal);
+  expect(await client.call('POST', '/v1/qr-codes', { body: code, key: '' })).toMatchObject(refusal);
+  expect(await remaining()).toBe(before - 1);
+  let asked = 0;
+  const later = await started({ isStale: () => asked++ > 0 });
+  expect(await later.call('DELETE', nowhere)).toMatchObject(refusal);
+  asked = 0;
+  const made = await later.call('POST', '/v1/qr-codes', { body: code });
+  expect(made.status).toBe(201);
 });
 
 test('with cluster.staleReads off they are refused, also one that becomes old on its way', async () => {
