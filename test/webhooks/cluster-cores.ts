@@ -4,6 +4,8 @@
  */
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { emptyPosition, type LogPosition } from '../../src/cluster/log/applier.ts';
+import { EnvironmentStore } from '../../src/cluster/log/environment-store.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import { Signal } from '../../src/model/signal.ts';
@@ -56,6 +58,7 @@ export class Core {
   readonly engine: EngineHarness;
   readonly tables: DeliveryTables;
   readonly numbering: ScanNumberingTables;
+  readonly store: EnvironmentStore;
   readonly committed = new Signal();
   readonly cursor: ScanCursor;
   /** Blocks up to here may expire, as webhooks have said here. */
@@ -74,6 +77,7 @@ export class Core {
     this.engine.startShards(shards);
     this.tables = openDeliveryTables(join(temporaryFolder(), 'delivery.mdb'), 'create');
     this.numbering = scanNumberingTables(this.tables.environment);
+    this.store = new EnvironmentStore(this.tables.environment);
     this.cursor = new ScanCursor(this.engine.store);
     onTestFinished(async () => {
       await this.tables.environment.close();
@@ -99,6 +103,7 @@ export class Cluster {
   readonly cores: readonly Core[];
   readonly management = temporaryManagement().store;
   readonly #ids;
+  #position: LogPosition = emptyPosition;
   leader: Core | undefined;
   /** Entries that still get into the log before the leader dies. */
   entriesLeft = Number.MAX_SAFE_INTEGER;
@@ -119,9 +124,11 @@ export class Cluster {
       this.leader = undefined;
       return false;
     }
-    await Promise.all(
-      this.cores.map(({ tables }) => tables.environment.applyWrites(writes, () => undefined)),
-    );
+    const after = this.#position;
+    const seq = after.seq + 1;
+    const position = { ...after, seq, epoch: 1, n: seq, chain: Buffer.from([seq >> 8, seq]) };
+    this.#position = position;
+    await Promise.all(this.cores.map(({ store }) => store.apply(writes, position, after)));
     if (this.entriesLeft === 0) this.leader = undefined;
     return true;
   }
@@ -140,9 +147,10 @@ export class Cluster {
   }
 
   /** A core begins to lead. */
-  async lead(core: Core, receivers: Receivers): Promise<Webhooks> {
+  async lead(core: Core, receivers: Receivers | AttemptSender): Promise<Webhooks> {
     this.leader = core;
-    const sender = receivers.sender(() => this.leader === core);
+    const isFake = receivers instanceof Receivers;
+    const sender = isFake ? receivers.sender(() => this.leader === core) : receivers;
     this.entriesLeft = Number.MAX_SAFE_INTEGER;
     const { management, clock } = this;
     const ids = this.#ids;
@@ -187,9 +195,9 @@ export class Cluster {
   }
 
   /** The leader dies, if it has not: nobody gets to know how its attempts ended. */
-  async bury(core: Core, receivers: Receivers): Promise<void> {
+  async bury(core: Core, receivers?: Receivers): Promise<void> {
     this.leader = undefined;
-    receivers.lose();
+    receivers?.lose();
     await core.webhooks?.close();
   }
 
