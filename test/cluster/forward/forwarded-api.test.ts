@@ -102,7 +102,11 @@ test('TLS to the leader is checked by its own name, whatever name the client has
   const tls = { tlsCertFile, tlsKeyFile: fixture('key.pem') };
   const leader = await listen(
     {
-      handle: async ({ header }) => ({ status: 200, headers: {}, body: header('host') ?? '' }),
+      handle: async (request) => ({
+        status: 200,
+        headers: {},
+        body: request.header('host') ?? '',
+      }),
       refuse: () => ({ status: 400, headers: {}, body: '' }),
     },
     { tls },
