@@ -50,16 +50,18 @@ export class CoreRole {
 
   /** Opens the role that is due; to be called whenever it may have changed. Resolves when it is open, or is tried again. */
   async update(): Promise<void> {
-    clearTimeout(this.#retry);
+    this.#stopRetry();
     this.#changing ??= this.#follow().finally(() => {
       this.#changing = undefined;
+      // It may have become due between the last look and now.
+      if (this.#isToChange && this.#retry === undefined) void this.update();
     });
     await this.#changing;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#retry);
+    this.#stopRetry();
     await this.#changing;
     try {
       if (this.#open !== undefined) await this.#close(this.#open);
@@ -70,7 +72,7 @@ export class CoreRole {
   }
 
   async #follow(): Promise<void> {
-    while (!this.#isClosed && this.#due !== this.#name) {
+    while (this.#isToChange) {
       const due = this.#due;
       try {
         await this.#change(due);
@@ -79,10 +81,19 @@ export class CoreRole {
           { reason: messageOf(err), role: due },
           'cannot change role, retrying',
         );
-        this.#retry = setTimeout(() => void this.update(), retryMs);
+        if (!this.#isClosed) this.#retry = setTimeout(() => void this.update(), retryMs);
         return;
       }
     }
+  }
+
+  #stopRetry(): void {
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+  }
+
+  get #isToChange(): boolean {
+    return !this.#isClosed && this.#due !== this.#name;
   }
 
   get #due(): 'leading' | 'standby' {

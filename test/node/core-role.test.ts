@@ -1,6 +1,9 @@
-/** Roles of a core: what a leader without its lease cannot store keeps nothing from closing, nor from going on. */
+/**
+ * Roles of a core: each change opens the next role before it closes the last, one at a time; what a leader without its
+ * lease cannot store keeps nothing from closing, nor from going on.
+ */
 import { Writable } from 'node:stream';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Failure } from '../../src/model/failure.ts';
 import { CoreRole, type OpenRole, thenGoesOn } from '../../src/node/core-role.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -54,4 +57,151 @@ test('thenGoesOn lets a machine go on whose former role did not close cleanly', 
   await thenGoesOn({ close: () => Promise.resolve() }, goOn).close();
   await expect(thenGoesOn(closingWith(refused()), goOn).close()).rejects.toThrow('another machine');
   expect(count).toBe(2);
+});
+
+/** A core whose lead is taken and lost by hand, and whose roles are opened by hand where a test holds them. */
+class TestRoles {
+  isLeading = false;
+  readonly events: string[] = [];
+  /** What the next opening waits for; it fails where this rejects. */
+  held: Promise<unknown> | undefined;
+  onLook: (() => void) | undefined;
+  readonly role = new CoreRole({
+    isLeading: () => {
+      const answer = this.isLeading;
+      this.onLook?.();
+      return answer;
+    },
+    lead: () => this.#open('leading'),
+    standBy: () => this.#open('standby'),
+    log,
+  });
+
+  update(isLeading: boolean): Promise<void> {
+    this.isLeading = isLeading;
+    return this.role.update();
+  }
+
+  async #open(name: string): Promise<OpenRole> {
+    this.events.push(`opening ${name}`);
+    const { held } = this;
+    this.held = undefined;
+    await held;
+    this.events.push(`${name} is open`);
+    return { close: async () => void this.events.push(`${name} is closed`) };
+  }
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test('CoreRole opens what is due and then closes what was; what is due already changes nothing', async () => {
+  const { role, events } = new TestRoles();
+  expect(role.name).toBe('none');
+  await role.update();
+  expect([role.name, ...events.splice(0)]).toEqual([
+    'standby',
+    'opening standby',
+    'standby is open',
+  ]);
+  await role.update();
+  expect(events).toEqual([]);
+  await role.close();
+  expect(events).toEqual(['standby is closed']);
+});
+
+test('CoreRole leads, is deposed, and leads again', async () => {
+  const roles = new TestRoles();
+  await roles.update(true);
+  expect(roles.role.name).toBe('leading');
+  roles.events.length = 0;
+  await roles.update(false);
+  expect(roles.events.splice(0)).toEqual([
+    'opening standby',
+    'standby is open',
+    'leading is closed',
+  ]);
+  await roles.update(true);
+  expect(roles.events.splice(0)).toEqual([
+    'opening leading',
+    'leading is open',
+    'standby is closed',
+  ]);
+  await roles.role.close();
+  expect(roles.events).toEqual(['leading is closed']);
+});
+
+test('CoreRole, deposed while it opens, changes back when that has ended: one change at a time', async () => {
+  const roles = new TestRoles();
+  await roles.update(false);
+  roles.events.length = 0;
+  const held = Promise.withResolvers<void>();
+  roles.held = held.promise;
+  const led = roles.update(true);
+  const deposed = roles.update(false);
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect([roles.role.name, ...roles.events]).toEqual(['standby', 'opening leading']);
+  held.resolve();
+  await Promise.all([led, deposed]);
+  expect(roles.role.name).toBe('standby');
+  expect(roles.events.slice(1)).toEqual([
+    'leading is open',
+    'standby is closed',
+    'opening standby',
+    'standby is open',
+    'leading is closed',
+  ]);
+});
+
+test('CoreRole tries again what could not be opened, and is what it was meanwhile', async () => {
+  const roles = new TestRoles();
+  await roles.update(false);
+  roles.events.length = 0;
+  roles.held = Promise.reject(new Error('the port is in use'));
+  await roles.update(true);
+  expect([roles.role.name, ...roles.events.splice(0)]).toEqual(['standby', 'opening leading']);
+  await vi.advanceTimersByTimeAsync(499);
+  expect(roles.events).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect([roles.role.name, ...roles.events]).toEqual([
+    'leading',
+    'opening leading',
+    'leading is open',
+    'standby is closed',
+  ]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('CoreRole misses no change that comes just when the last one ends', async () => {
+  const roles = new TestRoles();
+  await roles.update(false);
+  roles.onLook = () => {
+    roles.onLook = undefined;
+    queueMicrotask(() => void roles.update(true));
+  };
+  await roles.role.update();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(roles.role.name).toBe('leading');
+});
+
+test('CoreRole closed while it changes closes what has opened, tries nothing again and opens nothing more', async () => {
+  for (const outcome of ['opens', 'fails']) {
+    const roles = new TestRoles();
+    await roles.update(false);
+    roles.events.length = 0;
+    const held = Promise.withResolvers<void>();
+    roles.held = held.promise;
+    void roles.update(true);
+    const closed = roles.role.close();
+    if (outcome === 'opens') held.resolve();
+    else held.reject(new Error('the port is in use'));
+    await closed;
+    const expected =
+      outcome === 'opens'
+        ? ['leading is open', 'standby is closed', 'leading is closed']
+        : ['standby is closed'];
+    expect(roles.events).toEqual(['opening leading', ...expected]);
+    await roles.update(false);
+    expect([roles.events.length, vi.getTimerCount()]).toEqual([1 + expected.length, 0]);
+  }
 });

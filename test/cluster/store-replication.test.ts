@@ -1,0 +1,68 @@
+/**
+ * src/cluster/store-replication.ts where brokers are away or will not do: what is refused, what an operator is told, and
+ * that nothing of it is left at a close. With a broker: test/node/cluster.test.ts.
+ */
+import { onTestFinished, expect, test } from 'vitest';
+import { beginNats } from '../../src/cluster/nats/nats-connection.ts';
+import { StoreReplication } from '../../src/cluster/store-replication.ts';
+import { systemTimers } from '../../src/system-clock.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { freePorts } from '../support/process.ts';
+import { soon } from '../support/soon.ts';
+import { temporaryManagement } from '../store/temporary-management.ts';
+import { FakeNats } from './nats/fake-nats.ts';
+
+async function open(server: string) {
+  const { store } = temporaryManagement();
+  const lines: string[] = [];
+  const connection = beginNats({ servers: [server], nodeName: 'core-1' });
+  const changes: string[] = [];
+  const replication = new StoreReplication({
+    environment: store.environment,
+    connection,
+    name: 'core',
+    replicas: 1,
+    self: { owner: 'core-1.n_1', url: 'http://core-1', version: '1' },
+    nodeName: 'core-1',
+    ack: 'broker',
+    timers: systemTimers,
+    random: () => 0.5,
+    log: createLog('info', { write: (line) => void lines.push(line) }),
+    onChanged: () => void changes.push(replication.status.state),
+  });
+  const close = async (): Promise<void> => {
+    await replication.close();
+    await connection.close();
+  };
+  onTestFinished(close);
+  return { store, replication, lines, changes, close };
+}
+
+test('while no broker is there it follows nothing, refuses changes, and says why', async () => {
+  const { api } = await freePorts();
+  const { store, replication, changes, close } = await open(`nats://127.0.0.1:${api}`);
+  const change = (): Promise<unknown> => store.environment.transaction(() => store.next('code'));
+  await expect(change()).rejects.toMatchObject({ code: 'not_active' });
+  replication.start();
+  await expect.poll(() => replication.problem, soon).toMatch(/Cannot reach|reached/);
+  await expect(change()).rejects.toMatchObject({ code: 'not_active' });
+  expect(replication.isHeld).toBe(false);
+  expect(replication.status.leader).toBeUndefined();
+  await close();
+  await expect(change()).rejects.toMatchObject({ code: 'not_active' });
+  expect([store.last('code'), changes]).toEqual([0, []]);
+});
+
+test('a broker without JetStream is a problem that is logged once, however often it is tried again', async () => {
+  const fake = new FakeNats({ version: '2.11.0', answers: 'no responders' });
+  await fake.listen();
+  onTestFinished(() => fake.close());
+  const { replication, lines, close } = await open(`nats://${fake.host}`);
+  replication.start();
+  const isLogged = (line: string): boolean => line.includes('a stream cannot be used, retrying');
+  await expect.poll(() => lines.filter(isLogged), soon).toHaveLength(1);
+  expect(replication.problem).toMatch(/jetstream is not enabled/);
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  expect(lines.filter(isLogged)).toHaveLength(1);
+  await close();
+});
