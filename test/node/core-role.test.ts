@@ -65,11 +65,11 @@ class TestRoles {
   readonly events: string[] = [];
   /** What the next opening waits for; it fails where this rejects. */
   held: Promise<unknown> | undefined;
-  onLook: (() => void) | undefined;
+  onAsked: (() => void) | undefined;
   readonly role = new CoreRole({
     isLeading: () => {
       const answer = this.isLeading;
-      this.onLook?.();
+      this.onAsked?.();
       return answer;
     },
     lead: () => this.#open('leading'),
@@ -175,8 +175,8 @@ test('CoreRole tries again what could not be opened, and is what it was meanwhil
 test('CoreRole misses no change that comes just when the last one ends', async () => {
   const roles = new TestRoles();
   await roles.update(false);
-  roles.onLook = () => {
-    roles.onLook = undefined;
+  roles.onAsked = () => {
+    roles.onAsked = undefined;
     queueMicrotask(() => void roles.update(true));
   };
   await roles.role.update();
