@@ -90,6 +90,14 @@ export class StoreReplication {
     this.#replicator.start();
   }
 
+  /**
+   * A leader gives the lead away. Resolves when this machine does not lead, which takes as long as the brokers are away.
+   * @param to who shall lead next, its owner; absent = any
+   */
+  async release(to?: string): Promise<void> {
+    await this.#replicator.release(to);
+  }
+
   /** Reads and writes nothing more. The connection is its owner's. */
   async close(): Promise<void> {
     this.#isClosed = true;

@@ -42,6 +42,8 @@ export interface EngineThreadsOptions {
         readonly redirectThreads: number;
         readonly journals: Pick<JournalsOptions, 'own' | 'keptFrom' | 'recovery'>;
         readonly acknowledged?: RedirectThreadsOptions['acknowledged'];
+        /** At a stop, when redirects have ended. */
+        readonly onDrained?: () => void;
       }
     | undefined;
 }
@@ -57,6 +59,7 @@ export class EngineThreads {
   readonly redirects: RedirectThreads;
   readonly #log: Logger;
   readonly #stopTime: StopTime;
+  readonly #onDrained: () => void;
   #isCounting = false;
   readonly #watch: NodeJS.Timeout;
 
@@ -65,6 +68,7 @@ export class EngineThreads {
     const { redirect, shards } = threadCounts(config);
     const redirectThreads = options.node?.redirectThreads ?? redirect;
     this.#log = log;
+    this.#onDrained = options.node?.onDrained ?? (() => undefined);
     this.#stopTime = new StopTime(clock);
     const { othersJournals } = options;
     // Another process counts: it finds damaged marks again itself.
@@ -147,6 +151,7 @@ export class EngineThreads {
   async stop(): Promise<void> {
     clearInterval(this.#watch);
     await this.redirects.stop(this.#stopTime.drainMs);
+    this.#onDrained();
     await this.shards.stop();
     if (this.#isCounting) this.#tellUncounted();
     this.redirects.assertJournaled();

@@ -8,6 +8,7 @@
  *   transfer      journals, to the brokers and from them
  *   replication   management.mdb
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { ForwardingProof } from '../cluster/forward/forwarding-proof.ts';
 import { LinkFeed } from '../cluster/links/link-feed.ts';
 import { Beats } from '../cluster/nodes/beats.ts';
@@ -42,6 +43,8 @@ import { joinRequestOf } from './join-as-core.ts';
 
 /** A change that takes longer is answered with an unknown outcome: brokers elect a leader within 9 s. */
 const answerWithinMs = 5_000;
+/** At a stop; a round trip to the brokers, where they answer. */
+const releaseMsMax = 1_000;
 
 export interface CoreNodeOptions {
   readonly context: NodeContext;
@@ -113,6 +116,7 @@ export class CoreNode {
         }),
       },
       acknowledged: this.#acknowledged,
+      onDrained: () => this.#beats?.end(),
     };
   }
 
@@ -169,6 +173,24 @@ export class CoreNode {
     await this.#startTransfer(engine);
     this.replication.start();
     this.#join();
+  }
+
+  /** Another may lead from here on; without brokers the others find out by themselves. */
+  async release(): Promise<void> {
+    if (!this.isLeading) return;
+    const ended = new AbortController();
+    const { signal } = ended;
+    const late = pause(releaseMsMax, 'late', { signal }).catch(() => undefined);
+    const { log } = this.#options.base;
+    if ((await Promise.race([this.replication.release(), late])) === 'late') {
+      log.warn(
+        { waitedMs: releaseMsMax },
+        'the lead was not given away: the others wait for its lease',
+      );
+    } else {
+      log.info('the lead was given away');
+    }
+    ended.abort();
   }
 
   async close(): Promise<void> {

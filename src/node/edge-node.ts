@@ -177,6 +177,7 @@ class EdgeNode {
 
   /** Redirects have ended. */
   async #sendRest(): Promise<void> {
+    this.#beats?.end();
     const transfer = this.#transfer;
     if (transfer === undefined) return;
     for (let waitedMs = 0; waitedMs < sentMsMax; waitedMs += sentStepMs) {

@@ -122,6 +122,8 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
     standBy: () => roles.standBy(),
     log,
   });
+  // Nothing more is to be written.
+  closers.push(() => node.release());
   closers.push(async () => {
     started.engine.threads.stopBegins();
     roles.isClosing = true;

@@ -1,7 +1,7 @@
 /**
  * A node says that it is up, and how far its links are (msgpack, one array):
  *
- *   [1, name, instance, role, redirects, linkNumber, url]
+ *   [1, name, instance, role, redirects, linkNumber, url, isLast]
  */
 import { packPlain } from '../../store/codec.ts';
 import type { NodeRole } from '../../store/management/cluster.ts';
@@ -24,19 +24,22 @@ export interface NodeStart {
 export interface Beat extends NodeStart {
   /** Changes of links up to this number are in its link table. */
   readonly linkNumber: number;
+  /** This start redirects no more, and sends no further beat. */
+  readonly isLast: boolean;
 }
 
 export function encodeBeat(beat: Beat): Uint8Array {
-  const { name, instance, role, redirects, linkNumber, url } = beat;
-  return packPlain([messageVersion, name, instance, role, redirects, linkNumber, url]);
+  const { name, instance, role, redirects, linkNumber, url, isLast } = beat;
+  return packPlain([messageVersion, name, instance, role, redirects, linkNumber, url, isLast]);
 }
 
 /** @returns undefined for bytes that are no such message, or one of another version */
 export function readBeat(bytes: Uint8Array): Beat | undefined {
   const fields = readFields(bytes) ?? [];
-  const [version, name, instance, role, redirects, linkNumber, url] = fields;
+  const [version, name, instance, role, redirects, linkNumber, url, isLast] = fields;
   if (version !== messageVersion || !isNodeName(name) || !isNodeRole(role)) return undefined;
   if (typeof instance !== 'string' || typeof url !== 'string') return undefined;
-  if (typeof redirects !== 'boolean' || !isCount(linkNumber)) return undefined;
-  return { name, instance, role, redirects, linkNumber, url };
+  if (typeof redirects !== 'boolean' || typeof isLast !== 'boolean') return undefined;
+  if (!isCount(linkNumber)) return undefined;
+  return { name, instance, role, redirects, linkNumber, url, isLast };
 }

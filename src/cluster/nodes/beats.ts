@@ -5,7 +5,7 @@
  *   qz.edge.<name>.beat   of an edge, read by the cores
  *   qz.ask.<name>.stop    to an edge, from the cores: [1, instance] is one of two under its name, and must stop
  *
- * A node is connected while its last beat is not older than 2 s. A change of a link is answered when every connected node
+ * A node is connected while its last beat is not older than 2 s, and until it says that it ends. A change of a link is answered when every connected node
  * that redirects has it (`linksFollowed`); one that is cut off is waited for until it lapses.
  *
  * Two processes under one name would write the same journals, as when a data folder was copied. Of the two the later
@@ -133,8 +133,16 @@ export class Beats {
     });
   }
 
+  /** This node redirects no more, and need not be waited for: the others read a last beat. */
+  end(): void {
+    if (this.#isClosed) return;
+    this.#publish(true);
+    this.close();
+  }
+
   /** Says and reads nothing more; who waits is answered as it is now. */
   close(): void {
+    if (this.#isClosed) return;
     this.#isClosed = true;
     this.#cancelBeat();
     for (const end of this.#ends) end();
@@ -145,23 +153,35 @@ export class Beats {
   }
 
   #beat(): void {
-    const { connection, timers, self, linkNumber } = this.#options;
+    const { timers } = this.#options;
     this.#isMoved = false;
     this.#cancelBeat();
     this.#sentMs = timers.monotonicMs();
-    const subject = self.role === 'edge' ? `qz.edge.${self.name}.beat` : `qz.nodes.${self.name}`;
-    connection.publish(subject, encodeBeat({ ...self, linkNumber: linkNumber() }));
+    this.#publish(false);
     for (const [name, seen] of this.#seen) {
       if (this.#leftMs(seen) < connectedMs - rememberedMs) this.#seen.delete(name);
     }
     this.#cancelBeat = timers.after(beatMs, () => this.#beat());
   }
 
+  #publish(isLast: boolean): void {
+    const { connection, self, linkNumber } = this.#options;
+    const subject = self.role === 'edge' ? `qz.edge.${self.name}.beat` : `qz.nodes.${self.name}`;
+    connection.publish(subject, encodeBeat({ ...self, linkNumber: linkNumber(), isLast }));
+  }
+
   #receive(bytes: Uint8Array, subject: string): void {
     const beat = readBeat(bytes);
     if (beat === undefined || !isOwnSubject(beat, subject)) return;
-    if (beat.name === this.#options.self.name) this.#receiveOwn(beat);
+    if (beat.isLast) this.#receiveLast(beat);
+    else if (beat.name === this.#options.self.name) this.#receiveOwn(beat);
     else this.#receiveOther(beat);
+  }
+
+  #receiveLast({ name, instance }: Beat): void {
+    if (this.#seen.get(name)?.beat.instance !== instance) return;
+    this.#seen.delete(name);
+    this.#check();
   }
 
   /** NATS also delivers this node's own beats to it. */

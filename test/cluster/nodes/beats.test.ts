@@ -91,7 +91,15 @@ test('a node is connected until 2 s after its last beat; edges see cores alone',
   expect(names(e.beats)).toEqual(['a', 'b']);
   expect(b.beats.connected()).toMatchObject([
     { name: 'e', role: 'edge' },
-    { name: 'a', instance: 'n_a', role: 'all', redirects: true, linkNumber: 0, url: 'http://a' },
+    {
+      name: 'a',
+      instance: 'n_a',
+      role: 'all',
+      redirects: true,
+      linkNumber: 0,
+      url: 'http://a',
+      isLast: false,
+    },
   ]);
   expect([a.beats.isConnected('a'), a.beats.instanceOf('e')]).toEqual([true, 'n_e']);
   network.cutOff.add('n_e');
@@ -202,7 +210,7 @@ test('a restart is not a double, nor are beats that come late', async () => {
     await network.until((at + 1) * 700);
     edge.beats.close();
   }
-  const late = { role: 'edge', redirects: true, linkNumber: 0, url: '' } as const;
+  const late = { role: 'edge', redirects: true, linkNumber: 0, url: '', isLast: false } as const;
   const connection = network.connection('late');
   const next = node(network, { name: 'e', role: 'edge', instance: 'n_4' });
   connection.publish('qz.edge.e.beat', encodeBeat({ ...late, name: 'e', instance: 'n_3' }));
@@ -211,6 +219,34 @@ test('a restart is not a double, nor are beats that come late', async () => {
   await network.until(9_000);
   expect([core.started.doubles, next.started.doubles]).toEqual([[], []]);
   expect(core.beats.instanceOf('e')).toBe('n_4');
+});
+
+test('a node that ends is not connected from then on, and what waits for it is answered', async () => {
+  const network = new Network();
+  const { beats, move } = node(network, { name: 'a' });
+  const e = node(network, { name: 'e', role: 'edge', url: '' });
+  await network.until(1_000);
+  move(1);
+  const answer = answerOf(network, beats.linksFollowed(1));
+  await network.until(1_100);
+  expect(answer.is).toBeUndefined();
+  e.beats.end();
+  e.beats.end();
+  await network.until(1_101);
+  expect(answer.is).toBe('0 at 1101');
+  expect(beats.isConnected('e')).toBe(false);
+  const { length } = network.published;
+  await network.until(1_101);
+  expect(network.published).toHaveLength(length);
+  // Its next start, and the last beat of the one before: of no meaning any more.
+  const again = node(network, { name: 'e', role: 'edge', url: '', instance: 'n_later' });
+  const last = { name: 'e', role: 'edge', redirects: true, linkNumber: 0, url: '' } as const;
+  await network.until(1_200);
+  const { publish } = network.connection('late');
+  publish('qz.edge.e.beat', encodeBeat({ ...last, instance: 'n_e', isLast: true }));
+  await network.until(1_201);
+  expect(beats.instanceOf('e')).toBe('n_later');
+  again.beats.close();
 });
 
 test('what is no beat, and one under the subject of another, count for nothing', async () => {
@@ -223,6 +259,7 @@ test('what is no beat, and one under the subject of another, count for nothing',
     role: 'edge',
     redirects: true,
     linkNumber: 0,
+    isLast: false,
     url: '',
   } as const;
   publish('qz.nodes.b', encodeBeat(beat));
