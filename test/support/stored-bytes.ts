@@ -3,6 +3,7 @@
  * does: flip a bit.
  */
 import { type Database, open, type RootDatabase } from 'lmdb';
+import { maxDbs } from '../../src/store/kept-environment.ts';
 
 /** lmdb's flag NO_SYNC_FLUSH; its enum has no value at run time. */
 const withoutSync: number = 0x10000;
@@ -11,7 +12,7 @@ export class StoredBytes {
   readonly #root: RootDatabase;
 
   constructor(path: string) {
-    this.#root = open({ path, noSubdir: true, maxDbs: 64 });
+    this.#root = open({ path, noSubdir: true, maxDbs });
   }
 
   /** Tables that have records. */

@@ -4,6 +4,7 @@ import { Ledger } from '../../crash/ledger.ts';
 type Listener = (sentMs: number, atMs: number) => void;
 
 export class ClusterLedger extends Ledger {
+  readonly #startedMs = performance.now();
   readonly #listeners = new Set<Listener>();
   /** Milliseconds that writes took: those that were answered at the first try. */
   readonly latencies: number[] = [];
@@ -22,7 +23,14 @@ export class ClusterLedger extends Ledger {
   speaker: string | undefined;
 
   override note(what: string): void {
-    super.note(this.speaker === undefined ? what : `${this.speaker}: ${what}`);
+    super.note(
+      `${this.secondsNow()}: ${this.speaker === undefined ? what : `${this.speaker}: ${what}`}`,
+    );
+  }
+
+  /** As the trace of the run has them. */
+  secondsNow(): string {
+    return ((performance.now() - this.#startedMs) / 1_000).toFixed(3);
   }
 
   stale(what: string): void {

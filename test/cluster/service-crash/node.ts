@@ -130,9 +130,10 @@ export class ServiceNode implements Victim {
     this.#service?.signal('SIGCONT');
     this.view.disturb();
     const scanners = this.#scanners;
-    void pause(thawMs).then(() => {
+    const thawed = (): void => {
       if (this.#scanners === scanners && !this.isPaused) this.#leaveFreeze();
-    });
+    };
+    setTimeout(thawed, thawMs).unref();
   }
 
   cut(): void {
@@ -206,6 +207,8 @@ export class ServiceNode implements Victim {
       random: random.fork(),
       connections,
       perSecond,
+      // An idle one is ended by the service at the moment at which it is used again, now and then.
+      use: 'evenly',
     });
   }
 
@@ -234,6 +237,11 @@ export class ServiceNode implements Victim {
   }
 
   #append(log: string, how: string): void {
+    for (const line of log.split('\n')) {
+      if (/^\{"level":"(error|fatal)"/.test(line)) {
+        this.#options.ledger.note(`${this.name} logs ${line.slice(0, 500)}`);
+      }
+    }
     appendFileSync(join(this.#options.folder, `${this.name}.log`), `${log}--- ${how}\n`);
   }
 

@@ -99,7 +99,6 @@ class ServiceCrashRun {
   readonly #failovers = new Failovers(this.#ledger, () => performance.now());
   readonly #nodes: ServiceNode[] = [];
   readonly #closers: Array<() => Promise<unknown>> = [];
-  readonly #startedMs = performance.now();
   readonly #trace: string[] = [];
   #brokers: Brokers | undefined;
 
@@ -110,8 +109,7 @@ class ServiceCrashRun {
   }
 
   readonly #note = (line: string): void => {
-    const seconds = ((performance.now() - this.#startedMs) / 1_000).toFixed(3);
-    this.#trace.push(`${seconds.padStart(9)}  ${line}`);
+    this.#trace.push(`${this.#ledger.secondsNow().padStart(9)}  ${line}`);
   };
 
   get #cores(): readonly ServiceNode[] {

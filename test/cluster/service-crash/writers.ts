@@ -1,7 +1,8 @@
 /**
  * The managing side of the load: codes are created, led elsewhere and deleted through the API of any node, each by one
  * writer. What gets no answer, or 503, is sent again at another node until it is answered; a create under its one
- * Idempotency-Key, so that it makes one code.
+ * Idempotency-Key, so that it makes one code. What was refused as not active was not done: a code that is gone when its
+ * deletion is sent again is a fault then.
  *
  * A change that got no answer may still be on its way through a frozen node, and be done late: such a code is led
  * nowhere else afterwards, and the late change changes nothing.
@@ -9,7 +10,7 @@
 import type { CodeEntry } from '../../crash/ledger.ts';
 import { targetNumber, targetOf } from '../../crash/ledger.ts';
 import type { Random } from '../../crash/random.ts';
-import type { Answer, Client } from '../../support/client.ts';
+import { type Answer, type Client, word } from '../../support/client.ts';
 import { pause } from '../../support/process.ts';
 import type { Beats } from './beats.ts';
 import type { ClusterLedger } from './cluster-ledger.ts';
@@ -51,7 +52,6 @@ const shares = { create: 0.15, delete: 0.1, target: 0.75 };
 const betweenMs = 450;
 /** So that not even a long outage uses up the requests of a minute. */
 const againMs = { from: 150, to: 450 };
-const limitedMs = 1_000;
 /** Longer than a leader waits for nodes that are behind, and shorter than most freezes. */
 const answerMsMax = 4_000;
 
@@ -112,50 +112,50 @@ export class Writers {
 
   /** Resolves when it is answered. */
   async #settle(write: Write): Promise<void> {
-    const { ledger, random, nodes, pace } = this.#options;
-    const firstMs = performance.now();
+    const { ledger, random, pace, probe } = this.#options;
     let isUnknown = false;
+    let firstMs: number | undefined;
     for (;;) {
-      const up = nodes.filter(({ isUp, role }) => isUp && role === 'all');
-      if (up.length === 0) {
-        await pause(againMs.from);
-        continue;
-      }
       await pace.wait();
       const sentMs = performance.now();
-      const answer = await this.#send(random.pick(up), write);
-      if (answer !== undefined && answer.status !== 503) {
+      firstMs ??= sentMs;
+      const node = this.#pick();
+      const answer = node && (await this.#send(node, write));
+      if (node === undefined || answer === undefined || isUndone(answer)) {
+        await pause(random.between(againMs.from, againMs.to));
+      } else if (typeof answer === 'string' || answer.status === 503) {
+        isUnknown = true;
+        await pause(random.between(againMs.from, againMs.to));
+      } else {
         pace.count();
-        if (answer.status === 429) {
-          await pause(limitedMs);
-          continue;
-        }
-        const isDone = this.#answered(write, answer, isUnknown);
-        if (isDone) ledger.written(isUnknown ? firstMs : sentMs, sentMs);
+        const isDone = this.#answered(node, write, answer, isUnknown);
+        if (isDone) ledger.written(firstMs, sentMs);
         if (isUnknown && write.kind === 'target') this.#frozen.add(write.code);
-        if (isDone) await this.#options.probe(write.code);
+        if (isDone) await probe(write.code);
         return;
       }
-      // A leader that was replaced while it wrote answers 503, and its entry may count.
-      isUnknown = true;
-      await pause(random.between(againMs.from, againMs.to));
     }
   }
 
-  async #send(node: ServiceNode, write: Write): Promise<Answer | undefined> {
-    const { ledger } = this.#options;
+  #pick(): ServiceNode | undefined {
+    const up = this.#options.nodes.filter(({ isUp, role }) => isUp && role === 'all');
+    return up.length === 0 ? undefined : this.#options.random.pick(up);
+  }
+
+  /** @returns the answer, or what broke it */
+  async #send(node: ServiceNode, write: Write): Promise<Answer | string> {
     const given = await within(answerMsMax, callOf(write, this.#clients.get(node)!));
-    ledger.outcome(typeof given === 'string' ? given : String(given.status));
-    return typeof given === 'string' ? undefined : given;
+    this.#options.ledger.outcome(outcomeOf(given));
+    return given;
   }
 
   /** @returns whether it is done */
-  #answered(write: Write, answer: Answer, wasUnknown: boolean): boolean {
+  #answered(node: ServiceNode, write: Write, answer: Answer, wasUnknown: boolean): boolean {
     const { code } = write;
     // It was deleted by a request that got no answer: this one promises nothing about links.
     const isGone = write.kind === 'delete' && wasUnknown && answer.status === 404;
     if (answer.status !== expectedStatus[write.kind] && !isGone) {
-      const what = `${write.kind} of ${code.path} (${code.state}) was answered ${answer.status}`;
+      const what = `${node.name}: ${write.kind} of ${code.path} (${code.state}) was answered ${answer.status}`;
       this.#options.ledger.note(`${what}: ${answer.text.slice(0, 200)}`);
       return false;
     }
@@ -205,6 +205,15 @@ function callOf(write: Write, client: Client): Promise<Answer> {
     headers: { 'idempotency-key': `create-${code.number}` },
   });
 }
+
+const outcomeOf = (given: Answer | string): string => {
+  if (typeof given === 'string') return given;
+  return given.status === 503 ? `503 ${word(given.json['code'])}` : String(given.status);
+};
+
+/** It says that nothing was changed. Whatever else is no answer may have been done, or be done yet. */
+const isUndone = (given: Answer | string): boolean =>
+  ['ECONNREFUSED', '429', '503 not_active'].includes(outcomeOf(given));
 
 /** The answer, or what broke it in one word. */
 export async function within(msMax: number, call: Promise<Answer>): Promise<Answer | string> {
