@@ -198,7 +198,7 @@ export function imageOptions(base: Base): ImagesOptions {
 /** Sends nothing before its `start`. */
 export function openWebhookModule(
   base: Base,
-  given: Pick<WebhooksOptions, 'scanned' | 'sender' | 'cipher' | 'metrics'>,
+  given: Pick<WebhooksOptions, 'scanned' | 'sender' | 'cipher' | 'metrics' | 'cluster'>,
 ): Webhooks {
   const { config, folder, management, outbox, ids, clock, steady, randomBytes, random, log } = base;
   const { attemptTimeoutMs, ...settings } = config.webhooks;

@@ -46,7 +46,7 @@ import type { ScanStore } from './store/scans/scans.ts';
 import { checkHealth, type HealthCheck } from './telemetry/health.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { Ticker } from './telemetry/ticker.ts';
-import type { Webhooks } from './webhooks/open-webhooks.ts';
+import type { WebhookCluster, Webhooks } from './webhooks/open-webhooks.ts';
 import type { WorkspaceServices } from './workspaces/services.ts';
 
 /** How often expired events and idempotent answers are removed, and link memory is freed. */
@@ -68,6 +68,8 @@ export interface Engine {
 /** What a machine of a cluster does otherwise when it answers. */
 export interface ClusterAnswers
   extends Pick<ApiServices, 'isStale' | 'answerWithinMs'>, Pick<HttpServerOptions, 'forwarded'> {
+  /** Deliveries that follow a log. */
+  readonly webhooks: (scans: ScanStore) => WebhookCluster;
   /** Answers before the API does. */
   readonly feed: { reply(request: Request): Reply | undefined } | undefined;
   readonly checks: readonly HealthCheck[];
@@ -113,7 +115,7 @@ async function open(
   const storeWaiting = (): Promise<void> => (stored ??= workspaces.close());
   closers.push(storeWaiting);
   const metrics = createMetrics(base.log);
-  const work = await openWork({ base, engine, workspaces, metrics }, closers);
+  const work = await openWork({ ...options, workspaces, metrics }, closers);
   const { webhooks, schedules } = work;
   const { server, stopping } = await openServers(
     { ...options, ...work, workspaces, metrics },
@@ -150,9 +152,13 @@ interface Opening {
 }
 
 /** What works by itself: webhooks, billing, campaigns, schedules. */
-async function openWork({ base, engine, workspaces, metrics }: Opening, closers: Closers) {
+async function openWork(
+  { base, engine, workspaces, metrics, cluster }: Opening & WritersOptions,
+  closers: Closers,
+) {
   const { log } = base;
-  const webhooks = openWebhooks(base, workspaces, engine, metrics);
+  const delivery = cluster?.webhooks(engine.scans);
+  const webhooks = openWebhooks(base, workspaces, engine, metrics, delivery);
   closers.push(() => webhooks.close());
   await webhooks.start();
   registerEngineMetrics(metrics, { ...base, ...engine, webhooks });
@@ -266,8 +272,10 @@ function openWebhooks(
   { cipher }: WorkspaceServices,
   { scans, codes, threads }: Engine,
   metrics: Metrics,
+  cluster: WebhookCluster | undefined,
 ): Webhooks {
   return openWebhookModule(base, {
+    cluster,
     cipher,
     metrics,
     scanned: {

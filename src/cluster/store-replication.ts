@@ -2,7 +2,8 @@
  * One environment of this machine, replicated by one stream of the brokers: what the stream has is applied here, and
  * transactions go there while this machine leads.
  *
- *   stream CORE   subject qz.core   management.mdb   reports of standbys on qz.applied.core
+ *   stream CORE       subject qz.core       management.mdb   reports of standbys on qz.applied.core
+ *   stream DELIVERY   subject qz.delivery   delivery.mdb     on qz.applied.delivery
  *
  * Brokers may be away when this begins, and for as long as they like: the stream is made when they answer.
  */
@@ -37,6 +38,8 @@ export interface StoreReplicationOptions {
   /** From 0 up to 1. */
   readonly random: () => number;
   readonly log: Logger;
+  /** Whether this machine may begin to lead; absent = always. */
+  readonly mayLead?: (() => boolean) | undefined;
   /** This process leads now, no longer, or never again: `status` says which. */
   readonly onChanged: () => void;
 }

@@ -6,7 +6,7 @@
  *   beats         who is up, and how far its link table has followed
  *   marks         how far each core has counted each journal: what no node needs any more is deleted
  *   transfer      journals, to the brokers and from them
- *   replication   management.mdb
+ *   replication   management.mdb, and delivery.mdb (core-delivery.ts)
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { ForwardingProof } from '../cluster/forward/forwarding-proof.ts';
@@ -38,6 +38,7 @@ import type { HealthCheck } from '../telemetry/health.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ClusterAnswers, Engine } from '../writers.ts';
 import type { NodeContext } from './context.ts';
+import { CoreDelivery } from './core-delivery.ts';
 import { registerClusterMetrics } from './cluster-metrics.ts';
 import { joinRequestOf } from './join-as-core.ts';
 
@@ -62,6 +63,7 @@ export class CoreNode {
   readonly #closers: Closers = [];
   readonly nodes: Registry;
   readonly replication: StoreReplication;
+  readonly delivery: CoreDelivery;
   readonly proof: ForwardingProof;
   /** By own journal, what the brokers have acknowledged; where answers wait for it. */
   readonly #acknowledged: JournalPositions | undefined;
@@ -96,6 +98,8 @@ export class CoreNode {
       onChanged: onRole,
     });
     this.#closers.push(() => this.replication.close());
+    this.delivery = new CoreDelivery({ ...options, mayLead: () => this.isLeading });
+    this.#closers.push(() => this.delivery.close());
   }
 
   /** What the engine has of it. @param scans the store that also says how far journals of other nodes are whole */
@@ -133,6 +137,7 @@ export class CoreNode {
   /** How its API answers while it leads. */
   answersWith(feed: LinkFeed): ClusterAnswers {
     return {
+      webhooks: (scans) => this.delivery.webhooks(scans),
       isStale: () => !this.replication.isHeld,
       answerWithinMs,
       forwarded: this.proof,
@@ -160,7 +165,11 @@ export class CoreNode {
     const { connection } = this.#options.context;
     const transfer = (): string | undefined => this.#transfer?.figures.faults[0];
     return [
-      { name: 'cluster', isWarning: true, problem: () => this.replication.problem },
+      {
+        name: 'cluster',
+        isWarning: true,
+        problem: () => this.replication.problem ?? this.delivery.replication.problem,
+      },
       { name: 'brokers', isWarning: true, problem: () => connection.problem },
       { name: 'scans of other nodes', isWarning: true, problem: transfer },
     ];
@@ -172,12 +181,14 @@ export class CoreNode {
     this.#followLinks(refresher);
     await this.#startTransfer(engine);
     this.replication.start();
+    this.delivery.replication.start();
     this.#join();
   }
 
   /** Another may lead from here on; without brokers the others find out by themselves. */
   async release(): Promise<void> {
     if (!this.isLeading) return;
+    this.delivery.release();
     const ended = new AbortController();
     const { signal } = ended;
     const late = pause(releaseMsMax, 'late', { signal }).catch(() => undefined);

@@ -74,13 +74,7 @@ export async function openCore(
 async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   const { config, log, machine, service, closers } = opening;
   const { folder } = service;
-  const warnings = startWarnings(config, folder.path);
-  const files = narrowModes(folder.path);
-  if (files > 0) log.info({ files }, 'closed files of the data folder to other users');
-  setProcessVariables(libraryVariables(folder.path, inheritedFontSettings));
-  await assertPortsFree(config);
-  assertTlsFiles(config.redirect);
-  assertTlsFiles(config.api);
+  const warnings = await prepareProcess(opening);
   const pages = openDashboard(folder.cacheRoot, log);
   closers.push(async () => void (await pages));
   const context = connectNode(config, log, machine);
@@ -144,6 +138,19 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   };
 }
 
+/** Before anything is opened. @returns warnings for the operator */
+async function prepareProcess({ config, log, service }: CoreOpening): Promise<string[]> {
+  const { path } = service.folder;
+  const warnings = startWarnings(config, path);
+  const files = narrowModes(path);
+  if (files > 0) log.info({ files }, 'closed files of the data folder to other users');
+  setProcessVariables(libraryVariables(path, inheritedFontSettings));
+  await assertPortsFree(config);
+  assertTlsFiles(config.redirect);
+  assertTlsFiles(config.api);
+  return warnings;
+}
+
 /** Before anything is looked for that an edge's folder does not have. @throws NodeError */
 function assertSameNode({ dataDir, cluster: { nodeName: name, role } }: Config): void {
   const known = readNodeFile(dataDir);
@@ -199,6 +206,7 @@ interface RolesOptions extends StartedEngine {
 /** Opens what belongs to a role. */
 class Roles {
   readonly #options: RolesOptions;
+  #closing: Promise<void> = Promise.resolve();
   #firstStart: FirstStart | undefined;
   firstSecrets: FirstSecrets | undefined;
   /** The process stops: a role that closes does not go on as another one. */
@@ -214,6 +222,9 @@ class Roles {
 
   async lead(): Promise<OpenRole> {
     const { base, engine, refresher, node, dashboard } = this.#options;
+    // What it last opened in this role may still be closing.
+    await this.#closing;
+    await node.delivery.lead();
     await refresher.refresh();
     this.#firstStart = openFirstStart(base);
     this.firstSecrets = await this.#firstStart.open();
@@ -223,10 +234,12 @@ class Roles {
     try {
       const writers = await openWriters({ base, engine, dashboard, changesFollowed, cluster });
       return this.#going({
-        close: async () => {
+        close: () => {
           // Its answers are endless: the API would wait for them.
           feed.close();
-          await writers.close();
+          const closed = writers.close();
+          this.#closing = closed.catch(() => undefined);
+          return closed;
         },
       });
     } catch (error) {
@@ -240,7 +253,16 @@ class Roles {
     const leader = (): { readonly url: string } | undefined => node.leader;
     const registerMetrics = (metrics: Metrics): void => node.registerMetrics(metrics);
     const { proof, checks } = node;
-    return this.#going(await openStandby({ base, engine, leader, proof, checks, registerMetrics }));
+    // Before what led closes: the leader of the cluster waits for it.
+    node.delivery.release();
+    const role = await openStandby({ base, engine, leader, proof, checks, registerMetrics });
+    const endFollowing = node.delivery.followSettled(engine);
+    return this.#going({
+      close: async () => {
+        await endFollowing();
+        await role.close();
+      },
+    });
   }
 
   /** A role closes while redirects and counting go on. */

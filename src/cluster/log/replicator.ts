@@ -60,6 +60,8 @@ export interface LogReplicatorOptions {
   readonly reports: AppliedReports;
   /** Writes in one entry; default partBytesMax. */
   readonly partBytes?: number;
+  /** Absent = always. */
+  readonly mayLead?: (() => boolean) | undefined;
   readonly onLeading: () => void;
   readonly onDeposed: () => void;
   /** Called once; the process must end, or be a standby that others do not wait for. */
@@ -130,7 +132,7 @@ export class LogReplicator implements Replicator {
       position: () => this.#applier.position,
       isAtEnd: async () => {
         const isAtEnd = await this.#consumer.isAtEnd(this.#applier.position.seq);
-        return isAtEnd && this.#queue.isIdle;
+        return isAtEnd && this.#queue.isIdle && options.mayLead?.() !== false;
       },
       append: (body) => this.#append(body, () => undefined),
       onDeposed: () => this.#deposed(),

@@ -43,6 +43,11 @@ export function raiseNumbers({ management, scans, delivery }: NumberedStores, lo
   const [event, entries] = delivery.positions.get('events', skip) ?? [0, 0];
   raise(management, log, { ...seenInScans(scans), event: event + Math.sign(entries) });
   raise(management, log, { endpoint: newestNumber(delivery.stats) });
+  raiseBlocks({ management, scans, delivery }, log);
+}
+
+/** The numbers of this machine's blocks of scans alone; a core of a cluster has all others from the log. */
+export function raiseBlocks({ management, scans, delivery }: NumberedStores, log: Logger): void {
   const [block, blockEntries] = delivery.positions.get('scans', skip) ?? [0, 0];
   const endpoints = [...management.webhooks.endpoints.range({}, skip)];
   const first = endpoints.flatMap(

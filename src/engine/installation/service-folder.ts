@@ -43,7 +43,7 @@ import { hostTakeovers } from '../takeover/host-takeovers.ts';
 import { PredecessorConnection, type TakeoverHello } from '../takeover/predecessor-connection.ts';
 import type { TakeoverHost } from '../takeover/successor-connection.ts';
 import { removePidFile, writePidFile } from '../takeover/pid-file.ts';
-import { raiseNumbers } from './numbers.ts';
+import { type NumberedStores, raiseBlocks, raiseNumbers } from './numbers.ts';
 
 /** `existing`: a first start is refused, for a folder that may be on a disk which is not mounted. */
 export type ServiceStart = 'any' | 'existing';
@@ -138,22 +138,12 @@ export class ServiceFolder {
    * @returns resolves when nothing of it writes to management.mdb any more
    */
   async begin(management: Management): Promise<() => Promise<void>> {
-    const { scansFile, deliveryFile } = this.folder;
     if (this.#lock === undefined) {
       this.#lock = await this.#replaceLock();
       writePidFile(this.folder, this.#log);
     }
     management.environment.refresh();
-    const scans = openScanStore(scansFile);
-    const delivery = openDeliveryTables(deliveryFile, 'existing', (deliveries) => {
-      this.#log.info({ deliveries }, 'deliveries of an older release converted');
-    });
-    try {
-      raiseNumbers({ management, scans, delivery }, this.#log);
-    } finally {
-      await scans.environment.close();
-      await delivery.environment.close();
-    }
+    await this.#withStores(management, (stores) => raiseNumbers(stores, this.#log));
     return await this.#mark(management);
   }
 
@@ -162,8 +152,23 @@ export class ServiceFolder {
    * written, which are this folder's own.
    */
   async beginReplicated(management: Management): Promise<void> {
+    await this.#withStores(management, (stores) => raiseBlocks(stores, this.#log));
     const marked = await this.#mark(management);
     await marked();
+  }
+
+  async #withStores(management: Management, work: (stores: NumberedStores) => void): Promise<void> {
+    const { scansFile, deliveryFile } = this.folder;
+    const scans = openScanStore(scansFile);
+    const delivery = openDeliveryTables(deliveryFile, 'existing', (deliveries) => {
+      this.#log.info({ deliveries }, 'deliveries of an older release converted');
+    });
+    try {
+      work({ management, scans, delivery });
+    } finally {
+      await scans.environment.close();
+      await delivery.environment.close();
+    }
   }
 
   async #mark({ environment }: Management): Promise<() => Promise<void>> {
