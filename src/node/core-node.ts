@@ -106,9 +106,11 @@ export class CoreNode {
   engineNode({ environment }: ScanStore): EngineThreadsOptions['node'] {
     const { config } = this.#options.context;
     const own = this.#options.identity.journals;
+    // More threads than before have journals from the next start on: by then the leader has given them out.
+    const threads = Math.min(threadCounts(config).redirect, own.length);
     const received = new ReadPositions(environment);
     return {
-      redirectThreads: config.cluster.role === 'core' ? 0 : threadCounts(config).redirect,
+      redirectThreads: config.cluster.role === 'core' ? 0 : threads,
       journals: {
         own,
         keptFrom: (journal) =>
