@@ -262,13 +262,28 @@ type Listener = Pick<
 
 type ApiParts = Omit<ApiServices, 'config' | 'clock' | 'ids' | 'log' | 'outbox' | 'bulk'> & {
   /** Answers before the API does, where it has an answer. */
-  readonly feed?: { reply(request: Request): Reply | undefined } | undefined;
+  readonly first?: FirstAnswers | undefined;
 };
+
+/** Of a machine of a cluster, to others of it: before the API answers, or another machine. */
+export interface FirstAnswers {
+  reply(request: Request): Reply | Promise<Reply> | undefined;
+}
+
+const answeringFirst = (first: FirstAnswers | undefined, then: Handler): Handler =>
+  first === undefined
+    ? then
+    : {
+        handle: async (request) => await (first.reply(request) ?? then.handle(request)),
+        refuse: (request, failure) => then.refuse(request, failure),
+        ...(then.ready && { ready: then.ready }),
+        bodyBytesMax: (method, path) => then.bodyBytesMax?.(method, path),
+      };
 
 /** @throws ListenError */
 export async function openApiServer(
   base: Base,
-  { feed, ...parts }: ApiParts,
+  { first, ...parts }: ApiParts,
   listener: Listener = base.config.api,
 ): Promise<HttpServer> {
   const { config, clock, ids, log, outbox, scarce } = base;
@@ -276,21 +291,19 @@ export async function openApiServer(
   const api = new ApiServer({ config, clock, ids, log, outbox, bulk, ...parts });
   const tls = { tls: config.api, headers: strictTransport(config) };
   const own = { ...tls, connectionsMax: apiShare(base), ...listener };
-  if (feed === undefined) return await openServer(base, own, api);
-  const handler: Handler = {
-    handle: async (request) => feed.reply(request) ?? (await api.handle(request)),
-    refuse: (request, failure) => api.refuse(request, failure),
-    ready: api.ready,
-    bodyBytesMax: (method, path) => api.bodyBytesMax(method, path),
-  };
-  return await openServer(base, own, handler);
+  return await openServer(base, own, answeringFirst(first, api));
 }
 
 /** On the API's port, for a machine of a cluster that does not lead. @throws ListenError */
-export async function openStandbyServer(base: Base, handler: Handler): Promise<HttpServer> {
+export async function openStandbyServer(
+  base: Base,
+  first: FirstAnswers,
+  then: Handler,
+): Promise<HttpServer> {
   const { config } = base;
   const tls = { tls: config.api, headers: strictTransport(config) };
-  return await openServer(base, { ...tls, connectionsMax: apiShare(base), ...config.api }, handler);
+  const own = { ...tls, connectionsMax: apiShare(base), ...config.api };
+  return await openServer(base, own, answeringFirst(first, then));
 }
 
 /** The plain port beside an API with TLS. @throws ListenError */

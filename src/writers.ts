@@ -22,7 +22,6 @@ import { watchShedConnections } from './engine/shed-connections.ts';
 import type { EngineThreads } from './engine/threads.ts';
 import { watchStoredData } from './engine/watch/stored-data.ts';
 import type { DashboardFiles } from './http/dashboard/dashboard-files.ts';
-import type { Reply, Request } from './http/request.ts';
 import type { HttpServer, HttpServerOptions } from './http/server.ts';
 import { ImageCache } from './images/image-cache.ts';
 import { registerImageMetrics } from './images/image-metrics.ts';
@@ -31,6 +30,7 @@ import type { LinkWriter } from './links/writer.ts';
 import { Signal } from './model/signal.ts';
 import {
   type Base,
+  type FirstAnswers,
   openApiServer,
   openBillingModule,
   openCampaignModule,
@@ -71,7 +71,7 @@ export interface ClusterAnswers
   /** Deliveries that follow a log. */
   readonly webhooks: (scans: ScanStore) => WebhookCluster;
   /** Answers before the API does. */
-  readonly feed: { reply(request: Request): Reply | undefined } | undefined;
+  readonly first: FirstAnswers | undefined;
   readonly checks: readonly HealthCheck[];
   readonly registerMetrics: (metrics: Metrics) => void;
 }
@@ -202,7 +202,7 @@ async function openServers(
   const parts = {
     isStale: cluster?.isStale,
     answerWithinMs: cluster?.answerWithinMs,
-    feed: cluster?.feed,
+    first: cluster?.first,
     codes,
     campaigns,
     webhooks,

@@ -42,6 +42,12 @@ export interface ListOptions extends CommonOptions {
 export const configOption = ['-c, --config <file>', 'file (default: QZ_CONFIG)'] as const;
 export const workspaceOption = ['-w, --workspace <id>', 'workspace (default: the first)'] as const;
 
+/** Of a machine in a cluster, where the command says it and no setting does. */
+export function withRole(context: Process, { role }: { readonly role?: string }): Process {
+  if (role === undefined) return context;
+  return { ...context, environment: { ...context.environment, QZ_CLUSTER_ROLE: role } };
+}
+
 /** @throws ConfigError */
 export function configOf(context: Process, options: CommonOptions): Config {
   return loadConfig(options.config, context.environment);
@@ -116,7 +122,7 @@ export function addListCommand(
 }
 
 /** Objects as aligned columns. */
-function tableText(rows: readonly object[]): string {
+export function tableText(rows: readonly object[]): string {
   const [first] = rows;
   if (first === undefined) return 'none';
   const names = Object.keys(first);

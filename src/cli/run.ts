@@ -24,9 +24,11 @@ import {
   type Process,
 } from './command.ts';
 import { wholeNumber } from './whole-number.ts';
+import { addClusterCommands } from './cluster.ts';
 import { addHealthCommand } from './health.ts';
 import { addImportCommand } from './import/command.ts';
 import { addKeyCommands } from './keys.ts';
+import { roleOption } from './role-option.ts';
 import { addRepairCommand } from './repair.ts';
 import type { ReloadOptions } from './reload.ts';
 import type { ServeOptions } from './serve.ts';
@@ -109,13 +111,7 @@ function commands(context: CommandContext): Command {
       'refuse a first start: for a data folder on a disk that may not be mounted',
     )
     .option('--takeover', 'take the place of the running service of the data folder, without a gap')
-    .addOption(
-      new Option('--role <role>', 'of this machine in a cluster (cluster.role)').choices([
-        'all',
-        'core',
-        'edge',
-      ]),
-    )
+    .addOption(roleOption())
     .addOption(new Option('--ready-on <descriptor>').argParser(Number).hideHelp())
     .option(...configOption)
     .action(async (options: ServeOptions) => {
@@ -154,6 +150,7 @@ function commands(context: CommandContext): Command {
       context.result(text);
       if (!ok) context.fail();
     });
+  addClusterCommands(program, context);
   addHealthCommand(program, context);
   addVersionCommands(program, context);
   return program;

@@ -9,7 +9,7 @@ import type { PredecessorConnection } from '../engine/takeover/predecessor-conne
 import type { Logger } from '../telemetry/log.ts';
 import { shipped } from '../shipped.ts';
 import { openServiceLog } from '../telemetry/service-log.ts';
-import { type CommonOptions, configOf, type Process } from './command.ts';
+import { type CommonOptions, configOf, type Process, withRole } from './command.ts';
 import { startCommand, welcome } from './welcome.ts';
 
 /** A standard output whose reader stalls holds up nothing: what is shown later is shown. */
@@ -56,11 +56,6 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
     pause(greetMsMax, undefined, { ref: false }),
   ]);
   log.info({ version: shipped.version, commit: shipped.commit, node: process.version }, 'ready');
-}
-
-function withRole(context: Process, { role }: ServeOptions): Process {
-  if (role === undefined) return context;
-  return { ...context, environment: { ...context.environment, QZ_CLUSTER_ROLE: role } };
 }
 
 /** Of a cluster; its packages are loaded for nothing else. */

@@ -22,6 +22,8 @@ import { ensureStream } from './nats/nats-stream.ts';
 /** Of a leader, on every machine of the cluster alike. */
 const leaseMs = 3_000;
 const beatMs = 500;
+/** A round trip to the brokers, where they answer. */
+const releaseMsMax = 1_000;
 /** Between two tries to make the stream. */
 const makeAgainMs = 1_000;
 
@@ -99,6 +101,23 @@ export class StoreReplication {
    */
   async release(to?: string): Promise<void> {
     await this.#replicator.release(to);
+  }
+
+  /** The same at an end, which waits no longer than a second: without brokers the others find out by themselves. */
+  async releaseAtEnd(): Promise<void> {
+    const { timers, log } = this.#options;
+    if (this.status.state !== 'leader') return;
+    const late = Promise.withResolvers<'late'>();
+    const cancel = timers.after(releaseMsMax, () => late.resolve('late'));
+    if ((await Promise.race([this.release(), late.promise])) === 'late') {
+      log.warn(
+        { waitedMs: releaseMsMax },
+        'the lead was not given away: the others wait for its lease',
+      );
+    } else {
+      log.info('the lead was given away');
+    }
+    cancel();
   }
 
   /** Reads and writes nothing more. The connection is its owner's. */

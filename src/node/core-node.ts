@@ -8,7 +8,7 @@
  *   transfer      journals, to the brokers and from them
  *   replication   management.mdb, and delivery.mdb (core-delivery.ts)
  */
-import { setTimeout as pause } from 'node:timers/promises';
+import type { NodeControl } from '../cluster/control/node-control.ts';
 import { ForwardingProof } from '../cluster/forward/forwarding-proof.ts';
 import { LinkFeed } from '../cluster/links/link-feed.ts';
 import { Beats } from '../cluster/nodes/beats.ts';
@@ -40,12 +40,11 @@ import type { ClusterAnswers, Engine } from '../writers.ts';
 import type { NodeContext } from './context.ts';
 import { CoreDelivery } from './core-delivery.ts';
 import { registerClusterMetrics } from './cluster-metrics.ts';
+import { openControl } from './core-control.ts';
 import { joinRequestOf } from './join-as-core.ts';
 
 /** A change that takes longer is answered with an unknown outcome: brokers elect a leader within 9 s. */
 const answerWithinMs = 5_000;
-/** At a stop; a round trip to the brokers, where they answer. */
-const releaseMsMax = 1_000;
 
 export interface CoreNodeOptions {
   readonly context: NodeContext;
@@ -65,6 +64,8 @@ export class CoreNode {
   readonly replication: StoreReplication;
   readonly delivery: CoreDelivery;
   readonly proof: ForwardingProof;
+  /** What the commands of an operator ask, leading or not. */
+  readonly control: NodeControl;
   /** By own journal, what the brokers have acknowledged; where answers wait for it. */
   readonly #acknowledged: JournalPositions | undefined;
 
@@ -100,6 +101,14 @@ export class CoreNode {
     this.#closers.push(() => this.replication.close());
     this.delivery = new CoreDelivery({ ...options, mayLead: () => this.isLeading });
     this.#closers.push(() => this.delivery.close());
+    this.control = openControl({
+      ...options,
+      key: this.#keys.control,
+      nodes: this.nodes,
+      replication: this.replication,
+      beats: () => this.#beats,
+      marks: () => this.#marks?.marks,
+    });
   }
 
   /** What the engine has of it. @param scans the store that also says how far journals of other nodes are whole */
@@ -143,7 +152,7 @@ export class CoreNode {
       isStale: () => !this.replication.isHeld,
       answerWithinMs,
       forwarded: this.proof,
-      feed,
+      first: { reply: (request) => this.control.reply(request) ?? feed.reply(request) },
       checks: this.checks,
       registerMetrics: (metrics) => this.registerMetrics(metrics),
     };
@@ -187,23 +196,11 @@ export class CoreNode {
     this.#join();
   }
 
-  /** Another may lead from here on; without brokers the others find out by themselves. */
+  /** Another may lead from here on. */
   async release(): Promise<void> {
     if (!this.isLeading) return;
     this.delivery.release();
-    const ended = new AbortController();
-    const { signal } = ended;
-    const late = pause(releaseMsMax, 'late', { signal }).catch(() => undefined);
-    const { log } = this.#options.base;
-    if ((await Promise.race([this.replication.release(), late])) === 'late') {
-      log.warn(
-        { waitedMs: releaseMsMax },
-        'the lead was not given away: the others wait for its lease',
-      );
-    } else {
-      log.info('the lead was given away');
-    }
-    ended.abort();
+    await this.replication.releaseAtEnd();
   }
 
   async close(): Promise<void> {

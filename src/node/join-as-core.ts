@@ -69,6 +69,8 @@ export async function joinAsCore(context: NodeContext, folder: DataFolder): Prom
     const { id: node, cluster, journals, run } = admitted;
     const identity = { cluster, node, name: nodeName, role, journals, run };
     writeNodeFile(folder.path, identity);
+    // It leads again once it has opened, or another core does.
+    await replication.releaseAtEnd();
     return identity;
   } finally {
     await replication.close();

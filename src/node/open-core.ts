@@ -252,10 +252,11 @@ class Roles {
     const { base, engine, node } = this.#options;
     const leader = (): { readonly url: string } | undefined => node.leader;
     const registerMetrics = (metrics: Metrics): void => node.registerMetrics(metrics);
-    const { proof, checks } = node;
+    const { proof, control: first, checks } = node;
     // Before what led closes: the leader of the cluster waits for it.
     node.delivery.release();
-    const role = await openStandby({ base, engine, leader, proof, checks, registerMetrics });
+    const standby = { base, engine, leader, proof, first, checks, registerMetrics };
+    const role = await openStandby(standby);
     const endFollowing = node.delivery.followSettled(engine);
     return this.#going({
       close: async () => {

@@ -7,7 +7,13 @@ import { engineChecks } from '../engine/engine-checks.ts';
 import { createMetrics, registerEngineMetrics } from '../engine/engine-metrics.ts';
 import { watchShedConnections } from '../engine/shed-connections.ts';
 import { StoredData } from '../engine/watch/stored-data.ts';
-import { type Base, openHttpsRedirect, openMetricsServer, openStandbyServer } from '../modules.ts';
+import {
+  type Base,
+  type FirstAnswers,
+  openHttpsRedirect,
+  openMetricsServer,
+  openStandbyServer,
+} from '../modules.ts';
 import { checkHealth, type HealthCheck } from '../telemetry/health.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Ticker } from '../telemetry/ticker.ts';
@@ -21,6 +27,8 @@ export interface StandbyOptions {
   /** Undefined while none is known, or it is this machine. */
   readonly leader: () => { readonly url: string } | undefined;
   readonly proof: ForwardingProof;
+  /** Answers before the leader is asked. */
+  readonly first: FirstAnswers;
   readonly checks: readonly HealthCheck[];
   readonly registerMetrics: (metrics: Metrics) => void;
 }
@@ -44,7 +52,7 @@ export async function openStandby(options: StandbyOptions): Promise<OpenRole> {
 }
 
 async function open(
-  { base, engine, leader, proof, checks, registerMetrics }: StandbyOptions,
+  { base, engine, leader, proof, first, checks, registerMetrics }: StandbyOptions,
   closers: Closers,
 ): Promise<void> {
   const { config, log, management, clock } = base;
@@ -90,7 +98,7 @@ async function open(
     const metricsServer = await openMetricsServer(base, createMetricsHandler(metrics));
     closers.push(() => metricsServer.close());
   }
-  const server = await openStandbyServer(base, handler);
+  const server = await openStandbyServer(base, first, handler);
   closers.push(() => server.drain(drainMsMax));
   closers.push(watchShedConnections(metrics, log, { redirect: threads.redirects, api: server }));
   const { host, httpPort } = config.api;

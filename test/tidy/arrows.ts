@@ -87,6 +87,10 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   node: ['*'],
   cli: [
     'app.ts',
+    'cluster/control/cluster-status.ts',
+    'cluster/control/control-proof.ts',
+    'cluster/control/node-control.ts',
+    'cluster/nodes/cluster-keys.ts',
     'cluster/nodes/node-error.ts',
     'cluster/nodes/node-file.ts',
     'cluster/nodes/node-folder.ts',

@@ -39,6 +39,8 @@ const candidateMs = 2_000;
 const awaitedBeatsMax = 20;
 /** Before the log is asked again whether it was read to its end. */
 const askAgainMs = 200;
+/** The same after a `release`. */
+const releasedAskAgainMs = 20;
 
 export type LeadState = 'standby' | 'candidate' | 'leader' | 'stopped';
 
@@ -266,12 +268,13 @@ export class Lead {
   /** Only a machine that has stored everything may lead; while the log does not answer, none can. */
   #ask(): void {
     const { isAtEnd, timers } = this.#options;
+    const againMs = (): number => (this.#isReleased ? releasedAskAgainMs : askAgainMs);
     const answered = (atEnd: boolean): void => {
       if (this.#state !== 'standby') return;
       // What counted since the question may have begun a wait of its own.
       this.#cancelWait();
       if (atEnd && this.#isSilent) this.#claimEpoch();
-      else this.#cancelWait = timers.after(askAgainMs, () => this.#wait(this.#silenceMs));
+      else this.#cancelWait = timers.after(againMs(), () => this.#wait(this.#silenceMs));
     };
     isAtEnd().then(answered, () => answered(false));
   }

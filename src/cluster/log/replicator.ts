@@ -131,6 +131,7 @@ export class LogReplicator implements Replicator {
       ...options,
       position: () => this.#applier.position,
       isAtEnd: async () => {
+        if (options.mayLead?.() === false) return false;
         const isAtEnd = await this.#consumer.isAtEnd(this.#applier.position.seq);
         return isAtEnd && this.#queue.isIdle && options.mayLead?.() !== false;
       },

@@ -106,6 +106,12 @@ export class Beats {
       .map(({ beat }) => beat);
   }
 
+  /** Of this node, as it would be sent now. */
+  get own(): Beat {
+    const { self, linkNumber } = this.#options;
+    return { ...self, linkNumber: linkNumber(), isLast: this.#isClosed };
+  }
+
   isConnected(name: string): boolean {
     return this.instanceOf(name) !== undefined;
   }
@@ -165,9 +171,9 @@ export class Beats {
   }
 
   #publish(isLast: boolean): void {
-    const { connection, self, linkNumber } = this.#options;
+    const { connection, self } = this.#options;
     const subject = self.role === 'edge' ? `qz.edge.${self.name}.beat` : `qz.nodes.${self.name}`;
-    connection.publish(subject, encodeBeat({ ...self, linkNumber: linkNumber(), isLast }));
+    connection.publish(subject, encodeBeat({ ...this.own, isLast }));
   }
 
   #receive(bytes: Uint8Array, subject: string): void {
@@ -181,6 +187,7 @@ export class Beats {
   #receiveLast({ name, instance }: Beat): void {
     if (this.#seen.get(name)?.beat.instance !== instance) return;
     this.#seen.delete(name);
+    for (const { behind } of this.#waiters) behind.delete(name);
     this.#check();
   }
 

@@ -23,6 +23,8 @@ export class ClusterKeys {
   readonly secrets: Uint8Array;
   /** Of ForwardingProof. */
   readonly forwarding: Uint8Array;
+  /** Of ControlProof. */
+  readonly control: Uint8Array;
   readonly #tokens: Uint8Array;
 
   /** @param secret `cluster.secret` */
@@ -31,6 +33,7 @@ export class ClusterKeys {
       new Uint8Array(hkdfSync('sha256', secret, '', `quietzone cluster ${use}`, keyBytes));
     this.secrets = derive('secrets');
     this.forwarding = derive('forwarding');
+    this.control = derive('control');
     this.#tokens = derive('edge tokens');
   }
 

@@ -146,6 +146,12 @@ export class Registry {
     return this.#current().owners.get(journal)?.name;
   }
 
+  /** Of a name, of all its registrations. */
+  journalsOf(name: string): number[] {
+    const { owners } = this.#current();
+    return [...owners].filter(([, owner]) => owner.name === name).map(([journal]) => journal);
+  }
+
   /** Every journal that was given out, with the run that writes it, or wrote it. */
   runs(): Map<number, number> {
     return new Map([...this.#current().owners].map(([journal, { run }]) => [journal, run]));

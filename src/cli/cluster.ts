@@ -1,0 +1,56 @@
+/** `quietzone cluster`: what a cluster is like, and what is done to it, asked of the node of this machine. */
+import type { Command } from 'commander';
+import {
+  type CommandContext,
+  type CommonOptions,
+  configOf,
+  configOption,
+  withRole,
+} from './command.ts';
+import { roleOption } from './role-option.ts';
+
+interface StatusOptions extends CommonOptions {
+  readonly json?: true;
+  readonly role?: string;
+}
+
+interface HandoverOptions extends CommonOptions {
+  readonly to?: string;
+}
+
+export function addClusterCommands(program: Command, context: CommandContext): void {
+  const cluster = program
+    .command('cluster')
+    .description('the cluster of this machine, asked of its running node');
+  cluster
+    .command('status')
+    .description('show which node leads, which are connected, and how far each has followed')
+    .option('--json', 'print JSON for scripts')
+    .addOption(roleOption())
+    .option(...configOption)
+    .action(async (options: StatusOptions) => {
+      const { status } = await import('./cluster-requests.ts');
+      context.result(
+        await status(configOf(withRole(context, options), options), options.json === true),
+      );
+    });
+  cluster
+    .command('handover')
+    .description(
+      'let another core lead, before the one that leads is stopped; stopping it does the same',
+    )
+    .option('--to <node>', 'the node that shall lead (default: any core that is connected)')
+    .option(...configOption)
+    .action(async (options: HandoverOptions) => {
+      const { handOver } = await import('./cluster-requests.ts');
+      context.result(await handOver(configOf(context, options), options.to));
+    });
+  cluster
+    .command('leave <node>')
+    .description('take a node that will not come back out of the cluster; it must be stopped')
+    .option(...configOption)
+    .action(async (node: string, options: CommonOptions) => {
+      const { leave } = await import('./cluster-requests.ts');
+      context.result(await leave(configOf(context, options), node));
+    });
+}

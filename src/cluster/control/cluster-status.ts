@@ -1,0 +1,103 @@
+/** A cluster as one of its cores sees it: `GET /cluster/status`, and `quietzone cluster status`. */
+import type { NodeRecord, NodeRole } from '../../store/management/cluster.ts';
+import type { LogPosition } from '../log/applier.ts';
+import type { Leader } from '../log/entry.ts';
+import type { Beat } from '../nodes/beat-message.ts';
+
+export interface NodeStatus {
+  readonly name: string;
+  readonly role: NodeRole;
+  /** `active` = it leads; `away` = no beat for 2 s. */
+  readonly state: 'active' | 'connected' | 'away';
+  readonly run: number;
+  /** Of its API; null for an edge, and while it is away. */
+  readonly url: string | null;
+  /** Changes of links that are not in its link table; null while it is away, or where it has none. */
+  readonly linksBehind: number | null;
+  /** Entries of the log of scans that it has not on its disk, and another core has; null for an edge, which reads none. */
+  readonly scansBehind: number | null;
+  /** Of this registration: up to which byte enough cores have counted it; null while too few have told. */
+  readonly marks: ReadonlyArray<{ readonly journal: number; readonly counted: number | null }>;
+  readonly joinedAtMs: number;
+}
+
+export interface ClusterStatus {
+  /** The node that answers. */
+  readonly node: string;
+  readonly role: 'active' | 'standby';
+  /** Empty until a leader has made it. */
+  readonly cluster: string;
+  readonly epoch: number;
+  /** Of the newest entry of the log that counts here. */
+  readonly position: number;
+  readonly leader: { readonly name: string; readonly url: string } | null;
+  readonly problem: string | null;
+  readonly nodes: readonly NodeStatus[];
+}
+
+export interface StatusSources {
+  readonly self: Leader;
+  readonly isLeading: boolean;
+  readonly cluster: string | undefined;
+  readonly position: LogPosition;
+  readonly leader: Leader | undefined;
+  readonly problem: string | undefined;
+  readonly nodes: readonly NodeRecord[];
+  /** Of the nodes that are connected, and of this one. */
+  readonly beats: readonly Beat[];
+  /** Changes of links so far, as this core knows. */
+  readonly links: number;
+  /** By core, up to which entry it has the log of scans. */
+  readonly savedScans: ReadonlyMap<string, number>;
+  readonly counted: (journal: number) => number | undefined;
+}
+
+/** A process that may lead is `<node>.<instance>`. */
+export const nodeOf = ({ owner }: Pick<Leader, 'owner'>): string => owner.split('.')[0] ?? '';
+
+export function statusOf(sources: StatusSources): ClusterStatus {
+  const { self, isLeading, position, problem, nodes, cluster = '' } = sources;
+  const leader = leaderOf(sources);
+  return {
+    node: nodeOf(self),
+    role: isLeading ? 'active' : 'standby',
+    cluster,
+    epoch: position.epoch,
+    position: position.seq,
+    leader,
+    problem: problem ?? null,
+    nodes: nodes.map((node) => nodeStatusOf(node, sources, leader?.name)),
+  };
+}
+
+/** Null where this process led last, and does not any more. */
+function leaderOf({
+  leader,
+  self,
+  isLeading,
+}: Pick<StatusSources, 'leader' | 'self' | 'isLeading'>): ClusterStatus['leader'] {
+  if (leader === undefined || (leader.owner === self.owner && !isLeading)) return null;
+  return { name: nodeOf(leader), url: leader.url };
+}
+
+function nodeStatusOf(
+  { name, role, run, journals, joinedAtMs }: NodeRecord,
+  { beats, links, savedScans, counted }: StatusSources,
+  leader: string | undefined,
+): NodeStatus {
+  const beat = beats.find((one) => one.name === name);
+  const connected = name === leader ? 'active' : 'connected';
+  const newest = Math.max(links, ...beats.map(({ linkNumber }) => linkNumber));
+  const saved = savedScans.get(name);
+  return {
+    name,
+    role,
+    state: beat === undefined ? 'away' : connected,
+    run,
+    url: beat === undefined || beat.url === '' ? null : beat.url,
+    linksBehind: beat?.redirects === true ? newest - beat.linkNumber : null,
+    scansBehind: saved === undefined ? null : Math.max(0, ...savedScans.values()) - saved,
+    marks: journals.map((journal) => ({ journal, counted: counted(journal) ?? null })),
+    joinedAtMs,
+  };
+}

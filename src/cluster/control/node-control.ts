@@ -1,0 +1,106 @@
+/**
+ * What the commands of a cluster ask a core, on its API's port; answered by the core itself, and never forwarded.
+ *
+ *   GET  /cluster/status              -> ClusterStatus
+ *   POST /cluster/handover[?to=node]  -> {leader, ms}       of the leader: another one leads
+ *   POST /cluster/leave?name=node     -> {name, journals}   of the leader: the node is no part of the cluster any more
+ *
+ * A core that does not lead sends the latter two to the leader: 307 with its address.
+ */
+import { problemReply } from '../../api/problem.ts';
+import type { Reply, Request } from '../../http/request.ts';
+import { Failure, messageOf } from '../../model/failure.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { ClusterStatus } from './cluster-status.ts';
+import type { ControlProof } from './control-proof.ts';
+
+export interface NodeControlOptions {
+  readonly proof: ControlProof;
+  readonly status: () => ClusterStatus;
+  /** Both of the leader. @throws Failure where it cannot be done; the message is for the operator */
+  readonly handOver: (to: string | undefined) => Promise<HandoverResult>;
+  readonly leave: (name: string) => Promise<LeaveResult>;
+  /** Where problems are explained. */
+  readonly docsUrl: string;
+  readonly log: Logger;
+}
+
+export interface HandoverResult {
+  /** The node that leads now. */
+  readonly leader: string;
+  /** From the request until it leads. */
+  readonly ms: number;
+}
+
+export interface LeaveResult {
+  readonly name: string;
+  /** Of all its registrations: they stay known. */
+  readonly journals: readonly number[];
+}
+
+const methods: Readonly<Record<string, string>> = {
+  '/cluster/status': 'GET',
+  '/cluster/handover': 'POST',
+  '/cluster/leave': 'POST',
+};
+
+export class NodeControl {
+  readonly #options: NodeControlOptions;
+
+  constructor(options: NodeControlOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined for a request to another path. */
+  reply(request: Request): Promise<Reply> | undefined {
+    const method = methods[request.path];
+    return method === undefined ? undefined : this.#reply(request, method);
+  }
+
+  async #reply(request: Request, method: string): Promise<Reply> {
+    const { proof, docsUrl, log } = this.#options;
+    try {
+      if (!proof.isRight(request)) {
+        const why =
+          'expected a signature with cluster.secret (QZ_CLUSTER_SECRET), by a clock of about this time';
+        throw new Failure('unauthorized', `Cannot answer this: ${why}`);
+      }
+      if (request.method !== method) {
+        throw new Failure('method_not_allowed', `Expected ${method} here`);
+      }
+      return await this.#answer(request);
+    } catch (error) {
+      if (error instanceof Failure) return problemReply(error, request, docsUrl);
+      log.error({ err: error, requestId: request.id }, 'request failed');
+      return problemReply(new Failure('outcome_unknown', messageOf(error)), request, docsUrl);
+    }
+  }
+
+  async #answer({ path, query }: Request): Promise<Reply> {
+    const { status, handOver, leave } = this.#options;
+    const now = status();
+    if (path === '/cluster/status') return jsonReply(now);
+    if (now.role !== 'active') return leaderReply(now, query === '' ? path : `${path}?${query}`);
+    const parameters = new URLSearchParams(query);
+    if (path === '/cluster/handover')
+      return jsonReply(await handOver(parameters.get('to') ?? undefined));
+    return jsonReply(await leave(parameters.get('name') ?? ''));
+  }
+}
+
+const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
+
+const jsonReply = (value: object): Reply => ({ status: 200, headers, body: JSON.stringify(value) });
+
+function leaderReply({ node, leader }: ClusterStatus, path: string): Reply {
+  const url = URL.parse(path, leader?.url ?? 'none');
+  if (leader === null || url === null) {
+    const detail = `Cannot do this: ${node} does not lead, and no node is known to`;
+    throw new Failure('not_active', detail, { retryAfterSeconds: 1 });
+  }
+  return {
+    status: 307,
+    headers: { ...headers, Location: url.href },
+    body: JSON.stringify({ leader }),
+  };
+}

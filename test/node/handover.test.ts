@@ -1,0 +1,113 @@
+/**
+ * The lead goes from one core to the other as an operator wants it: by a command, and by a stop. Registered where a
+ * nats-server is found.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findNatsServer } from '../../config/demo/nats-server.ts';
+import type { ClusterStatus } from '../../src/cluster/control/cluster-status.ts';
+import { notRun } from '../cluster/nats/not-run.ts';
+import { runCommand } from '../support/process.ts';
+import { soon } from '../support/soon.ts';
+import { createCluster, type StartedCluster, type TestNode } from './started-cluster.ts';
+
+let cluster: StartedCluster;
+let key: string;
+
+/** A command on the machine of a node. */
+async function command(
+  node: TestNode,
+  ...words: string[]
+): Promise<{ readonly code: number | null; readonly text: string }> {
+  const { code, stdout, stderr } = await runCommand(['cluster', ...words], node.environment);
+  return { code, text: `${stdout}${stderr}`.trim() };
+}
+
+async function statusOf(node: TestNode): Promise<ClusterStatus> {
+  return JSON.parse((await command(node, 'status', '--json')).text);
+}
+
+async function roles(): Promise<readonly [leading: TestNode, standby: TestNode]> {
+  const [first, second] = cluster.cores;
+  await expect
+    .poll(async () => new Set([await first.role(), await second.role()]), soon)
+    .toEqual(new Set(['active', 'standby']));
+  return (await first.role()) === 'active' ? [first, second] : [second, first];
+}
+
+const create = (node: TestNode): Promise<number> =>
+  node
+    .client(key)
+    .call('POST', '/v1/qr-codes', { body: { target: 'https://example.com/' } })
+    .then(({ status }) => status);
+
+const server = await findNatsServer();
+if ('missing' in server) {
+  notRun('handovers of a lead', server);
+} else {
+  beforeAll(async () => {
+    cluster = await createCluster(server);
+    const services = cluster.cores.map((core) => core.start());
+    await Promise.all(services.map((service) => service.ready()));
+    key = services.find(({ stdout }) => stdout.includes('API key'))!.apiKey;
+  });
+  afterAll(async () => {
+    await Promise.all(cluster.cores.map((core) => core.kill()));
+    await cluster.close();
+  });
+
+  test('status is what each core sees; handover goes to the leader, and another leads', async () => {
+    const [leading, standby] = await roles();
+    const { node: name, epoch } = await statusOf(standby);
+    expect(await statusOf(leading)).toMatchObject({ role: 'active', problem: null, epoch });
+    const { code, text } = await command(standby, 'status');
+    expect(code).toBe(0);
+    expect(text).toMatch(
+      /^core-\d is a standby, in epoch \d at position \d+\ncore-\d leads, at http:/,
+    );
+    expect(text).toMatch(/core-\d +all +active +0 +\d+ +1 +\d/);
+    expect(text).toMatch(/core-\d +all +connected +0 +\d+ +1 +\d/);
+    const done = await command(standby, 'handover', '--to', name);
+    expect(done).toEqual({
+      code: 0,
+      text: expect.stringMatching(new RegExp(`^${name} leads now: after \\d{1,4} ms$`)),
+    });
+    expect(await statusOf(standby)).toMatchObject({
+      role: 'active',
+      epoch: epoch + 1,
+    });
+    expect(await command(standby, 'handover', '--to', name)).toEqual({
+      code: 1,
+      text: `Cannot hand over to ${name}: it leads now`,
+    });
+    await expect.poll(() => create(leading), soon).toBe(201);
+    expect((await command(leading, 'handover')).code).toBe(0);
+    expect(await roles()).toEqual([leading, standby]);
+  });
+
+  test('a leader that is stopped gives the lead away, and a node that is stopped may leave', async () => {
+    const [leading, standby] = await roles();
+    const { node: name } = await statusOf(leading);
+    expect(await command(standby, 'leave', name)).toMatchObject({
+      code: 1,
+      text: `Cannot leave ${name} out: it is connected; stop it first`,
+    });
+    const before = leading.service.stderr.length;
+    expect(await leading.service.terminate()).toMatchObject({ code: 0 });
+    expect(leading.service.stderr.slice(before)).toContain('the lead was given away');
+    // Not after a lease: the other one leads when this one has ended, or a moment later.
+    const status = await statusOf(standby);
+    expect(status).toMatchObject({ role: 'active' });
+    await expect.poll(() => create(standby), soon).toBe(201);
+    expect((await command(standby, 'handover')).text).toBe(
+      'Cannot hand over: no other core is connected',
+    );
+    const left = await command(standby, 'leave', name);
+    expect(left).toMatchObject({ code: 0 });
+    expect(left.text).toContain(`${name} is no node of the cluster any more. Its journals (`);
+    const { nodes } = await statusOf(standby);
+    expect(nodes).toHaveLength(1);
+    expect((await command(standby, 'leave', 'unknown')).text).toBe(
+      'The cluster has no node unknown',
+    );
+  });
+}
