@@ -95,9 +95,8 @@ export class CoreDelivery {
       failed: 'following settled scans failed, retrying',
       resumed: 'following settled scans resumed',
       run: async () => {
-        const hasMore = await cursor.follow(this.#tables, this.#numbering);
+        while (await cursor.follow(this.#tables, this.#numbering));
         threads.shards.releaseBlocks(cursor.blocks.delivered);
-        if (hasMore) void ticker.runNow();
       },
     });
     ticker.start();

@@ -3,6 +3,7 @@
  * run delays the next and never overlaps it. A run that fails is logged once, however often it fails
  * in a row (a full disk fails every run), and so is the first success after it.
  */
+import { Failure } from '../model/failure.ts';
 import type { Logger } from './log.ts';
 
 export interface TickerOptions {
@@ -61,8 +62,11 @@ export class Ticker {
       if (this.#isFailing) log.info(resumed);
       this.#isFailing = false;
     } catch (err) {
-      if (!this.#isFailing) log.error({ err }, failed);
-      this.#isFailing = true;
+      // Of a cluster: another machine leads, or none can.
+      const isRefused = err instanceof Failure && err.code === 'not_active';
+      if (isRefused) log.debug({ reason: err.message }, failed);
+      else if (!this.#isFailing) log.error({ err }, failed);
+      this.#isFailing ||= !isRefused;
     }
   }
 }

@@ -1,6 +1,7 @@
 /** Work that repeats never overlaps itself, and logs the first failure and the recovery. */
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Failure } from '../../src/model/failure.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { Ticker } from '../../src/telemetry/ticker.ts';
 
@@ -81,6 +82,24 @@ test('failures in a row are logged once, and the recovery once', async () => {
   await ticker.runNow();
   expect(lines.at(-1)).toBe('work failed, retrying');
   await ticker.close();
+});
+
+test('where another machine leads nothing is wrong', async () => {
+  let error: Error | undefined = new Failure('not_active', 'another machine leads');
+  const ticker = create(() => {
+    if (error !== undefined) throw error;
+  });
+  await ticker.runNow();
+  error = undefined;
+  await ticker.runNow();
+  expect(lines).toEqual([]);
+  error = new Error('a defect');
+  await ticker.runNow();
+  error = new Failure('not_active', 'another machine leads');
+  await ticker.runNow();
+  error = undefined;
+  await ticker.runNow();
+  expect(lines).toEqual(['work failed, retrying', 'work resumed']);
 });
 
 test('close waits for the run in progress, and no run follows', async () => {

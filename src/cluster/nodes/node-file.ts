@@ -8,6 +8,7 @@
  *
  * Removing it makes the folder a new node: its uncounted scans are then nobody's.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseJson, readIfThere, replaceFile } from '../../engine/small-files.ts';
 import type { NodeRole } from '../../store/management/cluster.ts';
@@ -26,10 +27,10 @@ export interface NodeIdentity {
   readonly run: number;
 }
 
-/** Undefined in a folder that never joined. @throws NodeError where it is no such file */
+/** Undefined in a folder that never joined, and where there is no folder. @throws NodeError where it is no such file */
 export function readNodeFile(folder: string): NodeIdentity | undefined {
   const path = join(folder, nodeFileName);
-  const bytes = readIfThere(path);
+  const bytes = existsSync(path) ? readIfThere(path) : undefined;
   if (bytes === undefined) return undefined;
   const identity = parseIdentity(parseJson(bytes.toString('utf8')));
   if (identity !== undefined) return identity;
