@@ -130,11 +130,10 @@ export class LogReplicator implements Replicator {
     this.#lead = new Lead({
       ...options,
       position: () => this.#applier.position,
-      isAtEnd: async () => {
-        if (options.mayLead?.() === false) return false;
-        const isAtEnd = await this.#consumer.isAtEnd(this.#applier.position.seq);
-        return isAtEnd && this.#queue.isIdle && options.mayLead?.() !== false;
-      },
+      isAtEnd: async () =>
+        options.mayLead?.() !== false &&
+        (await this.#consumer.isAtEnd(this.#applier.position.seq)) &&
+        this.#queue.isIdle,
       append: (body) => this.#append(body, () => undefined),
       onDeposed: () => this.#deposed(),
     });
