@@ -17,6 +17,7 @@ import { answerJoins, joinCluster } from '../cluster/nodes/join.ts';
 import { type NodeIdentity, writeNodeFile } from '../cluster/nodes/node-file.ts';
 import { NatsLog } from '../cluster/nats/nats-log.ts';
 import { Registry } from '../cluster/nodes/registry.ts';
+import { checkSecret } from '../cluster/nodes/secrets.ts';
 import { MarksExchange } from '../cluster/scans/marks-exchange.ts';
 import { ReadPositions } from '../cluster/scans/read-position.ts';
 import { scanStream, scanSubject } from '../cluster/scans/scan-channels.ts';
@@ -74,7 +75,10 @@ export class CoreNode {
   #marks: MarksExchange | undefined;
   #refresher: LinkRefresher | undefined;
 
-  /** Follows nothing before `follow`. From here on management.mdb is written by way of the log alone. */
+  /**
+   * Follows nothing before `follow`. From here on management.mdb is written by way of the log alone.
+   * @throws NodeError where `cluster.secret` is another one than that of the cluster
+   */
   constructor(options: CoreNodeOptions) {
     this.#options = options;
     const { context, base, onRole } = options;
@@ -83,6 +87,7 @@ export class CoreNode {
     const { nodeName, secret, replicas, ack } = context.config.cluster;
     this.#acknowledged = durability === 'replicated' ? new JournalPositions() : undefined;
     this.#keys = new ClusterKeys(secret);
+    checkSecret({ store, keys: this.#keys });
     this.proof = new ForwardingProof(this.#keys.forwarding, clock);
     const instanceOf = (name: string): string | undefined => this.#beats?.instanceOf(name);
     this.nodes = new Registry({ store, ids, clock, instanceOf });

@@ -75,6 +75,14 @@ export function writeSecrets({ store, folder, keys }: SecretsOptions): readonly 
   });
 }
 
+/** At each start. @throws NodeError where `cluster.secret` is another one than the publisher's */
+export function checkSecret({ store, keys }: Pick<SecretsOptions, 'store' | 'keys'>): void {
+  for (const name of keyFileNames) {
+    const row = store.cluster.secrets.get(name);
+    if (row !== undefined) decryptSecret(name, row, keys.secrets);
+  }
+}
+
 function checkKeyFile(folder: string, name: KeyFileName): void {
   const found = readKeyFile(folder, name);
   if (found.kind === 'present') return;

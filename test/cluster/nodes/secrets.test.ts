@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ClusterKeys } from '../../../src/cluster/nodes/cluster-keys.ts';
-import { publishSecrets, writeSecrets } from '../../../src/cluster/nodes/secrets.ts';
+import { checkSecret, publishSecrets, writeSecrets } from '../../../src/cluster/nodes/secrets.ts';
 import { makeSigningKeys, signingKeysFile } from '../../../src/workspaces/signing-keys.ts';
 import { temporaryManagement } from '../../store/temporary-management.ts';
 
@@ -104,4 +104,13 @@ test('each use has a key of its own', () => {
   const all = [keys.secrets, keys.forwarding, new ClusterKeys(`${secret}!`).secrets];
   expect(new Set(all.map((key) => Buffer.from(key).toString('hex'))).size).toBe(3);
   expect(all.map((key) => key.length)).toEqual([32, 32, 32]);
+});
+
+test('a start with another secret is refused, where the cluster has published any', async () => {
+  const { store, folder } = fixture();
+  const other = new ClusterKeys('a secret of another cluster, long enough too');
+  checkSecret({ store, keys: other });
+  await publishSecrets({ store, folder, keys }, randomBytes);
+  checkSecret({ store, keys });
+  expect(() => checkSecret({ store, keys: other })).toThrow('cluster.secret is another one here');
 });
