@@ -60,6 +60,8 @@ export interface App {
   secretsShown(): void;
   /** Another process has taken over, and this one has answered all: `close` is left to do. */
   readonly takenOver: Promise<void>;
+  /** A node of a cluster that cannot go on, for a reason that is logged: `close` is left to do. */
+  readonly failed?: Promise<void>;
   /** Ends the service: nothing in flight fails, every answered scan is stored. */
   close(): Promise<void>;
 }
@@ -71,6 +73,8 @@ export interface AppOptions {
   readonly start?: ServiceStart;
   /** Takes over from the service that runs on the data folder, where one does. */
   readonly takeover?: true | undefined;
+  /** What waits for other machines of a cluster ends when it is aborted, with its reason. */
+  readonly stopping?: AbortSignal;
   /** Called once that service has accepted: if this process ends before it is open, that one goes on. */
   readonly onPredecessor?: (predecessor: Pick<PredecessorConnection, 'isGone'>) => void;
 }

@@ -45,10 +45,12 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
   const opening = open(config, log, {
     start: existing ? 'existing' : 'any',
     takeover,
+    stopping: shutdown.stopping,
     onPredecessor: (predecessor) => shutdown.takesOverFrom(predecessor),
   });
   shutdown.listen(opening);
-  const app = await opening;
+  const app = await opening.catch((error: unknown) => shutdown.unlessStopped(error));
+  if (app === undefined) return;
   if (readyOn !== undefined) sayReady(readyOn);
   adopt();
   await Promise.race([
@@ -109,18 +111,29 @@ class Shutdown {
   readonly #die: () => void;
   #predecessor: Pick<PredecessorConnection, 'isGone'> | undefined;
   #isOpen = false;
-  #isStopping = false;
+  readonly #stopping = new AbortController();
+  #exitCode = 0;
 
   constructor(log: Logger, die: () => void) {
     this.#log = log;
     this.#die = die;
   }
 
+  /** Aborted when the service is to stop. */
+  get stopping(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /** For a start that has ended because the service is to stop. @throws any other error */
+  unlessStopped(error: unknown): undefined {
+    if (!this.stopping.aborted || error !== this.stopping.reason) throw error;
+  }
+
   /** @param opening a service that is still starting stops once it has: its redirects may be under way */
   listen(opening: Promise<App>): void {
     for (const one of stopSignals) {
       process.on(one, (signal) => {
-        if (this.#isStopping) return;
+        if (this.stopping.aborted) return;
         this.#log.info(
           { signal },
           'stopping: answering what is in flight, counting what was answered',
@@ -131,7 +144,7 @@ class Shutdown {
     opening
       .then((app) => {
         this.#isOpen = true;
-        return app.takenOver;
+        return Promise.race([app.takenOver, this.#failed(app)]);
       })
       .then(
         () => this.#stop(opening),
@@ -142,12 +155,18 @@ class Shutdown {
   /** Until this process is open, the service is the other one's: it goes on when this one ends, and takes back what it gave. */
   takesOverFrom(predecessor: Pick<PredecessorConnection, 'isGone'>): void {
     this.#predecessor = predecessor;
-    if (this.#isStopping) this.#abandon();
+    if (this.stopping.aborted) this.#abandon();
+  }
+
+  /** What supervises the process is told. */
+  async #failed({ failed = new Promise(() => undefined) }: App): Promise<void> {
+    await failed;
+    this.#exitCode = 1;
   }
 
   #stop(opening: Promise<App>): void {
-    if (this.#isStopping) return;
-    this.#isStopping = true;
+    if (this.stopping.aborted) return;
+    this.#stopping.abort(new Error('stopped before it served'));
     this.#abandon();
     // Not unref'd: Node would exit with 0 where nothing is left but a promise that never settles.
     setTimeout(() => {
@@ -157,9 +176,12 @@ class Shutdown {
       this.#die();
     }, stopMsMax);
     opening
-      .then((app) => app.close())
       .then(
-        () => process.exit(0),
+        (app) => app.close(),
+        (error: unknown) => this.unlessStopped(error),
+      )
+      .then(
+        () => process.exit(this.#exitCode),
         (err: unknown) => {
           this.#log.error({ err }, 'stopped, but not cleanly');
           process.exit(1);

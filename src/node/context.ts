@@ -23,12 +23,19 @@ export interface NodeContext {
   readonly nats: NatsOptions;
   /** Names this run of the process: of two, the later one is known by it. */
   readonly instance: string;
+  /** Aborted when the process is to stop: a start that waits for others ends. */
+  readonly stopping: AbortSignal;
   /** This process, where it leads. */
   readonly self: Leader;
 }
 
 /** Dials the brokers; nothing waits for them. @throws NodeError where an address or the credentials are wrong */
-export function connectNode(config: Config, log: Logger, machine: Machine): NodeContext {
+export function connectNode(
+  config: Config,
+  log: Logger,
+  machine: Machine,
+  stopping: AbortSignal = new AbortController().signal,
+): NodeContext {
   const { nats: servers, nodeName, credsFile, tlsCaFile, advertiseUrl: url } = config.cluster;
   const nats = {
     servers,
@@ -38,7 +45,7 @@ export function connectNode(config: Config, log: Logger, machine: Machine): Node
   };
   const instance = createIdSource(machine.clock, machine.randomBytes).newId('n');
   const self = { owner: `${nodeName}.${instance}`, url, version: shipped.version };
-  return { config, log, machine, connection: dial(nats), nats, instance, self };
+  return { config, log, machine, connection: dial(nats), nats, instance, stopping, self };
 }
 
 function dial(options: NatsOptions): NatsConnection {

@@ -35,6 +35,7 @@ import type { Logger } from '../telemetry/log.ts';
 import { connectNode, type NodeContext } from './context.ts';
 import { EdgeFolder } from './edge-folder.ts';
 import { joinRequestOf } from './join-as-core.ts';
+import { Ending } from './ending.ts';
 import { type Edge, openEdge } from './open-edge.ts';
 import { assertNoTakeover } from './takeover.ts';
 
@@ -46,7 +47,7 @@ const sentStepMs = 20;
 export async function openEdgeNode(
   configured: Config,
   log: Logger,
-  { machine = thisMachine, takeover }: AppOptions = {},
+  { machine = thisMachine, takeover, stopping }: AppOptions = {},
 ): Promise<App> {
   assertNoTakeover(takeover);
   const config = fitToMemory(configured);
@@ -58,7 +59,7 @@ export async function openEdgeNode(
     await assertPortsFree(config);
     assertTlsFiles(config.redirect);
     assertTlsFiles(config.api);
-    const context = connectNode(config, log, machine);
+    const context = connectNode(config, log, machine, stopping);
     closers.push(() => context.connection.close());
     const edge = await EdgeNode.open(context, folder, closers);
     for (const warning of warnings) log.warn(warning);
@@ -74,7 +75,7 @@ class EdgeNode {
   readonly #path: string;
   readonly #identity: NodeIdentity;
   #access: EdgeAccess;
-  readonly #ending = Promise.withResolvers<void>();
+  readonly #ending: Ending;
   #edge: Edge | undefined;
   #beats: Beats | undefined;
   #transfer: ScanTransfer | undefined;
@@ -86,6 +87,7 @@ class EdgeNode {
     access: EdgeAccess,
   ) {
     this.#context = context;
+    this.#ending = new Ending(context.log);
     this.#path = path;
     this.#identity = identity;
     this.#access = access;
@@ -103,7 +105,7 @@ class EdgeNode {
       node.#joinAgain(closers);
       return node;
     }
-    const admitted = await join(context, known);
+    const admitted = await join(context, known, context.stopping);
     const node = new EdgeNode(context, path, keep(path, name, admitted), admitted);
     await node.#open(folder, closers);
     return node;
@@ -113,10 +115,11 @@ class EdgeNode {
     const edge = this.#edge!;
     return {
       apiPort: edge.apiPort,
-      redirectPort: await edge.redirecting,
+      redirectPort: await unlessStopped(edge.redirecting, this.#context.stopping),
       firstSecrets: undefined,
       secretsShown: () => undefined,
-      takenOver: this.#ending.promise,
+      takenOver: new Promise(() => undefined),
+      failed: this.#ending.told,
     };
   }
 
@@ -195,7 +198,7 @@ class EdgeNode {
       timers: systemTimers,
       self: { name, instance, role, redirects: true, url: '' },
       linkNumber: () => edge.linkNumber,
-      onDouble: (detail) => this.#end(detail),
+      onDouble: (detail) => this.#ending.tell(detail),
     });
     this.#beats = beats;
     closers.push(() => beats.close());
@@ -218,17 +221,14 @@ class EdgeNode {
         keep(this.#path, name, admission);
         this.#access = admission;
       } else {
-        this.#end(`Cannot go on as ${name}: the cluster knows another machine under this name`);
+        this.#ending.tell(
+          `Cannot go on as ${name}: the cluster knows another machine under this name`,
+        );
       }
     };
     join(this.#context, this.#identity, ended.signal).then(admitted, (error: unknown) => {
-      if (!ended.signal.aborted) this.#end(messageOf(error));
+      if (!ended.signal.aborted) this.#ending.tell(messageOf(error));
     });
-  }
-
-  #end(detail: string): void {
-    this.#context.log.fatal({ detail }, 'this node of the cluster ends');
-    this.#ending.resolve();
   }
 }
 
@@ -250,4 +250,17 @@ function keep(path: string, name: string, admitted: Admission): NodeIdentity {
   const identity = { cluster, node, name, role: 'edge', journals, run } as const;
   writeNodeFile(path, identity);
   return identity;
+}
+
+/** An edge that has no links yet may wait for them for ever. @throws the signal's reason */
+async function unlessStopped<T>(waiting: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const stop = (): void => reject(signal.reason);
+  signal.throwIfAborted();
+  signal.addEventListener('abort', stop);
+  try {
+    return await Promise.race([waiting, stopped]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }

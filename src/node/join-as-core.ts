@@ -98,7 +98,7 @@ interface Admitted {
 /** Resolves when this machine has applied its registration, and the keys. */
 async function admission(joining: Joining): Promise<Admitted> {
   const { context, registry, store, replication } = joining;
-  const { connection, log } = context;
+  const { connection, log, stopping } = context;
   const request = joinRequestOf(context, undefined);
   const ending = new AbortController();
   let admitted: Admitted | undefined;
@@ -109,6 +109,7 @@ async function admission(joining: Joining): Promise<Admitted> {
   );
   try {
     for (;;) {
+      stopping.throwIfAborted();
       if (refusal !== undefined) throw refusal;
       const { stop } = replication.status;
       if (stop !== undefined) throw new NodeError(`Cannot join the cluster: ${stop.detail}`);

@@ -33,6 +33,7 @@ import { type Engine, openWriters } from '../writers.ts';
 import { connectNode, type NodeContext } from './context.ts';
 import { CoreNode } from './core-node.ts';
 import { CoreRole, type OpenRole, thenGoesOn } from './core-role.ts';
+import { Ending } from './ending.ts';
 import { joinAsCore } from './join-as-core.ts';
 import { openStandby } from './standby.ts';
 import { assertNoTakeover, noTakeovers } from './takeover.ts';
@@ -49,13 +50,14 @@ interface CoreOpening {
   readonly machine: Machine;
   readonly service: ServiceFolder;
   readonly closers: Closers;
+  readonly stopping: AbortSignal | undefined;
 }
 
 /** @throws DataFolderError, NodeError, MachineLimitError, ListenError with a text for the operator */
 export async function openCore(
   configured: Config,
   log: Logger,
-  { machine = thisMachine, start = 'any', takeover }: AppOptions = {},
+  { machine = thisMachine, start = 'any', takeover, stopping }: AppOptions = {},
 ): Promise<App> {
   assertNoTakeover(takeover);
   const config = fitToMemory(configured);
@@ -64,7 +66,7 @@ export async function openCore(
   const closers: Closers = [() => service.close()];
   const close = (): Promise<void> => closeAll(closers);
   try {
-    return { ...(await open({ config, log, machine, service, closers })), close };
+    return { ...(await open({ config, log, machine, service, closers, stopping })), close };
   } catch (error) {
     await close();
     throw error;
@@ -72,12 +74,12 @@ export async function openCore(
 }
 
 async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
-  const { config, log, machine, service, closers } = opening;
+  const { config, log, machine, service, closers, stopping } = opening;
   const { folder } = service;
   const warnings = await prepareProcess(opening);
   const pages = openDashboard(folder.cacheRoot, log);
   closers.push(async () => void (await pages));
-  const context = connectNode(config, log, machine);
+  const context = connectNode(config, log, machine, stopping);
   closers.push(() => context.connection.close());
   const isFirstStart = readNodeFile(folder.path) === undefined;
   const identity = await identify(opening, context);
@@ -87,16 +89,13 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   const base = { ...opened, heldPorts, logoStore: new LogoRows(opened.management) };
   closers.push(() => base.management.close());
   await service.beginReplicated(base.management);
-  const ending = Promise.withResolvers<void>();
+  const ending = new Ending(log);
   const node = new CoreNode({
     context,
     base,
     identity,
     onRole: () => void role.update(),
-    onEnd: (detail) => {
-      log.fatal({ detail }, 'this node of the cluster ends');
-      ending.resolve();
-    },
+    onEnd: (detail) => ending.tell(detail),
   });
   closers.push(() => node.close());
   const begin = async (): Promise<void> => undefined;
@@ -128,13 +127,14 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   service.hostTakeovers(noTakeovers, base.clock);
   await node.follow(started.engine, started.refresher);
   for (const warning of warnings) log.warn(warning);
-  if (isFirstStart) await untilBegun(node, role, base);
+  if (isFirstStart) await untilBegun(node, role, base, context.stopping);
   return {
     apiPort: config.api.port,
     redirectPort: started.engine.threads.redirects.port,
     firstSecrets: roles.firstSecrets,
     secretsShown: () => roles.secretsShown(),
-    takenOver: ending.promise,
+    takenOver: new Promise(() => undefined),
+    failed: ending.told,
   };
 }
 
@@ -189,9 +189,15 @@ function startClosingLimits({ log }: Base, { codes }: Engine): () => Promise<voi
 }
 
 /** Until some node has made the first sign-in of a new cluster: where it is this one, it is to be shown. */
-async function untilBegun(node: CoreNode, role: CoreRole, { management }: Base): Promise<void> {
+async function untilBegun(
+  node: CoreNode,
+  role: CoreRole,
+  { management }: Base,
+  stopping: AbortSignal,
+): Promise<void> {
   for (let waitedMs = 0; waitedMs < firstLeadMsMax; waitedMs += firstLeadStepMs) {
     const [owner] = management.users.keys({ limit: 1 });
+    if (stopping.aborted) return;
     if (owner !== undefined && (!node.isLeading || role.name === 'leading')) return;
     await pause(firstLeadStepMs);
   }
