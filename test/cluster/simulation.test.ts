@@ -12,14 +12,15 @@ const lmdbSeeds = 40;
 const scanSeeds = 500;
 
 class Runs {
-  readonly sums = { done: 0, refused: 0, leads: 0, stopped: 0 };
+  readonly sums = { done: 0, refused: 0, leads: 0, releases: 0, stopped: 0 };
 
-  add({ seed, faults, trace, done, refused, leads, stopped }: SimulationResult): void {
+  add({ seed, faults, trace, done, refused, leads, releases, stopped }: SimulationResult): void {
     const shown = faults.length === 0 ? [] : trace;
     expect({ seed, faults, shown }).toEqual({ seed, faults: [], shown: [] });
     this.sums.done += done;
     this.sums.refused += refused;
     this.sums.leads += leads;
+    this.sums.releases += releases;
     this.sums.stopped += stopped;
   }
 
@@ -28,6 +29,7 @@ class Runs {
     expect(this.sums.done).toBeGreaterThan(10 * count);
     expect(this.sums.refused).toBeGreaterThan(10 * count);
     expect(this.sums.leads).toBeGreaterThan(1.2 * count);
+    expect(this.sums.releases).toBeGreaterThan(0.1 * count);
   }
 }
 

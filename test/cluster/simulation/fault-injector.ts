@@ -28,6 +28,8 @@ export class FaultInjector {
   /** A machine lost what it had applied and not flushed. */
   hasLostPower = false;
   burnt: Machine | undefined;
+  /** Leads that were given away. */
+  releases = 0;
   /** Its fault stays when all others are healed: the other machines must do without it. */
   ill: Machine | undefined;
 
@@ -159,6 +161,7 @@ export class FaultInjector {
     if (!giver.isRunning) return;
     const to = random.pick(['', '', random.pick(this.#machines).owner, 'unknown']);
     this.#options.note(`${giver.name} gives the lead to ${to === '' ? 'any' : to}`);
+    if (giver.replicator?.status.state === 'leader') this.releases += 1;
     void giver.replicator?.release(to);
     // A process that ends.
     if (random.chance(0.3)) {

@@ -9,13 +9,14 @@ const { values } = parseArgs({
     trace: { type: 'boolean', default: false },
   },
 });
-const sums = { failed: 0, done: 0, refused: 0, leads: 0, stopped: 0, entries: 0 };
+const sums = { failed: 0, done: 0, refused: 0, leads: 0, releases: 0, stopped: 0, entries: 0 };
 const first = Number(values.first);
 for (let seed = first; seed < first + Number(values.seeds); seed++) {
   const result = await simulate(seed);
   sums.done += result.done;
   sums.refused += result.refused;
   sums.leads += result.leads;
+  sums.releases += result.releases;
   sums.stopped += result.stopped;
   sums.entries += result.entries;
   if (result.faults.length > 0) {

@@ -1,7 +1,7 @@
 /**
  * A run of one seed: 2, 3 or 5 machines replay one log under every fault that is modelled: processes die, freeze, lose
- * power, cannot write; the log loses answers and appends, brings some late or twice, stalls and ends readings, cannot be
- * reached; and in some runs its brokers lose entries that they had confirmed.
+ * power, cannot write, give their lead away; the log loses answers and appends, brings some late or twice, stalls and ends
+ * readings, cannot be reached; and in some runs its brokers lose entries that they had confirmed.
  *
  * Each client's write takes the next number of a counter and keeps it under its own name; so a write that is lost, made
  * twice, made although it was refused, or made on an old state shows in the numbers.
@@ -25,6 +25,8 @@ export interface SimulationResult {
   readonly refused: number;
   /** How often a machine began to lead. */
   readonly leads: number;
+  /** Leads that were given away. */
+  readonly releases: number;
   /** Machines that stopped for good. */
   readonly stopped: number;
   readonly entries: number;
@@ -250,6 +252,7 @@ class Simulation {
       done: answers.filter((answer) => answer === 'done').length,
       refused: answers.filter((answer) => answer === 'refused').length,
       leads: this.#machines.reduce((sum, { leads }) => sum + leads, 0),
+      releases: this.#injector.releases,
       stopped: this.#machines.filter(({ stop }) => stop !== undefined).length,
       entries: this.#stream.last,
       trace: this.trace,
