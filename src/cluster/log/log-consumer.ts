@@ -23,7 +23,7 @@ export interface LogConsumerOptions {
    */
   readonly from: (bounds: LogBounds) => number | undefined;
   /** @param isNew it was not brought by an earlier reading */
-  readonly entry: (seq: number, body: Uint8Array, isNew: boolean) => void;
+  readonly entry: (seq: number, body: Uint8Array, isNew: boolean, subject?: string) => void;
 }
 
 export class LogConsumer {
@@ -107,7 +107,7 @@ export class LogConsumer {
       this.#atBefore = -1;
       this.#still = 0;
       this.#reading = this.#options.log.follow(from, {
-        entry: (seq, body) => this.#entry(seq, body),
+        entry: (seq, body, subject) => this.#entry(seq, body, subject),
         ended: () => this.#retry(),
       });
       this.#after(watchMs, () => this.#watch());
@@ -115,13 +115,13 @@ export class LogConsumer {
     this.#ask(begin, () => this.#retry());
   }
 
-  #entry(seq: number, body: Uint8Array): void {
+  #entry(seq: number, body: Uint8Array, subject?: string): void {
     const isNew = seq > this.#seen;
     if (isNew) this.#seen = seq;
     this.#at = seq;
     this.#retryMs = retryMsMin;
     this.#stillMax = 1;
-    this.#options.entry(seq, body, isNew);
+    this.#options.entry(seq, body, isNew, subject);
   }
 
   #watch(): void {

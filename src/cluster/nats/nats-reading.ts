@@ -150,10 +150,10 @@ export class NatsReading implements Reading {
 
   #take(message: JsMsg): void {
     if (this.#state === 'over' || this.#gap) return;
-    const { seq } = message;
+    const { seq, subject } = message;
     if (seq === this.#next) {
       this.#next++;
-      this.#options.reader.entry(seq, message.data);
+      this.#options.reader.entry(seq, message.data, subject);
       return;
     }
     // A position beyond the end is read from the end on.

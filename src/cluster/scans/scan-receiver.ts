@@ -53,8 +53,11 @@ export interface ScanReceiverOptions {
   readonly save: (position: ReadPosition) => Promise<void>;
   /** A journal of this machine, which has it already. */
   readonly isOwn: (journal: number) => boolean;
-  /** Whether this run of an edge writes this journal. */
-  readonly isOwner: (journal: number, run: number) => boolean;
+  /**
+   * Whether this run of an edge writes this journal, and the piece came by the subject of that edge: permissions of the
+   * brokers are of subjects, so nobody writes in the journal of another.
+   */
+  readonly isOwner: (journal: number, run: number, subject: string | undefined) => boolean;
   /** Asks the edge of a journal to send it again from this position. */
   readonly rewind: (journal: number, position: number) => void;
   /** The log has removed what this core has not read: where, and up to where. */
@@ -73,7 +76,7 @@ export class ScanReceiver {
   readonly #asked = new Map<number, { readonly atMs: number; readonly last: number }>();
   #cancel: () => void = () => undefined;
   #isStopped = false;
-  /** Pieces that were dropped: of another run, or no pieces. */
+  /** Pieces that were dropped: of another run or node, or no pieces. */
   dropped = 0;
   #readFault: string | undefined;
   #saveFault: string | undefined;
@@ -87,7 +90,7 @@ export class ScanReceiver {
       log,
       timers,
       from: (bounds) => this.#from(bounds),
-      entry: (seq, body) => this.#entry(seq, body),
+      entry: (seq, body, _, subject) => this.#entry(seq, body, subject),
     });
   }
 
@@ -131,9 +134,9 @@ export class ScanReceiver {
     return this.#read + 1;
   }
 
-  #entry(seq: number, body: Uint8Array): void {
+  #entry(seq: number, body: Uint8Array, subject: string | undefined): void {
     try {
-      this.#receive(readScanMessage(body), seq);
+      this.#receive(readScanMessage(body), seq, subject);
       this.#readFault = undefined;
       this.#read = seq;
     } catch (error) {
@@ -142,10 +145,10 @@ export class ScanReceiver {
     }
   }
 
-  #receive(message: ScanMessage | undefined, seq: number): void {
+  #receive(message: ScanMessage | undefined, seq: number, subject: string | undefined): void {
     const { sink, isOwn, isOwner } = this.#options;
     if (message !== undefined && isOwn(message.journal)) return;
-    if (message === undefined || !isOwner(message.journal, message.run)) {
+    if (message === undefined || !isOwner(message.journal, message.run, subject)) {
       this.dropped++;
       return;
     }

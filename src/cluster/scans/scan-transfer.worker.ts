@@ -71,7 +71,10 @@ const received =
     root: setup.journalRoot,
     tails,
     isOwn: (journal) => ownNumbers.has(journal),
-    isOwner: (journal, run) => owners.get(journal)?.run === run,
+    isOwner: (journal, run, subject) => {
+      const owner = owners.get(journal);
+      return owner?.run === run && subject === scanSubject(owner.node);
+    },
     rewind,
     onMissed: (from, to) => send({ kind: 'missed', from, to }),
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { encodeScanMessage } from '../../../src/cluster/scans/scan-message.ts';
 import { type ReadPosition, ScanReceiver } from '../../../src/cluster/scans/scan-receiver.ts';
+import type { LogReader, OrderedLog } from '../../../src/cluster/log/ordered-log.ts';
 import { MemoryLog, MemoryStream } from '../log/memory-log.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';
 
@@ -25,9 +26,9 @@ class Fixture {
   syncMs = 0;
   receiver = this.start();
 
-  start(): ScanReceiver {
+  start(log: OrderedLog = new MemoryLog(this.stream, this.#time.later)): ScanReceiver {
     const receiver = new ScanReceiver({
-      log: new MemoryLog(this.stream, this.#time.later),
+      log,
       timers: { monotonicMs: () => this.#time.nowMs, after: this.#time.later },
       sink: {
         tails: () => [...this.journals].map(([journal, { tail }]) => [journal, tail] as const),
@@ -38,12 +39,16 @@ class Fixture {
       saved: () => this.saved,
       save: (position) => this.#save(position),
       isOwn: (journal) => journal === 99,
-      isOwner: (_, run) => run === 7,
+      isOwner: (_, run, subject) => run === 7 && subject !== 'qz.scans.other',
       rewind: (journal, position) => void this.rewinds.push([journal, position, this.nowMs]),
       onMissed: (from, to) => void this.missed.push([from, to]),
     });
     receiver.start();
     return receiver;
+  }
+
+  get later(): VirtualTime['later'] {
+    return this.#time.later;
   }
 
   get nowMs(): number {
@@ -90,7 +95,37 @@ class Fixture {
   }
 }
 
+/** Brings each piece as if it was appended by `subject`. */
+class SubjectLog extends MemoryLog {
+  readonly subject: string;
+
+  constructor(stream: MemoryStream, later: VirtualTime['later'], subject: string) {
+    super(stream, later);
+    this.subject = subject;
+  }
+
+  override follow(from: number, reader: LogReader) {
+    return super.follow(from, {
+      entry: (seq, body) => reader.entry(seq, body, this.subject),
+      ended: (error) => reader.ended(error),
+    });
+  }
+}
+
 describe('a piece', () => {
+  it('of another node than the journal is dropped, whatever run it names', async () => {
+    for (const [subject, tail] of [['qz.scans.other'], ['qz.scans.own', 30]] as const) {
+      const own = new Fixture();
+      own.receiver.stop();
+      own.receiver = own.start(new SubjectLog(own.stream, own.later, subject));
+      own.piece(0, 0, 30);
+      await own.pass(50);
+      expect(own.journals.get(0)?.tail).toBe(tail);
+      expect(own.receiver.dropped).toBe(tail === undefined ? 1 : 0);
+      own.receiver.stop();
+    }
+  });
+
   it('counts once: what is known is dropped, and only the rest of it written', async () => {
     const own = new Fixture();
     own.piece(0, 0, 30);
