@@ -17,6 +17,8 @@ export interface CoreControlOptions {
   readonly key: Uint8Array;
   readonly nodes: Registry;
   readonly replication: StoreReplication;
+  /** A sentence for the operator, while something is wrong with one of the logs. */
+  readonly problem: () => string | undefined;
   /** Undefined until the node follows its cluster. */
   readonly beats: () => Beats | undefined;
   readonly marks: () => Marks | undefined;
@@ -52,7 +54,7 @@ function seenBy(options: CoreControlOptions): ClusterStatus {
     cluster: nodes.clusterId,
     position,
     leader,
-    problem: replication.problem ?? context.connection.problem,
+    problem: options.problem() ?? context.connection.problem,
     nodes: nodes.nodes(),
     beats: beats === undefined ? [] : [beats.own, ...beats.connected()],
     links: base.management.last('link'),

@@ -113,6 +113,7 @@ export class CoreNode {
       replication: this.replication,
       beats: () => this.#beats,
       marks: () => this.#marks?.marks,
+      problem: () => this.#problem,
     });
   }
 
@@ -177,15 +178,15 @@ export class CoreNode {
     });
   }
 
+  get #problem(): string | undefined {
+    return this.replication.problem ?? this.delivery.replication.problem;
+  }
+
   get checks(): HealthCheck[] {
     const { connection } = this.#options.context;
     const transfer = (): string | undefined => this.#transfer?.figures.faults[0];
     return [
-      {
-        name: 'cluster',
-        isWarning: true,
-        problem: () => this.replication.problem ?? this.delivery.replication.problem,
-      },
+      { name: 'cluster', isWarning: true, problem: () => this.#problem },
       { name: 'brokers', isWarning: true, problem: () => connection.problem },
       { name: 'scans of other nodes', isWarning: true, problem: transfer },
     ];
