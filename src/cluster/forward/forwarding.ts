@@ -12,7 +12,7 @@
  *
  *   no leader is known, or it cannot be reached    503 not_active: nothing was sent, so nothing was changed
  *   the connection was lost later                  503 outcome_unknown for what may change something, else not_active
- *   in the midst of the answer                     the connection is cut, as the leader's own would be; live events just end
+ *   in the midst of the answer                     the connection is cut, as the leader's own would be; live events and links just end
  *
  * Bounds: a connection per request that is under way, and requests as the server bounds them; 256 KiB of each answer.
  */
@@ -28,6 +28,7 @@ import { Failure } from '../../model/failure.ts';
 import type { HealthReport } from '../../telemetry/health.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { feedPath } from '../links/link-feed.ts';
 import type { ForwardingProof } from './forwarding-proof.ts';
 import { type AnswerHead, LeaderAnswer } from './leader-answer.ts';
 
@@ -269,11 +270,11 @@ async function replyOf(
   }
   if (status === 204 || status === 304) return reply;
   if (bodyBytes <= wholeBytesMax) return { ...reply, body: await answer.whole() };
-  const isLive = received['content-type'] === 'text/event-stream';
-  return { ...reply, body: isLive ? endingQuietly(answer) : answer };
+  const isEndless = received['content-type'] === 'text/event-stream' || request.path === feedPath;
+  return { ...reply, body: isEndless ? endingQuietly(answer) : answer };
 }
 
-/** A client of live events asks again by itself: a lost leader is the end of them, and no fault. */
+/** A client of live events, and an edge, ask again by themselves: a lost leader is the end of them, and no fault. */
 function endingQuietly(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   return {
     [Symbol.asyncIterator]: () => {

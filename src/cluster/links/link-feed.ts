@@ -20,7 +20,7 @@ import { LimitedTotals, type Totals } from './limited-totals.ts';
 import { encodeFrame } from './link-frames.ts';
 import { type ChangesSeen, LinkSource } from './link-source.ts';
 
-const feedPath = '/cluster/links';
+export const feedPath = '/cluster/links';
 const beatMs = 500;
 /** Feeds at once: one for each edge, and those that a lost connection has left for a minute. */
 const feedsMax = 1_024;
