@@ -8,15 +8,21 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { App, AppOptions } from '../app.ts';
-import { checkNodeFile, type NodeIdentity, readNodeFile } from '../cluster/nodes/node-file.ts';
+import { joinCluster, JoinRefusedError } from '../cluster/nodes/join.ts';
+import {
+  checkNodeFile,
+  type NodeIdentity,
+  readNodeFile,
+  writeNodeFile,
+} from '../cluster/nodes/node-file.ts';
 import type { Config } from '../config.ts';
 import { closeAll, type Closers } from '../engine/closers.ts';
 import { startWarnings } from '../engine/config-warnings.ts';
-import { DataFolderError } from '../engine/data-folder.ts';
+import { type DataFolder, DataFolderError } from '../engine/data-folder.ts';
 import { narrowModes } from '../engine/file-modes.ts';
 import type { FirstSecrets, FirstStart } from '../engine/installation/first-start.ts';
 import { ServiceFolder } from '../engine/installation/service-folder.ts';
-import { fitToMemory } from '../engine/machine/machine-plan.ts';
+import { fitToMemory, threadCounts } from '../engine/machine/machine-plan.ts';
 import { assertPortsFree, portsOf } from '../engine/service-ports.ts';
 import { inheritedFontSettings, setProcessVariables } from '../environment.ts';
 import { openDashboard } from '../http/dashboard/dashboard-cache.ts';
@@ -26,6 +32,7 @@ import { libraryVariables } from '../images/library-settings.ts';
 import { LogoRows } from '../images/logo/logo-store.ts';
 import { type Base, type Machine, openBase, openFirstStart, thisMachine } from '../modules.ts';
 import { type StartedEngine, startEngine } from '../open-engine.ts';
+import { systemTimers } from '../system-clock.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Ticker } from '../telemetry/ticker.ts';
@@ -34,13 +41,15 @@ import { connectNode, type NodeContext } from './context.ts';
 import { CoreNode } from './core-node.ts';
 import { CoreRole, type OpenRole, thenGoesOn } from './core-role.ts';
 import { Ending } from './ending.ts';
-import { joinAsCore } from './join-as-core.ts';
+import { joinAsCore, joinRequestOf } from './join-as-core.ts';
 import { openStandby } from './standby.ts';
 import { assertNoTakeover, noTakeovers } from './takeover.ts';
 
 /** A first start waits so long for a new cluster to have its first sign-in. */
 const firstLeadMsMax = 30_000;
 const firstLeadStepMs = 20;
+/** A start waits so long for the journals of new redirect threads. */
+const journalsMsMax = 5_000;
 /** How often the limits of codes are compared with what is counted of all nodes. */
 const limitsMs = 500;
 
@@ -162,9 +171,7 @@ async function identify({ service }: CoreOpening, context: NodeContext): Promise
   const { folder } = service;
   const isFirst = await service.beginMaking();
   const known = readNodeFile(folder.path);
-  if (known !== undefined) {
-    return known;
-  }
+  if (known !== undefined) return await withJournals(known, folder, context);
   if (!isFirst) {
     throw new DataFolderError(
       `Cannot start: data folder ${folder.path} has the data of a machine alone, expected an empty one for a node of a cluster`,
@@ -173,6 +180,39 @@ async function identify({ service }: CoreOpening, context: NodeContext): Promise
   const identity = await joinAsCore(context, folder);
   await service.inspectAgain();
   return identity;
+}
+
+/**
+ * A node with more redirect threads than before, or that redirects for the first time, asks for journals. Without an answer
+ * it goes on with the threads that have one.
+ */
+async function withJournals(
+  known: NodeIdentity,
+  { path }: DataFolder,
+  context: NodeContext,
+): Promise<NodeIdentity> {
+  const { config, connection, log, stopping } = context;
+  const { role } = config.cluster;
+  const missing = role === 'core' ? 0 : threadCounts(config).redirect - known.journals.length;
+  if (missing <= 0) return known;
+  const request = joinRequestOf(context, known);
+  const signal = AbortSignal.any([stopping, AbortSignal.timeout(journalsMsMax)]);
+  try {
+    const { journals } = await joinCluster({
+      connection,
+      timers: systemTimers,
+      log,
+      request,
+      signal,
+    });
+    const identity = { ...known, role, journals };
+    writeNodeFile(path, identity);
+    return identity;
+  } catch (error) {
+    if (error instanceof JoinRefusedError || stopping.aborted) throw error;
+    log.warn({ missing }, 'redirect threads without a journal do not start: no core answers');
+    return known;
+  }
 }
 
 /** @returns ends it */
