@@ -189,7 +189,14 @@ export class CoreNode {
       { name: 'cluster', isWarning: true, problem: () => this.#problem },
       { name: 'brokers', isWarning: true, problem: () => connection.problem },
       { name: 'scans of other nodes', isWarning: true, problem: transfer },
+      { name: 'missed scans', isWarning: true, problem: () => this.#missedScans() },
     ];
+  }
+
+  #missedScans(): string | undefined {
+    const missed = this.#transfer?.missedEntries ?? 0;
+    if (missed === 0) return undefined;
+    return `${missed} messages with scans were removed before this core had them: its analytics lack those scans`;
   }
 
   /** Everything begins: after the engine, which redirects by now. */

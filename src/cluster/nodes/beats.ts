@@ -46,6 +46,8 @@ interface Seen {
   readonly atMs: number;
   /** The start before this one, and when this one took its place. */
   readonly former?: { readonly instance: string; readonly untilMs: number };
+  /** Where its links stood when it was waited for in vain: no change waits for it until they have moved. */
+  stuckAt?: number | undefined;
 }
 
 interface Waiter {
@@ -127,7 +129,8 @@ export class Beats {
   /**
    * Resolves when every connected node that redirects has the changes of links up to `number`; this one too. A node that
    * lapses meanwhile is waited for no longer, one that connects is waited for. @returns how many do not have them by then,
-   * or after `waitMs`: those that lapsed among them
+   * or after `waitMs`: those that lapsed among them. One that was waited for in vain is not waited for again until its
+   * links have moved: with a full disk it would hold up every change.
    */
   linksFollowed(number: number, waitMs = followMs): Promise<number> {
     const untilMs = this.#options.timers.monotonicMs() + waitMs;
@@ -211,7 +214,8 @@ export class Beats {
       this.#tellDouble(last.beat, beat);
     }
     const former = isOther ? { instance: last.beat.instance, untilMs: atMs } : last?.former;
-    this.#seen.set(beat.name, { beat, atMs, ...(former && { former }) });
+    const stuckAt = last?.stuckAt === beat.linkNumber ? last.stuckAt : undefined;
+    this.#seen.set(beat.name, { beat, atMs, stuckAt, ...(former && { former }) });
     this.#check();
   }
 
@@ -250,11 +254,19 @@ export class Beats {
     const { isAny, lapseMs } = this.#behind(waiter);
     const leftMs = waiter.untilMs - timers.monotonicMs();
     if (!isAny || leftMs <= 0) {
+      if (isAny) this.#noteStuck(waiter);
       this.#resolve(waiter);
       return;
     }
     waiter.cancel();
     waiter.cancel = timers.after(Math.min(leftMs, lapseMs), () => this.#checkWaiter(waiter));
+  }
+
+  #noteStuck({ behind }: Waiter): void {
+    for (const name of behind) {
+      const seen = this.#seen.get(name);
+      if (seen !== undefined) seen.stuckAt = seen.beat.linkNumber;
+    }
   }
 
   #resolve(waiter: Waiter): void {
@@ -263,24 +275,25 @@ export class Beats {
     waiter.resolve(waiter.behind.size);
   }
 
-  /** Whether a connected node is behind, and after how long the first such one lapses. */
+  /** Whether a connected node is behind that may still follow, and after how long the first such one lapses. */
   #behind({ number, behind }: Waiter): { readonly isAny: boolean; readonly lapseMs: number } {
     const { self, linkNumber } = this.#options;
     let isAny = false;
     let lapseMs = Infinity;
-    const note = (name: string, isBehind: boolean): void => {
+    const note = (name: string, isBehind: boolean, isStuck: boolean): void => {
       if (isBehind) behind.add(name);
       else behind.delete(name);
-      isAny ||= isBehind;
+      isAny ||= isBehind && !isStuck;
     };
-    note(self.name, self.redirects && linkNumber() < number);
+    note(self.name, self.redirects && linkNumber() < number, false);
     for (const [name, seen] of this.#seen) {
       const leftMs = this.#leftMs(seen);
       // One that has lapsed stays what it was.
       if (leftMs <= 0 || !seen.beat.redirects) continue;
       const isBehind = seen.beat.linkNumber < number;
-      note(name, isBehind);
-      if (isBehind) lapseMs = Math.min(lapseMs, leftMs);
+      const isStuck = seen.stuckAt === seen.beat.linkNumber;
+      note(name, isBehind, isStuck);
+      if (isBehind && !isStuck) lapseMs = Math.min(lapseMs, leftMs);
     }
     return { isAny, lapseMs };
   }
