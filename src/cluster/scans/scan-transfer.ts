@@ -118,7 +118,8 @@ export class ScanTransfer {
     if (message.kind === 'missed') {
       const { from, to } = message;
       this.missedEntries += to - from + 1;
-      log.error({ from, to }, 'scans were removed from the log before this core had them');
+      if (from === 1) log.warn({ to }, 'this core counts from here on: it lacks the scans before');
+      else log.error({ from, to }, 'scans were removed from the log before this core had them');
       return;
     }
     const { faults, leftOutBytes } = message.figures;
