@@ -83,6 +83,7 @@ export async function bundleProgram(options: BundleOptions): Promise<Bundle> {
     format: 'cjs',
   });
   refuseDirectEval(root, program.metafile);
+  refuseNamesOfCommonJs(program.metafile);
   const outputs = [...program.outputFiles, ...piscina.outputFiles];
   const inputs = [program, piscina].flatMap(({ metafile }) => Object.keys(metafile.inputs));
   return {
@@ -170,6 +171,23 @@ function refuseDirectEval(root: string, { inputs }: Metafile): void {
     if (/(?<![.\w'])eval\s*\(/.test(code)) {
       throw new Error(`Cannot bundle ${path}: it has a direct eval, expected none in an ES module`);
     }
+  }
+}
+
+/**
+ * A chunk of a CommonJS package has a default export alone: names that a source takes of its `import()` would be
+ * undefined in the bundle, and there in the sources.
+ */
+function refuseNamesOfCommonJs({ inputs }: Metafile): void {
+  for (const [path, { imports }] of Object.entries(inputs)) {
+    if (!path.startsWith('src/')) continue;
+    const found = imports.find(
+      (one) => one.kind === 'dynamic-import' && inputs[one.path]?.format === 'cjs',
+    );
+    if (found === undefined) continue;
+    throw new Error(
+      `Cannot bundle ${path}: it has an import() of ${found.path}, a CommonJS module, expected one of a source that imports it`,
+    );
   }
 }
 

@@ -234,8 +234,8 @@ export function beginNats(options: NatsOptions): NatsConnection {
 function dialTo(options: NatsOptions): Dial {
   const { servers, hosts, user, tls } = parseServers(options);
   return async () => {
-    const { connect, credsAuthenticator } = await import('@nats-io/transport-node');
-    const { jetstream, jetstreamManager } = await import('@nats-io/jetstream');
+    const { natsClient } = await import('./nats-client.ts');
+    const { connect, credsAuthenticator, jetstream, jetstreamManager } = natsClient;
     const credentials = await readCredentials(options.credsFile);
     const settings: ConnectionOptions = {
       ...user,
