@@ -71,10 +71,10 @@ if ('missing' in server) {
       code: 0,
       text: expect.stringMatching(new RegExp(`^${name} leads now: after \\d{1,4} ms$`)),
     });
-    expect(await statusOf(standby)).toMatchObject({
-      role: 'active',
-      epoch: epoch + 1,
-    });
+    // The former leader has read its lead, and it may not have stored it yet.
+    await expect
+      .poll(() => statusOf(standby), soon)
+      .toMatchObject({ role: 'active', epoch: epoch + 1 });
     expect(await command(standby, 'handover', '--to', name)).toEqual({
       code: 1,
       text: `Cannot hand over to ${name}: it leads now`,
@@ -95,8 +95,7 @@ if ('missing' in server) {
     expect(await leading.service.terminate()).toMatchObject({ code: 0 });
     expect(leading.service.stderr.slice(before)).toContain('the lead was given away');
     // Not after a lease: the other one leads when this one has ended, or a moment later.
-    const status = await statusOf(standby);
-    expect(status).toMatchObject({ role: 'active' });
+    await expect.poll(() => statusOf(standby), soon).toMatchObject({ role: 'active' });
     await expect.poll(() => create(standby), soon).toBe(201);
     expect((await command(standby, 'handover')).text).toBe(
       'Cannot hand over: no other core is connected',
