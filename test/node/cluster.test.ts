@@ -4,11 +4,11 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { findNatsServer } from '../../config/demo/nats-server.ts';
 import { notRun } from '../cluster/nats/not-run.ts';
 import { type Client, word } from '../support/client.ts';
-import { runCommand, startProcess } from '../support/process.ts';
+import { runCommand, ServiceProcess } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
 import { createCluster, type StartedCluster, type TestNode } from './started-cluster.ts';
 
@@ -119,7 +119,9 @@ async function stopAll(): Promise<void> {
 
 async function startRestored(): Promise<void> {
   const dataDir = join(cluster.folder, 'alone');
-  const alone = await startProcess({ dataDir, ports: standby.service.ports });
+  const alone = new ServiceProcess({ dataDir, ports: standby.service.ports });
+  onTestFinished(() => alone.kill());
+  await alone.ready();
   expect(await standby.scan(code.path)).toBe(other);
   const api = standby.client(key);
   await expect.poll(() => counted(api), soon).toBe(backedUp + 1);
