@@ -280,20 +280,20 @@ export class Beats {
     const { self, linkNumber } = this.#options;
     let isAny = false;
     let lapseMs = Infinity;
-    const note = (name: string, isBehind: boolean, isStuck: boolean): void => {
-      if (isBehind) behind.add(name);
-      else behind.delete(name);
-      isAny ||= isBehind && !isStuck;
+    const note = (name: string, state: 'followed' | 'behind' | 'stuck'): void => {
+      if (state === 'followed') behind.delete(name);
+      else behind.add(name);
+      isAny ||= state === 'behind';
     };
-    note(self.name, self.redirects && linkNumber() < number, false);
+    note(self.name, self.redirects && linkNumber() < number ? 'behind' : 'followed');
     for (const [name, seen] of this.#seen) {
       const leftMs = this.#leftMs(seen);
       // One that has lapsed stays what it was.
       if (leftMs <= 0 || !seen.beat.redirects) continue;
-      const isBehind = seen.beat.linkNumber < number;
-      const isStuck = seen.stuckAt === seen.beat.linkNumber;
-      note(name, isBehind, isStuck);
-      if (isBehind && !isStuck) lapseMs = Math.min(lapseMs, leftMs);
+      const { linkNumber: at } = seen.beat;
+      const state = at >= number ? 'followed' : seen.stuckAt === at ? 'stuck' : 'behind';
+      note(name, state);
+      if (state === 'behind') lapseMs = Math.min(lapseMs, leftMs);
     }
     return { isAny, lapseMs };
   }
