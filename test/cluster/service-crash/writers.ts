@@ -121,7 +121,7 @@ export class Writers {
       firstMs ??= sentMs;
       const node = this.#pick();
       const answer = node && (await this.#send(node, write));
-      if (node === undefined || answer === undefined || isUndone(answer)) {
+      if (node === undefined || answer === undefined || isRefusal(answer)) {
         await pause(random.between(againMs.from, againMs.to));
       } else if (typeof answer === 'string' || answer.status === 503) {
         isUnknown = true;
@@ -212,7 +212,7 @@ const outcomeOf = (given: Answer | string): string => {
 };
 
 /** It says that nothing was changed. Whatever else is no answer may have been done, or be done yet. */
-const isUndone = (given: Answer | string): boolean =>
+const isRefusal = (given: Answer | string): boolean =>
   ['ECONNREFUSED', '429', '503 not_active'].includes(outcomeOf(given));
 
 /** The answer, or what broke it in one word. */
