@@ -20,6 +20,13 @@ import { type Beat, encodeBeat, type NodeStart, readBeat } from './beat-message.
 const beatMs = 500;
 /** Four beats: one that is late, or lost with a connection, disconnects nobody. */
 const connectedMs = 2_000;
+/**
+ * A core receives a beat this often at least, its own come back to it. Where it receives none, its connection is lost or its broker
+ * hangs: that says nothing of the others, and none of them lapses meanwhile.
+ */
+const receivedMsMax = 750;
+/** Between two checks of what a change waits for. */
+const checkMs = 10;
 /** Between two beats: moves that come in the same moment are one. */
 const movedMs = 1;
 /** Of a name that does not come back. */
@@ -43,7 +50,8 @@ export interface BeatsOptions {
 
 interface Seen {
   readonly beat: Beat;
-  readonly atMs: number;
+  /** Of the time in which this node received beats. */
+  readonly receivedAtMs: number;
   /** The start before this one, and when this one took its place. */
   readonly former?: { readonly instance: string; readonly untilMs: number };
   /** Where its links stood when it was waited for in vain: no change waits for it until they have moved. */
@@ -68,12 +76,16 @@ export class Beats {
   #cancelBeat: () => void = () => undefined;
   #isMoved = false;
   #sentMs = -Infinity;
+  /** When a beat was received last, and for how long in all none was that should have been. */
+  #receivedMs: number;
+  #silenceMs = 0;
   /** When another process under this name was first seen. */
   #doubleMs: number | undefined;
   #isClosed = false;
 
   constructor(options: BeatsOptions) {
     this.#options = options;
+    this.#receivedMs = options.timers.monotonicMs();
     const { connection, self } = options;
     const isEdge = self.role === 'edge';
     const receive = (bytes: Uint8Array, subject: string): void => this.#receive(bytes, subject);
@@ -182,6 +194,8 @@ export class Beats {
   #receive(bytes: Uint8Array, subject: string): void {
     const beat = readBeat(bytes);
     if (beat === undefined || !isOwnSubject(beat, subject)) return;
+    this.#silenceMs += this.#silentMs();
+    this.#receivedMs = this.#options.timers.monotonicMs();
     if (beat.isLast) this.#receiveLast(beat);
     else if (beat.name === this.#options.self.name) this.#receiveOwn(beat);
     else this.#receiveOther(beat);
@@ -215,7 +229,8 @@ export class Beats {
     }
     const former = isOther ? { instance: last.beat.instance, untilMs: atMs } : last?.former;
     const stuckAt = last?.stuckAt === beat.linkNumber ? last.stuckAt : undefined;
-    this.#seen.set(beat.name, { beat, atMs, stuckAt, ...(former && { former }) });
+    const receivedAtMs = this.#receivingMs();
+    this.#seen.set(beat.name, { beat, receivedAtMs, stuckAt, ...(former && { former }) });
     this.#check();
   }
 
@@ -241,8 +256,18 @@ export class Beats {
     );
   }
 
-  #leftMs({ atMs }: Seen): number {
-    return atMs + connectedMs - this.#options.timers.monotonicMs();
+  #leftMs({ receivedAtMs }: Seen): number {
+    return receivedAtMs + connectedMs - this.#receivingMs();
+  }
+
+  /** Time in which beats were received. */
+  #receivingMs(): number {
+    return this.#options.timers.monotonicMs() - this.#silenceMs - this.#silentMs();
+  }
+
+  /** For how long no beat has been received that should have been. */
+  #silentMs(): number {
+    return Math.max(0, this.#options.timers.monotonicMs() - this.#receivedMs - receivedMsMax);
   }
 
   #check(): void {
@@ -259,7 +284,8 @@ export class Beats {
       return;
     }
     waiter.cancel();
-    waiter.cancel = timers.after(Math.min(leftMs, lapseMs), () => this.#checkWaiter(waiter));
+    const waitMs = Math.min(leftMs, Math.max(lapseMs, checkMs));
+    waiter.cancel = timers.after(waitMs, () => this.#checkWaiter(waiter));
   }
 
   #noteStuck({ behind }: Waiter): void {

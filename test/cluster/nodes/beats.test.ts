@@ -179,6 +179,28 @@ test('a node that lapses while it is waited for is behind, and not waited for af
   expect(after.is).toMatch(/^0 at 500/);
 });
 
+test('a leader that received nothing for a while does not take the others for gone', async () => {
+  const network = new Network();
+  const leader = node(network, { name: 'a' });
+  const edge = node(network, { name: 'e', role: 'edge' });
+  await network.until(1_000);
+  // Its broker hangs: nothing comes, nor goes.
+  network.cutOff.add('n_a').add('n_e');
+  await network.until(6_000);
+  network.cutOff.delete('n_a');
+  leader.move(1);
+  const answer = answerOf(network, leader.beats.linksFollowed(1));
+  await network.until(6_400);
+  expect([answer.is, leader.beats.isConnected('e')]).toEqual([undefined, true]);
+  network.cutOff.delete('n_e');
+  edge.move(1);
+  await network.until(6_500);
+  expect(answer.is).toMatch(/^0 at 6/);
+  network.cutOff.add('n_e');
+  await network.until(9_000);
+  expect(leader.beats.isConnected('e')).toBe(false);
+});
+
 test('a node that connects meanwhile is waited for; closing answers all', async () => {
   const network = new Network();
   const leader = node(network, { name: 'a' });
