@@ -1,7 +1,7 @@
 /**
  * `npm run crash:cluster -- [--what both|service|log] [--seconds 60] [--seed 7] [--kills all|none|kill-active,pause-broker…]
  *                           [--ack broker|standby] [--equal-within 5]
- *                           service: [--scans 60] [--edge]
+ *                           service: [--scans 60] [--edge] [--webhooks]
  *                           log: [--ack single] [--rate 100 | --callers 50] [--plain]`
  *
  * A cluster on real brokers and real processes: whole services (../service-crash/), and the replicated log with nothing
@@ -31,6 +31,7 @@ const { values } = parseArgs({
     callers: { type: 'string', default: '0' },
     scans: { type: 'string', default: '60' },
     edge: { type: 'boolean', default: false },
+    webhooks: { type: 'boolean', default: false },
     'equal-within': { type: 'string', default: '5' },
     plain: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
@@ -79,6 +80,7 @@ async function runService(options: CrashOptions): Promise<number> {
     ack,
     perSecond: Number(values.scans),
     withEdge: values.edge,
+    withReceiver: values.webhooks,
   });
   const { unexpected: faults, unexpectedCount: faultCount } = result.ledger;
   tell({ rows: rowsOfService(result), faults, faultCount, evidence: result.evidence });

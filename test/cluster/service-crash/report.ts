@@ -21,6 +21,18 @@ export function rowsOf(result: ServiceCrashResult): Array<[name: string, value: 
       `stored on ${name}`,
       `counted ${counted}, lost ${lost}, twice ${duplicated}; writes lost ${writesLost}`,
     ]),
+    ...comparisons
+      .slice(0, 1)
+      .flatMap(({ receipts }): Array<[string, string]> =>
+        receipts === undefined
+          ? []
+          : [
+              [
+                'webhooks',
+                `${receipts.committed} events, missing ${receipts.missing}, again ${receipts.duplicated}, altered ${receipts.altered}`,
+              ],
+            ],
+      ),
     ...nodes.map(({ name, view, broken, ends }): [string, string] => [
       `phones at ${name}`,
       `${view.answered} answered, ${view.stale} older than the newest, ${broken} broken, ended itself ${ends}, ` +

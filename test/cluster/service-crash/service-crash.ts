@@ -28,6 +28,7 @@ import { Pace } from './pace.ts';
 import { Probes } from './probes.ts';
 import { Readers } from './readers.ts';
 import { RoleWatch } from './role-watch.ts';
+import { Deliveries } from './deliveries.ts';
 import { settingsOf, withoutSecret } from './settings.ts';
 import { Writers } from './writers.ts';
 
@@ -42,6 +43,8 @@ export interface ServiceCrashOptions {
   readonly perSecond: number;
   /** An edge beside the three. */
   readonly withEdge: boolean;
+  /** A receiver of webhooks. */
+  readonly withReceiver: boolean;
   /** Until the cores are equal after healing. */
   readonly equalMsMax: number;
 }
@@ -97,6 +100,7 @@ class ServiceCrashRun {
   readonly #random: Random;
   readonly #ledger = new ClusterLedger();
   readonly #failovers = new Failovers(this.#ledger, () => performance.now());
+  readonly #deliveries: Deliveries | undefined;
   readonly #nodes: ServiceNode[] = [];
   readonly #closers: Array<() => Promise<unknown>> = [];
   readonly #trace: string[] = [];
@@ -106,6 +110,7 @@ class ServiceCrashRun {
     this.#options = options;
     this.#folder = folder;
     this.#random = new Random(options.seed);
+    if (options.withReceiver) this.#deliveries = new Deliveries(this.#random.fork());
   }
 
   readonly #note = (line: string): void => {
@@ -189,6 +194,8 @@ class ServiceCrashRun {
   async #openLoad(brokers: Brokers): Promise<Load> {
     const apiKey = await this.#firstKey();
     await Promise.all(this.#nodes.map((node) => node.ready()));
+    await this.#deliveries?.open(this.#nodes[0]!.apiUrl, apiKey);
+    if (this.#deliveries !== undefined) this.#closers.push(() => this.#deliveries!.close());
     const beats = await Beats.open(brokers.urls);
     this.#closers.push(() => beats.close());
     const nodes = this.#nodes;
@@ -257,6 +264,7 @@ class ServiceCrashRun {
     await Promise.all(this.#nodes.map((node) => node.stopScanning()));
     for (const { ports } of this.#nodes) await askEveryLink(this.#ledger, ports.redirect);
     this.#note('every link was asked');
+    await this.#deliveries?.settle(this.#nodes);
     const { equalMsMax } = this.#options;
     const answered = this.#answeredByPeople();
     const equality = await becomeEqual(this.#cores, this.#folder, answered, recoveredMsMax);
@@ -293,17 +301,26 @@ class ServiceCrashRun {
     const totals: Array<ReadonlyMap<number, number>> = [];
     for (const { name, dataDir } of this.#cores) {
       this.#ledger.speaker = name;
-      const comparison = await compare(this.#ledger, dataDir, days);
+      const receipts = this.#deliveries?.receipts;
+      const comparison = await compare(this.#ledger, dataDir, days, receipts && { receipts });
       const { lost, duplicated, writesLost, lostScans } = comparison;
       if (lost > 0) this.#ledger.note(`${lost} scans are lost: ${lostScans.join(', ')}`);
       if (duplicated > 0) this.#ledger.note(`${duplicated} scans are counted twice`);
       if (writesLost > 0) this.#ledger.note(`${writesLost} writes are lost`);
+      this.#checkReceipts(comparison);
       comparisons.push({ name, ...comparison });
       totals.push(await countedIn(dataDir));
     }
     this.#ledger.speaker = undefined;
     for (const fault of unequal(this.#cores, totals)) this.#ledger.note(fault);
     return comparisons;
+  }
+
+  /** Delivered at least once, and never with other bytes. */
+  #checkReceipts({ receipts }: Comparison): void {
+    const { missing = 0, altered = 0 } = receipts ?? {};
+    if (missing > 0) this.#ledger.note(`${missing} events were not delivered`);
+    if (altered > 0) this.#ledger.note(`${altered} events were delivered with other bytes`);
   }
 
   /** Redirects go on whatever happens to brokers and to other nodes. */
