@@ -4,7 +4,8 @@
  *   data folder -> [first start: the node joins, the cluster's keys come] -> stores -> journals recovered, links loaded
  *     -> redirect threads listen -> scans go to the other cores, theirs come -> the log is followed -> standby, or leading
  *
- * Only a first start waits for brokers: a core that comes back while they are away redirects, and counts what it journals.
+ * Only a first start waits for brokers as long as it takes: a core that comes back while they are away redirects, and counts
+ * what it journals. One with more redirect threads than journals asks for some first, for `journalsMsMax`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { App, AppOptions } from '../app.ts';

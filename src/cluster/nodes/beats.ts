@@ -5,8 +5,10 @@
  *   qz.edge.<name>.beat   of an edge, read by the cores
  *   qz.ask.<name>.stop    to an edge, from the cores: [1, instance] is one of two under its name, and must stop
  *
- * A node is connected while its last beat is not older than 2 s, and until it says that it ends. A change of a link is answered when every connected node
- * that redirects has it (`linksFollowed`); one that is cut off is waited for until it lapses.
+ * A node is connected while its last beat is not older than 2 s, and until it says that it ends. A change of a link is
+ * answered when every connected node that redirects has it (`linksFollowed`), or after 2 s. One that is cut off is waited
+ * for until it lapses, one that is connected and does not follow for one change. Time in which no beat of any node comes
+ * counts for none: this node is then the one that is cut off.
  *
  * Two processes under one name would write the same journals, as when a data folder was copied. Of the two the later
  * start stops. A core sees the other one's beats; edges do not see each other, so the cores tell them.
