@@ -12,7 +12,7 @@ import { partitionOf } from '../../model/code.ts';
 import type { ScanBlock } from '../../scans/block.ts';
 import { storedBlocks } from '../../scans/stored-blocks.ts';
 import type { DeliveryTables } from '../../store/delivery/delivery.ts';
-import { type ScanNumberingTables } from '../../store/delivery/scan-numbering.ts';
+import type { ScanNumberingTables } from '../../store/delivery/scan-numbering.ts';
 import type { ScanStore } from '../../store/scans/scans.ts';
 import { ScanMarks } from './scan-marks.ts';
 import { epochsIn, marksOf } from './settled-scans.ts';

@@ -31,11 +31,20 @@ import type {
 } from '../../store/delivery/scan-numbering.ts';
 import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
 import { markOf, scanAt, ScanMarks } from './scan-marks.ts';
-import { epochsIn, everybody, FormerEpoch, type IsSettled, marksOf } from './settled-scans.ts';
+import {
+  epochsIn,
+  everybody,
+  FormerEpoch,
+  type IsSettled,
+  keysOf,
+  marksOf,
+} from './settled-scans.ts';
 import type { ScanCursor } from './scan-cursor.ts';
 
 /** Marks that are joined to the base at once: that many records less, one written. */
 const joinedMin = 32;
+/** Between two writes of the cursor. */
+const keepMs = 10_000;
 
 export interface ScanNumberingOptions {
   readonly tables: ScanNumberingTables;
@@ -45,15 +54,11 @@ export interface ScanNumberingOptions {
   readonly cursor: ScanCursor;
 }
 
-/** Between two writes of the cursor. */
-const keepMs = 10_000;
-
-type ScanBacklog = Backlog | undefined;
-
 /** What one transaction writes. */
 export interface NumberingChange {
   readonly position: Position;
-  readonly backlogs: ReadonlyMap<EndpointNo, ScanBacklog>;
+  /** Undefined = the endpoint has none any more. */
+  readonly backlogs: ReadonlyMap<EndpointNo, Backlog | undefined>;
   /** Blocks up to here are settled for everybody. */
   readonly floor: number;
 }
@@ -232,12 +237,9 @@ export class ScanNumbering {
 }
 
 function removeEpoch({ numbering, marks, places }: ScanNumberingTables, epoch: number): void {
-  const range = (): { start: [number, number]; end: [number, number] } => ({
-    start: [epoch, 0],
-    end: [epoch + 1, 0],
-  });
   // Removing from what is being walked would pass over some.
-  const [ownMarks, ownPlaces] = [Array.from(marks.keys(range())), Array.from(places.keys(range()))];
+  const ownMarks = Array.from(marks.keys(keysOf(epoch)));
+  const ownPlaces = Array.from(places.keys(keysOf(epoch)));
   for (const key of ownMarks) marks.remove(key);
   for (const key of ownPlaces) places.remove(key);
   numbering.remove(epoch);

@@ -47,8 +47,7 @@ export class FormerEpoch {
     this.epoch = epoch;
     this.#base = new ScanMarks(base);
     this.#marks = [...marksOf(tables, epoch)];
-    const range = { start: [epoch, 0], end: [epoch + 1, 0] } as const;
-    for (const { key, value } of tables.places.range(mutable(range), () => undefined)) {
+    for (const { key, value } of tables.places.range(keysOf(epoch), () => undefined)) {
       this.#places.set(key[1], value);
     }
     this.#fillMarks();
@@ -104,12 +103,11 @@ export function* marksOf(
   { marks }: ScanNumberingTables,
   epoch: number,
 ): Generator<readonly [block: number, mark: BlockMark]> {
-  const range = { start: [epoch, 0], end: [epoch + 1, 0] } as const;
-  for (const { key, value } of marks.range(mutable(range), () => undefined)) yield [key[1], value];
+  for (const { key, value } of marks.range(keysOf(epoch), () => undefined)) yield [key[1], value];
 }
 
-type KeyRange = { start: [number, number]; end: [number, number] };
-const mutable = (range: {
-  readonly start: readonly [number, number];
-  readonly end: readonly [number, number];
-}): KeyRange => ({ start: [...range.start], end: [...range.end] });
+/** Of all marks, or places, of an epoch. */
+export const keysOf = (epoch: number): { start: [number, number]; end: [number, number] } => ({
+  start: [epoch, 0],
+  end: [epoch + 1, 0],
+});
