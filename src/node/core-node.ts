@@ -73,6 +73,7 @@ export class CoreNode {
   #beats: Beats | undefined;
   #transfer: ScanTransfer | undefined;
   #marks: MarksExchange | undefined;
+  #pruning: ScanPruning | undefined;
   #refresher: LinkRefresher | undefined;
 
   /**
@@ -190,7 +191,13 @@ export class CoreNode {
       { name: 'brokers', isWarning: true, problem: () => connection.problem },
       { name: 'scans of other nodes', isWarning: true, problem: transfer },
       { name: 'missed scans', isWarning: true, problem: () => this.#missedScans() },
+      { name: 'scans on the brokers', isWarning: true, problem: () => this.#pruningProblem() },
     ];
+  }
+
+  #pruningProblem(): string | undefined {
+    const fault = this.#pruning?.fault;
+    return fault && `scans that all cores have, with addresses, stay on the brokers: ${fault}`;
   }
 
   #missedScans(): string | undefined {
@@ -320,6 +327,7 @@ export class CoreNode {
       onLeftBehind: (cores, to) =>
         base.log.error({ cores, to }, 'scans are removed from the log that these cores never read'),
     });
+    this.#pruning = pruning;
     pruning.start();
     this.#closers.push(async () => {
       pruning.stop();

@@ -326,7 +326,10 @@ export class Dispatcher {
 
   #pause(error: unknown): void {
     if (this.fault === undefined) {
-      this.#options.log.error({ err: error }, 'storing webhook results failed, webhooks paused');
+      // Of a cluster: another machine leads, or none can.
+      const isRefused = error instanceof Failure && error.code === 'not_active';
+      const level = isRefused ? 'info' : 'error';
+      this.#options.log[level]({ err: error }, 'storing webhook results failed, webhooks paused');
       this.#recallAll();
     }
     this.fault = error instanceof Failure ? error.message : 'a defect, see the log';
