@@ -77,7 +77,8 @@ export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOp
   );
 }
 
-function registerRedirects(metrics: Metrics, redirects: RedirectThreads): void {
+/** Of each node, whether it counts or not. */
+export function registerRedirects(metrics: Metrics, redirects: RedirectThreads): void {
   type State = RedirectThreads['states'][number];
   const byThread = (value: (state: State) => number) => () =>
     redirects.states.map((state, thread) => ({ labels: { thread }, value: value(state) }));
@@ -96,6 +97,12 @@ function registerRedirects(metrics: Metrics, redirects: RedirectThreads): void {
         labels: { kind },
         value: sum(redirects.states, (state) => redirectTotals(state).refused[kind]),
       })),
+  );
+  metrics.total(
+    'quietzone_scans_unreplicated_total',
+    'Scans answered before brokers had acknowledged them, although durability is replicated',
+    [],
+    () => sum(redirects.states, (state) => redirectTotals(state).unreplicated),
   );
   metrics.gauge(
     'quietzone_redirect_connections',
@@ -190,12 +197,6 @@ function registerLosses(metrics: Metrics, redirects: RedirectThreads, shards: Sh
       },
     ],
   );
-  metrics.total(
-    'quietzone_scans_unreplicated_total',
-    'Scans answered before brokers had acknowledged them, although durability is replicated',
-    [],
-    () => sum(redirects.states, (state) => redirectTotals(state).unreplicated),
-  );
 }
 
 function registerStores(
@@ -206,11 +207,7 @@ function registerStores(
     { labels: { environment: 'management' }, value: management.environment.stats().bytes },
     { labels: { environment: 'scans' }, value: scans.environment.stats().bytes },
   ]);
-  metrics.gauge('quietzone_links', 'Short codes in the link table', ['state'], () => [
-    { labels: { state: 'live' }, value: links.count },
-    { labels: { state: 'gone' }, value: links.tombstones - codes.links.damagedCount },
-    { labels: { state: 'damaged' }, value: codes.links.damagedCount },
-  ]);
+  registerLinkTable(metrics, links, () => codes.links.damagedCount);
   metrics.total(
     'quietzone_link_blocks_repaired_total',
     'Damaged blocks of links rebuilt from the records of their codes',
@@ -223,6 +220,19 @@ function registerStores(
     [],
     () => scans.frozen.count({}),
   );
+}
+
+/** @param damagedCount links that are refused because nothing sound says where they lead */
+export function registerLinkTable(
+  metrics: Metrics,
+  links: LinkWriter,
+  damagedCount: () => number,
+): void {
+  metrics.gauge('quietzone_links', 'Short codes in the link table', ['state'], () => [
+    { labels: { state: 'live' }, value: links.count },
+    { labels: { state: 'gone' }, value: links.tombstones - damagedCount() },
+    { labels: { state: 'damaged' }, value: damagedCount() },
+  ]);
   metrics.gauge('quietzone_link_bytes', 'Shared memory of the link table', ['use'], () => [
     { labels: { use: 'committed' }, value: links.bytesUsed },
     { labels: { use: 'free' }, value: links.bytesFree },
