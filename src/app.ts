@@ -17,20 +17,15 @@ import { assertNoNodeFolder, commandRefusal } from './cluster/nodes/node-folder.
 import type { CodeDraft } from './codes/code-creation.ts';
 import type { Codes } from './codes/codes.ts';
 import type { Config } from './config.ts';
-import { inheritedFontSettings, setProcessVariables } from './environment.ts';
 import { closeAll, type Closers } from './engine/closers.ts';
 import { type DataFolder, openDataFolder } from './engine/data-folder.ts';
-import { startWarnings } from './engine/config-warnings.ts';
-import { narrowModes } from './engine/file-modes.ts';
 import type { FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
 import { fitToMemory } from './engine/machine/machine-plan.ts';
-import { assertPortsFree, portsOf } from './engine/service-ports.ts';
+import { portsOf } from './engine/service-ports.ts';
 import type { PredecessorConnection } from './engine/takeover/predecessor-connection.ts';
 import { ServiceFolder, type ServiceStart } from './engine/installation/service-folder.ts';
 import { openDashboard } from './http/dashboard/dashboard-cache.ts';
 import { DashboardFiles } from './http/dashboard/dashboard-files.ts';
-import { assertTlsFiles } from './http/tls-files.ts';
-import { libraryVariables } from './images/library-settings.ts';
 import type { Failure } from './model/failure.ts';
 import {
   type Base,
@@ -41,6 +36,7 @@ import {
   openCodeModule,
   openFirstStart,
   openWorkspaceModule,
+  prepareProcess,
   thisMachine,
 } from './modules.ts';
 import { type StartedEngine, startEngine, takeOver } from './open-engine.ts';
@@ -134,14 +130,7 @@ export async function openApp(
   const closers: Closers = [() => service.close()];
   const close = (): Promise<void> => closeAll(closers);
   try {
-    const warnings = startWarnings(config, folder.path);
-    const files = narrowModes(folder.path);
-    if (files > 0) log.info({ files }, 'closed files of the data folder to other users');
-    setProcessVariables(libraryVariables(folder.path, inheritedFontSettings));
-    // Before the first start makes an owner and a key, which are shown once, when all listens.
-    await assertPortsFree(config, predecessor?.ports);
-    assertTlsFiles(config.redirect);
-    assertTlsFiles(config.api);
+    const warnings = await prepareProcess(config, folder.path, log, predecessor?.ports);
     await service.make(machine.randomBytes);
     const pages = openDashboard(folder.cacheRoot, log);
     closers.push(async () => void (await pages));

@@ -16,8 +16,12 @@ import { type CampaignServices, openCampaigns } from './campaigns/open-campaigns
 import type { CampaignServicesOptions } from './campaigns/open-campaigns.ts';
 import { Codes, type CodesOptions } from './codes/codes.ts';
 import type { Config } from './config.ts';
+import { inheritedFontSettings, setProcessVariables } from './environment.ts';
+import { startWarnings } from './engine/config-warnings.ts';
 import type { DataFolder } from './engine/data-folder.ts';
+import { narrowModes } from './engine/file-modes.ts';
 import { type FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
+import { assertPortsFree } from './engine/service-ports.ts';
 import type { DataVersions } from './engine/takeover/messages.ts';
 import type { DescriptorShares } from './engine/machine/descriptors.ts';
 import { sharesOf } from './engine/machine/machine-limits.ts';
@@ -25,8 +29,10 @@ import { type MemoryShares, memoryShares, threadCounts } from './engine/machine/
 import { ClientAddresses } from './http/client-address.ts';
 import type { Handler, Reply, Request } from './http/request.ts';
 import { HttpServer, type HttpServerOptions } from './http/server.ts';
+import { assertTlsFiles } from './http/tls-files.ts';
 import type { ImagesOptions } from './images/image-service.ts';
 import type { LogoStore } from './images/logo/logo-store.ts';
+import { libraryVariables } from './images/library-settings.ts';
 import type { Letters } from './mail/letters.ts';
 import type { Clock, SteadyClock } from './model/clock.ts';
 import { createIdSource, type IdSource, type RandomBytes } from './model/ids.ts';
@@ -89,6 +95,27 @@ export const dataVersions: DataVersions = {
   scans: scansVersion.version,
   delivery: deliveryVersion.version,
 };
+
+/**
+ * Before anything is opened: limits of the machine, modes of files, what libraries read, ports. Before a first start makes
+ * an owner and a key, which are shown once, when all listens.
+ * @param heldPorts of the predecessor @returns warnings for the operator @throws MachineLimitError, ListenError
+ */
+export async function prepareProcess(
+  config: Config,
+  dataDir: string,
+  log: Logger,
+  heldPorts?: readonly number[],
+): Promise<string[]> {
+  const warnings = startWarnings(config, dataDir);
+  const files = narrowModes(dataDir);
+  if (files > 0) log.info({ files }, 'closed files of the data folder to other users');
+  setProcessVariables(libraryVariables(dataDir, inheritedFontSettings));
+  await assertPortsFree(config, heldPorts);
+  assertTlsFiles(config.redirect);
+  assertTlsFiles(config.api);
+  return warnings;
+}
 
 /** Opens the management store; the caller closes it, after every module over it. */
 export function openBase(config: Config, folder: DataFolder, log: Logger, machine: Machine): Base {

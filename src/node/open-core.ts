@@ -18,20 +18,22 @@ import {
 } from '../cluster/nodes/node-file.ts';
 import type { Config } from '../config.ts';
 import { closeAll, type Closers } from '../engine/closers.ts';
-import { startWarnings } from '../engine/config-warnings.ts';
 import { type DataFolder, DataFolderError } from '../engine/data-folder.ts';
-import { narrowModes } from '../engine/file-modes.ts';
 import type { FirstSecrets, FirstStart } from '../engine/installation/first-start.ts';
 import { ServiceFolder } from '../engine/installation/service-folder.ts';
 import { fitToMemory, threadCounts } from '../engine/machine/machine-plan.ts';
-import { assertPortsFree, portsOf } from '../engine/service-ports.ts';
-import { inheritedFontSettings, setProcessVariables } from '../environment.ts';
+import { portsOf } from '../engine/service-ports.ts';
 import { openDashboard } from '../http/dashboard/dashboard-cache.ts';
 import { DashboardFiles } from '../http/dashboard/dashboard-files.ts';
-import { assertTlsFiles } from '../http/tls-files.ts';
-import { libraryVariables } from '../images/library-settings.ts';
 import { LogoRows } from '../images/logo/logo-store.ts';
-import { type Base, type Machine, openBase, openFirstStart, thisMachine } from '../modules.ts';
+import {
+  type Base,
+  type Machine,
+  openBase,
+  openFirstStart,
+  prepareProcess,
+  thisMachine,
+} from '../modules.ts';
 import { type StartedEngine, startEngine } from '../open-engine.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -86,7 +88,7 @@ export async function openCore(
 async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   const { config, log, machine, service, closers, stopping } = opening;
   const { folder } = service;
-  const warnings = await prepareProcess(opening);
+  const warnings = await prepareProcess(config, folder.path, log);
   const pages = openDashboard(folder.cacheRoot, log);
   closers.push(async () => void (await pages));
   const context = connectNode(config, log, machine, stopping);
@@ -146,19 +148,6 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
     takenOver: new Promise(() => undefined),
     failed: ending.told,
   };
-}
-
-/** Before anything is opened. @returns warnings for the operator */
-async function prepareProcess({ config, log, service }: CoreOpening): Promise<string[]> {
-  const { path } = service.folder;
-  const warnings = startWarnings(config, path);
-  const files = narrowModes(path);
-  if (files > 0) log.info({ files }, 'closed files of the data folder to other users');
-  setProcessVariables(libraryVariables(path, inheritedFontSettings));
-  await assertPortsFree(config);
-  assertTlsFiles(config.redirect);
-  assertTlsFiles(config.api);
-  return warnings;
 }
 
 /** Before anything is looked for that an edge's folder does not have. @throws NodeError */
