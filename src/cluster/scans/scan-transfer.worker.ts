@@ -3,14 +3,12 @@
  *
  * It runs without brokers as well: then it tries to reach them, and own journals wait on the disk.
  */
-import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../../model/failure.ts';
 import { assertInPlace } from '../../scans/journal/place.ts';
 import { JournalPositions } from '../../scans/journal/positions.ts';
 import { systemClock, systemTimers } from '../../system-clock.ts';
 import { openThreadChannel } from '../../workers/thread-setup.ts';
-import { OpeningLog } from '../log/opening-log.ts';
-import { type NatsConnection, openNats } from '../nats/nats-connection.ts';
+import { beginNats } from '../nats/nats-connection.ts';
 import { NatsLog } from '../nats/nats-log.ts';
 import { ensureStream } from '../nats/nats-stream.ts';
 import { OwnJournals } from './own-journals.ts';
@@ -36,8 +34,8 @@ const figuresMs = 1_000;
 const rotateMs = 10_000;
 /** Brokers that lost their disks have no stream: cores make it anew, and all send again what is not counted. */
 const ensureMs = 5_000;
-/** Between two tries to reach the brokers. */
-const openAgainMs = 500;
+/** The same while the stream cannot be used. */
+const ensureAgainMs = 500;
 
 const channel = openThreadChannel<ScanTransferSetup, ScanTransferMessage, ScanTransferCommand>();
 const { setup, send } = channel;
@@ -45,9 +43,12 @@ const { nats, receive } = setup;
 
 assertInPlace(setup.journalRoot);
 const tails = new JournalPositions(setup.tails);
-const log = new OpeningLog();
-let connection: NatsConnection | undefined;
-const stopping = new AbortController();
+// Away at first: what is asked of the log is refused, and tried again, until brokers are reached.
+const connection = beginNats(nats);
+const subject = scanSubject(nats.nodeName);
+const log = new NatsLog({ connection, stream: scanStream, subject });
+/** Why the stream cannot be used, while it cannot. */
+let streamFault: string | undefined;
 let owners = byJournal(setup.owners);
 let sent = '';
 
@@ -86,59 +87,32 @@ function byJournal(list: readonly JournalOwner[]): ReadonlyMap<number, JournalOw
 function rewind(journal: number, position: number): void {
   const owner = owners.get(journal);
   if (owner === undefined) return;
-  connection?.publish(rewindSubject(owner.node), encodeRewind({ journal, position }));
+  connection.publish(rewindSubject(owner.node), encodeRewind({ journal, position }));
 }
 
-async function open(): Promise<void> {
-  while (!stopping.signal.aborted && connection === undefined) {
-    try {
-      connection = await openOnce();
-    } catch (error) {
-      log.fault = messageOf(error);
-      await pause(openAgainMs);
-    }
-  }
-  if (stopping.signal.aborted) await connection?.close();
-}
-
-async function openOnce(): Promise<NatsConnection> {
-  const opened = await openNats(nats);
-  try {
-    await ensure(opened);
-  } catch (error) {
-    await opened.close();
-    throw error;
-  }
-  opened.subscribe(rewindSubject(nats.nodeName), (body) => {
-    const request = readRewind(body);
-    if (request !== undefined) own.rewind(request.journal, request.position);
-  });
-  const subject = scanSubject(nats.nodeName);
-  log.open(new NatsLog({ connection: opened, stream: scanStream, subject }));
-  return opened;
-}
+connection.subscribe(rewindSubject(nats.nodeName), (body) => {
+  const request = readRewind(body);
+  if (request !== undefined) own.rewind(request.journal, request.position);
+});
 
 /** An edge may not ask about streams. */
-async function ensure(opened: NatsConnection): Promise<void> {
-  if (receive === undefined) return;
-  const { replicas } = receive;
-  await ensureStream(opened, { stream: scanStream, subject: scanSubjects, replicas });
-}
-
-async function ensureAgain(): Promise<void> {
-  if (connection === undefined) return;
+async function ensure(replicas: number): Promise<void> {
   try {
-    await ensure(connection);
-    log.fault = undefined;
+    await ensureStream(connection, { stream: scanStream, subject: scanSubjects, replicas });
+    streamFault = undefined;
   } catch (error) {
-    log.fault = messageOf(error);
+    streamFault = messageOf(error);
   }
+  const againMs = streamFault === undefined ? ensureMs : ensureAgainMs;
+  ensuring = setTimeout(() => void ensure(replicas), againMs);
 }
 
 function figures(): ScanTransferFigures {
   const { savedSeq = 0, readSeq = 0, behind = 0, dropped = 0 } = received?.receiver ?? {};
   const { backlogBytes, leftOutBytes } = own;
-  const found = [log.fault, own.fault, received?.fault].filter((fault) => fault !== undefined);
+  const found = [connection.problem ?? streamFault, own.fault, received?.fault].filter(
+    (fault) => fault !== undefined,
+  );
   const faults = [...new Set(found)];
   return { backlogBytes, leftOutBytes, savedSeq, readSeq, behind, dropped, faults };
 }
@@ -156,17 +130,15 @@ const timer = setInterval(() => {
   sendFigures();
 }, figuresMs);
 const rotation = setInterval(() => void received?.rotate(systemClock.now()), rotateMs);
-
-const ensuring = setInterval(() => void ensureAgain(), ensureMs);
+let ensuring: NodeJS.Timeout | undefined;
 
 async function stop(): Promise<void> {
-  stopping.abort();
   clearInterval(timer);
   clearInterval(rotation);
-  clearInterval(ensuring);
+  clearTimeout(ensuring);
   own.stop();
   await received?.close();
-  await connection?.close();
+  await connection.close();
   process.exit(0);
 }
 
@@ -182,4 +154,4 @@ channel.onCommand((command) => {
 sendFigures();
 own.follow();
 received?.receiver.start();
-void open();
+if (receive !== undefined) void ensure(receive.replicas);
