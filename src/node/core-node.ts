@@ -349,14 +349,12 @@ export class CoreNode {
     const { connection, log } = context;
     const ended = new AbortController();
     this.#closers.push(() => ended.abort());
-    const cores = (): string[] =>
-      (this.#beats?.connected() ?? []).map(({ url }) => url).filter((url) => url !== '');
     const ends = answerJoins({
       connection,
       isLeading: () => this.replication.isHeld,
       join: (request) => this.nodes.join(request),
       tokenOf: (name, run) => this.#keys.tokenOf(name, run),
-      cores: () => [context.self.url, ...cores()],
+      cores: () => [context.self.url, ...(this.#beats?.coreUrls() ?? [])],
       log,
     });
     this.#closers.push(ends);

@@ -207,7 +207,7 @@ class EdgeNode {
 
   /** Those that are up, and those that were when it joined. */
   #cores(): string[] {
-    const up = (this.#beats?.connected() ?? []).map(({ url }) => url).filter((url) => url !== '');
+    const up = this.#beats?.coreUrls() ?? [];
     return [...new Set([...up, ...this.#access.cores])];
   }
 

@@ -128,8 +128,9 @@ export class Beats {
     return { ...self, linkNumber: linkNumber(), isLast: this.#isClosed };
   }
 
-  isConnected(name: string): boolean {
-    return this.instanceOf(name) !== undefined;
+  /** Addresses of the APIs of connected cores. */
+  coreUrls(): string[] {
+    return this.connected().flatMap(({ url }) => (url === '' ? [] : [url]));
   }
 
   /** The start of a connected node's process; undefined where the name is not connected. This node is. */

@@ -6,8 +6,6 @@
  *                                                                                       │
  *        compared ◀── cores are equal ◀── a write is done ◀── clients go on ◀────────────┘
  */
-import { rmSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
 import { ensureStream } from '../../../src/cluster/nats/nats-stream.ts';
@@ -25,6 +23,7 @@ import type { FaultKind } from './fault-kinds.ts';
 import { Faults } from './faults.ts';
 import { Ledger } from './ledger.ts';
 import { type CoreSettings, stream, subject } from './messages.ts';
+import { runInFolder } from './kept-folder.ts';
 
 export interface CrashOptions {
   readonly server: NatsServer;
@@ -61,17 +60,8 @@ const warmUpMs = 2_000;
 const recoveredMsMax = 60_000;
 const settledMsMax = 10_000;
 
-export async function runCrashes(options: CrashOptions): Promise<CrashResult> {
-  const folder = mkdtempSync(join(tmpdir(), 'quietzone-cluster-'));
-  const run = new CrashRun(options, folder);
-  try {
-    const result = await run.run();
-    if (result.evidence === undefined) rmSync(folder, { recursive: true });
-    return result;
-  } finally {
-    await run.close();
-  }
-}
+export const runCrashes = (options: CrashOptions): Promise<CrashResult> =>
+  runInFolder('quietzone-cluster-', (folder) => new CrashRun(options, folder));
 
 class CrashRun {
   readonly #options: CrashOptions;

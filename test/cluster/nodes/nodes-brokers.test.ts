@@ -65,7 +65,9 @@ async function joinsAndFollows(server: NatsServer): Promise<void> {
 
     const ofEdge = begin('e', 'n_2');
     opened.beats.push(ofEdge);
-    await expect.poll(() => ofCore.isConnected('e') && ofEdge.isConnected('a')).toBe(true);
+    await expect
+      .poll(() => ofCore.instanceOf('e') !== undefined && ofEdge.instanceOf('a') !== undefined)
+      .toBe(true);
     links.a = 7;
     ofCore.moved();
     const followed = ofCore.linksFollowed(7);

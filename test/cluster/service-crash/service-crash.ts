@@ -6,8 +6,7 @@
  *                                                                                       │
  *   each store compared ◀── SIGTERM ◀── cores are equal ◀── every link asked ◀── load off ◀┘
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { askEveryLink } from '../../crash/every-link.ts';
 import { compare, type Comparison } from '../../crash/comparison.ts';
@@ -31,6 +30,7 @@ import { RoleWatch } from './role-watch.ts';
 import { Deliveries } from './deliveries.ts';
 import { settingsOf, withoutSecret } from './settings.ts';
 import { Writers } from './writers.ts';
+import { runInFolder } from '../crash/kept-folder.ts';
 
 export interface ServiceCrashOptions {
   readonly server: NatsServer;
@@ -75,17 +75,8 @@ const settledMsMax = 30_000;
 const silentMsMax = 10_000;
 const dayMs = 86_400_000;
 
-export async function runServiceCrashes(options: ServiceCrashOptions): Promise<ServiceCrashResult> {
-  const folder = mkdtempSync(join(tmpdir(), 'quietzone-service-'));
-  const run = new ServiceCrashRun(options, folder);
-  try {
-    const result = await run.run();
-    if (result.evidence === undefined) rmSync(folder, { recursive: true });
-    return result;
-  } finally {
-    await run.close();
-  }
-}
+export const runServiceCrashes = (options: ServiceCrashOptions): Promise<ServiceCrashResult> =>
+  runInFolder('quietzone-service-', (folder) => new ServiceCrashRun(options, folder));
 
 /** What is opened once there is a key. */
 interface Load {
