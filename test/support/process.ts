@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { CommandEnd, CommandOrder } from './command.worker.ts';
 import { addDashboard } from './dashboard.ts';
-import { isFromSources, startProgram } from './program.ts';
+import { isFromSources, type ProgramStart, startProgram } from './program.ts';
 
 /** An idle machine starts the service in two seconds, one with ten times as much to do in 30; beyond this it hangs. */
 const readyMsMax = 100_000;
@@ -31,6 +31,7 @@ export interface ProcessOptions {
   readonly stdout?: 'pipe' | 'ignore';
   /** A descriptor; default: it is read. */
   readonly stderr?: number;
+  readonly program?: ProgramStart['program'];
   /** Starts it, and not `startService`. */
   readonly start?: () => ChildProcess;
 }
@@ -79,6 +80,7 @@ function startService(options: ProcessOptions): ChildProcess {
     environment: { NODE_OPTIONS: nodeOptions.join(' '), ...settingsOf(options) },
     stdio: ['ignore', options.stdout ?? 'pipe', options.stderr ?? 'pipe'],
     openFiles,
+    program: options.program,
   });
 }
 

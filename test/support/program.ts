@@ -31,15 +31,17 @@ export interface ProgramStart {
   readonly stdio: StdioOptions;
   /** It may have so many descriptors. */
   readonly openFiles?: number | undefined;
+  /** Another one, such as an earlier release: its executable and first arguments. */
+  readonly program?: readonly [executable: string, ...args: string[]] | undefined;
 }
 
 /** Starts `quietzone <args>`. */
 export function startProgram(args: readonly string[], start: ProgramStart): ChildProcess {
-  const { environment, stdio, openFiles } = start;
+  const { environment, stdio, openFiles, program: started = program } = start;
   const limited: typeof program =
     openFiles === undefined
-      ? program
-      : ['prlimit', `--nofile=${openFiles}:${openFiles}`, ...program];
+      ? started
+      : ['prlimit', `--nofile=${openFiles}:${openFiles}`, ...started];
   const [executable, ...first] = limited;
   const env = environmentWith(environment);
   return spawn(executable, [...first, ...args], { cwd: root, env, stdio });

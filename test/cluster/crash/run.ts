@@ -1,7 +1,7 @@
 /**
  * `npm run crash:cluster -- [--what both|service|log] [--seconds 60] [--seed 7] [--kills all|none|kill-active,pause-broker…]
  *                           [--ack broker|standby] [--equal-within 5]
- *                           service: [--scans 60] [--edge] [--webhooks]
+ *                           service: [--scans 60] [--edge] [--webhooks] [--upgrade-from FILE|FOLDER]
  *                           log: [--ack single] [--rate 100 | --callers 50] [--plain]`
  *
  * A cluster on real brokers and real processes: whole services (../service-crash/), and the replicated log with nothing
@@ -10,6 +10,7 @@
  * was there although refused, was answered late or was stale, and when the cores are not equal `--equal-within` so many
  * seconds after healing.
  * With `--what log --kills none --plain` it gives figures; `--callers` writes as fast as that many callers can.
+ * `--upgrade-from` begins with an earlier program, and gives each node this one before the faults.
  * Without a nats-server it says why it does not run, and exits with 0.
  */
 import { parseArgs } from 'node:util';
@@ -32,6 +33,7 @@ const { values } = parseArgs({
     scans: { type: 'string', default: '60' },
     edge: { type: 'boolean', default: false },
     webhooks: { type: 'boolean', default: false },
+    'upgrade-from': { type: 'string' },
     'equal-within': { type: 'string', default: '5' },
     plain: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
@@ -81,6 +83,7 @@ async function runService(options: CrashOptions): Promise<number> {
     perSecond: Number(values.scans),
     withEdge: values.edge,
     withReceiver: values.webhooks,
+    former: values['upgrade-from'],
   });
   const { unexpected: faults, unexpectedCount: faultCount } = result.ledger;
   tell({ rows: rowsOfService(result), faults, faultCount, evidence: result.evidence });

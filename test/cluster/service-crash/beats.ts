@@ -2,6 +2,7 @@
  * Which nodes are connected, as the brokers have it: each node publishes a beat every 500 ms, and a leader waits for
  * those whose last one came within 2 s. Received here over a connection to each broker, so that a broker that dies hides no node.
  */
+import { type Beat, readBeat } from '../../../src/cluster/nodes/beat-message.ts';
 import { type NatsConnection, openNats } from '../../../src/cluster/nats/nats-connection.ts';
 
 /** Shorter than a leader's: a node whose beats come late is not counted on. */
@@ -10,6 +11,8 @@ const recentMs = 1_000;
 const steadyMs = 2_000;
 
 interface Received {
+  /** The start of its process: another one begins with links of its own. */
+  readonly instance: string;
   atMs: number;
   /** Since then no beat was late. */
   sinceMs: number;
@@ -22,8 +25,9 @@ export class Beats {
   private constructor(connections: readonly NatsConnection[]) {
     this.#connections = connections;
     for (const connection of connections) {
-      connection.subscribe('qz.nodes.*', (_, subject) => this.#take(subject.split('.')[2]));
-      connection.subscribe('qz.edge.*.beat', (_, subject) => this.#take(subject.split('.')[2]));
+      for (const subject of ['qz.nodes.*', 'qz.edge.*.beat']) {
+        connection.subscribe(subject, (bytes) => this.#take(readBeat(bytes)));
+      }
     }
   }
 
@@ -51,12 +55,15 @@ export class Beats {
     );
   }
 
-  #take(node: string | undefined): void {
-    if (node === undefined) return;
+  #take(beat: Beat | undefined): void {
+    if (beat === undefined) return;
+    const { name, instance, isLast } = beat;
     const nowMs = performance.now();
-    const received = this.#received.get(node);
-    if (received === undefined || nowMs - received.atMs > recentMs) {
-      this.#received.set(node, { atMs: nowMs, sinceMs: nowMs });
-    } else received.atMs = nowMs;
+    const received = this.#received.get(name);
+    const isSame = received?.instance === instance && nowMs - received.atMs <= recentMs;
+    // The last one of a process comes again from each broker.
+    if (isLast) this.#received.set(name, { instance, atMs: -Infinity, sinceMs: nowMs });
+    else if (isSame) received.atMs = nowMs;
+    else this.#received.set(name, { instance, atMs: nowMs, sinceMs: nowMs });
   }
 }

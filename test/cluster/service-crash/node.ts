@@ -9,13 +9,21 @@ import { join } from 'node:path';
 import type { Random } from '../../crash/random.ts';
 import { Scanners } from '../../crash/scanners.ts';
 import { Client } from '../../support/client.ts';
-import { type Exit, pause, type Ports, ServiceProcess } from '../../support/process.ts';
+import {
+  type Exit,
+  pause,
+  type Ports,
+  type ProcessOptions,
+  ServiceProcess,
+} from '../../support/process.ts';
 import type { Victim } from '../crash/victim.ts';
 import type { CuttablePath } from '../nats/cuttable-path.ts';
 import type { ClusterLedger } from './cluster-ledger.ts';
 import { NodeView } from './node-view.ts';
 
 export type NodeRole = 'all' | 'edge';
+
+type Program = NonNullable<ProcessOptions['program']>;
 
 export interface NodeOptions {
   readonly name: string;
@@ -25,6 +33,8 @@ export interface NodeOptions {
   readonly ports: Ports;
   readonly path: CuttablePath;
   readonly environment: Readonly<Record<string, string>>;
+  /** It starts as this program, until `upgrade`; absent = as the one of these sources. */
+  readonly former: Program | undefined;
   readonly ledger: ClusterLedger;
   readonly random: Random;
   /** Scans. */
@@ -51,6 +61,7 @@ export class ServiceNode implements Victim {
   #scanners: Scanners | undefined;
   #isScanning = true;
   #isEnding = false;
+  #program: Program | undefined;
   isPaused = false;
   isCut = false;
   /** As it said last; undefined while it is down. */
@@ -69,6 +80,7 @@ export class ServiceNode implements Victim {
     this.role = options.role;
     this.dataDir = join(options.folder, options.name);
     this.view = new NodeView(options.name, options.ledger);
+    this.#program = options.former;
   }
 
   get isUp(): boolean {
@@ -88,19 +100,31 @@ export class ServiceNode implements Victim {
     return this.#service?.stdout ?? '';
   }
 
+  /** All that tells it, and commands of its machine, what it is; its folder and ports besides. */
+  get environment(): Readonly<Record<string, string>> {
+    const { path, environment, name } = this.#options;
+    return {
+      ...environment,
+      QZ_CLUSTER_NATS: path.urls.join(','),
+      QZ_CLUSTER_NODE_NAME: name,
+      QZ_CLUSTER_ADVERTISE_URL: this.apiUrl,
+    };
+  }
+
+  /** From its next start on it is the program of these sources. */
+  upgrade(): void {
+    this.#program = undefined;
+  }
+
   start(): void {
     if (this.#service !== undefined) return;
-    const { ports, path, environment, role, name } = this.#options;
+    const { ports, role } = this.#options;
     const service = new ServiceProcess({
       dataDir: this.dataDir,
       ports,
       command: ['serve', '--role', role],
-      environment: {
-        ...environment,
-        QZ_CLUSTER_NATS: path.urls.join(','),
-        QZ_CLUSTER_NODE_NAME: name,
-        QZ_CLUSTER_ADVERTISE_URL: this.apiUrl,
-      },
+      environment: this.environment,
+      ...(this.#program !== undefined && { program: this.#program }),
     });
     this.#service = service;
     this.#scan();
@@ -156,6 +180,7 @@ export class ServiceNode implements Victim {
     const service = this.#service;
     this.#service = undefined;
     if (service === undefined) return undefined;
+    this.#leaveScanners();
     const exit = await service.terminate();
     this.#down(service, `terminated: ${JSON.stringify(exit)}`);
     return exit;
@@ -220,7 +245,7 @@ export class ServiceNode implements Victim {
     }, answeredCheckMs);
   }
 
-  /** Before it is killed: what is in flight then is no fault of it. */
+  /** Before it ends: what is in flight then is no fault of it. */
   #leaveScanners(): void {
     this.#leaveFreeze();
     this.broken += (this.#scanners?.broken ?? 0) - this.#brokenInFreezes;

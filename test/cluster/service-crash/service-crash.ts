@@ -26,6 +26,7 @@ import { type NodeRole, ServiceNode } from './node.ts';
 import { Pace } from './pace.ts';
 import { Probes } from './probes.ts';
 import { Readers } from './readers.ts';
+import { formerProgram, upgradeNodes } from './rolling-upgrade.ts';
 import { RoleWatch } from './role-watch.ts';
 import { Deliveries } from './deliveries.ts';
 import { settingsOf, withoutSecret } from './settings.ts';
@@ -45,6 +46,8 @@ export interface ServiceCrashOptions {
   readonly withEdge: boolean;
   /** A receiver of webhooks. */
   readonly withReceiver: boolean;
+  /** An earlier program, which all nodes are at first: its one file, or the folder of its sources. */
+  readonly former?: string | undefined;
   /** Until the cores are equal after healing. */
   readonly equalMsMax: number;
 }
@@ -125,6 +128,7 @@ class ServiceCrashRun {
     load.readers.start();
     if (!(await this.#failovers.recovered(recoveredMsMax))) this.#ledger.note('no first write');
     await pause(warmUpMs);
+    if (this.#options.former !== undefined) await this.#upgrade();
     this.#ledger.latencies.length = 0;
     const loadStartMs = performance.now();
     const faults = this.#faults(brokers);
@@ -158,7 +162,8 @@ class ServiceCrashRun {
   }
 
   async #startNodes(brokers: Brokers): Promise<void> {
-    const { withEdge, perSecond, ack } = this.#options;
+    const { withEdge, perSecond, ack, former } = this.#options;
+    const program = former === undefined ? undefined : formerProgram(former);
     const environment = settingsOf(this.#random.fork(), ack);
     for (const [at, role] of roles.entries()) {
       if (role === 'edge' && !withEdge) continue;
@@ -171,6 +176,7 @@ class ServiceCrashRun {
         ports: await freePorts(),
         path,
         environment: role === 'edge' ? withoutSecret(environment) : environment,
+        former: program,
         ledger: this.#ledger,
         random: this.#random.fork(),
         perSecond,
@@ -221,10 +227,24 @@ class ServiceCrashRun {
     throw new Error(`No node has shown the first key within ${keyMsMax} ms\n${this.#evidence()}`);
   }
 
+  async #upgrade(): Promise<void> {
+    await upgradeNodes({
+      nodes: this.#nodes,
+      active: () => this.#active,
+      failovers: this.#failovers,
+      note: this.#note,
+      fault: (line) => this.#ledger.note(line),
+    });
+  }
+
+  get #active(): ServiceNode | undefined {
+    return this.#nodes.find(({ isActive, isUp }) => isActive && isUp);
+  }
+
   #faults(brokers: Brokers): Faults {
     return new Faults({
       cores: this.#nodes,
-      active: () => this.#nodes.find(({ isActive, isUp }) => isActive && isUp),
+      active: () => this.#active,
       streams: ['CORE', 'SCANS'],
       brokers,
       random: this.#random.fork(),

@@ -1,0 +1,88 @@
+/**
+ * A cluster of an earlier program gets this one, node by node under load, in the order that the guide tells an operator:
+ *
+ *   each standby: SIGTERM, start ──▶ `quietzone cluster handover` ──▶ the core that led ──▶ edges
+ *
+ * After each step a write must be answered before the next one begins. Meanwhile both programs are in one cluster.
+ */
+import { once } from 'node:events';
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ProcessOptions } from '../../support/process.ts';
+import { startProgram } from '../../support/program.ts';
+import type { Failovers } from '../crash/failovers.ts';
+import type { ServiceNode } from './node.ts';
+
+/** After a step; a stream without a leader needs 10 s. */
+const recoveredMsMax = 60_000;
+
+export interface UpgradeOptions {
+  readonly nodes: readonly ServiceNode[];
+  readonly active: () => ServiceNode | undefined;
+  readonly failovers: Pick<Failovers, 'mark' | 'recovered'>;
+  /** Something that happens. */
+  readonly note: (line: string) => void;
+  /** Something that must not happen. */
+  readonly fault: (line: string) => void;
+}
+
+/** @param path of its one file, or of its sources with their packages installed @throws Error where it is neither */
+export function formerProgram(path: string): NonNullable<ProcessOptions['program']> {
+  const start = join(path, 'src/start.mjs');
+  if (existsSync(start)) return [join(path, 'node_modules/.bin/node'), start];
+  if (existsSync(path) && statSync(path).isFile()) return [path];
+  throw new Error(`Cannot run ${path}: expected the one file, or a folder with src/start.mjs`);
+}
+
+export async function upgradeNodes(options: UpgradeOptions): Promise<void> {
+  const { nodes, active } = options;
+  const led = active();
+  if (led === undefined) throw new Error('Cannot upgrade: no node leads');
+  const standbys = nodes.filter((node) => node !== led && node.role !== 'edge');
+  for (const node of standbys) await restart(node, options);
+  await handOver(led, standbys, options);
+  await restart(led, options);
+  for (const node of nodes.filter(({ role }) => role === 'edge')) await restart(node, options);
+}
+
+async function restart(
+  node: ServiceNode,
+  { note, fault, failovers }: UpgradeOptions,
+): Promise<void> {
+  const exit = await node.terminate();
+  if (exit?.code !== 0) fault(`${node.name} ended with ${JSON.stringify(exit)} at its upgrade`);
+  node.upgrade();
+  node.start();
+  await node.ready();
+  failovers.mark();
+  note(`${node.name} is upgraded`);
+  if (!(await failovers.recovered(recoveredMsMax))) fault(`no write after ${node.name}'s upgrade`);
+}
+
+/** As an operator does it, on the machine that leads, by the new program. */
+async function handOver(
+  led: ServiceNode,
+  [standby]: readonly ServiceNode[],
+  { note, fault, failovers }: UpgradeOptions,
+): Promise<void> {
+  const startedMs = performance.now();
+  const command = startProgram(['cluster', 'handover', '--to', standby?.name ?? ''], {
+    environment: {
+      ...led.environment,
+      QZ_DATA_DIR: led.dataDir,
+      QZ_API_HOST: '127.0.0.1',
+      QZ_API_PORT: String(led.ports.api),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const stream of [command.stdout, command.stderr]) {
+    stream?.on('data', (text) => (said += String(text)));
+  }
+  const [code] = await once(command, 'close');
+  const tookMs = Math.round(performance.now() - startedMs);
+  note(`handover: ${said.trim()} (${tookMs} ms with the command's start)`);
+  if (code !== 0) fault(`the handover ended with ${code}: ${said.trim()}`);
+  failovers.mark();
+  if (!(await failovers.recovered(recoveredMsMax))) fault('no write after the handover');
+}
