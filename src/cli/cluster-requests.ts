@@ -2,7 +2,11 @@
  * What `quietzone cluster` asks: the node of this machine, over its API's port, and once more the leader where that node
  * says that it must be. An edge has no secret to ask with: of it, what its health and metrics say.
  */
-import type { ClusterStatus, NodeStatus } from '../cluster/control/cluster-status.ts';
+import {
+  type ClusterStatus,
+  type NodeStatus,
+  versionsText,
+} from '../cluster/control/cluster-status.ts';
 import { ControlProof } from '../cluster/control/control-proof.ts';
 import type { HandoverResult, LeaveResult } from '../cluster/control/node-control.ts';
 import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
@@ -73,6 +77,8 @@ function statusText({
     leader === null ? 'no node is known to lead' : `${leader.name} leads, at ${leader.url}`;
   const lines = role === 'active' ? [self] : [self, other];
   if (problem !== null) lines.push(`problem: ${problem}`);
+  const versions = versionsText(nodes);
+  if (versions !== undefined) lines.push(`an upgrade is under way: ${versions}`);
   return [...lines, '', tableText(nodes.map(rowOf))].join('\n');
 }
 
@@ -80,6 +86,7 @@ function rowOf({
   name,
   role,
   state,
+  version,
   linksBehind,
   scansBehind,
   run,
@@ -90,7 +97,18 @@ function rowOf({
     values.length === 0 ? null : values.map((value) => value ?? '-').join(' ');
   const journals = all(marks.map(({ journal }) => journal));
   const counted = all(marks.map((mark) => mark.counted));
-  return { name, role, state, linksBehind, scansBehind, run, journals, counted, url };
+  return {
+    name,
+    role,
+    state,
+    version: version ?? null,
+    linksBehind,
+    scansBehind,
+    run,
+    journals,
+    counted,
+    url,
+  };
 }
 
 async function edgeStatus(config: Config, isJson: boolean): Promise<string> {

@@ -230,12 +230,13 @@ export class CoreNode {
   /** What is applied from the log is brought into the link table, and then told. */
   #followLinks(refresher: LinkRefresher): void {
     const { context, base, onEnd } = this.#options;
-    const { config, connection, instance } = context;
+    const { config, connection, instance, self } = context;
     const { nodeName: name, role, advertiseUrl: url } = config.cluster;
+    const { version } = self;
     const beats = new Beats({
       connection,
       timers: systemTimers,
-      self: { name, instance, role, redirects: role !== 'core', url },
+      self: { name, instance, role, redirects: role !== 'core', url, version },
       linkNumber: () => refresher.seen,
       onDouble: onEnd,
     });

@@ -191,12 +191,13 @@ class EdgeNode {
   }
 
   #startBeats(edge: Edge, closers: Closers): void {
-    const { connection, config, instance } = this.#context;
+    const { connection, config, instance, self } = this.#context;
     const { nodeName: name, role } = config.cluster;
+    const { version } = self;
     const beats = new Beats({
       connection,
       timers: systemTimers,
-      self: { name, instance, role, redirects: true, url: '' },
+      self: { name, instance, role, redirects: true, url: '', version },
       linkNumber: () => edge.linkNumber,
       onDouble: (detail) => this.#ending.tell(detail),
     });

@@ -104,6 +104,7 @@ const status: ClusterStatus = {
       role: 'all',
       state: 'connected',
       run: 2,
+      version: '0.2.0',
       url: 'http://a:8080',
       linksBehind: 0,
       scansBehind: 7,
@@ -118,6 +119,7 @@ const status: ClusterStatus = {
       role: 'edge',
       state: 'away',
       run: 1,
+      version: null,
       url: null,
       linksBehind: null,
       scansBehind: null,
@@ -136,9 +138,9 @@ it('status is a table, or JSON', async () => {
       'b leads, at http://b:8080',
       'problem: the brokers are away',
       '',
-      'name  role  state      linksBehind  scansBehind  run  journals  counted  url',
-      'a     all   connected  0            7            2    1 2       100 -    http://a:8080',
-      'edge  edge  away       -            -            1    -         -        -',
+      'name  role  state      version  linksBehind  scansBehind  run  journals  counted  url',
+      'a     all   connected  0.2.0    0            7            2    1 2       100 -    http://a:8080',
+      'edge  edge  away       -        -            -            1    -         -        -',
     ].join('\n'),
   });
   const { text } = await cluster(onCore(node), 'status', '--json');
@@ -149,6 +151,18 @@ it('status is a table, or JSON', async () => {
   expect(lines.slice(0, 2)).toEqual(['a is active, in epoch 4 at position 90', '']);
   const alone = await FakeNode.open(() => [200, { ...status, leader: null }]);
   expect((await cluster(onCore(alone), 'status')).text).toContain('\nno node is known to lead\n');
+});
+
+it('status says that versions differ while some nodes are not upgraded', async () => {
+  const [a, edge] = status.nodes;
+  const others = ['b', 'c'].map((name) => ({ ...a, name, version: '0.1.0' }));
+  const old = { ...edge, state: 'connected' };
+  const away = { ...edge, name: 'd' };
+  const nodes = [a, ...others, old, away];
+  const node = await FakeNode.open(() => [200, { ...status, nodes }]);
+  expect((await cluster(onCore(node), 'status')).text).toContain(
+    '\nan upgrade is under way: a runs 0.2.0; b, c run 0.1.0; edge runs an older version\n',
+  );
 });
 
 it('a handover is asked of this node, and once of the leader that it names', async () => {

@@ -10,6 +10,8 @@ export interface NodeStatus {
   /** `active` = it leads; `away` = no beat for 2 s. */
   readonly state: 'active' | 'connected' | 'away';
   readonly run: number;
+  /** Of its program; null while it is away, and for one that does not say. */
+  readonly version: string | null;
   /** Of its API; null for an edge, and while it is away. */
   readonly url: string | null;
   /** Changes of links that are not in its link table; null while it is away, or where it has none. */
@@ -94,10 +96,28 @@ function nodeStatusOf(
     role,
     state: beat === undefined ? 'away' : connected,
     run,
+    version: beat?.version ?? null,
     url: beat === undefined || beat.url === '' ? null : beat.url,
     linksBehind: beat?.redirects === true ? newest - beat.linkNumber : null,
     scansBehind: saved === undefined ? null : Math.max(0, ...savedScans.values()) - saved,
     marks: journals.map((journal) => ({ journal, counted: counted(journal) ?? null })),
     joinedAtMs,
   };
+}
+
+/**
+ * Which node runs which version, where they differ: `a, b run 0.2.0; c runs 0.1.0`. One that is connected and does not say
+ * is older than those that do.
+ */
+export function versionsText(
+  nodes: ReadonlyArray<Pick<NodeStatus, 'name' | 'state' | 'version'>>,
+): string | undefined {
+  const connected = nodes.filter(({ state }) => state !== 'away');
+  const byVersion = Map.groupBy(connected, ({ version }) => version ?? 'an older version');
+  if (byVersion.size < 2) return undefined;
+  const texts = Array.from(byVersion, ([version, of]) => {
+    const names = of.map(({ name }) => name).join(', ');
+    return `${names} ${of.length === 1 ? 'runs' : 'run'} ${version}`;
+  });
+  return texts.join('; ');
 }

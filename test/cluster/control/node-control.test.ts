@@ -31,7 +31,8 @@ const node = (name: string, role: NodeRecord['role'], journals: readonly number[
 const beat = (name: string, role: NodeRecord['role'], linkNumber: number): Beat => {
   const url = role === 'edge' ? '' : `http://${name}:8080`;
   const redirects = role !== 'core';
-  return { name, role, linkNumber, url, redirects, instance: `n_${name}`, isLast: false };
+  const version = role === 'edge' ? undefined : '0.2.0';
+  return { name, role, linkNumber, url, redirects, instance: `n_${name}`, isLast: false, version };
 };
 const nodes = [
   node('a', 'all', [1, 2]),
@@ -65,10 +66,16 @@ test('a status has each node, as this core knows it', () => {
   const core = { node: 'a', role: 'active', cluster: 'cl_1', epoch: 4, position: 9, problem: null };
   expect(rest).toEqual({ ...core, leader });
   expect(seen).toMatchObject([
-    { name: 'a', state: 'active', linksBehind: 0, scansBehind: 0, url: 'http://a:8080' },
+    { name: 'a', state: 'active', version: '0.2.0', linksBehind: 0, scansBehind: 0 },
     { name: 'b', state: 'connected', linksBehind: null, scansBehind: 2, marks: [] },
-    { name: 'c', state: 'away', linksBehind: null, scansBehind: 20, url: null },
-    { name: 'e', state: 'connected', linksBehind: 4, scansBehind: null, url: null },
+    { name: 'c', state: 'away', version: null, linksBehind: null, scansBehind: 20 },
+    { name: 'e', state: 'connected', version: null, linksBehind: 4, scansBehind: null },
+  ]);
+  expect(seen.map(({ url }) => url)).toEqual(['http://a:8080', 'http://b:8080', null, null]);
+  expect(seen.map(({ joinedAtMs }) => joinedAtMs)).toEqual([5, 5, 5, 5]);
+  expect([seen[0]?.marks, seen[3]?.marks]).toMatchObject([
+    [{ journal: 1 }, { journal: 2 }],
+    [{ journal: 4, counted: null }],
   ]);
   expect(seen[0]!.marks).toEqual([
     { journal: 1, counted: 100 },

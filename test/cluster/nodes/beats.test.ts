@@ -1,6 +1,7 @@
 /** Beats between nodes that share a connection: who is up, whose links have moved, and who is there twice. */
 import { expect, test } from 'vitest';
-import { encodeBeat, type NodeStart } from '../../../src/cluster/nodes/beat-message.ts';
+import { encodeBeat, type NodeStart, readBeat } from '../../../src/cluster/nodes/beat-message.ts';
+import { packPlain, unpackPlain } from '../../../src/store/codec.ts';
 import { Beats } from '../../../src/cluster/nodes/beats.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';
 
@@ -312,4 +313,28 @@ test('what is no beat, and one under the subject of another, count for nothing',
   expect(beats.connected()).toEqual([]);
   publish('qz.edge.b.beat', encodeBeat(beat));
   expect(names(beats)).toEqual(['b']);
+});
+
+test('a beat says the version of its program; one without, as older programs send it, is a beat', () => {
+  const beat = {
+    name: 'b',
+    instance: 'n_b',
+    role: 'edge',
+    redirects: true,
+    linkNumber: 7,
+    isLast: false,
+    url: '',
+    version: '0.2.0-rc.1',
+  } as const;
+  expect(readBeat(encodeBeat(beat))).toEqual(beat);
+  const fields = unpackPlain(encodeBeat(beat));
+  if (!Array.isArray(fields)) throw new Error('Expected an array');
+  const without = { ...beat, version: undefined };
+  const older = fields.slice(0, 8);
+  for (const others of [older, [...older, null], [...older, 7], [...older, '\u001b[31m']]) {
+    expect(readBeat(packPlain(others))).toEqual(without);
+  }
+  // A field that this program does not know.
+  expect(readBeat(packPlain([...fields, 'more']))).toEqual(beat);
+  expect(readBeat(encodeBeat(without))).toEqual(without);
 });
