@@ -67,7 +67,9 @@ export interface Engine {
 
 /** What a machine of a cluster does otherwise when it answers. */
 export interface ClusterAnswers
-  extends Pick<ApiServices, 'isStale' | 'answerWithinMs'>, Pick<HttpServerOptions, 'forwarded'> {
+  extends
+    Pick<ApiServices, 'isStale' | 'answerWithinMs' | 'cluster'>,
+    Pick<HttpServerOptions, 'forwarded'> {
   /** Deliveries that follow a log. */
   readonly webhooks: (scans: ScanStore) => WebhookCluster;
   /** Answers before the API does. */
@@ -202,6 +204,7 @@ async function openServers(
   const parts = {
     isStale: cluster?.isStale,
     answerWithinMs: cluster?.answerWithinMs,
+    cluster: cluster?.cluster,
     first: cluster?.first,
     codes,
     campaigns,

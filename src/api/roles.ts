@@ -88,6 +88,8 @@ export const operationAccess = {
   listDeadLetters: 'admin',
   replayDeadLetter: 'admin',
   replayDeadLetters: 'admin',
+  getCluster: 'admin',
+  handOverCluster: 'owner',
 } as const satisfies Readonly<Record<string, Access>>;
 
 export type OperationId = keyof typeof operationAccess;

@@ -6,6 +6,7 @@ import { billingRoutes } from './billing/billing.ts';
 import { campaignRoutes } from './campaigns/campaigns.ts';
 import { bulkRoutes } from './codes/bulk.ts';
 import { CodeView } from './codes/code-view.ts';
+import { clusterRoutes, seesCluster } from './cluster/cluster.ts';
 import { conversionRoutes } from './campaigns/conversions.ts';
 import type { SessionCookie } from './workspaces/cookie.ts';
 import { deadLetterRoutes } from './webhooks/dead-letters.ts';
@@ -38,7 +39,10 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     campaignsOf: (no) => codes.memberships.campaignsOf(no),
     clock,
   });
-  const sessionView = createSessionView(workspaces, shortUrlBase);
+  const installation = { cluster: services.cluster, workspaces: workspaces.workspaces };
+  const sessionView = createSessionView(workspaces, shortUrlBase, (actor) =>
+    seesCluster(installation, actor),
+  );
   const ownHosts = [new URL(shortUrlBase).host];
   return [
     ...qrCodeRoutes({ codes, view, positions, ownHosts }),
@@ -79,6 +83,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     ...profileRoutes({ workspaces, mail, publicUrl: config.api.publicUrl }),
     ...billingRoutes(services.billing),
     ...usageRoutes({ workspaces, codes }),
+    ...clusterRoutes(installation),
   ];
 }
 

@@ -2,6 +2,7 @@
  * The domain modules that the API calls, handed in by the wiring. Modules with threads are named by the few
  * methods that the API uses, so that a test can hand in its own.
  */
+import type { ClusterAccess } from './cluster/cluster.ts';
 import type { BulkBounds } from './codes/bulk-gate.ts';
 import type { Billing } from '../billing/billing.ts';
 import type { CampaignServices } from '../campaigns/open-campaigns.ts';
@@ -53,6 +54,8 @@ export interface ApiServices {
   readonly isStale?: (() => boolean) | undefined;
   /** A change that takes longer is answered with an unknown outcome, and goes on; absent = it always ends soon. */
   readonly answerWithinMs?: number | undefined;
+  /** Absent on a machine alone. */
+  readonly cluster?: ClusterAccess | undefined;
   /** Fired once when the service stops: live streams end. */
   readonly stopping: Signal;
   readonly images: ImageDrawing;

@@ -1,8 +1,10 @@
 /** What a core answers to the commands of its cluster: how it sees it, and what it does while it leads. */
-import { type ClusterStatus, statusOf } from '../cluster/control/cluster-status.ts';
+import type { ClusterAccess, ClusterReport } from '../api/cluster/cluster.ts';
+import { isAtTwoCores, problemsOf } from '../cluster/control/cluster-problems.ts';
+import { type ClusterStatus, statusOf, versionsText } from '../cluster/control/cluster-status.ts';
 import { ControlProof } from '../cluster/control/control-proof.ts';
 import { LeaderActions } from '../cluster/control/leader-actions.ts';
-import { NodeControl } from '../cluster/control/node-control.ts';
+import { type HandoverResult, NodeControl } from '../cluster/control/node-control.ts';
 import type { Beats } from '../cluster/nodes/beats.ts';
 import type { Registry } from '../cluster/nodes/registry.ts';
 import type { Marks } from '../cluster/scans/marks.ts';
@@ -24,7 +26,14 @@ export interface CoreControlOptions {
   readonly marks: () => Marks | undefined;
 }
 
-export function openControl(options: CoreControlOptions): NodeControl {
+export interface CoreControl {
+  /** For the commands of an operator. */
+  readonly control: NodeControl;
+  /** For the dashboard's page, while this machine leads. */
+  readonly cluster: ClusterAccess;
+}
+
+export function openControl(options: CoreControlOptions): CoreControl {
   const { context, base, key, nodes, replication, beats } = options;
   const actions = new LeaderActions({
     self: context.self,
@@ -34,14 +43,23 @@ export function openControl(options: CoreControlOptions): NodeControl {
     leader: () => replication.status.leader,
     timers: systemTimers,
   });
-  return new NodeControl({
+  const status = (): ClusterStatus => seenBy(options);
+  const handOver = (to: string | undefined): Promise<HandoverResult> => actions.handOver(to);
+  const control = new NodeControl({
     proof: new ControlProof(key, base.clock),
-    status: () => seenBy(options),
-    handOver: (to) => actions.handOver(to),
+    status,
+    handOver,
     leave: (name) => actions.leave(name),
     docsUrl: `${context.config.api.publicUrl}/docs`,
     log: base.log,
   });
+  return { control, cluster: { status: () => reportOf(status()), handOver } };
+}
+
+function reportOf(status: ClusterStatus): ClusterReport {
+  const cores = status.nodes.filter(({ role }) => role !== 'edge').length;
+  const nodes = status.nodes.map((one) => ({ ...one, atTwoCores: isAtTwoCores(one, cores) }));
+  return { ...status, nodes, problems: problemsOf(status), versions: versionsText(status.nodes) };
 }
 
 function seenBy(options: CoreControlOptions): ClusterStatus {

@@ -8,6 +8,7 @@
  *   transfer      journals, to the brokers and from them
  *   replication   management.mdb, and delivery.mdb (core-delivery.ts)
  */
+import type { ClusterAccess } from '../api/cluster/cluster.ts';
 import type { NodeControl } from '../cluster/control/node-control.ts';
 import { ForwardingProof } from '../cluster/forward/forwarding-proof.ts';
 import { LinkFeed } from '../cluster/links/link-feed.ts';
@@ -67,6 +68,7 @@ export class CoreNode {
   readonly proof: ForwardingProof;
   /** What the commands of an operator ask, leading or not. */
   readonly control: NodeControl;
+  readonly #cluster: ClusterAccess;
   /** By own journal, what the brokers have acknowledged; where answers wait for it. */
   readonly #acknowledged: JournalPositions | undefined;
 
@@ -107,7 +109,7 @@ export class CoreNode {
     this.#closers.push(() => this.replication.close());
     this.delivery = new CoreDelivery({ ...options, mayLead: () => this.isLeading });
     this.#closers.push(() => this.delivery.close());
-    this.control = openControl({
+    const { control, cluster } = openControl({
       ...options,
       key: this.#keys.control,
       nodes: this.nodes,
@@ -116,6 +118,8 @@ export class CoreNode {
       marks: () => this.#marks?.marks,
       problem: () => this.#problem,
     });
+    this.control = control;
+    this.#cluster = cluster;
   }
 
   /** What the engine has of it. @param scans the store that also says how far journals of other nodes are whole */
@@ -158,6 +162,7 @@ export class CoreNode {
       webhooks: (scans) => this.delivery.webhooks(scans),
       isStale: () => !this.replication.isHeld,
       answerWithinMs,
+      cluster: this.#cluster,
       forwarded: this.proof,
       first: { reply: (request) => this.control.reply(request) ?? feed.reply(request) },
       checks: this.checks,

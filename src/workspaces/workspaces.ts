@@ -16,6 +16,7 @@ import type { WorkspaceNo } from '../model/numbers.ts';
 /** Each is small, but not free. */
 const workspacesPerUserMax = 50;
 
+/** Numbers are given out once, and no workspace is deleted. */
 const firstWorkspaceNo = 1;
 
 /** What the first start may be told: see `bootstrap` of the configuration. */
@@ -105,6 +106,11 @@ export class Workspaces {
   findById(id: string): WorkspaceRecord | undefined {
     const no = this.#options.store.workspaceIds.get(id);
     return no === undefined ? undefined : this.find(no);
+  }
+
+  /** The one that the first start made, with the operator as its owner. */
+  isFirst(workspaceNo: WorkspaceNo): boolean {
+    return workspaceNo === firstWorkspaceNo;
   }
 
   /** By number: oldest first. */

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findNatsServer } from '../../config/demo/nats-server.ts';
 import type { ClusterStatus } from '../../src/cluster/control/cluster-status.ts';
 import { notRun } from '../cluster/nats/not-run.ts';
+import { shipped } from '../../src/shipped.ts';
 import { runCommand } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
 import { createCluster, type StartedCluster, type TestNode } from './started-cluster.ts';
@@ -64,8 +65,8 @@ if ('missing' in server) {
     expect(text).toMatch(
       /^core-\d is a standby, in epoch \d at position \d+\ncore-\d leads, at http:/,
     );
-    expect(text).toMatch(/core-\d +all +active +0 +\d+ +1 +\d/);
-    expect(text).toMatch(/core-\d +all +connected +0 +\d+ +1 +\d/);
+    expect(text).toMatch(/core-\d +all +active +[\d.]+ +0 +\d+ +1 +\d/);
+    expect(text).toMatch(/core-\d +all +connected +[\d.]+ +0 +\d+ +1 +\d/);
     const done = await command(standby, 'handover', '--to', name);
     expect(done).toEqual({
       code: 0,
@@ -82,6 +83,30 @@ if ('missing' in server) {
     await expect.poll(() => create(leading), soon).toBe(201);
     expect((await command(leading, 'handover')).code).toBe(0);
     expect(await roles()).toEqual([leading, standby]);
+  });
+
+  test('the API shows the cluster and lets another core lead, asked by way of a standby', async () => {
+    const [leading, standby] = await roles();
+    const { node: before } = await statusOf(leading);
+    const api = standby.client(key);
+    expect((await api.call('GET', '/v1/session')).json).toMatchObject({ cluster: true });
+    const seen = async (): Promise<unknown> => (await api.call('GET', '/v1/cluster')).json;
+    const node = { linksBehind: 0, version: shipped.version };
+    await expect.poll(seen, soon).toMatchObject({
+      node: before,
+      leader: before,
+      versions: null,
+      nodes: [
+        { ...node, name: 'core-1', state: before === 'core-1' ? 'active' : 'connected' },
+        { ...node, name: 'core-2', state: before === 'core-2' ? 'active' : 'connected' },
+      ],
+    });
+    const after = before === 'core-1' ? 'core-2' : 'core-1';
+    const done = await api.call('POST', '/v1/cluster/handover', { body: { to: after } });
+    expect([done.status, done.json]).toEqual([200, { leader: after, ms: expect.any(Number) }]);
+    await expect.poll(seen, soon).toMatchObject({ node: after, leader: after });
+    expect(await roles()).toEqual([standby, leading]);
+    await api.close();
   });
 
   test('a leader that is stopped gives the lead away, and a node that is stopped may leave', async () => {

@@ -84,7 +84,10 @@ export interface TestAppOptions {
   /** Limits of the API's server that are not the standard ones. */
   readonly limits?: Pick<HttpServerOptions, 'bodyTimeoutMs' | 'inFlightMax' | 'forwarded'>;
   /** As in a cluster. */
-  readonly answers?: Pick<ApiServices, 'changesFollowed' | 'isStale' | 'answerWithinMs'>;
+  readonly answers?: Pick<
+    ApiServices,
+    'changesFollowed' | 'isStale' | 'answerWithinMs' | 'cluster'
+  >;
   readonly links?: CodesOptions['links'];
   readonly scans?: ScanQueries;
   /** `drawn`: by this thread, as the pool's would. Default: a fake that says what was asked for. */

@@ -10,6 +10,7 @@ export const tags = {
   Workspaces: 'The workspaces of a person.',
   Sessions: 'Signing in and out, for the dashboard.',
   Billing: 'Plans, the subscription, checkouts and usage.',
+  Cluster: 'The machines of an installation that runs on several.',
 } as const satisfies Readonly<Record<string, string>>;
 
 export type Tag = keyof typeof tags;

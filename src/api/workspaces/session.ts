@@ -68,6 +68,10 @@ export const sessionSchema = z
         }),
       })
       .meta({ description: 'Of this installation' }),
+    cluster: z.boolean().meta({
+      description: 'Whether you may see a cluster: `GET /cluster`',
+      example: false,
+    }),
     csrfToken: z.string().optional().meta({
       example: 'Zk3q8m4hd2v7c5x9ab',
       description: 'Of a signed-in person: sent as X-CSRF-Token with what changes something',
@@ -173,8 +177,12 @@ export type SessionView = (
   csrfToken: string | undefined,
 ) => z.input<typeof sessionSchema>;
 
-/** @param base what short links begin with */
-export function createSessionView(services: WorkspaceServices, base: string): SessionView {
+/** @param base what short links begin with @param seesCluster whether there is a cluster that they may see */
+export function createSessionView(
+  services: WorkspaceServices,
+  base: string,
+  seesCluster: (actor: Actor) => boolean,
+): SessionView {
   const { users, workspaces } = services;
   const shortLinks = { base, local: isLocalUrl(base) };
   return (actor, csrfToken) => {
@@ -187,6 +195,7 @@ export function createSessionView(services: WorkspaceServices, base: string): Se
       user: { id: user.id, email: user.email, name: user.name },
       workspace: viewWorkspace(workspace, actor.role),
       shortLinks,
+      cluster: seesCluster(actor),
       csrfToken,
     };
   };

@@ -1,0 +1,213 @@
+/**
+ * /cluster: the machines of the installation, for the people who run it, and the way to let another one lead. The leader
+ * answers; what joins and leaves a cluster is a command on a machine (`quietzone cluster`).
+ *
+ * Machines are the installation's, and other workspaces' members may not know of them: owners and admins of its first
+ * workspace see the cluster. All others get what a machine alone answers.
+ */
+import { z } from 'zod';
+import { isoTime } from '../../model/day.ts';
+import { Failure } from '../../model/failure.ts';
+import { type Actor, roleAtLeast } from '../../model/workspace.ts';
+import type { Workspaces } from '../../workspaces/workspaces.ts';
+import { count, time } from '../fields.ts';
+import { createRoute, jsonResult, type Route } from '../route.ts';
+import { operationAccess } from '../roles.ts';
+
+/** Of this machine's part in a cluster. */
+export interface ClusterAccess {
+  status(): ClusterReport;
+  /** Resolves when another node leads. @throws Failure not_found, conflict, not_active */
+  handOver(to: string | undefined): Promise<{ readonly leader: string; readonly ms: number }>;
+}
+
+export interface ClusterReport {
+  readonly node: string;
+  readonly cluster: string;
+  readonly epoch: number;
+  readonly leader: { readonly name: string } | null;
+  readonly nodes: readonly ReportedNode[];
+  readonly problems: readonly ClusterProblem[];
+  /** Which node runs which version, while they differ. */
+  readonly versions: string | undefined;
+}
+
+export interface ReportedNode {
+  readonly name: string;
+  readonly role: 'all' | 'core' | 'edge';
+  readonly state: 'active' | 'connected' | 'away';
+  readonly version: string | null;
+  readonly linksBehind: number | null;
+  readonly scansBehind: number | null;
+  /** Two cores count the scans of its journals; null where it has none. */
+  readonly atTwoCores: boolean | null;
+  readonly joinedAtMs: number;
+}
+
+export interface ClusterProblem {
+  /** Of which node; null = of the whole. */
+  readonly node: string | null;
+  /** Both are sentences for the operator. */
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+export interface ClusterOptions {
+  /** Absent on a machine alone. */
+  readonly cluster?: ClusterAccess | undefined;
+  readonly workspaces: Pick<Workspaces, 'isFirst'>;
+}
+
+const nodeName = z.string().meta({ description: 'Its name', example: 'node-2' });
+const behind = count.nullable();
+
+const node = z.object({
+  name: nodeName,
+  role: z.enum(['all', 'core', 'edge']).meta({
+    description: '`edge` redirects, `core` keeps the data and may lead, `all` does both',
+    example: 'all',
+  }),
+  state: z.enum(['active', 'connected', 'away']).meta({
+    description: '`active`: it leads. `away`: no sign of life for 2 seconds',
+    example: 'connected',
+  }),
+  version: z.string().nullable().meta({
+    description: 'Of its program; null while it is away, and for one that does not say',
+    example: '0.1.0',
+  }),
+  linksBehind: behind.meta({
+    description:
+      'Changes of links that it does not redirect by yet; null where it does not redirect, and while it is away',
+    example: 0,
+  }),
+  scansBehind: behind.meta({
+    description: 'Messages with scans that another core has and this one has not; null for an edge',
+    example: 0,
+  }),
+  atTwoCores: z.boolean().nullable().meta({
+    description:
+      'Two cores count its scans: what one of them loses the other has. null where it does not redirect',
+    example: true,
+  }),
+  joinedAt: time.meta({ description: 'When it joined, with the data that it has now' }),
+});
+
+const clusterSchema = z
+  .object({
+    id: z.string().meta({ description: 'Id of the cluster', example: 'cl_01k3zq8m4hd2v7c5x9ab' }),
+    node: nodeName.meta({ description: 'The node that answers' }),
+    leader: nodeName.nullable().meta({
+      description: 'The node that leads; null while none is known to',
+      example: 'node-1',
+    }),
+    epoch: count.meta({ description: 'How often the lead was taken', example: 4 }),
+    versions: z.string().nullable().meta({
+      description: 'Which node runs which version, while an upgrade is under way; else null',
+      example: 'node-1 runs 0.2.0; node-2, node-3 run 0.1.0',
+    }),
+    problems: z
+      .array(
+        z.object({
+          node: nodeName.nullable().meta({ description: 'Of which node; null = of the whole' }),
+          problem: z.string().meta({
+            description: 'What is wrong, for people',
+            example: 'node-3 is away: no sign of life for 2 seconds.',
+          }),
+          remedy: z.string().meta({
+            description: 'What to do about it, for people',
+            example: 'Start it, or look at its network.',
+          }),
+        }),
+      )
+      .meta({ description: 'What needs somebody; empty while nothing does' }),
+    nodes: z.array(node).meta({ description: 'All that have joined and not left, by name' }),
+  })
+  .meta({ id: 'Cluster' });
+
+const handoverBody = z
+  .strictObject({
+    to: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,63}$/, 'Expected the name of a node')
+      .optional()
+      .meta({
+        description: 'The core that shall lead; absent = any that is connected',
+        example: 'node-2',
+      }),
+  })
+  .optional()
+  .meta({ id: 'Handover', example: { to: 'node-2' } });
+
+const handoverSchema = z
+  .object({
+    leader: nodeName.meta({
+      description: 'The node that leads now; another one where that did not take it',
+    }),
+    ms: count.meta({ description: 'How long it took, in milliseconds', example: 84 }),
+  })
+  .meta({ id: 'HandedOver' });
+
+/** Whether there is a cluster for them: decides what `getCluster` answers, and whether the dashboard has a page of it. */
+export function seesCluster({ cluster, workspaces }: ClusterOptions, actor: Actor): boolean {
+  const isAllowed = roleAtLeast(actor.role, operationAccess.getCluster);
+  return cluster !== undefined && isAllowed && workspaces.isFirst(actor.workspaceNo);
+}
+
+const tag = 'Cluster';
+
+export function clusterRoutes(options: ClusterOptions): Route[] {
+  const clusterOf = (actor: Actor): ClusterAccess => {
+    const { cluster } = options;
+    if (cluster !== undefined && seesCluster(options, actor)) return cluster;
+    throw new Failure('not_found', 'There is no cluster here');
+  };
+  const getCluster = createRoute({
+    method: 'GET',
+    path: '/cluster',
+    operationId: 'getCluster',
+    tag,
+    summary: 'Get the cluster',
+    description:
+      'The machines of this installation, as the one that leads sees them. For its first workspace; 404 for ' +
+      'others, and where one machine does everything.',
+    answer: { status: 200, schema: clusterSchema, what: 'The nodes, and what is wrong' },
+    failures: ['not_found'],
+    handle: ({ actor }) => jsonResult(200, viewCluster(clusterOf(actor).status())),
+  });
+  const handOver = createRoute({
+    method: 'POST',
+    path: '/cluster/handover',
+    operationId: 'handOverCluster',
+    tag,
+    summary: 'Let another core lead',
+    description:
+      'Before the machine that leads is stopped, or where it is in trouble. Changes are refused for a moment, ' +
+      'redirects go on. 409 where no other core can lead now; 503 where none has it after 10 seconds.',
+    body: handoverBody,
+    // Not stored: this machine does not lead any more when it answers.
+    isRepeatable: true,
+    answer: { status: 200, schema: handoverSchema, what: 'Another core leads' },
+    failures: ['not_found', 'conflict'],
+    handle: async ({ actor, body }) => jsonResult(200, await clusterOf(actor).handOver(body?.to)),
+  });
+  return [getCluster, handOver];
+}
+
+function viewCluster(report: ClusterReport): z.input<typeof clusterSchema> {
+  const { cluster: id, node: answering, leader, epoch, versions, problems, nodes } = report;
+  return {
+    id,
+    node: answering,
+    leader: leader?.name ?? null,
+    epoch,
+    versions: versions ?? null,
+    problems: problems.map(({ node: of, problem, remedy }) => ({ node: of, problem, remedy })),
+    nodes: nodes.map(viewNode),
+  };
+}
+
+function viewNode(reported: ReportedNode): z.input<typeof node> {
+  const { name, role, state, version, linksBehind, scansBehind, atTwoCores } = reported;
+  const joinedAt = isoTime(reported.joinedAtMs);
+  return { name, role, state, version, linksBehind, scansBehind, atTwoCores, joinedAt };
+}
