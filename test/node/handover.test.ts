@@ -89,7 +89,6 @@ if ('missing' in server) {
     const [leading, standby] = await roles();
     const { node: before } = await statusOf(leading);
     const api = standby.client(key);
-    expect((await api.call('GET', '/v1/session')).json).toMatchObject({ cluster: true });
     const seen = async (): Promise<unknown> => (await api.call('GET', '/v1/cluster')).json;
     const node = { linksBehind: 0, version: shipped.version };
     await expect.poll(seen, soon).toMatchObject({
@@ -101,6 +100,7 @@ if ('missing' in server) {
         { ...node, name: 'core-2', state: before === 'core-2' ? 'active' : 'connected' },
       ],
     });
+    expect((await api.call('GET', '/v1/session')).json).toMatchObject({ cluster: true });
     const after = before === 'core-1' ? 'core-2' : 'core-1';
     const done = await api.call('POST', '/v1/cluster/handover', { body: { to: after } });
     expect([done.status, done.json]).toEqual([200, { leader: after, ms: expect.any(Number) }]);
