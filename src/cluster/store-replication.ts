@@ -13,6 +13,7 @@ import type { StoreEnvironment } from '../store/environment.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Leader } from './log/entry.ts';
 import { EnvironmentStore } from './log/environment-store.ts';
+import type { TimedLog } from './log/log-pruning.ts';
 import { LogReplicator, type ReplicatorStatus, type Stop } from './log/replicator.ts';
 import { NatsAppliedReports } from './nats/nats-applied-reports.ts';
 import type { NatsConnection } from './nats/nats-connection.ts';
@@ -49,6 +50,7 @@ export interface StoreReplicationOptions {
 export class StoreReplication {
   readonly #options: StoreReplicationOptions;
   readonly #replicator: LogReplicator;
+  readonly #store: EnvironmentStore;
   readonly #messages: NatsLog;
   #isClosed = false;
   #cancel: () => void = () => undefined;
@@ -60,11 +62,12 @@ export class StoreReplication {
     this.#options = options;
     const { environment, connection, name, nodeName, onChanged } = options;
     this.#messages = new NatsLog({ connection, stream: name.toUpperCase(), subject: `qz.${name}` });
+    this.#store = new EnvironmentStore(environment);
     const subject = `qz.applied.${name}`;
     this.#replicator = new LogReplicator({
       ...options,
       log: this.#messages,
-      store: new EnvironmentStore(environment),
+      store: this.#store,
       leaseMs,
       beatMs,
       reports: new NatsAppliedReports({ connection, subject, nodeName }),
@@ -82,6 +85,21 @@ export class StoreReplication {
   /** This machine leads, and no other can yet: what it reads is the newest. */
   get isHeld(): boolean {
     return this.#replicator.isHeld;
+  }
+
+  /** The stream itself: what removes its oldest entries asks it. */
+  get messages(): TimedLog {
+    return this.#messages;
+  }
+
+  /** The newest entry that is applied, and in the store. */
+  get storedSeq(): number {
+    return this.#store.position().seq;
+  }
+
+  /** Where only beats came for long: the positions of all cores move on. @throws Failure not_active */
+  async moveOn(nowMs: number): Promise<void> {
+    await this.#store.moveOn(nowMs);
   }
 
   /** A sentence for the operator, while something is wrong. */

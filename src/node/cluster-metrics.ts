@@ -1,15 +1,15 @@
 /** The metrics of a core as a part of its cluster. */
-import type { ScanTransferFigures } from '../cluster/scans/scan-transfer-thread.ts';
 import type { StoreReplication } from '../cluster/store-replication.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { CoreExchange } from './core-exchange.ts';
 
 export interface ClusterFigures {
   readonly replication: StoreReplication;
-  readonly transfer: () => ScanTransferFigures | undefined;
+  readonly exchange: Pick<CoreExchange, 'figures' | 'pruning'>;
 }
 
 export function registerClusterMetrics(metrics: Metrics, figures: ClusterFigures): void {
-  const { replication, transfer } = figures;
+  const { replication, exchange } = figures;
   metrics.gauge(
     'quietzone_cluster_role',
     'What this node is now, 1 for one of the roles',
@@ -40,12 +40,30 @@ export function registerClusterMetrics(metrics: Metrics, figures: ClusterFigures
     'quietzone_cluster_uplink_backlog_bytes',
     'Journaled here, and not acknowledged by the brokers',
     [],
-    () => transfer()?.backlogBytes ?? 0,
+    () => exchange.figures?.backlogBytes ?? 0,
   );
   metrics.gauge(
     'quietzone_cluster_scans_behind',
     'Messages of other nodes that the brokers have and this core has not read',
     [],
-    () => transfer()?.behind ?? 0,
+    () => exchange.figures?.behind ?? 0,
+  );
+  metrics.gauge(
+    'quietzone_cluster_log_entries',
+    'Entries of a log on the brokers, after the last round of pruning; of the core that leads',
+    ['log'],
+    () =>
+      [...exchange.pruning].flatMap(([log, { entries }]) =>
+        entries === undefined ? [] : [{ labels: { log }, value: entries }],
+      ),
+  );
+  metrics.gauge(
+    'quietzone_cluster_cores_left_behind',
+    'Cores that were away for so long that entries they lack were removed from a log; of the core that leads',
+    ['log'],
+    () =>
+      [...exchange.pruning].flatMap(([log, { entries, leftBehind }]) =>
+        entries === undefined ? [] : [{ labels: { log }, value: leftBehind.length }],
+      ),
   );
 }

@@ -4,8 +4,7 @@
  *
  *   registry      which node writes which journal (management.mdb, so by the log)
  *   beats         who is up, and how far its link table has followed
- *   marks         how far each core has counted each journal: what no node needs any more is deleted
- *   transfer      journals, to the brokers and from them
+ *   exchange      journals and marks, with the other cores (core-exchange.ts)
  *   replication   management.mdb, and delivery.mdb (core-delivery.ts)
  */
 import type { ClusterAccess } from '../api/cluster/cluster.ts';
@@ -16,15 +15,9 @@ import { Beats } from '../cluster/nodes/beats.ts';
 import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
 import { answerJoins, joinCluster } from '../cluster/nodes/join.ts';
 import { type NodeIdentity, writeNodeFile } from '../cluster/nodes/node-file.ts';
-import { NatsLog } from '../cluster/nats/nats-log.ts';
 import { Registry } from '../cluster/nodes/registry.ts';
 import { checkSecret } from '../cluster/nodes/secrets.ts';
-import { MarksExchange } from '../cluster/scans/marks-exchange.ts';
 import { ReadPositions } from '../cluster/scans/read-position.ts';
-import { scanStream, scanSubject } from '../cluster/scans/scan-channels.ts';
-import { ScanPruning } from '../cluster/scans/scan-pruning.ts';
-import { ScanTransfer } from '../cluster/scans/scan-transfer.ts';
-import type { JournalOwner } from '../cluster/scans/scan-transfer-thread.ts';
 import { StoreReplication } from '../cluster/store-replication.ts';
 import type { LinkRefresher } from '../codes/links/link-refresher.ts';
 import { closeAll, type Closers } from '../engine/closers.ts';
@@ -32,7 +25,6 @@ import { threadCounts } from '../engine/machine/machine-plan.ts';
 import type { EngineThreadsOptions } from '../engine/threads.ts';
 import { messageOf } from '../model/failure.ts';
 import type { Base } from '../modules.ts';
-import { placeOf } from '../scans/journal/place.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
 import { systemTimers } from '../system-clock.ts';
@@ -41,6 +33,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { ClusterAnswers, Engine } from '../writers.ts';
 import type { NodeContext } from './context.ts';
 import { CoreDelivery } from './core-delivery.ts';
+import { CoreExchange } from './core-exchange.ts';
 import { registerClusterMetrics } from './cluster-metrics.ts';
 import { openControl } from './core-control.ts';
 import { joinRequestOf } from './join-as-core.ts';
@@ -72,10 +65,8 @@ export class CoreNode {
   /** By own journal, what the brokers have acknowledged; where answers wait for it. */
   readonly #acknowledged: JournalPositions | undefined;
 
+  readonly #exchange: CoreExchange;
   #beats: Beats | undefined;
-  #transfer: ScanTransfer | undefined;
-  #marks: MarksExchange | undefined;
-  #pruning: ScanPruning | undefined;
   #refresher: LinkRefresher | undefined;
 
   /**
@@ -109,13 +100,20 @@ export class CoreNode {
     this.#closers.push(() => this.replication.close());
     this.delivery = new CoreDelivery({ ...options, mayLead: () => this.isLeading });
     this.#closers.push(() => this.delivery.close());
+    this.#exchange = new CoreExchange({
+      ...options,
+      nodes: this.nodes,
+      replication: this.replication,
+      deliveries: this.delivery.replication,
+      acknowledged: this.#acknowledged,
+    });
     const { control, cluster } = openControl({
       ...options,
       key: this.#keys.control,
       nodes: this.nodes,
       replication: this.replication,
       beats: () => this.#beats,
-      marks: () => this.#marks?.marks,
+      marks: () => this.#exchange.marks,
       problem: () => this.#problem,
     });
     this.control = control;
@@ -134,7 +132,7 @@ export class CoreNode {
       journals: {
         own,
         keptFrom: (journal) =>
-          own.includes(journal) ? (this.#marks?.marks.counted(journal) ?? 0) : Infinity,
+          own.includes(journal) ? (this.#exchange.marks?.counted(journal) ?? 0) : Infinity,
         // Other nodes may have what stands behind a damaged end: its positions are not given out again.
         recovery: (journal) => ({
           torn: 'kept',
@@ -180,7 +178,7 @@ export class CoreNode {
   registerMetrics(metrics: Metrics): void {
     registerClusterMetrics(metrics, {
       replication: this.replication,
-      transfer: () => this.#transfer?.figures,
+      exchange: this.#exchange,
     });
   }
 
@@ -190,32 +188,19 @@ export class CoreNode {
 
   get checks(): HealthCheck[] {
     const { connection } = this.#options.context;
-    const transfer = (): string | undefined => this.#transfer?.figures.faults[0];
     return [
       { name: 'cluster', isWarning: true, problem: () => this.#problem },
       { name: 'brokers', isWarning: true, problem: () => connection.problem },
-      { name: 'scans of other nodes', isWarning: true, problem: transfer },
-      { name: 'missed scans', isWarning: true, problem: () => this.#missedScans() },
-      { name: 'scans on the brokers', isWarning: true, problem: () => this.#pruningProblem() },
+      ...this.#exchange.checks,
     ];
-  }
-
-  #pruningProblem(): string | undefined {
-    const fault = this.#pruning?.fault;
-    return fault && `scans that all cores have, with addresses, stay on the brokers: ${fault}`;
-  }
-
-  #missedScans(): string | undefined {
-    const missed = this.#transfer?.missedEntries ?? 0;
-    if (missed === 0) return undefined;
-    return `${missed} messages with scans were removed before this core had them: its analytics lack those scans`;
   }
 
   /** Everything begins: after the engine, which redirects by now. */
   async follow(engine: Engine, refresher: LinkRefresher): Promise<void> {
     this.#refresher = refresher;
     this.#followLinks(refresher);
-    await this.#startTransfer(engine);
+    this.#closers.push(() => this.#exchange.close());
+    await this.#exchange.start(engine);
     this.replication.start();
     this.delivery.replication.start();
     this.#join();
@@ -276,77 +261,6 @@ export class CoreNode {
     const edge = this.#keys.readToken(token);
     const node = edge && this.nodes.find(edge.name);
     return node?.role === 'edge' && node.run === edge?.run;
-  }
-
-  async #startTransfer(engine: Engine): Promise<void> {
-    const { context, base, identity } = this.#options;
-    const { journals, folder } = engine.threads;
-    const { segmentBytesMax, segmentMsMax } = context.config.scans;
-    const { replicas } = context.config.cluster;
-    const store = placeOf(base.folder.scansFile);
-    const transfer = new ScanTransfer({
-      nats: context.nats,
-      journals: identity.journals,
-      run: identity.run,
-      journalRoot: journals.root,
-      tails: journals.tails,
-      acknowledged: this.#acknowledged,
-      receive: { store, segmentBytesMax, segmentMsMax, replicas },
-      owners: this.#owners(),
-      clock: base.clock,
-      log: base.log,
-      whenInPlace: () => folder.whenInPlace(),
-    });
-    this.#transfer = transfer;
-    this.#closers.push(() => transfer.stop());
-    this.#closers.push(this.nodes.changed.listen(() => transfer.setOwners(this.#owners())));
-    await transfer.start();
-    this.#exchangeMarks(engine, transfer);
-  }
-
-  #exchangeMarks({ threads }: Engine, transfer: ScanTransfer): void {
-    const { context, base, identity } = this.#options;
-    const { connection } = context;
-    const { nodeName } = context.config.cluster;
-    const marks = new MarksExchange({
-      connection,
-      timers: systemTimers,
-      nodeName,
-      journals: identity.journals,
-      own: {
-        savedSeq: () => transfer.figures.savedSeq,
-        counted: () => threads.shards.counted(),
-        cores: () => this.nodes.cores().map(({ name }) => name),
-      },
-      onArrived: (arrived) => transfer.arrived(arrived),
-    });
-    this.#marks = marks;
-    marks.start();
-    this.#closers.push(() => marks.stop());
-    const log = new NatsLog({ connection, stream: scanStream, subject: scanSubject(nodeName) });
-    const pruning = new ScanPruning({
-      log,
-      clock: base.clock,
-      timers: systemTimers,
-      isLeader: () => this.replication.isHeld,
-      saved: () => marks.marks.saved(),
-      onLeftBehind: (cores, to) =>
-        base.log.error({ cores, to }, 'scans are removed from the log that these cores never read'),
-    });
-    this.#pruning = pruning;
-    pruning.start();
-    this.#closers.push(async () => {
-      pruning.stop();
-      await log.close();
-    });
-  }
-
-  #owners(): JournalOwner[] {
-    return [...this.nodes.runs()].map(([journal, run]) => ({
-      journal,
-      run,
-      node: this.nodes.ownerOf(journal) ?? '',
-    }));
   }
 
   /** Asks to be registered as it is now, and answers others while it leads. */

@@ -3,6 +3,7 @@
  *
  *   cluster   'position'   [seq, epoch, n, chain, before, leader?] (LogPosition) of the newest entry that is applied; leader:
  *                          [owner, url, version]
+ *             'moved'      when the position was moved on without any other write, milliseconds; by the log
  */
 import type { StoreEnvironment, Table } from '../../store/environment.ts';
 import type { StoredWrite } from '../../store/replication.ts';
@@ -21,10 +22,11 @@ type StoredPosition = [
 type StoredLeader = [owner: string, url: string, version: string];
 
 const positionKey = 'position';
+const movedKey = 'moved';
 
 export class EnvironmentStore implements ReplicatedStore {
   readonly #environment: StoreEnvironment;
-  readonly #table: Table<string, StoredPosition>;
+  readonly #table: Table<string, StoredPosition | number>;
 
   constructor(environment: StoreEnvironment) {
     this.#environment = environment;
@@ -34,9 +36,14 @@ export class EnvironmentStore implements ReplicatedStore {
   /** @throws Failure data_damaged */
   position(): LogPosition {
     const stored = this.#table.get(positionKey);
-    if (stored === undefined) return emptyPosition;
+    if (stored === undefined || typeof stored === 'number') return emptyPosition;
     const [seq, epoch, n, chain, before, leader] = stored;
     return { seq, epoch, n, chain, before, leader: leader && leaderOf(leader) };
+  }
+
+  /** One write, where nothing else writes: positions move on. @throws Failure not_active */
+  async moveOn(nowMs: number): Promise<void> {
+    await this.#environment.transaction(() => this.#table.put(movedKey, nowMs));
   }
 
   async apply(

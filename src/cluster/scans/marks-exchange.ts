@@ -1,5 +1,6 @@
 /** Marks over NATS, on every node: cores tell theirs each second, and all nodes listen. What is lost comes with a later one. */
 import type { Timers } from '../../model/clock.ts';
+import type { AppliedSeqs } from '../log/applied-history.ts';
 import type { NatsConnection } from '../nats/nats-connection.ts';
 import { encodeMark, type Mark, readMark } from './mark-message.ts';
 import { CountedChanges, Marks } from './marks.ts';
@@ -21,6 +22,8 @@ export interface MarksExchangeOptions {
     readonly counted: () => Iterable<JournalPosition>;
     /** All that are registered. */
     readonly cores: () => readonly string[];
+    /** What it had applied of both logs ten minutes ago; undefined where that is not known. */
+    readonly applied: () => AppliedSeqs | undefined;
   };
   /** Called each second, with the own journals of which enough cores have told. */
   readonly onArrived: (arrived: readonly JournalPosition[]) => void;
@@ -68,9 +71,9 @@ export class MarksExchange {
     if (own === undefined) return;
     const cores = own.cores();
     this.marks.setCores(cores);
-    const savedSeq = own.savedSeq();
+    const [savedSeq, applied] = [own.savedSeq(), own.applied()];
     for (const counted of this.#changes.next(own.counted(), timers.monotonicMs())) {
-      const mark = { node: nodeName, savedSeq, counted, cores };
+      const mark = { node: nodeName, savedSeq, counted, cores, applied };
       this.#take(mark);
       connection.publish(marksSubject, encodeMark(mark));
     }

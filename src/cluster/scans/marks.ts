@@ -5,6 +5,7 @@
  * told stays true while it is down: it is on its disk. A core that comes back with another disk tells less, and what it
  * tells no more counts as nothing after a while.
  */
+import type { AppliedSeqs } from '../log/applied-history.ts';
 import type { Mark } from './mark-message.ts';
 import type { JournalPosition } from './scan-transfer-thread.ts';
 
@@ -14,11 +15,15 @@ const copiesWanted = 2;
 export const tellAllMs = 10_000;
 /** A core was there for so long, and did not tell of a journal: it has nothing of it. Two of its full rounds. */
 const seenAllMs = 2 * tellAllMs + 1_000;
+/** A core that has not told for so long is away. */
+const awayMs = 60_000;
 /** Journals in one message: 20 KB. */
 const markJournalsMax = 1_000;
 
 interface Core {
   savedSeq: number;
+  /** Of its last mark. */
+  applied: AppliedSeqs | undefined;
   readonly sinceMs: number;
   seenMs: number;
   readonly counted: Map<number, { readonly position: number; readonly seenMs: number }>;
@@ -35,16 +40,18 @@ export class Marks {
   }
 
   /** Of a core that is not registered it is dropped. */
-  take({ node, savedSeq, counted }: Mark, nowMs: number): void {
+  take({ node, savedSeq, counted, applied }: Mark, nowMs: number): void {
     if (!this.#cores.has(node)) return;
     const core = this.#told.get(node) ?? {
       savedSeq,
+      applied,
       sinceMs: nowMs,
       seenMs: nowMs,
       counted: new Map(),
     };
     this.#told.set(node, core);
     core.savedSeq = savedSeq;
+    core.applied = applied;
     core.seenMs = nowMs;
     for (const [journal, position] of counted) {
       core.counted.set(journal, { position, seenMs: nowMs });
@@ -68,7 +75,22 @@ export class Marks {
   saved(): ReadonlyMap<string, number> {
     return new Map([...this.#cores].map((name) => [name, this.#told.get(name)?.savedSeq ?? 0]));
   }
+
+  /**
+   * By registered core, up to which entry it had applied both logs ten minutes ago. Undefined for one that is there and does
+   * not know, or is of an earlier program; nothing, [0, 0], for one that is away and had not said before.
+   */
+  applied(nowMs: number): ReadonlyMap<string, AppliedSeqs | undefined> {
+    const of = (name: string): AppliedSeqs | undefined => {
+      const core = this.#told.get(name);
+      const isAway = core === undefined || nowMs - core.seenMs >= awayMs;
+      return core?.applied ?? (isAway ? nothingApplied : undefined);
+    };
+    return new Map([...this.#cores].map((name) => [name, of(name)]));
+  }
 }
+
+const nothingApplied: AppliedSeqs = [0, 0];
 
 function countedBy({ counted, sinceMs, seenMs }: Core, journal: number): number | undefined {
   const told = counted.get(journal);

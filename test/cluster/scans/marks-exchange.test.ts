@@ -32,6 +32,7 @@ class Node {
   arrived: readonly JournalPosition[] = [];
   readonly counted = new Map<number, number>();
   savedSeq = 0;
+  applied: readonly [number, number] | undefined;
   readonly exchange: MarksExchange;
 
   constructor(connection: Network, nodeName: string, journals: number[], cores?: string[]) {
@@ -48,6 +49,7 @@ class Node {
           savedSeq: () => this.savedSeq,
           counted: () => this.counted,
           cores: () => cores,
+          applied: () => this.applied,
         },
       }),
     });
@@ -64,9 +66,15 @@ it('all nodes know what the cores have, and an edge what enough of them have of 
   a.counted.set(1, 10).set(2, 20).set(3, 30);
   b.counted.set(1, 11).set(2, 19).set(3, 31);
   b.savedSeq = 7;
+  b.applied = [70, 71];
   await pass(2_100);
   expect([a.arrived, b.arrived, edge.arrived]).toEqual([[[1, 10]], [[2, 19]], [[3, 30]]]);
   expect(edge.exchange.marks.saved().get('b')).toBe(7);
+  const applied = new Map([
+    ['a', undefined],
+    ['b', [70, 71]],
+  ]);
+  expect(a.exchange.marks.applied(time.nowMs)).toEqual(applied);
   a.counted.set(3, 40);
   b.counted.set(3, 40);
   await pass(2_000);

@@ -85,6 +85,21 @@ describe('what enough cores have counted', () => {
   });
 });
 
+it('what cores had applied is known while they are there, and what they last told while they are away', () => {
+  const marks = marksOf(['a', 'b', 'old', 'unknown']);
+  const applied = [5, 6] as const;
+  marks.take({ ...mark('a', []), applied }, 0);
+  marks.take({ ...mark('b', []), applied }, 0);
+  // Of an earlier program.
+  marks.take(mark('old', []), 0);
+  const at = (ms: number): unknown[] => [...marks.applied(ms).values()];
+  expect(at(59_999)).toEqual([applied, applied, undefined, [0, 0]]);
+  // It has begun anew, and does not know yet: it may have lost its disk.
+  marks.take(mark('b', []), 60_000);
+  expect(at(60_000)).toEqual([applied, undefined, [0, 0], [0, 0]]);
+  expect(at(120_000)).toEqual([applied, [0, 0], [0, 0], [0, 0]]);
+});
+
 describe('what a core tells', () => {
   it('is what has moved, and everything each 10 s', () => {
     const changes = new CountedChanges();
@@ -126,6 +141,8 @@ describe('a mark', () => {
       (node, savedSeq, counted, cores) => {
         const written = { node, savedSeq, counted, cores };
         expect(readMark(encodeMark(written))).toEqual(written);
+        const applied = [savedSeq, 7] as const;
+        expect(readMark(encodeMark({ ...written, applied }))).toEqual({ ...written, applied });
       },
     );
     fc.assert(property, { numRuns: 200 });
@@ -142,6 +159,8 @@ describe('a mark', () => {
       [1, 'a', 1, 3, []],
       [1, 'a', 1, [], [7]],
       [1, 'a', 1, []],
+      [1, 'a', 1, [], [], [1]],
+      [1, 'a', 1, [], [], [1, -1]],
     ]) {
       expect(readMark(packPlain(wrong))).toBeUndefined();
     }

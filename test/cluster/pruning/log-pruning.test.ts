@@ -3,11 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
+import {
+  LogPruning,
+  type LogPruningOptions,
+  type TimedLog,
+} from '../../../src/cluster/log/log-pruning.ts';
 import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
 import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
 import { ensureStream } from '../../../src/cluster/nats/nats-stream.ts';
 import { scanStream, scanSubject, scanSubjects } from '../../../src/cluster/scans/scan-channels.ts';
-import { ScanPruning, type TimedLog } from '../../../src/cluster/scans/scan-pruning.ts';
 import { startBrokers } from '../nats/brokers.ts';
 import { notRun } from '../nats/not-run.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';
@@ -22,14 +26,15 @@ class Fixture {
   nowMs = 20 * dayMs;
   isLeader = true;
   fault: Error | undefined;
-  readonly saved = new Map<string, number>();
+  readonly saved = new Map<string, number | undefined>();
   readonly behind: Array<readonly [cores: readonly string[], to: number]> = [];
   readonly prunes: number[] = [];
   asked = 0;
-  readonly pruning: ScanPruning;
+  readonly pruning: LogPruning;
 
-  constructor(log?: TimedLog) {
-    this.pruning = new ScanPruning({
+  constructor(log?: TimedLog, options: Partial<LogPruningOptions> = {}) {
+    this.pruning = new LogPruning({
+      everyMs: 10_000,
       log: log ?? {
         bounds: () => {
           if (this.fault !== undefined) return Promise.reject(this.fault);
@@ -45,11 +50,12 @@ class Fixture {
           return Promise.resolve(seq >= this.first && seq <= this.last ? seq * dayMs : undefined);
         },
       },
-      clock: { now: () => this.nowMs, monotonicMs: () => this.#time.nowMs },
+      clock: { now: () => this.nowMs },
       timers: { monotonicMs: () => this.#time.nowMs, after: this.#time.later },
       isLeader: () => this.isLeader,
-      saved: () => this.saved,
+      had: () => this.saved,
       onLeftBehind: (cores, to) => void this.behind.push([cores, to]),
+      ...options,
     });
     this.pruning.start();
   }
@@ -59,7 +65,7 @@ class Fixture {
   }
 }
 
-describe('the log of scans', () => {
+describe('a log', () => {
   it('loses what all registered cores have, each 10 s, on the leader', async () => {
     const own = new Fixture();
     own.saved.set('a', 20).set('b', 16);
@@ -91,14 +97,26 @@ describe('the log of scans', () => {
     // Entries up to 8 are older.
     expect([own.prunes, own.behind]).toEqual([[9], [[['b', 'new'], 8]]]);
     await own.rounds(3);
-    expect(own.prunes).toEqual([9]);
+    expect([own.prunes, own.pruning.leftBehind, own.pruning.entries]).toEqual([
+      [9],
+      ['b', 'new'],
+      12,
+    ]);
+    own.saved.set('b', 15);
+    await own.rounds(1);
+    expect(own.pruning.leftBehind).toEqual(['new']);
     own.nowMs = 100 * dayMs;
     await own.rounds(1);
-    expect([own.prunes, own.behind[1]]).toEqual([
-      [9, 21],
-      [['b', 'new'], 20],
-    ]);
+    // Once for each.
+    expect([own.prunes, own.behind.slice(1)]).toEqual([[9, 21], [[['b'], 20]]]);
     expect(own.asked).toBeLessThan(30);
+    own.saved.delete('new');
+    own.saved.set('b', 20);
+    await own.rounds(1);
+    expect(own.pruning.leftBehind).toEqual([]);
+    own.isLeader = false;
+    await own.rounds(1);
+    expect(own.pruning.entries).toBeUndefined();
   });
 
   it('is left alone while cores have more than the brokers, and while no core is known', async () => {
@@ -125,9 +143,57 @@ describe('the log of scans', () => {
   });
 });
 
+describe('a log that is replayed', () => {
+  it('keeps the newest entry that all have, and everything while it is not known what one has', async () => {
+    const own = new Fixture(undefined, { replayedBy: 'a' });
+    own.saved.set('a', 20).set('b', undefined);
+    await own.rounds(2);
+    expect(own.prunes).toEqual([]);
+    own.saved.set('b', 16);
+    await own.rounds(1);
+    expect(own.prunes).toEqual([16]);
+    own.saved.set('new', 0);
+    own.saved.set('b', 20);
+    await own.rounds(2);
+    expect([own.prunes, own.behind, own.pruning.leftBehind]).toEqual([[16], [], []]);
+  });
+
+  it('is never removed behind the core that leads, however old it is', async () => {
+    const own = new Fixture(undefined, { replayedBy: 'a' });
+    own.saved.set('a', 12).set('b', 4);
+    own.nowMs = 100 * dayMs;
+    await own.rounds(2);
+    expect([own.prunes, own.behind]).toEqual([[12], [[['b'], 11]]]);
+    // Only beats come: none of them is behind the others.
+    own.saved.set('b', 12);
+    own.last = 90;
+    await own.rounds(2);
+    expect([own.prunes, own.behind.length, own.pruning.leftBehind]).toEqual([[12], 1, []]);
+    own.saved.set('a', 0);
+    own.first = 1;
+    await own.rounds(1);
+    expect(own.prunes).toEqual([12]);
+  });
+
+  it('is not removed by one that led when it asked, and stood still', async () => {
+    const times: TimedLog = {
+      bounds: () => Promise.resolve({ first: 1, last: 20 }),
+      prune: () => Promise.reject(new Error('pruned')),
+      timeOf: () => {
+        own.isLeader = false;
+        return Promise.resolve(0);
+      },
+    };
+    const own = new Fixture(times);
+    own.saved.set('a', 3);
+    await own.rounds(1);
+    expect([own.isLeader, own.pruning.fault]).toEqual([false, undefined]);
+  });
+});
+
 const found = await findNatsServer();
 if ('missing' in found) {
-  notRun('pruning of scans', found);
+  notRun('pruning of a log', found);
 } else {
   it('prunes by the time that the brokers have of each entry', async () => {
     await prunesByTime(found);

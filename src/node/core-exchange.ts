@@ -1,0 +1,165 @@
+/**
+ * What a core exchanges with the other cores beside the logs that it applies:
+ *
+ *   transfer   journals, to the brokers and from them
+ *   marks      how far each core has counted each journal, and has the logs on its disk: what none needs is deleted
+ *   pruning    entries of the logs that all cores have; by the core that leads
+ */
+import type { LogPruning } from '../cluster/log/log-pruning.ts';
+import type { NodeIdentity } from '../cluster/nodes/node-file.ts';
+import type { Registry } from '../cluster/nodes/registry.ts';
+import { AppliedHistory } from '../cluster/log/applied-history.ts';
+import type { Marks } from '../cluster/scans/marks.ts';
+import { MarksExchange } from '../cluster/scans/marks-exchange.ts';
+import { ScanTransfer } from '../cluster/scans/scan-transfer.ts';
+import type { JournalOwner, ScanTransferFigures } from '../cluster/scans/scan-transfer-thread.ts';
+import type { StoreReplication } from '../cluster/store-replication.ts';
+import { closeAll, type Closers } from '../engine/closers.ts';
+import type { Base } from '../modules.ts';
+import { placeOf } from '../scans/journal/place.ts';
+import type { JournalPositions } from '../scans/journal/positions.ts';
+import { systemTimers } from '../system-clock.ts';
+import type { HealthCheck } from '../telemetry/health.ts';
+import type { Engine } from '../writers.ts';
+import type { NodeContext } from './context.ts';
+import { type LogName, openPruning } from './core-pruning.ts';
+
+export interface CoreExchangeOptions {
+  readonly context: NodeContext;
+  readonly base: Base;
+  readonly identity: NodeIdentity;
+  readonly nodes: Registry;
+  readonly replication: StoreReplication;
+  /** Of deliveries. */
+  readonly deliveries: StoreReplication;
+  /** By own journal, what the brokers have acknowledged; where answers wait for it. */
+  readonly acknowledged: JournalPositions | undefined;
+}
+
+export class CoreExchange {
+  readonly #options: CoreExchangeOptions;
+  readonly #closers: Closers = [];
+  #transfer: ScanTransfer | undefined;
+  #marks: MarksExchange | undefined;
+  #pruning: ReadonlyMap<LogName, LogPruning> = new Map();
+
+  constructor(options: CoreExchangeOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined before `start`. */
+  get marks(): Marks | undefined {
+    return this.#marks?.marks;
+  }
+
+  get figures(): ScanTransferFigures | undefined {
+    return this.#transfer?.figures;
+  }
+
+  get pruning(): ReadonlyMap<LogName, LogPruning> {
+    return this.#pruning;
+  }
+
+  get checks(): HealthCheck[] {
+    const transfer = (): string | undefined => this.figures?.faults[0];
+    return [
+      { name: 'scans of other nodes', isWarning: true, problem: transfer },
+      { name: 'missed scans', isWarning: true, problem: () => this.#missedScans() },
+      { name: 'scans on the brokers', isWarning: true, problem: () => this.#scansKept() },
+      { name: 'logs on the brokers', isWarning: true, problem: () => this.#logsKept() },
+      { name: 'cores left behind', isWarning: true, problem: () => this.#leftBehind() },
+    ];
+  }
+
+  #missedScans(): string | undefined {
+    const missed = this.#transfer?.missedEntries ?? 0;
+    if (missed === 0) return undefined;
+    return `${missed} messages with scans were removed before this core had them: its analytics lack those scans`;
+  }
+
+  #scansKept(): string | undefined {
+    const fault = this.#pruning.get('scans')?.fault;
+    return fault && `scans that all cores have, with addresses, stay on the brokers: ${fault}`;
+  }
+
+  #logsKept(): string | undefined {
+    const fault = this.#pruning.get('core')?.fault ?? this.#pruning.get('delivery')?.fault;
+    return fault && `changes that all cores have stay on the brokers: ${fault}`;
+  }
+
+  #leftBehind(): string | undefined {
+    const names = [...this.#pruning.values()].flatMap(({ leftBehind }) => leftBehind);
+    if (names.length === 0) return undefined;
+    return `${[...new Set(names)].join(', ')}: away for 7 days, run \`quietzone cluster join\` there, or leave it out`;
+  }
+
+  /** After the engine, which has recovered the journals. */
+  async start(engine: Engine): Promise<void> {
+    const { nodes } = this.#options;
+    const transfer = this.#openTransfer(engine);
+    this.#transfer = transfer;
+    this.#closers.push(() => transfer.stop());
+    this.#closers.push(nodes.changed.listen(() => transfer.setOwners(this.#owners())));
+    await transfer.start();
+    const exchange = this.#openMarks(engine, transfer);
+    this.#marks = exchange;
+    exchange.start();
+    this.#closers.push(() => exchange.stop());
+    const opened = openPruning({ ...this.#options, marks: exchange.marks });
+    this.#pruning = opened.pruning;
+    this.#closers.push(() => opened.close());
+  }
+
+  async close(): Promise<void> {
+    await closeAll(this.#closers);
+  }
+
+  #openTransfer(engine: Engine): ScanTransfer {
+    const { context, base, identity, acknowledged } = this.#options;
+    const { journals, folder } = engine.threads;
+    const { segmentBytesMax, segmentMsMax } = context.config.scans;
+    const { replicas } = context.config.cluster;
+    const store = placeOf(base.folder.scansFile);
+    return new ScanTransfer({
+      nats: context.nats,
+      journals: identity.journals,
+      run: identity.run,
+      journalRoot: journals.root,
+      tails: journals.tails,
+      acknowledged,
+      receive: { store, segmentBytesMax, segmentMsMax, replicas },
+      owners: this.#owners(),
+      clock: base.clock,
+      log: base.log,
+      whenInPlace: () => folder.whenInPlace(),
+    });
+  }
+
+  #openMarks({ threads }: Engine, transfer: ScanTransfer): MarksExchange {
+    const { context, identity, nodes, replication, deliveries } = this.#options;
+    const history = new AppliedHistory();
+    return new MarksExchange({
+      connection: context.connection,
+      timers: systemTimers,
+      nodeName: context.config.cluster.nodeName,
+      journals: identity.journals,
+      own: {
+        savedSeq: () => transfer.figures.savedSeq,
+        counted: () => threads.shards.counted(),
+        cores: () => nodes.cores().map(({ name }) => name),
+        applied: () =>
+          history.held([replication.storedSeq, deliveries.storedSeq], systemTimers.monotonicMs()),
+      },
+      onArrived: (arrived) => transfer.arrived(arrived),
+    });
+  }
+
+  #owners(): JournalOwner[] {
+    const { nodes } = this.#options;
+    return [...nodes.runs()].map(([journal, run]) => ({
+      journal,
+      run,
+      node: nodes.ownerOf(journal) ?? '',
+    }));
+  }
+}
