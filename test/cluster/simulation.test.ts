@@ -12,9 +12,19 @@ const lmdbSeeds = 40;
 const scanSeeds = 500;
 
 class Runs {
-  readonly sums = { done: 0, refused: 0, leads: 0, releases: 0, stopped: 0 };
+  readonly sums = { done: 0, refused: 0, leads: 0, releases: 0, stopped: 0, pruned: 0 };
 
-  add({ seed, faults, trace, done, refused, leads, releases, stopped }: SimulationResult): void {
+  add({
+    seed,
+    faults,
+    trace,
+    done,
+    refused,
+    leads,
+    releases,
+    stopped,
+    pruned,
+  }: SimulationResult): void {
     const shown = faults.length === 0 ? [] : trace;
     expect({ seed, faults, shown }).toEqual({ seed, faults: [], shown: [] });
     this.sums.done += done;
@@ -22,6 +32,7 @@ class Runs {
     this.sums.leads += leads;
     this.sums.releases += releases;
     this.sums.stopped += stopped;
+    this.sums.pruned += pruned;
   }
 
   /** So much happened in them, on average, that the checks had something to find. */
@@ -29,6 +40,7 @@ class Runs {
     expect(this.sums.done).toBeGreaterThan(10 * count);
     expect(this.sums.refused).toBeGreaterThan(10 * count);
     expect(this.sums.leads).toBeGreaterThan(1.2 * count);
+    expect(this.sums.pruned).toBeGreaterThan(3 * count);
     expect(this.sums.releases).toBeGreaterThan(0.1 * count);
   }
 }

@@ -22,7 +22,6 @@ export class FaultInjector {
   readonly #random: Random;
   readonly #machines: readonly Machine[];
   readonly #mayLose: boolean;
-  readonly #mayPrune: boolean;
   /** The brokers lost entries that they had confirmed. */
   hasLost = false;
   /** A machine lost what it had applied and not flushed. */
@@ -38,7 +37,6 @@ export class FaultInjector {
     this.#random = options.random;
     this.#machines = options.machines;
     this.#mayLose = this.#random.chance(0.15);
-    this.#mayPrune = this.#random.chance(0.2);
   }
 
   drawFaults(): LogFaults {
@@ -149,7 +147,6 @@ export class FaultInjector {
         if (this.#random.chance(0.05)) this.#options.crowd(machine);
       },
       () => this.#loseEntries(),
-      () => this.#prune(),
     ];
   }
 
@@ -194,15 +191,6 @@ export class FaultInjector {
     this.burnt = machine;
     machine.burn();
     return true;
-  }
-
-  /** Prunes what all have applied and flushed; an empty machine that comes later stops as `behind`. */
-  #prune(): void {
-    if (!this.#mayPrune) return;
-    for (const { store } of this.#machines) store.flush();
-    const below = Math.min(...this.#machines.map(({ store }) => store.position().seq));
-    this.#options.note(`entries below ${below} are pruned`);
-    this.#options.stream.prune(below);
   }
 
   heal(): void {

@@ -1,6 +1,7 @@
 /** One machine of the simulation: a disk that stays, and a process that is killed, paused and started again. */
 import type { Applied, AppliedReports } from '../../../src/cluster/log/applied-reports.ts';
 import { LogReplicator, type Stop } from '../../../src/cluster/log/replicator.ts';
+import type { Timers } from '../../../src/model/clock.ts';
 import type { Work } from '../../../src/store/replicated-transactions.ts';
 import type { Random } from '../../crash/random.ts';
 import { type Cut, FaultyLog, noCut, noFaults, type LogFaults } from '../log/faulty-log.ts';
@@ -53,6 +54,8 @@ export class Machine {
   stop: Stop | undefined;
   /** It leads, or led until another did. */
   leads = 0;
+  /** A process has begun. */
+  onStarted: (timers: Timers) => void = () => undefined;
 
   constructor(options: MachineOptions) {
     this.#options = options;
@@ -131,14 +134,15 @@ export class Machine {
     };
     this.#runs += 1;
     const { owner } = this;
+    const timers: Timers = {
+      monotonicMs: () => time.nowMs * rate,
+      after: (ms, run) => later(ms / rate, run),
+    };
     const replicator = new LogReplicator({
       log,
       store: this.store.replicated(inOrder),
       self: { owner, url: `http://${name}`, version: '1' },
-      timers: {
-        monotonicMs: () => time.nowMs * rate,
-        after: (ms, run) => later(ms / rate, run),
-      },
+      timers,
       random: () => draws.next(),
       leaseMs,
       beatMs,
@@ -165,6 +169,7 @@ export class Machine {
     const run = this.store.replicateWith(replicator, soon, tried);
     this.#process = Object.assign(process, { log, replicator, run, isAlive: true });
     replicator.start();
+    this.onStarted(timers);
   }
 
   /** As a service manager does. */

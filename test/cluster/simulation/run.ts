@@ -9,7 +9,16 @@ const { values } = parseArgs({
     trace: { type: 'boolean', default: false },
   },
 });
-const sums = { failed: 0, done: 0, refused: 0, leads: 0, releases: 0, stopped: 0, entries: 0 };
+const sums = {
+  failed: 0,
+  done: 0,
+  refused: 0,
+  leads: 0,
+  releases: 0,
+  stopped: 0,
+  entries: 0,
+  pruned: 0,
+};
 const first = Number(values.first);
 for (let seed = first; seed < first + Number(values.seeds); seed++) {
   const result = await simulate(seed);
@@ -19,6 +28,7 @@ for (let seed = first; seed < first + Number(values.seeds); seed++) {
   sums.releases += result.releases;
   sums.stopped += result.stopped;
   sums.entries += result.entries;
+  sums.pruned += result.pruned;
   if (result.faults.length > 0) {
     sums.failed += 1;
     process.stdout.write(`seed ${seed}: ${result.faults.slice(0, 5).join('\n  ')}\n`);

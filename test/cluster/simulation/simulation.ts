@@ -1,7 +1,8 @@
 /**
  * A run of one seed: 2, 3 or 5 machines replay one log under every fault that is modelled: processes die, freeze, lose
  * power, cannot write, give their lead away; the log loses answers and appends, brings some late or twice, stalls and ends
- * readings, cannot be reached; and in some runs its brokers lose entries that they had confirmed.
+ * readings, cannot be reached; and in some runs its brokers lose entries that they had confirmed. In others what all machines
+ * have is removed from it: then none may need what is gone, but one that was replaced by an empty one.
  *
  * Each client's write takes the next number of a counter and keeps it under its own name; so a write that is lost, made
  * twice, made although it was refused, or made on an old state shows in the numbers.
@@ -13,6 +14,7 @@ import { aheadOfLog, differing, lostWrites, type Write, wrongWrites } from './ch
 import { FaultInjector } from './fault-injector.ts';
 import { Machine, Reports } from './machine.ts';
 import { MemoryStore } from './memory-store.ts';
+import { SimulatedPruning } from './simulated-pruning.ts';
 import type { SimulatedStore } from './simulated-store.ts';
 import { VirtualTime } from './virtual-time.ts';
 
@@ -30,6 +32,8 @@ export interface SimulationResult {
   /** Machines that stopped for good. */
   readonly stopped: number;
   readonly entries: number;
+  /** Of these, removed because all had them. */
+  readonly pruned: number;
   readonly trace: readonly string[];
 }
 
@@ -99,6 +103,10 @@ class Simulation {
 
   async run(): Promise<void> {
     const [random, injector, time] = [this.#random, this.#injector, this.#time];
+    if (random.chance(0.3)) {
+      this.#note('what all have is pruned');
+      void new SimulatedPruning(time, random.fork(), this.#machines);
+    }
     for (const machine of this.#machines) {
       machine.faults = injector.drawFaults();
       machine.start();
@@ -255,6 +263,7 @@ class Simulation {
       releases: this.#injector.releases,
       stopped: this.#machines.filter(({ stop }) => stop !== undefined).length,
       entries: this.#stream.last,
+      pruned: this.#stream.first - 1,
       trace: this.trace,
     };
   }
