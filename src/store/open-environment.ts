@@ -2,14 +2,23 @@
  * Opens an environment whose data has the version that this program writes.
  *
  * Older data is migrated step by step, each step in one transaction together with its version number, so a
- * kill midway repeats that step only. Newer data is refused.
+ * kill midway repeats that step only. Newer data is refused, and so is older data that a node of a cluster shares with
+ * the others: entries of their log are bytes of records, so one node alone must not change the format of its own.
  *
  *   meta   the version's key   number, without a checksum: an older program must be able to read it and refuse
  *          checksums           1: every other record has one (checksum.ts)
  */
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Failure } from '../model/failure.ts';
 import { DataFileError } from './data-file-error.ts';
 import { type OpenMode, StoreEnvironment, type Table } from './environment.ts';
+
+/** Beside the data of a node of a cluster, and of no other machine (cluster/nodes/node-file.ts). */
+export const nodeFileName = 'cluster.json';
+
+/** Made where a log decides about the data, and says how far it is read (cluster/log/environment-store.ts). */
+export const logTable = 'cluster';
 
 /** Lifts the data by one version, inside a transaction. */
 export type Migration = (environment: StoreEnvironment) => void;
@@ -29,6 +38,8 @@ export interface EnvironmentVersion {
   readonly prepare?: (environment: StoreEnvironment, onMigrated: OnMigrated) => void;
   /** Where the version stands in the table `meta`; default `schema`. */
   readonly versionKey?: string;
+  /** In a cluster the data is what a log has: it is not migrated there. */
+  readonly isShared?: true;
 }
 
 /** Of `meta`: set when every record of the environment has a checksum. */
@@ -48,7 +59,10 @@ export function openEnvironment(
   try {
     const versionKey = expected.versionKey ?? 'schema';
     const meta = openMeta(environment);
-    migrate(environment, meta, { ...expected, versionKey }, onMigrated);
+    // One that was made, and never opened by its module, has none: for a reader it is empty.
+    if (mode !== 'read' || meta.get(versionKey) !== undefined) {
+      migrate(environment, meta, { ...expected, versionKey }, onMigrated);
+    }
     // Damaged, it says that there were checksums.
     if (meta.get(checksumsKey, () => 1) === 1) environment.requireChecksums();
     return { environment, meta };
@@ -81,9 +95,10 @@ export const openMeta = (environment: StoreEnvironment): Table<string, number> =
 function migrate(
   environment: StoreEnvironment,
   meta: Table<string, number>,
-  { version, migrations, prepare, versionKey }: EnvironmentVersion & { versionKey: string },
+  expected: EnvironmentVersion & { versionKey: string },
   onMigrated: OnMigrated,
 ): void {
+  const { version, migrations, prepare, versionKey } = expected;
   // Read first: a service on a full disk still starts, and redirects.
   const found =
     meta.get(versionKey) ??
@@ -100,7 +115,10 @@ function migrate(
         'start a newer Quietzone, or restore a backup made by this one',
     );
   }
-  if (found < version) prepare?.(environment, onMigrated);
+  if (found < version) {
+    if (expected.isShared === true) assertNotFollowing(environment, found, version);
+    prepare?.(environment, onMigrated);
+  }
   for (let from = found; from < version; from++) {
     const step = migrations[from - 1];
     if (step === undefined) throw new Error(`Cannot migrate from version ${from}: no such step`);
@@ -111,4 +129,18 @@ function migrate(
       meta.put(versionKey, from + 1);
     });
   }
+}
+
+/** An edge has none of the log, and a machine alone may have the data of a former node. @throws DataFileError */
+function assertNotFollowing(environment: StoreEnvironment, found: number, version: number): void {
+  const { path } = environment;
+  if (!existsSync(join(dirname(path), nodeFileName)) || !environment.hasTable(logTable)) return;
+  throw new DataFileError(
+    `Cannot open ${path}: its data has version ${found}, and this release writes version ${version}. The folder is of a ` +
+      "node of a cluster, and a cluster's data cannot be migrated yet: one node alone must not change the format of " +
+      'what its log shares with the others. Nothing was changed: start the release that this node ran before, on every ' +
+      'node. To change to this release, stop all nodes, `quietzone backup` the core that led last with its former ' +
+      'release, `quietzone restore` that into another folder, which this release migrates on a machine alone, and begin ' +
+      'a new cluster',
+  );
 }

@@ -14,7 +14,7 @@ const versions = {
 
 /** Takes the checksums out of a closed file. @returns how many records had one */
 export async function makeOlder(path: string, kind: keyof typeof versions): Promise<number> {
-  const root = open({ path, noSubdir: true, maxDbs: 64 });
+  const root = open({ path, noSubdir: true, maxDbs: 128 });
   let records = 0;
   for (const name of [...root.getKeys()].map(String)) {
     const table = root.openDB<Uint8Array, Uint8Array>({
@@ -44,7 +44,7 @@ export async function makeOlder(path: string, kind: keyof typeof versions): Prom
 
 /** Records of a closed file, of sets none, and how many of them have no checksum. */
 export async function countRecords(path: string): Promise<{ with: number; without: number }> {
-  const root = open({ path, noSubdir: true, maxDbs: 64 });
+  const root = open({ path, noSubdir: true, maxDbs: 128 });
   const count = { with: 0, without: 0 };
   for (const name of [...root.getKeys()].map(String)) {
     const table = root.openDB<Uint8Array, Uint8Array>({
@@ -68,7 +68,7 @@ export async function flipBit(
   key: number | string,
   keyEncoding: 'uint32' | 'ordered-binary' = 'ordered-binary',
 ): Promise<void> {
-  const root = open({ path, noSubdir: true, maxDbs: 64 });
+  const root = open({ path, noSubdir: true, maxDbs: 128 });
   const table = root.openDB<Uint8Array, number | string>({ name, encoding: 'binary', keyEncoding });
   const value = Buffer.from(table.get(key)!);
   value[value.length - 3]! ^= 4;

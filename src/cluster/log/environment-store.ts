@@ -6,6 +6,7 @@
  *             'moved'      when the position was moved on without any other write, milliseconds; by the log
  */
 import type { StoreEnvironment, Table } from '../../store/environment.ts';
+import { logTable } from '../../store/open-environment.ts';
 import type { StoredWrite } from '../../store/replication.ts';
 import { emptyPosition, type LogPosition } from './applier.ts';
 import type { ReplicatedStore } from './apply-queue.ts';
@@ -30,7 +31,7 @@ export class EnvironmentStore implements ReplicatedStore {
 
   constructor(environment: StoreEnvironment) {
     this.#environment = environment;
-    this.#table = environment.table('cluster');
+    this.#table = environment.table(logTable);
   }
 
   /** @throws Failure data_damaged */

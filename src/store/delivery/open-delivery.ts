@@ -13,6 +13,7 @@ export const deliveryVersion: EnvironmentVersion = {
   version: 3,
   migrations: [checksumsFromHere, rowsForExceptions],
   prepare: copyDeliveries,
+  isShared: true,
 };
 
 /** Opens the environment; refuses data of a newer release. @param onMigrated for older data */

@@ -149,6 +149,7 @@ export interface Management extends ReturnType<typeof openTables> {
 export const managementVersion: EnvironmentVersion = {
   version: 3,
   migrations: [foldTags, checksumsFromHere],
+  isShared: true,
 };
 
 /** @throws Error with a text for the operator when the data was written by a newer program */
