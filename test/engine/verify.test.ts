@@ -51,6 +51,21 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(parent, { recursive: true }));
 
+it('a folder that an import has made, and no service has opened, is sound', async () => {
+  const dataDir = join(parent, 'imported');
+  const links = join(parent, 'links.ndjson');
+  writeFileSync(links, '{"target":"https://example.com/","slug":"printed"}\n');
+  const environment = { QZ_DATA_DIR: dataDir };
+  expect(await runCommand(['import', links], environment)).toMatchObject({ code: 0 });
+  const { code, stdout, stderr } = await runCommand(['verify'], environment);
+  expect([code, stderr]).toEqual([0, '']);
+  const notes = ['scans.mdb', 'delivery.mdb'].map(
+    (name) => `note ${name} is new: no service has written to it yet`,
+  );
+  expect(stdout.split('\n')).toEqual(expect.arrayContaining(notes));
+  expect(stdout).toContain('Everything that was read is sound');
+});
+
 beforeEach(() => {
   const path = join(parent, 'data');
   rmSync(path, { recursive: true, force: true });
