@@ -99,7 +99,11 @@ async function open(
     closers.push(() => metricsServer.close());
   }
   const server = await openStandbyServer(base, first, handler);
-  closers.push(() => server.drain(drainMsMax));
+  closers.push(() => {
+    // They have no end, and the port would wait for them.
+    handler.endStreams();
+    return server.drain(drainMsMax);
+  });
   closers.push(watchShedConnections(metrics, log, { redirect: threads.redirects, api: server }));
   const { host, httpPort } = config.api;
   if (httpPort === 0) return;

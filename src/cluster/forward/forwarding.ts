@@ -13,6 +13,7 @@
  *   no leader is known, or it cannot be reached    503 not_active: nothing was sent, so nothing was changed
  *   the connection was lost later                  503 outcome_unknown for what may change something, else not_active
  *   in the midst of the answer                     the connection is cut, as the leader's own would be; live events and links just end
+ *   another machine leads by now (leader-watch.ts) a read is sent to that one; a change ends as 503 outcome_unknown, a stream just ends
  *
  * Bounds: a connection per request that is under way, and requests as the server bounds them; 256 KiB of each answer.
  */
@@ -31,6 +32,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { feedPath } from '../links/link-feed.ts';
 import type { ForwardingProof } from './forwarding-proof.ts';
 import { type AnswerHead, LeaderAnswer } from './leader-answer.ts';
+import { LeaderWatch } from './leader-watch.ts';
 
 /** A shorter answer is sent whole, with its length. */
 const wholeBytesMax = 65_536;
@@ -50,6 +52,8 @@ const standardTimeouts: ForwardingTimeouts = {
   silenceMs: 60_000,
   // uWebSockets closes an idle connection after 8 s at the earliest.
   idleMs: 2_000,
+  // A leader that gives the lead away answers within some milliseconds.
+  changedMs: 500,
 };
 
 export interface ForwardingTimeouts {
@@ -61,6 +65,8 @@ export interface ForwardingTimeouts {
   readonly silenceMs: number;
   /** A connection is kept open for so long. */
   readonly idleMs: number;
+  /** A former leader may still answer for so long. */
+  readonly changedMs: number;
 }
 
 export interface ForwardingOptions {
@@ -83,9 +89,15 @@ export class ForwardingHandler implements Handler {
   #leader: { readonly origin: string; readonly pool: Pool } | undefined;
   /** To former leaders, until the last answer has ended. */
   readonly #former = new Set<Pool>();
+  readonly #watch: LeaderWatch;
+  /** End the streams that would go on without end. */
+  readonly #streams = new Set<() => void>();
+  #isEnding = false;
 
   constructor(options: ForwardingOptions) {
     this.#options = options;
+    const { changedMs } = options.timeouts ?? standardTimeouts;
+    this.#watch = new LeaderWatch(() => this.#origin, changedMs);
   }
 
   bodyBytesMax(_method: string, path: string): number {
@@ -95,23 +107,35 @@ export class ForwardingHandler implements Handler {
   async handle(request: Request): Promise<Reply> {
     const own = await this.#own(request);
     if (own !== undefined) return own;
-    const { leader, proof } = this.#options;
-    const url = URL.parse(leader()?.url ?? '');
+    const origin = this.#origin;
     if (!knownMethods.has(request.method)) return this.#otherMethod(request, [...knownMethods]);
-    if (url === null || proof.isForwarded(request)) {
+    if (origin === undefined || this.#options.proof.isForwarded(request)) {
       return this.refuse(request, notActive('no machine of the cluster is known to lead'));
     }
-    return await this.#forward(request, url.origin);
+    return await this.#forward(request, origin);
   }
 
   refuse(request: Request, failure: Failure): Reply {
     return problemReply(failure, request, this.#options.docsUrl);
   }
 
+  /** Live events and links end, also those that come: their clients ask another machine. */
+  endStreams(): void {
+    this.#isEnding = true;
+    for (const end of this.#streams) end();
+  }
+
   /** Cuts what is under way. */
   async close(): Promise<void> {
+    this.endStreams();
+    this.#watch.close();
     const pools = [...this.#former, ...(this.#leader === undefined ? [] : [this.#leader.pool])];
     await Promise.all(pools.map((pool) => pool.destroy()));
+  }
+
+  /** Of the leader, unless it is this process. */
+  get #origin(): string | undefined {
+    return URL.parse(this.#options.leader()?.url ?? '')?.origin;
   }
 
   async #own(request: Request): Promise<Reply | undefined> {
@@ -137,32 +161,53 @@ export class ForwardingHandler implements Handler {
 
   async #forward(request: Request, origin: string): Promise<Reply> {
     const answer = new LeaderAnswer();
+    const unwatch = this.#watch.add(origin, () => answer.fail(new LeaderChangedError()));
     try {
       this.#dispatch(request, origin, answer);
-      return await replyOf(request, await answer.head, answer);
+      const reply = await replyOf(request, await answer.head, answer);
+      return isEndless(request, reply) ? this.#streaming(reply, answer, origin) : reply;
     } catch (error) {
       answer.leave();
+      const next = this.#origin;
+      const mayGoOn = error instanceof LeaderChangedError && isRead(request) && !hasBody(request);
+      if (mayGoOn && next !== undefined && !request.aborted) {
+        unwatch();
+        return await this.#forward(request, next);
+      }
       const failure = failureOf(error, answer, request);
       const { id: requestId, method } = request;
       const entry = { err: error, requestId, method, leader: origin };
       if (failure.code === 'outcome_unknown') this.#options.log.warn(entry, 'forwarding failed');
       else this.#options.log.debug(entry, 'forwarding failed');
       return this.refuse(request, failure);
+    } finally {
+      unwatch();
     }
+  }
+
+  /** A client of live events, and an edge, ask again by themselves: a lost leader is the end of them, and no fault. */
+  #streaming(reply: Reply, answer: LeaderAnswer, origin: string): Reply {
+    const end = (): void => {
+      this.#streams.delete(end);
+      unwatch();
+      answer.leave();
+    };
+    const unwatch = this.#watch.add(origin, end);
+    this.#streams.add(end);
+    if (this.#isEnding) end();
+    return { ...reply, body: endingQuietly(answer, end) };
   }
 
   /** @throws Error for what is no HTTP: a control character in a header */
   #dispatch(request: Request, origin: string, answer: LeaderAnswer): void {
     const { method, path, query } = request;
-    const length = request.header('content-length') ?? '0';
-    const hasBody = request.header('transfer-encoding') !== undefined || Number(length) > 0;
     const target = query === '' ? path : `${path}?${query}`;
     this.#pool(origin).dispatch(
       {
         method,
         path: rawText(target),
         headers: { ...headersOf(request), ...this.#options.proof.headersOf(request) },
-        body: hasBody ? Readable.from(request.chunks(), { objectMode: false }) : null,
+        body: hasBody(request) ? Readable.from(request.chunks(), { objectMode: false }) : null,
       },
       answer,
     );
@@ -217,6 +262,10 @@ const knownMethods: ReadonlySet<string> = new Set([
 
 const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD';
 
+const hasBody = (request: Request): boolean =>
+  request.header('transfer-encoding') !== undefined ||
+  Number(request.header('content-length') ?? '0') > 0;
+
 /** About the connection to this machine, or made anew for the one to the leader. */
 const ownRequestHeaders: ReadonlySet<string> = new Set([
   'connection',
@@ -270,19 +319,44 @@ async function replyOf(
   }
   if (status === 204 || status === 304) return reply;
   if (bodyBytes <= wholeBytesMax) return { ...reply, body: await answer.whole() };
-  const isEndless = received['content-type'] === 'text/event-stream' || request.path === feedPath;
-  return { ...reply, body: isEndless ? endingQuietly(answer) : answer };
+  return { ...reply, body: answer };
 }
 
-/** A client of live events, and an edge, ask again by themselves: a lost leader is the end of them, and no fault. */
-function endingQuietly(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+/** Live events, and the links of an edge. */
+const isEndless = ({ path }: Request, { headers, body }: Reply): boolean =>
+  body instanceof LeaderAnswer &&
+  (headers['content-type'] === 'text/event-stream' || path === feedPath);
+
+/** @param onEnd called when it has ended, also because its client has left */
+function endingQuietly(
+  source: AsyncIterable<Uint8Array>,
+  onEnd: () => void,
+): AsyncIterable<Uint8Array> {
+  const ended = (): { readonly done: true; readonly value: undefined } => {
+    onEnd();
+    return { done: true, value: undefined };
+  };
   return {
     [Symbol.asyncIterator]: () => {
       const pieces = source[Symbol.asyncIterator]();
-      const end = { done: true, value: undefined } as const;
-      return { ...pieces, next: () => pieces.next().catch(() => end) };
+      return {
+        next: async () => {
+          const piece = await pieces.next().catch(ended);
+          return piece.done === true ? ended() : piece;
+        },
+        return: async () => ended(),
+      };
     },
   };
+}
+
+/** The leader has not answered, and another machine leads by now. */
+class LeaderChangedError extends Error {
+  override readonly name = 'LeaderChangedError';
+
+  constructor() {
+    super('another machine leads now');
+  }
 }
 
 const notActive = (why: string): Failure =>
@@ -299,9 +373,13 @@ function failureOf(error: unknown, { isSent }: LeaderAnswer, request: Request): 
     );
   }
   if (!isSent) return notActive('the machine that leads the cluster cannot be reached');
-  if (isRead(request)) return notActive('the connection to the machine that leads was lost');
+  const isChanged = error instanceof LeaderChangedError;
+  const why = isChanged
+    ? 'another machine leads now, and the one before it has not answered'
+    : 'the connection to the machine that leads was lost before its answer';
+  if (isRead(request)) return notActive(why);
   const detail =
-    'The connection to the machine that leads was lost before its answer: whether the change was made is not known. ' +
+    `Cannot say whether the change was made: ${why}. ` +
     'Sent again with the same Idempotency-Key it is made once';
   return new Failure('outcome_unknown', detail, { retryAfterSeconds });
 }

@@ -66,6 +66,13 @@ export class LeaderAnswer implements Dispatcher.DispatchHandler, AsyncIterable<U
     this.#failed(error);
   }
 
+  /** It is not waited for any more. */
+  fail(error: Error): void {
+    this.#close({ error });
+    this.#failed(error);
+    this.#controller?.abort(error);
+  }
+
   /** Nobody reads it any more. */
   leave(): void {
     const isOpen = this.#end === undefined;

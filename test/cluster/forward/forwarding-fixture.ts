@@ -13,7 +13,13 @@ import { createLog } from '../../../src/telemetry/log.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 
-export const timeouts = { connectMs: 2_000, headMs: 20_000, silenceMs: 20_000, idleMs: 1_000 };
+export const timeouts = {
+  connectMs: 2_000,
+  headMs: 20_000,
+  silenceMs: 20_000,
+  idleMs: 1_000,
+  changedMs: 300,
+};
 
 /** What was thrown where nothing may throw: a test takes out what it expects. */
 export const defects: unknown[] = [];
@@ -40,6 +46,7 @@ export async function listen(
 }
 
 export interface Standby {
+  readonly handler: ForwardingHandler;
   readonly server: HttpServer;
   readonly url: string;
   readonly clock: TestClock;
@@ -68,5 +75,5 @@ export async function standBy(
   });
   onTestFinished(() => handler.close());
   const server = await listen(handler, { newRequestId: () => 'req_standby', ...listening });
-  return { server, url: `http://127.0.0.1:${server.port}`, clock, metrics };
+  return { handler, server, url: `http://127.0.0.1:${server.port}`, clock, metrics };
 }
