@@ -8,7 +8,11 @@ import {
   versionsText,
 } from '../cluster/control/cluster-status.ts';
 import { ControlProof } from '../cluster/control/control-proof.ts';
-import type { HandoverResult, LeaveResult } from '../cluster/control/node-control.ts';
+import type {
+  HandoverResult,
+  LeaveResult,
+  RotationResult,
+} from '../cluster/control/node-control.ts';
 import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { Failure } from '../model/failure.ts';
@@ -48,6 +52,17 @@ export async function leave(config: Config, name: string): Promise<string> {
     `${name} is no node of the cluster any more. ${kept}` +
     'Scans are kept for it no longer. A machine that starts under this name joins anew, with an empty data folder'
   );
+}
+
+/** @throws Failure, ConfigError: the message is for the operator */
+export async function rotateSigning(config: Config): Promise<string> {
+  assertCore(config);
+  const { kid, away } = await ask(config, 'POST', '/cluster/rotate-signing', isRotation);
+  const late =
+    away.length === 0
+      ? ''
+      : `. Not connected now: ${away.join(', ')}; it has the key before it can lead, also after a start`;
+  return `New API keys are signed with ${kid} from now on, on every core and without a restart; those that exist stay valid${late}`;
 }
 
 /** @throws ConfigError on a machine alone */
@@ -166,6 +181,7 @@ async function ask<Result extends object>(
 
 const isStatus = (answer: object): answer is ClusterStatus => 'nodes' in answer;
 const isHandover = (answer: object): answer is HandoverResult => 'leader' in answer;
+const isRotation = (answer: object): answer is RotationResult => 'kid' in answer;
 const isLeave = (answer: object): answer is LeaveResult => 'journals' in answer;
 
 function readJson(text: string): object | undefined {

@@ -9,6 +9,7 @@ import {
   administer,
   type CommandContext,
   type CommonOptions,
+  configOf,
   configOption,
   type ListOptions,
   workspaceOf,
@@ -54,14 +55,20 @@ export function addKeyCommands(program: Command, context: CommandContext): void 
     .command('rotate-signing')
     .description('sign new keys with a new secret; keys that exist stay valid')
     .option(...configOption)
-    .action((options: CommonOptions) =>
-      administer(context, options, ({ services }) => {
+    .action(async (options: CommonOptions) => {
+      const settings = configOf(context, options);
+      if (settings.cluster.nats.length > 0) {
+        const { rotateSigning } = await import('./cluster-requests.ts');
+        context.result(await rotateSigning(settings));
+        return;
+      }
+      await administer(context, options, ({ services }) => {
         const kid = services.rotateSigningKeys();
         context.result(
           `New API keys are signed with ${kid} from now on; those that exist stay valid`,
         );
-      }),
-    );
+      });
+    });
 }
 
 async function createKey(

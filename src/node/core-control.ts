@@ -5,6 +5,7 @@ import { type ClusterStatus, statusOf, versionsText } from '../cluster/control/c
 import { ControlProof } from '../cluster/control/control-proof.ts';
 import { LeaderActions } from '../cluster/control/leader-actions.ts';
 import { type HandoverResult, NodeControl } from '../cluster/control/node-control.ts';
+import type { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
 import type { Beats } from '../cluster/nodes/beats.ts';
 import type { Registry } from '../cluster/nodes/registry.ts';
 import type { Marks } from '../cluster/scans/marks.ts';
@@ -12,11 +13,12 @@ import type { StoreReplication } from '../cluster/store-replication.ts';
 import type { Base } from '../modules.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { NodeContext } from './context.ts';
+import { rotateSharedKeys } from './signing-rotation.ts';
 
 export interface CoreControlOptions {
   readonly context: NodeContext;
   readonly base: Base;
-  readonly key: Uint8Array;
+  readonly keys: ClusterKeys;
   readonly nodes: Registry;
   readonly replication: StoreReplication;
   /** A sentence for the operator, while something is wrong with one of the logs. */
@@ -34,7 +36,7 @@ export interface CoreControl {
 }
 
 export function openControl(options: CoreControlOptions): CoreControl {
-  const { context, base, key, nodes, replication, beats } = options;
+  const { context, base, keys, nodes, replication, beats } = options;
   const actions = new LeaderActions({
     self: context.self,
     nodes,
@@ -46,10 +48,14 @@ export function openControl(options: CoreControlOptions): CoreControl {
   const status = (): ClusterStatus => seenBy(options);
   const handOver = (to: string | undefined): Promise<HandoverResult> => actions.handOver(to);
   const control = new NodeControl({
-    proof: new ControlProof(key, base.clock),
+    proof: new ControlProof(keys.control, base.clock),
     status,
     handOver,
     leave: (name) => actions.leave(name),
+    rotateSigning: () => {
+      const { management: store, folder, randomBytes } = base;
+      return rotateSharedKeys({ store, folder: folder.path, keys, randomBytes, nodes, beats });
+    },
     docsUrl: `${context.config.api.publicUrl}/docs`,
     log: base.log,
   });

@@ -37,6 +37,7 @@ import { CoreExchange } from './core-exchange.ts';
 import { registerClusterMetrics } from './cluster-metrics.ts';
 import { openControl } from './core-control.ts';
 import { joinRequestOf } from './join-as-core.ts';
+import { followSigningKeys } from './signing-rotation.ts';
 
 /** A change that takes longer is answered with an unknown outcome: brokers elect a leader within 9 s. */
 const answerWithinMs = 5_000;
@@ -82,6 +83,8 @@ export class CoreNode {
     this.#acknowledged = durability === 'replicated' ? new JournalPositions() : undefined;
     this.#keys = new ClusterKeys(secret);
     checkSecret({ store, keys: this.#keys });
+    const shared = { store, folder: base.folder.path, keys: this.#keys, log: base.log };
+    this.#closers.push(followSigningKeys(shared));
     this.proof = new ForwardingProof(this.#keys.forwarding, clock);
     const instanceOf = (name: string): string | undefined => this.#beats?.instanceOf(name);
     this.nodes = new Registry({ store, ids, clock, instanceOf });
@@ -109,7 +112,7 @@ export class CoreNode {
     });
     const { control, cluster } = openControl({
       ...options,
-      key: this.#keys.control,
+      keys: this.#keys,
       nodes: this.nodes,
       replication: this.replication,
       beats: () => this.#beats,

@@ -9,6 +9,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { App, AppOptions } from '../app.ts';
+import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
 import { joinCluster, JoinRefusedError } from '../cluster/nodes/join.ts';
 import {
   checkNodeFile,
@@ -45,6 +46,7 @@ import { CoreNode } from './core-node.ts';
 import { CoreRole, type OpenRole, thenGoesOn } from './core-role.ts';
 import { Ending } from './ending.ts';
 import { joinAsCore, joinRequestOf } from './join-as-core.ts';
+import { updateSigningKeys } from './signing-rotation.ts';
 import { openStandby } from './standby.ts';
 import { assertNoTakeover, noTakeovers } from './takeover.ts';
 
@@ -100,6 +102,8 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   const opened = openBase(config, folder, log, machine);
   const base = { ...opened, heldPorts, logoStore: new LogoRows(opened.management) };
   closers.push(() => base.management.close());
+  const keys = new ClusterKeys(config.cluster.secret);
+  updateSigningKeys({ store: base.management, folder: folder.path, keys });
   await service.beginReplicated(base.management);
   const ending = new Ending(log);
   const node = new CoreNode({

@@ -53,7 +53,7 @@ export function readSigningKeys(dataDir: string): SigningKey[] {
 /** Makes the file with one key, where it is missing. */
 export function makeSigningKeys(dataDir: string, randomBytes: RandomBytes): void {
   const path = join(dataDir, signingKeysFile);
-  const draft = writeDraft(path, [newKey(randomBytes)], randomBytes);
+  const draft = writeDraft(path, textOf([newKey(randomBytes)]), randomBytes);
   try {
     linkSync(draft, path);
   } catch (error) {
@@ -75,19 +75,32 @@ export function signingKeyPrint({ kid, secret }: SigningKey): [name: string, pri
  * @returns the new key @throws Error with a text for the operator when there are too many
  */
 export function rotateSigningKeys(dataDir: string, randomBytes: RandomBytes): SigningKey {
-  const keys = readSigningKeys(dataDir).map(({ kid, secret }) => ({
-    kid,
-    secret: secret.export().toString('base64url'),
-  }));
-  if (keys.length >= keysMax) {
+  const path = join(dataDir, signingKeysFile);
+  const { key, text } = withNewKey(readSigningKeys(dataDir), randomBytes);
+  renameSync(writeDraft(path, text, randomBytes), path);
+  return key;
+}
+
+/**
+ * The text of the file with a new key in front. Writes nothing.
+ * @throws Error with a text for the operator when there are too many
+ */
+export function withNewKey(
+  known: readonly SigningKey[],
+  randomBytes: RandomBytes,
+): { readonly key: SigningKey; readonly text: string } {
+  if (known.length >= keysMax) {
     throw new Error(
       `Cannot rotate: ${signingKeysFile} has ${keysMax} keys; take out those that no API key needs`,
     );
   }
-  const path = join(dataDir, signingKeysFile);
-  const key = newKey(randomBytes);
-  renameSync(writeDraft(path, [key, ...keys], randomBytes), path);
-  return { kid: key.kid, secret: createSecretKey(Buffer.from(key.secret, 'base64url')) };
+  const keys = known.map(({ kid, secret }) => ({
+    kid,
+    secret: secret.export().toString('base64url'),
+  }));
+  const { kid, secret } = newKey(randomBytes);
+  const key = { kid, secret: createSecretKey(Buffer.from(secret, 'base64url')) };
+  return { key, text: textOf([{ kid, secret }, ...keys]) };
 }
 
 interface WrittenKey {
@@ -99,12 +112,14 @@ function newKey(randomBytes: RandomBytes): WrittenKey {
   return { kid: randomText(6, randomBytes), secret: randomText(secretBytes, randomBytes) };
 }
 
+const textOf = (keys: readonly WrittenKey[]): string => `${JSON.stringify({ keys })}\n`;
+
 /** @returns the path of the whole file under another name */
-function writeDraft(path: string, keys: readonly WrittenKey[], randomBytes: RandomBytes): string {
+function writeDraft(path: string, text: string, randomBytes: RandomBytes): string {
   const draft = `${path}.${randomText(6, randomBytes)}`;
   const file = openSync(draft, 'wx', ownerOnly);
   try {
-    writeSync(file, `${JSON.stringify({ keys })}\n`);
+    writeSync(file, text);
     fsyncSync(file);
   } finally {
     closeSync(file);

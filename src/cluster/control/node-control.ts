@@ -4,8 +4,9 @@
  *   GET  /cluster/status              -> ClusterStatus
  *   POST /cluster/handover[?to=node]  -> {leader, ms}       of the leader: another one leads
  *   POST /cluster/leave?name=node     -> {name, journals}   of the leader: the node is no part of the cluster any more
+ *   POST /cluster/rotate-signing   -> {kid, away}         of the leader: new API keys are signed with a new secret
  *
- * A core that does not lead sends the latter two to the leader: 307 with its address.
+ * A core that does not lead sends the latter to the leader: 307 with its address.
  */
 import { problemReply } from '../../api/problem.ts';
 import type { Reply, Request } from '../../http/request.ts';
@@ -17,9 +18,10 @@ import type { ControlProof } from './control-proof.ts';
 export interface NodeControlOptions {
   readonly proof: ControlProof;
   readonly status: () => ClusterStatus;
-  /** Both of the leader. @throws Failure where it cannot be done; the message is for the operator */
+  /** All of the leader. @throws Failure where it cannot be done; the message is for the operator */
   readonly handOver: (to: string | undefined) => Promise<HandoverResult>;
   readonly leave: (name: string) => Promise<LeaveResult>;
+  readonly rotateSigning: () => Promise<RotationResult>;
   /** Where problems are explained. */
   readonly docsUrl: string;
   readonly log: Logger;
@@ -38,10 +40,18 @@ export interface LeaveResult {
   readonly journals: readonly number[];
 }
 
+export interface RotationResult {
+  /** Of the key that signs from now on. */
+  readonly kid: string;
+  /** Cores that are not connected. */
+  readonly away: readonly string[];
+}
+
 const methods: Readonly<Record<string, string>> = {
   '/cluster/status': 'GET',
   '/cluster/handover': 'POST',
   '/cluster/leave': 'POST',
+  '/cluster/rotate-signing': 'POST',
 };
 
 export class NodeControl {
@@ -77,13 +87,14 @@ export class NodeControl {
   }
 
   async #answer({ path, query }: Request): Promise<Reply> {
-    const { status, handOver, leave } = this.#options;
+    const { status, handOver, leave, rotateSigning } = this.#options;
     const now = status();
     if (path === '/cluster/status') return jsonReply(now);
     if (now.role !== 'active') return leaderReply(now, query === '' ? path : `${path}?${query}`);
     const parameters = new URLSearchParams(query);
     if (path === '/cluster/handover')
       return jsonReply(await handOver(parameters.get('to') ?? undefined));
+    if (path === '/cluster/rotate-signing') return jsonReply(await rotateSigning());
     return jsonReply(await leave(parameters.get('name') ?? ''));
   }
 }

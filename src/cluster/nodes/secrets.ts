@@ -4,6 +4,8 @@
  *   first leader   makes them as a single machine does, and publishes them: rows of the replicated `cluster_secrets`
  *   other cores    write them from the rows before they open the data folder; edges have none
  *
+ *   a rotation     the leader replaces the row of the signing keys; each core writes the file (node/signing-rotation.ts)
+ *
  * A row is encrypted (AES-256-GCM) with a key derived from `cluster.secret`: brokers, snapshots and backups carry it.
  *
  *   1 byte version, 12 nonce, 16 tag, then the file's bytes encrypted; authenticated with the file's name
@@ -48,9 +50,7 @@ export async function publishSecrets(
   if (missing.length === 0) return;
   const rows = missing.map((name): readonly [KeyFileName, Uint8Array] => {
     checkKeyFile(folder, name);
-    const bytes = readFileSync(join(folder, name));
-    const nonce = randomBytes(new Uint8Array(nonceBytes));
-    return [name, encryptSecret(name, bytes, { key: keys.secrets, nonce })];
+    return [name, secretRow(name, readFileSync(join(folder, name)), { keys, randomBytes })];
   });
   await store.environment.transaction(() => {
     for (const [name, row] of rows) if (!secrets.has(name)) secrets.put(name, row);
@@ -74,6 +74,23 @@ export function writeSecrets({ store, folder, keys }: SecretsOptions): readonly 
     return false;
   });
 }
+
+/** A file as its row in `cluster_secrets` has it. */
+export function secretRow(
+  name: KeyFileName,
+  bytes: Uint8Array,
+  { keys, randomBytes }: Pick<SecretsOptions, 'keys'> & { readonly randomBytes: RandomBytes },
+): Uint8Array {
+  const nonce = randomBytes(new Uint8Array(nonceBytes));
+  return encryptSecret(name, bytes, { key: keys.secrets, nonce });
+}
+
+/** The file of a row. @throws NodeError where `cluster.secret` is another one than the publisher's */
+export const readSecretRow = (
+  name: KeyFileName,
+  row: Uint8Array,
+  { secrets }: Pick<ClusterKeys, 'secrets'>,
+): Buffer => decryptSecret(name, row, secrets);
 
 /** At each start. @throws NodeError where `cluster.secret` is another one than the publisher's */
 export function checkSecret({ store, keys }: Pick<SecretsOptions, 'store' | 'keys'>): void {

@@ -118,6 +118,7 @@ function control(status: ClusterStatus) {
       done.push(`handover to ${to}`);
       return { leader: 'b', ms: 12 };
     },
+    rotateSigning: async () => ({ kid: 'k2', away: [] }),
     leave: async (name) => {
       done.push(`${name} leaves`);
       return { name, journals: [4] };
@@ -141,7 +142,8 @@ test('a core answers for itself, those who hold the secret alone', async () => {
   const { ask, done } = control(seenBy('b', leaderOf('a')));
   expect((await ask('GET', '/cluster/links')).status).toBe(0);
   expect((await ask('GET', '/v1/qr-codes')).status).toBe(0);
-  for (const path of ['/cluster/status', '/cluster/handover', '/cluster/leave?name=e']) {
+  const own = ['/cluster/status', '/cluster/rotate-signing'];
+  for (const path of [...own, '/cluster/handover', '/cluster/leave?name=e']) {
     expect((await ask('GET', path, false)).status).toBe(401);
     expect((await ask('POST', path, false)).status).toBe(401);
   }
@@ -166,6 +168,8 @@ test('what a leader does is done by the leader: others say where it is', async (
   const left = await ask('POST', '/cluster/leave?name=e');
   expect(JSON.parse(left.body)).toEqual({ name: 'e', journals: [4] });
   expect(done).toEqual(['handover to undefined', 'handover to b', 'e leaves']);
+  const rotated = await ask('POST', '/cluster/rotate-signing');
+  expect(JSON.parse(rotated.body)).toEqual({ kid: 'k2', away: [] });
   const refused = await ask('POST', '/cluster/handover?to=x');
   expect([refused.status, refused.body]).toEqual([409, expect.stringContaining('to x')]);
   expect((await ask('POST', '/cluster/handover?to=defect')).status).toBe(503);

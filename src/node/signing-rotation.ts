@@ -1,0 +1,136 @@
+/**
+ * The signing keys of API keys in a cluster: a rotation is one entry of the log.
+ *
+ *   leader      a new key in front of those of its file -> ONE transaction: row of `cluster_secrets`, fingerprint, access version
+ *   each core   has applied that -> writes its key file -> whoever it serves next is signed and verified with it
+ *
+ * No core restarts. One that was away applies the entry before it can lead; one that ended between the entry and its file
+ * writes the file at its next start, before the start marks the folder. The file is left alone where it has the key that
+ * signs: others may have been taken out of it by hand, and the next rotation of that core takes them from the cluster.
+ */
+import { join } from 'node:path';
+import type { Beats } from '../cluster/nodes/beats.ts';
+import type { RotationResult } from '../cluster/control/node-control.ts';
+import type { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
+import type { Registry } from '../cluster/nodes/registry.ts';
+import { readSecretRow, secretRow } from '../cluster/nodes/secrets.ts';
+import { replaceFile } from '../engine/small-files.ts';
+import { Failure, messageOf } from '../model/failure.ts';
+import type { RandomBytes } from '../model/ids.ts';
+import { putKeyPrint } from '../store/installation.ts';
+import type { Management } from '../store/management/management.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { raiseAccessVersion } from '../workspaces/access.ts';
+import {
+  parseSigningKeys,
+  readSigningKeys,
+  signingKeyPrint,
+  signingKeysFile,
+  withNewKey,
+} from '../workspaces/signing-keys.ts';
+
+export interface SharedKeysOptions {
+  readonly store: Management;
+  /** The data folder. */
+  readonly folder: string;
+  readonly keys: Pick<ClusterKeys, 'secrets'>;
+}
+
+/**
+ * Writes the file where it does not have the key that the cluster signs with. @returns whether it did
+ * @throws NodeError where `cluster.secret` is another one; Error of the disk
+ */
+export function updateSigningKeys({ store, folder, keys }: SharedKeysOptions): boolean {
+  const row = store.cluster.secrets.get(signingKeysFile);
+  if (row === undefined) return false;
+  const bytes = readSecretRow(signingKeysFile, row, keys);
+  const signing = parseSigningKeys(bytes.toString('utf8'))[0]?.kid;
+  if (readSigningKeys(folder).some(({ kid }) => kid === signing)) return false;
+  replaceFile(join(folder, signingKeysFile), bytes);
+  return true;
+}
+
+/** Updates the file with each commit that changes the row; one that fails is tried again with the next. @returns ends it */
+export function followSigningKeys(
+  options: SharedKeysOptions & { readonly log: Logger },
+): () => void {
+  const { store, log } = options;
+  const rowNow = (): Buffer => Buffer.from(store.cluster.secrets.get(signingKeysFile) ?? []);
+  let seen: Uint8Array = Buffer.alloc(0);
+  let failed = '';
+  const update = (): void => {
+    const row = rowNow();
+    if (row.equals(seen)) return;
+    try {
+      if (updateSigningKeys(options)) log.info('the cluster signs API keys with a new secret');
+      seen = row;
+      failed = '';
+    } catch (error) {
+      const reason = messageOf(error);
+      if (reason !== failed) {
+        log.error({ reason }, 'writing the signing keys of the cluster failed, retrying');
+      }
+      failed = reason;
+    }
+  };
+  return store.environment.committed.listen(update);
+}
+
+export interface RotationOptions extends SharedKeysOptions {
+  readonly randomBytes: RandomBytes;
+  readonly nodes: Pick<Registry, 'cores'>;
+  readonly beats: () => Pick<Beats, 'connected' | 'own'> | undefined;
+}
+
+/** Of the leader. @throws Failure conflict, not_active */
+export async function rotateSharedKeys(options: RotationOptions): Promise<RotationResult> {
+  const { store, folder, keys, randomBytes } = options;
+  assertUpgraded(options);
+  const { secrets } = store.cluster;
+  const before = secrets.get(signingKeysFile);
+  if (before === undefined) throw refused('the cluster has no keys yet');
+  updateSigningKeys(options);
+  const { key, text } = newKeyOf(folder, randomBytes);
+  const row = secretRow(signingKeysFile, Buffer.from(text), { keys, randomBytes });
+  const seen = Buffer.from(before);
+  const [name, print] = signingKeyPrint(key);
+  await store.environment.transaction(() => {
+    if (!seen.equals(secrets.get(signingKeysFile) ?? Buffer.alloc(0))) {
+      throw refused('another rotation came first; see whether one more is meant');
+    }
+    secrets.put(signingKeysFile, row);
+    putKeyPrint(store.installation, name, { print, isRemoved: false });
+    raiseAccessVersion(store);
+  });
+  // The commit has written it; where the disk refused, this says why.
+  updateSigningKeys(options);
+  return { kid: key.kid, away: awayOf(options) };
+}
+
+function newKeyOf(folder: string, randomBytes: RandomBytes): ReturnType<typeof withNewKey> {
+  try {
+    return withNewKey(readSigningKeys(folder), randomBytes);
+  } catch (error) {
+    throw new Failure('conflict', messageOf(error));
+  }
+}
+
+/** An earlier release that leads does not write the file: API keys of the new secret would be refused. */
+function assertUpgraded({ beats }: RotationOptions): void {
+  const older = (beats()?.connected() ?? [])
+    .filter(({ role, version }) => role !== 'edge' && version === undefined)
+    .map(({ name }) => name);
+  if (older.length === 0) return;
+  const names = older.toSorted().join(', ');
+  throw refused(`${names} runs an earlier release; upgrade every core first`);
+}
+
+function awayOf({ nodes, beats }: RotationOptions): string[] {
+  const now = beats();
+  const connected = new Set(now && [now.own, ...now.connected()].map(({ name }) => name));
+  const away = nodes.cores().filter(({ name }) => !connected.has(name));
+  return away.map(({ name }) => name).toSorted();
+}
+
+const refused = (why: string): Failure =>
+  new Failure('conflict', `Cannot rotate the signing keys: ${why}`);
