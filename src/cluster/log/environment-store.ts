@@ -47,6 +47,20 @@ export class EnvironmentStore implements ReplicatedStore {
     await this.#environment.transaction(() => this.#table.put(movedKey, nowMs));
   }
 
+  /** Only while no log decides what is committed here: what is here counts as this position. Survives a loss of power. */
+  async place(position: LogPosition): Promise<void> {
+    await this.#environment.transaction(() =>
+      this.#table.put(positionKey, storedPosition(position)),
+    );
+    await this.#environment.flush();
+  }
+
+  /** As `place`: nothing was applied here. */
+  async clear(): Promise<void> {
+    await this.#environment.transaction(() => this.#table.remove(positionKey));
+    await this.#environment.flush();
+  }
+
   async apply(
     writes: readonly StoredWrite[],
     position: LogPosition,

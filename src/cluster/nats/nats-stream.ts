@@ -4,6 +4,7 @@
  */
 import type { ClusterInfo, StreamConfig } from '@nats-io/jetstream';
 import { messageOf } from '../../model/failure.ts';
+import type { LogBounds } from '../log/ordered-log.ts';
 import { apiMs, type NatsConnection } from './nats-connection.ts';
 
 export interface NatsStreamOptions {
@@ -24,13 +25,7 @@ export async function ensureStream(
   { stream, subject, replicas }: NatsStreamOptions,
 ): Promise<void> {
   const { manager } = await connection.ready(apiMs);
-  let config = await manager.streams.info(stream).then(
-    (info) => info.config,
-    (error: unknown) => {
-      if (error instanceof Error && error.name === 'StreamNotFoundError') return undefined;
-      throw error;
-    },
-  );
+  let config = await unlessMissing(async () => (await manager.streams.info(stream)).config);
   // Where another machine makes it now, the same settings are no error.
   config ??= await manager.streams.add(settingsOf(stream, subject, replicas)).then(
     (info) => info.config,
@@ -43,6 +38,44 @@ export async function ensureStream(
   throw new Error(
     `Cannot use the stream ${stream}, which would lose entries: ${faults.join('; ')}`,
   );
+}
+
+/** Positions of the oldest and of the newest entry, as LogBounds; undefined where there is no such stream. */
+export async function findBounds(
+  connection: NatsConnection,
+  stream: string,
+): Promise<LogBounds | undefined> {
+  const { manager } = await connection.ready(apiMs);
+  return await unlessMissing(async () => {
+    const { state } = await manager.streams.info(stream);
+    const last = state.last_seq;
+    return { first: state.messages === 0 ? last + 1 : state.first_seq, last };
+  });
+}
+
+/** Undefined where it is not there. */
+export async function readEntryAt(
+  connection: NatsConnection,
+  stream: string,
+  seq: number,
+): Promise<Uint8Array | undefined> {
+  const { manager } = await connection.ready(apiMs);
+  return await unlessMissing(async () => (await manager.streams.getMessage(stream, { seq }))?.data);
+}
+
+/** With all of its entries. A stream that is not there is no fault. */
+export async function deleteStream(connection: NatsConnection, stream: string): Promise<void> {
+  const { manager } = await connection.ready(apiMs);
+  await unlessMissing(async () => manager.streams.delete(stream));
+}
+
+async function unlessMissing<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Error && error.name === 'StreamNotFoundError') return undefined;
+    throw error;
+  }
 }
 
 /** Less than the 4 s after which another leader may be elected, more than the second between heartbeats. */

@@ -48,7 +48,7 @@ export class FeedServer {
       clock: systemClock,
       cluster: () => this.cluster,
       isLeading: () => this.isLeading,
-      edgeOf: (given) => /^(edge-\d)\.token$/.exec(given)?.[1],
+      isAllowed: (given) => given === edgeToken,
       limitedTotals: () => this.totals,
       docsUrl: 'http://localhost/docs',
     });
