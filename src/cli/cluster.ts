@@ -18,6 +18,16 @@ interface HandoverOptions extends CommonOptions {
   readonly to?: string;
 }
 
+interface AdoptOptions extends CommonOptions {
+  readonly undo?: true;
+  readonly role?: string;
+}
+
+interface ReseedOptions extends CommonOptions {
+  readonly withoutOthers?: true;
+  readonly role?: string;
+}
+
 export function addClusterCommands(program: Command, context: CommandContext): void {
   const cluster = program
     .command('cluster')
@@ -52,5 +62,38 @@ export function addClusterCommands(program: Command, context: CommandContext): v
     .action(async (node: string, options: CommonOptions) => {
       const { leave } = await import('./cluster-requests.ts');
       context.result(await leave(configOf(context, options), node));
+    });
+  addMoves(cluster, context);
+}
+
+/** Of a machine that is stopped. */
+function addMoves(cluster: Command, context: CommandContext): void {
+  cluster
+    .command('adopt')
+    .description(
+      'make the data of a machine alone, or of a restored backup, the first core of a new cluster; it must be stopped',
+    )
+    .option('--undo', 'take back an adoption that did not finish')
+    .addOption(roleOption())
+    .option(...configOption)
+    .action(async (options: AdoptOptions) => {
+      const { adoptText, undoText } = await import('./cluster/moves.ts');
+      const config = configOf(withRole(context, options), options);
+      const text = options.undo === true ? undoText : adoptText;
+      context.result(await text(config, context));
+    });
+  cluster
+    .command('reseed')
+    .description(
+      'begin the logs anew with the data of this core, where the brokers lost theirs; all cores must have stopped following',
+    )
+    .option('--without-others', 'cores that do not run are lost, or have no more than this one')
+    .addOption(roleOption())
+    .option(...configOption)
+    .action(async (options: ReseedOptions) => {
+      const { reseedText } = await import('./cluster/moves.ts');
+      const config = configOf(withRole(context, options), options);
+      const others = options.withoutOthers === true ? 'any' : 'asked';
+      context.result(await reseedText(config, context, others));
     });
 }

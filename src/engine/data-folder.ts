@@ -14,6 +14,7 @@
  *   first-start.json   sign-in and key of the first start, until they were shown
  *   service.pid      the process that owns it (takeover/pid-file.ts)
  *   service.sock     the lock; service.<pid> is one that is being made
+ *   adopt.json       the folder is being moved into a cluster (installation/adoption-marker.ts)
  *   restore.json, .restoring/   a restore that is not finished (backup/restore-marker.ts)
  */
 import { randomBytes } from 'node:crypto';
@@ -21,6 +22,7 @@ import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path';
 import { systemErrorCode } from '../model/failure.ts';
 import { readRestoreMarker } from './backup/restore-marker.ts';
+import { readAdoption } from './installation/adoption-marker.ts';
 import { readIfThere, replaceFile } from './small-files.ts';
 
 /** The data folder cannot be used: the message is for the operator. */
@@ -78,9 +80,19 @@ function makeLast(path: string): void {
 
 /**
  * Creates the folder when it is absent.
- * @throws DataFolderError also when a restore into it is not finished
+ * @throws DataFolderError also when a restore into it, or its move into a cluster, is not finished
  */
 export function openDataFolder(dataDir: string): DataFolder {
+  const folder = openFolderToAdopt(dataDir);
+  if (readAdoption(folder.path) === undefined) return folder;
+  throw new DataFolderError(
+    `Cannot use data folder ${folder.path}: its move into a cluster did not finish; ` +
+      'run `quietzone cluster adopt` again, or take it back with `quietzone cluster adopt --undo`',
+  );
+}
+
+/** The same, also where its move into a cluster is not finished. */
+export function openFolderToAdopt(dataDir: string): DataFolder {
   const folder = openFolderToRestore(dataDir);
   const unfinished = readRestoreMarker(folder.path);
   if (unfinished === undefined) return folder;

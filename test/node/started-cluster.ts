@@ -47,12 +47,14 @@ export class TestNode {
     name: string,
     role: 'all' | 'edge',
     urls: readonly string[],
+    settings: Readonly<Record<string, string>> = {},
   ): Promise<TestNode> {
     return new TestNode(join(folder, name), await freePorts(), role, {
       QZ_CLUSTER_NATS: urls.join(','),
       QZ_CLUSTER_NODE_NAME: name,
       QZ_CLUSTER_REPLICAS: '1',
       ...(role === 'all' && { QZ_CLUSTER_SECRET: secret }),
+      ...settings,
     });
   }
 

@@ -1,0 +1,47 @@
+/** `quietzone cluster adopt` and `reseed`: what is done to the folder of a machine that is stopped. */
+import { type Config, ConfigError } from '../../config.ts';
+import { adopt, undoAdoption } from '../../node/adopt.ts';
+import { reseed, type ReseedOptions } from '../../node/reseed.ts';
+import type { Process } from '../command.ts';
+
+/** @throws ConfigError, NodeError, DataFolderError: the message is for the operator */
+export async function adoptText(config: Config, { progress: say }: Process): Promise<string> {
+  assertCore(config, 'adopt');
+  const { cluster, name, role } = await adopt({ config, say });
+  return [
+    `Data folder ${config.dataDir} is now of ${name}, the first core of the new cluster ${cluster}.`,
+    `Start it as before, with the same settings: \`quietzone serve --role ${role}\`.`,
+    'Then start the other nodes, each with an empty data folder: cores copy the data, edges get its links.',
+  ].join('\n');
+}
+
+/** @throws as adoptText */
+export async function undoText(config: Config, { progress: say }: Process): Promise<string> {
+  await undoAdoption({ config, say });
+  return `Data folder ${config.dataDir} is that of a machine alone again: start it without cluster.nats (QZ_CLUSTER_NATS)`;
+}
+
+/** @throws as adoptText */
+export async function reseedText(
+  config: Config,
+  { progress: say }: Process,
+  others: ReseedOptions['others'],
+): Promise<string> {
+  assertCore(config, 'reseed');
+  const { node, epoch, others: names } = await reseed({ config, say, others });
+  const start = `The logs begin anew with the data of ${node}, in epoch ${epoch}. Start it: it leads.`;
+  if (names.length === 0) return start;
+  return `${start}\nThen, on each of the other cores (${names.join(', ')}): stop it, \`quietzone cluster join\`, and start it`;
+}
+
+/** @throws ConfigError */
+function assertCore({ cluster }: Config, action: string): void {
+  if (cluster.nats.length === 0) {
+    throw new ConfigError(
+      `Cannot ${action}: cluster.nats (QZ_CLUSTER_NATS) is not set, expected the brokers of the cluster`,
+    );
+  }
+  if (cluster.role === 'edge') {
+    throw new ConfigError(`Cannot ${action}: the role is edge, expected all or core`);
+  }
+}

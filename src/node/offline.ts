@@ -1,0 +1,83 @@
+/** What commands need that make a stopped folder fit for its cluster: the folder locked, the brokers there, no service. */
+import { existsSync } from 'node:fs';
+import { NodeError } from '../cluster/nodes/node-error.ts';
+import type { Config } from '../config.ts';
+import { type DataFolder, DataFolderError } from '../engine/data-folder.ts';
+import { assertFinished, assertSound, inspectFolder } from '../engine/installation/installation.ts';
+import { lockDataFolder } from '../engine/takeover/folder-lock.ts';
+import { fitToMemory } from '../engine/machine/machine-plan.ts';
+import { messageOf } from '../model/failure.ts';
+import { type Machine, thisMachine } from '../modules.ts';
+import { createLog } from '../telemetry/log.ts';
+import { connectNode, type NodeContext } from './context.ts';
+
+const connectMsMax = 10_000;
+/** A command that gets no further says so, and can be run again. */
+const commandMsMax = 90_000;
+
+export interface OfflineOptions {
+  readonly config: Config;
+  readonly machine?: Machine;
+  /** Tells progress, a line each. */
+  readonly say: (text: string) => void;
+}
+
+/**
+ * With the folder locked, and looked at as a start would.
+ * @throws DataFolderError where a service runs, or the data is not whole
+ */
+export async function withStoppedFolder<T>(
+  folder: DataFolder,
+  action: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (!existsSync(folder.managementFile)) {
+    throw new DataFolderError(
+      `Cannot ${action}: data folder ${folder.path} has no data; set dataDir (QZ_DATA_DIR) to that of your service`,
+    );
+  }
+  const lock = await lockDataFolder(folder, action);
+  try {
+    const inspection = await inspectFolder(folder, 'start');
+    assertSound(action, folder, inspection);
+    assertFinished(action, folder, inspection);
+    if (inspection.kind === 'unmarked') {
+      throw new DataFolderError(
+        `Cannot ${action}: data folder ${folder.path} was written by an older release; start this one with it once, and stop it`,
+      );
+    }
+    return await work();
+  } finally {
+    await lock.unlock();
+  }
+}
+
+/** With a connection to brokers that answer. @throws NodeError */
+export async function withBrokers<T>(
+  { config, machine = thisMachine }: OfflineOptions,
+  action: string,
+  work: (context: NodeContext) => Promise<T>,
+): Promise<T> {
+  // What goes wrong is told by the command itself.
+  const log = createLog('silent');
+  const stopping = AbortSignal.timeout(commandMsMax);
+  const context = connectNode(fitToMemory(config), log, machine, stopping);
+  const { connection } = context;
+  try {
+    try {
+      const { manager } = await connection.ready(connectMsMax);
+      await manager.getAccountInfo();
+    } catch (error) {
+      throw new NodeError(`Cannot ${action}: ${messageOf(error)}`);
+    }
+    return await work(context);
+  } catch (error) {
+    if (error !== stopping.reason) throw error;
+    const why = connection.problem ?? 'the brokers answer, and it took too long';
+    throw new NodeError(
+      `Cannot ${action} within ${commandMsMax / 1_000} s: ${why}; run the command again`,
+    );
+  } finally {
+    await connection.close();
+  }
+}

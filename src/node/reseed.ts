@@ -1,0 +1,219 @@
+/**
+ * `quietzone cluster reseed`: the brokers have lost what all cores had applied, and each core has stopped following
+ * (`diverged`). The logs are deleted, and begin anew with what this core has: the others join it again.
+ *
+ *   nobody leads, no core that can be asked has more ─▶ CORE is deleted and begins here ─▶ DELIVERY the same
+ *
+ * Cut short anywhere, it is run again: a log that is gone or begins with other data stops every core, so nobody goes on
+ * without it. Only this core has the data that the first entry names (first-lead.ts).
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ClusterStatus } from '../cluster/control/cluster-status.ts';
+import { ControlProof } from '../cluster/control/control-proof.ts';
+import {
+  beginLog,
+  deleteLog,
+  isFollowed,
+  lastIn,
+  type LogName,
+  logNames,
+  streamOf,
+} from '../cluster/first-lead.ts';
+import type { LogPosition } from '../cluster/log/applier.ts';
+import { EnvironmentStore } from '../cluster/log/environment-store.ts';
+import { type Beat, readBeat } from '../cluster/nodes/beat-message.ts';
+import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
+import { NodeError } from '../cluster/nodes/node-error.ts';
+import { checkNodeFile, readNodeFile } from '../cluster/nodes/node-file.ts';
+import { type DataFolder, openDataFolder } from '../engine/data-folder.ts';
+import { messageOf } from '../model/failure.ts';
+import { openDeliveryTables } from '../store/delivery/open-delivery.ts';
+import type { StoreEnvironment } from '../store/environment.ts';
+import { openManagement } from '../store/management/management.ts';
+import { systemClock } from '../system-clock.ts';
+import type { NodeContext } from './context.ts';
+import { type OfflineOptions, withBrokers, withStoppedFolder } from './offline.ts';
+
+/** A core that runs beats four times in it, and one that leads appends as often. */
+const watchedMs = 2_500;
+const statusMsMax = 5_000;
+
+export interface ReseedOptions extends OfflineOptions {
+  /** `asked`: every other core must run, so that it can be asked how much it has. `any`: the operator knows better. */
+  readonly others: 'asked' | 'any';
+}
+
+export interface Reseeded {
+  readonly node: string;
+  readonly epoch: number;
+  /** Those that are to join anew. */
+  readonly others: readonly string[];
+}
+
+/** @throws NodeError, DataFolderError with a text for the operator: nothing was changed, unless it says so */
+export async function reseed(options: ReseedOptions): Promise<Reseeded> {
+  const { nodeName: name, role } = options.config.cluster;
+  const folder = openDataFolder(options.config.dataDir);
+  const known = readNodeFile(folder.path);
+  if (known === undefined || known.role === 'edge') {
+    const found = known === undefined ? 'of a machine alone' : `of ${known.name}, an edge`;
+    throw new NodeError(`Cannot reseed: data folder ${folder.path} is ${found}, expected a core's`);
+  }
+  checkNodeFile(known, { name, role });
+  return await withStoppedFolder(folder, 'reseed', () =>
+    withBrokers(options, 'reseed', (context) =>
+      withEnvironments(folder, (stores) => run({ ...stores, context, options })),
+    ),
+  );
+}
+
+interface Stores {
+  readonly environments: Readonly<Record<LogName, StoreEnvironment>>;
+  /** All cores that are registered. */
+  readonly cores: readonly string[];
+}
+
+interface Reseeding extends Stores {
+  readonly context: NodeContext;
+  readonly options: ReseedOptions;
+}
+
+async function run(reseeding: Reseeding): Promise<Reseeded> {
+  const { environments, cores, context, options } = reseeding;
+  const { connection, config, self: leader } = context;
+  const { nodeName: node, replicas } = config.cluster;
+  const own = new EnvironmentStore(environments.core).position();
+  if (own.epoch === 0) throw new NodeError(`Cannot reseed: ${node} never had anything of a log`);
+  options.say(`${node} has the data of epoch ${own.epoch}, up to position ${own.seq}`);
+  options.say(`Watching for ${watchedMs / 1_000} s whether any other core runs`);
+  const running = await watch(context);
+  await assertNoneIsAhead(reseeding, own, running);
+  await assertLost(reseeding);
+  for (const name of logNames) {
+    await deleteLog(connection, name);
+    await beginLog({ connection, name, replicas, environment: environments[name], leader });
+    options.say(`The log ${streamOf(name)} begins anew with the data of ${node}`);
+  }
+  const { epoch } = new EnvironmentStore(environments.core).position();
+  return { node, epoch, others: cores.filter((name) => name !== node) };
+}
+
+/** @returns the cores that run @throws NodeError where one leads */
+async function watch({ connection }: NodeContext): Promise<readonly Beat[]> {
+  const beats = new Map<string, Beat>();
+  const end = connection.subscribe('qz.nodes.*', (bytes) => {
+    const beat = readBeat(bytes);
+    if (beat?.isLast === false && beat.role !== 'edge') beats.set(beat.name, beat);
+  });
+  try {
+    const before = await lastIn(connection, streamOf('core'));
+    await pause(watchedMs);
+    const after = await lastIn(connection, streamOf('core'));
+    if (after === before) return [...beats.values()];
+    const names = [...beats.keys()];
+    throw new NodeError(
+      `Cannot reseed: a core leads, as the log ${streamOf('core')} grows${names.length > 0 ? ` (${names.join(', ')} run)` : ''}. ` +
+        'Where it leads with too little data, stop it, and try again; else this machine is to join it (`quietzone cluster join`)',
+    );
+  } finally {
+    end();
+  }
+}
+
+/** @throws NodeError */
+async function assertNoneIsAhead(
+  { cores, context, options }: Reseeding,
+  own: LogPosition,
+  running: readonly Beat[],
+): Promise<void> {
+  const { nodeName } = context.config.cluster;
+  for (const { name, url } of running) {
+    if (name === nodeName) {
+      throw new NodeError(`Cannot reseed: another process runs as ${name}; stop it first`);
+    }
+    const { epoch, position, problem } = await statusOf(context, name, url);
+    options.say(`${name} has the data of epoch ${epoch}, up to position ${position}`);
+    if (epoch > own.epoch || (epoch === own.epoch && position > own.seq)) {
+      throw new NodeError(
+        `Cannot reseed from ${nodeName}: ${name} has more; use the command there, and let ${nodeName} join it`,
+      );
+    }
+    if (problem === null) {
+      throw new NodeError(
+        `Cannot reseed: ${name} follows the log without a fault, so it can lead and nothing is lost; ` +
+          'where the brokers lost their data just now, it says so within 20 s: try again then',
+      );
+    }
+  }
+  const asked = new Set(running.map(({ name }) => name));
+  const silent = cores.filter((name) => name !== nodeName && !asked.has(name));
+  if (silent.length === 0 || options.others === 'any') return;
+  throw new NodeError(
+    `Cannot compare with ${silent.join(', ')}, which may have more than ${nodeName}, as they do not run. ` +
+      'Start them: they stop following, and answer how much they have. Where they are lost, or you know that they have ' +
+      'no more, `quietzone cluster reseed --without-others`',
+  );
+}
+
+/** @throws NodeError where this core can go on with both logs */
+async function assertLost({ environments, context: { connection } }: Reseeding): Promise<void> {
+  for (const name of logNames) {
+    const position = new EnvironmentStore(environments[name]).position();
+    if (!(await isFollowed({ connection, name }, position))) return;
+  }
+  throw new NodeError(
+    'Cannot reseed: the brokers have all that this core has, and it goes on from there; start it',
+  );
+}
+
+/** @throws NodeError */
+async function statusOf(
+  { config }: NodeContext,
+  name: string,
+  url: string,
+): Promise<Pick<ClusterStatus, 'epoch' | 'position' | 'problem'>> {
+  const path = '/cluster/status';
+  const proof = new ControlProof(new ClusterKeys(config.cluster.secret).control, systemClock);
+  const authorization = proof.headerOf('GET', path);
+  try {
+    const answer = await fetch(`${url}${path}`, {
+      headers: { authorization },
+      signal: AbortSignal.timeout(statusMsMax),
+    });
+    if (answer.status !== 200) throw new Error(`it answers ${answer.status}`);
+    const seen: unknown = await answer.json();
+    if (isStatus(seen)) return seen;
+    throw new Error('its answer is no status');
+  } catch (error) {
+    throw new NodeError(
+      `Cannot ask ${name} at ${url} how much it has: ${messageOf(error)}; stop it where it cannot answer`,
+    );
+  }
+}
+
+const isStatus = (value: unknown): value is Pick<ClusterStatus, 'epoch' | 'position' | 'problem'> =>
+  typeof value === 'object' &&
+  value !== null &&
+  'epoch' in value &&
+  'position' in value &&
+  'problem' in value &&
+  typeof value.epoch === 'number' &&
+  typeof value.position === 'number';
+
+async function withEnvironments<T>(
+  { managementFile, deliveryFile }: DataFolder,
+  work: (stores: Stores) => Promise<T>,
+): Promise<T> {
+  const management = openManagement(managementFile);
+  const delivery = openDeliveryTables(deliveryFile);
+  try {
+    const cores = [...management.cluster.nodes.range({})].flatMap(({ value }) =>
+      value.role === 'edge' || value.leftAtMs !== undefined ? [] : [value.name],
+    );
+    const environments = { core: management.environment, delivery: delivery.environment };
+    return await work({ environments, cores });
+  } finally {
+    await delivery.environment.close();
+    await management.close();
+  }
+}
