@@ -24,6 +24,7 @@ export const paths = {
   deadLetters: '/settings/webhooks/dead-letters',
   delivery: '/settings/deliveries/:id',
   retention: '/settings/data',
+  cluster: '/settings/cluster',
   acceptInvite: '/accept-invite',
 } as const;
 

@@ -2,11 +2,11 @@
  * Every page, light on a wide screen and dark on a phone: it loads within its weight, shows its data, breaks
  * no rule of WCAG 2.2 AA that axe can see, and is never wider than the screen.
  */
-import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { word } from '../support/client.ts';
 import { openReceiver, type Receiver } from '../support/fakes/receiver.ts';
+import { faultsOn } from './accessibility.ts';
 import { addresses } from './addresses.ts';
 import { openHarness, type Harness, waitMs } from './harness.ts';
 import { type Seeded, seed } from './seed.ts';
@@ -14,7 +14,6 @@ import { type Seeded, seed } from './seed.ts';
 const allPagesMs = 240_000;
 /** Compressed, the sign-in page and all that it loads. */
 const firstPageBytesMax = 150_000;
-const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
 let harness: Harness;
 let receiver: Receiver;
@@ -29,31 +28,6 @@ afterAll(async () => {
   await harness.close();
   await receiver.close();
 });
-
-/** Rule, element and reason of everything that axe finds. */
-async function faultsOf(page: Page): Promise<string[]> {
-  // The policy lets no script in by a tag: it is run by the protocol, as the developer tools do.
-  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe.source);
-  const found: unknown = await page.evaluate(
-    `axe.run(document, { runOnly: ${JSON.stringify(tags)}, resultTypes: ['violations'] })
-      .then(({ violations }) => violations.flatMap(({ id, nodes }) =>
-        nodes.map(({ target, failureSummary }) => id + ' ' + target + ': ' + failureSummary)))`,
-  );
-  return Array.isArray(found) ? found.map(String) : ['axe gave no list'];
-}
-
-/** Pixels by which the page is wider than the screen. */
-async function overflowOf(page: Page): Promise<unknown> {
-  return await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-}
-
-async function faultsOn(page: Page, name: string): Promise<string[]> {
-  const faults = (await faultsOf(page)).map((fault) => `${name}: ${fault}`);
-  const overflow = await overflowOf(page);
-  return typeof overflow === 'number' && overflow > 0
-    ? [...faults, `${name}: ${overflow} pixels too wide`]
-    : faults;
-}
 
 /** As a link of the dashboard does: the next page in the same document. */
 async function follow(page: Page, path: string): Promise<void> {

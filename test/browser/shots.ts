@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { addresses } from './addresses.ts';
 import { openHarness } from './harness.ts';
+import { calmCluster, troubledCluster, withCluster } from './sample-cluster.ts';
 import { type Seeded, seed } from './seed.ts';
 
 const folder = process.argv[2] ?? 'test/browser/shots';
@@ -38,6 +39,21 @@ async function showDialogs(page: Page, { codeId }: Seeded, suffix: string): Prom
     const name = button.toLowerCase().replaceAll(' ', '-');
     await page.screenshot({ path: join(folder, `dialog-${name}-${suffix}.png`) });
   }
+}
+
+/** Of a service that has none: as a leader would tell of it. */
+async function showCluster(page: Page, suffix: string): Promise<void> {
+  if (only !== undefined && !/cluster/.test(only)) return;
+  for (const [name, shown] of Object.entries({ calmCluster, troubledCluster })) {
+    await page.unrouteAll();
+    await withCluster(page, () => shown);
+    await page.goto('/settings/cluster');
+    await page.getByText('leads, in epoch').waitFor();
+    await show(page, `${name}-${suffix}`);
+  }
+  await page.getByRole('button', { name: 'Let another core lead' }).click();
+  await page.waitForTimeout(settleMs);
+  await page.screenshot({ path: join(folder, `dialog-handover-${suffix}.png`) });
 }
 
 const receiver = createServer((_request, response) => response.writeHead(500).end('no'));
@@ -72,6 +88,7 @@ try {
         await show(page, `${name}-${scheme}-${width}`);
       }
       await showDialogs(page, seeded, `${scheme}-${width}`);
+      await showCluster(page, `${scheme}-${width}`);
       await page.context().close();
     }
   }

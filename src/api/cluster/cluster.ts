@@ -27,12 +27,17 @@ export interface ClusterReport {
   readonly epoch: number;
   readonly leader: { readonly name: string } | null;
   readonly nodes: readonly ReportedNode[];
-  readonly problems: readonly ClusterProblem[];
+  readonly problems: ReadonlyArray<{
+    /** Of which node; null = of the whole. */
+    readonly node: string | null;
+    readonly problem: string;
+    readonly remedy: string;
+  }>;
   /** Which node runs which version, while they differ. */
   readonly versions: string | undefined;
 }
 
-export interface ReportedNode {
+interface ReportedNode {
   readonly name: string;
   readonly role: 'all' | 'core' | 'edge';
   readonly state: 'active' | 'connected' | 'away';
@@ -44,15 +49,7 @@ export interface ReportedNode {
   readonly joinedAtMs: number;
 }
 
-export interface ClusterProblem {
-  /** Of which node; null = of the whole. */
-  readonly node: string | null;
-  /** Both are sentences for the operator. */
-  readonly problem: string;
-  readonly remedy: string;
-}
-
-export interface ClusterOptions {
+interface ClusterOptions {
   /** Absent on a machine alone. */
   readonly cluster?: ClusterAccess | undefined;
   readonly workspaces: Pick<Workspaces, 'isFirst'>;
@@ -111,11 +108,12 @@ const clusterSchema = z
           node: nodeName.nullable().meta({ description: 'Of which node; null = of the whole' }),
           problem: z.string().meta({
             description: 'What is wrong, for people',
-            example: 'node-3 is away: no sign of life for 2 seconds.',
+            example: 'node-3 is away: no sign of life for 2 seconds',
           }),
           remedy: z.string().meta({
-            description: 'What to do about it, for people',
-            example: 'Start it, or look at its network.',
+            description: 'What it means and what to do, for people; commands in backquotes',
+            example:
+              'Scans that it has not sent wait on its disk. Start it, or look at its network.',
           }),
         }),
       )

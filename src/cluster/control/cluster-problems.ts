@@ -4,10 +4,12 @@
  */
 import type { ClusterStatus, NodeStatus } from './cluster-status.ts';
 
-export interface ClusterProblem {
+interface ClusterProblem {
   /** Null = of the whole. */
   readonly node: string | null;
+  /** In one line. */
   readonly problem: string;
+  /** What it means and what to do, in sentences; a command stands in backquotes. */
   readonly remedy: string;
 }
 
@@ -22,7 +24,7 @@ export function problemsOf({ node, problem, nodes }: Seen): ClusterProblem[] {
   const connected = cores.filter(({ state }) => state !== 'away');
   const problems: ClusterProblem[] = [];
   if (problem !== null) {
-    const remedy = `Look at the log of ${node} and at the brokers; quietzone doctor on that machine checks both.`;
+    const remedy = `Look at the log of ${node}, and at the brokers.`;
     problems.push({ node, problem: `${node}: ${problem}`, remedy });
   }
   if (connected.length < copiesWanted) problems.push(onlyCore(connected, cores.length));
@@ -44,12 +46,15 @@ export function isAtTwoCores({ marks }: Pick<NodeStatus, 'marks'>, cores: number
 
 function onlyCore(connected: readonly NodeStatus[], cores: number): ClusterProblem {
   const name = connected[0]?.name ?? 'No core';
-  const remedy =
+  const what =
     cores < copiesWanted
-      ? 'Add a second core, better two: the brokers keep scans and changes for each until it has them.'
-      : 'Start another core again, before you stop this one.';
-  const problem = `${name} is the only core that is connected: if it stops, no other can lead, and changes are refused.`;
-  return { node: null, problem, remedy };
+      ? 'Add a second core, better two'
+      : 'Start another core before you stop this one';
+  return {
+    node: null,
+    problem: `${name} is the only core that is connected`,
+    remedy: `If it stops, no other can lead, and changes are refused until it is back. ${what}.`,
+  };
 }
 
 function away({ name, role }: NodeStatus): ClusterProblem {
@@ -57,17 +62,19 @@ function away({ name, role }: NodeStatus): ClusterProblem {
     role === 'edge'
       ? 'Scans that it has not sent wait on its disk.'
       : 'The brokers keep for it what it misses, for 7 days.';
+  const leave = `\`quietzone cluster leave ${name}\``;
   return {
     node: name,
-    problem: `${name} is away: no sign of life for 2 seconds. ${lacks}`,
-    remedy: `Start it, or look at its network. If it will not come back: quietzone cluster leave ${name}, on a core.`,
+    problem: `${name} is away: no sign of life for 2 seconds`,
+    remedy: `${lacks} Start it, or look at its network. If it will not come back: ${leave} on a core.`,
   };
 }
 
 function fewCopies({ name }: NodeStatus): ClusterProblem {
   return {
     node: name,
-    problem: `Fewer than two cores count the scans of ${name}: it keeps them on its disk until then.`,
-    remedy: 'After a start this takes half a minute. If it stays, look at the logs of the cores.',
+    problem: `Fewer than two cores count the scans of ${name}`,
+    remedy:
+      'It keeps them on its disk until two do. After a start that takes half a minute; if it stays, look at the logs of the cores.',
   };
 }

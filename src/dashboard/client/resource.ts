@@ -91,6 +91,24 @@ export function usePolling(
   }, [isUnderWay]);
 }
 
+/** Reloads at intervals as long as the component is mounted and the page is visible. */
+export function useRefresh(
+  everyMs: number,
+  resource: Pick<Resource<unknown>, 'reload' | 'problem' | 'isLoading'>,
+): void {
+  const latest = useRef(resource);
+  latest.current = resource;
+  useEffect(() => {
+    const refresh = (): void => {
+      const { reload, problem, isLoading } = latest.current;
+      const waits = isLoading || problem?.retryAtMs !== undefined;
+      if (document.visibilityState === 'visible' && !waits) void reload();
+    };
+    const timer = setInterval(refresh, everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+}
+
 /** Invalidates paths with one of these prefixes; mounted ones are reloaded. */
 export function invalidate(...prefixes: readonly string[]): void {
   for (const [path, entry] of entries) {

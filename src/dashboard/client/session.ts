@@ -89,6 +89,12 @@ export function may(least: Role): boolean {
   return state.kind === 'in' && roleAtLeast(state.session.workspace.role, least);
 }
 
+/** Whether there is a cluster that the user may see. */
+export function seesCluster(): boolean {
+  const state = sessionState.value;
+  return state.kind === 'in' && state.session.cluster === true;
+}
+
 function begin(session: Session): void {
   setCsrfToken(session.csrfToken);
   sessionState.value = { kind: 'in', session };

@@ -43,7 +43,32 @@ export interface Session {
     /** No phone can open them. */
     readonly local: boolean;
   };
+  /** There is a cluster that they may see; absent from a service of before. */
+  readonly cluster?: boolean;
   readonly csrfToken?: string;
+}
+
+export interface ClusterNode {
+  readonly name: string;
+  readonly role: 'all' | 'core' | 'edge';
+  readonly state: 'active' | 'connected' | 'away';
+  readonly version: string | null;
+  readonly linksBehind: number | null;
+  readonly scansBehind: number | null;
+  readonly atTwoCores: boolean | null;
+  readonly joinedAt: string;
+}
+
+export interface Cluster {
+  readonly leader: string | null;
+  readonly epoch: number;
+  readonly versions: string | null;
+  readonly problems: ReadonlyArray<{
+    readonly node: string | null;
+    readonly problem: string;
+    readonly remedy: string;
+  }>;
+  readonly nodes: readonly ClusterNode[];
 }
 
 export interface QrCodeItem {

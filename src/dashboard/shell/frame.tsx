@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { currentPath } from '../client/router.ts';
-import { may, sessionState } from '../client/session.ts';
+import { may, seesCluster, sessionState } from '../client/session.ts';
 import { isHelpOpen } from '../client/shortcuts.ts';
 import { Button } from '../parts/button.tsx';
 import { Icon, type IconName, Logo } from '../parts/icon.tsx';
@@ -25,13 +25,25 @@ const places: readonly Place[] = [
   { name: 'billing', label: 'Billing', icon: 'card' },
 ];
 
-const settings: ReadonlyArray<Place & { readonly least?: 'admin' }> = [
+interface SettingsPlace extends Place {
+  readonly least?: 'admin';
+  /** Only where there is a cluster that they may see. */
+  readonly isOfCluster?: true;
+}
+
+const settings: readonly SettingsPlace[] = [
   { name: 'profile', label: 'Profile', icon: 'person' },
   { name: 'workspace', label: 'Workspace', icon: 'building' },
   { name: 'apiKeys', label: 'API keys', icon: 'key', least: 'admin' },
   { name: 'webhooks', label: 'Webhooks', icon: 'hook', least: 'admin' },
   { name: 'retention', label: 'Data', icon: 'database' },
+  { name: 'cluster', label: 'Cluster', icon: 'servers', isOfCluster: true },
 ];
+
+function isShown({ least, isOfCluster }: SettingsPlace): boolean {
+  if (isOfCluster === true && !seesCluster()) return false;
+  return least === undefined || may(least);
+}
 
 export function Frame({ children }: { readonly children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
@@ -102,11 +114,9 @@ function Navigation({ path }: { readonly path: string }) {
         </ul>
         <h2 class="nav-head">Settings</h2>
         <ul>
-          {settings
-            .filter(({ least }) => least === undefined || may(least))
-            .map((place) => (
-              <NavigationLink key={place.name} place={place} path={path} />
-            ))}
+          {settings.filter(isShown).map((place) => (
+            <NavigationLink key={place.name} place={place} path={path} />
+          ))}
         </ul>
       </nav>
       <div class="side-foot">

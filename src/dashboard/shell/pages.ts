@@ -15,6 +15,7 @@ import { NewCodePage } from '../pages/codes/new-code-page.tsx';
 import { OverviewPage } from '../pages/overview/overview-page.tsx';
 import { AcceptInvitePage } from '../pages/session/accept-invite-page.tsx';
 import { ApiKeysPage } from '../pages/settings/api-keys-page.tsx';
+import { ClusterPage } from '../pages/settings/cluster-page.tsx';
 import { ConfirmEmailPage } from '../pages/settings/confirm-email-page.tsx';
 import { ProfilePage } from '../pages/settings/profile-page.tsx';
 import { RetentionPage } from '../pages/settings/retention-page.tsx';
@@ -49,5 +50,6 @@ export const pages: Readonly<Record<PathName, ComponentType<PageProps>>> = {
   deadLetters: DeadLettersPage,
   delivery: DeliveryPage,
   retention: RetentionPage,
+  cluster: ClusterPage,
   acceptInvite: AcceptInvitePage,
 };
