@@ -198,7 +198,10 @@ const schema = z.strictObject({
     tlsCaFile: z.string().max(4_096),
     /** Copies of each stream that the brokers keep. */
     replicas: z.union([z.literal(1), z.literal(3), z.literal(5)]),
-    /** A change is answered when the brokers have it on most disks, or also a second core. */
+    /**
+     * A change is answered when the brokers have it on most disks, or also a second core: with `standby` and no second core
+     * none is, and each ends as 503 outcome_unknown. That is the promise: an answered change has outlived the loss of either.
+     */
     ack: z.enum(['broker', 'standby']),
     /** While no core can lead: answer reads from the last known state, or refuse them. */
     staleReads: z.boolean(),

@@ -14,6 +14,7 @@ import type { Logger } from '../telemetry/log.ts';
 import type { Leader } from './log/entry.ts';
 import { EnvironmentStore } from './log/environment-store.ts';
 import type { TimedLog } from './log/log-pruning.ts';
+import { StandbyWatch } from './log/standby-watch.ts';
 import { LogReplicator, type ReplicatorStatus, type Stop } from './log/replicator.ts';
 import { NatsAppliedReports } from './nats/nats-applied-reports.ts';
 import type { NatsConnection } from './nats/nats-connection.ts';
@@ -52,6 +53,7 @@ export class StoreReplication {
   readonly #replicator: LogReplicator;
   readonly #store: EnvironmentStore;
   readonly #messages: NatsLog;
+  readonly #standbys: StandbyWatch;
   #isClosed = false;
   #cancel: () => void = () => undefined;
   /** Why the stream cannot be used, while it cannot. */
@@ -60,19 +62,29 @@ export class StoreReplication {
   /** From here on `environment` takes no other writes; nothing is read before `start`. */
   constructor(options: StoreReplicationOptions) {
     this.#options = options;
-    const { environment, connection, name, nodeName, onChanged } = options;
+    const { environment, connection, name, nodeName, timers, onChanged } = options;
     this.#messages = new NatsLog({ connection, stream: name.toUpperCase(), subject: `qz.${name}` });
     this.#store = new EnvironmentStore(environment);
     const subject = `qz.applied.${name}`;
+    this.#standbys = new StandbyWatch({
+      reports: new NatsAppliedReports({ connection, subject, nodeName }),
+      timers,
+      position: () => this.status.position,
+      isLeading: () => this.status.state === 'leader',
+    });
+    const changed = (): void => {
+      this.#standbys.changed();
+      onChanged();
+    };
     this.#replicator = new LogReplicator({
       ...options,
       log: this.#messages,
       store: this.#store,
       leaseMs,
       beatMs,
-      reports: new NatsAppliedReports({ connection, subject, nodeName }),
-      onLeading: onChanged,
-      onDeposed: onChanged,
+      reports: this.#standbys,
+      onLeading: changed,
+      onDeposed: changed,
       onStopped: (stop) => this.#stopped(stop),
     });
     environment.replicateWith(this.#replicator);
@@ -105,7 +117,16 @@ export class StoreReplication {
   /** A sentence for the operator, while something is wrong. */
   get problem(): string | undefined {
     const { stop, fault } = this.status;
-    return stop?.detail ?? fault ?? this.#streamFault;
+    return stop?.detail ?? fault ?? this.#streamFault ?? this.#waits;
+  }
+
+  /** While changes wait for a standby: for how long none has had all; 0 where they do not. */
+  get standbySilentMs(): number {
+    return this.#options.ack === 'standby' ? this.#standbys.silentMs : 0;
+  }
+
+  get #waits(): string | undefined {
+    return this.#options.ack === 'standby' ? this.#standbys.problem : undefined;
   }
 
   start(): void {

@@ -49,6 +49,12 @@ export function registerClusterMetrics(metrics: Metrics, figures: ClusterFigures
     () => exchange.figures?.behind ?? 0,
   );
   metrics.gauge(
+    'quietzone_cluster_standby_silent_seconds',
+    'With cluster.ack standby, for how long no standby has had all changes: they wait for one; 0 where this core does not lead',
+    [],
+    () => replication.standbySilentMs / 1_000,
+  );
+  metrics.gauge(
     'quietzone_cluster_log_entries',
     'Entries of a log on the brokers, after the last round of pruning; of the core that leads',
     ['log'],

@@ -60,5 +60,5 @@ export class StandbyReports {
 
 const nothingApplied: Applied = { epoch: 0, n: 0 };
 
-const isBefore = (one: Applied, other: Applied): boolean =>
+export const isBefore = (one: Applied, other: Applied): boolean =>
   one.epoch < other.epoch || (one.epoch === other.epoch && one.n < other.n);

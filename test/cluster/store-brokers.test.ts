@@ -1,0 +1,139 @@
+/** Replicated stores on a real broker: a change that waits for a standby, and a log that is pruned while it is followed. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { findNatsServer, type NatsServer } from '../../config/demo/nats-server.ts';
+import { LogPruning } from '../../src/cluster/log/log-pruning.ts';
+import { openNats } from '../../src/cluster/nats/nats-connection.ts';
+import { StoreReplication } from '../../src/cluster/store-replication.ts';
+import { type Management, openManagement } from '../../src/store/management/management.ts';
+import { systemClock, systemTimers } from '../../src/system-clock.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { soon } from '../support/soon.ts';
+import { startBrokers } from './nats/brokers.ts';
+import { notRun } from './nats/not-run.ts';
+
+interface Core {
+  readonly store: Management;
+  readonly replication: StoreReplication;
+  close(): Promise<void>;
+}
+
+async function oneBroker(server: NatsServer) {
+  const folder = mkdtempSync(join(tmpdir(), 'qz-replication-'));
+  const brokers = await startBrokers({ count: 1, folder, server });
+  const closers: Array<() => Promise<void>> = [];
+  onTestFinished(async () => {
+    for (const close of closers) await close();
+    await brokers.close();
+    rmSync(folder, { recursive: true });
+  });
+  return async (nodeName: string, ack: 'broker' | 'standby'): Promise<Core> => {
+    const connection = await openNats({ servers: brokers.urls, nodeName });
+    const store = openManagement(join(folder, `${nodeName}.mdb`), 'create');
+    const replication = new StoreReplication({
+      environment: store.environment,
+      connection,
+      name: 'core',
+      replicas: 1,
+      self: { owner: `${nodeName}.1`, url: `http://${nodeName}`, version: '1' },
+      nodeName,
+      ack,
+      timers: systemTimers,
+      random: Math.random,
+      log: createLog('silent'),
+      onChanged: () => undefined,
+    });
+    replication.start();
+    let isClosed = false;
+    const close = async (): Promise<void> => {
+      if (isClosed) return;
+      isClosed = true;
+      await replication.close();
+      await store.close();
+      await connection.close();
+    };
+    closers.push(close);
+    return { store, replication, close };
+  };
+}
+
+const found = await findNatsServer();
+if ('missing' in found) {
+  notRun('replicated stores', found);
+} else {
+  test('a change that waits for a standby is told of within seconds, and done when one comes', async () => {
+    await waitsForStandby(found);
+  });
+
+  test('a log is pruned while it is followed, and a core that stops in between goes on', async () => {
+    await prunesWhileFollowed(found);
+  });
+}
+
+async function waitsForStandby(server: NatsServer): Promise<void> {
+  const open = await oneBroker(server);
+  const a = await open('a', 'standby');
+  await expect.poll(() => a.replication.isHeld, { timeout: 15_000 }).toBe(true);
+  const leadsMs = performance.now();
+  expect([a.replication.problem, a.replication.standbySilentMs < 1_000]).toEqual([undefined, true]);
+  let isDone = false;
+  const change = a.store.environment.transaction(() => a.store.next('code'));
+  void change.then(() => (isDone = true));
+  await expect.poll(() => a.replication.problem, soon).toMatch(/^changes wait: no standby has/);
+  expect(performance.now() - leadsMs).toBeLessThan(4_000);
+  // The promise is kept: what no standby has is not answered.
+  expect(isDone).toBe(false);
+  expect(a.replication.standbySilentMs).toBeGreaterThanOrEqual(2_000);
+  const b = await open('b', 'standby');
+  await change;
+  await expect.poll(() => a.replication.problem, soon).toBeUndefined();
+  expect([b.replication.problem, b.replication.standbySilentMs]).toEqual([undefined, 0]);
+  await b.close();
+  await expect.poll(() => a.replication.problem, soon).toMatch(/^changes wait/);
+}
+
+async function prunesWhileFollowed(server: NatsServer): Promise<void> {
+  const open = await oneBroker(server);
+  const a = await open('a', 'broker');
+  const b = await open('b', 'broker');
+  await expect
+    .poll(() => a.replication.isHeld || b.replication.isHeld, { timeout: 15_000 })
+    .toBe(true);
+  const [leader, standby] = a.replication.isHeld ? [a, b] : [b, a];
+  const change = async (): Promise<void> => {
+    await leader.store.environment.transaction(() => leader.store.next('code'));
+  };
+  for (let count = 0; count < 20; count++) await change();
+  const { messages } = leader.replication;
+  const had = (): Map<string, number> =>
+    new Map([leader, standby].map(({ replication }, at) => [String(at), replication.storedSeq]));
+  const pruning = new LogPruning({
+    log: messages,
+    clock: systemClock,
+    timers: systemTimers,
+    everyMs: 50,
+    isLeader: () => leader.replication.isHeld,
+    had,
+    replayedBy: '0',
+    onLeftBehind: (cores) => expect(cores).toEqual([]),
+  });
+  pruning.start();
+  onTestFinished(() => pruning.stop());
+  await expect.poll(async () => (await messages.bounds()).first, soon).toBeGreaterThan(20);
+  // Beats come, and nothing else: none of them can be removed before something is written.
+  const before = leader.replication.storedSeq;
+  await expect.poll(async () => (await messages.bounds()).last, soon).toBeGreaterThan(before + 2);
+  await leader.replication.moveOn(systemClock.now());
+  await expect.poll(async () => (await messages.bounds()).first, soon).toBeGreaterThan(before + 2);
+  expect(pruning.entries).toBeLessThan(10);
+  await change();
+  await expect.poll(() => standby.store.last('code'), soon).toBe(21);
+  await standby.close();
+  pruning.stop();
+  const again = await open(standby === a ? 'a' : 'b', 'broker');
+  await change();
+  await expect.poll(() => again.store.last('code'), soon).toBe(22);
+  expect([again.replication.problem, leader.replication.problem]).toEqual([undefined, undefined]);
+}
