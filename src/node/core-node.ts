@@ -253,17 +253,17 @@ export class CoreNode {
       docsUrl: `${context.config.api.publicUrl}/docs`,
       cluster: () => this.nodes.clusterId ?? '',
       isLeading: () => this.replication.isHeld,
-      isAllowed: (token) => this.#isEdge(token),
+      edgeOf: (token) => this.#edgeOf(token),
       limitedTotals: () =>
         Array.from(codes.links.limitedCodes, (no) => [no, queries.analytics.lifetimeScans(no)]),
     });
   }
 
-  /** The token of an edge that has not registered anew since, or left. */
-  #isEdge(token: string): boolean {
+  /** Of an edge that has not registered anew since, or left. */
+  #edgeOf(token: string): string | undefined {
     const edge = this.#keys.readToken(token);
     const node = edge && this.nodes.find(edge.name);
-    return node?.role === 'edge' && node.run === edge?.run;
+    return node?.role === 'edge' && node.run === edge?.run ? node.name : undefined;
   }
 
   /** Asks to be registered as it is now, and answers others while it leads. */

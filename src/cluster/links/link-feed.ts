@@ -24,6 +24,11 @@ export const feedPath = '/cluster/links';
 const beatMs = 500;
 /** Feeds at once: one for each edge, and those that a lost connection has left for a minute. */
 const feedsMax = 1_024;
+/**
+ * Of one edge: what it follows, and the one before it. The newest wins: an edge whose connection was lost asks again, and
+ * may not be kept out by what it has left.
+ */
+const edgeFeedsMax = 2;
 /** Totals in a piece: 70 KB. */
 const totalsMax = 4_096;
 
@@ -33,8 +38,8 @@ export interface LinkFeedOptions {
   /** Which cluster the numbers of this store are of; another one after its data was put back from a copy. */
   readonly cluster: () => string;
   readonly isLeading: () => boolean;
-  /** Whether the token after `Bearer` is one of an edge of this cluster. */
-  readonly isAllowed: (token: string) => boolean;
+  /** The name of the edge of this cluster whose token stands after `Bearer`; undefined for any other. */
+  readonly edgeOf: (token: string) => string | undefined;
   /** Of each limited code, the scans that are counted. */
   readonly limitedTotals: () => Totals;
   /** Where problems are explained. */
@@ -68,23 +73,32 @@ export class LinkFeed {
   reply(request: Request): Reply | undefined {
     if (request.path !== feedPath) return undefined;
     const seen = this.#positionIn(request.query);
-    const refusal = this.#refusal(request, seen);
-    if (refusal !== undefined) return problemReply(refusal, request, this.#options.docsUrl);
+    const edge = this.#edgeOf(request);
+    const refusal = this.#refusal(request, edge, seen);
+    if (edge === undefined || refusal !== undefined) {
+      return problemReply(refusal ?? unauthorized(), request, this.#options.docsUrl);
+    }
     const headers = {
       'Content-Type': 'application/octet-stream',
       'Cache-Control': 'no-store',
       'X-Accel-Buffering': 'no',
     };
-    return { status: 200, headers, body: this.#feed(seen) };
+    return { status: 200, headers, body: this.#feed(edge, seen) };
   }
 
-  #refusal(request: Request, seen: ChangesSeen | undefined): Failure | undefined {
+  #edgeOf(request: Request): string | undefined {
+    const [, token] = /^Bearer (\S+)$/.exec(request.header('authorization') ?? '') ?? [];
+    return token === undefined ? undefined : this.#options.edgeOf(token);
+  }
+
+  #refusal(
+    request: Request,
+    edge: string | undefined,
+    seen: ChangesSeen | undefined,
+  ): Failure | undefined {
     if (request.method !== 'GET')
       return new Failure('method_not_allowed', 'Links are followed with GET');
-    const [, token] = /^Bearer (\S+)$/.exec(request.header('authorization') ?? '') ?? [];
-    if (token === undefined || !this.#options.isAllowed(token)) {
-      return new Failure('unauthorized', 'The token is not one of an edge of this cluster');
-    }
+    if (edge === undefined) return unauthorized();
     const soon = { retryAfterSeconds: 1 };
     if (this.#isClosed || this.#open.size >= feedsMax) {
       return new Failure('overloaded', `This core has ${feedsMax} edges, or stops`, soon);
@@ -104,6 +118,16 @@ export class LinkFeed {
     for (const feed of this.#open) feed.end();
   }
 
+  /** Of those that an edge has left without a word, the oldest. */
+  #endOlder(edge: string): void {
+    const older = [...this.#open].filter((feed) => feed.edge === edge);
+    for (const feed of older.slice(0, Math.max(0, older.length + 1 - edgeFeedsMax))) {
+      feed.end();
+      // One that is not read does not come to its end by itself.
+      this.#open.delete(feed);
+    }
+  }
+
   /** Undefined where the edge has nothing of this cluster. */
   #positionIn(query: string): ChangesSeen | undefined {
     const parameters = new URLSearchParams(query);
@@ -114,13 +138,14 @@ export class LinkFeed {
     return { number: Number(after), codes };
   }
 
-  #feed(seen: ChangesSeen | undefined): AsyncIterable<Uint8Array> {
+  #feed(edge: string, seen: ChangesSeen | undefined): AsyncIterable<Uint8Array> {
     // Counted from its first pull: an answer that is never pulled is not ended either.
     const begin = (): AsyncIterator<Uint8Array> => {
       const { cluster, isLeading, clock } = this.#options;
       const [source, totals] = [this.#source, this.#totals];
       const onEnd = (): void => void this.#open.delete(feed);
-      const feed = new Feed({ source, totals, cluster, isLeading, clock, onEnd }, seen);
+      this.#endOlder(edge);
+      const feed = new Feed({ edge, source, totals, cluster, isLeading, clock, onEnd }, seen);
       this.#open.add(feed);
       return feed.iterator();
     };
@@ -128,7 +153,11 @@ export class LinkFeed {
   }
 }
 
+const unauthorized = (): Failure =>
+  new Failure('unauthorized', 'The token is not one of an edge of this cluster');
+
 interface FeedParts extends Pick<LinkFeedOptions, 'cluster' | 'isLeading' | 'clock'> {
+  readonly edge: string;
   readonly source: LinkSource;
   readonly totals: LimitedTotals;
   readonly onEnd: () => void;
@@ -148,6 +177,10 @@ class Feed {
   constructor(parts: FeedParts, seen: ChangesSeen | undefined) {
     this.#parts = parts;
     this.#position = seen && parts.source.follows(seen) ? seen.number : undefined;
+  }
+
+  get edge(): string {
+    return this.#parts.edge;
   }
 
   committed(): void {

@@ -48,7 +48,7 @@ export class FeedServer {
       clock: systemClock,
       cluster: () => this.cluster,
       isLeading: () => this.isLeading,
-      isAllowed: (given) => given === edgeToken,
+      edgeOf: (given) => /^(edge-\d)\.token$/.exec(given)?.[1],
       limitedTotals: () => this.totals,
       docsUrl: 'http://localhost/docs',
     });

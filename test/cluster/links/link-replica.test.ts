@@ -260,3 +260,26 @@ test('a slow edge gets a snapshot of many blocks whole, with what changes meanwh
     expect(edge.see(shortCode)).toMatch(/^https:\/\/example\.com\/x+\//);
   }
 });
+
+test('an edge has two feeds at most: the oldest ends, and no other edge is concerned', async () => {
+  const core = await FeedServer.open();
+  const ends: string[] = [];
+  const follow = async (name: string, edge: string): Promise<void> => {
+    const headers = { authorization: `Bearer ${edge}.token` };
+    const { body } = await fetch(`${core.url}/cluster/links`, { headers });
+    const reader = body!.getReader();
+    await reader.read();
+    const read = async (): Promise<void> => {
+      while (!(await reader.read()).done);
+      ends.push(name);
+    };
+    read().catch(() => undefined);
+  };
+  await follow('other', 'edge-2');
+  for (let at = 1; at <= 50; at++) await follow(String(at), 'edge-1');
+  await expect.poll(() => ends.length, soon).toBe(48);
+  expect(core.feed.count).toBe(3);
+  expect(new Set(ends).has('other') || new Set(ends).has('49') || new Set(ends).has('50')).toBe(
+    false,
+  );
+});
