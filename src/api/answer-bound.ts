@@ -8,12 +8,16 @@
 import { Failure } from '../model/failure.ts';
 import type { OperationId } from './roles.ts';
 
-/** They wait for others, or make many changes: a payment provider, a receiver of webhooks (15 s), threads that draw, bulk. */
+/**
+ * They wait for others, or make many changes: a payment provider, a receiver of webhooks (15 s), threads that draw, bulk,
+ * the next leader (10 s).
+ */
 const slowOperations: ReadonlySet<OperationId> = new Set<OperationId>([
   'cancelSubscription',
   'changeSubscription',
   'createQrCodes',
   'downloadImages',
+  'handOverCluster',
   'openCheckout',
   'openPortal',
   'previewQrCode',
