@@ -40,7 +40,7 @@ class Runs {
     expect(this.sums.done).toBeGreaterThan(10 * count);
     expect(this.sums.refused).toBeGreaterThan(10 * count);
     expect(this.sums.leads).toBeGreaterThan(1.2 * count);
-    expect(this.sums.pruned).toBeGreaterThan(3 * count);
+    expect(this.sums.pruned).toBeGreaterThan(count);
     expect(this.sums.releases).toBeGreaterThan(0.1 * count);
   }
 }

@@ -109,6 +109,36 @@ if ('missing' in server) {
     await api.close();
   });
 
+  test('a change that a standby sent to a leader that stands still ends when another leads', async () => {
+    const [leading, standby] = await roles();
+    const body = { target: 'https://example.com/' };
+    // The connection is there.
+    expect(await create(standby)).toBe(201);
+    leading.service.signal('SIGSTOP');
+    try {
+      const answer = await standby.client(key).call('POST', '/v1/qr-codes', { body });
+      expect(answer).toMatchObject({ status: 503, json: { code: 'outcome_unknown' } });
+      expect(answer.json['detail']).toContain('another machine leads now');
+    } finally {
+      leading.service.signal('SIGCONT');
+    }
+    await expect.poll(() => roles(), soon).toEqual([standby, leading]);
+    await expect.poll(() => create(leading), soon).toBe(201);
+  });
+
+  test('a standby that is stopped ends live events, which are not cut', async () => {
+    const [, standby] = await roles();
+    const headers = { authorization: `Bearer ${key}` };
+    const { body } = await fetch(`${standby.apiUrl}/v1/events/stream`, { headers });
+    const reader = body!.getReader();
+    expect((await reader.read()).done).toBe(false);
+    const stopped = standby.service.terminate();
+    while (!(await reader.read()).done);
+    expect(await stopped).toMatchObject({ code: 0 });
+    await standby.start().ready();
+    await roles();
+  });
+
   test('a leader that is stopped gives the lead away, and a node that is stopped may leave', async () => {
     const [leading, standby] = await roles();
     const { node: name } = await statusOf(leading);

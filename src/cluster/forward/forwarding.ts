@@ -53,7 +53,7 @@ const standardTimeouts: ForwardingTimeouts = {
   // uWebSockets closes an idle connection after 8 s at the earliest.
   idleMs: 2_000,
   // A leader that gives the lead away answers within some milliseconds.
-  changedMs: 500,
+  changedMs: 700,
 };
 
 export interface ForwardingTimeouts {
