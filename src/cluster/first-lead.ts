@@ -68,7 +68,8 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
-    throw new NodeError(`Cannot use the brokers: ${messageOf(error)}`);
+    const why = messageOf(error);
+    throw new NodeError(why.startsWith('Cannot ') ? why : `Cannot use the brokers: ${why}`);
   }
 }
 

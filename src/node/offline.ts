@@ -68,7 +68,7 @@ export async function withBrokers<T>(
       const { manager } = await connection.ready(connectMsMax);
       await manager.getAccountInfo();
     } catch (error) {
-      throw new NodeError(`Cannot ${action}: ${messageOf(error)}`);
+      throw new NodeError(messageOf(error));
     }
     return await work(context);
   } catch (error) {

@@ -87,8 +87,8 @@ async function run(reseeding: Reseeding): Promise<Reseeded> {
   options.say(`${node} has the data of epoch ${own.epoch}, up to position ${own.seq}`);
   options.say(`Watching for ${watchedMs / 1_000} s whether any other core runs`);
   const running = await watch(context);
-  await assertNoneIsAhead(reseeding, own, running);
   await assertLost(reseeding);
+  await assertNoneIsAhead(reseeding, own, running);
   for (const name of logNames) {
     await deleteLog(connection, name);
     await beginLog({ connection, name, replicas, environment: environments[name], leader });
@@ -149,9 +149,9 @@ async function assertNoneIsAhead(
   const silent = cores.filter((name) => name !== nodeName && !asked.has(name));
   if (silent.length === 0 || options.others === 'any') return;
   throw new NodeError(
-    `Cannot compare with ${silent.join(', ')}, which may have more than ${nodeName}, as they do not run. ` +
-      'Start them: they stop following, and answer how much they have. Where they are lost, or you know that they have ' +
-      'no more, `quietzone cluster reseed --without-others`',
+    `Cannot reseed: cores that do not run may have more than ${nodeName}: ${silent.join(', ')}. ` +
+      'Start them: they stop following, and answer how much they have. Where they are lost, or have no more for certain, ' +
+      '`quietzone cluster reseed --without-others`',
   );
 }
 

@@ -30,6 +30,8 @@ let folder: string;
 let brokers: Brokers;
 let receiver: Receiver;
 let node: TestNode;
+/** Of a backup of the other one. */
+let restored: TestNode;
 /** Of the same folder, before it was a core's. */
 let alone: Readonly<Record<string, string>>;
 let key: string;
@@ -46,6 +48,9 @@ async function begin(server: NatsServer): Promise<void> {
   node = await TestNode.create(folder, 'core-1', 'all', brokers.urls, {
     QZ_BOOTSTRAP_EMAIL: email,
     QZ_BOOTSTRAP_PASSWORD: password,
+    QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
+  });
+  restored = await TestNode.create(folder, 'core-2', 'all', brokers.urls, {
     QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
   });
   const settings = Object.entries(node.environment);
@@ -189,12 +194,16 @@ async function goOn(): Promise<void> {
   await api.close();
 }
 
-async function loseBrokers(): Promise<void> {
-  await scan(3);
-  await node.service.terminate();
+async function deleteStreams(): Promise<void> {
   const connection = await openNats({ servers: brokers.urls, nodeName: 'operator' });
   for (const name of ['core', 'delivery', 'scans']) await deleteStream(connection, streamOf(name));
   await connection.close();
+}
+
+async function loseBrokers(): Promise<void> {
+  await scan(3);
+  await node.service.terminate();
+  await deleteStreams();
   const service = node.start();
   await service.ready();
   await service.waitForLog(/"reason":"diverged"/, 60_000);
@@ -228,12 +237,40 @@ async function goOnAgain(): Promise<void> {
   await api.close();
 }
 
+async function adoptBackup(): Promise<void> {
+  const copy = join(folder, 'copy');
+  const { environment } = restored;
+  expect(await runCommand(['backup', copy], node.environment)).toMatchObject({ code: 0 });
+  expect(await runCommand(['restore', copy], environment)).toMatchObject({ code: 0 });
+  const refused = await runCommand(['cluster', 'adopt'], environment);
+  expect(plain(refused.stderr)).toMatchInlineSnapshot(`
+    "Cannot adopt: the stream CORE of the brokers has entries, so there is a cluster already, expected none. To join it, start this machine with an empty data folder. Where it is what is left of a cluster that nobody needs any more, delete the streams CORE, DELIVERY, SCANS, and try again
+    "
+  `);
+  await deleteStreams();
+  expect(await runCommand(['cluster', 'adopt'], environment)).toMatchObject({ code: 0 });
+  // Another number than that of the core whose data this was.
+  const identity = readNodeFile(word(environment['QZ_DATA_DIR']));
+  expect(identity).toMatchObject({ name: 'core-2', run: 1, journals: [2] });
+  await restored.start().ready();
+  const api = restored.client(key);
+  await expect.poll(() => counted(api), soon).toBe(scans);
+  expect(await restored.scan(code.path)).toBe(target);
+  scans += 1;
+  await expect.poll(() => counted(api), soon).toBe(scans);
+  await expect.poll(() => new Set(sent()).size, { timeout: 60_000 }).toBe(scans);
+  // What was confirmed is not sent again, but for what was under way at a kill.
+  expect(sent().length).toBeLessThan(3 * scans);
+  await api.close();
+}
+
 const found = await findNatsServer();
 if ('missing' in found) notRun('a machine alone that moves into a cluster', found);
 else {
   beforeAll(() => begin(found));
   afterAll(async () => {
     await node.kill();
+    await restored.kill();
     await receiver.close();
     await brokers.close();
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
@@ -244,4 +281,5 @@ else {
   test('it goes on as a core: keys, sign-in, totals, deliveries', goOn);
   test('the brokers lose everything: the core stops following, and reseeds', loseBrokers);
   test('it goes on with all that was answered, and counts once', goOnAgain);
+  test('a backup of it becomes the first core of another cluster', adoptBackup);
 }
