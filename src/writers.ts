@@ -12,6 +12,7 @@ import { openBillingScheduler } from './billing/billing-scheduler.ts';
 import { CampaignScheduler } from './campaigns/campaign-scheduler.ts';
 import type { CampaignServices } from './campaigns/open-campaigns.ts';
 import { CodeRetention } from './codes/code-retention.ts';
+import { recordsLaterMs } from './codes/expired-numbers.ts';
 import type { Codes } from './codes/codes.ts';
 import type { LinkImage } from './codes/links/link-image.ts';
 import { closeAll, type Closers } from './engine/closers.ts';
@@ -42,6 +43,7 @@ import {
   openWorkspaceModule,
 } from './modules.ts';
 import type { ScanQueries } from './scans/query/queries.ts';
+import type { StorePlaces } from './scans/query/store-places.ts';
 import type { ScanStore } from './store/scans/scans.ts';
 import { checkHealth, type HealthCheck } from './telemetry/health.ts';
 import type { Metrics } from './telemetry/metrics.ts';
@@ -72,6 +74,8 @@ export interface ClusterAnswers
     Pick<HttpServerOptions, 'forwarded'> {
   /** Deliveries that follow a log. */
   readonly webhooks: (scans: ScanStore) => WebhookCluster;
+  /** Cursors that another core has given out. */
+  readonly places: (scans: ScanStore) => StorePlaces;
   /** Answers before the API does. */
   readonly first: FirstAnswers | undefined;
   readonly checks: readonly HealthCheck[];
@@ -172,7 +176,12 @@ async function openWork(
   closers.push(() => billingScheduler.close());
   const { codes, queries } = engine;
   const campaigns = openCampaignModule(base, { codes, scans: queries.analytics });
-  const schedules = startSchedules(base, engine, campaigns);
+  const schedules = startSchedules(
+    base,
+    engine,
+    campaigns,
+    cluster === undefined ? 0 : recordsLaterMs,
+  );
   closers.push(() => schedules.close());
   return { webhooks, watched, billing, billingScheduler, campaigns, schedules };
 }
@@ -205,6 +214,7 @@ async function openServers(
     isStale: cluster?.isStale,
     answerWithinMs: cluster?.answerWithinMs,
     cluster: cluster?.cluster,
+    places: cluster?.places(engine.scans),
     first: cluster?.first,
     codes,
     campaigns,
@@ -300,6 +310,7 @@ function startSchedules(
   { management, clock, log }: Base,
   { codes, threads }: Engine,
   { campaigns }: CampaignServices,
+  laterMs: number,
 ): Schedules {
   const counting = threads.journals.counting();
   const scheduler = new CampaignScheduler({ campaigns, counting, clock, log });
@@ -309,13 +320,15 @@ function startSchedules(
     memberships: codes.memberships,
     clock,
     removeNumbers: (expired) => threads.shards.expire(expired),
+    laterMs,
     log,
   });
-  threads.shards.onExpired = (codeNos) => retention.numbersRemoved(codeNos);
+  const stopListening = threads.shards.onExpired((codeNos) => retention.numbersRemoved(codeNos));
   retention.tick();
   return {
     retention,
     close: async () => {
+      stopListening();
       await retention.close();
       await scheduler.close();
     },

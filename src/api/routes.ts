@@ -30,8 +30,8 @@ import { webhookRoutes } from './webhooks/webhooks.ts';
 import { workspaceRoutes } from './workspaces/workspaces.ts';
 
 export function createRoutes(services: ApiServices, cookie: SessionCookie): Route[] {
-  const { campaigns, clock, codes, committed, config, mail, outbox, scans, stopping, workspaces } =
-    services;
+  const { campaigns, clock, codes, committed, config, mail, outbox } = services;
+  const { places, scans, stopping, workspaces } = services;
   const { shortUrlBase } = config;
   const positions = new Positions(workspaces.positionCipher);
   const view = new CodeView(shortUrlBase, cdnBaseOf(config), {
@@ -59,12 +59,13 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     }),
     ...codeAnalyticsRoutes({ codes, scans, clock }),
     ...workspaceAnalyticsRoutes({ codes, scans, clock }),
-    ...rawScanRoutes({ codes, scans, clock, positions }),
-    ...eventRoutes({ outbox, scans: scans.events, positions }),
+    ...rawScanRoutes({ codes, scans, clock, positions, places }),
+    ...eventRoutes({ outbox, scans: scans.events, positions, places }),
     ...eventStreamRoutes({
       outbox,
       scans: scans.events,
       positions,
+      places,
       committed,
       stopping,
       accessVersion: () => workspaces.accessVersion(),

@@ -20,6 +20,7 @@ import type { IdSource } from '../model/ids.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ScanQueries } from '../scans/query/queries.ts';
+import type { StorePlaces } from '../scans/query/store-places.ts';
 import type { HealthReport } from '../telemetry/health.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -43,6 +44,8 @@ export interface ApiServices {
   /** Undefined where no mail server is configured. */
   readonly mail: Pick<Letters, 'invite' | 'confirmAddress'> | undefined;
   readonly scans: ScanQueries;
+  /** Cursors of other machines that count the same scans. Absent = there are none. */
+  readonly places?: StorePlaces | undefined;
   /** Fired after a change is committed, and after a window of scans is. */
   readonly committed: readonly Signal[];
   /**

@@ -6,7 +6,7 @@
  *
  * The entry in deleted_codes goes last, with the records, and nothing else is remembered: a code that is
  * still in it is asked for again at the next tick, whichever thread or process died in between. Removing
- * twice removes nothing. Only its short code stays for ever: taken, answered 410, never given out again.
+ * twice removes nothing. In a cluster the numbers go by expired-numbers.ts on every core, and the records later. Only its short code stays for ever: taken, answered 410, never given out again.
  */
 import type { Clock } from '../model/clock.ts';
 import type { ExpiredCode } from '../model/code.ts';
@@ -30,6 +30,8 @@ export interface CodeRetentionOptions {
   readonly clock: Clock;
   /** Asks the shards; `numbersRemoved` is the answer. */
   readonly removeNumbers: (codes: readonly ExpiredCode[]) => void;
+  /** The records go so long after the 90 days. */
+  readonly laterMs: number;
   readonly log: Logger;
 }
 
@@ -60,10 +62,16 @@ export class CodeRetention {
     await this.#removing;
   }
 
+  /** What was deleted until then is due. */
+  get #dueMs(): number {
+    const { clock, laterMs } = this.#options;
+    return clock.now() - deletedRetentionMs - laterMs;
+  }
+
   /** Codes whose time is over, oldest first. */
   #due(): ExpiredCode[] {
-    const { store, clock } = this.#options;
-    const end: [number, number] = [clock.now() - deletedRetentionMs + 1, 0];
+    const { store } = this.#options;
+    const end: [number, number] = [this.#dueMs + 1, 0];
     const due: ExpiredCode[] = [];
     for (const [, codeNo] of store.deletedCodes.keys({ end, limit: batchMax })) {
       // What is damaged stays until it is restored.
@@ -90,11 +98,18 @@ export class CodeRetention {
     await this.#options.store.environment.transaction(() => {
       let daysLeft = conversionDaysMax;
       for (const codeNo of codeNos) {
+        // Others ask the shards, too, and earlier.
+        if (!this.#isDue(codeNo)) continue;
         daysLeft -= this.#removeConversions(codeNo, daysLeft);
         if (daysLeft <= 0) return;
         this.#removeRecord(codeNo);
       }
     });
+  }
+
+  #isDue(codeNo: CodeNo): boolean {
+    const packed = this.#options.store.codes.get(codeNo, () => undefined);
+    return packed === undefined || (packed[packedField.deletedAtMs] ?? 0) <= this.#dueMs;
   }
 
   #removeConversions(codeNo: CodeNo, limit: number): number {

@@ -91,8 +91,7 @@ export class ShardThreads {
   #booted: Promise<void> = Promise.resolve();
   #onCaughtUp: (() => void) | undefined;
   #onFailed: ((error: Error) => void) | undefined;
-  /** Called with the codes of which `expire` has removed everything. */
-  onExpired: ((codeNos: readonly CodeNo[]) => void) | undefined;
+  readonly #onExpired = new Set<(codeNos: readonly CodeNo[]) => void>();
   /** Called with the numbers in the scans that a shard has counted when it has caught up. */
   onSeen: ((seen: SeenNumbers) => void) | undefined;
 
@@ -168,6 +167,12 @@ export class ShardThreads {
     if (block === this.#deliveredBlock) return;
     this.#deliveredBlock = block;
     for (const { thread } of this.states) thread.send({ kind: 'delivered', block });
+  }
+
+  /** Listens to which codes `expire` has removed everything of. @returns stops listening */
+  onExpired(listener: (codeNos: readonly CodeNo[]) => void): () => void {
+    this.#onExpired.add(listener);
+    return () => void this.#onExpired.delete(listener);
   }
 
   /** Asks the owners of these codes to remove their numbers; may be lost with a thread. */
@@ -269,7 +274,7 @@ export class ShardThreads {
     } else if (message.kind === 'committed') {
       this.committed.fire();
     } else if (message.kind === 'expired') {
-      this.onExpired?.(message.codeNos);
+      for (const listener of this.#onExpired) listener(message.codeNos);
     } else if (message.kind === 'figures') {
       this.#logProblems(state, message);
       state.figures = message.figures;

@@ -110,7 +110,7 @@ export class CoreDelivery {
 }
 
 /** Made with a new scans.mdb: block numbers of two stores differ. */
-function storeId({ environment }: ScanStore, { ids }: Base): string {
+export function storeId({ environment }: ScanStore, { ids }: Pick<Base, 'ids'>): string {
   const table = environment.table<string, string>('cluster');
   return environment.transactionSync(() => {
     const known = table.get('store', () => undefined);

@@ -34,6 +34,7 @@ import type { ClusterAnswers, Engine } from '../writers.ts';
 import type { NodeContext } from './context.ts';
 import { CoreDelivery } from './core-delivery.ts';
 import { CoreExchange } from './core-exchange.ts';
+import { CoreScans } from './scans/core-scans.ts';
 import { registerClusterMetrics } from './cluster-metrics.ts';
 import { openControl } from './core-control.ts';
 import { joinRequestOf } from './join-as-core.ts';
@@ -69,6 +70,7 @@ export class CoreNode {
   readonly #exchange: CoreExchange;
   #beats: Beats | undefined;
   #refresher: LinkRefresher | undefined;
+  #scans: CoreScans | undefined;
 
   /**
    * Follows nothing before `follow`. From here on management.mdb is written by way of the log alone.
@@ -161,6 +163,7 @@ export class CoreNode {
   answersWith(feed: LinkFeed): ClusterAnswers {
     return {
       webhooks: (scans) => this.delivery.webhooks(scans),
+      places: (scans) => this.#scansOf(scans).places,
       isStale: () => !this.replication.isHeld,
       answerWithinMs,
       cluster: this.#cluster,
@@ -169,6 +172,11 @@ export class CoreNode {
       checks: this.checks,
       registerMetrics: (metrics) => this.registerMetrics(metrics),
     };
+  }
+
+  #scansOf(scans: ScanStore): CoreScans {
+    const isLeading = (): boolean => this.replication.isHeld;
+    return (this.#scans ??= new CoreScans({ base: this.#options.base, scans, isLeading }));
   }
 
   /** Resolves when all connected nodes redirect by the changes so far, or after 2 s: to how many do not. */
@@ -204,6 +212,7 @@ export class CoreNode {
     this.#followLinks(refresher);
     this.#closers.push(() => this.#exchange.close());
     await this.#exchange.start(engine);
+    this.#scansOf(engine.scans).start(engine);
     this.replication.start();
     this.delivery.replication.start();
     this.#join();
@@ -211,9 +220,13 @@ export class CoreNode {
 
   /** Another may lead from here on. */
   async release(): Promise<void> {
-    if (!this.isLeading) return;
-    this.delivery.release();
-    await this.replication.releaseAtEnd();
+    // Before the store of scans closes.
+    const scansClosed = this.#scans?.close();
+    if (this.isLeading) {
+      this.delivery.release();
+      await this.replication.releaseAtEnd();
+    }
+    await scansClosed;
   }
 
   async close(): Promise<void> {

@@ -68,6 +68,7 @@ async function setUp(): Promise<Setup> {
         shard.expiry.add(expired.filter(({ codeNo }) => ownerOf(engine, codeNo) === index));
       }
     },
+    laterMs: 0,
     log: createLog('debug', { write: () => undefined }),
   });
   return { fixture, engine, retention, asked, deleted, kept };

@@ -12,6 +12,7 @@ import { isDamage } from '../../model/failure.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { RawPlace, RawScanFilter, RawStep } from '../../scans/query/raw-scans.ts';
 import type { RawScan } from '../../scans/scanned-event.ts';
+import type { StorePlaces } from '../../scans/query/store-places.ts';
 import type { Positions } from '../positions.ts';
 import { analyticsTag, country, fileNameOf, varied } from './analytics-routes.ts';
 import { codeRange, codeRangeShape } from './code-analytics.ts';
@@ -74,6 +75,7 @@ export interface RawScansOptions {
   readonly scans: ScanQueries;
   readonly clock: Clock;
   readonly positions: Positions;
+  readonly places?: StorePlaces | undefined;
 }
 
 export function rawScanRoutes(options: RawScansOptions): Route[] {
@@ -108,12 +110,13 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
       const filter: RawScanFilter = { ...range, codeNo: code.no, bots };
       const positions = options.positions.of(actor.workspaceNo, 'scans');
       const cursor = positions.read(asked.cursor);
-      const from = cursor === undefined ? options.scans.raw.begin(filter) : placeOf(cursor);
+      const from =
+        cursor === undefined ? options.scans.raw.begin(filter) : placeOf(options, filter, cursor);
       const walk: Walk = { step, filter, from };
       const format = formatOf(asked.format, header('accept'), formats);
       if (format === 'json') {
         const { data, next } = await readPage(walk, asked.limit);
-        const nextCursor = positions.write(next);
+        const nextCursor = positions.write(next && cursorOf(next, options.places));
         return jsonResult(200, { data, nextCursor, limit: asked.limit }, varied);
       }
       return {
@@ -148,7 +151,7 @@ interface Walk {
 async function readPage(
   { step, filter, from }: Walk,
   limit: number,
-): Promise<{ data: RawScan[]; next?: string }> {
+): Promise<{ data: RawScan[]; next?: RawPlace }> {
   const data: RawScan[] = [];
   let place = from;
   for (let steps = 0; place !== undefined && steps < pageStepsMax; steps++) {
@@ -159,9 +162,7 @@ async function readPage(
     data.push(...scans);
     place = next;
   }
-  return place === undefined
-    ? { data }
-    : { data, next: formatCursor(place.sequence, place.done, place.left) };
+  return place === undefined ? { data } : { data, next: place };
 }
 
 /** What was found before a damaged block is a page; the next one is refused. */
@@ -212,7 +213,18 @@ async function* textPieces(
   }
 }
 
-function placeOf(cursor: string): RawPlace {
-  const [sequence = 0, done = 0, left = 0] = parseCursor(cursor, 3);
-  return { sequence, done, left };
+/** `<block>.<done>.<left>`, in a cluster with `@<store>`: whose blocks these are. */
+const cursorOf = ({ sequence, done, left }: RawPlace, places: StorePlaces | undefined): string =>
+  formatCursor(sequence, done, left) + (places === undefined ? '' : `@${places.store}`);
+
+/** Here, for a cursor of another machine: where nothing is left out that is counted by now. */
+function placeOf(
+  { scans, places }: RawScansOptions,
+  filter: RawScanFilter,
+  cursor: string,
+): RawPlace | undefined {
+  const [numbers = '', store] = cursor.split('@');
+  const [sequence = 0, done = 0, left = 0] = parseCursor(numbers, 3);
+  if (store === undefined || store === places?.store) return { sequence, done, left };
+  return scans.raw.begin(filter, places?.newest(store, sequence));
 }

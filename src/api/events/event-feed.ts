@@ -13,6 +13,7 @@ import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { EventPlace } from '../../scans/query/scan-events.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { Role } from '../../model/workspace.ts';
+import type { StorePlaces } from '../../scans/query/store-places.ts';
 import type { Positions } from '../positions.ts';
 import { eventText } from './event-view.ts';
 import {
@@ -41,6 +42,7 @@ export interface FeedSources {
   readonly outbox: Outbox;
   readonly scans: Pick<ScanQueries['events'], 'newest' | 'after' | 'isPast'>;
   readonly positions: Positions;
+  readonly places?: StorePlaces | undefined;
 }
 
 export class EventFeed {
@@ -159,9 +161,8 @@ export class EventFeed {
 
   /** Encrypting costs as much as all the rest of an event: once a chunk, and own events are counted from there. */
   #idLine(): string {
-    const { positions } = this.#sources;
     const { events, scans } = this.#passed;
-    this.#startText ??= writePosition(positions, this.#filter.workspaceNo, this.#start);
+    this.#startText ??= writePosition(this.#sources, this.#filter.workspaceNo, this.#start);
     return `id: ${this.#startText}${events + scans === 0 ? '' : `.${events}.${scans}`}\n`;
   }
 }

@@ -26,6 +26,7 @@ import { givenId } from '../fields.ts';
 import { createRoute, type Route } from '../route.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
+import type { StorePlaces } from '../../scans/query/store-places.ts';
 import type { Positions } from '../positions.ts';
 
 /** A comment after so much silence. */
@@ -82,6 +83,7 @@ export interface EventStreamOptions {
   readonly outbox: Outbox;
   readonly scans: ScanQueries['events'];
   readonly positions: Positions;
+  readonly places?: StorePlaces | undefined;
   /** Fired after commits of changes and of windows. */
   readonly committed: readonly Signal[];
   /** Differs when keys, roles or memberships have changed. */

@@ -7,6 +7,8 @@
  *
  * One opaque cursor carries a position in each, so a page never repeats or skips what another page had:
  * an event that arrives late comes before its log's position, with the new ones.
+ * In a cluster the cursor also says of which machine's blocks it is. On another one the page goes on where nothing is left
+ * out that is counted there by then: scans of the seconds around it come again, with the same ids.
  */
 import { z } from 'zod';
 import { eventKinds, type EventEnvelope, type EventKind } from '../../model/event.ts';
@@ -14,6 +16,7 @@ import { idTimeMs } from '../../model/ids.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { Role } from '../../model/workspace.ts';
+import type { StorePlaces } from '../../scans/query/store-places.ts';
 import type { Positions } from '../positions.ts';
 import { eventText } from './event-view.ts';
 import { queryInteger } from '../fields.ts';
@@ -43,6 +46,8 @@ const eventPage = cursorPageSchema('EventPage', event);
 const cursorShape = z.strictObject({
   o: z.int().min(0).nullable().optional(),
   s: z.string().max(300).nullable().optional(),
+  /** Whose blocks `s` names; absent on a machine alone. */
+  of: z.string().max(100).optional(),
 });
 type Cursor = z.output<typeof cursorShape>;
 
@@ -58,9 +63,10 @@ export interface EventsOptions {
   readonly outbox: Outbox;
   readonly scans: ScanQueries['events'];
   readonly positions: Positions;
+  readonly places?: StorePlaces | undefined;
 }
 
-export function eventRoutes({ outbox, scans, positions }: EventsOptions): Route[] {
+export function eventRoutes({ outbox, scans, positions, places }: EventsOptions): Route[] {
   const listEvents = getRoute({
     path: '/events',
     operationId: 'listEvents',
@@ -74,9 +80,9 @@ export function eventRoutes({ outbox, scans, positions }: EventsOptions): Route[
     what: 'A page of events',
     read: ({ actor: { role, workspaceNo }, query: { type, limit, cursor } }) => {
       const own = positions.of(workspaceNo, 'events');
-      const position = parseCursor(own.read(cursor));
+      const position = ownPlace(parseCursor(own.read(cursor)), places);
       const page = readPage({ outbox, scans, workspaceNo, role }, type, limit, position);
-      return { data: page.data, limit, nextCursor: own.write(page.next) };
+      return { data: page.data, limit, nextCursor: own.write(cursorText(page.next, places)) };
     },
   });
   return [listEvents];
@@ -95,7 +101,7 @@ function readPage(
   type: EventKind | undefined,
   limit: number,
   position: Cursor,
-): { data: unknown[]; next: string | undefined } {
+): { data: unknown[]; next: Cursor | undefined } {
   const outboxPart =
     type === 'qr.scanned' ? { rows: [], rest: null } : readOutbox(logs, type, limit, position.o);
   const { scans: events, workspaceNo } = logs;
@@ -114,7 +120,7 @@ function readPage(
   const isEnd = o === null && scans.rest === null;
   return {
     data: rows.map((row) => row.event),
-    next: isEnd ? undefined : JSON.stringify({ o, s: scans.rest }),
+    next: isEnd ? undefined : { o, s: scans.rest },
   };
 }
 
@@ -183,6 +189,20 @@ function merge(outbox: readonly Row[], scans: readonly Row[]): Row[] {
       return merged;
     }
   }
+}
+
+/** Here, for a cursor of another machine: from the newest block on that may have what is left. */
+function ownPlace(position: Cursor, places: StorePlaces | undefined): Cursor {
+  const { o, s, of } = position;
+  if (of === undefined || of === places?.store || typeof s !== 'string') return position;
+  const newest = places?.newest(of, Number.parseInt(s, 10));
+  return newest === undefined ? { o } : { o, s: `${newest}.0` };
+}
+
+function cursorText(next: Cursor | undefined, places: StorePlaces | undefined): string | undefined {
+  if (next === undefined) return undefined;
+  const of = typeof next.s === 'string' ? places?.store : undefined;
+  return JSON.stringify({ ...next, ...(of !== undefined && { of }) });
 }
 
 function parseCursor(text: string | undefined): Cursor {

@@ -2,12 +2,17 @@
  * Where a live stream goes on: what clients send back as Last-Event-ID, read and written.
  *
  *   id of the stream   <encrypted "<outbox sequence>-<block sequence>.<entries done>">.<events>.<scans>: behind so
- *                      many own events of each log after that position, exactly behind one
+ *                      many own events of each log after that position, exactly behind one; in a cluster with
+ *                      "@<store>", whose blocks these are
  *   evt_…              an event of GET /events: right after it in its own log, from its time on in the other
  *   other texts of the first form, and ids of earlier releases are unknown
  *
  * The two logs have no common order. After an event of the outbox the scans of the second before it are sent again,
  * because they may have been committed after it; after a scan, only outbox events of its millisecond.
+ *
+ * Blocks of scans are each core's own, the outbox is the same on all. After an id of another core's stream no scan is left
+ * out, and those of about 20 s come again. An id of an event does not say which core it was read from: the scans of the
+ * minute before it are sent again, and one that came to a core later than that may be missing.
  */
 import { invalid } from '../../model/failure.ts';
 import { idTimeMs, parseId } from '../../model/ids.ts';
@@ -15,11 +20,14 @@ import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { EventPlace } from '../../scans/query/scan-events.ts';
+import type { StorePlaces } from '../../scans/query/store-places.ts';
 import type { Positions } from '../positions.ts';
 
 /** A scan is committed within 400 ms; twice that and some. */
 const commitMsMax = 1_000;
-const plainPattern = /^(\d{1,15})-(\d{1,15})\.(\d{1,9})$/;
+/** In a cluster: cores have a scan at different times. */
+const coresMsMax = 60_000;
+const plainPattern = /^(\d{1,15})-(\d{1,15})\.(\d{1,9})(?:@(n_\w{1,40}))?$/;
 /** A chunk has at most 200 of each. */
 const idPattern = /^([\w-]{59,400})(?:\.(\d{1,3})\.(\d{1,3}))?$/;
 
@@ -46,14 +54,18 @@ export interface PositionSources {
   readonly outbox: Outbox;
   readonly scans: ScanQueries['events'];
   readonly positions: Positions;
+  /** Absent on a machine alone. */
+  readonly places?: StorePlaces | undefined;
 }
 
 export function writePosition(
-  positions: Positions,
+  { positions, places }: Pick<PositionSources, 'positions' | 'places'>,
   workspaceNo: WorkspaceNo,
   { event, scan }: FeedPosition,
 ): string {
-  return positions.of(workspaceNo, 'stream').encrypt(`${event}-${scan.sequence}.${scan.entry}`);
+  const of = places === undefined ? '' : `@${places.store}`;
+  const text = `${event}-${scan.sequence}.${scan.entry}${of}`;
+  return positions.of(workspaceNo, 'stream').encrypt(text);
 }
 
 /** @throws Failure validation_failed for what no id looks like */
@@ -73,8 +85,15 @@ export function readPosition(
     );
   }
   const text = sources.positions.of(workspaceNo, 'stream').decrypt(position) ?? '';
-  const [, event, sequence, entry] = plainPattern.exec(text) ?? [];
+  const [, event, sequence, entry, store] = plainPattern.exec(text) ?? [];
   if (event === undefined) return 'unknown';
+  if (store !== undefined && store !== sources.places?.store) {
+    const next = sources.places?.next(store, Number(sequence));
+    if (next === undefined) return 'unknown';
+    // How many own scans were behind it was counted in the other order.
+    const passed = { events: Number(events), scans: 0 };
+    return { event: Number(event), scan: { sequence: next, entry: 0 }, passed };
+  }
   return {
     event: Number(event),
     scan: { sequence: Number(sequence), entry: Number(entry) },
@@ -83,15 +102,17 @@ export function readPosition(
 }
 
 function behindEvent(
-  { outbox, scans }: PositionSources,
+  { outbox, scans, places }: PositionSources,
   workspaceNo: WorkspaceNo,
   id: string,
 ): FeedPosition | undefined {
   const timeMs = idTimeMs(id);
   const event = outbox.find(workspaceNo, id);
-  if (event !== undefined) return { event, scan: scans.placeAt(timeMs - commitMsMax) };
+  const beforeMs = places === undefined ? commitMsMax : coresMsMax;
+  if (event !== undefined) return { event, scan: scans.placeAt(timeMs - beforeMs) };
   const sequence = scans.blockOf(workspaceNo, id);
   if (sequence === undefined) return undefined;
-  const scan = scans.placeAt(timeMs);
-  return { event: outbox.sequenceAt(timeMs) - 1, scan, behind: { sequence, id } };
+  const after = outbox.sequenceAt(timeMs) - 1;
+  if (places !== undefined) return { event: after, scan: scans.placeAt(timeMs - coresMsMax) };
+  return { event: after, scan: scans.placeAt(timeMs), behind: { sequence, id } };
 }

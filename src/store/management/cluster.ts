@@ -3,6 +3,7 @@
  * cluster.
  *
  *   cluster_identity   "id"        -> the cluster's id, "cl_…", made by its first leader
+ *                      "scans/…"       -> marks of a leader's blocks (store/scans/block-marks.ts)
  *   cluster_nodes      node name   -> NodeRecord, kept for ever
  *   cluster_secrets    file name   -> the file, encrypted
  *

@@ -14,7 +14,7 @@ import { storedBlocks } from '../../scans/stored-blocks.ts';
 import type { DeliveryTables } from '../../store/delivery/delivery.ts';
 import type { ScanNumberingTables } from '../../store/delivery/scan-numbering.ts';
 import type { ScanStore } from '../../store/scans/scans.ts';
-import { ScanMarks } from './scan-marks.ts';
+import { ScanMarks } from '../../store/scans/scan-marks.ts';
 import { epochsIn, marksOf } from './settled-scans.ts';
 
 /** Of one call: some milliseconds. */

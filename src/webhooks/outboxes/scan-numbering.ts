@@ -30,7 +30,8 @@ import type {
   ScanSpan,
 } from '../../store/delivery/scan-numbering.ts';
 import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
-import { markOf, scanAt, ScanMarks } from './scan-marks.ts';
+import { ScanMarks } from '../../store/scans/scan-marks.ts';
+import { markOf, scanAt } from './scan-marks.ts';
 import {
   epochsIn,
   everybody,

@@ -17,7 +17,8 @@ import type {
   ScanOrder,
   ScanPlaces,
 } from '../../store/delivery/scan-numbering.ts';
-import { compareScans, isInSpan, isUpToMark, ScanMarks } from './scan-marks.ts';
+import { ScanMarks } from '../../store/scans/scan-marks.ts';
+import { compareScans, isInSpan, isUpToMark } from './scan-marks.ts';
 
 export type IsSettled = (scan: ScanOrder) => boolean;
 

@@ -1,0 +1,53 @@
+/** What every core does with its own store of scans, leading or not: what on a machine alone nobody needs, or the writers do. */
+import { ExpiredNumbers } from '../../codes/expired-numbers.ts';
+import { closeAll, type Closers } from '../../engine/closers.ts';
+import type { Base } from '../../modules.ts';
+import type { StorePlaces } from '../../scans/query/store-places.ts';
+import type { ScanStore } from '../../store/scans/scans.ts';
+import type { Engine } from '../../writers.ts';
+import { storeId } from '../core-delivery.ts';
+import { CoreMarks } from './core-marks.ts';
+
+export interface CoreScansOptions {
+  readonly base: Base;
+  readonly scans: ScanStore;
+  readonly isLeading: () => boolean;
+}
+
+export class CoreScans {
+  readonly #options: CoreScansOptions;
+  readonly #marks: CoreMarks;
+  readonly #closers: Closers = [];
+
+  constructor(options: CoreScansOptions) {
+    this.#options = options;
+    this.#marks = new CoreMarks({ ...options, store: storeId(options.scans, options.base) });
+  }
+
+  /** Cursors that another core has given out. */
+  get places(): StorePlaces {
+    return this.#marks.places;
+  }
+
+  start({ threads: { shards } }: Engine): void {
+    const { base, scans } = this.#options;
+    this.#marks.start();
+    const numbers = new ExpiredNumbers({
+      ...base,
+      store: base.management,
+      scans,
+      removeNumbers: (codes) => shards.expire(codes),
+    });
+    const stopListening = shards.onExpired((codeNos) => numbers.numbersRemoved(codeNos));
+    numbers.start();
+    this.#closers.push(
+      stopListening,
+      () => numbers.close(),
+      () => this.#marks.close(),
+    );
+  }
+
+  close(): Promise<void> {
+    return closeAll(this.#closers);
+  }
+}
