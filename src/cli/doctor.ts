@@ -23,6 +23,7 @@ import { isFolderLocked } from '../engine/takeover/folder-lock.ts';
 import { assertPortFree } from '../http/port.ts';
 import { assertTlsFiles, type TlsFiles } from '../http/tls-files.ts';
 import { shipped } from '../shipped.ts';
+import { systemClock } from '../system-clock.ts';
 import { freeBytes } from '../store/space-guard.ts';
 import { checkGeo, isGeoReady } from '../engine/geo-data.ts';
 
@@ -67,6 +68,10 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
     if (!node.ok || node.text !== '') findings.push(node);
     if (config.cluster.role === 'edge') findings.push(...(await edgeParts(config)));
     else if (node.ok) findings.push(...(await parts(config)));
+  }
+  if (config.cluster.nats.length > 0) {
+    const { diagnoseCluster } = await import('../node/cluster-doctor.ts');
+    findings.push(...(await diagnoseCluster(config, { clock: systemClock })));
   }
   for (const listener of [config.redirect, config.api]) {
     if (listener.tlsCertFile === '') continue;

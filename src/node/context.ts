@@ -36,16 +36,21 @@ export function connectNode(
   machine: Machine,
   stopping: AbortSignal = new AbortController().signal,
 ): NodeContext {
-  const { nats: servers, nodeName, credsFile, tlsCaFile, advertiseUrl: url } = config.cluster;
-  const nats = {
+  const { nodeName, advertiseUrl: url } = config.cluster;
+  const nats = natsOptionsOf(config);
+  const instance = createIdSource(machine.clock, machine.randomBytes).newId('n');
+  const self = { owner: `${nodeName}.${instance}`, url, version: shipped.version };
+  return { config, log, machine, connection: dial(nats), nats, instance, stopping, self };
+}
+
+export function natsOptionsOf({ cluster }: Config): NatsOptions {
+  const { nats: servers, nodeName, credsFile, tlsCaFile } = cluster;
+  return {
     servers,
     nodeName,
     ...(credsFile !== '' && { credsFile }),
     ...(tlsCaFile !== '' && { tlsCaFile }),
   };
-  const instance = createIdSource(machine.clock, machine.randomBytes).newId('n');
-  const self = { owner: `${nodeName}.${instance}`, url, version: shipped.version };
-  return { config, log, machine, connection: dial(nats), nats, instance, stopping, self };
 }
 
 function dial(options: NatsOptions): NatsConnection {

@@ -2,7 +2,7 @@
  * The signing keys of API keys in a cluster: a rotation is one entry of the log.
  *
  *   leader      a new key in front of those of its file -> ONE transaction: row of `cluster_secrets`, fingerprint, access version
- *   each core   has applied that -> writes its key file -> whoever it serves next is signed and verified with it
+ *   each core   has applied that -> writes its key file -> its next requests are signed and verified with it
  *
  * No core restarts. One that was away applies the entry before it can lead; one that ended between the entry and its file
  * writes the file at its next start, before the start marks the folder. The file is left alone where it has the key that

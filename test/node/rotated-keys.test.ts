@@ -25,7 +25,9 @@ async function makeKey(node: TestNode): Promise<string> {
   const made = await client.call('POST', '/v1/api-keys', { body: { name: 'k', role: 'owner' } });
   await client.close();
   expect(made.status).toBe(201);
-  return String(made.json.key);
+  const { key } = made.json;
+  if (typeof key !== 'string') throw new Error('Expected a key');
+  return key;
 }
 
 async function statusOf(node: TestNode, key: string): Promise<number> {

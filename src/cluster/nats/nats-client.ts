@@ -4,6 +4,6 @@
  * has it (config/release/bundle.ts refuses that): so this file is between.
  */
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { connect, credsAuthenticator } from '@nats-io/transport-node';
+import { connect, credsAuthenticator, headers } from '@nats-io/transport-node';
 
-export const natsClient = { connect, credsAuthenticator, jetstream, jetstreamManager };
+export const natsClient = { connect, credsAuthenticator, headers, jetstream, jetstreamManager };

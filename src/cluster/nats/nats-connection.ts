@@ -48,7 +48,7 @@ interface Subscription {
   readonly received: (message: Msg) => void;
 }
 
-type Dial = () => Promise<Session>;
+export type Dial = () => Promise<Session>;
 
 export class NatsConnection {
   /** Fired when the connection is lost or closed: nothing that was asked over it is answered any more. */
@@ -230,9 +230,18 @@ export function beginNats(options: NatsOptions): NatsConnection {
   return new NatsConnection(dialTo(options));
 }
 
-/** @throws Error for what is no address of a server */
-function dialTo(options: NatsOptions): Dial {
-  const { servers, hosts, user, tls } = parseServers(options);
+const dialTo = (options: NatsOptions): Dial => dialServers(options, parseServers(options));
+
+/** Each address for itself, by its host, for what looks at all of them. @throws Error for what is no address of a server */
+export function dialsOf(options: NatsOptions): ReadonlyArray<readonly [host: string, dial: Dial]> {
+  const all = parseServers(options);
+  return all.servers.map((host) => [
+    host,
+    dialServers(options, { ...all, servers: [host], hosts: host }),
+  ]);
+}
+
+function dialServers(options: NatsOptions, { servers, hosts, user, tls }: Servers): Dial {
   return async () => {
     const { natsClient } = await import('./nats-client.ts');
     const { connect, credsAuthenticator, jetstream, jetstreamManager } = natsClient;
@@ -254,7 +263,7 @@ function dialTo(options: NatsOptions): Dial {
     try {
       client = await connect(settings);
     } catch (error) {
-      throw new Error(dialFault(hosts, error), { cause: error });
+      throw dialFault(hosts, error);
     }
     const fault = versionFault(client);
     if (fault !== undefined) {
@@ -267,7 +276,7 @@ function dialTo(options: NatsOptions): Dial {
 }
 
 /** Why JetStream cannot be used; undefined where it can. */
-async function findFault({ client, manager }: Session): Promise<string | undefined> {
+export async function findFault({ client, manager }: Session): Promise<string | undefined> {
   try {
     await manager.getAccountInfo();
     return undefined;
@@ -322,11 +331,17 @@ function versionFault(client: Client): string | undefined {
   return `Cannot use NATS at ${client.getServer()}: it is version ${found}, expected ${oldestVersion.join('.')} or newer (several writers pass its compare-and-set)`;
 }
 
-function dialFault(hosts: string, error: unknown): string {
-  if (error instanceof Error && error.name.includes('Auth')) {
-    return `Cannot use NATS at ${hosts}: it refuses the credentials (${error.message})`;
+/** Nothing there speaks to this machine; it may be up again soon. */
+export class UnreachedError extends Error {
+  override readonly name = 'UnreachedError';
+}
+
+function dialFault(hosts: string, cause: unknown): Error {
+  if (cause instanceof Error && cause.name.includes('Auth')) {
+    const text = `Cannot use NATS at ${hosts}: it refuses the credentials (${cause.message})`;
+    return new Error(text, { cause });
   }
-  return `Cannot reach NATS at ${hosts}: ${messageOf(error)}`;
+  return new UnreachedError(`Cannot reach NATS at ${hosts}: ${messageOf(cause)}`, { cause });
 }
 
 function jetStreamFault(server: string, error: unknown): string {
@@ -337,7 +352,7 @@ function jetStreamFault(server: string, error: unknown): string {
 }
 
 /** An edge may use its streams without being allowed to ask about the account. */
-const isForbidden = (error: unknown): boolean =>
+export const isForbidden = (error: unknown): boolean =>
   nameOf(error) === 'PermissionViolationError' ||
   (error instanceof Error && nameOf(error.cause) === 'PermissionViolationError');
 

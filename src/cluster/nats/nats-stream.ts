@@ -116,7 +116,8 @@ const settingsOf = (stream: string, subject: string, replicas: number) =>
     deny_purge: false,
   }) satisfies Partial<StreamConfig>;
 
-function faultsOf(config: StreamConfig, subject: string, replicas: number): string[] {
+/** What an existing stream would lose entries by. */
+export function faultsOf(config: StreamConfig, subject: string, replicas: number): string[] {
   const faults: string[] = [];
   const check = (fault: string | false | undefined): void => {
     if (fault) faults.push(fault);
