@@ -176,7 +176,8 @@ export class CoreNode {
 
   #scansOf(scans: ScanStore): CoreScans {
     const isLeading = (): boolean => this.replication.isHeld;
-    return (this.#scans ??= new CoreScans({ base: this.#options.base, scans, isLeading }));
+    const { base, identity } = this.#options;
+    return (this.#scans ??= new CoreScans({ base, node: identity.node, scans, isLeading }));
   }
 
   /** Resolves when all connected nodes redirect by the changes so far, or after 2 s: to how many do not. */

@@ -118,8 +118,8 @@ async function openPair(): Promise<Pair> {
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-places-'));
   const management = openManagement(join(folder, 'management.mdb'), 'create');
   const clock = new TestClock();
-  const one = new Core('n_one', 2, management, clock);
-  const two = new Core('n_two', 3, management, clock);
+  const one = new Core('n_1.n_one', 2, management, clock);
+  const two = new Core('n_2.n_two', 3, management, clock);
   onTestFinished(async () => {
     await one.engine.close();
     await two.engine.close();
@@ -223,7 +223,7 @@ test('raw scans of a code go on at the other core', async () => {
   };
   const all = walk(one, one.engine.queries.raw.begin(filter)).ids;
   const first = walk(one, one.engine.queries.raw.begin(filter), 5);
-  const newest = two.marks.places.newest('n_one', first.next?.sequence ?? 0);
+  const newest = two.marks.places.newest('n_1.n_one', first.next?.sequence ?? 0);
   expect(newest).toBeGreaterThan(0);
   const second = walk(two, two.engine.queries.raw.begin(filter, newest));
   expect(new Set([...first.ids, ...second.ids])).toEqual(new Set(all));

@@ -27,7 +27,7 @@ import type { Positions } from '../positions.ts';
 const commitMsMax = 1_000;
 /** In a cluster: cores have a scan at different times. */
 const coresMsMax = 60_000;
-const plainPattern = /^(\d{1,15})-(\d{1,15})\.(\d{1,9})(?:@(n_\w{1,40}))?$/;
+const plainPattern = /^(\d{1,15})-(\d{1,15})\.(\d{1,9})(?:@([\w.]{1,80}))?$/;
 /** A chunk has at most 200 of each. */
 const idPattern = /^([\w-]{59,400})(?:\.(\d{1,3})\.(\d{1,3}))?$/;
 

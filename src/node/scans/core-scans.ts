@@ -10,6 +10,8 @@ import { CoreMarks } from './core-marks.ts';
 
 export interface CoreScansOptions {
   readonly base: Base;
+  /** The id of this machine: a copy of a store on another one goes on as a store of its own. */
+  readonly node: string;
   readonly scans: ScanStore;
   readonly isLeading: () => boolean;
 }
@@ -21,7 +23,8 @@ export class CoreScans {
 
   constructor(options: CoreScansOptions) {
     this.#options = options;
-    this.#marks = new CoreMarks({ ...options, store: storeId(options.scans, options.base) });
+    const store = `${options.node}.${storeId(options.scans, options.base)}`;
+    this.#marks = new CoreMarks({ ...options, store });
   }
 
   /** Cursors that another core has given out. */

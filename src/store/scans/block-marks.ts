@@ -41,7 +41,7 @@ const prefix = 'scans/';
 const lastCharacter = '\x7f';
 const sequenceDigits = 16;
 
-/** @param store as `store` of the table `cluster` says */
+/** @param store the machine, and which of its stores */
 export function sharedMarkRows(identity: Table<string, string>, store: string): MarkRows {
   const start = `${prefix}${store}/`;
   const keyOf = ({ sequence, timeMs }: MarkPlace): string =>
