@@ -203,6 +203,11 @@ const schema = z.strictObject({
      * none is, and each ends as 503 outcome_unknown. That is the promise: an answered change has outlived the loss of either.
      */
     ack: z.enum(['broker', 'standby']),
+    /**
+     * A node without contact to the leading core for 2 s: redirects by the links it has, or answers scans with 503, and
+     * changes wait until it does. The same on every node.
+     */
+    staleLinks: z.enum(['serve', 'refuse']),
     /** While no core can lead: answer reads from the last known state, or refuse them. */
     staleReads: z.boolean(),
   }),

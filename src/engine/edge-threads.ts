@@ -30,6 +30,7 @@ export interface EdgeThreadsOptions {
     readonly keptFrom: (journal: number) => number;
   };
   readonly acknowledged?: RedirectThreadsOptions['acknowledged'];
+  readonly permission?: RedirectThreadsOptions['permission'];
 }
 
 const watchMs = 1_000;

@@ -16,6 +16,7 @@ import {
   type RedirectSetup,
 } from '../http/redirect-thread.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
+import type { LinkPermission } from '../links/permission.ts';
 import type { Clock } from '../model/clock.ts';
 import type { JournalPositions } from '../scans/journal/positions.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
@@ -27,7 +28,7 @@ import type { Journals } from './journals.ts';
 
 /** Redirect threads are cut off this long after their own drain should have ended. */
 const drainGraceMs = 500;
-export const refusalKinds = ['unknown', 'gone', 'damaged', 'throttled', 'method'] as const;
+export const refusalKinds = ['unknown', 'gone', 'damaged', 'throttled', 'method', 'stale'] as const;
 
 /** Counted since the start of the service, by a thread and its predecessors. */
 export interface RedirectTotals {
@@ -59,6 +60,8 @@ export interface RedirectThreadsOptions {
   readonly journals: Journals;
   /** Of their journals, what brokers have acknowledged: for durability `replicated`. */
   readonly acknowledged?: JournalPositions | undefined;
+  /** Until when they may redirect; absent = always. */
+  readonly permission?: LinkPermission | undefined;
   /** Resolves when the data folder is where it was: a thread that starts reads and writes there. */
   readonly whenInPlace: () => Promise<void>;
   /** Open at the same time, for each thread; absent = as many as come. */
@@ -215,14 +218,15 @@ export class RedirectThreads {
         dropped: 0,
         unreplicated: 0,
         shed: 0,
-        refused: { unknown: 0, gone: 0, damaged: 0, throttled: 0, method: 0 },
+        refused: { unknown: 0, gone: 0, damaged: 0, throttled: 0, method: 0, stale: 0 },
       },
     };
     return state;
   }
 
   #setup(index: number): RedirectSetup {
-    const { config, links, journals, acknowledged, connectionsMax = Infinity } = this.#options;
+    const { config, links, journals, acknowledged, permission } = this.#options;
+    const { connectionsMax = Infinity } = this.#options;
     const journal = journals.own[index]!;
     return {
       ...config.scans,
@@ -238,6 +242,7 @@ export class RedirectThreads {
       trustedProxyHeader: config.trustedProxyHeader,
       durability: config.durability,
       acknowledged: acknowledged?.memory,
+      permission: permission?.memory,
       journalRoot: journals.root,
       journalFolder: journals.folder(journal),
       journalPosition: journals.recover(journal),

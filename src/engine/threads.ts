@@ -42,6 +42,7 @@ export interface EngineThreadsOptions {
         readonly redirectThreads: number;
         readonly journals: Pick<JournalsOptions, 'own' | 'keptFrom' | 'recovery'>;
         readonly acknowledged?: RedirectThreadsOptions['acknowledged'];
+        readonly permission?: RedirectThreadsOptions['permission'];
         /** At a stop, when redirects have ended. */
         readonly onDrained?: () => void;
       }
@@ -98,6 +99,7 @@ export class EngineThreads {
       threads: redirectThreads,
       journals: this.journals,
       acknowledged: options.node?.acknowledged,
+      permission: options.node?.permission,
       whenInPlace,
     });
     this.#watch = setInterval(() => {

@@ -8,8 +8,11 @@
  */
 import { createHash } from 'node:crypto';
 
-/** Unknown code 404; deleted, expired or used up 410; its record damaged 503; too many unknown codes 429; not GET or HEAD 405. */
-export type ErrorPageKind = 'unknown' | 'gone' | 'damaged' | 'throttled' | 'method';
+/**
+ * Unknown code 404; deleted, expired or used up 410; its record damaged 503; too many unknown codes 429; not GET or HEAD
+ * 405; links that may be old 503.
+ */
+export type ErrorPageKind = 'unknown' | 'gone' | 'damaged' | 'throttled' | 'method' | 'stale';
 
 export interface ErrorPage {
   readonly status: number;
@@ -61,6 +64,13 @@ const words: Record<ErrorPageKind, Words> = {
     text: 'It can be opened, but nothing can be sent to it.',
     help: 'Please open it with the camera of a phone, or in a browser.',
   },
+  stale: {
+    status: 503,
+    code: 'links_may_be_old',
+    title: 'One moment, please',
+    text: 'Your phone read the code correctly, but where it leads now could not be confirmed.',
+    help: 'Please scan it once more in a few seconds.',
+  },
 };
 
 /** A viewfinder with a dash: nothing was found here. */
@@ -98,6 +108,7 @@ const pages: Readonly<Record<ErrorPageKind, ErrorPage>> = {
   damaged: makePage('damaged'),
   throttled: makePage('throttled'),
   method: makePage('method'),
+  stale: makePage('stale'),
 };
 
 function makePage(kind: ErrorPageKind): ErrorPage {

@@ -38,6 +38,8 @@ export interface RedirectSetup {
   readonly durability: Config['durability'];
   /** By journal, what the brokers have acknowledged: `replicated` waits for it. */
   readonly acknowledged: SharedArrayBuffer | undefined;
+  /** Until when it may redirect (links/permission.ts); undefined = always. */
+  readonly permission: SharedArrayBuffer | undefined;
   readonly journalRoot: Place;
   readonly journalFolder: string;
   readonly journalPosition: number;

@@ -15,6 +15,7 @@
  */
 import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 import type { Config } from '../config.ts';
+import type { LinkPermission } from '../links/permission.ts';
 import type { LinkReader } from '../links/reader.ts';
 import type { Clock } from '../model/clock.ts';
 import { partitionOf } from '../model/code.ts';
@@ -41,6 +42,8 @@ export interface RedirectOptions {
   readonly addresses: ScannerAddresses;
   readonly botReasons: BotReasons;
   readonly refusals: Refusals;
+  /** Looked at for each request; undefined = links may always be used. */
+  readonly permission?: LinkPermission | undefined;
   readonly clock: Clock;
   /** The values of `gate` in redirect-thread.ts. */
   readonly gate: Int32Array;
@@ -73,14 +76,25 @@ export class Redirect {
 
   attach(app: TemplatedApp): void {
     const { refusals } = this.#options;
-    app.get('/*', closingOnDefect(this.#get));
-    app.head('/*', closingOnDefect(this.#head));
+    app.get('/*', closingOnDefect(this.#permitted(this.#get)));
+    app.head('/*', closingOnDefect(this.#permitted(this.#head)));
     app.any(
       '/*',
       closingOnDefect((response, request) =>
         refusals.method(response, request, this.#connectionAfter(request)),
       ),
     );
+  }
+
+  /** Another handler only where a permission is needed: elsewhere a scan costs what it did. */
+  #permitted(handle: Handle): Handle {
+    const { permission, refusals } = this.#options;
+    if (permission === undefined) return handle;
+    return (response, request) => {
+      // For each request, not each cycle: the process may have been stopped since the cycle began.
+      if (!permission.isOver) handle(response, request);
+      else refusals.stale(response, request, this.#connectionAfter(request));
+    };
   }
 
   readonly #get = (response: HttpResponse, request: HttpRequest): void => {

@@ -8,12 +8,13 @@
  * command's `msMax`. Drain: the same, then the journal is on the disk before the thread ends.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { LinkPermission } from '../links/permission.ts';
 import { LinkReader } from '../links/reader.ts';
 import { Acknowledgement } from '../scans/journal/acknowledgement.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
 import { diskAt, JournalWriter } from '../scans/journal/writer.ts';
 import { BotReasons } from '../scans/visitor/bot.ts';
-import { systemClock } from '../system-clock.ts';
+import { machineNanoseconds, systemClock } from '../system-clock.ts';
 import { createLatencyHistogram, takeCounts } from '../telemetry/latency-histogram.ts';
 import { openThreadChannel } from '../workers/thread-setup.ts';
 import { ClientAddresses } from './client-address.ts';
@@ -73,6 +74,7 @@ const redirect = new Redirect({
   addresses,
   botReasons: new BotReasons(),
   refusals,
+  permission: setup.permission && new LinkPermission(machineNanoseconds, setup.permission),
   clock: systemClock,
   gate: setup.gate,
   latency,

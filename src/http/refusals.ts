@@ -27,6 +27,9 @@ const codeShaped = /^\/[A-Za-z0-9_/%-]{3,192}$/;
 /** A damaged link works again once its operator has restored it: a phone need not ask sooner. */
 const damagedRetrySeconds = 300;
 
+/** A node without contact is withdrawn by its balancer: the next try comes to another one. */
+const staleRetrySeconds = 1;
+
 /** Pause before a client is sent back: 20 of them last longer than a takeover. */
 const sendBackMs = 200;
 
@@ -39,6 +42,7 @@ export class Refusals {
     damaged: 0,
     throttled: 0,
     method: 0,
+    stale: 0,
   };
 
   constructor(addresses: ScannerAddresses, throttle: MissThrottle) {
@@ -72,6 +76,10 @@ export class Refusals {
 
   damaged(response: HttpResponse, request: HttpRequest, connection: Connection): void {
     this.#send('damaged', response, request, connection, damagedRetrySeconds);
+  }
+
+  stale(response: HttpResponse, request: HttpRequest, connection: Connection): void {
+    this.#send('stale', response, request, connection, staleRetrySeconds);
   }
 
   /** Not counted: the process that the client comes to counts it. */

@@ -1,15 +1,19 @@
 /** The metrics of a core as a part of its cluster. */
 import type { StoreReplication } from '../cluster/store-replication.ts';
+import { type RedirectThreads, redirectTotals } from '../engine/redirect-threads.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { CoreExchange } from './core-exchange.ts';
 
 export interface ClusterFigures {
   readonly replication: StoreReplication;
   readonly exchange: Pick<CoreExchange, 'figures' | 'pruning'>;
+  /** Undefined until they have started. */
+  readonly redirects: () => RedirectThreads | undefined;
 }
 
 export function registerClusterMetrics(metrics: Metrics, figures: ClusterFigures): void {
-  const { replication, exchange } = figures;
+  const { replication, exchange, redirects } = figures;
+  registerRefused(metrics, redirects);
   metrics.gauge(
     'quietzone_cluster_role',
     'What this node is now, 1 for one of the roles',
@@ -71,5 +75,18 @@ export function registerClusterMetrics(metrics: Metrics, figures: ClusterFigures
       [...exchange.pruning].flatMap(([log, { entries, leftBehind }]) =>
         entries === undefined ? [] : [{ labels: { log }, value: leftBehind.length }],
       ),
+  );
+}
+
+/** Of every node. */
+export function registerRefused(metrics: Metrics, redirects: ClusterFigures['redirects']): void {
+  metrics.total(
+    'quietzone_cluster_refused_redirects_total',
+    'Scans answered with 503 because links here may be old (cluster.staleLinks: refuse)',
+    [],
+    () => {
+      const states = redirects()?.states ?? [];
+      return states.reduce((sum, state) => sum + redirectTotals(state).refused.stale, 0);
+    },
   );
 }

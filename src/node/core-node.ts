@@ -17,6 +17,7 @@ import { answerJoins, joinCluster } from '../cluster/nodes/join.ts';
 import { type NodeIdentity, writeNodeFile } from '../cluster/nodes/node-file.ts';
 import { Registry } from '../cluster/nodes/registry.ts';
 import { checkSecret } from '../cluster/nodes/secrets.ts';
+import { StaleLinks } from '../cluster/nodes/stale-links.ts';
 import { ReadPositions } from '../cluster/scans/read-position.ts';
 import { StoreReplication } from '../cluster/store-replication.ts';
 import type { LinkRefresher } from '../codes/links/link-refresher.ts';
@@ -27,7 +28,7 @@ import { messageOf } from '../model/failure.ts';
 import type { Base } from '../modules.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
-import { systemTimers } from '../system-clock.ts';
+import { machineNanoseconds, systemTimers } from '../system-clock.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ClusterAnswers, Engine } from '../writers.ts';
@@ -68,6 +69,8 @@ export class CoreNode {
   readonly #acknowledged: JournalPositions | undefined;
 
   readonly #exchange: CoreExchange;
+  readonly #staleLinks: StaleLinks;
+  #engine: Engine | undefined;
   #beats: Beats | undefined;
   #refresher: LinkRefresher | undefined;
   #scans: CoreScans | undefined;
@@ -103,6 +106,12 @@ export class CoreNode {
       onChanged: onRole,
     });
     this.#closers.push(() => this.replication.close());
+    this.#staleLinks = new StaleLinks({
+      ...context.config.cluster,
+      connection: context.connection,
+      timers: systemTimers,
+      nanoseconds: machineNanoseconds,
+    });
     this.delivery = new CoreDelivery({ ...options, mayLead: () => this.isLeading });
     this.#closers.push(() => this.delivery.close());
     this.#exchange = new CoreExchange({
@@ -145,6 +154,7 @@ export class CoreNode {
         }),
       },
       acknowledged: this.#acknowledged,
+      permission: this.#staleLinks.permission,
       onDrained: () => this.#beats?.end(),
     };
   }
@@ -184,23 +194,30 @@ export class CoreNode {
   async linksFollowed(): Promise<number> {
     const { management } = this.#options.base;
     await this.#refresher?.refresh();
-    return (await this.#beats?.linksFollowed(management.last('link'))) ?? 0;
+    const number = management.last('link');
+    const refusing = this.#staleLinks.followed(number);
+    const behind = (await this.#beats?.linksFollowed(number)) ?? 0;
+    await refusing;
+    return behind;
   }
 
   registerMetrics(metrics: Metrics): void {
     registerClusterMetrics(metrics, {
       replication: this.replication,
       exchange: this.#exchange,
+      redirects: () => this.#engine?.threads.redirects,
     });
   }
 
   get #problem(): string | undefined {
-    return this.replication.problem ?? this.delivery.replication.problem;
+    const { replication, delivery } = this;
+    return replication.problem ?? delivery.replication.problem ?? this.#staleLinks.mismatch;
   }
 
   get checks(): HealthCheck[] {
     const { connection } = this.#options.context;
     return [
+      ...this.#staleLinks.checks,
       { name: 'cluster', isWarning: true, problem: () => this.#problem },
       { name: 'brokers', isWarning: true, problem: () => connection.problem },
       ...this.#exchange.checks,
@@ -210,7 +227,8 @@ export class CoreNode {
   /** Everything begins: after the engine, which redirects by now. */
   async follow(engine: Engine, refresher: LinkRefresher): Promise<void> {
     this.#refresher = refresher;
-    this.#followLinks(refresher);
+    this.#engine = engine;
+    this.#followLinks(engine, refresher);
     this.#closers.push(() => this.#exchange.close());
     await this.#exchange.start(engine);
     this.#scansOf(engine.scans).start(engine);
@@ -235,23 +253,29 @@ export class CoreNode {
   }
 
   /** What is applied from the log is brought into the link table, and then told. */
-  #followLinks(refresher: LinkRefresher): void {
+  #followLinks({ codes }: Engine, refresher: LinkRefresher): void {
     const { context, base, onEnd } = this.#options;
+    const staleLinks = this.#staleLinks;
+    const { refuses } = staleLinks;
     const { config, connection, instance, self } = context;
     const { nodeName: name, role, advertiseUrl: url } = config.cluster;
     const { version } = self;
     const beats = new Beats({
       connection,
       timers: systemTimers,
-      self: { name, instance, role, redirects: role !== 'core', url, version },
-      linkNumber: () => refresher.seen,
+      self: { name, instance, role, redirects: role !== 'core', url, version, refuses },
+      linkNumber: () =>
+        staleLinks.numberOf({ linkNumber: refresher.seen, pendingLinks: codes.links.pendingCount }),
       onDouble: onEnd,
     });
     this.#beats = beats;
     this.#closers.push(() => beats.close());
+    staleLinks.follow(beats);
+    staleLinks.confirm(this.replication, base.management);
+    this.#closers.push(() => staleLinks.close());
     const follow = (): void => {
       refresher.refresh().then(
-        () => beats.moved(),
+        () => staleLinks.moved(beats),
         (error: unknown) => base.log.warn({ reason: messageOf(error) }, 'following links failed'),
       );
     };

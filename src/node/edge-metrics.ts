@@ -8,6 +8,7 @@ import type { Management } from '../store/management/management.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { EdgeThreads } from '../engine/edge-threads.ts';
+import { registerRefused } from './cluster-metrics.ts';
 
 export interface EdgeParts {
   readonly threads: EdgeThreads;
@@ -49,6 +50,7 @@ export function edgeChecks({ threads, replica, links, store }: EdgeParts): Healt
 export function registerEdgeMetrics(metrics: Metrics, parts: EdgeParts): void {
   const { threads, replica, writer, links, clock } = parts;
   registerRedirects(metrics, threads.redirects);
+  registerRefused(metrics, () => threads.redirects);
   registerLinkTable(metrics, writer, () => links()?.damagedCount ?? 0);
   metrics.gauge('quietzone_cluster_role', 'Role of this node', ['role'], () => [
     { labels: { role: 'edge' }, value: 1 },

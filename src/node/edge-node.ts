@@ -19,6 +19,7 @@ import {
   writeEdgeAccess,
   writeNodeFile,
 } from '../cluster/nodes/node-file.ts';
+import { StaleLinks } from '../cluster/nodes/stale-links.ts';
 import { MarksExchange } from '../cluster/scans/marks-exchange.ts';
 import { ScanTransfer } from '../cluster/scans/scan-transfer.ts';
 import type { Config } from '../config.ts';
@@ -30,7 +31,7 @@ import { assertTlsFiles } from '../http/tls-files.ts';
 import { messageOf } from '../model/failure.ts';
 import { thisMachine } from '../modules.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
-import { systemTimers } from '../system-clock.ts';
+import { machineNanoseconds, systemTimers } from '../system-clock.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { connectNode, type NodeContext } from './context.ts';
 import { EdgeFolder } from './edge-folder.ts';
@@ -78,6 +79,7 @@ class EdgeNode {
   readonly #ending: Ending;
   #edge: Edge | undefined;
   #beats: Beats | undefined;
+  readonly #staleLinks: StaleLinks;
   #transfer: ScanTransfer | undefined;
 
   private constructor(
@@ -91,6 +93,12 @@ class EdgeNode {
     this.#path = path;
     this.#identity = identity;
     this.#access = access;
+    this.#staleLinks = new StaleLinks({
+      ...context.config.cluster,
+      connection: context.connection,
+      timers: systemTimers,
+      nanoseconds: machineNanoseconds,
+    });
   }
 
   static async open(context: NodeContext, folder: EdgeFolder, closers: Closers): Promise<EdgeNode> {
@@ -149,7 +157,14 @@ class EdgeNode {
         recovery: () => ({ torn: 'kept' }),
       },
       acknowledged,
+      permission: this.#staleLinks.permission,
+      checks: this.#staleLinks.checks,
       onDrained: () => this.#sendRest(),
+    });
+    // Up and in contact until redirects have ended.
+    closers.push(() => {
+      this.#staleLinks.close();
+      this.#beats?.close();
     });
     closers.push(() => edge.close());
     this.#edge = edge;
@@ -194,16 +209,17 @@ class EdgeNode {
     const { connection, config, instance, self } = this.#context;
     const { nodeName: name, role } = config.cluster;
     const { version } = self;
+    const { refuses } = this.#staleLinks;
     const beats = new Beats({
       connection,
       timers: systemTimers,
-      self: { name, instance, role, redirects: true, url: '', version },
-      linkNumber: () => edge.linkNumber,
+      self: { name, instance, role, redirects: true, url: '', version, refuses },
+      linkNumber: () => this.#staleLinks.numberOf(edge),
       onDouble: (detail) => this.#ending.tell(detail),
     });
     this.#beats = beats;
-    closers.push(() => beats.close());
-    closers.push(edge.linksMoved.listen(() => beats.moved()));
+    this.#staleLinks.follow(beats);
+    closers.push(edge.linksMoved.listen(() => this.#staleLinks.moved(beats)));
   }
 
   /** Those that are up, and those that were when it joined. */

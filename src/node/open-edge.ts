@@ -29,6 +29,7 @@ import type { Clock } from '../model/clock.ts';
 import { createIdSource, type RandomBytes } from '../model/ids.ts';
 import type { Signal } from '../model/signal.ts';
 import { type Management, openManagement } from '../store/management/management.ts';
+import type { HealthCheck } from '../telemetry/health.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Ticker } from '../telemetry/ticker.ts';
@@ -67,6 +68,9 @@ export interface EdgeOptions {
   readonly journals: Omit<EdgeThreadsOptions['journals'], 'own'>;
   /** For durability `replicated`. */
   readonly acknowledged?: EdgeThreadsOptions['acknowledged'];
+  readonly permission?: EdgeThreadsOptions['permission'];
+  /** Beside its own. */
+  readonly checks?: readonly HealthCheck[];
   /** At a stop, when redirects have ended and the journals are complete: what sends them may send the rest. */
   readonly onDrained?: () => Promise<void>;
 }
@@ -79,6 +83,8 @@ export interface Edge {
   readonly threads: EdgeThreads;
   /** Changes up to this number are in the link table: what beats say. */
   readonly linkNumber: number;
+  /** Of these, changes that do not fit into it. */
+  readonly pendingLinks: number;
   /** Fired when it has moved. */
   readonly linksMoved: Signal;
   readonly metrics: Metrics;
@@ -120,7 +126,8 @@ async function open(
   const parts = { threads, replica, writer: table.writer, links: () => table.links, store, clock };
   registerEdgeMetrics(metrics, parts);
   const docsUrl = `${options.config.api.publicUrl}/docs`;
-  const handler = createEdgeHandler({ checks: edgeChecks(parts), metrics, docsUrl });
+  const checks = [...edgeChecks(parts), ...(options.checks ?? [])];
+  const handler = createEdgeHandler({ checks, metrics, docsUrl });
   const apiPort = await openServers(options, handler, metrics, closers);
   await replica.open();
   return {
@@ -129,6 +136,9 @@ async function open(
     threads,
     get linkNumber() {
       return replica.number;
+    },
+    get pendingLinks() {
+      return table.links?.pendingCount ?? 0;
     },
     linksMoved: replica.applied,
     metrics,
@@ -155,7 +165,7 @@ class EdgeLinks {
   links: LinkLoader | undefined;
 
   constructor(options: EdgeOptions, store: Management, closers: Closers) {
-    const { config, log, machine, node, journals, acknowledged } = options;
+    const { config, log, machine, node, journals, acknowledged, permission } = options;
     const { folder } = options.folder;
     this.#options = options;
     this.#store = store;
@@ -179,6 +189,7 @@ class EdgeLinks {
       threads,
       journals: { ...journals, own: node.journals },
       acknowledged,
+      permission,
     });
     closers.push(
       () => options.onDrained?.(),

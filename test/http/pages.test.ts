@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { errorPage, errorPagePolicy, type ErrorPageKind } from '../../src/http/pages.ts';
 
-const kinds: ErrorPageKind[] = ['unknown', 'gone', 'damaged', 'throttled', 'method'];
+const kinds: ErrorPageKind[] = ['unknown', 'gone', 'damaged', 'throttled', 'method', 'stale'];
 
 /** WCAG 2.2 contrast ratio of two `#rrggbb` colours. */
 function contrast(first: string, second: string): number {
@@ -56,7 +56,7 @@ describe.each(kinds)('errorPage: %s', (kind) => {
 
 describe('errorPage', () => {
   it('has the statuses of the contract', () => {
-    expect(kinds.map((kind) => errorPage(kind).status)).toEqual([404, 410, 503, 429, 405]);
+    expect(kinds.map((kind) => errorPage(kind).status)).toEqual([404, 410, 503, 429, 405, 503]);
   });
 
   it('has text of 7:1 and drawing of 3:1 or more, light and dark', () => {

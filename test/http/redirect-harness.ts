@@ -10,6 +10,7 @@ import { CountedJournals, type Journals } from '../../src/engine/journals.ts';
 import { RedirectThreads } from '../../src/engine/redirect-threads.ts';
 import type { RedirectCommand } from '../../src/http/redirect-thread.ts';
 import { createLinkTableMemory } from '../../src/links/layout.ts';
+import type { LinkPermission } from '../../src/links/permission.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 import type { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalReader } from '../../src/scans/journal/reader.ts';
@@ -36,6 +37,8 @@ export interface RedirectHarnessOptions {
   readonly unknownPerMinuteMax?: number;
   /** What brokers have acknowledged, for `replicated`. */
   readonly acknowledged?: JournalPositions;
+  /** Until when they may redirect. */
+  readonly permission?: LinkPermission;
   /** Journals of another process. */
   readonly othersJournals?: readonly number[];
 }
@@ -105,6 +108,7 @@ export async function startRedirects(
     links: memory,
     journals,
     acknowledged: options.acknowledged,
+    permission: options.permission,
     whenInPlace: () => Promise.resolve(),
     ...(file === undefined ? {} : { file }),
   });

@@ -62,7 +62,7 @@ export class LinkReplica {
   readonly #store: ReplicaStore;
   readonly #agent: Agent;
   readonly #stopping = new AbortController();
-  /** Fired when changes are in the link table. */
+  /** Fired when changes are in the link table, and before links of a snapshot are: when `number` has moved. */
   readonly applied = new Signal();
   #table: ReplicaTable | undefined;
   /** Links of a snapshot are coming in, or of one that was cut short: by which number they go is not known. */
@@ -232,6 +232,7 @@ export class LinkReplica {
 
   #beginRefill(core: string): void {
     this.#isRefilling = true;
+    this.applied.fire();
     this.#options.log.info({ core }, 'all links are coming from a core');
   }
 

@@ -1,7 +1,7 @@
 /**
  * A node says that it is up, and how far its links are (msgpack, one array):
  *
- *   [1, name, instance, role, redirects, linkNumber, url, isLast, version]
+ *   [1, name, instance, role, redirects, linkNumber, url, isLast, version, refuses, sentMs]
  *
  * Fields are added at the end: a program that does not know one ignores it, and one that misses one goes without. So nodes
  * of two versions are in one cluster while it is upgraded.
@@ -26,6 +26,8 @@ export interface NodeStart {
   readonly url: string;
   /** Of its program; absent for one that does not say. */
   readonly version?: string | undefined;
+  /** Its `cluster.staleLinks` is `refuse`; absent = it serves old links. */
+  readonly refuses?: boolean;
 }
 
 export interface Beat extends NodeStart {
@@ -33,22 +35,32 @@ export interface Beat extends NodeStart {
   readonly linkNumber: number;
   /** This start redirects no more, and sends no further beat. */
   readonly isLast: boolean;
+  /** By its monotonic clock: of two beats of one start the later one is known by it. */
+  readonly sentMs?: number;
 }
 
 export function encodeBeat(beat: Beat): Uint8Array {
-  const { name, instance, role, redirects, linkNumber, url, isLast, version } = beat;
-  const fields = [name, instance, role, redirects, linkNumber, url, isLast, version ?? null];
-  return packPlain([messageVersion, ...fields]);
+  const { name, instance, role, redirects, linkNumber, url, isLast } = beat;
+  const { version = null, refuses = false, sentMs = 0 } = beat;
+  const fields = [name, instance, role, redirects, linkNumber, url, isLast];
+  return packPlain([messageVersion, ...fields, version, refuses, sentMs]);
 }
 
 /** @returns undefined for bytes that are no such message, or one of another version */
 export function readBeat(bytes: Uint8Array): Beat | undefined {
   const fields = readFields(bytes) ?? [];
-  const [format, name, instance, role, redirects, linkNumber, url, isLast, said] = fields;
+  const [format, name, instance, role, redirects, linkNumber, url, isLast, ...later] = fields;
+  const [said, refuses = false, sentMs = 0] = later;
   if (format !== messageVersion || !isNodeName(name) || !isNodeRole(role)) return undefined;
   if (typeof instance !== 'string' || typeof url !== 'string') return undefined;
   if (typeof redirects !== 'boolean' || typeof isLast !== 'boolean') return undefined;
+  if (typeof refuses !== 'boolean' || typeof sentMs !== 'number') return undefined;
   if (!isCount(linkNumber)) return undefined;
   const version = typeof said === 'string' && versionPattern.test(said) ? said : undefined;
-  return { name, instance, role, redirects, linkNumber, url, isLast, version };
+  const start = { name, instance, role, redirects, url, version, refuses };
+  return { ...start, linkNumber, isLast, sentMs };
 }
+
+/** Permissions are of subjects: what a message says must be what its sender may say. */
+export const beatSubject = ({ name, role }: Pick<NodeStart, 'name' | 'role'>): string =>
+  role === 'edge' ? `qz.edge.${name}.beat` : `qz.nodes.${name}`;

@@ -17,7 +17,7 @@ import type { Timers } from '../../model/clock.ts';
 import { packPlain } from '../../store/codec.ts';
 import { readFields } from '../message-fields.ts';
 import type { NatsConnection } from '../nats/nats-connection.ts';
-import { type Beat, encodeBeat, type NodeStart, readBeat } from './beat-message.ts';
+import { type Beat, beatSubject, encodeBeat, type NodeStart, readBeat } from './beat-message.ts';
 
 const beatMs = 500;
 /** Four beats: one that is late, or lost with a connection, disconnects nobody. */
@@ -124,8 +124,9 @@ export class Beats {
 
   /** Of this node, as it would be sent now. */
   get own(): Beat {
-    const { self, linkNumber } = this.#options;
-    return { ...self, linkNumber: linkNumber(), isLast: this.#isClosed };
+    const { self, linkNumber, timers } = this.#options;
+    const sentMs = timers.monotonicMs();
+    return { ...self, linkNumber: linkNumber(), isLast: this.#isClosed, sentMs };
   }
 
   /** Addresses of the APIs of connected cores. */
@@ -190,13 +191,12 @@ export class Beats {
 
   #publish(isLast: boolean): void {
     const { connection, self } = this.#options;
-    const subject = self.role === 'edge' ? `qz.edge.${self.name}.beat` : `qz.nodes.${self.name}`;
-    connection.publish(subject, encodeBeat({ ...this.own, isLast }));
+    connection.publish(beatSubject(self), encodeBeat({ ...this.own, isLast }));
   }
 
   #receive(bytes: Uint8Array, subject: string): void {
     const beat = readBeat(bytes);
-    if (beat === undefined || !isOwnSubject(beat, subject)) return;
+    if (beat === undefined || subject !== beatSubject(beat)) return;
     this.#silenceMs += this.#silentMs();
     this.#receivedMs = this.#options.timers.monotonicMs();
     if (beat.isLast) this.#receiveLast(beat);
@@ -319,6 +319,8 @@ export class Beats {
       const leftMs = this.#leftMs(seen);
       // One that has lapsed stays what it was.
       if (leftMs <= 0 || !seen.beat.redirects) continue;
+      // Of two that refuse, one waits for the other by what it confirmed (confirmations.ts).
+      if (self.refuses === true && seen.beat.refuses === true) continue;
       const { linkNumber: at } = seen.beat;
       const state = at >= number ? 'followed' : seen.stuckAt === at ? 'stuck' : 'behind';
       note(name, state);
@@ -329,7 +331,3 @@ export class Beats {
 }
 
 const stopSubject = (name: string): string => `qz.ask.${name}.stop`;
-
-/** Permissions are of subjects: what a message says must be what its sender may say. */
-const isOwnSubject = ({ name, role }: Beat, subject: string): boolean =>
-  subject === (role === 'edge' ? `qz.edge.${name}.beat` : `qz.nodes.${name}`);

@@ -325,11 +325,13 @@ test('a beat says the version of its program; one without, as older programs sen
     isLast: false,
     url: '',
     version: '0.2.0-rc.1',
+    refuses: true,
+    sentMs: 1.5,
   } as const;
   expect(readBeat(encodeBeat(beat))).toEqual(beat);
   const fields = unpackPlain(encodeBeat(beat));
   if (!Array.isArray(fields)) throw new Error('Expected an array');
-  const without = { ...beat, version: undefined };
+  const without = { ...beat, version: undefined, refuses: false, sentMs: 0 };
   const older = fields.slice(0, 8);
   for (const others of [older, [...older, null], [...older, 7], [...older, '\u001b[31m']]) {
     expect(readBeat(packPlain(others))).toEqual(without);
