@@ -2,6 +2,7 @@
  * `npm run crash:cluster -- [--what both|service|log] [--seconds 60] [--seed 7] [--kills all|none|kill-active,pause-broker…]
  *                           [--ack broker|standby] [--equal-within 5]
  *                           service: [--scans 60] [--edge] [--webhooks] [--upgrade-from FILE|FOLDER]
+ *                                    [--stale-links serve|refuse]
  *                           log: [--ack single] [--rate 100 | --callers 50] [--plain]`
  *
  * A cluster on real brokers and real processes: whole services (../service-crash/), and the replicated log with nothing
@@ -34,6 +35,7 @@ const { values } = parseArgs({
     edge: { type: 'boolean', default: false },
     webhooks: { type: 'boolean', default: false },
     'upgrade-from': { type: 'string' },
+    'stale-links': { type: 'string', default: 'serve' },
     'equal-within': { type: 'string', default: '5' },
     plain: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
@@ -84,6 +86,7 @@ async function runService(options: CrashOptions): Promise<number> {
     withEdge: values.edge,
     withReceiver: values.webhooks,
     former: values['upgrade-from'],
+    staleLinks: values['stale-links'] === 'refuse' ? 'refuse' : 'serve',
   });
   const { unexpected: faults, unexpectedCount: faultCount } = result.ledger;
   tell({ rows: rowsOfService(result), faults, faultCount, evidence: result.evidence });

@@ -19,7 +19,7 @@ import {
 import type { Victim } from '../crash/victim.ts';
 import type { CuttablePath } from '../nats/cuttable-path.ts';
 import type { ClusterLedger } from './cluster-ledger.ts';
-import { NodeView } from './node-view.ts';
+import { NodeView, type StaleLinks } from './node-view.ts';
 
 export type NodeRole = 'all' | 'edge';
 
@@ -40,6 +40,7 @@ export interface NodeOptions {
   /** Scans. */
   readonly perSecond: number;
   readonly note: (line: string) => void;
+  readonly staleLinks: StaleLinks;
 }
 
 const connections = 8;
@@ -79,8 +80,9 @@ export class ServiceNode implements Victim {
     this.name = options.name;
     this.role = options.role;
     this.dataDir = join(options.folder, options.name);
-    this.view = new NodeView(options.name, options.ledger);
-    this.#program = options.former;
+    const { name, ledger, staleLinks, former } = options;
+    this.view = new NodeView(name, ledger, staleLinks);
+    this.#program = former;
   }
 
   get isUp(): boolean {

@@ -22,6 +22,7 @@ import type { NatsServer } from '../../../config/demo/nats-server.ts';
 import { Beats } from './beats.ts';
 import { ClusterLedger } from './cluster-ledger.ts';
 import { becomeEqual, countedIn, type Equality, unequal } from './copies.ts';
+import type { StaleLinks } from './node-view.ts';
 import { type NodeRole, ServiceNode } from './node.ts';
 import { Pace } from './pace.ts';
 import { Probes } from './probes.ts';
@@ -48,6 +49,7 @@ export interface ServiceCrashOptions {
   readonly withReceiver: boolean;
   /** An earlier program, which all nodes are at first: its one file, or the folder of its sources. */
   readonly former?: string | undefined;
+  readonly staleLinks: StaleLinks;
   /** Until the cores are equal after healing. */
   readonly equalMsMax: number;
 }
@@ -162,9 +164,9 @@ class ServiceCrashRun {
   }
 
   async #startNodes(brokers: Brokers): Promise<void> {
-    const { withEdge, perSecond, ack, former } = this.#options;
+    const { withEdge, perSecond, ack, former, staleLinks } = this.#options;
     const program = former === undefined ? undefined : formerProgram(former);
-    const environment = settingsOf(this.#random.fork(), ack);
+    const environment = settingsOf(this.#random.fork(), ack, staleLinks);
     for (const [at, role] of roles.entries()) {
       if (role === 'edge' && !withEdge) continue;
       const path = await CuttablePath.open(brokers.all.map((broker) => broker.port));
@@ -180,6 +182,7 @@ class ServiceCrashRun {
         ledger: this.#ledger,
         random: this.#random.fork(),
         perSecond,
+        staleLinks,
         note: this.#note,
       });
       this.#nodes.push(node);
@@ -206,6 +209,7 @@ class ServiceCrashRun {
       random: this.#random.fork(),
       pace,
       apiKey,
+      staleLinks: this.#options.staleLinks,
       probe: (code) => probes.ask(code),
     });
     const readers = new Readers({ nodes, ledger, random: this.#random.fork(), pace, apiKey });
