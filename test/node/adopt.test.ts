@@ -2,7 +2,7 @@
  * A machine alone moves into a cluster, as an operator does it: with scans that are not counted, an endpoint that did not
  * answer, and a process that is killed. Then the brokers lose everything. Registered where a nats-server is found.
  */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -14,6 +14,7 @@ import { deleteStream } from '../../src/cluster/nats/nats-stream.ts';
 import { readNodeFile } from '../../src/cluster/nodes/node-file.ts';
 import { loadConfig } from '../../src/config.ts';
 import { adopt } from '../../src/node/adopt.ts';
+import { reseed } from '../../src/node/reseed.ts';
 import { startBrokers } from '../cluster/nats/brokers.ts';
 import { notRun } from '../cluster/nats/not-run.ts';
 import { type Client, word } from '../support/client.ts';
@@ -46,6 +47,8 @@ async function begin(server: NatsServer): Promise<void> {
   brokers = await startBrokers({ count: 1, folder: join(folder, 'brokers'), server });
   receiver = await openReceiver({ kind: 'answer' });
   node = await TestNode.create(folder, 'core-1', 'all', brokers.urls, {
+    // Of the last scans before a kill most are in a journal alone.
+    QZ_SCANS_WINDOW_MS: '200',
     QZ_BOOTSTRAP_EMAIL: email,
     QZ_BOOTSTRAP_PASSWORD: password,
     QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
@@ -82,6 +85,12 @@ const sent = (): string[] =>
     return [read].flat().map((event) => word(Reflect.get(Object(event), 'id')));
   });
 
+/** In a journal of the node. */
+function bytesLeft(journal: number): number {
+  const path = join(dataDir(), 'journal', String(journal));
+  return readdirSync(path).reduce((sum, name) => sum + statSync(join(path, name)).size, 0);
+}
+
 async function makeAlone(): Promise<void> {
   const service = startAlone();
   await service.ready();
@@ -108,6 +117,7 @@ async function makeAlone(): Promise<void> {
   await api.close();
   // What was answered is in the journal, counted or not.
   await service.kill();
+  expect(bytesLeft(0)).toBeGreaterThan(0);
 }
 
 const cluster = (...args: readonly string[]): Promise<CommandResult> =>
@@ -135,13 +145,16 @@ async function isRefused(): Promise<void> {
   `);
 }
 
+const endAt =
+  (at: string) =>
+  (text: string): void => {
+    if (text.includes(at)) throw new Error('cut short');
+  };
+
 /** The command is cut short when it says this. */
 async function cut(at: string): Promise<void> {
   const config = loadConfig(undefined, node.environment);
-  const say = (text: string): void => {
-    if (text.includes(at)) throw new Error('cut short');
-  };
-  await expect(adopt({ config, say })).rejects.toThrow('cut short');
+  await expect(adopt({ config, say: endAt(at) })).rejects.toThrow('cut short');
   expect(readNodeFile(dataDir())).toBeUndefined();
   for (const args of [['keys', 'list'], ['serve']]) {
     const refused = await runCommand(args, alone);
@@ -182,6 +195,7 @@ async function goOn(): Promise<void> {
   expect(service.stdout).not.toContain('API key');
   const api = node.client(key);
   await expect.poll(() => counted(api), soon).toBe(scans);
+  await expect.poll(() => bytesLeft(0), soon).toBe(0);
   await scan(2);
   await expect.poll(() => counted(api), soon).toBe(scans);
   await expect.poll(() => new Set(sent()).size, { timeout: 60_000 }).toBe(scans);
@@ -211,14 +225,17 @@ async function loseBrokers(): Promise<void> {
   scans += 1;
   expect((await cluster('reseed')).stderr).toContain('is locked by a running service');
   await service.terminate();
+  const config = loadConfig(undefined, node.environment);
+  const begun = reseed({ config, others: 'asked', say: endAt('CORE begins anew') });
+  await expect(begun).rejects.toThrow('cut short');
   const done = await cluster('reseed');
   expect(done).toMatchObject({ code: 0 });
   expect(plain(done.stderr + done.stdout)).toMatchInlineSnapshot(`
-    "core-1 has the data of epoch 3, up to position …
+    "core-1 has the data of epoch 4, up to position …
     Watching for 2.5 s whether any other core runs
     The log CORE begins anew with the data of core-1
     The log DELIVERY begins anew with the data of core-1
-    The logs begin anew with the data of core-1, in epoch 4. Start it: it leads.
+    The logs begin anew with the data of core-1, in epoch 5. Start it: it leads.
     "
   `);
 }
