@@ -70,7 +70,7 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
     else if (node.ok) findings.push(...(await parts(config)));
   }
   if (config.cluster.nats.length > 0) {
-    const { diagnoseCluster } = await import('../node/cluster-doctor.ts');
+    const { diagnoseCluster } = await import('../node/doctor/cluster-doctor.ts');
     findings.push(...(await diagnoseCluster(config, { clock: systemClock })));
   }
   for (const listener of [config.redirect, config.api]) {

@@ -140,7 +140,7 @@ function assertNotFollowing(environment: StoreEnvironment, found: number, versio
       "node of a cluster, and a cluster's data cannot be migrated yet: one node alone must not change the format of " +
       'what its log shares with the others. Nothing was changed: start the release that this node ran before, on every ' +
       'node. To change to this release, stop all nodes, `quietzone backup` the core that led last with its former ' +
-      'release, `quietzone restore` that into another folder, which this release migrates on a machine alone, and begin ' +
-      'a new cluster',
+      'release, `quietzone restore` that into another folder, start it once on a machine alone, which migrates it, and ' +
+      '`quietzone cluster adopt` it for a new cluster',
   );
 }

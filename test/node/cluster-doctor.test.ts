@@ -12,7 +12,7 @@ import { openNats } from '../../src/cluster/nats/nats-connection.ts';
 import { ensureStream } from '../../src/cluster/nats/nats-stream.ts';
 import { writeEdgeAccess } from '../../src/cluster/nodes/node-file.ts';
 import { loadConfig } from '../../src/config.ts';
-import { diagnoseCluster } from '../../src/node/cluster-doctor.ts';
+import { diagnoseCluster } from '../../src/node/doctor/cluster-doctor.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { startBrokers } from '../cluster/nats/brokers.ts';
 import { FakeNats } from '../cluster/nats/fake-nats.ts';

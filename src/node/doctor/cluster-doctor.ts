@@ -5,21 +5,21 @@
 import { existsSync } from 'node:fs';
 import { lookup } from 'node:dns/promises';
 import { resolve } from 'node:path';
-import { inspectBrokers, type BrokersSeen } from '../cluster/nats/broker-inspection.ts';
-import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
-import { readEdgeAccess } from '../cluster/nodes/node-file.ts';
-import { checkSecret } from '../cluster/nodes/secrets.ts';
-import { scanStream, scanSubject, scanSubjects } from '../cluster/scans/scan-channels.ts';
-import { believedMs } from '../cluster/signed-time.ts';
-import type { Config } from '../config.ts';
-import { openDataFolder } from '../engine/data-folder.ts';
-import { openDataFiles, type OpenDataFiles } from '../engine/opening/data-files-opening.ts';
-import { isLocalUrl } from '../model/address.ts';
-import type { Clock } from '../model/clock.ts';
-import { messageOf } from '../model/failure.ts';
-import { openManagement } from '../store/management/management.ts';
+import { inspectBrokers, type BrokersSeen } from '../../cluster/nats/broker-inspection.ts';
+import { ClusterKeys } from '../../cluster/nodes/cluster-keys.ts';
+import { readEdgeAccess } from '../../cluster/nodes/node-file.ts';
+import { checkSecret } from '../../cluster/nodes/secrets.ts';
+import { scanStream, scanSubject, scanSubjects } from '../../cluster/scans/scan-channels.ts';
+import { believedMs } from '../../cluster/signed-time.ts';
+import type { Config } from '../../config.ts';
+import { openDataFolder } from '../../engine/data-folder.ts';
+import { openDataFiles, type OpenDataFiles } from '../../engine/opening/data-files-opening.ts';
+import { isLocalUrl } from '../../model/address.ts';
+import type { Clock } from '../../model/clock.ts';
+import { messageOf } from '../../model/failure.ts';
+import { openManagement } from '../../store/management/management.ts';
 import { askMonitor, type MonitorSeen } from './broker-monitor.ts';
-import { natsOptionsOf } from './context.ts';
+import { natsOptionsOf } from '../context.ts';
 
 export interface ClusterFinding {
   readonly ok: boolean;
