@@ -8,18 +8,12 @@
  * The leader stores both as its own positions say. A standby moves them on over the blocks whose scans are all below the
  * marks that the leader has stored. Being behind does no harm: what is settled is recognised scan by scan.
  */
-import { partitionOf } from '../../model/code.ts';
-import type { ScanBlock } from '../../scans/block.ts';
-import { storedBlocks } from '../../scans/stored-blocks.ts';
 import type { DeliveryTables } from '../../store/delivery/delivery.ts';
 import type { ScanNumberingTables } from '../../store/delivery/scan-numbering.ts';
 import type { ScanStore } from '../../store/scans/scans.ts';
 import { ScanMarks } from '../../store/scans/scan-marks.ts';
+import { endBelow } from './scan-marks.ts';
 import { epochsIn, marksOf } from './settled-scans.ts';
-
-/** Of one call: some milliseconds. */
-const blocksMax = 256;
-const bytesMax = 4_194_304;
 
 export interface SettledBlocks {
   readonly delivered: number;
@@ -65,39 +59,14 @@ export class ScanCursor {
     // For a while after a machine has begun to lead the marks of several say together what is settled.
     if (current === undefined || epochs.length > 1) return false;
     const settled = new ScanMarks(current.record.base);
-    const delivered = this.#end(this.#stored.delivered, settled);
+    const delivered = endBelow(this.#scans, this.#stored.delivered, settled);
     const [routed] = positions.get('scans', () => undefined) ?? [0];
     for (const [block, mark] of marksOf(tables, current.epoch)) {
       if (block <= routed) settled.raise(mark);
     }
     const from = Math.max(delivered.block, this.#stored.routed);
-    const read = this.#end(from, settled);
+    const read = endBelow(this.#scans, from, settled);
     await this.store({ delivered: delivered.block, routed: read.block });
     return delivered.isCut || read.isCut;
   }
-
-  /** The last block in a row that is below the marks. */
-  #end(from: number, settled: ScanMarks): { readonly block: number; readonly isCut: boolean } {
-    let block = from;
-    let [count, bytes] = [0, 0];
-    for (const [sequence, stored] of storedBlocks(this.#scans, { start: from + 1 })) {
-      // What a damaged one had is in no other.
-      if (stored !== undefined && !isBelow(stored, settled)) break;
-      block = sequence;
-      bytes += stored?.length ?? 0;
-      if (++count === blocksMax || bytes >= bytesMax) return { block, isCut: true };
-    }
-    return { block, isCut: false };
-  }
-}
-
-function isBelow(block: ScanBlock, marks: ScanMarks): boolean {
-  for (let group = 0; group < block.groups; group++) {
-    const partition = partitionOf(block.codeNo(group));
-    const first = block.first(group);
-    for (let entry = first; entry < first + block.count(group); entry++) {
-      if (!marks.isBelow(block.journal(entry), partition, block.position(entry))) return false;
-    }
-  }
-  return true;
 }

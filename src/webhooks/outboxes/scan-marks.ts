@@ -1,8 +1,10 @@
 /** Scans and blocks by their places in the journals, which mean the same on every machine. */
 import { partitionOf } from '../../model/code.ts';
 import type { ScanBlock } from '../../scans/block.ts';
+import { storedBlocks } from '../../scans/stored-blocks.ts';
 import type { BlockMark, ScanOrder, ScanSpan } from '../../store/delivery/scan-numbering.ts';
-import { hasPartition, wordBits } from '../../store/scans/scan-marks.ts';
+import { hasPartition, type ScanMarks, wordBits } from '../../store/scans/scan-marks.ts';
+import type { ScanStore } from '../../store/scans/scans.ts';
 
 /** Of the partitions that have scans in it: those of its shard without one have none below either. */
 export function markOf(block: ScanBlock): BlockMark {
@@ -39,6 +41,55 @@ export const compareScans = (one: ScanOrder, other: ScanOrder): number =>
 export const isInSpan = (span: ScanSpan, scan: ScanOrder): boolean =>
   compareScans([span[0], span[1], span[2]], scan) <= 0 &&
   compareScans(scan, [span[0], span[3], span[4]]) <= 0;
+
+/**
+ * The scans of a delivery, a span for each journal: within a journal they stand together, so a span has no scan of another
+ * block, as one over several journals would. Undefined where the block has no such entries.
+ */
+export function spansOf(block: ScanBlock, first: number, last: number): ScanSpan[] | undefined {
+  const [from, until] = [scanAt(block, first), scanAt(block, last)];
+  if (from === undefined || until === undefined) return undefined;
+  const spans = new Map<number, [first: number, last: number]>();
+  for (let entry = first; entry <= last; entry++) {
+    const [journal, position] = [block.journal(entry), block.position(entry)];
+    const [low, high] = spans.get(journal) ?? [position, position];
+    spans.set(journal, [Math.min(low, position), Math.max(high, position)]);
+  }
+  return [...spans].map(([journal, [low, high]]) => [from[0], journal, low, journal, high]);
+}
+
+/** Of one walk over blocks: some milliseconds. */
+const blocksMax = 256;
+const bytesMax = 4_194_304;
+
+/** The last block in a row whose scans are all below the marks. @param from begins behind this one */
+export function endBelow(
+  scans: Pick<ScanStore, 'blocks'>,
+  from: number,
+  marks: ScanMarks,
+): { readonly block: number; readonly isCut: boolean } {
+  let block = from;
+  let [count, bytes] = [0, 0];
+  for (const [sequence, stored] of storedBlocks(scans, { start: from + 1 })) {
+    // What a damaged one had is in no other.
+    if (stored !== undefined && !areBelow(stored, marks)) break;
+    block = sequence;
+    bytes += stored?.length ?? 0;
+    if (++count === blocksMax || bytes >= bytesMax) return { block, isCut: true };
+  }
+  return { block, isCut: false };
+}
+
+function areBelow(block: ScanBlock, marks: ScanMarks): boolean {
+  for (let group = 0; group < block.groups; group++) {
+    const partition = partitionOf(block.codeNo(group));
+    const first = block.first(group);
+    for (let entry = first; entry < first + block.count(group); entry++) {
+      if (!marks.isBelow(block.journal(entry), partition, block.position(entry))) return false;
+    }
+  }
+  return true;
+}
 
 /** The scan at an entry; undefined for an entry that the block has not. */
 export function scanAt(block: ScanBlock, entry: number): ScanOrder | undefined {

@@ -14,6 +14,7 @@
  *   a result was not stored                    the scan is not settled: it is sent again, with the same id and text;
  *                                              a list may be cut elsewhere
  *   a mark or a place is damaged               what it tells of is sent again
+ *   the next one had counted less              where it stands is all that counts, for one that led before and was further
  *   a scan arrives here after it was settled   it is recognised by its position in its journal
  */
 import type { EndpointNo } from '../../model/numbers.ts';
@@ -31,7 +32,7 @@ import type {
 } from '../../store/delivery/scan-numbering.ts';
 import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
 import { ScanMarks } from '../../store/scans/scan-marks.ts';
-import { markOf, scanAt } from './scan-marks.ts';
+import { endBelow, markOf, scanAt, spansOf } from './scan-marks.ts';
 import {
   epochsIn,
   everybody,
@@ -103,10 +104,19 @@ export class ScanNumbering {
     return this.#isNew;
   }
 
-  /** Where this machine begins to read: for all, and for an endpoint that lags. */
+  /**
+   * Where this machine begins to read after another one: for all, and for an endpoint that lags. An endpoint without a backlog
+   * has settled what the former leader had read, and no more: what this machine had read when it led before that one may be
+   * further, where the other had not counted it yet, and its backlog of then is no longer there.
+   */
   get begin(): { readonly position: Position; readonly to: Position } {
-    const { delivered, routed } = this.#options.cursor.blocks;
-    return { position: [routed, 0], to: [delivered, 0] };
+    const { cursor, scans } = this.#options;
+    const { delivered } = cursor.blocks;
+    const routed = this.#former.at(-1)?.routed;
+    if (routed === undefined) return { position: [delivered, 0], to: [delivered, 0] };
+    scans.environment.refresh();
+    const { block } = endBelow(scans, delivered, routed);
+    return { position: [block, 0], to: [delivered, 0] };
   }
 
   /** The first machine that leads goes on with numbers of its own: what is before them is in the base. */
@@ -214,11 +224,12 @@ export class ScanNumbering {
     const [sequence, entries] = to;
     const last = entries === 0 ? undefined : this.#scan(sequence + 1, entries - 1);
     const spans: ScanSpan[] = [];
-    for (const [block, first, end] of open) {
-      const [from, until] = [this.#scan(block, first), this.#scan(block, end)];
+    for (const [sequence, first, end] of open) {
+      const block = this.#block(sequence);
+      const found = block && spansOf(block, first, end);
       // It is damaged here: a machine where it is not sends it again, with all that came after it.
-      if (from === undefined || until === undefined) return [[block - 1, 0], 0, []];
-      spans.push([from[0], from[1], from[2], until[1], until[2]]);
+      if (found === undefined) return [[sequence - 1, 0], 0, []];
+      spans.push(...found);
     }
     return [to, last ?? 0, spans];
   }

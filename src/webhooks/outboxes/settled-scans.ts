@@ -59,6 +59,12 @@ export class FormerEpoch {
     return this.#at(Number.MAX_SAFE_INTEGER);
   }
 
+  /** What it had read: settled, or in the backlog of an endpoint. Undefined where that is not known. */
+  get routed(): ScanMarks | undefined {
+    const places = this.#places.get(everybody);
+    return places && this.#at(places[0][0]);
+  }
+
   /** Undefined where nothing is known to be. */
   isSettledFor(endpointNo: EndpointNo): IsSettled | undefined {
     const places = this.#places.get(endpointNo) ?? this.#places.get(everybody);
