@@ -96,6 +96,8 @@ export interface Writers {
   readonly apiPort: number;
   /** Afterwards nothing is written to the delivery store, and only what the API is asked for to management.mdb. */
   endWork(): Promise<void>;
+  /** Nothing more is delivered, and the results of what was are stored; attempts in flight have 3 s to end. */
+  endDeliveries(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -111,10 +113,7 @@ export async function openWriters(options: WritersOptions): Promise<Writers> {
   }
 }
 
-async function open(
-  options: WritersOptions,
-  closers: Closers,
-): Promise<Pick<Writers, 'apiPort' | 'endWork'>> {
+async function open(options: WritersOptions, closers: Closers): Promise<Omit<Writers, 'close'>> {
   const { base, engine } = options;
   const workspaces = openWorkspaceModule(base);
   let stored: Promise<void> | undefined;
@@ -147,7 +146,7 @@ async function open(
     await webhooks.environment.hold();
     await storeWaiting();
   };
-  return { apiPort: server.port, endWork };
+  return { apiPort: server.port, endWork, endDeliveries: () => webhooks.stop() };
 }
 
 interface Opening {

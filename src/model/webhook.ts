@@ -95,7 +95,7 @@ export interface AttemptTask {
   readonly deliveryId: string;
   /** Its attempts go in order, with a bound; undefined = apart from them. */
   readonly endpointNo: EndpointNo | undefined;
-  /** `evt_…`: the `webhook-id`; of the first event where the body is an array. */
+  /** `evt_…`: the `webhook-id`; where the body is an array, of the first event, or in a cluster of the array. */
   readonly eventId: string;
   readonly kind: EventKind;
   /** From 1. */

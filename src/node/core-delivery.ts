@@ -68,7 +68,8 @@ export class CoreDelivery {
   webhooks(scans: ScanStore): WebhookCluster {
     const { node } = this.#options.identity;
     const core = `${node}.${storeId(scans, this.#options.base)}`;
-    return { tables: this.#tables, numbering: this.#numbering, core };
+    const isHeld = (): boolean => this.replication.isHeld;
+    return { tables: this.#tables, numbering: this.#numbering, core, isHeld };
   }
 
   /** Resolves when this machine leads the log of deliveries. @throws Error when another one goes on leading it */

@@ -40,7 +40,7 @@ import { systemTimers } from '../system-clock.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Ticker } from '../telemetry/ticker.ts';
-import { type Engine, openWriters } from '../writers.ts';
+import { type Engine, openWriters, type Writers } from '../writers.ts';
 import { connectNode, type NodeContext } from './context.ts';
 import { CoreNode } from './core-node.ts';
 import { CoreRole, type OpenRole, thenGoesOn } from './core-role.ts';
@@ -51,6 +51,8 @@ import { openStandby } from './standby.ts';
 import { assertNoTakeover, noTakeovers } from './takeover.ts';
 
 /** A first start waits so long for a new cluster to have its first sign-in. */
+/** A leader that was deposed, and others wait for, stores what it has delivered in this time: slow receivers are not waited for. */
+const deliveriesMsMax = 500;
 const firstLeadMsMax = 30_000;
 const firstLeadStepMs = 20;
 /** A start waits so long for the journals of new redirect threads. */
@@ -248,6 +250,7 @@ class Roles {
   readonly #options: RolesOptions;
   #closing: Promise<void> = Promise.resolve();
   #firstStart: FirstStart | undefined;
+  #writers: Pick<Writers, 'endDeliveries'> | undefined;
   firstSecrets: FirstSecrets | undefined;
   /** The process stops: a role that closes does not go on as another one. */
   isClosing = false;
@@ -273,6 +276,7 @@ class Roles {
     const cluster = node.answersWith(feed);
     try {
       const writers = await openWriters({ base, engine, dashboard, changesFollowed, cluster });
+      this.#writers = writers;
       return this.#going({
         close: () => {
           // Its answers are endless: the API would wait for them.
@@ -293,8 +297,7 @@ class Roles {
     const leader = (): { readonly url: string } | undefined => node.leader;
     const registerMetrics = (metrics: Metrics): void => node.registerMetrics(metrics);
     const { proof, control: first, checks } = node;
-    // Before what led closes: the leader of the cluster waits for it.
-    node.delivery.release();
+    await this.#giveDeliveriesAway();
     const standby = { base, engine, leader, proof, first, checks, registerMetrics };
     const role = await openStandby(standby);
     const endFollowing = node.delivery.followSettled(engine);
@@ -304,6 +307,21 @@ class Roles {
         await role.close();
       },
     });
+  }
+
+  /**
+   * Before what led closes: the leader of the cluster waits for it. What was sent and is not stored would be sent again there,
+   * so it is stored first, unless the lead of that log is lost too.
+   */
+  async #giveDeliveriesAway(): Promise<void> {
+    const { delivery } = this.#options.node;
+    const writers = this.#writers;
+    this.#writers = undefined;
+    if (writers !== undefined && delivery.replication.isHeld) {
+      const ended = writers.endDeliveries().catch(() => undefined);
+      await Promise.race([ended, pause(deliveriesMsMax, undefined, { ref: false })]);
+    }
+    delivery.release();
   }
 
   /** A role closes while redirects and counting go on. */

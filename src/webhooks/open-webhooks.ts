@@ -54,6 +54,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { type AttemptSender, PoolSender } from './attempt/attempt-sender.ts';
 import { AddressGuard, urlFault } from './attempt/egress.ts';
 import { Deliveries } from './deliveries/deliveries.ts';
+import { firstEventId, listRequestId } from './deliveries/delivery.ts';
 import { DeliveryStore } from './deliveries/delivery-store.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { EndpointDrain } from './endpoints/endpoint-drain.ts';
@@ -127,6 +128,8 @@ export interface WebhookCluster {
   readonly numbering: ScanNumberingTables;
   /** This machine, and which of its stores of scans: another name after that was lost or put back. */
   readonly core: string;
+  /** It leads, and no other can yet: results can be stored. */
+  readonly isHeld?: () => boolean;
 }
 
 export interface Webhooks {
@@ -310,6 +313,8 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
       bytesMax: settings.inFlightMax * bytesPerAttempt,
     },
     retryDelaysMs: settings.retryDelaysMs,
+    isHeld: options.cluster?.isHeld,
+    requestId: numbering === undefined ? firstEventId : listRequestId,
   });
   return { store, journal, feeds, routers, endpoints, drain, dispatcher, numbering };
 }

@@ -2,6 +2,8 @@
  * The lead goes from one core to the other as an operator wants it: by a command, and by a stop. Registered where a
  * nats-server is found.
  */
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findNatsServer } from '../../config/demo/nats-server.ts';
 import type { ClusterStatus } from '../../src/cluster/control/cluster-status.ts';
@@ -40,6 +42,36 @@ const create = (node: TestNode): Promise<number> =>
     .client(key)
     .call('POST', '/v1/qr-codes', { body: { target: 'https://example.com/' } })
     .then(({ status }) => status);
+
+/** @returns how many were answered */
+async function scanUntil(node: TestNode, path: string, signal: AbortSignal): Promise<number> {
+  let count = 0;
+  while (!signal.aborted) {
+    if (typeof (await node.scan(path)) === 'string') count += 1;
+  }
+  return count;
+}
+
+/** A receiver of webhooks that counts how often each event came. */
+async function openReceiver() {
+  const counts = new Map<string, number>();
+  const receiver = createServer(async (request, response) => {
+    const sent: { id: string } | Array<{ id: string }> = JSON.parse(await text(request));
+    for (const { id } of [sent].flat()) counts.set(id, (counts.get(id) ?? 0) + 1);
+    response.end();
+  });
+  await new Promise<void>((resolve) => void receiver.listen(0, '127.0.0.1', resolve));
+  const address = receiver.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    counts,
+    close: async () => {
+      receiver.closeAllConnections();
+      await new Promise((resolve) => receiver.close(resolve));
+    },
+  };
+}
 
 const server = await findNatsServer();
 if ('missing' in server) {
@@ -137,6 +169,39 @@ if ('missing' in server) {
     expect(await stopped).toMatchObject({ code: 0 });
     await standby.start().ready();
     await roles();
+  });
+
+  test('what was delivered before the lead went on is not delivered again', async () => {
+    const [first, second] = await roles();
+    const receiver = await openReceiver();
+    const scanning = new AbortController();
+    try {
+      const api = first.client(key);
+      const body = { url: receiver.url, events: ['qr.scanned'] };
+      expect(await api.call('POST', '/v1/webhooks', { body })).toMatchObject({ status: 201 });
+      const target = 'https://example.com/';
+      const { json } = await api.call('POST', '/v1/qr-codes', { body: { target } });
+      await api.close();
+      const path = new URL(String(json['shortUrl'])).pathname.slice(1);
+      const nodes = [first, second];
+      const counts = nodes.map((node) => scanUntil(node, path, scanning.signal));
+      const received = (): number => receiver.counts.size;
+      for (const leading of [first, second]) {
+        const before = received();
+        await expect.poll(received, soon).toBeGreaterThan(before + 50);
+        expect(await command(leading, 'handover')).toMatchObject({ code: 0 });
+        await expect.poll(() => leading.role(), soon).toBe('standby');
+      }
+      const before = received();
+      await expect.poll(received, soon).toBeGreaterThan(before + 50);
+      scanning.abort();
+      const scans = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+      await expect.poll(received, soon).toBe(scans);
+      expect([...receiver.counts.values()].filter((count) => count !== 1)).toEqual([]);
+    } finally {
+      scanning.abort();
+      await receiver.close();
+    }
   });
 
   test('a leader that is stopped gives the lead away, and a node that is stopped may leave', async () => {

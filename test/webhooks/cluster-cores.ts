@@ -107,6 +107,10 @@ export class Cluster {
   leader: Core | undefined;
   /** Entries that still get into the log before the leader dies. */
   entriesLeft = Number.MAX_SAFE_INTEGER;
+  /** The leader's lease. */
+  isHeld = true;
+  /** Entries wait for it. */
+  #brokers: Promise<void> = Promise.resolve();
 
   constructor(shards: readonly number[], clock = new TestClock()) {
     this.clock = clock;
@@ -117,8 +121,16 @@ export class Cluster {
     }
   }
 
+  /** The log takes nothing from here on. @returns lets it take what waits */
+  holdLog(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#brokers = promise;
+    return resolve;
+  }
+
   /** @returns whether they are in the log */
   async append(writes: readonly StoredWrite[]): Promise<boolean> {
+    await this.#brokers;
     this.entriesLeft -= 1;
     if (this.entriesLeft < 0) {
       this.leader = undefined;
@@ -156,7 +168,12 @@ export class Cluster {
     const ids = this.#ids;
     const webhooks = openWebhooks({
       file: core.tables.environment.path,
-      cluster: { tables: core.tables, numbering: core.numbering, core: core.name },
+      cluster: {
+        tables: core.tables,
+        numbering: core.numbering,
+        core: core.name,
+        isHeld: () => this.leader === core && this.isHeld,
+      },
       management,
       outbox: new Outbox(management, ids, clock),
       scanned: {
@@ -226,6 +243,8 @@ export class Receivers {
   readonly failed = new Set<string>();
   readonly texts = new Map<string, string>();
   readonly faults: string[] = [];
+  /** By endpoint and `webhook-id`. */
+  readonly #bodies = new Map<string, string>();
   readonly #ends = new Map<string, (result: SentResult) => void>();
   #hanging: Array<() => void> = [];
   /** Of an attempt: its status, or `hang`. */
@@ -261,7 +280,13 @@ export class Receivers {
     };
   }
 
-  note({ endpointNo, body }: Pick<AttemptTask, 'endpointNo' | 'body'>): void {
+  note({ endpointNo, eventId, body }: Pick<AttemptTask, 'endpointNo' | 'eventId' | 'body'>): void {
+    const request = `${endpointNo} ${eventId}`;
+    const before = this.#bodies.get(request);
+    if (before !== undefined && before !== body) {
+      this.faults.push(`the webhook-id ${eventId} names two contents`);
+    }
+    this.#bodies.set(request, body);
     for (const event of eventsIn(body)) {
       const text = JSON.stringify(event);
       const key = `${endpointNo} ${event.id}`;

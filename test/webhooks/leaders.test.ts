@@ -1,5 +1,6 @@
 /** Webhooks when another core takes the lead: each scan arrives, with the same id and bytes, and what was settled does not come again. */
 import { createServer } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { scannedEvent } from '../../src/scans/scanned-event.ts';
 import { storedBlocks } from '../../src/scans/stored-blocks.ts';
@@ -153,6 +154,79 @@ it.each([2, 3, 4])('loses nothing: seed %i', async (seed) => {
   await failOver(seed);
 });
 
+it('sends only for as long as results get into the log, and the lease is held', async () => {
+  const cluster = new Cluster([1]);
+  const core = cluster.cores[0]!;
+  const receivers = new Receivers();
+  const webhooks = await cluster.lead(core, receivers);
+  const url = 'https://one.example/';
+  await webhooks.endpoints.create(actor, { url, events: ['qr.scanned'], maxBatch: 1 });
+  await webhooks.start();
+  const pass = async (): Promise<void> => {
+    cluster.clock.move(100);
+    await pause(5);
+  };
+  const scan = async (times: number): Promise<void> => {
+    for (let left = times; left > 0; left--) {
+      cluster.scan(0, new Map([[1, 1]]));
+      core.count();
+      await pass();
+    }
+  };
+  const isSettled = async (): Promise<boolean> => {
+    await pass();
+    return settledIn(core).size === eventIdsOf(core).length;
+  };
+  await scan(3);
+  await eventually(isSettled, 'all is stored');
+  expect(receivers.counts.size).toBe(3);
+  const takeEntries = cluster.holdLog();
+  await scan(30);
+  // Half a second of three: what is sent now, the next leader repeats.
+  expect(receivers.counts.size).toBeGreaterThan(3);
+  expect(receivers.counts.size).toBeLessThan(3 + 10);
+  takeEntries();
+  await eventually(isSettled, 'all is stored later');
+  cluster.isHeld = false;
+  await scan(5);
+  expect(receivers.counts.size).toBe(33);
+  cluster.isHeld = true;
+  await eventually(isSettled, 'all is stored again');
+  expect([...receivers.counts.values()].filter((count) => count !== 1)).toEqual([]);
+  await cluster.bury(core, receivers);
+});
+
+it('sends what it had read when it led before, and the leader since then had not counted', async () => {
+  const cluster = new Cluster([1, 1]);
+  const [one, other] = [cluster.cores[0]!, cluster.cores[1]!];
+  const receivers = new Receivers();
+  const { endpoints } = await cluster.lead(one, receivers);
+  const url = 'https://one.example/';
+  await endpoints.create(actor, { url, events: ['qr.scanned'], maxBatch: 1 });
+  const scan = (journal: number, ...countedBy: readonly Core[]): void => {
+    cluster.clock.move(1);
+    cluster.scan(journal, new Map([[1, 5]]));
+    for (const core of countedBy) core.count();
+  };
+  const all = (): string[] => eventIdsOf(one).map((id) => `1 ${id}`);
+  scan(0, one, other);
+  await expectSettled(cluster, receivers, all());
+  receivers.answer = () => 'hang';
+  scan(0, one);
+  // Until it has stored where it would begin to read.
+  await cluster.settle(15_000);
+  await cluster.bury(one, receivers);
+  receivers.answer = () => 200;
+  cluster.clock.move(4_000);
+  await cluster.lead(other, receivers);
+  await cluster.settle(15_000);
+  await cluster.bury(other, receivers);
+  cluster.clock.move(4_000);
+  await cluster.lead(one, receivers);
+  await expectSettled(cluster, receivers, all());
+  await cluster.bury(one, receivers);
+});
+
 it('goes on at a receiver where the leader was when it died', async () => {
   const cluster = new Cluster([1, 3]);
   const [one, other] = [cluster.cores[0]!, cluster.cores[1]!];
@@ -161,7 +235,8 @@ it('goes on at a receiver where the leader was when it died', async () => {
     let body = '';
     request.on('data', (chunk: Buffer) => (body += chunk.toString()));
     request.on('end', () => {
-      receivers.note({ endpointNo: 1, body });
+      const eventId = String(request.headers['webhook-id']);
+      receivers.note({ endpointNo: 1, eventId, body });
       response.end();
     });
   });

@@ -21,7 +21,7 @@ const headers = z.object({
   ),
   'webhook-id': header(
     'webhook-id',
-    'Standard Webhooks: id of the event, the first where the body is a list',
+    'Standard Webhooks: id of the event, the first where the body is a list; of a list in a cluster, one of its own',
     'evt_01k3zq8m4hd2v7c5x9ab',
     idPattern('evt'),
   ),

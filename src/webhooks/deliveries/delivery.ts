@@ -12,6 +12,7 @@
  * Only a pending delivery has attempts to come: a result that arrives late, after its endpoint was removed, changes
  * nothing. What an attempt's result makes of its delivery is the retry policy, below.
  */
+import { crc32 } from 'node:zlib';
 import { derivedId } from '../../model/ids.ts';
 import type { EventKind } from '../../model/event.ts';
 import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
@@ -72,6 +73,22 @@ export const freshDelivery = (
   const id = derivedId('dlv', created.eventIds[0] ?? '', created.endpointNo);
   return pendingDelivery(id, created, dueMs, place);
 };
+
+/** `derivedId` takes numbers below this. */
+const derivedMax = 2 ** 27;
+
+/**
+ * The `webhook-id` of a list that the next leader may cut elsewhere: it follows from all events, so no other list, and no
+ * single event, has it, and a receiver that drops what it knows by this id loses nothing. The same on every attempt.
+ */
+export function listRequestId({ id, eventIds, body }: Delivery): string {
+  const [first = id] = eventIds;
+  if (!body.startsWith('[')) return first;
+  return derivedId('evt', first, 1 + (crc32(eventIds.join(' ')) % (derivedMax - 1)));
+}
+
+/** The `webhook-id` on a machine alone, which cuts its lists once: the first event's. */
+export const firstEventId = ({ id, eventIds: [first = id] }: Delivery): string => first;
 
 export const pendingDelivery = (
   id: string,

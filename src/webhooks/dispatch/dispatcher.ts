@@ -10,8 +10,8 @@
  * line in the result journal (result-batcher.ts), when a thread dies with it, and when the store takes no writes
  * after a crash.
  *
- * While results cannot be stored (disk full) nothing is started, and threads give back what they have not started, because
- * it would be sent again later.
+ * While results cannot be stored (disk full; in a cluster also before it is known that they cannot, sending-gate.ts) nothing
+ * is started, and threads give back what they have not started, because it would be sent again later.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Failure } from '../../model/failure.ts';
@@ -21,13 +21,7 @@ import type { ResultJournal } from '../../store/delivery/result-journal.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { type AttemptSender, recordOf, type SentResult } from '../attempt/attempt-sender.ts';
 import type { DeliveryStore } from '../deliveries/delivery-store.ts';
-import {
-  decide,
-  type Delivery,
-  shouldDisable,
-  statsAfter,
-  statusGone,
-} from '../deliveries/delivery.ts';
+import { type Delivery, statusGone } from '../deliveries/delivery.ts';
 import {
   type DeliveryTransaction,
   findRow,
@@ -43,9 +37,10 @@ import {
   type Taken,
   type TakeRequest,
 } from './fair-scheduler.ts';
+import { applyResult, type EndpointsToDisable } from './apply-result.ts';
 import { type EndedAttempt, ResultBatcher } from './result-batcher.ts';
+import { SendingGate } from './sending-gate.ts';
 import { uncommittedResults } from './uncommitted-results.ts';
-import { toWheelMs } from '../../model/wheel-time.ts';
 import type { EndpointNo } from '../../model/numbers.ts';
 import type { Feeds } from '../outboxes/feeds.ts';
 
@@ -65,9 +60,11 @@ export interface DispatcherOptions {
   readonly random: () => number;
   readonly limits: SchedulerLimits;
   readonly retryDelaysMs: readonly number[];
+  /** In a cluster: this machine leads, and no other can yet. Absent = results can always be stored. */
+  readonly isHeld?: (() => boolean) | undefined;
+  /** `webhook-id`. */
+  readonly requestId: (delivery: Delivery) => string;
 }
-
-type EndpointsToDisable = Map<number, DisabledReason>;
 
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -78,6 +75,7 @@ export class Dispatcher {
   /** Their receivers answered 410: nothing is sent until they are disabled. */
   readonly #gone = new Set<EndpointNo>();
   readonly #results: ResultBatcher;
+  readonly #gate: SendingGate;
   #isDispatching = false;
   #isStopping = false;
   /** Why results cannot be stored; undefined = they can. */
@@ -99,6 +97,11 @@ export class Dispatcher {
         this.#dispatch();
       },
       onFault: (error) => (error === undefined ? this.#resume() : this.#pause(error)),
+    });
+    this.#gate = new SendingGate({
+      isHeld: options.isHeld,
+      unstoredMs: () => this.#results.oldestMs,
+      onClosed: () => this.#recallAll(),
     });
     // What a thread was handed in advance has the address, the secrets and the status of before.
     endpoints.onChange((endpointNo) => sender.recall?.(endpointNo));
@@ -199,7 +202,7 @@ export class Dispatcher {
     this.#isDispatching = true;
     setImmediate(() => {
       this.#isDispatching = false;
-      if (this.#isStopping) return;
+      if (this.#isStopping || !this.#gate.isOpen) return;
       this.#options.store.tables.environment.refresh();
       this.#send(this.#scheduler.start());
     });
@@ -208,16 +211,17 @@ export class Dispatcher {
   #send(deliveries: readonly Delivery[]): void {
     if (deliveries.length === 0) return;
     for (const delivery of deliveries) this.#inFlight.set(delivery.id, delivery);
-    const { endpoints, sender } = this.#options;
+    const { endpoints, sender, requestId } = this.#options;
     let secretsOf: EndpointNo | undefined;
     let secrets: readonly string[] = [];
-    const tasks = deliveries.map(({ id, endpointNo, kind, eventIds, attemptsMade, body }) => {
+    const tasks = deliveries.map((delivery) => {
+      const { id, endpointNo, kind, attemptsMade, body } = delivery;
       const url = endpoints.byNo(endpointNo)?.url;
       if (url === undefined)
         throw new Error('Cannot send: the endpoint is deleted, expected one to take from');
       if (endpointNo !== secretsOf) secrets = endpoints.secretsOf(endpointNo);
       secretsOf = endpointNo;
-      const [eventId = id] = eventIds;
+      const eventId = requestId(delivery);
       const attempt = attemptsMade + 1;
       return { deliveryId: id, endpointNo, eventId, kind, attempt, url, body, secrets };
     });
@@ -367,32 +371,7 @@ export class Dispatcher {
 
   #applyAll(tx: DeliveryTransaction, batch: readonly EndedAttempt[]): EndpointsToDisable {
     const toDisable: EndpointsToDisable = new Map();
-    for (const result of batch) this.#apply(tx, result, toDisable);
+    for (const result of batch) applyResult(tx, result, this.#options, toDisable);
     return toDisable;
-  }
-
-  #apply(
-    tx: DeliveryTransaction,
-    { delivery, attempt, wheelMs, random }: EndedAttempt,
-    toDisable: EndpointsToDisable,
-  ): void {
-    const { endpoints, retryDelaysMs } = this.#options;
-    const { endpointNo } = delivery;
-    const status = endpoints.byNo(endpointNo)?.status ?? 'deleted';
-    const { event, delayMs } = decide(attempt, delivery.tries, retryDelaysMs, random);
-    const stats = statsAfter(tx.stats(endpointNo), attempt, wheelMs);
-    tx.setStats(endpointNo, stats);
-    if (event === 'gone') toDisable.set(endpointNo, 'gone');
-    else if (shouldDisable(stats, wheelMs)) toDisable.set(endpointNo, 'failing');
-    if (event === 'failed' && status === 'deleted') {
-      tx.move(delivery, 'endpoint_removed', { attempt });
-    } else if (event === 'failed' && status === 'disabled') {
-      tx.move(delivery, 'endpoint_disabled', { attempt, deadReason: 'endpoint_disabled' });
-    } else {
-      const deadReason = event === 'gone' ? 'gone' : 'exhausted';
-      const dueMs = event === 'failed' ? toWheelMs(wheelMs + 1 + delayMs) : delivery.dueMs;
-      const moved = tx.move(delivery, event, { attempt, deadReason, dueMs });
-      if (status === 'deleted') tx.move(moved, 'endpoint_removed');
-    }
   }
 }

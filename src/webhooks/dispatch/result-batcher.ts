@@ -64,6 +64,12 @@ export class ResultBatcher {
     return this.#waiting.length;
   }
 
+  /** How long the oldest of them has waited. */
+  get oldestMs(): number {
+    const [oldest] = this.#waiting;
+    return oldest === undefined ? 0 : this.#options.nowMs() - oldest.wheelMs;
+  }
+
   get isQuiet(): boolean {
     return this.#waiting.length === 0 && this.#running === undefined;
   }
