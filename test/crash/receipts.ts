@@ -8,7 +8,13 @@
  * A duplicate is explained by what came between: a kill, before which the answer had been given but its result
  * was not committed; how long before is the window that kills hit. One that no kill explains is a defect.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { once } from 'node:events';
 import type { Management } from '../../src/store/management/management.ts';
 import type { ScanQueries } from '../../src/scans/query/queries.ts';
@@ -24,6 +30,13 @@ const checkMs = 250;
 const eventsPerPage = 5_000;
 /** What a killed process had sent is taken so long after it, on a busy machine. */
 const onItsWayMsMax = 250;
+
+/** A request that was answered with a 200. */
+export interface Taken {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  readonly eventIds: readonly string[];
+}
 
 interface Envelope {
   readonly id: string;
@@ -63,6 +76,7 @@ interface Taking {
 
 export class Receipts {
   readonly #random: Random;
+  readonly #onTaken: (taken: Taken) => void;
   readonly #server: Server;
   readonly #takings = new Map<string, Taking>();
   #life = 0;
@@ -78,8 +92,9 @@ export class Receipts {
   #taken = 0;
   #altered = 0;
 
-  constructor(random: Random) {
+  constructor(random: Random, onTaken: (taken: Taken) => void = () => undefined) {
     this.#random = random;
+    this.#onTaken = onTaken;
     this.#server = createServer((request, response) => void this.#take(request, response));
   }
 
@@ -139,8 +154,11 @@ export class Receipts {
     // Answered before it is looked at, as a receiver with a queue does.
     response.end();
     const atMs = performance.now();
-    const sent: Envelope | Envelope[] = JSON.parse(Buffer.concat(chunks).toString());
+    const body = Buffer.concat(chunks).toString();
+    const sent: Envelope | Envelope[] = JSON.parse(body);
     const envelopes = Array.isArray(sent) ? sent : [sent];
+    const { headers } = request;
+    this.#onTaken({ headers, body, eventIds: envelopes.map(({ id }) => id) });
     const repeated = envelopes.filter((envelope) => this.#note(envelope, atMs));
     if (repeated.length > 0) this.#repeats.requests += 1;
     if (envelopes.length > 1) this.#repeats.inLists += repeated.length;

@@ -7,15 +7,18 @@ import type { Random } from '../../crash/random.ts';
 import { Receipts } from '../../crash/receipts.ts';
 import { Client } from '../../support/client.ts';
 import type { ServiceNode } from './node.ts';
+import { RepeatWatch } from './repeats.ts';
 
 /** While no core leads. */
 const unknownWaiting = 1;
 
 export class Deliveries {
   readonly receipts: Receipts;
+  readonly repeats: RepeatWatch;
 
-  constructor(random: Random) {
-    this.receipts = new Receipts(random);
+  constructor(random: Random, nodes: readonly ServiceNode[]) {
+    this.repeats = new RepeatWatch(nodes);
+    this.receipts = new Receipts(random, (taken) => this.repeats.note(taken));
   }
 
   /** @param apiUrl of any node */

@@ -1,9 +1,10 @@
 /** What a run of whole services prints. */
 import { milliseconds, spread } from '../crash/report.ts';
+import { agesShown, type RepeatSums } from './repeats.ts';
 import type { ServiceCrashResult } from './service-crash.ts';
 
 export function rowsOf(result: ServiceCrashResult): Array<[name: string, value: string]> {
-  const { ledger, failovers, faultCounts, nodes, probes, comparisons, loadMs } = result;
+  const { ledger, failovers, faultCounts, nodes, probes, comparisons, repeats, loadMs } = result;
   const counts = [...faultCounts].map(([kind, count]) => `${kind} ${count}`);
   const outcomes = [...ledger.outcomes].toSorted(([one], [other]) => one.localeCompare(other));
   return [
@@ -33,6 +34,7 @@ export function rowsOf(result: ServiceCrashResult): Array<[name: string, value: 
               ],
             ],
       ),
+    ...(repeats === undefined ? [] : rowsOfRepeats(repeats)),
     ...nodes.map(({ name, view, broken, ends }): [string, string] => [
       `phones at ${name}`,
       `${view.answered} answered, of these 503 ${view.unavailable}, ${view.stale} older than the newest, ${broken} broken, ended itself ${ends}, ` +
@@ -48,3 +50,13 @@ export function rowsOf(result: ServiceCrashResult): Array<[name: string, value: 
     ['load off, until equal', milliseconds(result.equality.ms)],
   ];
 }
+
+const rowsOfRepeats = (repeats: RepeatSums): Array<[string, string]> => [
+  [
+    'events again',
+    `${repeats.again}: in the same request ${repeats.sameRequest}, by another node ${repeats.byOthers}, ` +
+      `stored before ${repeats.stored}; webhook-ids with two contents ${repeats.doubleIds}`,
+  ],
+  ['events again, after', agesShown(repeats)],
+  ...repeats.lines.map((line): [string, string] => ['  ', line]),
+];

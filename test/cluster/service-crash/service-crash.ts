@@ -28,6 +28,7 @@ import { Pace } from './pace.ts';
 import { Probes } from './probes.ts';
 import { Readers } from './readers.ts';
 import { formerProgram, upgradeNodes } from './rolling-upgrade.ts';
+import type { RepeatSums } from './repeats.ts';
 import { RoleWatch } from './role-watch.ts';
 import { Deliveries } from './deliveries.ts';
 import { settingsOf, withoutSecret } from './settings.ts';
@@ -66,6 +67,8 @@ export interface ServiceCrashResult {
   readonly equality: Equality;
   /** By core: what it has stored, against the ledger. */
   readonly comparisons: ReadonlyArray<{ readonly name: string } & Comparison>;
+  /** Undefined without a receiver of webhooks. */
+  readonly repeats: RepeatSums | undefined;
   /** Set when a check failed. */
   readonly evidence: string | undefined;
 }
@@ -106,7 +109,7 @@ class ServiceCrashRun {
     this.#options = options;
     this.#folder = folder;
     this.#random = new Random(options.seed);
-    if (options.withReceiver) this.#deliveries = new Deliveries(this.#random.fork());
+    if (options.withReceiver) this.#deliveries = new Deliveries(this.#random.fork(), this.#nodes);
   }
 
   readonly #note = (line: string): void => {
@@ -143,6 +146,7 @@ class ServiceCrashRun {
     const days = { first: firstDay, last: Math.floor(Date.now() / dayMs) };
     const comparisons = await this.#compare(days);
     this.#checkNodes();
+    const repeats = this.#checkRepeats();
     return {
       ledger: this.#ledger,
       failovers: this.#failovers,
@@ -153,6 +157,7 @@ class ServiceCrashRun {
       writtenMs,
       equality,
       comparisons,
+      repeats,
       evidence: this.#ledger.unexpectedCount > 0 ? this.#evidence() : undefined,
     };
   }
@@ -336,6 +341,16 @@ class ServiceCrashRun {
     const { missing = 0, altered = 0 } = receipts ?? {};
     if (missing > 0) this.#ledger.note(`${missing} events were not delivered`);
     if (altered > 0) this.#ledger.note(`${altered} events were delivered with other bytes`);
+  }
+
+  /** What was stored as delivered is not sent again, and a receiver may drop a request by its id. */
+  #checkRepeats(): RepeatSums | undefined {
+    const repeats = this.#deliveries?.repeats.sums(this.#cores[0]!.dataDir);
+    const { stored = 0, doubleIds = 0 } = repeats ?? {};
+    if (stored > 0)
+      this.#ledger.note(`${stored} events were sent again although their result was stored`);
+    if (doubleIds > 0) this.#ledger.note(`${doubleIds} webhook-ids named two contents`);
+    return repeats;
   }
 
   /** Redirects go on whatever happens to brokers and to other nodes. */
