@@ -34,7 +34,7 @@ import { JournalPositions } from '../scans/journal/positions.ts';
 import { machineNanoseconds, systemTimers } from '../system-clock.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { connectNode, type NodeContext } from './context.ts';
-import { EdgeFolder } from './edge-folder.ts';
+import { EdgeFolder } from './edge/edge-folder.ts';
 import { joinRequestOf } from './join-as-core.ts';
 import { Ending } from './ending.ts';
 import { type Edge, openEdge } from './open-edge.ts';

@@ -33,9 +33,9 @@ import type { HealthCheck } from '../telemetry/health.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Ticker } from '../telemetry/ticker.ts';
-import type { EdgeFolder } from './edge-folder.ts';
-import { edgeChecks, registerEdgeMetrics } from './edge-metrics.ts';
-import { createEdgeHandler } from './edge-server.ts';
+import type { EdgeFolder } from './edge/edge-folder.ts';
+import { edgeChecks, registerEdgeMetrics } from './edge/edge-metrics.ts';
+import { createEdgeHandler } from './edge/edge-server.ts';
 
 /** New short codes that fit before the link table grows, beyond those that exist. */
 const newLinksExpected = 10_000;

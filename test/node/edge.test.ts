@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { onTestFinished, expect, test } from 'vitest';
 import { writeNodeFile } from '../../src/cluster/nodes/node-file.ts';
 import { loadConfig } from '../../src/config.ts';
-import { EdgeFolder } from '../../src/node/edge-folder.ts';
+import { EdgeFolder } from '../../src/node/edge/edge-folder.ts';
 import { type Edge, openEdge } from '../../src/node/open-edge.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';

@@ -15,19 +15,19 @@ import { existsSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { readNodeFile } from '../cluster/nodes/node-file.ts';
+import { readNodeFile } from '../../cluster/nodes/node-file.ts';
 import {
   type DataFolder,
   DataFolderError,
   DataFolderLockedError,
   makeFolder,
   openDataFolder,
-} from '../engine/data-folder.ts';
-import { narrowModes } from '../engine/file-modes.ts';
-import { type FolderLock, lockDataFolder } from '../engine/takeover/folder-lock.ts';
-import { lineOf, type PredecessorMessage } from '../engine/takeover/messages.ts';
-import { removePidFile, writePidFile } from '../engine/takeover/pid-file.ts';
-import type { Logger } from '../telemetry/log.ts';
+} from '../../engine/data-folder.ts';
+import { narrowModes } from '../../engine/file-modes.ts';
+import { type FolderLock, lockDataFolder } from '../../engine/takeover/folder-lock.ts';
+import { lineOf, type PredecessorMessage } from '../../engine/takeover/messages.ts';
+import { removePidFile, writePidFile } from '../../engine/takeover/pid-file.ts';
+import type { Logger } from '../../telemetry/log.ts';
 
 /** What an edge never has. */
 const partsOfOthers = ['scans.mdb', 'delivery.mdb', 'signing-keys.json', 'visitor.key'] as const;

@@ -1,14 +1,14 @@
 /** What an edge tells of itself: its metrics, under the names that every node uses, and its health. */
-import type { LinkReplica } from '../cluster/links/link-replica.ts';
-import type { LinkLoader } from '../codes/links/link-loader.ts';
-import { registerLinkTable, registerRedirects } from '../engine/engine-metrics.ts';
-import type { LinkWriter } from '../links/writer.ts';
-import type { Clock } from '../model/clock.ts';
-import type { Management } from '../store/management/management.ts';
-import type { HealthCheck } from '../telemetry/health.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import type { EdgeThreads } from '../engine/edge-threads.ts';
-import { registerRefused } from './cluster-metrics.ts';
+import type { LinkReplica } from '../../cluster/links/link-replica.ts';
+import type { LinkLoader } from '../../codes/links/link-loader.ts';
+import { registerLinkTable, registerRedirects } from '../../engine/engine-metrics.ts';
+import type { LinkWriter } from '../../links/writer.ts';
+import type { Clock } from '../../model/clock.ts';
+import type { Management } from '../../store/management/management.ts';
+import type { HealthCheck } from '../../telemetry/health.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import type { EdgeThreads } from '../../engine/edge-threads.ts';
+import { registerRefused } from '../cluster-metrics.ts';
 
 export interface EdgeParts {
   readonly threads: EdgeThreads;

@@ -1,11 +1,11 @@
 /** The API port of an edge: health and metrics, and a word for those who look for more. */
-import { liveReply, readyReply } from '../api/health.ts';
-import { mayReadMetrics, metricsReply } from '../api/metrics.ts';
-import { problemReply } from '../api/problem.ts';
-import type { Handler, Reply, Request } from '../http/request.ts';
-import { Failure } from '../model/failure.ts';
-import { checkHealth, type HealthCheck } from '../telemetry/health.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import { liveReply, readyReply } from '../../api/health.ts';
+import { mayReadMetrics, metricsReply } from '../../api/metrics.ts';
+import { problemReply } from '../../api/problem.ts';
+import type { Handler, Reply, Request } from '../../http/request.ts';
+import { Failure } from '../../model/failure.ts';
+import { checkHealth, type HealthCheck } from '../../telemetry/health.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 
 export interface EdgeServerOptions {
   readonly checks: readonly HealthCheck[];
