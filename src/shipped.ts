@@ -16,7 +16,8 @@ export type WorkerName =
   | 'attempt'
   | 'geo'
   | 'hold'
-  | 'scan-transfer';
+  | 'scan-transfer'
+  | 'core-copy';
 
 /** The settings whose value `bundled` names a file that comes along. */
 export type GeoName = 'countryFile' | 'cityFileV4' | 'cityFileV6';
@@ -83,6 +84,7 @@ const workers: Readonly<Record<WorkerName, string>> = {
   geo: './scans/visitor/geo/table.worker.ts',
   hold: './engine/opening/hold.worker.ts',
   'scan-transfer': './cluster/scans/scan-transfer.worker.ts',
+  'core-copy': './cluster/copy/core-copy.worker.ts',
 };
 
 const geo: Readonly<Record<GeoName, readonly [name: string, file: string]>> = {

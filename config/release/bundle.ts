@@ -64,6 +64,7 @@ export async function bundleProgram(options: BundleOptions): Promise<Bundle> {
       'geo.worker': 'src/scans/visitor/geo/table.worker.ts',
       'hold.worker': 'src/engine/opening/hold.worker.ts',
       'scan-transfer.worker': 'src/cluster/scans/scan-transfer.worker.ts',
+      'core-copy.worker': 'src/cluster/copy/core-copy.worker.ts',
     },
     outExtension: { '.js': '.mjs' },
     entryNames: '[name]',

@@ -5,6 +5,7 @@ import { type ClusterStatus, statusOf, versionsText } from '../cluster/control/c
 import { ControlProof } from '../cluster/control/control-proof.ts';
 import { LeaderActions } from '../cluster/control/leader-actions.ts';
 import { type HandoverResult, NodeControl } from '../cluster/control/node-control.ts';
+import type { CoreCopies } from '../cluster/copy/core-copies.ts';
 import type { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
 import type { Beats } from '../cluster/nodes/beats.ts';
 import type { Registry } from '../cluster/nodes/registry.ts';
@@ -21,6 +22,7 @@ export interface CoreControlOptions {
   readonly keys: ClusterKeys;
   readonly nodes: Registry;
   readonly replication: StoreReplication;
+  readonly copies: CoreCopies;
   /** A sentence for the operator, while something is wrong with one of the logs. */
   readonly problem: () => string | undefined;
   /** Undefined until the node follows its cluster. */
@@ -36,7 +38,7 @@ export interface CoreControl {
 }
 
 export function openControl(options: CoreControlOptions): CoreControl {
-  const { context, base, keys, nodes, replication, beats } = options;
+  const { context, base, keys, nodes, replication, copies, beats } = options;
   const actions = new LeaderActions({
     self: context.self,
     nodes,
@@ -50,6 +52,7 @@ export function openControl(options: CoreControlOptions): CoreControl {
   const control = new NodeControl({
     proof: new ControlProof(keys.control, base.clock),
     status,
+    copy: () => copies.reply(),
     handOver,
     leave: (name) => actions.leave(name),
     rotateSigning: () => {

@@ -9,6 +9,7 @@
  * this machine's scans.mdb.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { storeIdOf } from '../cluster/scans/store-id.ts';
 import { StoreReplication } from '../cluster/store-replication.ts';
 import type { NodeIdentity } from '../cluster/nodes/node-file.ts';
 import type { Base } from '../modules.ts';
@@ -112,12 +113,5 @@ export class CoreDelivery {
 
 /** Made with a new scans.mdb: block numbers of two stores differ. */
 export function storeId({ environment }: ScanStore, { ids }: Pick<Base, 'ids'>): string {
-  const table = environment.table<string, string>('cluster');
-  return environment.transactionSync(() => {
-    const known = table.get('store', () => undefined);
-    if (known !== undefined) return known;
-    const made = ids.newId('n');
-    table.put('store', made);
-    return made;
-  });
+  return storeIdOf(environment, () => ids.newId('n'));
 }

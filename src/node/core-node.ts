@@ -9,6 +9,7 @@
  */
 import type { ClusterAccess } from '../api/cluster/cluster.ts';
 import type { NodeControl } from '../cluster/control/node-control.ts';
+import { CoreCopies } from '../cluster/copy/core-copies.ts';
 import { ForwardingProof } from '../cluster/forward/forwarding-proof.ts';
 import { LinkFeed } from '../cluster/links/link-feed.ts';
 import { Beats } from '../cluster/nodes/beats.ts';
@@ -61,6 +62,7 @@ export class CoreNode {
   readonly nodes: Registry;
   readonly replication: StoreReplication;
   readonly delivery: CoreDelivery;
+  readonly copies: CoreCopies;
   readonly proof: ForwardingProof;
   /** What the commands of an operator ask, leading or not. */
   readonly control: NodeControl;
@@ -121,8 +123,13 @@ export class CoreNode {
       deliveries: this.delivery.replication,
       acknowledged: this.#acknowledged,
     });
+    const { folder, log } = base;
+    const copies = new CoreCopies({ folder, cluster: () => this.nodes.clusterId ?? '', log });
+    this.copies = copies;
+    this.#closers.push(() => copies.close());
     const { control, cluster } = openControl({
       ...options,
+      copies,
       keys: this.#keys,
       nodes: this.nodes,
       replication: this.replication,

@@ -1,27 +1,40 @@
 /**
  * The first start of a core: it becomes a node of the cluster, and gets the cluster's keys.
  *
- *   management.mdb, empty but for its mark ── follows the log ──┬─ leads: makes the keys and registers itself
- *                                                               └─ another leads: is registered by it
+ *   management.mdb, empty but for its mark ──┬─ a new cluster: follows the log ──┬─ leads: makes the keys and registers itself
+ *                                             │                                   └─ another leads: is registered by it
+ *                                             └─ one that has data: is registered ── copies a core (cluster/copy/) ── follows the log
  *     -> keys and registration are applied here -> key files -> cluster.json -> everything is closed, and opened as ever
  *
  * The first of several cores that are started for the first time leads; it answers the others when it has opened.
  * A start that is cut short begins again: it is a new registration then, and the former one's journals stay empty.
+ *
+ * A core that comes later is registered first, so that the brokers keep for it what the copy lacks, and never leads before
+ * it has all. Its empty management.mdb follows the log meanwhile: with `ack: standby` it may be the one that is waited for.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { ControlProof } from '../cluster/control/control-proof.ts';
+import { beginCopying, copyCore, isCopying } from '../cluster/copy/core-copying.ts';
+import { coreLogHasWrites } from '../cluster/copy/core-log.ts';
+import { copyPath } from '../cluster/copy/fetched-copy.ts';
+import { LoggedProgress } from '../cluster/copy/logged-progress.ts';
+import { EnvironmentStore } from '../cluster/log/environment-store.ts';
 import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
 import { JoinRefusedError, joinCluster } from '../cluster/nodes/join.ts';
 import { NodeError } from '../cluster/nodes/node-error.ts';
+import type { Admission } from '../cluster/nodes/join-message.ts';
 import { type NodeIdentity, writeNodeFile } from '../cluster/nodes/node-file.ts';
 import { type JoinRequest, Registry } from '../cluster/nodes/registry.ts';
 import { publishSecrets, writeSecrets } from '../cluster/nodes/secrets.ts';
 import { StoreReplication } from '../cluster/store-replication.ts';
+import type { CopyProgress } from '../engine/backup/copy-files.ts';
 import type { DataFolder } from '../engine/data-folder.ts';
 import { makeKeyFile } from '../engine/installation/installation.ts';
 import { keyFileNames } from '../engine/installation/key-files.ts';
 import { threadCounts } from '../engine/machine/machine-plan.ts';
 import { Failure } from '../model/failure.ts';
 import { createIdSource } from '../model/ids.ts';
+import { StoreEnvironment } from '../store/environment.ts';
 import { openManagement, type Management } from '../store/management/management.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { NodeContext } from './context.ts';
@@ -38,11 +51,91 @@ export function joinRequestOf(
   return { name, id, role, threads: threadCounts(config).redirect, cluster, instance };
 }
 
-/** @throws NodeError, such as JoinRefusedError */
-export async function joinAsCore(context: NodeContext, folder: DataFolder): Promise<NodeIdentity> {
+/**
+ * @param progress of a copy
+ * @throws NodeError, such as JoinRefusedError; DataFolderError where the disk refuses
+ */
+export async function joinAsCore(
+  context: NodeContext,
+  folder: DataFolder,
+  progress: CopyProgress = new LoggedProgress(context.log, systemTimers),
+): Promise<NodeIdentity> {
+  if (!(await mustCopy(context, folder))) {
+    return await withLog(context, folder, 'lead', async (joining) => {
+      const identity = keepIdentity(joining, await admission(joining));
+      // It leads again once it has opened, or another core does.
+      await joining.replication.releaseAtEnd();
+      return identity;
+    });
+  }
+  context.log.info('the cluster has data: this core copies that of another one, which must run');
+  await beginCopying(folder);
+  const admitted = await withLog(context, folder, 'follow', () => registration(context));
+  await copy(context, folder, admitted, progress);
+  return await withLog(context, folder, 'follow', async (joining) => {
+    await untilKnown(joining, admitted);
+    return keepIdentity(joining, admitted);
+  });
+}
+
+/** The cluster began without this core: it has not read the log from its beginning, or not all scans. */
+async function mustCopy(context: NodeContext, folder: DataFolder): Promise<boolean> {
+  if (isCopying(folder)) return true;
+  const environment = new StoreEnvironment(folder.managementFile, 'existing');
+  try {
+    if (new EnvironmentStore(environment).position().seq > 0) return false;
+  } finally {
+    await environment.close();
+  }
+  const { config, connection, log, stopping: signal } = context;
+  const { replicas } = config.cluster;
+  return await coreLogHasWrites({ connection, replicas, timers: systemTimers, log, signal });
+}
+
+/** From here on the brokers keep for it what it has not read. */
+async function registration(context: NodeContext, known?: Admission): Promise<Admission> {
+  const { connection, log, stopping: signal } = context;
+  const { id = '', cluster = '' } = known ?? {};
+  const request = { ...joinRequestOf(context, undefined), id, cluster };
+  return await joinCluster({ connection, timers: systemTimers, log, request, signal });
+}
+
+async function copy(
+  context: NodeContext,
+  folder: DataFolder,
+  admitted: Admission,
+  progress: CopyProgress,
+): Promise<void> {
+  const { config, log, machine, self, stopping: signal } = context;
+  const { control } = new ClusterKeys(config.cluster.secret);
+  const proof = new ControlProof(control, machine.clock);
+  let isFirst = true;
+  const cores = async (): Promise<readonly string[]> => {
+    const { cores: urls } = isFirst ? admitted : await registration(context, admitted);
+    isFirst = false;
+    return urls.filter((url) => url !== self.url);
+  };
+  await copyCore({
+    folder,
+    cores,
+    authorization: () => proof.headerOf('GET', copyPath),
+    cluster: admitted.cluster,
+    progress,
+    timers: systemTimers,
+    log,
+    signal,
+  });
+}
+
+/** Runs `work` while management.mdb follows the log. @param part of this machine: `lead` = it may lead */
+async function withLog<T>(
+  context: NodeContext,
+  folder: DataFolder,
+  part: 'lead' | 'follow',
+  work: (joining: Joining) => Promise<T>,
+): Promise<T> {
   const { config, log, machine, connection, self } = context;
-  const { nodeName, secret, replicas, role } = config.cluster;
-  const keys = new ClusterKeys(secret);
+  const { nodeName, secret, replicas } = config.cluster;
   const store = openManagement(folder.managementFile);
   const { clock, randomBytes, random } = machine;
   const ids = createIdSource(clock, randomBytes);
@@ -59,24 +152,45 @@ export async function joinAsCore(context: NodeContext, folder: DataFolder): Prom
     timers: systemTimers,
     random,
     log,
+    mayLead: () => part === 'lead',
     onChanged: () => undefined,
   });
-  const joining = { context, folder, keys, store, registry, replication };
   try {
     replication.start();
-    const admitted = await admission(joining);
-    writeSecrets({ store, folder: folder.path, keys });
-    const { id: node, cluster, journals, run } = admitted;
-    const identity = { cluster, node, name: nodeName, role, journals, run };
-    writeNodeFile(folder.path, identity);
-    // It leads again once it has opened, or another core does.
-    await replication.releaseAtEnd();
-    return identity;
+    const keys = new ClusterKeys(secret);
+    return await work({ context, folder, keys, store, registry, replication });
   } finally {
     await replication.close();
     registry.close();
     await store.close();
   }
+}
+
+function keepIdentity(
+  { context, folder, store, keys }: Joining,
+  { id: node, cluster, journals, run }: Admitted,
+): NodeIdentity {
+  writeSecrets({ store, folder: folder.path, keys });
+  const { nodeName: name, role } = context.config.cluster;
+  const identity = { cluster, node, name, role, journals, run };
+  writeNodeFile(folder.path, identity);
+  return identity;
+}
+
+/** Resolves when this machine has applied its registration, and the keys. */
+async function untilKnown(joining: Joining, admitted: Admitted): Promise<void> {
+  const { context, replication } = joining;
+  while (!isKnown(joining, admitted)) {
+    context.stopping.throwIfAborted();
+    const { stop } = replication.status;
+    if (stop !== undefined) throw new NodeError(`Cannot join the cluster: ${stop.detail}`);
+    await pause(stepMs);
+  }
+}
+
+function isKnown({ context, registry, store }: Joining, { id }: Admitted): boolean {
+  const hasKeys = keyFileNames.every((name) => store.cluster.secrets.has(name));
+  return hasKeys && registry.find(context.config.cluster.nodeName)?.id === id;
 }
 
 interface Joining {
@@ -97,7 +211,7 @@ interface Admitted {
 
 /** Resolves when this machine has applied its registration, and the keys. */
 async function admission(joining: Joining): Promise<Admitted> {
-  const { context, registry, store, replication } = joining;
+  const { context, replication } = joining;
   const { connection, log, stopping } = context;
   const request = joinRequestOf(context, undefined);
   const ending = new AbortController();
@@ -114,9 +228,7 @@ async function admission(joining: Joining): Promise<Admitted> {
       const { stop } = replication.status;
       if (stop !== undefined) throw new NodeError(`Cannot join the cluster: ${stop.detail}`);
       if (replication.isHeld) admitted = (await registerSelf(joining, request)) ?? admitted;
-      const hasKeys = keyFileNames.every((name) => store.cluster.secrets.has(name));
-      const isKnown = admitted !== undefined && registry.find(request.name)?.id === admitted.id;
-      if (admitted !== undefined && hasKeys && isKnown) return admitted;
+      if (admitted !== undefined && isKnown(joining, admitted)) return admitted;
       await pause(stepMs);
     }
   } finally {

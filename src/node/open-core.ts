@@ -279,8 +279,9 @@ class Roles {
       this.#writers = writers;
       return this.#going({
         close: () => {
-          // Its answers are endless: the API would wait for them.
+          // Its answers are endless, or long: the API would wait for them.
           feed.close();
+          void node.copies.cut();
           const closed = writers.close();
           this.#closing = closed.catch(() => undefined);
           return closed;

@@ -86,6 +86,16 @@ export function readKeyPrints(environment: StoreEnvironment): Map<string, KeyPri
   );
 }
 
+/** Of a copy whose keys come by another way. Resolves when it survives a loss of power. */
+export async function removeKeyPrints(environment: StoreEnvironment): Promise<void> {
+  const table = existingTable(environment);
+  const names = [...readKeyPrints(environment).keys()];
+  await environment.transaction(() => {
+    for (const name of names) table?.remove(name);
+  });
+  await environment.flush();
+}
+
 /** Inside a transaction. */
 export function putKeyPrint(table: InstallationTable, name: string, key: KeyPrint): void {
   table.put(name, key.isRemoved ? [key.print, removedWord] : [key.print]);

@@ -2,6 +2,7 @@
  * What the commands of a cluster ask a core, on its API's port; answered by the core itself, and never forwarded.
  *
  *   GET  /cluster/status              -> ClusterStatus
+ *   GET  /cluster/copy                -> all of this core's data (copy/core-copies.ts)
  *   POST /cluster/handover[?to=node]  -> {leader, ms}       of the leader: another one leads
  *   POST /cluster/leave?name=node     -> {name, journals}   of the leader: the node is no part of the cluster any more
  *   POST /cluster/rotate-signing   -> {kid, away}         of the leader: new API keys are signed with a new secret
@@ -18,6 +19,8 @@ import type { ControlProof } from './control-proof.ts';
 export interface NodeControlOptions {
   readonly proof: ControlProof;
   readonly status: () => ClusterStatus;
+  /** @throws Failure overloaded */
+  readonly copy: () => Reply;
   /** All of the leader. @throws Failure where it cannot be done; the message is for the operator */
   readonly handOver: (to: string | undefined) => Promise<HandoverResult>;
   readonly leave: (name: string) => Promise<LeaveResult>;
@@ -49,6 +52,7 @@ export interface RotationResult {
 
 const methods: Readonly<Record<string, string>> = {
   '/cluster/status': 'GET',
+  '/cluster/copy': 'GET',
   '/cluster/handover': 'POST',
   '/cluster/leave': 'POST',
   '/cluster/rotate-signing': 'POST',
@@ -87,7 +91,8 @@ export class NodeControl {
   }
 
   async #answer({ path, query }: Request): Promise<Reply> {
-    const { status, handOver, leave, rotateSigning } = this.#options;
+    const { status, copy, handOver, leave, rotateSigning } = this.#options;
+    if (path === '/cluster/copy') return copy();
     const now = status();
     if (path === '/cluster/status') return jsonReply(now);
     if (now.role !== 'active') return leaderReply(now, query === '' ? path : `${path}?${query}`);

@@ -17,14 +17,13 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { systemErrorCode } from '../../model/failure.ts';
-import { bytesToCopy, copyData } from './copy-data.ts';
+import { bytesToCopy, copyData, hashedFiles } from './copy-data.ts';
 import {
   assertEmpty,
   assertSpace,
   type CopiedFile,
   type CopyProgress,
   foldersIn,
-  hashOf,
   isMountPoint,
   writeWhole,
 } from './copy-files.ts';
@@ -150,10 +149,11 @@ async function fill(
   const mark = damage.length === 0 ? backupMark(inspection) : undefined;
   const { unsound } = quickDamage(folder.path);
   refuse(folder, newer(await versionsIn(folder.path, unsound)));
-  const bytes = bytesToCopy(folder);
+  const content = 'folder';
+  const bytes = bytesToCopy({ folder, content });
   assertSpace(disk, draft, bytes, `back up to ${dirname(draft)}`);
   progress.begin(bytes);
-  const copied = await copyData({ folder, draft, disk, progress, unsound, mark });
+  const copied = await copyData({ folder, content, draft, disk, progress, unsound, mark });
   progress.check();
   const found = await wholeDamage(draft);
   damage.push(...copied.unreadable, ...found.faults);
@@ -161,8 +161,7 @@ async function fill(
   const data = await versionsIn(draft, found.unsound);
   refuse(folder, newer(data));
   removeLocks(draft);
-  const files = [...copied.files];
-  for (const name of copied.dataFiles) files.push({ name, ...(await hashOf(join(draft, name))) });
+  const files = await hashedFiles(draft, copied);
   const manifest: Manifest = {
     version: manifestVersion,
     createdAt,

@@ -19,6 +19,7 @@ import {
 } from './copy-files.ts';
 import { HeldJournals } from './held-journals.ts';
 import type { CopyDisk } from './copy-disk.ts';
+import { dataVersions } from './manifest.ts';
 import { DataFolderError, type DataFolder } from '../data-folder.ts';
 import { journalMarkName, journalMarkText } from '../installation/folder-parts.ts';
 import { markCopy, plainMark } from '../installation/installation.ts';
@@ -33,8 +34,12 @@ const leftOut = /\.mdb-lock$|\.sock$|\.trial$|\.new$|\.set-aside-|^cache$|^clust
 /** After the other data files: what these refer to. */
 const copiedLast = ['scans.mdb', 'management.mdb'];
 
+/** folder = all of a data folder; stores = data files and journals alone, for another core of a cluster. */
+export type CopyContent = 'folder' | 'stores';
+
 export interface CopyTask {
   readonly folder: DataFolder;
+  readonly content: CopyContent;
   readonly draft: string;
   readonly disk: CopyDisk;
   readonly progress: CopyProgress;
@@ -56,29 +61,43 @@ export interface CopiedData {
 export async function copyData(task: CopyTask): Promise<CopiedData> {
   const { folder, mark } = task;
   const set = new CopiedSet(task);
-  for (const name of dataFilesIn(folder.path).filter((name) => !copiedLast.includes(name))) {
+  for (const name of dataFilesIn(task).filter((name) => !copiedLast.includes(name))) {
     await set.addDataFile(name);
   }
   await copyScans(task, set);
   if (existsSync(folder.managementFile)) await set.addDataFile('management.mdb');
-  for (const name of otherFiles(folder.path)) {
+  for (const name of task.content === 'folder' ? otherFiles(folder.path) : []) {
     if (name !== journalMarkName || mark === undefined) await set.addFile(name);
   }
   if (mark !== undefined) await set.addJournalMark(mark);
   return set;
 }
 
+/** All copies, with the hashes of data files: nothing more is written in them. */
+export async function hashedFiles(
+  draft: string,
+  { files, dataFiles }: CopiedData,
+): Promise<CopiedFile[]> {
+  const hashed = [...files];
+  for (const name of dataFiles) hashed.push({ name, ...(await hashOf(join(draft, name))) });
+  return hashed;
+}
+
 /** What a copy will have to read, for its progress and the space that it needs. */
-export function bytesToCopy({ path }: DataFolder): number {
-  const names = [...dataFilesIn(path), ...otherFiles(path), ...segmentFiles(path)];
+export function bytesToCopy(source: Pick<CopyTask, 'folder' | 'content'>): number {
+  const { path } = source.folder;
+  const others = source.content === 'folder' ? otherFiles(path) : [];
+  const names = [...dataFilesIn(source), ...others, ...segmentFiles(path)];
   return names.reduce((sum, name) => sum + bytesOf(join(path, name)), 0);
 }
 
 /** 0 when it was deleted since it was listed. */
 const bytesOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-const dataFilesIn = (path: string): string[] =>
-  readdirSync(path).filter((name) => name.endsWith('.mdb'));
+function dataFilesIn({ folder, content }: Pick<CopyTask, 'folder' | 'content'>): string[] {
+  const isWanted = (name: string): boolean => content === 'folder' || dataVersions.has(name);
+  return readdirSync(folder.path).filter((name) => name.endsWith('.mdb') && isWanted(name));
+}
 
 class CopiedSet implements CopiedData {
   readonly #task: CopyTask;
@@ -170,7 +189,7 @@ async function copyScans(task: CopyTask, set: CopiedSet): Promise<void> {
     }
     if (attempt === triesMax) {
       throw new DataFolderError(
-        `Cannot back up ${folder.path}: its journals grow faster than they are copied, try again later`,
+        `Cannot copy ${folder.path}: its journals grow faster than they are copied, try again later`,
       );
     }
   }

@@ -99,7 +99,7 @@ function parse(from: string, text: string): Manifest {
 }
 
 /** Undefined unless each is a file below the folder, once. */
-function filesOf(value: unknown): CopiedFile[] | undefined {
+export function filesOf(value: unknown): CopiedFile[] | undefined {
   if (!Array.isArray(value)) return undefined;
   const files = value.map((entry: unknown): CopiedFile => {
     const field = (name: string): unknown => Reflect.get(Object(entry), name);
@@ -120,7 +120,7 @@ const isBelow = (name: string): boolean =>
 
 const words = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
 
-const numbersOf = (value: unknown): Record<string, number> =>
+export const numbersOf = (value: unknown): Record<string, number> =>
   Object.fromEntries(Object.entries(Object(value)).map(([name, number]) => [name, Number(number)]));
 
 /** A backup of damaged data is restored with what it has. */

@@ -110,6 +110,7 @@ function control(status: ClusterStatus) {
   const done: string[] = [];
   const log = createLog('silent');
   const served = new NodeControl({
+    copy: () => ({ status: 200, headers: {}, body: 'copy' }),
     proof,
     status: () => status,
     handOver: async (to) => {

@@ -1,0 +1,56 @@
+/**
+ * The copy that a core makes of itself for another one: delivery.mdb, scans.mdb and its journals, management.mdb, at
+ * moments that fit each other (engine/backup/copy-data.ts), without the keys and without what names this core.
+ *
+ * Keys come as rows of management.mdb, encrypted (nodes/secrets.ts). Results of attempts that are not in delivery.mdb yet
+ * are left out: they are this core's to commit.
+ */
+import { type CopyDisk, systemCopyDisk } from '../../engine/backup/copy-disk.ts';
+import { bytesToCopy, copyData, hashedFiles } from '../../engine/backup/copy-data.ts';
+import { assertSpace, type CopyProgress } from '../../engine/backup/copy-files.ts';
+import { quickDamage, removeLocks, versionsIn } from '../../engine/backup/folder-damage.ts';
+import { DataFolderError, dataFolderAt } from '../../engine/data-folder.ts';
+import type { CopyManifest } from './copy-manifest.ts';
+
+export interface DraftOptions {
+  /** The data folder. */
+  readonly path: string;
+  /** A folder that does not exist. */
+  readonly draft: string;
+  readonly progress: CopyProgress;
+  readonly disk?: CopyDisk;
+}
+
+/** @throws DataFolderError where it is damaged, or there is no space; Error of the system */
+export async function makeDraft({
+  path,
+  draft,
+  progress,
+  disk = systemCopyDisk,
+}: DraftOptions): Promise<Pick<CopyManifest, 'data' | 'files'>> {
+  const folder = dataFolderAt(path);
+  const content = 'stores';
+  const { faults } = quickDamage(path);
+  if (faults.length > 0) throw damaged(faults);
+  disk.makeFolder(draft);
+  const bytes = bytesToCopy({ folder, content });
+  assertSpace(disk, draft, bytes, 'copy the data of this core for another one');
+  progress.begin(bytes);
+  const unsound = new Set<string>();
+  const copied = await copyData({
+    folder,
+    content,
+    draft,
+    disk,
+    progress,
+    unsound,
+    mark: undefined,
+  });
+  if (copied.unreadable.length > 0) throw damaged(copied.unreadable);
+  const data = await versionsIn(draft, unsound);
+  removeLocks(draft);
+  return { data, files: await hashedFiles(draft, copied) };
+}
+
+const damaged = (faults: readonly string[]): DataFolderError =>
+  new DataFolderError(`Cannot copy the data of this core: ${faults.join('; ')}`);

@@ -1,0 +1,180 @@
+/**
+ * A new core takes the data of another one:
+ *
+ *   .copying/ ──▶ files come into .copying/data, with sizes and hashes ──▶ what names the other core is taken out, marks
+ *   are those of this folder ──▶ delivery.mdb, scans.mdb, journal move up, management.mdb last ──▶ .copying/ is removed
+ *
+ * While there is a `.copying` the folder has no data: whatever else is in it, the next start takes a copy from the
+ * beginning. Every state in between is a folder whose first start is not finished (engine/installation), so that a start
+ * may look at it.
+ *
+ * A standby is asked first, the leader last: to make a copy reads the disk of a core.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type CopyDisk, systemCopyDisk } from '../../engine/backup/copy-disk.ts';
+import { type CopyProgress, foldersIn } from '../../engine/backup/copy-files.ts';
+import { quickDamage, removeLocks } from '../../engine/backup/folder-damage.ts';
+import { type DataFolder, DataFolderError, dataFolderAt } from '../../engine/data-folder.ts';
+import { writeJournalMark } from '../../engine/installation/folder-parts.ts';
+import { markCopy, plainMark } from '../../engine/installation/installation.ts';
+import type { Timers } from '../../model/clock.ts';
+import { messageOf } from '../../model/failure.ts';
+import { StoreEnvironment } from '../../store/environment.ts';
+import {
+  type ManagementMark,
+  readManagementMark,
+  removeKeyPrints,
+} from '../../store/installation.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { deleteStoreId } from '../scans/store-id.ts';
+import { takeAsWhole } from '../scans/whole-journals.ts';
+import { fetchCopy, NewerCopyError, onDisk } from './fetched-copy.ts';
+
+const markerName = '.copying';
+/** In the order in which they move. */
+const movedFirst = ['delivery.mdb', 'scans.mdb', 'journal'] as const;
+const movedLast = 'management.mdb';
+const againMs = 2_000;
+/** Between two lines in the log about the same. */
+const logMs = 10_000;
+
+export interface CopyingOptions {
+  /** Its management.mdb has a mark. */
+  readonly folder: DataFolder;
+  /** Addresses of cores, asked for before each round; the leader first. */
+  readonly cores: () => Promise<readonly string[]>;
+  /** The Authorization header of a request. */
+  readonly authorization: () => string;
+  /** Id of the cluster. */
+  readonly cluster: string;
+  readonly progress: CopyProgress;
+  readonly timers: Pick<Timers, 'monotonicMs'>;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly disk?: CopyDisk;
+}
+
+/** A copy into this folder is not finished. */
+export const isCopying = ({ path }: DataFolder): boolean => existsSync(join(path, markerName));
+
+/** From here on the folder has no data until `copyCore` has resolved. */
+export async function beginCopying(
+  { path }: DataFolder,
+  disk: CopyDisk = systemCopyDisk,
+): Promise<void> {
+  await onDisk(() => {
+    disk.makeFolder(join(path, markerName));
+    disk.syncFolder(path);
+  });
+}
+
+/**
+ * Asks one core after the other until one has given its data. No file of the folder may be open.
+ * @throws DataFolderError where this disk refuses, or all data is newer than this program; the signal's reason
+ */
+export async function copyCore(options: CopyingOptions): Promise<void> {
+  const { folder, disk = systemCopyDisk, timers, log, signal, cores } = options;
+  let loggedMs = -Infinity;
+  for (;;) {
+    const asked = (await cores()).toReversed();
+    const newer: string[] = [];
+    for (const core of asked) {
+      signal.throwIfAborted();
+      try {
+        await copyFrom(core, options, disk);
+        log.info({ core }, 'this core has the data of another one');
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        await onDisk(() => disk.remove(draftOf(folder)));
+        if (error instanceof DataFolderError) throw error;
+        if (error instanceof NewerCopyError) newer.push(error.message);
+        const nowMs = timers.monotonicMs();
+        if (nowMs - loggedMs >= logMs) {
+          loggedMs = nowMs;
+          log.warn({ core, reason: messageOf(error) }, 'copying a core failed, asking the next');
+        }
+      }
+    }
+    if (asked.length > 0 && newer.length === asked.length) {
+      throw new DataFolderError(`Cannot copy the data of another core: ${newer.join('; ')}`);
+    }
+    await pause(againMs, undefined, { signal }).catch(() => undefined);
+    signal.throwIfAborted();
+  }
+}
+
+const draftOf = ({ path }: DataFolder): string => join(path, markerName, 'data');
+
+async function copyFrom(core: string, options: CopyingOptions, disk: CopyDisk): Promise<void> {
+  const { folder, log, progress, signal, cluster, authorization } = options;
+  const draft = draftOf(folder);
+  await onDisk(() => {
+    disk.remove(draft);
+    disk.makeFolder(draft);
+    disk.makeFolder(join(draft, 'journal'));
+  });
+  log.info({ core }, 'the data of another core is coming');
+  const request = { core, authorization: authorization(), cluster };
+  await fetchCopy({ ...request, draft, disk, progress, signal });
+  progress.check();
+  await makeOwn(folder, draft);
+  await onDisk(() => putInPlace(folder, draft, disk));
+}
+
+/** The draft fits this folder, and names no other core. */
+async function makeOwn(folder: DataFolder, path: string): Promise<void> {
+  const draft = dataFolderAt(path);
+  const { faults } = quickDamage(path);
+  if (faults.length > 0) throw new Error(`its data is damaged: ${faults.join('; ')}`);
+  const mark = await markOf(folder);
+  await takeAsWhole(draft);
+  await changed(draft.scansFile, deleteStoreId);
+  await changed(draft.managementFile, removeKeyPrints);
+  await markCopy(draft.scansFile, plainMark(mark));
+  await markCopy(draft.deliveryFile, plainMark(mark));
+  await markCopy(draft.managementFile, mark);
+  writeJournalMark(draft.journalRoot, plainMark(mark));
+  removeLocks(path);
+}
+
+async function markOf({ path, managementFile }: DataFolder): Promise<ManagementMark> {
+  const environment = new StoreEnvironment(managementFile);
+  try {
+    const mark = readManagementMark(environment);
+    if (mark?.state === 'new') return mark;
+    throw new DataFolderError(
+      `Cannot copy the data of another core into ${path}: it has data, expected a folder whose first start is not finished`,
+    );
+  } finally {
+    await environment.close();
+  }
+}
+
+async function changed(
+  file: string,
+  change: (environment: StoreEnvironment) => Promise<void>,
+): Promise<void> {
+  const environment = new StoreEnvironment(file, 'existing');
+  try {
+    await change(environment);
+  } finally {
+    await environment.close();
+  }
+}
+
+function putInPlace({ path }: DataFolder, draft: string, disk: CopyDisk): void {
+  for (const folder of foldersIn(draft)) disk.syncFolder(folder);
+  for (const name of movedFirst) {
+    disk.remove(join(path, name));
+    disk.rename(join(draft, name), join(path, name));
+  }
+  disk.syncFolder(path);
+  removeLocks(path);
+  disk.rename(join(draft, movedLast), join(path, movedLast));
+  disk.syncFolder(path);
+  disk.remove(join(path, markerName));
+  disk.syncFolder(path);
+}

@@ -1,0 +1,80 @@
+/**
+ * Whether a cluster has data: its log has a write, or had one that was removed since.
+ *
+ * A log of leads and beats alone is of cores that were cut short in their first start: a leader writes only when it has
+ * stored its lead, so that there is a folder which has applied something wherever there is a write.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Timers } from '../../model/clock.ts';
+import { messageOf } from '../../model/failure.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { readEntry } from '../log/entry.ts';
+import type { LogBounds, OrderedLog } from '../log/ordered-log.ts';
+import type { NatsConnection } from '../nats/nats-connection.ts';
+import { NatsLog } from '../nats/nats-log.ts';
+import { ensureStream } from '../nats/nats-stream.ts';
+
+const stream = { stream: 'CORE', subject: 'qz.core' };
+const againMs = 500;
+/** Between two lines in the log. */
+const logMs = 10_000;
+
+export interface CoreLogOptions {
+  readonly connection: NatsConnection;
+  readonly replicas: number;
+  readonly timers: Pick<Timers, 'monotonicMs'>;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Waits for brokers as long as it takes. @throws the signal's reason */
+export async function coreLogHasWrites(options: CoreLogOptions): Promise<boolean> {
+  const { connection, replicas, timers, log, signal } = options;
+  const core = new NatsLog({ connection, ...stream });
+  let loggedMs = -Infinity;
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      try {
+        await ensureStream(connection, { ...stream, replicas });
+        return await hasWrites(core, await core.bounds());
+      } catch (error) {
+        if (timers.monotonicMs() - loggedMs >= logMs) {
+          loggedMs = timers.monotonicMs();
+          const reason = connection.problem ?? messageOf(error);
+          log.warn({ reason }, 'waiting for the brokers of the cluster');
+        }
+      }
+      await pause(againMs, undefined, { signal }).catch(() => undefined);
+    }
+  } finally {
+    await core.close();
+  }
+}
+
+export async function hasWrites(
+  log: Pick<OrderedLog, 'follow'>,
+  { first, last }: LogBounds,
+): Promise<boolean> {
+  if (last === 0) return false;
+  if (first > 1) return true;
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  const reading = log.follow(1, {
+    entry: (seq, body) => {
+      if (isWrite(body)) resolve(true);
+      else if (seq >= last) resolve(false);
+    },
+    ended: reject,
+  });
+  try {
+    return await promise;
+  } finally {
+    reading.stop();
+  }
+}
+
+/** Of a newer program, it may be one. */
+function isWrite(body: Uint8Array): boolean {
+  const entry = readEntry(body);
+  return entry !== undefined && (entry.content === undefined || entry.content.kind === 'tx');
+}

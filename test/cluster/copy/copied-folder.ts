@@ -1,0 +1,140 @@
+/** A core's data folder, and a server that gives copies of it as the API's port does. */
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { CoreCopies } from '../../../src/cluster/copy/core-copies.ts';
+import { storeIdOf } from '../../../src/cluster/scans/store-id.ts';
+import { type DataFolder, openDataFolder } from '../../../src/engine/data-folder.ts';
+import {
+  beginInstallation,
+  inspectFolder,
+  makeInstallation,
+} from '../../../src/engine/installation/installation.ts';
+import { keyFileNames } from '../../../src/engine/installation/key-files.ts';
+import { Failure } from '../../../src/model/failure.ts';
+import { StoreEnvironment } from '../../../src/store/environment.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { makeWholeFolder } from '../../engine/whole-folder.ts';
+
+export const clusterId = 'cl_1';
+export const uncounted = 'scans that are not counted';
+export const segment = 'journal/7/0000000000000640.log';
+
+export const silent = createLog('silent');
+
+/** With scans of another node that are not counted, keys, and what names this core. */
+export async function makeCoreFolder(path: string): Promise<DataFolder> {
+  const folder = await makeWholeFolder(path);
+  await inEnvironment(folder.scansFile, async (environment) => {
+    storeIdOf(environment, () => 'n_store');
+    const table = environment.table<string, unknown>('cluster');
+    await environment.transaction(() => table.put('scans', [41, [[7, 640]]]));
+  });
+  await inEnvironment(folder.managementFile, async (environment) => {
+    const table = environment.table<string, string>('meta');
+    await environment.transaction(() => table.put('test', 'copied'));
+  });
+  mkdirSync(join(path, 'journal/7'));
+  writeFileSync(join(path, segment), uncounted);
+  writeFileSync(join(path, 'cluster.json'), '{}');
+  writeFileSync(join(path, 'delivery.results.0'), 'results');
+  return folder;
+}
+
+export async function inEnvironment<T>(
+  file: string,
+  work: (environment: StoreEnvironment) => Promise<T> | T,
+): Promise<T> {
+  const environment = new StoreEnvironment(file, 'existing');
+  try {
+    return await work(environment);
+  } finally {
+    await environment.close();
+  }
+}
+
+/** Of a core in its first start. */
+export async function makeNewFolder(path: string): Promise<DataFolder> {
+  const folder = openDataFolder(path);
+  await beginInstallation(folder);
+  return folder;
+}
+
+/** What the rest of a first start does. @returns faults that the start after it would find */
+export async function finishStart(
+  folder: DataFolder,
+  from: DataFolder,
+): Promise<readonly object[]> {
+  for (const name of keyFileNames) copyFileSync(join(from.path, name), join(folder.path, name));
+  await makeInstallation(folder, await inspectFolder(folder), { randomBytes: (bytes) => bytes });
+  const { kind, faults, parts } = await inspectFolder(folder);
+  return kind === 'marked' && parts.mark?.state === 'opened' ? faults : [{ kind }];
+}
+
+export interface Giver {
+  readonly url: string;
+  readonly copies: CoreCopies;
+  readonly close: () => Promise<void>;
+}
+
+/** @param change of the bytes that are sent; undefined = the connection ends there */
+export async function startGiver(
+  folder: DataFolder,
+  change: (piece: Buffer) => Buffer | undefined = (piece) => piece,
+): Promise<Giver> {
+  const copies = new CoreCopies({ folder, cluster: () => clusterId, log: silent });
+  const server = createServer((_request, response) => {
+    void answer(copies, change, response).catch(() => response.destroy());
+  });
+  const port = await listening(server);
+  const close = async (): Promise<void> => {
+    await copies.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { url: `http://127.0.0.1:${port}`, copies, close };
+}
+
+async function answer(
+  copies: CoreCopies,
+  change: (piece: Buffer) => Buffer | undefined,
+  response: ServerResponse,
+): Promise<void> {
+  let body: unknown;
+  try {
+    ({ body } = copies.reply());
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    response.statusCode = 503;
+    response.end(JSON.stringify({ detail: error.message }));
+    return;
+  }
+  if (typeof body !== 'object' || body === null || !(Symbol.asyncIterator in body)) return;
+  const iterator = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+  response.on('close', () => void iterator.return?.());
+  for await (const piece of { [Symbol.asyncIterator]: () => iterator }) {
+    const sent = change(Buffer.from(piece));
+    if (sent === undefined) return void response.destroy();
+    if (!response.write(sent)) await new Promise((resolve) => response.once('drain', resolve));
+  }
+  response.end();
+}
+
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/** Gives what another giver gave once, and makes no copy for it. @returns its address, and its end */
+export async function startRecorded(url: string): Promise<Pick<Giver, 'url' | 'close'>> {
+  const bytes = Buffer.from(await (await fetch(url)).arrayBuffer());
+  const server = createServer((_request, response) => void response.end(bytes));
+  const port = await listening(server);
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { url: `http://127.0.0.1:${port}`, close };
+}
