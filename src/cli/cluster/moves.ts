@@ -1,7 +1,7 @@
 /** `quietzone cluster adopt` and `reseed`: what is done to the folder of a machine that is stopped. */
 import { type Config, ConfigError } from '../../config.ts';
-import { adopt, undoAdoption } from '../../node/adopt.ts';
-import { reseed, type ReseedOptions } from '../../node/reseed.ts';
+import { adopt, undoAdoption } from '../../node/stopped/adopt.ts';
+import { reseed, type ReseedOptions } from '../../node/stopped/reseed.ts';
 import type { Process } from '../command.ts';
 
 /** @throws ConfigError, NodeError, DataFolderError: the message is for the operator */

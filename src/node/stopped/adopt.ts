@@ -22,30 +22,30 @@ import {
   type LogName,
   logNames,
   streamOf,
-} from '../cluster/first-lead.ts';
-import { EnvironmentStore } from '../cluster/log/environment-store.ts';
-import { chainBytes } from '../cluster/log/entry.ts';
-import { NodeError } from '../cluster/nodes/node-error.ts';
-import { type NodeIdentity, readNodeFile } from '../cluster/nodes/node-file.ts';
-import { scanStream } from '../cluster/scans/scan-channels.ts';
-import { takeAsWhole } from '../cluster/scans/whole-journals.ts';
-import { type DataFolder, openFolderToAdopt } from '../engine/data-folder.ts';
+} from '../../cluster/first-lead.ts';
+import { EnvironmentStore } from '../../cluster/log/environment-store.ts';
+import { chainBytes } from '../../cluster/log/entry.ts';
+import { NodeError } from '../../cluster/nodes/node-error.ts';
+import { type NodeIdentity, readNodeFile } from '../../cluster/nodes/node-file.ts';
+import { scanStream } from '../../cluster/scans/scan-channels.ts';
+import { takeAsWhole } from '../../cluster/scans/whole-journals.ts';
+import { type DataFolder, openFolderToAdopt } from '../../engine/data-folder.ts';
 import {
   type Adoption,
   readAdoption,
   removeAdoption,
   writeAdoption,
-} from '../engine/installation/adoption-marker.ts';
-import { raise, raiseNumbers } from '../engine/installation/numbers.ts';
-import { LogoRows } from '../images/logo/logo-store.ts';
-import { listJournals } from '../scans/journal/segments.ts';
-import { openDeliveryTables } from '../store/delivery/open-delivery.ts';
-import type { StoreEnvironment } from '../store/environment.ts';
-import { openManagement, type Management } from '../store/management/management.ts';
-import { lowestWatermarks, openScanStore, type ScanStore } from '../store/scans/scans.ts';
-import { createLog } from '../telemetry/log.ts';
-import type { NodeContext } from './context.ts';
-import { joinAsCore } from './join-as-core.ts';
+} from '../../engine/installation/adoption-marker.ts';
+import { raise, raiseNumbers } from '../../engine/installation/numbers.ts';
+import { LogoRows } from '../../images/logo/logo-store.ts';
+import { listJournals } from '../../scans/journal/segments.ts';
+import { openDeliveryTables } from '../../store/delivery/open-delivery.ts';
+import type { StoreEnvironment } from '../../store/environment.ts';
+import { openManagement, type Management } from '../../store/management/management.ts';
+import { lowestWatermarks, openScanStore, type ScanStore } from '../../store/scans/scans.ts';
+import { createLog } from '../../telemetry/log.ts';
+import type { NodeContext } from '../context.ts';
+import { joinAsCore } from '../join-as-core.ts';
 import { type OfflineOptions, withBrokers, withStoppedFolder } from './offline.ts';
 
 const formerTables = ['cluster_identity', 'cluster_nodes', 'cluster_secrets'] as const;

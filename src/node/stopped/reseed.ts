@@ -8,8 +8,8 @@
  * without it. Only this core has the data that the first entry names (first-lead.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ClusterStatus } from '../cluster/control/cluster-status.ts';
-import { ControlProof } from '../cluster/control/control-proof.ts';
+import type { ClusterStatus } from '../../cluster/control/cluster-status.ts';
+import { ControlProof } from '../../cluster/control/control-proof.ts';
 import {
   beginLog,
   deleteLog,
@@ -18,20 +18,20 @@ import {
   type LogName,
   logNames,
   streamOf,
-} from '../cluster/first-lead.ts';
-import type { LogPosition } from '../cluster/log/applier.ts';
-import { EnvironmentStore } from '../cluster/log/environment-store.ts';
-import { type Beat, readBeat } from '../cluster/nodes/beat-message.ts';
-import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
-import { NodeError } from '../cluster/nodes/node-error.ts';
-import { checkNodeFile, readNodeFile } from '../cluster/nodes/node-file.ts';
-import { type DataFolder, openDataFolder } from '../engine/data-folder.ts';
-import { messageOf } from '../model/failure.ts';
-import { openDeliveryTables } from '../store/delivery/open-delivery.ts';
-import type { StoreEnvironment } from '../store/environment.ts';
-import { openManagement } from '../store/management/management.ts';
-import { systemClock } from '../system-clock.ts';
-import type { NodeContext } from './context.ts';
+} from '../../cluster/first-lead.ts';
+import type { LogPosition } from '../../cluster/log/applier.ts';
+import { EnvironmentStore } from '../../cluster/log/environment-store.ts';
+import { type Beat, readBeat } from '../../cluster/nodes/beat-message.ts';
+import { ClusterKeys } from '../../cluster/nodes/cluster-keys.ts';
+import { NodeError } from '../../cluster/nodes/node-error.ts';
+import { checkNodeFile, readNodeFile } from '../../cluster/nodes/node-file.ts';
+import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
+import { messageOf } from '../../model/failure.ts';
+import { openDeliveryTables } from '../../store/delivery/open-delivery.ts';
+import type { StoreEnvironment } from '../../store/environment.ts';
+import { openManagement } from '../../store/management/management.ts';
+import { systemClock } from '../../system-clock.ts';
+import type { NodeContext } from '../context.ts';
 import { type OfflineOptions, withBrokers, withStoppedFolder } from './offline.ts';
 
 /** A core that runs beats four times in it, and one that leads appends as often. */

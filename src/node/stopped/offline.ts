@@ -1,15 +1,19 @@
 /** What commands need that make a stopped folder fit for its cluster: the folder locked, the brokers there, no service. */
 import { existsSync } from 'node:fs';
-import { NodeError } from '../cluster/nodes/node-error.ts';
-import type { Config } from '../config.ts';
-import { type DataFolder, DataFolderError } from '../engine/data-folder.ts';
-import { assertFinished, assertSound, inspectFolder } from '../engine/installation/installation.ts';
-import { lockDataFolder } from '../engine/takeover/folder-lock.ts';
-import { fitToMemory } from '../engine/machine/machine-plan.ts';
-import { messageOf } from '../model/failure.ts';
-import { type Machine, thisMachine } from '../modules.ts';
-import { createLog } from '../telemetry/log.ts';
-import { connectNode, type NodeContext } from './context.ts';
+import { NodeError } from '../../cluster/nodes/node-error.ts';
+import type { Config } from '../../config.ts';
+import { type DataFolder, DataFolderError } from '../../engine/data-folder.ts';
+import {
+  assertFinished,
+  assertSound,
+  inspectFolder,
+} from '../../engine/installation/installation.ts';
+import { lockDataFolder } from '../../engine/takeover/folder-lock.ts';
+import { fitToMemory } from '../../engine/machine/machine-plan.ts';
+import { messageOf } from '../../model/failure.ts';
+import { type Machine, thisMachine } from '../../modules.ts';
+import { createLog } from '../../telemetry/log.ts';
+import { connectNode, type NodeContext } from '../context.ts';
 
 const connectMsMax = 10_000;
 /** A command that gets no further says so, and can be run again. */
