@@ -18,6 +18,7 @@ import { beginCopying, copyCore, isCopying } from '../cluster/copy/core-copying.
 import { coreLogHasWrites } from '../cluster/copy/core-log.ts';
 import { copyPath } from '../cluster/copy/fetched-copy.ts';
 import { LoggedProgress } from '../cluster/copy/logged-progress.ts';
+import { emptyChain } from '../cluster/log/entry.ts';
 import { EnvironmentStore } from '../cluster/log/environment-store.ts';
 import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
 import { JoinRefusedError, joinCluster } from '../cluster/nodes/join.ts';
@@ -83,7 +84,9 @@ async function mustCopy(context: NodeContext, folder: DataFolder): Promise<boole
   if (isCopying(folder)) return true;
   const environment = new StoreEnvironment(folder.managementFile, 'existing');
   try {
-    if (new EnvironmentStore(environment).position().seq > 0) return false;
+    const { seq, chain } = new EnvironmentStore(environment).position();
+    // Adopted data has a chain before it has read anything.
+    if (seq > 0 || Buffer.compare(chain, emptyChain) !== 0) return false;
   } finally {
     await environment.close();
   }

@@ -1,7 +1,7 @@
 /**
  * Whether a cluster has data: its log has a write, or had one that was removed since.
  *
- * A log of leads and beats alone is of cores that were cut short in their first start: a leader writes only when it has
+ * A log that begins with a later epoch goes on with the data of a folder (first-lead.ts). One of leads and beats alone is of cores that were cut short in their first start: a leader writes only when it has
  * stored its lead, so that there is a folder which has applied something wherever there is a write.
  */
 import { setTimeout as pause } from 'node:timers/promises';
@@ -61,7 +61,7 @@ export async function hasWrites(
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const reading = log.follow(1, {
     entry: (seq, body) => {
-      if (isWrite(body)) resolve(true);
+      if (saysData(seq, body)) resolve(true);
       else if (seq >= last) resolve(false);
     },
     ended: reject,
@@ -74,7 +74,9 @@ export async function hasWrites(
 }
 
 /** Of a newer program, it may be one. */
-function isWrite(body: Uint8Array): boolean {
+function saysData(seq: number, body: Uint8Array): boolean {
   const entry = readEntry(body);
-  return entry !== undefined && (entry.content === undefined || entry.content.kind === 'tx');
+  if (entry === undefined) return false;
+  const { head, content } = entry;
+  return content === undefined || content.kind === 'tx' || (seq === 1 && head.epoch > 1);
 }
