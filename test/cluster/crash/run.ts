@@ -1,7 +1,7 @@
 /**
  * `npm run crash:cluster -- [--what both|service|log] [--seconds 60] [--seed 7] [--kills all|none|kill-active,pause-broker…]
  *                           [--ack broker|standby] [--equal-within 5]
- *                           service: [--scans 60] [--edge] [--webhooks] [--upgrade-from FILE|FOLDER]
+ *                           service: [--scans 60] [--edge] [--late] [--webhooks] [--upgrade-from FILE|FOLDER]
  *                                    [--stale-links serve|refuse]
  *                           log: [--ack single] [--rate 100 | --callers 50] [--plain]`
  *
@@ -12,6 +12,7 @@
  * seconds after healing.
  * With `--what log --kills none --plain` it gives figures; `--callers` writes as fast as that many callers can.
  * `--upgrade-from` begins with an earlier program, and gives each node this one before the faults.
+ * With `--late` a core with an empty folder joins under load.
  * Without a nats-server it says why it does not run, and exits with 0.
  */
 import { parseArgs } from 'node:util';
@@ -33,6 +34,7 @@ const { values } = parseArgs({
     callers: { type: 'string', default: '0' },
     scans: { type: 'string', default: '60' },
     edge: { type: 'boolean', default: false },
+    late: { type: 'boolean', default: false },
     webhooks: { type: 'boolean', default: false },
     'upgrade-from': { type: 'string' },
     'stale-links': { type: 'string', default: 'serve' },
@@ -84,6 +86,7 @@ async function runService(options: CrashOptions): Promise<number> {
     ack,
     perSecond: Number(values.scans),
     withEdge: values.edge,
+    withLate: values.late,
     withReceiver: values.webhooks,
     former: values['upgrade-from'],
     staleLinks: values['stale-links'] === 'refuse' ? 'refuse' : 'serve',

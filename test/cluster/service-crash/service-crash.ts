@@ -23,7 +23,7 @@ import { Beats } from './beats.ts';
 import { ClusterLedger } from './cluster-ledger.ts';
 import { becomeEqual, countedIn, type Equality, unequal } from './copies.ts';
 import type { StaleLinks } from './node-view.ts';
-import { type NodeRole, ServiceNode } from './node.ts';
+import { type NodeOptions, type NodeRole, ServiceNode } from './node.ts';
 import { Pace } from './pace.ts';
 import { Probes } from './probes.ts';
 import { Readers } from './readers.ts';
@@ -46,6 +46,8 @@ export interface ServiceCrashOptions {
   readonly perSecond: number;
   /** An edge beside the three. */
   readonly withEdge: boolean;
+  /** A core that joins under load, with an empty folder. */
+  readonly withLate: boolean;
   /** A receiver of webhooks. */
   readonly withReceiver: boolean;
   /** An earlier program, which all nodes are at first: its one file, or the folder of its sources. */
@@ -104,6 +106,7 @@ class ServiceCrashRun {
   readonly #closers: Array<() => Promise<unknown>> = [];
   readonly #trace: string[] = [];
   #brokers: Brokers | undefined;
+  #late: ServiceNode | undefined;
 
   constructor(options: ServiceCrashOptions, folder: string) {
     this.#options = options;
@@ -137,8 +140,10 @@ class ServiceCrashRun {
     this.#ledger.latencies.length = 0;
     const loadStartMs = performance.now();
     const faults = this.#faults(brokers);
+    const joined = this.#joinLate();
     if (kinds.length > 0) await faults.run(loadStartMs + seconds * 1_000);
     else await pause(seconds * 1_000);
+    await joined;
     const loadMs = performance.now() - loadStartMs;
     const writtenMs = await this.#heal(faults);
     const equality = await this.#settle(load);
@@ -169,30 +174,49 @@ class ServiceCrashRun {
   }
 
   async #startNodes(brokers: Brokers): Promise<void> {
-    const { withEdge, perSecond, ack, former, staleLinks } = this.#options;
-    const program = former === undefined ? undefined : formerProgram(former);
+    const { withEdge, ack, staleLinks } = this.#options;
     const environment = settingsOf(this.#random.fork(), ack, staleLinks);
     for (const [at, role] of roles.entries()) {
       if (role === 'edge' && !withEdge) continue;
-      const path = await CuttablePath.open(brokers.all.map((broker) => broker.port));
-      this.#closers.push(() => path.close());
-      const node = new ServiceNode({
-        name: role === 'edge' ? 'edge1' : `node${at + 1}`,
-        role,
-        folder: this.#folder,
-        ports: await freePorts(),
-        path,
-        environment: role === 'edge' ? withoutSecret(environment) : environment,
-        former: program,
-        ledger: this.#ledger,
-        random: this.#random.fork(),
-        perSecond,
-        staleLinks,
-        note: this.#note,
-      });
-      this.#nodes.push(node);
+      const name = role === 'edge' ? 'edge1' : `node${at + 1}`;
+      const own = role === 'edge' ? withoutSecret(environment) : environment;
+      this.#nodes.push(await this.#makeNode(brokers, { name, role, environment: own }));
+    }
+    if (this.#options.withLate) {
+      this.#late = await this.#makeNode(brokers, { name: 'late1', role: 'all', environment });
     }
     for (const node of this.#nodes) node.start();
+  }
+
+  async #makeNode(
+    brokers: Brokers,
+    options: Pick<NodeOptions, 'name' | 'role' | 'environment'>,
+  ): Promise<ServiceNode> {
+    const { perSecond, former, staleLinks } = this.#options;
+    const path = await CuttablePath.open(brokers.all.map((broker) => broker.port));
+    this.#closers.push(() => path.close());
+    return new ServiceNode({
+      ...options,
+      folder: this.#folder,
+      ports: await freePorts(),
+      path,
+      former: former === undefined ? undefined : formerProgram(former),
+      ledger: this.#ledger,
+      random: this.#random.fork(),
+      perSecond,
+      staleLinks,
+      note: this.#note,
+    });
+  }
+
+  /** A core with an empty folder, in the middle of the load: from here on faults are its, too. */
+  async #joinLate(): Promise<void> {
+    if (this.#late === undefined) return;
+    await pause((this.#options.seconds * 1_000) / 3);
+    this.#note('a core with an empty folder starts');
+    this.#late.upgrade();
+    this.#late.start();
+    this.#nodes.push(this.#late);
   }
 
   /** Resolves when the first node that led has shown the first key, and all are ready. */
@@ -203,7 +227,7 @@ class ServiceCrashRun {
     if (this.#deliveries !== undefined) this.#closers.push(() => this.#deliveries!.close());
     const beats = await Beats.open(brokers.urls);
     this.#closers.push(() => beats.close());
-    const nodes = this.#nodes;
+    const nodes = [...this.#nodes];
     const ledger = this.#ledger;
     const pace = new Pace();
     const probes = new Probes(nodes);
