@@ -12,6 +12,7 @@ import type { NatsConnection } from '../nats/nats-connection.ts';
 import type { StoreReplication } from '../store-replication.ts';
 import type { Beats } from './beats.ts';
 import { Confirmations } from './confirmations.ts';
+import { FirstLinks } from './first-links.ts';
 import { LinkContact } from './link-contact.ts';
 
 export interface StaleLinksOptions {
@@ -35,6 +36,7 @@ export class StaleLinks {
   /** Of its redirect threads; undefined where they need none. */
   readonly permission: LinkPermission | undefined;
   #beats: Beats | undefined;
+  readonly #first: FirstLinks;
   #contact: LinkContact | undefined;
   #confirmations: Confirmations | undefined;
 
@@ -42,6 +44,7 @@ export class StaleLinks {
     this.#options = options;
     const { staleLinks, role, nanoseconds } = options;
     this.refuses = staleLinks === 'refuse';
+    this.#first = new FirstLinks(options.timers);
     const needsPermission = this.refuses && role !== 'core';
     this.permission = needsPermission ? new LinkPermission(nanoseconds) : undefined;
   }
@@ -98,7 +101,8 @@ export class StaleLinks {
   }
 
   get checks(): HealthCheck[] {
-    if (!this.refuses) return [];
+    const first = (): string | undefined => this.#first.problem(this.#beats);
+    if (!this.refuses) return [{ name: 'links of the others', problem: first }];
     const waits = 'scans are answered with 503: this node has not joined its cluster yet';
     const problem = (): string | undefined => {
       if (this.permission === undefined) return undefined;
