@@ -2,7 +2,7 @@
  * The lead goes from one core to the other as an operator wants it: by a command, and by a stop. Registered where a
  * nats-server is found.
  */
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findNatsServer } from '../../config/demo/nats-server.ts';
@@ -55,10 +55,12 @@ async function scanUntil(node: TestNode, path: string, signal: AbortSignal): Pro
 /** A receiver of webhooks that counts how often each event came. */
 async function openReceiver() {
   const counts = new Map<string, number>();
-  const receiver = createServer(async (request, response) => {
+  const count = async (request: IncomingMessage): Promise<void> => {
     const sent: { id: string } | Array<{ id: string }> = JSON.parse(await text(request));
     for (const { id } of [sent].flat()) counts.set(id, (counts.get(id) ?? 0) + 1);
-    response.end();
+  };
+  const receiver = createServer((request, response) => {
+    void count(request).then(() => response.end());
   });
   await new Promise<void>((resolve) => void receiver.listen(0, '127.0.0.1', resolve));
   const address = receiver.address();
@@ -182,7 +184,8 @@ if ('missing' in server) {
       const target = 'https://example.com/';
       const { json } = await api.call('POST', '/v1/qr-codes', { body: { target } });
       await api.close();
-      const path = new URL(String(json['shortUrl'])).pathname.slice(1);
+      const { shortUrl } = json;
+      const path = typeof shortUrl === 'string' ? new URL(shortUrl).pathname.slice(1) : '';
       const nodes = [first, second];
       const counts = nodes.map((node) => scanUntil(node, path, scanning.signal));
       const received = (): number => receiver.counts.size;

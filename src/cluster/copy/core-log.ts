@@ -1,8 +1,9 @@
 /**
  * Whether a cluster has data: its log has a write, or had one that was removed since.
  *
- * A log that begins with a later epoch goes on with the data of a folder (first-lead.ts). One of leads and beats alone is of cores that were cut short in their first start: a leader writes only when it has
- * stored its lead, so that there is a folder which has applied something wherever there is a write.
+ * One that begins with a later epoch goes on with the data of a folder (first-lead.ts). One of leads and beats alone is of
+ * cores that were cut short in their first start: a leader writes only when it has stored its lead, so that there is a folder
+ * which has applied something wherever there is a write.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Timers } from '../../model/clock.ts';
@@ -52,7 +53,7 @@ export async function coreLogHasWrites(options: CoreLogOptions): Promise<boolean
   }
 }
 
-export async function hasWrites(
+async function hasWrites(
   log: Pick<OrderedLog, 'follow'>,
   { first, last }: LogBounds,
 ): Promise<boolean> {
