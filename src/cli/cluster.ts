@@ -23,6 +23,11 @@ interface AdoptOptions extends CommonOptions {
   readonly role?: string;
 }
 
+interface JoinOptions extends CommonOptions {
+  readonly discardScans?: true;
+  readonly role?: string;
+}
+
 interface ReseedOptions extends CommonOptions {
   readonly withoutOthers?: true;
   readonly role?: string;
@@ -81,6 +86,20 @@ function addMoves(cluster: Command, context: CommandContext): void {
       const config = configOf(withRole(context, options), options);
       const text = options.undo === true ? undoText : adoptText;
       context.result(await text(config, context));
+    });
+  cluster
+    .command('join')
+    .description(
+      'copy the data of another core into an empty data folder, or anew into that of a core that is stopped',
+    )
+    .option('--discard-scans', 'also where only this machine has some of its scans')
+    .addOption(roleOption())
+    .option(...configOption)
+    .action(async (options: JoinOptions) => {
+      const { joinText } = await import('./cluster/moves.ts');
+      const config = configOf(withRole(context, options), options);
+      const scans = options.discardScans === true ? 'discarded' : 'kept';
+      context.result(await joinText(config, context, scans));
     });
   cluster
     .command('reseed')

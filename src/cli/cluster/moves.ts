@@ -1,8 +1,11 @@
 /** `quietzone cluster adopt` and `reseed`: what is done to the folder of a machine that is stopped. */
 import { type Config, ConfigError } from '../../config.ts';
 import { adopt, undoAdoption } from '../../node/stopped/adopt.ts';
+import { join, type JoinOptions } from '../../node/stopped/join.ts';
 import { reseed, type ReseedOptions } from '../../node/stopped/reseed.ts';
+import { systemClock } from '../../system-clock.ts';
 import type { Process } from '../command.ts';
+import { PrintedProgress } from '../copy-progress.ts';
 
 /** @throws ConfigError, NodeError, DataFolderError: the message is for the operator */
 export async function adoptText(config: Config, { progress: say }: Process): Promise<string> {
@@ -32,6 +35,22 @@ export async function reseedText(
   const start = `The logs begin anew with the data of ${node}, in epoch ${epoch}. Start it: it leads.`;
   if (names.length === 0) return start;
   return `${start}\nThen, on each of the other cores (${names.join(', ')}): stop it, \`quietzone cluster join\`, and start it`;
+}
+
+/** @throws as adoptText */
+export async function joinText(
+  config: Config,
+  context: Process,
+  scans: JoinOptions['scans'],
+): Promise<string> {
+  assertCore(config, 'join');
+  const progress = new PrintedProgress(context, systemClock);
+  try {
+    const { name, role } = await join({ config, say: context.progress, progress, scans });
+    return `Data folder ${config.dataDir} has the data of the cluster, as ${name}. Start it: \`quietzone serve --role ${role}\``;
+  } finally {
+    progress.stop();
+  }
 }
 
 /** @throws ConfigError */

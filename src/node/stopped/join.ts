@@ -1,0 +1,163 @@
+/**
+ * `quietzone cluster join`: the folder of a core that is stopped, or an empty one, gets the data of another core.
+ *
+ *   scans that only this machine has? ─▶ its data is set aside ─▶ registered, copied (join-as-core.ts) ─▶ as after a first start
+ *
+ * The data of before stays in the folder, under a name that no backup takes. `cluster.json` is set aside last: run again
+ * after it was cut short, the command goes on.
+ */
+import { mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
+import { join as pathOf } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { NodeStatus } from '../../cluster/control/cluster-status.ts';
+import { ControlProof } from '../../cluster/control/control-proof.ts';
+import { coreLogHasWrites } from '../../cluster/copy/core-log.ts';
+import { type Beat, readBeat } from '../../cluster/nodes/beat-message.ts';
+import { ClusterKeys } from '../../cluster/nodes/cluster-keys.ts';
+import { NodeError } from '../../cluster/nodes/node-error.ts';
+import { checkNodeFile, type NodeIdentity, readNodeFile } from '../../cluster/nodes/node-file.ts';
+import { nodeFileName } from '../../store/open-environment.ts';
+import type { CopyProgress } from '../../engine/backup/copy-files.ts';
+import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
+import {
+  assertSound,
+  beginInstallation,
+  inspectFolder,
+  isUnfinished,
+  makeInstallation,
+} from '../../engine/installation/installation.ts';
+import { syncFolder } from '../../engine/small-files.ts';
+import { isLockName, lockDataFolder } from '../../engine/takeover/folder-lock.ts';
+import { fitToMemory } from '../../engine/machine/machine-plan.ts';
+import { thisMachine } from '../../modules.ts';
+import { journalFolder, listSegments, segmentFile } from '../../scans/journal/segments.ts';
+import { systemClock, systemTimers } from '../../system-clock.ts';
+import { createLog } from '../../telemetry/log.ts';
+import { connectNode, type NodeContext } from '../context.ts';
+import { joinAsCore } from '../join-as-core.ts';
+import type { OfflineOptions } from './offline.ts';
+
+/** A core that runs beats twice in it. */
+const watchedMs = 1_500;
+const statusMsMax = 5_000;
+const setAside = '.set-aside-';
+
+export interface JoinOptions extends OfflineOptions {
+  readonly progress: CopyProgress;
+  /** `kept`: refused while only this machine has scans. */
+  readonly scans: 'kept' | 'discarded';
+}
+
+/** @throws NodeError, DataFolderError with a text for the operator */
+export async function join(options: JoinOptions): Promise<NodeIdentity> {
+  const { config, say, progress, machine = thisMachine } = options;
+  const folder = openDataFolder(config.dataDir);
+  const known = readNodeFile(folder.path);
+  if (known !== undefined) {
+    checkNodeFile(known, { name: config.cluster.nodeName, role: config.cluster.role });
+  }
+  const lock = await lockDataFolder(folder, 'join a cluster');
+  const log = createLog('warn', { write: say });
+  const context = connectNode(fitToMemory(config), log, machine);
+  try {
+    await assertCluster(context);
+    if (known !== undefined) {
+      if (options.scans === 'kept') await assertCounted(folder, known, context);
+      say(setDataAside(folder));
+    }
+    const inspection = await inspectFolder(folder);
+    assertSound('join a cluster', folder, inspection);
+    if (!isUnfinished(inspection)) throw hasData(folder);
+    if (inspection.parts.mark === undefined) await beginInstallation(folder);
+    const identity = await joinAsCore(context, folder, progress);
+    const { randomBytes } = machine;
+    await makeInstallation(folder, await inspectFolder(folder), { randomBytes });
+    return identity;
+  } finally {
+    await context.connection.close();
+    await lock.unlock();
+  }
+}
+
+const hasData = ({ path }: DataFolder): NodeError =>
+  new NodeError(
+    `Cannot join a cluster: data folder ${path} has the data of a machine alone, expected an empty one, or that of a core`,
+  );
+
+/** @throws NodeError where there is nothing to copy */
+async function assertCluster({ config, connection, log, stopping }: NodeContext): Promise<void> {
+  const { replicas } = config.cluster;
+  const asked = { connection, replicas, timers: systemTimers, log, signal: stopping };
+  if (await coreLogHasWrites(asked)) return;
+  throw new NodeError(
+    'Cannot join the cluster: it has no data yet; start its first core with `quietzone serve`',
+  );
+}
+
+/** @throws NodeError where only this machine may have some of its scans */
+async function assertCounted(
+  { journalRoot }: DataFolder,
+  { name, journals, run }: NodeIdentity,
+  context: NodeContext,
+): Promise<void> {
+  const seen = await nodesSeen(context);
+  const node = seen.find((one) => one.name === name && one.run === run);
+  const missing = journals.filter((journal) => {
+    const counted = node?.marks.find((mark) => mark.journal === journal)?.counted ?? 0;
+    return endOf(journalFolder(journalRoot, journal)) > counted;
+  });
+  if (missing.length === 0) return;
+  throw new NodeError(
+    `Cannot join the cluster anew: the journals ${missing.join(', ')} of ${name} have scans that not enough other cores have counted. ` +
+      'Start it as it is, until `quietzone cluster status` on another core shows all as counted; or give them up with --discard-scans',
+  );
+}
+
+function endOf(folder: string): number {
+  const newest = listSegments(folder).at(-1);
+  return newest === undefined ? 0 : newest + statSync(segmentFile(folder, newest)).size;
+}
+
+/** As a core that runs knows them. @throws NodeError */
+async function nodesSeen({ config, connection }: NodeContext): Promise<readonly NodeStatus[]> {
+  const beats = new Map<string, Beat>();
+  const end = connection.subscribe('qz.nodes.*', (bytes) => {
+    const beat = readBeat(bytes);
+    if (beat !== undefined && beat.url !== '') beats.set(beat.name, beat);
+  });
+  await pause(watchedMs);
+  end();
+  const path = '/cluster/status';
+  const proof = new ControlProof(new ClusterKeys(config.cluster.secret).control, systemClock);
+  for (const { url } of beats.values()) {
+    try {
+      const headers = { authorization: proof.headerOf('GET', path) };
+      const signal = AbortSignal.timeout(statusMsMax);
+      const answer = await fetch(url + path, { headers, signal });
+      const seen: unknown = await answer.json();
+      const nodes: unknown = Reflect.get(Object(seen), 'nodes');
+      if (answer.status === 200 && Array.isArray(nodes)) return nodes;
+    } catch {
+      // The next one.
+    }
+  }
+  throw new NodeError(
+    'Cannot join the cluster anew: no core that runs can be asked what it has counted; start one, or use --discard-scans',
+  );
+}
+
+/** @returns a sentence about where it is */
+function setDataAside({ path }: DataFolder): string {
+  const time = new Date(systemClock.now()).toISOString().replaceAll(':', '-').slice(0, 19);
+  const to = pathOf(path, `before-join${setAside}${time}`);
+  mkdirSync(to, { mode: 0o700 });
+  const isKept = (name: string): boolean =>
+    name.includes(setAside) ||
+    isLockName(name) ||
+    ['cache', 'service.pid', 'lost+found'].includes(name);
+  const names = readdirSync(path).filter((name) => !isKept(name) && name !== nodeFileName);
+  for (const name of [...names, nodeFileName]) renameSync(pathOf(path, name), pathOf(to, name));
+  syncFolder(to);
+  syncFolder(path);
+  return `The data of before is in ${to}; delete it when this core has joined and nothing of it is missed`;
+}
