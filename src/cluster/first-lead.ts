@@ -13,6 +13,7 @@ import type { StoreEnvironment } from '../store/environment.ts';
 import type { LogPosition } from './log/applier.ts';
 import { chainAfter, encodeEntry, type Leader, readEntry } from './log/entry.ts';
 import { EnvironmentStore } from './log/environment-store.ts';
+import { type LogName, logStream, streamOf } from './nats/log-streams.ts';
 import type { NatsConnection } from './nats/nats-connection.ts';
 import { NatsLog } from './nats/nats-log.ts';
 import { deleteStream, ensureStream, findBounds, readEntryAt } from './nats/nats-stream.ts';
@@ -20,11 +21,6 @@ import { NodeError } from './nodes/node-error.ts';
 
 /** A new stream has no leader for some seconds, and an append may be lost. */
 const triesMax = 10;
-
-export type LogName = 'core' | 'delivery';
-export const logNames: readonly LogName[] = ['core', 'delivery'];
-
-export const streamOf = (name: string): string => name.toUpperCase();
 
 export interface FirstLeadOptions {
   readonly connection: NatsConnection;
@@ -79,12 +75,11 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
  */
 export async function beginLog(options: FirstLeadOptions): Promise<LogPosition> {
   const { connection, name, replicas, environment, leader } = options;
-  const subject = `qz.${name}`;
-  await asked(() => ensureStream(connection, { stream: streamOf(name), subject, replicas }));
+  await asked(() => ensureStream(connection, { ...logStream(name), replicas }));
   const store = new EnvironmentStore(environment);
   const { epoch: before, n, chain } = store.position();
   const epoch = before + 1;
-  const log = new NatsLog({ connection, stream: streamOf(name), subject });
+  const log = new NatsLog({ connection, ...logStream(name) });
   try {
     const lead = encodeEntry({ epoch, n: 0, chain, kind: 'lead', leader, after: n });
     const body = await appendFirst(options, { log, lead, position: { epoch: before, chain } });

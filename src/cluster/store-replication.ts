@@ -16,6 +16,7 @@ import { EnvironmentStore } from './log/environment-store.ts';
 import type { TimedLog } from './log/log-pruning.ts';
 import { StandbyWatch } from './log/standby-watch.ts';
 import { LogReplicator, type ReplicatorStatus, type Stop } from './log/replicator.ts';
+import { type LogName, logStream } from './nats/log-streams.ts';
 import { NatsAppliedReports } from './nats/nats-applied-reports.ts';
 import type { NatsConnection } from './nats/nats-connection.ts';
 import { NatsLog } from './nats/nats-log.ts';
@@ -32,8 +33,7 @@ const makeAgainMs = 1_000;
 export interface StoreReplicationOptions {
   readonly environment: StoreEnvironment;
   readonly connection: NatsConnection;
-  /** In lower case; the stream has it in upper case. */
-  readonly name: string;
+  readonly name: LogName;
   readonly replicas: number;
   readonly self: Leader;
   readonly nodeName: string;
@@ -63,7 +63,7 @@ export class StoreReplication {
   constructor(options: StoreReplicationOptions) {
     this.#options = options;
     const { environment, connection, name, nodeName, timers, onChanged } = options;
-    this.#messages = new NatsLog({ connection, stream: name.toUpperCase(), subject: `qz.${name}` });
+    this.#messages = new NatsLog({ connection, ...logStream(name) });
     this.#store = new EnvironmentStore(environment);
     const subject = `qz.applied.${name}`;
     this.#standbys = new StandbyWatch({
@@ -170,11 +170,7 @@ export class StoreReplication {
   async #makeStream(): Promise<void> {
     const { connection, name, replicas, timers, log } = this.#options;
     try {
-      await ensureStream(connection, {
-        stream: name.toUpperCase(),
-        subject: `qz.${name}`,
-        replicas,
-      });
+      await ensureStream(connection, { ...logStream(name), replicas });
       this.#streamFault = undefined;
     } catch (error) {
       const reason = messageOf(error);

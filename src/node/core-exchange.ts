@@ -22,7 +22,7 @@ import { systemTimers } from '../system-clock.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Engine } from '../writers.ts';
 import type { NodeContext } from './context.ts';
-import { type LogName, openPruning } from './core-pruning.ts';
+import { type PrunedLog, openPruning } from './core-pruning.ts';
 
 export interface CoreExchangeOptions {
   readonly context: NodeContext;
@@ -41,7 +41,7 @@ export class CoreExchange {
   readonly #closers: Closers = [];
   #transfer: ScanTransfer | undefined;
   #marks: MarksExchange | undefined;
-  #pruning: ReadonlyMap<LogName, LogPruning> = new Map();
+  #pruning: ReadonlyMap<PrunedLog, LogPruning> = new Map();
 
   constructor(options: CoreExchangeOptions) {
     this.#options = options;
@@ -56,7 +56,7 @@ export class CoreExchange {
     return this.#transfer?.figures;
   }
 
-  get pruning(): ReadonlyMap<LogName, LogPruning> {
+  get pruning(): ReadonlyMap<PrunedLog, LogPruning> {
     return this.#pruning;
   }
 

@@ -1,5 +1,6 @@
 /** What removes entries that all cores have from the three logs of a cluster, while this core leads. */
 import { LogPruning, type LogPruningOptions } from '../cluster/log/log-pruning.ts';
+import type { LogName } from '../cluster/nats/log-streams.ts';
 import { NatsLog } from '../cluster/nats/nats-log.ts';
 import type { Marks } from '../cluster/scans/marks.ts';
 import { scanStream, scanSubject } from '../cluster/scans/scan-channels.ts';
@@ -8,7 +9,8 @@ import type { Base } from '../modules.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { NodeContext } from './context.ts';
 
-export type LogName = 'core' | 'delivery' | 'scans';
+/** A log whose entries are removed when all cores have them. */
+export type PrunedLog = LogName | 'scans';
 
 /** Scans hold addresses of visitors. */
 const scansMs = 10_000;
@@ -29,7 +31,7 @@ export interface CorePruningOptions {
 }
 
 export interface CorePruning {
-  readonly pruning: ReadonlyMap<LogName, LogPruning>;
+  readonly pruning: ReadonlyMap<PrunedLog, LogPruning>;
   close(): Promise<void>;
 }
 
@@ -39,7 +41,7 @@ export function openPruning(options: CorePruningOptions): CorePruning {
   const { connection, config } = context;
   const { nodeName } = config.cluster;
   const scans = new NatsLog({ connection, stream: scanStream, subject: scanSubject(nodeName) });
-  const pruning = new Map<LogName, LogPruning>([
+  const pruning = new Map<PrunedLog, LogPruning>([
     ['core', new LogPruning(ofChanges(options, 'core', replication))],
     ['delivery', new LogPruning(ofChanges(options, 'delivery', deliveries))],
     [
@@ -63,7 +65,7 @@ export function openPruning(options: CorePruningOptions): CorePruning {
 
 function ofAny(
   { base }: CorePruningOptions,
-  name: LogName,
+  name: PrunedLog,
 ): Pick<LogPruningOptions, 'clock' | 'timers' | 'onLeftBehind'> {
   return {
     clock: base.clock,
@@ -78,7 +80,7 @@ function ofAny(
 
 function ofChanges(
   options: CorePruningOptions,
-  name: 'core' | 'delivery',
+  name: LogName,
   replication: StoreReplication,
 ): LogPruningOptions {
   const { context, base, marks } = options;

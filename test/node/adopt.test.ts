@@ -8,10 +8,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Brokers } from '../../config/demo/brokers.ts';
 import { findNatsServer, type NatsServer } from '../../config/demo/nats-server.ts';
-import { streamOf } from '../../src/cluster/first-lead.ts';
+import { logNames, streamOf } from '../../src/cluster/nats/log-streams.ts';
 import { openNats } from '../../src/cluster/nats/nats-connection.ts';
 import { deleteStream } from '../../src/cluster/nats/nats-stream.ts';
 import { readNodeFile } from '../../src/cluster/nodes/node-file.ts';
+import { scanStream } from '../../src/cluster/scans/scan-channels.ts';
 import { loadConfig } from '../../src/config.ts';
 import { adopt } from '../../src/node/stopped/adopt.ts';
 import { reseed } from '../../src/node/stopped/reseed.ts';
@@ -210,7 +211,8 @@ async function goOn(): Promise<void> {
 
 async function deleteStreams(): Promise<void> {
   const connection = await openNats({ servers: brokers.urls, nodeName: 'operator' });
-  for (const name of ['core', 'delivery', 'scans']) await deleteStream(connection, streamOf(name));
+  for (const stream of [...logNames.map(streamOf), scanStream])
+    await deleteStream(connection, stream);
   await connection.close();
 }
 

@@ -11,11 +11,12 @@ import { messageOf } from '../../model/failure.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { readEntry } from '../log/entry.ts';
 import type { LogBounds, OrderedLog } from '../log/ordered-log.ts';
+import { logStream } from '../nats/log-streams.ts';
 import type { NatsConnection } from '../nats/nats-connection.ts';
 import { NatsLog } from '../nats/nats-log.ts';
 import { ensureStream } from '../nats/nats-stream.ts';
 
-const stream = { stream: 'CORE', subject: 'qz.core' };
+const core = logStream('core');
 const againMs = 500;
 /** Between two lines in the log. */
 const logMs = 10_000;
@@ -31,14 +32,14 @@ export interface CoreLogOptions {
 /** Waits for brokers as long as it takes. @throws the signal's reason */
 export async function coreLogHasWrites(options: CoreLogOptions): Promise<boolean> {
   const { connection, replicas, timers, log, signal } = options;
-  const core = new NatsLog({ connection, ...stream });
+  const messages = new NatsLog({ connection, ...core });
   let loggedMs = -Infinity;
   try {
     for (;;) {
       signal.throwIfAborted();
       try {
-        await ensureStream(connection, { ...stream, replicas });
-        return await hasWrites(core, await core.bounds());
+        await ensureStream(connection, { ...core, replicas });
+        return await hasWrites(messages, await messages.bounds());
       } catch (error) {
         if (timers.monotonicMs() - loggedMs >= logMs) {
           loggedMs = timers.monotonicMs();
@@ -49,7 +50,7 @@ export async function coreLogHasWrites(options: CoreLogOptions): Promise<boolean
       await pause(againMs, undefined, { signal }).catch(() => undefined);
     }
   } finally {
-    await core.close();
+    await messages.close();
   }
 }
 

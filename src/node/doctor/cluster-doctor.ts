@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { lookup } from 'node:dns/promises';
 import { resolve } from 'node:path';
 import { inspectBrokers, type BrokersSeen } from '../../cluster/nats/broker-inspection.ts';
+import { logNames, logStream } from '../../cluster/nats/log-streams.ts';
 import { ClusterKeys } from '../../cluster/nodes/cluster-keys.ts';
 import { readEdgeAccess } from '../../cluster/nodes/node-file.ts';
 import { checkSecret } from '../../cluster/nodes/secrets.ts';
@@ -69,11 +70,7 @@ export async function diagnoseCluster(
 function wantedOf({ cluster }: Config) {
   const { nodeName: name, role, replicas } = cluster;
   if (role !== 'edge') {
-    const streams = [
-      { stream: 'CORE', subject: 'qz.core' },
-      { stream: 'DELIVERY', subject: 'qz.delivery' },
-      { stream: scanStream, subject: scanSubjects },
-    ];
+    const streams = [...logNames.map(logStream), { stream: scanStream, subject: scanSubjects }];
     return { streams, replicas, publishes: [], subscribes: [] };
   }
   const publishes = [scanSubject(name), `qz.edge.${name}.join`, `qz.edge.${name}.beat`];

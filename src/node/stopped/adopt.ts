@@ -14,17 +14,10 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  beginLog,
-  beginningOf,
-  lastIn,
-  LogBegunError,
-  type LogName,
-  logNames,
-  streamOf,
-} from '../../cluster/first-lead.ts';
+import { beginLog, beginningOf, lastIn, LogBegunError } from '../../cluster/first-lead.ts';
 import { EnvironmentStore } from '../../cluster/log/environment-store.ts';
 import { chainBytes } from '../../cluster/log/entry.ts';
+import { type LogName, logNames, streamOf } from '../../cluster/nats/log-streams.ts';
 import { NodeError } from '../../cluster/nodes/node-error.ts';
 import { type NodeIdentity, readNodeFile } from '../../cluster/nodes/node-file.ts';
 import { scanStream } from '../../cluster/scans/scan-channels.ts';

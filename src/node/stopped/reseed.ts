@@ -10,17 +10,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ClusterStatus } from '../../cluster/control/cluster-status.ts';
 import { ControlProof } from '../../cluster/control/control-proof.ts';
-import {
-  beginLog,
-  deleteLog,
-  isFollowed,
-  lastIn,
-  type LogName,
-  logNames,
-  streamOf,
-} from '../../cluster/first-lead.ts';
+import { beginLog, deleteLog, isFollowed, lastIn } from '../../cluster/first-lead.ts';
 import type { LogPosition } from '../../cluster/log/applier.ts';
 import { EnvironmentStore } from '../../cluster/log/environment-store.ts';
+import { type LogName, logNames, streamOf } from '../../cluster/nats/log-streams.ts';
 import { type Beat, readBeat } from '../../cluster/nodes/beat-message.ts';
 import { ClusterKeys } from '../../cluster/nodes/cluster-keys.ts';
 import { NodeError } from '../../cluster/nodes/node-error.ts';
