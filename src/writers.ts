@@ -9,7 +9,7 @@
 import type { ApiServices } from './api/services.ts';
 import { createMetricsHandler } from './api/metrics.ts';
 import { openBillingScheduler } from './billing/billing-scheduler.ts';
-import { CampaignScheduler } from './campaigns/campaign-scheduler.ts';
+import { CampaignScheduler, type Counting } from './campaigns/campaign-scheduler.ts';
 import type { CampaignServices } from './campaigns/open-campaigns.ts';
 import { CodeRetention } from './codes/code-retention.ts';
 import { recordsLaterMs } from './codes/expired-numbers.ts';
@@ -42,6 +42,7 @@ import {
   openWebhookModule,
   openWorkspaceModule,
 } from './modules.ts';
+import type { Counting as ScanCounting } from './scans/counting.ts';
 import type { ScanQueries } from './scans/query/queries.ts';
 import type { StorePlaces } from './scans/query/store-places.ts';
 import type { ScanStore } from './store/scans/scans.ts';
@@ -76,6 +77,8 @@ export interface ClusterAnswers
   readonly webhooks: (scans: ScanStore) => WebhookCluster;
   /** Cursors that another core has given out. */
   readonly places: (scans: ScanStore) => StorePlaces;
+  /** Scans of all nodes: `local` is of the journals that are here. */
+  readonly counting: (local: ScanCounting) => Counting;
   /** Answers before the API does. */
   readonly first: FirstAnswers | undefined;
   readonly checks: readonly HealthCheck[];
@@ -175,12 +178,7 @@ async function openWork(
   closers.push(() => billingScheduler.close());
   const { codes, queries } = engine;
   const campaigns = openCampaignModule(base, { codes, scans: queries.analytics });
-  const schedules = startSchedules(
-    base,
-    engine,
-    campaigns,
-    cluster === undefined ? 0 : recordsLaterMs,
-  );
+  const schedules = startSchedules(base, engine, campaigns, cluster);
   closers.push(() => schedules.close());
   return { webhooks, watched, billing, billingScheduler, campaigns, schedules };
 }
@@ -309,9 +307,10 @@ function startSchedules(
   { management, clock, log }: Base,
   { codes, threads }: Engine,
   { campaigns }: CampaignServices,
-  laterMs: number,
+  cluster: ClusterAnswers | undefined,
 ): Schedules {
-  const counting = threads.journals.counting();
+  const local = threads.journals.counting();
+  const counting = cluster?.counting(local) ?? local;
   const scheduler = new CampaignScheduler({ campaigns, counting, clock, log });
   scheduler.start();
   const retention = new CodeRetention({
@@ -319,7 +318,7 @@ function startSchedules(
     memberships: codes.memberships,
     clock,
     removeNumbers: (expired) => threads.shards.expire(expired),
-    laterMs,
+    laterMs: cluster === undefined ? 0 : recordsLaterMs,
     log,
   });
   const stopListening = threads.shards.onExpired((codeNos) => retention.numbersRemoved(codeNos));

@@ -4,12 +4,15 @@
  *
  *   due for 2 s -> mark where the journals end -> counted past the mark, or a minute -> Campaigns.end
  *
+ * In a cluster the mark also has where the journals of the other nodes ended, each by its own clock: a node that is cut off
+ * is waited for until it comes back, for that minute at most.
+ *
  * Due campaigns are read from the store with the wall clock at every tick, so a restart or a step of the
  * clock, forth or back, only changes when an end is seen; `Campaigns.end` makes sure that it happens once.
- * The wait is in memory and starts anew after a restart. A store that cannot count for a minute (a full
+ * The wait is in memory and starts anew after a restart, and on a core that begins to lead. A store that cannot count for a minute (a full
  * disk) must not delay the event, which is due within five minutes: then it goes out with what is counted.
  */
-import type { CampaignRecord } from '../model/campaign.ts';
+import { type CampaignRecord, endOfCampaignMs } from '../model/campaign.ts';
 import type { Clock } from '../model/clock.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { Ticker } from '../telemetry/ticker.ts';
@@ -23,13 +26,14 @@ const countingMsMax = 60_000;
 /** Campaigns one tick ends: they all end at midnight, so the rest is due at the next. */
 const batchMax = 1_000;
 
-/** Where every journal ended at a moment: position by journal. */
-export type JournalMark = ReadonlyMap<number, number>;
-
 export interface Counting {
-  mark(): JournalMark;
-  /** Whether every scan below the mark is counted. */
-  isPast(mark: JournalMark): boolean;
+  /** What the journals hold at `atMs`, which has passed. */
+  mark(atMs: number): CountingMark;
+}
+
+export interface CountingMark {
+  /** Whether every scan below the mark is counted. Called each second while somebody waits. */
+  isPast(): boolean;
 }
 
 export interface CampaignSchedulerOptions {
@@ -40,7 +44,7 @@ export interface CampaignSchedulerOptions {
 }
 
 interface Wait {
-  readonly mark: JournalMark;
+  readonly mark: CountingMark;
   /** Monotonic. */
   readonly sinceMs: number;
 }
@@ -94,22 +98,25 @@ export class CampaignScheduler {
   #waitsFor(due: readonly CampaignRecord[]): Map<number, Wait> {
     const waits = new Map<number, Wait>();
     let fresh: Wait | undefined;
-    const { counting, clock } = this.#options;
-    for (const { no } of due) {
-      let wait = this.#waits.get(no);
-      wait ??= fresh ??= { mark: counting.mark(), sinceMs: clock.monotonicMs() };
-      waits.set(no, wait);
-    }
+    for (const { no } of due) waits.set(no, this.#waits.get(no) ?? (fresh ??= this.#waitFor(due)));
     return waits;
+  }
+
+  /** What is in the journals for the last end of them all is there for each. */
+  #waitFor(due: readonly CampaignRecord[]): Wait {
+    const { counting, clock } = this.#options;
+    const ends = due.map(({ endDay }) => (endDay === undefined ? 0 : endOfCampaignMs(endDay)));
+    const endMs = ends.reduce((last, end) => Math.max(last, end), 0);
+    return { mark: counting.mark(endMs + settleMs), sinceMs: clock.monotonicMs() };
   }
 
   /** Campaigns whose wait is over; those of one midnight share their mark. */
   #final(): number[] {
-    const { counting, clock } = this.#options;
-    const counted = new Map<JournalMark, boolean>();
+    const { clock } = this.#options;
+    const counted = new Map<CountingMark, boolean>();
     const final: number[] = [];
     for (const [no, { mark, sinceMs }] of this.#waits) {
-      const isPast = counted.get(mark) ?? counting.isPast(mark);
+      const isPast = counted.get(mark) ?? mark.isPast();
       counted.set(mark, isPast);
       if (isPast || clock.monotonicMs() - sinceMs >= countingMsMax) final.push(no);
     }

@@ -14,3 +14,6 @@ export function readFields(body: Uint8Array): readonly unknown[] | undefined {
 /** A whole number from 0 on. */
 export const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+
+export const isCountPair = (value: unknown): value is readonly [number, number] =>
+  Array.isArray(value) && value.length === 2 && value.every(isCount);

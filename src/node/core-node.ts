@@ -19,6 +19,7 @@ import { type NodeIdentity, writeNodeFile } from '../cluster/nodes/node-file.ts'
 import { Registry } from '../cluster/nodes/registry.ts';
 import { checkSecret } from '../cluster/nodes/secrets.ts';
 import { StaleLinks } from '../cluster/nodes/stale-links.ts';
+import { ClusterCounting, journaledOf } from '../cluster/scans/cluster-counting.ts';
 import { ReadPositions } from '../cluster/scans/read-position.ts';
 import { StoreReplication } from '../cluster/store-replication.ts';
 import type { LinkRefresher } from '../codes/links/link-refresher.ts';
@@ -181,6 +182,13 @@ export class CoreNode {
     return {
       webhooks: (scans) => this.delivery.webhooks(scans),
       places: (scans) => this.#scansOf(scans).places,
+      counting: (local) =>
+        new ClusterCounting({
+          local,
+          name: this.#options.identity.name,
+          nodes: () => this.nodes.nodes(),
+          last: (name) => this.#beats?.last(name),
+        }),
       isStale: () => !this.replication.isHeld,
       answerWithinMs,
       cluster: this.#cluster,
@@ -260,8 +268,8 @@ export class CoreNode {
   }
 
   /** What is applied from the log is brought into the link table, and then told. */
-  #followLinks({ codes }: Engine, refresher: LinkRefresher): void {
-    const { context, base, onEnd } = this.#options;
+  #followLinks({ codes, threads }: Engine, refresher: LinkRefresher): void {
+    const { context, base, identity, onEnd } = this.#options;
     const staleLinks = this.#staleLinks;
     const { refuses } = staleLinks;
     const { config, connection, instance, self } = context;
@@ -273,6 +281,7 @@ export class CoreNode {
       self: { name, instance, role, redirects: role !== 'core', url, version, refuses },
       linkNumber: () =>
         staleLinks.numberOf({ linkNumber: refresher.seen, pendingLinks: codes.links.pendingCount }),
+      journaled: () => journaledOf(base.clock, identity, threads.journals.tails),
       onDouble: onEnd,
     });
     this.#beats = beats;

@@ -20,6 +20,7 @@ import {
   writeNodeFile,
 } from '../cluster/nodes/node-file.ts';
 import { StaleLinks } from '../cluster/nodes/stale-links.ts';
+import { journaledOf } from '../cluster/scans/cluster-counting.ts';
 import { MarksExchange } from '../cluster/scans/marks-exchange.ts';
 import { ScanTransfer } from '../cluster/scans/scan-transfer.ts';
 import type { Config } from '../config.ts';
@@ -206,7 +207,7 @@ class EdgeNode {
   }
 
   #startBeats(edge: Edge, closers: Closers): void {
-    const { connection, config, instance, self } = this.#context;
+    const { connection, config, instance, machine, self } = this.#context;
     const { nodeName: name, role } = config.cluster;
     const { version } = self;
     const { refuses } = this.#staleLinks;
@@ -215,6 +216,7 @@ class EdgeNode {
       timers: systemTimers,
       self: { name, instance, role, redirects: true, url: '', version, refuses },
       linkNumber: () => this.#staleLinks.numberOf(edge),
+      journaled: () => journaledOf(machine.clock, this.#identity, edge.threads.journals.tails),
       onDouble: (detail) => this.#ending.tell(detail),
     });
     this.#beats = beats;

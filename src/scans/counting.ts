@@ -1,14 +1,12 @@
 /**
  * How far counting has come: whether every scan that was answered by a moment is in the numbers. A scan
  * is in its journal before it is answered and below a watermark once it is counted, so it is enough to
- * compare where the journals ended then with where the watermarks are now.
+ * compare where the journals ended then with where the watermarks are now. In a cluster other nodes also say
+ * where theirs ended (cluster/scans/cluster-counting.ts).
  */
 import { partitionCount } from '../model/code.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
 import type { JournalPositions } from './journal/positions.ts';
-
-/** Where every journal ended at a moment: position by journal. */
-type JournalMark = ReadonlyMap<number, number>;
 
 export class Counting {
   readonly #store: ScanStore;
@@ -19,16 +17,38 @@ export class Counting {
     this.#tails = tails;
   }
 
-  mark(): JournalMark {
+  /** Where the journals end now. */
+  mark(): CountingMark {
     const { journals } = this.#tails;
-    return new Map(journals.map((journal) => [journal, this.#tails.position(journal)]));
+    const tails = journals.map((journal) => [journal, this.#tails.position(journal)] as const);
+    return new CountingMark(this.#store, tails);
+  }
+}
+
+/** Where journals ended at a moment. */
+export class CountingMark {
+  readonly #store: ScanStore;
+  /** By journal. */
+  readonly #positions = new Map<number, number>();
+
+  constructor(store: ScanStore, tails: Iterable<readonly [journal: number, position: number]>) {
+    this.#store = store;
+    this.add(tails);
+  }
+
+  /** Of journals that went on elsewhere; a position below the one that is known changes nothing. */
+  add(tails: Iterable<readonly [journal: number, position: number]>): void {
+    for (const [journal, position] of tails) {
+      const known = this.#positions.get(journal) ?? 0;
+      this.#positions.set(journal, Math.max(known, position));
+    }
   }
 
   /** Whether every scan below the mark is counted. */
-  isPast(mark: JournalMark): boolean {
+  isPast(): boolean {
     const { environment, watermarks } = this.#store;
     environment.refresh();
-    for (const [journal, position] of mark) {
+    for (const [journal, position] of this.#positions) {
       for (let partition = 0; partition < partitionCount; partition++) {
         const counted = watermarks.get(journal * partitionCount + partition) ?? 0;
         if (counted < position) return false;

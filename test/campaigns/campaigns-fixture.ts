@@ -1,6 +1,6 @@
 /** The application with campaigns: scans as a test wants them, and counting that is as far as a test says. */
 import type { CampaignScans } from '../../src/campaigns/campaign-analytics.ts';
-import type { Counting } from '../../src/campaigns/campaign-scheduler.ts';
+import type { Counting, CountingMark } from '../../src/campaigns/campaign-scheduler.ts';
 import { type DayRange, dayMs, isoTime, parseDay } from '../../src/model/day.ts';
 import type { Subject } from '../../src/scans/query/analytics.ts';
 import { actor } from '../codes/codes-fixture.ts';
@@ -58,11 +58,9 @@ export class HandCounting implements Counting {
   /** Where the journals end whenever somebody asks: nothing waits to be counted. */
   isPrompt = true;
 
-  mark(): ReadonlyMap<number, number> {
-    return new Map([[0, this.journaled]]);
-  }
-  isPast(mark: ReadonlyMap<number, number>): boolean {
-    return this.isPrompt || this.counted >= (mark.get(0) ?? 0);
+  mark(): CountingMark {
+    const { journaled } = this;
+    return { isPast: () => this.isPrompt || this.counted >= journaled };
   }
 }
 

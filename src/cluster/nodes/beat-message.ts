@@ -1,14 +1,15 @@
 /**
- * A node says that it is up, and how far its links are (msgpack, one array):
+ * A node says that it is up, how far its links are, and how far its journals (msgpack, one array):
  *
- *   [1, name, instance, role, redirects, linkNumber, url, isLast, version, refuses, sentMs]
+ *   [1, name, instance, role, redirects, linkNumber, url, isLast, version, refuses, sentMs, [atMs, [[journal, tail], …]]]
  *
  * Fields are added at the end: a program that does not know one ignores it, and one that misses one goes without. So nodes
  * of two versions are in one cluster while it is upgraded.
  */
 import { packPlain } from '../../store/codec.ts';
 import type { NodeRole } from '../../store/management/cluster.ts';
-import { isCount, readFields } from '../message-fields.ts';
+import { isCount, isCountPair, readFields } from '../message-fields.ts';
+import type { JournalPosition } from '../scans/scan-transfer-thread.ts';
 import { isNodeName, isNodeRole } from './node-name.ts';
 
 const messageVersion = 1;
@@ -30,6 +31,14 @@ export interface NodeStart {
   readonly refuses?: boolean;
 }
 
+/** Where a node's journals ended at a moment. */
+export interface Journaled {
+  /** By the wall clock that times its scans, read before the tails. */
+  readonly atMs: number;
+  /** Of all journals that it sends, also those of an earlier start. */
+  readonly tails: readonly JournalPosition[];
+}
+
 export interface Beat extends NodeStart {
   /** Changes of links up to this number are in its link table. */
   readonly linkNumber: number;
@@ -37,20 +46,30 @@ export interface Beat extends NodeStart {
   readonly isLast: boolean;
   /** By its monotonic clock: of two beats of one start the later one is known by it. */
   readonly sentMs?: number;
+  /** Absent for an earlier program. */
+  readonly journaled?: Journaled;
 }
 
 export function encodeBeat(beat: Beat): Uint8Array {
   const { name, instance, role, redirects, linkNumber, url, isLast } = beat;
-  const { version = null, refuses = false, sentMs = 0 } = beat;
+  const { version = null, refuses = false, sentMs = 0, journaled } = beat;
+  const tails = journaled && [journaled.atMs, journaled.tails];
   const fields = [name, instance, role, redirects, linkNumber, url, isLast];
-  return packPlain([messageVersion, ...fields, version, refuses, sentMs]);
+  return packPlain([
+    messageVersion,
+    ...fields,
+    version,
+    refuses,
+    sentMs,
+    ...(tails ? [tails] : []),
+  ]);
 }
 
 /** @returns undefined for bytes that are no such message, or one of another version */
 export function readBeat(bytes: Uint8Array): Beat | undefined {
   const fields = readFields(bytes) ?? [];
   const [format, name, instance, role, redirects, linkNumber, url, isLast, ...later] = fields;
-  const [said, refuses = false, sentMs = 0] = later;
+  const [said, refuses = false, sentMs = 0, tails] = later;
   if (format !== messageVersion || !isNodeName(name) || !isNodeRole(role)) return undefined;
   if (typeof instance !== 'string' || typeof url !== 'string') return undefined;
   if (typeof redirects !== 'boolean' || typeof isLast !== 'boolean') return undefined;
@@ -58,7 +77,14 @@ export function readBeat(bytes: Uint8Array): Beat | undefined {
   if (!isCount(linkNumber)) return undefined;
   const version = typeof said === 'string' && versionPattern.test(said) ? said : undefined;
   const start = { name, instance, role, redirects, url, version, refuses };
-  return { ...start, linkNumber, isLast, sentMs };
+  const journaled = readJournaled(tails);
+  return { ...start, linkNumber, isLast, sentMs, ...(journaled && { journaled }) };
+}
+
+function readJournaled(field: unknown): Journaled | undefined {
+  const [atMs, tails]: readonly unknown[] = Array.isArray(field) ? field : [];
+  if (!isCount(atMs) || !Array.isArray(tails) || !tails.every(isCountPair)) return undefined;
+  return { atMs, tails };
 }
 
 /** Permissions are of subjects: what a message says must be what its sender may say. */

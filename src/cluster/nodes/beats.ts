@@ -10,6 +10,9 @@
  * for until it lapses, one that is connected and does not follow for one change. Time in which no beat of any node comes
  * counts for none: this node is then the one that is cut off.
  *
+ * A beat also says where the node's journals end: what waits for scans of a node reads the last one of its name, also when
+ * the node is away.
+ *
  * Two processes under one name would write the same journals, as when a data folder was copied. Of the two the later
  * start stops. A core sees the other one's beats; edges do not see each other, so the cores tell them.
  */
@@ -17,7 +20,14 @@ import type { Timers } from '../../model/clock.ts';
 import { packPlain } from '../../store/codec.ts';
 import { readFields } from '../message-fields.ts';
 import type { NatsConnection } from '../nats/nats-connection.ts';
-import { type Beat, beatSubject, encodeBeat, type NodeStart, readBeat } from './beat-message.ts';
+import {
+  type Beat,
+  beatSubject,
+  encodeBeat,
+  type Journaled,
+  type NodeStart,
+  readBeat,
+} from './beat-message.ts';
 
 const beatMs = 500;
 /** Four beats: one that is late, or lost with a connection, disconnects nobody. */
@@ -46,6 +56,7 @@ export interface BeatsOptions {
   readonly self: NodeStart;
   /** Changes of links up to it are in this node's link table. */
   readonly linkNumber: () => number;
+  readonly journaled: () => Journaled;
   /** Another process runs under this name, and this one must stop. @param detail a sentence for the operator */
   readonly onDouble: (detail: string) => void;
 }
@@ -73,6 +84,8 @@ export class Beats {
   readonly #options: BeatsOptions;
   /** By name, without this node. */
   readonly #seen = new Map<string, Seen>();
+  /** By name, what came last of it: one for each node there ever was since this start. */
+  readonly #last = new Map<string, Beat>();
   readonly #waiters = new Set<Waiter>();
   readonly #ends: readonly (() => void)[];
   #cancelBeat: () => void = () => undefined;
@@ -124,9 +137,15 @@ export class Beats {
 
   /** Of this node, as it would be sent now. */
   get own(): Beat {
-    const { self, linkNumber, timers } = this.#options;
+    const { self, linkNumber, timers, journaled } = this.#options;
     const sentMs = timers.monotonicMs();
-    return { ...self, linkNumber: linkNumber(), isLast: this.#isClosed, sentMs };
+    const isLast = this.#isClosed;
+    return { ...self, linkNumber: linkNumber(), isLast, sentMs, journaled: journaled() };
+  }
+
+  /** Of another node: its last beat, also of one that is away or has ended; undefined where none came since this start. */
+  last(name: string): Beat | undefined {
+    return this.#last.get(name);
   }
 
   /** Addresses of the APIs of connected cores. */
@@ -204,8 +223,12 @@ export class Beats {
     else this.#receiveOther(beat);
   }
 
-  #receiveLast({ name, instance }: Beat): void {
-    if (this.#seen.get(name)?.beat.instance !== instance) return;
+  #receiveLast(beat: Beat): void {
+    const { name, instance } = beat;
+    // The one before it may be long ago.
+    const known = this.#seen.get(name)?.beat ?? this.#last.get(name);
+    if (known !== undefined && known.instance !== instance) return;
+    this.#last.set(name, beat);
     this.#seen.delete(name);
     for (const { behind } of this.#waiters) behind.delete(name);
     this.#check();
@@ -233,6 +256,7 @@ export class Beats {
     const former = isOther ? { instance: last.beat.instance, untilMs: atMs } : last?.former;
     const stuckAt = last?.stuckAt === beat.linkNumber ? last.stuckAt : undefined;
     const receivedAtMs = this.#receivingMs();
+    this.#last.set(beat.name, beat);
     this.#seen.set(beat.name, { beat, receivedAtMs, stuckAt, ...(former && { former }) });
     this.#check();
   }

@@ -11,7 +11,7 @@
  */
 import { packPlain } from '../../store/codec.ts';
 import type { AppliedSeqs } from '../log/applied-history.ts';
-import { isCount, readFields } from '../message-fields.ts';
+import { isCount, isCountPair, readFields } from '../message-fields.ts';
 import type { JournalPosition } from './scan-transfer-thread.ts';
 
 const messageVersion = 1;
@@ -37,6 +37,3 @@ export function readMark(body: Uint8Array): Mark | undefined {
   if (applied === undefined) return { node, savedSeq, counted, cores };
   return isCountPair(applied) ? { node, savedSeq, counted, cores, applied } : undefined;
 }
-
-const isCountPair = (value: unknown): value is readonly [number, number] =>
-  Array.isArray(value) && value.length === 2 && value.every(isCount);

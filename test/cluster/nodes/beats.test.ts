@@ -3,49 +3,11 @@ import { expect, test } from 'vitest';
 import { encodeBeat, type NodeStart, readBeat } from '../../../src/cluster/nodes/beat-message.ts';
 import { packPlain, unpackPlain } from '../../../src/store/codec.ts';
 import { Beats } from '../../../src/cluster/nodes/beats.ts';
-import { VirtualTime } from '../simulation/virtual-time.ts';
-
-type Listener = (bytes: Uint8Array, subject: string) => void;
-
-/** Delivers at once, to each connection that is not cut off. */
-class Network {
-  readonly time = new VirtualTime();
-  readonly startMs = this.time.nowMs;
-  readonly cutOff = new Set<string>();
-  readonly published: string[] = [];
-  readonly #listeners: Array<{ readonly of: string; readonly pattern: RegExp; call: Listener }> =
-    [];
-
-  connection(of: string) {
-    return {
-      publish: (subject: string, bytes: Uint8Array): void => {
-        this.published.push(`${this.nowMs} ${subject}`);
-        if (this.cutOff.has(of)) return;
-        for (const { of: to, pattern, call } of this.#listeners) {
-          if (pattern.test(subject) && !this.cutOff.has(to)) call(bytes, subject);
-        }
-      },
-      subscribe: (subject: string, call: Listener): (() => void) => {
-        const pattern = new RegExp(`^${subject.replaceAll('*', '[^.]+')}$`);
-        const entry = { of, pattern, call };
-        this.#listeners.push(entry);
-        return () => void this.#listeners.splice(this.#listeners.indexOf(entry), 1);
-      },
-    };
-  }
-
-  get nowMs(): number {
-    return this.time.nowMs - this.startMs;
-  }
-
-  async until(ms: number): Promise<void> {
-    await this.time.run(this.startMs + ms);
-  }
-}
+import { BeatsNetwork } from './beats-network.ts';
 
 const isConnected = (beats: Beats, name: string): boolean => beats.instanceOf(name) !== undefined;
 
-function node(network: Network, more: Partial<NodeStart> & { readonly name: string }) {
+function node(network: BeatsNetwork, more: Partial<NodeStart> & { readonly name: string }) {
   const self: NodeStart = {
     instance: `n_${more.name}`,
     role: 'all',
@@ -59,6 +21,7 @@ function node(network: Network, more: Partial<NodeStart> & { readonly name: stri
     timers: { monotonicMs: () => network.time.nowMs, after: network.time.later },
     self,
     linkNumber: () => started.links,
+    journaled: () => ({ atMs: network.time.nowMs, tails: [[7, started.links]] }),
     onDouble: (detail) => {
       started.doubles.push(`${network.nowMs} ${detail}`);
       beats.close();
@@ -74,7 +37,7 @@ function node(network: Network, more: Partial<NodeStart> & { readonly name: stri
 const names = (beats: Beats): string[] => beats.connected().map(({ name }) => name);
 
 /** What it resolved with, and when. */
-function answerOf(network: Network, promise: Promise<number>): { is?: string } {
+function answerOf(network: BeatsNetwork, promise: Promise<number>): { is?: string } {
   const answer: { is?: string } = {};
   const note = async (): Promise<void> => {
     const behind = await promise;
@@ -85,7 +48,7 @@ function answerOf(network: Network, promise: Promise<number>): { is?: string } {
 }
 
 test('a node is connected until 2 s after its last beat; edges see cores alone', async () => {
-  const network = new Network();
+  const network = new BeatsNetwork();
   const a = node(network, { name: 'a' });
   const b = node(network, { name: 'b', role: 'core', redirects: false });
   const e = node(network, { name: 'e', role: 'edge', url: '' });
@@ -120,7 +83,7 @@ test('a node is connected until 2 s after its last beat; edges see cores alone',
 });
 
 test('a beat comes each 500 ms, and at once when links move: one for all moves of a millisecond', async () => {
-  const network = new Network();
+  const network = new BeatsNetwork();
   const { move } = node(network, { name: 'a' });
   await network.until(700);
   for (const links of [1, 2, 3]) move(links);
@@ -131,7 +94,7 @@ test('a beat comes each 500 ms, and at once when links move: one for all moves o
 });
 
 test('a change is followed when every connected node that redirects has it', async () => {
-  const network = new Network();
+  const network = new BeatsNetwork();
   const leader = node(network, { name: 'a' });
   const core = node(network, { name: 'b', role: 'core', redirects: false });
   const edge = node(network, { name: 'e', role: 'edge' });
@@ -146,7 +109,7 @@ test('a change is followed when every connected node that redirects has it', asy
 });
 
 test('a node that stays behind is waited for 2 s and counted, and not again until its links move', async () => {
-  const network = new Network();
+  const network = new BeatsNetwork();
   const leader = node(network, { name: 'a' });
   const edge = node(network, { name: 'e', role: 'edge' });
   leader.move(9);
@@ -168,7 +131,7 @@ test('a node that stays behind is waited for 2 s and counted, and not again unti
 });
 
 test('a node that lapses while it is waited for is behind, and not waited for afterwards', async () => {
-  const network = new Network();
+  const network = new BeatsNetwork();
   const leader = node(network, { name: 'a' });
   node(network, { name: 'e', role: 'edge' });
   leader.move(9);
@@ -183,7 +146,7 @@ test('a node that lapses while it is waited for is behind, and not waited for af
 });
 
 test('a leader that received nothing for a while does not take the others for gone', async () => {
-  const network = new Network();
+  const network = new BeatsNetwork();
   const leader = node(network, { name: 'a' });
   const edge = node(network, { name: 'e', role: 'edge' });
   await network.until(1_000);
@@ -205,7 +168,7 @@ test('a leader that received nothing for a while does not take the others for go
 });
 
 test('a node that connects meanwhile is waited for; closing answers all', async () => {
-  const network = new Network();
+  const network = new BeatsNetwork();
   const leader = node(network, { name: 'a' });
   await network.until(100);
   const waiting = answerOf(network, leader.beats.linksFollowed(1));
@@ -223,7 +186,7 @@ test('a node that connects meanwhile is waited for; closing answers all', async 
 });
 
 test('of two cores under one name the later one stops', async () => {
-  const network = new Network();
+  const network = new BeatsNetwork();
   const first = node(network, { name: 'a', instance: 'n_1' });
   await network.until(5_000);
   const second = node(network, { name: 'a', instance: 'n_2', url: 'http://other' });
@@ -235,7 +198,7 @@ test('of two cores under one name the later one stops', async () => {
 });
 
 test('of two edges under one name the later one is told by the cores', async () => {
-  const network = new Network();
+  const network = new BeatsNetwork();
   node(network, { name: 'a' });
   const first = node(network, { name: 'e', role: 'edge', instance: 'n_1' });
   await network.until(700);
@@ -246,7 +209,7 @@ test('of two edges under one name the later one is told by the cores', async () 
 });
 
 test('a restart is not a double, nor are beats that come late', async () => {
-  const network = new Network();
+  const network = new BeatsNetwork();
   const core = node(network, { name: 'a' });
   for (const [at, instance] of ['n_1', 'n_2', 'n_3'].entries()) {
     const edge = node(network, { name: 'e', role: 'edge', instance });
@@ -265,7 +228,7 @@ test('a restart is not a double, nor are beats that come late', async () => {
 });
 
 test('a node that ends is not connected from then on, and what waits for it is answered', async () => {
-  const network = new Network();
+  const network = new BeatsNetwork();
   const { beats, move } = node(network, { name: 'a' });
   const e = node(network, { name: 'e', role: 'edge', url: '' });
   await network.until(1_000);
@@ -293,7 +256,7 @@ test('a node that ends is not connected from then on, and what waits for it is a
 });
 
 test('what is no beat, and one under the subject of another, count for nothing', async () => {
-  const network = new Network();
+  const network = new BeatsNetwork();
   const { beats } = node(network, { name: 'a' });
   const { publish } = network.connection('x');
   const beat = {
@@ -315,7 +278,7 @@ test('what is no beat, and one under the subject of another, count for nothing',
   expect(names(beats)).toEqual(['b']);
 });
 
-test('a beat says the version of its program; one without, as older programs send it, is a beat', () => {
+test('a beat says the version of its program and its journals; one without, as older programs send it, is a beat', () => {
   const beat = {
     name: 'b',
     instance: 'n_b',
@@ -327,11 +290,19 @@ test('a beat says the version of its program; one without, as older programs sen
     version: '0.2.0-rc.1',
     refuses: true,
     sentMs: 1.5,
+    journaled: {
+      atMs: 1_234,
+      tails: [
+        [7, 100],
+        [9, 0],
+      ],
+    },
   } as const;
   expect(readBeat(encodeBeat(beat))).toEqual(beat);
   const fields = unpackPlain(encodeBeat(beat));
   if (!Array.isArray(fields)) throw new Error('Expected an array');
-  const without = { ...beat, version: undefined, refuses: false, sentMs: 0 };
+  const { journaled: _tails, ...silent } = beat;
+  const without = { ...silent, version: undefined, refuses: false, sentMs: 0 };
   const older = fields.slice(0, 8);
   for (const others of [older, [...older, null], [...older, 7], [...older, '\u001b[31m']]) {
     expect(readBeat(packPlain(others))).toEqual(without);
@@ -339,4 +310,8 @@ test('a beat says the version of its program; one without, as older programs sen
   // A field that this program does not know.
   expect(readBeat(packPlain([...fields, 'more']))).toEqual(beat);
   expect(readBeat(encodeBeat(without))).toEqual(without);
+  expect(readBeat(encodeBeat(silent))).toEqual(silent);
+  for (const tails of [null, 7, [], [-1, []], [1, 7], [1, [7]], [1, [[7, -1]]], [1, [[7, 1, 1]]]]) {
+    expect(readBeat(packPlain([...fields.slice(0, 11), tails]))).toEqual(silent);
+  }
 });

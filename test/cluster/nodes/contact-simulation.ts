@@ -70,6 +70,7 @@ class Node {
       timers: machine,
       self: { name, instance, role, redirects: true, url: '', refuses: true },
       linkNumber: () => this.told,
+      journaled: () => ({ atMs: 0, tails: [] }),
       onDouble: () => undefined,
     });
     this.beats = beats;

@@ -42,6 +42,7 @@ async function joinsAndFollows(server: NatsServer): Promise<void> {
       timers: systemTimers,
       self: { name, instance, role: name === 'a' ? 'all' : 'edge', redirects: true, url: '' },
       linkNumber: () => links[name],
+      journaled: () => ({ atMs: 0, tails: [] }),
       onDouble: (detail) => void doubles.push(detail),
     });
   const ofCore = begin('a', 'n_1');
