@@ -6,7 +6,9 @@
  *
  * The entry in deleted_codes goes last, with the records, and nothing else is remembered: a code that is
  * still in it is asked for again at the next tick, whichever thread or process died in between. Removing
- * twice removes nothing. In a cluster the numbers go by expired-numbers.ts on every core, and the records later. Only its short code stays for ever: taken, answered 410, never given out again.
+ * twice removes nothing. Only its short code stays for ever: taken, answered 410, never given out again.
+ *
+ * In a cluster each core removes the numbers from its own store (expired-numbers.ts), and the leader the records, later.
  */
 import type { Clock } from '../model/clock.ts';
 import type { ExpiredCode } from '../model/code.ts';
@@ -30,7 +32,7 @@ export interface CodeRetentionOptions {
   readonly clock: Clock;
   /** Asks the shards; `numbersRemoved` is the answer. */
   readonly removeNumbers: (codes: readonly ExpiredCode[]) => void;
-  /** The records go so long after the 90 days. */
+  /** Records go this long after the 90 days: 0 on a machine alone. */
   readonly laterMs: number;
   readonly log: Logger;
 }

@@ -50,9 +50,9 @@ import { updateSigningKeys } from './signing-rotation.ts';
 import { openStandby } from './standby.ts';
 import { assertNoTakeover, noTakeovers } from './takeover.ts';
 
-/** A first start waits so long for a new cluster to have its first sign-in. */
-/** A leader that was deposed, and others wait for, stores what it has delivered in this time: slow receivers are not waited for. */
+/** A core that leads no more stores the results of its deliveries within this: the next leader waits, slow receivers do not count. */
 const deliveriesMsMax = 500;
+/** A first start waits so long for a new cluster to have its first sign-in. */
 const firstLeadMsMax = 30_000;
 const firstLeadStepMs = 20;
 /** A start waits so long for the journals of new redirect threads. */

@@ -47,7 +47,7 @@ export interface OrderedLog {
   close(): Promise<void>;
 }
 
-/** What is to be read was pruned: this machine needs a snapshot. */
+/** What is to be read was removed: this machine needs the data of another one. */
 export class LogPrunedError extends Error {
   override readonly name = 'LogPrunedError';
 }

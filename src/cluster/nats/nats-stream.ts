@@ -112,7 +112,7 @@ const settingsOf = (stream: string, subject: string, replicas: number) =>
     allow_direct: false,
     // A hole in the middle ends every reading there.
     deny_delete: true,
-    // Entries below a snapshot are pruned.
+    // Entries that all cores have are removed (log/log-pruning.ts).
     deny_purge: false,
   }) satisfies Partial<StreamConfig>;
 

@@ -3,10 +3,9 @@
  *
  *   first leader   makes them as a single machine does, and publishes them: rows of the replicated `cluster_secrets`
  *   other cores    write them from the rows before they open the data folder; edges have none
- *
  *   a rotation     the leader replaces the row of the signing keys; each core writes the file (node/signing-rotation.ts)
  *
- * A row is encrypted (AES-256-GCM) with a key derived from `cluster.secret`: brokers, snapshots and backups carry it.
+ * A row is encrypted (AES-256-GCM) with a key derived from `cluster.secret`: brokers, copies and backups carry it.
  *
  *   1 byte version, 12 nonce, 16 tag, then the file's bytes encrypted; authenticated with the file's name
  */

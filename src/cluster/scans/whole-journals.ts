@@ -5,8 +5,8 @@
  * It has received none of these: without this the scans in them would be cut off, and never counted here.
  */
 import { open } from 'node:fs/promises';
-import { statSync } from 'node:fs';
 import {
+  journalEnd,
   journalFolder,
   listJournals,
   listSegments,
@@ -41,8 +41,7 @@ export async function takeAsWhole({ scansFile, journalRoot }: ScanFiles): Promis
 
 /** @returns where a journal ends; all before it is on the disk */
 async function syncedEnd(folder: string): Promise<number> {
-  const starts = listSegments(folder);
-  for (const start of starts) {
+  for (const start of listSegments(folder)) {
     const file = await open(segmentFile(folder, start), 'r');
     try {
       await file.datasync();
@@ -50,6 +49,5 @@ async function syncedEnd(folder: string): Promise<number> {
       await file.close();
     }
   }
-  const newest = starts.at(-1);
-  return newest === undefined ? 0 : newest + statSync(segmentFile(folder, newest)).size;
+  return journalEnd(folder);
 }

@@ -6,14 +6,10 @@
  * The data of before stays in the folder, under a name that no backup takes. `cluster.json` is set aside last: run again
  * after it was cut short, the command goes on.
  */
-import { mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join as pathOf } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeStatus } from '../../cluster/control/cluster-status.ts';
-import { ControlProof } from '../../cluster/control/control-proof.ts';
 import { coreLogHasWrites } from '../../cluster/copy/core-log.ts';
-import { type Beat, readBeat } from '../../cluster/nodes/beat-message.ts';
-import { ClusterKeys } from '../../cluster/nodes/cluster-keys.ts';
 import { NodeError } from '../../cluster/nodes/node-error.ts';
 import { checkNodeFile, type NodeIdentity, readNodeFile } from '../../cluster/nodes/node-file.ts';
 import { nodeFileName } from '../../store/open-environment.ts';
@@ -30,16 +26,14 @@ import { syncFolder } from '../../engine/small-files.ts';
 import { isLockName, lockDataFolder } from '../../engine/takeover/folder-lock.ts';
 import { fitToMemory } from '../../engine/machine/machine-plan.ts';
 import { thisMachine } from '../../modules.ts';
-import { journalFolder, listSegments, segmentFile } from '../../scans/journal/segments.ts';
+import { journalEnd, journalFolder } from '../../scans/journal/segments.ts';
 import { systemClock, systemTimers } from '../../system-clock.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { connectNode, type NodeContext } from '../context.ts';
 import { joinAsCore } from '../join-as-core.ts';
 import type { OfflineOptions } from './offline.ts';
+import { askStatus, watchCores } from './running-cores.ts';
 
-/** A core that runs beats twice in it. */
-const watchedMs = 1_500;
-const statusMsMax = 5_000;
 const setAside = '.set-aside-';
 
 export interface JoinOptions extends OfflineOptions {
@@ -104,7 +98,7 @@ async function assertCounted(
   const node = seen.find((one) => one.name === name && one.run === run);
   const missing = journals.filter((journal) => {
     const counted = node?.marks.find((mark) => mark.journal === journal)?.counted ?? 0;
-    return endOf(journalFolder(journalRoot, journal)) > counted;
+    return journalEnd(journalFolder(journalRoot, journal)) > counted;
   });
   if (missing.length === 0) return;
   throw new NodeError(
@@ -113,30 +107,11 @@ async function assertCounted(
   );
 }
 
-function endOf(folder: string): number {
-  const newest = listSegments(folder).at(-1);
-  return newest === undefined ? 0 : newest + statSync(segmentFile(folder, newest)).size;
-}
-
 /** As a core that runs knows them. @throws NodeError */
-async function nodesSeen({ config, connection }: NodeContext): Promise<readonly NodeStatus[]> {
-  const beats = new Map<string, Beat>();
-  const end = connection.subscribe('qz.nodes.*', (bytes) => {
-    const beat = readBeat(bytes);
-    if (beat !== undefined && beat.url !== '') beats.set(beat.name, beat);
-  });
-  await pause(watchedMs);
-  end();
-  const path = '/cluster/status';
-  const proof = new ControlProof(new ClusterKeys(config.cluster.secret).control, systemClock);
-  for (const { url } of beats.values()) {
+async function nodesSeen(context: NodeContext): Promise<readonly NodeStatus[]> {
+  for (const core of await watchCores(context)) {
     try {
-      const headers = { authorization: proof.headerOf('GET', path) };
-      const signal = AbortSignal.timeout(statusMsMax);
-      const answer = await fetch(url + path, { headers, signal });
-      const seen: unknown = await answer.json();
-      const nodes: unknown = Reflect.get(Object(seen), 'nodes');
-      if (answer.status === 200 && Array.isArray(nodes)) return nodes;
+      return (await askStatus(context.config, core)).nodes;
     } catch {
       // The next one.
     }

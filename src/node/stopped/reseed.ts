@@ -7,15 +7,11 @@
  * Cut short anywhere, it is run again: a log that is gone or begins with other data stops every core, so nobody goes on
  * without it. Only this core has the data that the first entry names (first-lead.ts).
  */
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ClusterStatus } from '../../cluster/control/cluster-status.ts';
-import { ControlProof } from '../../cluster/control/control-proof.ts';
 import { beginLog, deleteLog, isFollowed, lastIn } from '../../cluster/first-lead.ts';
 import type { LogPosition } from '../../cluster/log/applier.ts';
 import { EnvironmentStore } from '../../cluster/log/environment-store.ts';
 import { type LogName, logNames, streamOf } from '../../cluster/nats/log-streams.ts';
-import { type Beat, readBeat } from '../../cluster/nodes/beat-message.ts';
-import { ClusterKeys } from '../../cluster/nodes/cluster-keys.ts';
 import { NodeError } from '../../cluster/nodes/node-error.ts';
 import { checkNodeFile, readNodeFile } from '../../cluster/nodes/node-file.ts';
 import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
@@ -23,13 +19,9 @@ import { messageOf } from '../../model/failure.ts';
 import { openDeliveryTables } from '../../store/delivery/open-delivery.ts';
 import type { StoreEnvironment } from '../../store/environment.ts';
 import { openManagement } from '../../store/management/management.ts';
-import { systemClock } from '../../system-clock.ts';
 import type { NodeContext } from '../context.ts';
 import { type OfflineOptions, withBrokers, withStoppedFolder } from './offline.ts';
-
-/** A core that runs beats four times in it, and one that leads appends as often. */
-const watchedMs = 2_500;
-const statusMsMax = 5_000;
+import { askStatus, type RunningCore, watchCores, watchedMs } from './running-cores.ts';
 
 export interface ReseedOptions extends OfflineOptions {
   /** `asked`: every other core must run, so that it can be asked how much it has. `any`: the operator knows better. */
@@ -92,39 +84,32 @@ async function run(reseeding: Reseeding): Promise<Reseeded> {
 }
 
 /** @returns the cores that run @throws NodeError where one leads */
-async function watch({ connection }: NodeContext): Promise<readonly Beat[]> {
-  const beats = new Map<string, Beat>();
-  const end = connection.subscribe('qz.nodes.*', (bytes) => {
-    const beat = readBeat(bytes);
-    if (beat?.isLast === false && beat.role !== 'edge') beats.set(beat.name, beat);
-  });
-  try {
-    const before = await lastIn(connection, streamOf('core'));
-    await pause(watchedMs);
-    const after = await lastIn(connection, streamOf('core'));
-    if (after === before) return [...beats.values()];
-    const names = [...beats.keys()];
-    throw new NodeError(
-      `Cannot reseed: a core leads, as the log ${streamOf('core')} grows${names.length > 0 ? ` (${names.join(', ')} run)` : ''}. ` +
-        'Where it leads with too little data, stop it, and try again; else this machine is to join it (`quietzone cluster join`)',
-    );
-  } finally {
-    end();
-  }
+async function watch(context: NodeContext): Promise<readonly RunningCore[]> {
+  const { connection } = context;
+  const before = await lastIn(connection, streamOf('core'));
+  const running = await watchCores(context);
+  const after = await lastIn(connection, streamOf('core'));
+  if (after === before) return running;
+  const names = running.map(({ name }) => name);
+  throw new NodeError(
+    `Cannot reseed: a core leads, as the log ${streamOf('core')} grows${names.length > 0 ? ` (${names.join(', ')} run)` : ''}. ` +
+      'Where it leads with too little data, stop it, and try again; else this machine is to join it (`quietzone cluster join`)',
+  );
 }
 
 /** @throws NodeError */
 async function assertNoneIsAhead(
   { cores, context, options }: Reseeding,
   own: LogPosition,
-  running: readonly Beat[],
+  running: readonly RunningCore[],
 ): Promise<void> {
   const { nodeName } = context.config.cluster;
-  for (const { name, url } of running) {
+  for (const core of running) {
+    const { name } = core;
     if (name === nodeName) {
       throw new NodeError(`Cannot reseed: another process runs as ${name}; stop it first`);
     }
-    const { epoch, position, problem } = await statusOf(context, name, url);
+    const { epoch, position, problem } = await statusOf(context, core);
     options.say(`${name} has the data of epoch ${epoch}, up to position ${position}`);
     if (epoch > own.epoch || (epoch === own.epoch && position > own.seq)) {
       throw new NodeError(
@@ -160,38 +145,15 @@ async function assertLost({ environments, context: { connection } }: Reseeding):
 }
 
 /** @throws NodeError */
-async function statusOf(
-  { config }: NodeContext,
-  name: string,
-  url: string,
-): Promise<Pick<ClusterStatus, 'epoch' | 'position' | 'problem'>> {
-  const path = '/cluster/status';
-  const proof = new ControlProof(new ClusterKeys(config.cluster.secret).control, systemClock);
-  const authorization = proof.headerOf('GET', path);
+async function statusOf({ config }: NodeContext, core: RunningCore): Promise<ClusterStatus> {
   try {
-    const answer = await fetch(`${url}${path}`, {
-      headers: { authorization },
-      signal: AbortSignal.timeout(statusMsMax),
-    });
-    if (answer.status !== 200) throw new Error(`it answers ${answer.status}`);
-    const seen: unknown = await answer.json();
-    if (isStatus(seen)) return seen;
-    throw new Error('its answer is no status');
+    return await askStatus(config, core);
   } catch (error) {
     throw new NodeError(
-      `Cannot ask ${name} at ${url} how much it has: ${messageOf(error)}; stop it where it cannot answer`,
+      `Cannot ask ${core.name} at ${core.url} how much it has: ${messageOf(error)}; stop it where it cannot answer`,
     );
   }
 }
-
-const isStatus = (value: unknown): value is Pick<ClusterStatus, 'epoch' | 'position' | 'problem'> =>
-  typeof value === 'object' &&
-  value !== null &&
-  'epoch' in value &&
-  'position' in value &&
-  'problem' in value &&
-  typeof value.epoch === 'number' &&
-  typeof value.position === 'number';
 
 async function withEnvironments<T>(
   { managementFile, deliveryFile }: DataFolder,

@@ -57,6 +57,12 @@ export function listSegments(folder: string): number[] {
     .sort((a, b) => a - b);
 }
 
+/** The position behind the last byte of a journal that nobody writes; 0 where it has no segment. */
+export function journalEnd(folder: string): number {
+  const newest = listSegments(folder).at(-1);
+  return newest === undefined ? 0 : newest + statSync(segmentFile(folder, newest)).size;
+}
+
 export interface Recovered {
   /** Where the next frame goes. */
   readonly position: number;

@@ -1,0 +1,59 @@
+/** Which cores of the cluster run, and what each says of the cluster: asked by a command whose own machine is stopped. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ClusterStatus } from '../../cluster/control/cluster-status.ts';
+import { ControlProof } from '../../cluster/control/control-proof.ts';
+import { type Beat, readBeat } from '../../cluster/nodes/beat-message.ts';
+import { ClusterKeys } from '../../cluster/nodes/cluster-keys.ts';
+import type { Config } from '../../config.ts';
+import { systemClock } from '../../system-clock.ts';
+import type { NodeContext } from '../context.ts';
+
+/** A core that runs beats four times in it, and one that leads appends as often. */
+export const watchedMs = 2_500;
+const statusMsMax = 5_000;
+const path = '/cluster/status';
+
+export type RunningCore = Pick<Beat, 'name' | 'url'>;
+
+/** Resolves after `watchedMs`: to those whose beats came meanwhile, and which do not end. */
+export async function watchCores({
+  connection,
+}: Pick<NodeContext, 'connection'>): Promise<readonly RunningCore[]> {
+  const cores = new Map<string, RunningCore>();
+  const end = connection.subscribe('qz.nodes.*', (bytes) => {
+    const beat = readBeat(bytes);
+    if (beat === undefined || beat.role === 'edge') return;
+    if (beat.isLast) cores.delete(beat.name);
+    else cores.set(beat.name, beat);
+  });
+  try {
+    await pause(watchedMs);
+  } finally {
+    end();
+  }
+  return [...cores.values()];
+}
+
+/** How a core sees the cluster. @throws Error: why it does not say */
+export async function askStatus({ cluster }: Config, { url }: RunningCore): Promise<ClusterStatus> {
+  const proof = new ControlProof(new ClusterKeys(cluster.secret).control, systemClock);
+  const answer = await fetch(url + path, {
+    headers: { authorization: proof.headerOf('GET', path) },
+    signal: AbortSignal.timeout(statusMsMax),
+  });
+  if (answer.status !== 200) throw new Error(`it answers ${answer.status}`);
+  const seen: unknown = await answer.json();
+  if (isStatus(seen)) return seen;
+  throw new Error('its answer is no status');
+}
+
+const isStatus = (value: unknown): value is ClusterStatus =>
+  typeof value === 'object' &&
+  value !== null &&
+  'epoch' in value &&
+  'position' in value &&
+  'problem' in value &&
+  'nodes' in value &&
+  typeof value.epoch === 'number' &&
+  typeof value.position === 'number' &&
+  Array.isArray(value.nodes);
