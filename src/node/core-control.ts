@@ -5,7 +5,7 @@ import { type ClusterStatus, statusOf, versionsText } from '../cluster/control/c
 import { ControlProof } from '../cluster/control/control-proof.ts';
 import { LeaderActions } from '../cluster/control/leader-actions.ts';
 import { type HandoverResult, NodeControl } from '../cluster/control/node-control.ts';
-import type { CoreCopies } from '../cluster/copy/core-copies.ts';
+import type { CopySender } from '../cluster/copy/copy-sender.ts';
 import type { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
 import type { Beats } from '../cluster/nodes/beats.ts';
 import type { Registry } from '../cluster/nodes/registry.ts';
@@ -22,7 +22,7 @@ export interface CoreControlOptions {
   readonly keys: ClusterKeys;
   readonly nodes: Registry;
   readonly replication: StoreReplication;
-  readonly copies: CoreCopies;
+  readonly copies: CopySender;
   /** A sentence for the operator, while something is wrong with one of the logs. */
   readonly problem: () => string | undefined;
   /** Undefined until the node follows its cluster. */

@@ -9,7 +9,7 @@
  */
 import type { ClusterAccess } from '../api/cluster/cluster.ts';
 import type { NodeControl } from '../cluster/control/node-control.ts';
-import { CoreCopies } from '../cluster/copy/core-copies.ts';
+import { CopySender } from '../cluster/copy/copy-sender.ts';
 import { ForwardingProof } from '../cluster/forward/forwarding-proof.ts';
 import { LinkFeed } from '../cluster/links/link-feed.ts';
 import { Beats } from '../cluster/nodes/beats.ts';
@@ -63,7 +63,7 @@ export class CoreNode {
   readonly nodes: Registry;
   readonly replication: StoreReplication;
   readonly delivery: CoreDelivery;
-  readonly copies: CoreCopies;
+  readonly copies: CopySender;
   readonly proof: ForwardingProof;
   /** What the commands of an operator ask, leading or not. */
   readonly control: NodeControl;
@@ -125,7 +125,7 @@ export class CoreNode {
       acknowledged: this.#acknowledged,
     });
     const { folder, log } = base;
-    const copies = new CoreCopies({ folder, cluster: () => this.nodes.clusterId ?? '', log });
+    const copies = new CopySender({ folder, cluster: () => this.nodes.clusterId ?? '', log });
     this.copies = copies;
     this.#closers.push(() => copies.close());
     const { control, cluster } = openControl({

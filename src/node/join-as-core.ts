@@ -14,9 +14,9 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { ControlProof } from '../cluster/control/control-proof.ts';
-import { beginCopying, copyCore, isCopying } from '../cluster/copy/core-copying.ts';
-import { coreLogHasWrites } from '../cluster/copy/core-log.ts';
-import { copyPath } from '../cluster/copy/fetched-copy.ts';
+import { beginCopying, copyCore, isCopying } from '../cluster/copy/copy-receiver.ts';
+import { clusterHasData } from '../cluster/copy/cluster-data.ts';
+import { copyPath } from '../cluster/copy/copy-download.ts';
 import { LoggedProgress } from '../cluster/copy/logged-progress.ts';
 import { emptyChain } from '../cluster/log/entry.ts';
 import { EnvironmentStore } from '../cluster/log/environment-store.ts';
@@ -92,7 +92,7 @@ async function mustCopy(context: NodeContext, folder: DataFolder): Promise<boole
   }
   const { config, connection, log, stopping: signal } = context;
   const { replicas } = config.cluster;
-  return await coreLogHasWrites({ connection, replicas, timers: systemTimers, log, signal });
+  return await clusterHasData({ connection, replicas, timers: systemTimers, log, signal });
 }
 
 /** From here on the brokers keep for it what it has not read. */

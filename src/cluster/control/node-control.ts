@@ -2,7 +2,7 @@
  * What the commands of a cluster ask a core, on its API's port; answered by the core itself, and never forwarded.
  *
  *   GET  /cluster/status              -> ClusterStatus
- *   GET  /cluster/copy                -> all of this core's data (copy/core-copies.ts)
+ *   GET  /cluster/copy                -> all of this core's data (copy/copy-sender.ts)
  *   POST /cluster/handover[?to=node]  -> {leader, ms}       of the leader: another one leads
  *   POST /cluster/leave?name=node     -> {name, journals}   of the leader: the node is no part of the cluster any more
  *   POST /cluster/rotate-signing   -> {kid, away}         of the leader: new API keys are signed with a new secret

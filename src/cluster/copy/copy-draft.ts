@@ -10,7 +10,7 @@ import { bytesToCopy, copyData, hashedFiles } from '../../engine/backup/copy-dat
 import { assertSpace, type CopyProgress } from '../../engine/backup/copy-files.ts';
 import { quickDamage, removeLocks, versionsIn } from '../../engine/backup/folder-damage.ts';
 import { DataFolderError, dataFolderAt } from '../../engine/data-folder.ts';
-import type { CopyManifest } from './copy-manifest.ts';
+import type { MadeCopy } from './copy-manifest.ts';
 
 export interface DraftOptions {
   /** The data folder. */
@@ -27,7 +27,7 @@ export async function makeDraft({
   draft,
   progress,
   disk = systemCopyDisk,
-}: DraftOptions): Promise<Pick<CopyManifest, 'data' | 'files'>> {
+}: DraftOptions): Promise<MadeCopy> {
   const folder = dataFolderAt(path);
   const content = 'stores';
   const { faults } = quickDamage(path);

@@ -22,6 +22,9 @@ export interface CopyManifest {
   readonly files: readonly CopiedFile[];
 }
 
+/** What the thread that copies knows of it. */
+export type MadeCopy = Pick<CopyManifest, 'data' | 'files'>;
+
 export type CopyLine =
   | { readonly kind: 'copying'; readonly bytes: number; readonly of: number }
   | { readonly kind: 'failed'; readonly detail: string }

@@ -4,12 +4,12 @@ import { openThreadChannel } from '../../workers/thread-setup.ts';
 import { makeDraft } from './copy-draft.ts';
 import type { CoreCopyCommand, CoreCopyMessage, CoreCopySetup } from './core-copy-thread.ts';
 
-/** Between two messages. */
-const toldBytes = 16 * 1_048_576;
+/** Between two messages about how far it is. */
+const reportedBytes = 16 * 1_048_576;
 
 const channel = openThreadChannel<CoreCopySetup, CoreCopyMessage, CoreCopyCommand>();
 const { setup, send } = channel;
-const state = { isStopped: false, bytes: 0, told: 0, of: 0 };
+const state = { isStopped: false, bytes: 0, reported: 0, of: 0 };
 channel.onCommand(() => {
   state.isStopped = true;
 });
@@ -17,8 +17,8 @@ channel.onCommand(() => {
 function add(bytes: number): void {
   if (state.isStopped) throw new Error('the copy was stopped');
   state.bytes += bytes;
-  if (state.bytes - state.told < toldBytes) return;
-  state.told = state.bytes;
+  if (state.bytes - state.reported < reportedBytes) return;
+  state.reported = state.bytes;
   send({ kind: 'copying', bytes: state.bytes, of: state.of });
 }
 

@@ -9,7 +9,7 @@
 import { mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join as pathOf } from 'node:path';
 import type { NodeStatus } from '../../cluster/control/cluster-status.ts';
-import { coreLogHasWrites } from '../../cluster/copy/core-log.ts';
+import { clusterHasData } from '../../cluster/copy/cluster-data.ts';
 import { NodeError } from '../../cluster/nodes/node-error.ts';
 import { checkNodeFile, type NodeIdentity, readNodeFile } from '../../cluster/nodes/node-file.ts';
 import { nodeFileName } from '../../store/open-environment.ts';
@@ -82,7 +82,7 @@ const hasData = ({ path }: DataFolder): NodeError =>
 async function assertCluster({ config, connection, log, stopping }: NodeContext): Promise<void> {
   const { replicas } = config.cluster;
   const asked = { connection, replicas, timers: systemTimers, log, signal: stopping };
-  if (await coreLogHasWrites(asked)) return;
+  if (await clusterHasData(asked)) return;
   throw new NodeError(
     'Cannot join the cluster: it has no data yet; start its first core with `quietzone serve`',
   );

@@ -2,7 +2,7 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { CoreCopies } from '../../../src/cluster/copy/core-copies.ts';
+import { CopySender } from '../../../src/cluster/copy/copy-sender.ts';
 import { storeIdOf } from '../../../src/cluster/scans/store-id.ts';
 import { type DataFolder, openDataFolder } from '../../../src/engine/data-folder.ts';
 import {
@@ -73,7 +73,7 @@ export async function finishStart(
 
 export interface Giver {
   readonly url: string;
-  readonly copies: CoreCopies;
+  readonly copies: CopySender;
   readonly close: () => Promise<void>;
 }
 
@@ -82,7 +82,7 @@ export async function startGiver(
   folder: DataFolder,
   change: (piece: Buffer) => Buffer | undefined = (piece) => piece,
 ): Promise<Giver> {
-  const copies = new CoreCopies({ folder, cluster: () => clusterId, log: silent });
+  const copies = new CopySender({ folder, cluster: () => clusterId, log: silent });
   const server = createServer((_request, response) => {
     void answer(copies, change, response).catch(() => response.destroy());
   });
@@ -96,7 +96,7 @@ export async function startGiver(
 }
 
 async function answer(
-  copies: CoreCopies,
+  copies: CopySender,
   change: (piece: Buffer) => Buffer | undefined,
   response: ServerResponse,
 ): Promise<void> {

@@ -1,9 +1,9 @@
 /**
- * Whether a cluster has data: its log has a write, or had one that was removed since.
+ * Whether a cluster has data, which a new core must copy: its log CORE has a write, or had one that was removed since, or
+ * begins with the data of a folder (first-lead.ts), which shows by its first epoch.
  *
- * One that begins with a later epoch goes on with the data of a folder (first-lead.ts). One of leads and beats alone is of
- * cores that were cut short in their first start: a leader writes only when it has stored its lead, so that there is a folder
- * which has applied something wherever there is a write.
+ * Leads and beats alone are left by cores whose first start was cut short. A leader writes only when it has stored its lead:
+ * so wherever the log has a write, there is a folder that has applied something.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Timers } from '../../model/clock.ts';
@@ -21,7 +21,7 @@ const againMs = 500;
 /** Between two lines in the log. */
 const logMs = 10_000;
 
-export interface CoreLogOptions {
+export interface ClusterDataOptions {
   readonly connection: NatsConnection;
   readonly replicas: number;
   readonly timers: Pick<Timers, 'monotonicMs'>;
@@ -30,7 +30,7 @@ export interface CoreLogOptions {
 }
 
 /** Waits for brokers as long as it takes. @throws the signal's reason */
-export async function coreLogHasWrites(options: CoreLogOptions): Promise<boolean> {
+export async function clusterHasData(options: ClusterDataOptions): Promise<boolean> {
   const { connection, replicas, timers, log, signal } = options;
   const messages = new NatsLog({ connection, ...core });
   let loggedMs = -Infinity;
@@ -63,7 +63,7 @@ async function hasWrites(
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const reading = log.follow(1, {
     entry: (seq, body) => {
-      if (saysData(seq, body)) resolve(true);
+      if (showsData(seq, body)) resolve(true);
       else if (seq >= last) resolve(false);
     },
     ended: reject,
@@ -75,8 +75,8 @@ async function hasWrites(
   }
 }
 
-/** Of a newer program, it may be one. */
-function saysData(seq: number, body: Uint8Array): boolean {
+/** An entry that only a newer program can read may be a write. */
+function showsData(seq: number, body: Uint8Array): boolean {
   const entry = readEntry(body);
   if (entry === undefined) return false;
   const { head, content } = entry;

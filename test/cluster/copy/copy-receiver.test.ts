@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { beginCopying, copyCore, isCopying } from '../../../src/cluster/copy/core-copying.ts';
+import { beginCopying, copyCore, isCopying } from '../../../src/cluster/copy/copy-receiver.ts';
 import { ReadPositions } from '../../../src/cluster/scans/read-position.ts';
 import type { CopyDisk } from '../../../src/engine/backup/copy-disk.ts';
 import { type DataFolder, DataFolderError } from '../../../src/engine/data-folder.ts';

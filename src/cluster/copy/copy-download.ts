@@ -14,11 +14,11 @@ export const copyPath = '/cluster/copy';
 
 const connectMsMax = 2_000;
 const answerMsMax = 10_000;
-/** The other core says something each second. */
+/** The other core sends a line each second while it copies. */
 const silentMsMax = 15_000;
 /** A manifest of 65,536 journals with four segments each. */
 const lineBytesMax = 67_108_864;
-/** Otherwise gigabytes wait in the system's memory. */
+/** Bytes between two syncs: without them gigabytes wait in the system's memory, and other writes behind them. */
 const unsyncedBytesMax = 4_194_304;
 
 export interface FetchOptions {

@@ -10,37 +10,36 @@
 import { createReadStream, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import { makeFolder, type DataFolder } from '../../engine/data-folder.ts';
 import type { Reply } from '../../http/request.ts';
 import { Failure, messageOf } from '../../model/failure.ts';
-import { shipped } from '../../shipped.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { threadStart } from '../../workers/thread-sources.ts';
-import type { CoreCopyMessage, CoreCopySetup } from './core-copy-thread.ts';
-import { type CopyManifest, copyVersion, encodeCopyLine } from './copy-manifest.ts';
+import { CopyThread } from './core-copy-thread.ts';
+import { type CopyManifest, copyVersion, encodeCopyLine, type MadeCopy } from './copy-manifest.ts';
 
 const draftPrefix = 'core-copy-';
+/** Between two lines about how far the copy is: the reader gives up after 15 s without any. */
 const lineMs = 1_000;
 const pieceBytes = 1_048_576;
-/** A reader has so long, and a second more for each of these bytes: a line of 8 Mbit/s. */
+/** A reader has ten minutes, and as long as a line of 8 Mbit/s takes: the draft fills this core's disk meanwhile. */
 const readMsMax = 600_000;
 const bytesPerSecondMin = 1_048_576;
 const busySeconds = 10;
 
-export interface CoreCopiesOptions {
+export interface CopySenderOptions {
   readonly folder: DataFolder;
+  /** Id of the cluster. */
   readonly cluster: () => string;
   readonly log: Logger;
 }
 
-export class CoreCopies {
-  readonly #options: CoreCopiesOptions;
-  #open: CoreCopy | undefined;
+export class CopySender {
+  readonly #options: CopySenderOptions;
+  #open: SentCopy | undefined;
   #isClosed = false;
 
   /** The data folder must be this process's own. */
-  constructor(options: CoreCopiesOptions) {
+  constructor(options: CopySenderOptions) {
     this.#options = options;
     const { cacheRoot } = options.folder;
     const left = existsSync(cacheRoot) ? readdirSync(cacheRoot) : [];
@@ -72,9 +71,9 @@ export class CoreCopies {
     await this.cut();
   }
 
-  #begin(): CoreCopy {
+  #begin(): SentCopy {
     if (this.#open !== undefined || this.#isClosed) throw busy();
-    const copy = new CoreCopy(this.#options, () => {
+    const copy = new SentCopy(this.#options, () => {
       this.#open = undefined;
     });
     this.#open = copy;
@@ -88,8 +87,8 @@ const busy = (): Failure =>
   });
 
 /** `return` is called when the reader has left, also while a `next` waits. */
-function iteratorOf(begin: () => CoreCopy): AsyncIterator<Uint8Array> {
-  let copy: CoreCopy | undefined;
+function iteratorOf(begin: () => SentCopy): AsyncIterator<Uint8Array> {
+  let copy: SentCopy | undefined;
   let pieces: AsyncGenerator<Uint8Array, undefined> | undefined;
   return {
     next: async () => {
@@ -104,17 +103,17 @@ function iteratorOf(begin: () => CoreCopy): AsyncIterator<Uint8Array> {
   };
 }
 
-/** One answer. */
-class CoreCopy {
-  readonly #options: CoreCopiesOptions;
+/** One answer, and the draft that it is sent from. */
+class SentCopy {
+  readonly #options: CopySenderOptions;
   readonly #onEnd: () => void;
   readonly #draft: string;
   readonly #ending = new AbortController();
-  #making: Making | undefined;
-  #late: NodeJS.Timeout | undefined;
+  #thread: CopyThread | undefined;
+  #tooSlow: NodeJS.Timeout | undefined;
   #ended: Promise<void> | undefined;
 
-  constructor(options: CoreCopiesOptions, onEnd: () => void) {
+  constructor(options: CopySenderOptions, onEnd: () => void) {
     this.#options = options;
     this.#onEnd = onEnd;
     this.#draft = join(options.folder.cacheRoot, `${draftPrefix}${process.pid}`);
@@ -128,8 +127,8 @@ class CoreCopy {
   }
 
   async #end(): Promise<void> {
-    clearTimeout(this.#late);
-    await this.#making?.stop();
+    clearTimeout(this.#tooSlow);
+    await this.#thread?.stop();
     remove(this.#draft);
     this.#onEnd();
   }
@@ -141,11 +140,11 @@ class CoreCopy {
       if (made === undefined) return;
       const bytes = made.files.reduce((sum, file) => sum + file.bytes, 0);
       log.info({ bytes, files: made.files.length }, 'another core copies the data of this one');
-      const late = (): void => {
+      const cutOff = (): void => {
         log.warn('another core reads too slowly, its copy is cut off');
         void this.end();
       };
-      this.#late = setTimeout(late, readMsMax + (bytes / bytesPerSecondMin) * 1_000);
+      this.#tooSlow = setTimeout(cutOff, readMsMax + (bytes / bytesPerSecondMin) * 1_000);
       yield* this.#send(made);
     } finally {
       await this.end();
@@ -158,13 +157,13 @@ class CoreCopy {
     try {
       remove(this.#draft);
       makeFolder(folder.cacheRoot);
-      this.#making = new Making({ path: folder.path, draft: this.#draft });
-      let made: Awaited<Making['made']> | undefined;
+      this.#thread = new CopyThread({ path: folder.path, draft: this.#draft });
+      let made: MadeCopy | undefined;
       while (made === undefined) {
         const { signal } = this.#ending;
         const again = pause(lineMs, undefined, { signal });
-        made = await Promise.race([this.#making.made, again]);
-        if (made === undefined) yield encodeCopyLine({ kind: 'copying', ...this.#making.progress });
+        made = await Promise.race([this.#thread.made, again]);
+        if (made === undefined) yield encodeCopyLine({ kind: 'copying', ...this.#thread.progress });
       }
       const manifest = { version: copyVersion, cluster: cluster(), ...made };
       yield encodeCopyLine({ kind: 'manifest', manifest });
@@ -185,36 +184,6 @@ class CoreCopy {
       const path = join(this.#draft, name);
       yield* createReadStream(path, { highWaterMark: pieceBytes, signal });
     }
-  }
-}
-
-/** The thread that makes the copy. */
-class Making {
-  readonly #worker: Worker;
-  readonly #exited: Promise<unknown>;
-  readonly made: Promise<Pick<CopyManifest, 'data' | 'files'>>;
-  progress = { bytes: 0, of: 0 };
-
-  constructor(setup: CoreCopySetup) {
-    const { file, argv } = threadStart(shipped.workerFile('core-copy'));
-    const worker = new Worker(file, { workerData: setup, argv });
-    this.#worker = worker;
-    this.#exited = new Promise((resolve) => worker.once('exit', resolve));
-    this.made = new Promise((resolve, reject) => {
-      worker.on('message', (message: CoreCopyMessage) => {
-        if (message.kind === 'made') resolve({ data: message.data, files: message.files });
-        else if (message.kind === 'failed') reject(new Error(message.detail));
-        else this.progress = { bytes: message.bytes, of: message.of };
-      });
-      worker.once('error', reject);
-      worker.once('exit', () => reject(new Error('the thread that copies has ended')));
-    });
-    this.made.catch(() => undefined);
-  }
-
-  async stop(): Promise<void> {
-    this.#worker.postMessage('stop');
-    await this.#exited;
   }
 }
 

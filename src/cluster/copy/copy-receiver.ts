@@ -8,7 +8,7 @@
  * beginning. Every state in between is a folder whose first start is not finished (engine/installation), so that a start
  * may look at it.
  *
- * A standby is asked first, the leader last: to make a copy reads the disk of a core.
+ * A standby is asked first, the leader last: making a copy keeps a core's disk busy.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ import {
 import type { Logger } from '../../telemetry/log.ts';
 import { deleteStoreId } from '../scans/store-id.ts';
 import { takeAsWhole } from '../scans/whole-journals.ts';
-import { fetchCopy, NewerCopyError, onDisk } from './fetched-copy.ts';
+import { fetchCopy, NewerCopyError, onDisk } from './copy-download.ts';
 
 const markerName = '.copying';
 /** In the order in which they move. */
