@@ -24,7 +24,7 @@ import {
   type Process,
 } from './command.ts';
 import { wholeNumber } from './whole-number.ts';
-import { addClusterCommands } from './cluster.ts';
+import { addClusterCommands } from './cluster/command.ts';
 import { addHealthCommand } from './health.ts';
 import { addImportCommand } from './import/command.ts';
 import { addKeyCommands } from './keys.ts';

@@ -6,19 +6,19 @@ import {
   type ClusterStatus,
   type NodeStatus,
   versionsText,
-} from '../cluster/control/cluster-status.ts';
-import { ControlProof } from '../cluster/control/control-proof.ts';
+} from '../../cluster/control/cluster-status.ts';
+import { ControlProof } from '../../cluster/control/control-proof.ts';
 import type {
   HandoverResult,
   LeaveResult,
   RotationResult,
-} from '../cluster/control/node-control.ts';
-import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
-import { type Config, ConfigError } from '../config.ts';
-import { Failure } from '../model/failure.ts';
-import { systemClock } from '../system-clock.ts';
-import { tableText } from './command.ts';
-import { loopbackOf } from './health.ts';
+} from '../../cluster/control/node-control.ts';
+import { ClusterKeys } from '../../cluster/nodes/cluster-keys.ts';
+import { type Config, ConfigError } from '../../config.ts';
+import { Failure } from '../../model/failure.ts';
+import { systemClock } from '../../system-clock.ts';
+import { tableText } from '../command.ts';
+import { loopbackOf } from '../health.ts';
 
 /** A handover takes 10 s at most. */
 const answerMsMax = 15_000;

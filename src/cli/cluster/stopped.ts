@@ -1,4 +1,4 @@
-/** `quietzone cluster adopt` and `reseed`: what is done to the folder of a machine that is stopped. */
+/** `quietzone cluster adopt`, `join` and `reseed`: what is done to the data folder of a machine that is stopped. */
 import { type Config, ConfigError } from '../../config.ts';
 import { adopt, undoAdoption } from '../../node/stopped/adopt.ts';
 import { join, type JoinOptions } from '../../node/stopped/join.ts';

@@ -1,42 +1,45 @@
-/** `quietzone cluster`: what a cluster is like, and what is done to it, asked of the node of this machine. */
+/** `quietzone cluster`: what is asked of the node of this machine, which runs (requests.ts), and what is done to one that is stopped (stopped.ts). */
 import type { Command } from 'commander';
+import type { Config } from '../../config.ts';
 import {
   type CommandContext,
   type CommonOptions,
   configOf,
   configOption,
   withRole,
-} from './command.ts';
-import { roleOption } from './role-option.ts';
+} from '../command.ts';
+import { roleOption } from '../role-option.ts';
 
-interface StatusOptions extends CommonOptions {
-  readonly json?: true;
+/** Of a command that must know the role of this machine. */
+interface RoleOptions extends CommonOptions {
   readonly role?: string;
+}
+
+interface StatusOptions extends RoleOptions {
+  readonly json?: true;
 }
 
 interface HandoverOptions extends CommonOptions {
   readonly to?: string;
 }
 
-interface AdoptOptions extends CommonOptions {
+interface AdoptOptions extends RoleOptions {
   readonly undo?: true;
-  readonly role?: string;
 }
 
-interface JoinOptions extends CommonOptions {
+interface JoinOptions extends RoleOptions {
   readonly discardScans?: true;
-  readonly role?: string;
 }
 
-interface ReseedOptions extends CommonOptions {
+interface ReseedOptions extends RoleOptions {
   readonly withoutOthers?: true;
-  readonly role?: string;
 }
+
+const configWithRole = (context: CommandContext, options: RoleOptions): Config =>
+  configOf(withRole(context, options), options);
 
 export function addClusterCommands(program: Command, context: CommandContext): void {
-  const cluster = program
-    .command('cluster')
-    .description('the cluster of this machine, asked of its running node');
+  const cluster = program.command('cluster').description('the cluster of this machine');
   cluster
     .command('status')
     .description('show which node leads, which are connected, and how far each has followed')
@@ -44,10 +47,8 @@ export function addClusterCommands(program: Command, context: CommandContext): v
     .addOption(roleOption())
     .option(...configOption)
     .action(async (options: StatusOptions) => {
-      const { status } = await import('./cluster-requests.ts');
-      context.result(
-        await status(configOf(withRole(context, options), options), options.json === true),
-      );
+      const { status } = await import('./requests.ts');
+      context.result(await status(configWithRole(context, options), options.json === true));
     });
   cluster
     .command('handover')
@@ -57,7 +58,7 @@ export function addClusterCommands(program: Command, context: CommandContext): v
     .option('--to <node>', 'the node that shall lead (default: any core that is connected)')
     .option(...configOption)
     .action(async (options: HandoverOptions) => {
-      const { handOver } = await import('./cluster-requests.ts');
+      const { handOver } = await import('./requests.ts');
       context.result(await handOver(configOf(context, options), options.to));
     });
   cluster
@@ -65,14 +66,14 @@ export function addClusterCommands(program: Command, context: CommandContext): v
     .description('take a node that will not come back out of the cluster; it must be stopped')
     .option(...configOption)
     .action(async (node: string, options: CommonOptions) => {
-      const { leave } = await import('./cluster-requests.ts');
+      const { leave } = await import('./requests.ts');
       context.result(await leave(configOf(context, options), node));
     });
-  addMoves(cluster, context);
+  addStoppedCommands(cluster, context);
 }
 
 /** Of a machine that is stopped. */
-function addMoves(cluster: Command, context: CommandContext): void {
+function addStoppedCommands(cluster: Command, context: CommandContext): void {
   cluster
     .command('adopt')
     .description(
@@ -82,8 +83,8 @@ function addMoves(cluster: Command, context: CommandContext): void {
     .addOption(roleOption())
     .option(...configOption)
     .action(async (options: AdoptOptions) => {
-      const { adoptText, undoText } = await import('./cluster/moves.ts');
-      const config = configOf(withRole(context, options), options);
+      const { adoptText, undoText } = await import('./stopped.ts');
+      const config = configWithRole(context, options);
       const text = options.undo === true ? undoText : adoptText;
       context.result(await text(config, context));
     });
@@ -96,8 +97,8 @@ function addMoves(cluster: Command, context: CommandContext): void {
     .addOption(roleOption())
     .option(...configOption)
     .action(async (options: JoinOptions) => {
-      const { joinText } = await import('./cluster/moves.ts');
-      const config = configOf(withRole(context, options), options);
+      const { joinText } = await import('./stopped.ts');
+      const config = configWithRole(context, options);
       const scans = options.discardScans === true ? 'discarded' : 'kept';
       context.result(await joinText(config, context, scans));
     });
@@ -110,8 +111,8 @@ function addMoves(cluster: Command, context: CommandContext): void {
     .addOption(roleOption())
     .option(...configOption)
     .action(async (options: ReseedOptions) => {
-      const { reseedText } = await import('./cluster/moves.ts');
-      const config = configOf(withRole(context, options), options);
+      const { reseedText } = await import('./stopped.ts');
+      const config = configWithRole(context, options);
       const others = options.withoutOthers === true ? 'any' : 'asked';
       context.result(await reseedText(config, context, others));
     });
