@@ -31,7 +31,7 @@ async function stopped(open: typeof openApp, role: 'all' | 'edge'): Promise<void
     'info',
     new Writable({
       write(chunk, _encoding, done) {
-        if (String(chunk).includes('waiting to join')) stopping.abort(reason);
+        if (String(chunk).includes('"waiting ')) stopping.abort(reason);
         done();
       },
     }),
@@ -40,10 +40,10 @@ async function stopped(open: typeof openApp, role: 'all' | 'edge'): Promise<void
   expect(openFilesIn(folder)).toEqual([]);
 }
 
-test('openCore ends while it waits to join', { timeout: 30_000 }, async () => {
+test('openCore ends while it waits for the brokers', { timeout: 30_000 }, async () => {
   await stopped(openCore, 'all');
 });
 
-test('openEdgeNode ends while it waits to join', { timeout: 30_000 }, async () => {
+test('openEdgeNode ends while it waits for the brokers', { timeout: 30_000 }, async () => {
   await stopped(openEdgeNode, 'edge');
 });
