@@ -146,7 +146,7 @@ export class CoreExchange {
       own: {
         savedSeq: () => transfer.figures.savedSeq,
         counted: () => threads.shards.counted(),
-        cores: () => nodes.cores().map(({ name }) => name),
+        cores: () => new Map(nodes.cores().map(({ name, run }) => [name, run])),
         applied: () =>
           history.held([replication.storedSeq, deliveries.storedSeq], systemTimers.monotonicMs()),
       },

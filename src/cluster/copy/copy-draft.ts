@@ -10,6 +10,7 @@ import { bytesToCopy, copyData, hashedFiles } from '../../engine/backup/copy-dat
 import { assertSpace, type CopyProgress } from '../../engine/backup/copy-files.ts';
 import { quickDamage, removeLocks, versionsIn } from '../../engine/backup/folder-damage.ts';
 import { DataFolderError, dataFolderAt } from '../../engine/data-folder.ts';
+import { syncJournals } from '../scans/whole-journals.ts';
 import type { MadeCopy } from './copy-manifest.ts';
 
 export interface DraftOptions {
@@ -47,6 +48,7 @@ export async function makeDraft({
     mark: undefined,
   });
   if (copied.unreadable.length > 0) throw damaged(copied.unreadable);
+  await syncJournals(folder.journalRoot);
   const data = await versionsIn(draft, unsound);
   removeLocks(draft);
   return { data, files: await hashedFiles(draft, copied) };

@@ -20,8 +20,8 @@ export interface MarksExchangeOptions {
     readonly savedSeq: () => number;
     /** By journal, as far as all shards have it on the disk. */
     readonly counted: () => Iterable<JournalPosition>;
-    /** All that are registered. */
-    readonly cores: () => readonly string[];
+    /** All that are registered, by name, with their runs. */
+    readonly cores: () => ReadonlyMap<string, number>;
     /** What it had applied of both logs ten minutes ago; undefined where that is not known. */
     readonly applied: () => AppliedSeqs | undefined;
   };
@@ -69,8 +69,9 @@ export class MarksExchange {
   #tell(): void {
     const { connection, timers, nodeName, own } = this.#options;
     if (own === undefined) return;
-    const cores = own.cores();
-    this.marks.setCores(cores);
+    const registered = own.cores();
+    const cores = [...registered.keys()];
+    this.marks.setCores(registered);
     const [savedSeq, applied] = [own.savedSeq(), own.applied()];
     for (const counted of this.#changes.next(own.counted(), timers.monotonicMs())) {
       const mark = { node: nodeName, savedSeq, counted, cores, applied };
@@ -81,7 +82,8 @@ export class MarksExchange {
 
   #take(mark: Mark): void {
     const { own, timers } = this.#options;
-    if (own === undefined) this.marks.setCores(mark.cores);
+    // An edge does not know their runs.
+    if (own === undefined) this.marks.setCores(new Map(mark.cores.map((name) => [name, 0])));
     this.marks.take(mark, timers.monotonicMs());
   }
 }

@@ -31,12 +31,17 @@ interface Core {
 
 export class Marks {
   readonly #told = new Map<string, Core>();
-  #cores: ReadonlySet<string> = new Set();
+  #cores: ReadonlyMap<string, number> = new Map();
 
-  /** All that are registered; others are dropped. */
-  setCores(names: Iterable<string>): void {
-    this.#cores = new Set(names);
-    for (const name of this.#told.keys()) if (!this.#cores.has(name)) this.#told.delete(name);
+  /**
+   * All that are registered, by name, with their runs; others are dropped. So is what a core told before it registered anew:
+   * it has another disk, with less on it.
+   */
+  setCores(cores: ReadonlyMap<string, number>): void {
+    for (const name of this.#told.keys()) {
+      if (cores.get(name) !== this.#cores.get(name)) this.#told.delete(name);
+    }
+    this.#cores = cores;
   }
 
   /** Of a core that is not registered it is dropped. */
@@ -73,7 +78,9 @@ export class Marks {
 
   /** By registered core, up to which entry it has read the log; 0 while it has not told. */
   saved(): ReadonlyMap<string, number> {
-    return new Map([...this.#cores].map((name) => [name, this.#told.get(name)?.savedSeq ?? 0]));
+    return new Map(
+      [...this.#cores.keys()].map((name) => [name, this.#told.get(name)?.savedSeq ?? 0]),
+    );
   }
 
   /**
@@ -86,7 +93,7 @@ export class Marks {
       const isAway = core === undefined || nowMs - core.seenMs >= awayMs;
       return core?.applied ?? (isAway ? nothingApplied : undefined);
     };
-    return new Map([...this.#cores].map((name) => [name, of(name)]));
+    return new Map([...this.#cores.keys()].map((name) => [name, of(name)]));
   }
 }
 

@@ -4,12 +4,12 @@
  * At a start a core cuts the journals of other nodes back to where its own receiver had them on the disk (ReadPosition).
  * It has received none of these: without this the scans in them would be cut off, and never counted here.
  */
-import { open } from 'node:fs/promises';
 import {
   journalEnd,
   journalFolder,
   listJournals,
   listSegments,
+  openSegment,
   segmentFile,
 } from '../../scans/journal/segments.ts';
 import { openScanStore } from '../../store/scans/scans.ts';
@@ -39,15 +39,25 @@ export async function takeAsWhole({ scansFile, journalRoot }: ScanFiles): Promis
   }
 }
 
+/**
+ * Beside a service that writes. What is in a journal here by now survives a loss of power: another machine that has a copy of
+ * it never sees these positions with other scans.
+ */
+export async function syncJournals(journalRoot: string): Promise<void> {
+  for (const journal of listJournals(journalRoot)) {
+    await syncSegments(journalFolder(journalRoot, journal));
+  }
+}
+
 /** @returns where a journal ends; all before it is on the disk */
 async function syncedEnd(folder: string): Promise<number> {
-  for (const start of listSegments(folder)) {
-    const file = await open(segmentFile(folder, start), 'r');
-    try {
-      await file.datasync();
-    } finally {
-      await file.close();
-    }
-  }
+  await syncSegments(folder);
   return journalEnd(folder);
+}
+
+async function syncSegments(folder: string): Promise<void> {
+  for (const start of listSegments(folder)) {
+    const file = await openSegment(segmentFile(folder, start));
+    await file?.datasync().finally(() => file.close());
+  }
 }

@@ -11,14 +11,14 @@
  * seen, and stays readable until it is copied. A journal of which all is counted gets an empty segment, named by
  * its end: without one its end could not be told from a lost one's.
  */
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemErrorCode } from '../../model/failure.ts';
 import {
   journalFolder,
   listJournals,
   listSegments,
+  openSegment,
   segmentFile,
 } from '../../scans/journal/segments.ts';
 import { type ByteRange, type CopiedFile, copyHandle } from './copy-files.ts';
@@ -112,20 +112,10 @@ export class HeldJournals {
       const folder = journalFolder(this.#root, journal);
       for (const start of listSegments(folder)) {
         if (held.segments.has(start)) continue;
-        const file = await openIfThere(segmentFile(folder, start));
+        const file = await openSegment(segmentFile(folder, start));
         if (file !== undefined) held.segments.set(start, file);
       }
     }
-  }
-}
-
-/** Undefined when it was counted and deleted since it was listed. */
-async function openIfThere(file: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(file, 'r');
-  } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return undefined;
-    throw error;
   }
 }
 

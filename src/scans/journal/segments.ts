@@ -20,6 +20,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemErrorCode } from '../../model/failure.ts';
 import {
@@ -205,4 +206,14 @@ export function pruneJournal(folder: string, position: number): readonly number[
     deleted++;
   }
   return starts.slice(deleted);
+}
+
+/** To be read, also when it is deleted meanwhile. Undefined when it was counted and deleted since it was listed. */
+export async function openSegment(file: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(file, 'r');
+  } catch (error) {
+    if (systemErrorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
 }

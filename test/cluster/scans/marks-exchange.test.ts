@@ -48,7 +48,7 @@ class Node {
         own: {
           savedSeq: () => this.savedSeq,
           counted: () => this.counted,
-          cores: () => cores,
+          cores: () => new Map(cores.map((name) => [name, 1])),
           applied: () => this.applied,
         },
       }),

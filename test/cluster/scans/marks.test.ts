@@ -12,9 +12,12 @@ const mark = (node: string, counted: readonly JournalPosition[], savedSeq = 0): 
   cores: ['a', 'b', 'c'],
 });
 
+const registered = (cores: readonly string[], run = 1): ReadonlyMap<string, number> =>
+  new Map(cores.map((name) => [name, run]));
+
 function marksOf(cores: readonly string[]): Marks {
   const marks = new Marks();
-  marks.setCores(cores);
+  marks.setCores(registered(cores));
   return marks;
 }
 
@@ -40,6 +43,25 @@ describe('what enough cores have counted', () => {
     expect(marksOf([]).counted(1)).toBeUndefined();
   });
 
+  it('is nothing of what a core told before it registered anew', () => {
+    const marks = marksOf(['a', 'b']);
+    marks.take(mark('a', [[1, 30]], 7), 0);
+    marks.take(mark('b', [[1, 20]], 9), 0);
+    marks.setCores(
+      new Map([
+        ['a', 1],
+        ['b', 2],
+      ]),
+    );
+    expect(marks.counted(1)).toBeUndefined();
+    expect(marks.saved()).toEqual(
+      new Map([
+        ['a', 7],
+        ['b', 0],
+      ]),
+    );
+  });
+
   it('is nothing of a core that has left', () => {
     const marks = marksOf(['a', 'b', 'c']);
     for (const [node, position] of [
@@ -49,9 +71,9 @@ describe('what enough cores have counted', () => {
     ] as const) {
       marks.take(mark(node, [[1, position]]), 0);
     }
-    marks.setCores(['a', 'c', 'd']);
+    marks.setCores(registered(['a', 'c', 'd']));
     expect(marks.counted(1)).toBe(10);
-    marks.setCores(['a', 'b', 'c']);
+    marks.setCores(registered(['a', 'b', 'c']));
     expect(marks.counted(1)).toBe(10);
     expect(marks.saved()).toEqual(
       new Map([

@@ -40,7 +40,7 @@ export class SimulatedPruning {
     const { name, store, log, replicator } = machine;
     if (log === undefined || replicator === undefined) return;
     const marks = new Marks();
-    marks.setCores(this.#machines.map((one) => one.name));
+    marks.setCores(new Map(this.#machines.map((one) => [one.name, 1])));
     this.#marks.set(name, marks);
     const history = new AppliedHistory(times);
     const tell = (): void => {
