@@ -90,7 +90,9 @@ export class CoreExchange {
   #leftBehind(): string | undefined {
     const names = [...this.#pruning.values()].flatMap(({ leftBehind }) => leftBehind);
     if (names.length === 0) return undefined;
-    return `${[...new Set(names)].join(', ')}: away for 7 days, run \`quietzone cluster join\` there, or leave it out`;
+    const remedy =
+      'stop each, run `quietzone cluster join` there, or take it out with `quietzone cluster leave`';
+    return `entries that ${[...new Set(names)].join(', ')} never had were removed from a log: ${remedy}`;
   }
 
   /** After the engine, which has recovered the journals. */

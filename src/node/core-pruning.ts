@@ -51,7 +51,7 @@ export function openPruning(options: CorePruningOptions): CorePruning {
         log: scans,
         everyMs: scansMs,
         isLeader: () => replication.isHeld,
-        had: () => marks.saved(),
+        stored: () => marks.saved(),
       }),
     ],
   ]);
@@ -71,7 +71,8 @@ function ofAny(
     clock: base.clock,
     timers: systemTimers,
     onLeftBehind: (cores, to) => {
-      const remedy = 'run `quietzone cluster join` on them, or leave them out of the cluster';
+      const remedy =
+        'stop them and run `quietzone cluster join` there, or take them out with `quietzone cluster leave`';
       const entry = { log: name, cores, to, remedy };
       base.log.error(entry, 'entries that these cores never had are removed from a log');
     },
@@ -90,7 +91,7 @@ function ofChanges(
     log: replication.messages,
     everyMs: changesMs,
     isLeader: () => replication.isHeld,
-    had: () => {
+    stored: () => {
       const applied = marks.applied(systemTimers.monotonicMs());
       return new Map([...applied].map(([core, seqs]) => [core, seqs?.[of]]));
     },

@@ -107,7 +107,7 @@ async function prunesWhileFollowed(server: NatsServer): Promise<void> {
   };
   for (let count = 0; count < 20; count++) await change();
   const { messages } = leader.replication;
-  const had = (): Map<string, number> =>
+  const stored = (): Map<string, number> =>
     new Map([leader, standby].map(({ replication }, at) => [String(at), replication.storedSeq]));
   const pruning = new LogPruning({
     log: messages,
@@ -115,7 +115,7 @@ async function prunesWhileFollowed(server: NatsServer): Promise<void> {
     timers: systemTimers,
     everyMs: 50,
     isLeader: () => leader.replication.isHeld,
-    had,
+    stored,
     replayedBy: '0',
     onLeftBehind: (cores) => expect(cores).toEqual([]),
   });

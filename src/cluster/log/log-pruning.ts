@@ -13,15 +13,18 @@
  */
 import { messageOf } from '../../model/failure.ts';
 import type { Clock, Timers } from '../../model/clock.ts';
+import { dayMs } from '../../model/day.ts';
 import type { OrderedLog } from './ordered-log.ts';
 
 const heldDays = 7;
-const dayMs = 86_400_000;
 
 export interface TimedLog extends Pick<OrderedLog, 'bounds' | 'prune'> {
   /** When an entry was appended, wall clock; undefined where it is not there. */
   timeOf(seq: number): Promise<number | undefined>;
 }
+
+/** By registered core, up to which entry it has the log on its disk; undefined: not known, and it holds everything. */
+export type StoredSeqs = ReadonlyMap<string, number | undefined>;
 
 export interface LogPruningOptions {
   readonly log: TimedLog;
@@ -29,8 +32,7 @@ export interface LogPruningOptions {
   readonly timers: Timers;
   readonly everyMs: number;
   readonly isLeader: () => boolean;
-  /** By registered core, up to which entry it has the log on its disk; undefined: not known, and it holds everything. */
-  readonly had: () => ReadonlyMap<string, number | undefined>;
+  readonly stored: () => StoredSeqs;
   /**
    * Of a log that is replayed: this core, whose data nothing may be removed behind, however old it is. The newest entry that
    * all have stays as well: where a core goes on reading, it sees that the log is the one it knows.
@@ -46,7 +48,7 @@ export class LogPruning {
   readonly #options: LogPruningOptions;
   #cancel: () => void = () => undefined;
   #isStopped = false;
-  #behind: ReadonlySet<string> = new Set();
+  #leftBehind: ReadonlySet<string> = new Set();
   #entries: number | undefined;
   /** Why the last round failed, while it does. */
   fault: string | undefined;
@@ -72,7 +74,7 @@ export class LogPruning {
 
   /** Cores that lack what was removed, as the core that leads knows. */
   get leftBehind(): readonly string[] {
-    return [...this.#behind];
+    return [...this.#leftBehind];
   }
 
   async #round(): Promise<void> {
@@ -88,16 +90,16 @@ export class LogPruning {
 
   /** Another core leads, and tells of it. */
   #standBy(): void {
-    this.#behind = new Set();
+    this.#leftBehind = new Set();
     this.#entries = undefined;
   }
 
   async #prune(): Promise<void> {
-    const { log, had, isLeader, onRound } = this.#options;
+    const { log, stored, isLeader, onRound } = this.#options;
     const { first, last } = await log.bounds();
     this.#entries = last - first + 1;
     onRound?.(last);
-    const below = await this.#below(had(), first, last);
+    const below = await this.#newFirst(stored(), first, last);
     // It may have stood still meanwhile, and the log may be another one.
     if (below <= first || !isLeader()) return;
     await log.prune(below);
@@ -105,35 +107,33 @@ export class LogPruning {
   }
 
   /** @returns the entry that is to be the first */
-  async #below(
-    had: ReadonlyMap<string, number | undefined>,
-    first: number,
-    last: number,
-  ): Promise<number> {
+  async #newFirst(stored: StoredSeqs, first: number, last: number): Promise<number> {
     const { replayedBy } = this.#options;
-    const seqs = [...had.values()].filter((seq) => seq !== undefined);
+    const seqs = [...stored.values()].filter((seq) => seq !== undefined);
     // One that has more than the log: brokers have lost its end, and its numbers are given out again.
     if (seqs.length === 0 || Math.max(...seqs) > last) return first;
-    if (seqs.length < had.size) return first;
+    if (seqs.length < stored.size) return first;
     const all = Math.min(...seqs) + (replayedBy === undefined ? 1 : 0);
     const wanted = Math.max(first, all);
-    const own = replayedBy === undefined ? Infinity : (had.get(replayedBy) ?? 0);
-    const below = Math.min(await this.#firstKept(wanted, last), Math.max(wanted, own));
-    this.#tellBehind(had, wanted, below);
+    const own = replayedBy === undefined ? Infinity : (stored.get(replayedBy) ?? 0);
+    const below = Math.min(await this.#firstRecent(wanted, last), Math.max(wanted, own));
+    this.#noteLeftBehind(stored, wanted, below);
     return below;
   }
 
   /** Not a core that has joined recently, and lacks what was removed before: it copies that. */
-  #tellBehind(had: ReadonlyMap<string, number | undefined>, wanted: number, below: number): void {
-    const lacking = [...had].flatMap(([name, seq = Infinity]) => (seq < below - 1 ? [name] : []));
-    const recent = below > wanted ? lacking.filter((name) => !this.#behind.has(name)) : [];
-    const still = lacking.filter((name) => this.#behind.has(name));
-    this.#behind = new Set([...still, ...recent]);
+  #noteLeftBehind(stored: StoredSeqs, wanted: number, below: number): void {
+    const lacking = [...stored].flatMap(([name, seq = Infinity]) =>
+      seq < below - 1 ? [name] : [],
+    );
+    const recent = below > wanted ? lacking.filter((name) => !this.#leftBehind.has(name)) : [];
+    const still = lacking.filter((name) => this.#leftBehind.has(name));
+    this.#leftBehind = new Set([...still, ...recent]);
     if (recent.length > 0) this.#options.onLeftBehind(recent, below - 1);
   }
 
   /** @returns the first entry from `from` on that is not too old; `last + 1` where all are */
-  async #firstKept(from: number, last: number): Promise<number> {
+  async #firstRecent(from: number, last: number): Promise<number> {
     const { log, clock } = this.#options;
     const keptMs = clock.now() - heldDays * dayMs;
     const isOld = async (seq: number): Promise<boolean> =>

@@ -12,7 +12,7 @@ import type { DeliveryTables } from '../../store/delivery/delivery.ts';
 import type { ScanNumberingTables } from '../../store/delivery/scan-numbering.ts';
 import type { ScanStore } from '../../store/scans/scans.ts';
 import { ScanMarks } from '../../store/scans/scan-marks.ts';
-import { endBelow } from './scan-marks.ts';
+import { endBelow } from './scan-places.ts';
 import { epochsIn, marksOf } from './settled-scans.ts';
 
 export interface SettledBlocks {

@@ -32,7 +32,7 @@ import type {
 } from '../../store/delivery/scan-numbering.ts';
 import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
 import { ScanMarks } from '../../store/scans/scan-marks.ts';
-import { endBelow, markOf, scanAt, spansOf } from './scan-marks.ts';
+import { endBelow, markOf, scanAt, spansOf } from './scan-places.ts';
 import {
   epochsIn,
   everybody,

@@ -18,7 +18,7 @@ import type {
   ScanPlaces,
 } from '../../store/delivery/scan-numbering.ts';
 import { ScanMarks } from '../../store/scans/scan-marks.ts';
-import { compareScans, isInSpan, isUpToMark } from './scan-marks.ts';
+import { compareScans, isInSpan, isUpToMark } from './scan-places.ts';
 
 export type IsSettled = (scan: ScanOrder) => boolean;
 

@@ -53,7 +53,7 @@ class Fixture {
       clock: { now: () => this.nowMs },
       timers: { monotonicMs: () => this.#time.nowMs, after: this.#time.later },
       isLeader: () => this.isLeader,
-      had: () => this.saved,
+      stored: () => this.saved,
       onLeftBehind: (cores, to) => void this.behind.push([cores, to]),
       ...options,
     });

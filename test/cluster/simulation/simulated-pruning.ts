@@ -64,7 +64,7 @@ export class SimulatedPruning {
       timers,
       everyMs: pruneMs,
       isLeader: () => replicator.isHeld,
-      had: () =>
+      stored: () =>
         new Map([...marks.applied(timers.monotonicMs())].map(([core, seqs]) => [core, seqs?.[0]])),
       replayedBy: name,
       onLeftBehind: (cores) => {
