@@ -48,6 +48,15 @@ export interface StoreReplicationOptions {
   readonly onChanged: () => void;
 }
 
+/** For a machine that follows no longer. */
+const remedies: Readonly<Record<Stop['reason'], string>> = {
+  behind: 'stop it, `quietzone cluster join` copies the data of another core, start it',
+  diverged:
+    'where another core leads: stop it, `quietzone cluster join`, start it; where none does: `quietzone cluster reseed` on the core with the most',
+  newer: 'start the release that the other nodes run',
+  unapplied: 'mend what the error says, and start it again',
+};
+
 export class StoreReplication {
   readonly #options: StoreReplicationOptions;
   readonly #replicator: LogReplicator;
@@ -117,7 +126,8 @@ export class StoreReplication {
   /** A sentence for the operator, while something is wrong. */
   get problem(): string | undefined {
     const { stop, fault } = this.status;
-    return stop?.detail ?? fault ?? this.#streamFault ?? this.#waits;
+    const stopped = stop && `${stop.detail}; ${remedies[stop.reason]}`;
+    return stopped ?? fault ?? this.#streamFault ?? this.#waits;
   }
 
   /** While changes wait for a standby: for how long none has had all; 0 where they do not. */
@@ -185,7 +195,7 @@ export class StoreReplication {
   #stopped(stop: Stop): void {
     const { log, name, onChanged } = this.#options;
     log.error(
-      { ...stop, log: name },
+      { ...stop, log: name, remedy: remedies[stop.reason] },
       'this machine no longer follows the cluster: it redirects by what it has',
     );
     onChanged();
