@@ -51,7 +51,7 @@ export async function join(options: JoinOptions): Promise<NodeIdentity> {
     checkNodeFile(known, { name: config.cluster.nodeName, role: config.cluster.role });
   }
   const lock = await lockDataFolder(folder, 'join a cluster');
-  const log = createLog('warn', { write: say });
+  const log = createLog('warn', { write: (line) => say(plainText(line)) });
   const context = connectNode(fitToMemory(config), log, machine);
   try {
     await assertCluster(context);
@@ -71,6 +71,13 @@ export async function join(options: JoinOptions): Promise<NodeIdentity> {
     await context.connection.close();
     await lock.unlock();
   }
+}
+
+/** A line of the log, for a person who waits: what happens, and why. */
+function plainText(line: string): string {
+  const { msg, why, reason }: Readonly<Record<string, unknown>> = Object(JSON.parse(line));
+  const cause = why ?? reason;
+  return typeof cause === 'string' ? `${String(msg)}: ${cause}` : String(msg);
 }
 
 const hasData = ({ path }: DataFolder): NodeError =>
