@@ -199,13 +199,14 @@ const schema = z.strictObject({
     /** Copies of each stream that the brokers keep. */
     replicas: z.union([z.literal(1), z.literal(3), z.literal(5)]),
     /**
-     * A change is answered when the brokers have it on most disks, or also a second core: with `standby` and no second core
-     * none is, and each ends as 503 outcome_unknown. That is the promise: an answered change has outlived the loss of either.
+     * A change is answered when most brokers have it on their disks (`broker`), or when a second core has applied it too
+     * (`standby`): then it outlives the loss of all brokers, or of the leader. While no second core is connected, changes end
+     * as 503 outcome_unknown.
      */
     ack: z.enum(['broker', 'standby']),
     /**
-     * A node without contact to the leading core for 2 s: redirects by the links it has, or answers scans with 503, and
-     * changes wait until it does. The same on every node.
+     * What a node does without contact to the leading core for 2 s: it redirects by the links it has (`serve`), or answers
+     * scans with 503 (`refuse`), and changes wait until it does. The same on every node.
      */
     staleLinks: z.enum(['serve', 'refuse']),
     /** While no core can lead: answer reads from the last known state, or refuse them. */

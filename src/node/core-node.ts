@@ -286,12 +286,12 @@ export class CoreNode {
     });
     this.#beats = beats;
     this.#closers.push(() => beats.close());
-    staleLinks.follow(beats);
-    staleLinks.confirm(this.replication, base.management);
+    staleLinks.beginContact(beats);
+    staleLinks.beginConfirming(this.replication, base.management);
     this.#closers.push(() => staleLinks.close());
     const follow = (): void => {
       refresher.refresh().then(
-        () => staleLinks.moved(beats),
+        () => staleLinks.linksMoved(beats),
         (error: unknown) => base.log.warn({ reason: messageOf(error) }, 'following links failed'),
       );
     };

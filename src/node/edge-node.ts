@@ -220,8 +220,8 @@ class EdgeNode {
       onDouble: (detail) => this.#ending.tell(detail),
     });
     this.#beats = beats;
-    this.#staleLinks.follow(beats);
-    closers.push(edge.linksMoved.listen(() => this.#staleLinks.moved(beats)));
+    this.#staleLinks.beginContact(beats);
+    closers.push(edge.linksMoved.listen(() => this.#staleLinks.linksMoved(beats)));
   }
 
   /** Those that are up, and those that were when it joined. */

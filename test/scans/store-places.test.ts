@@ -13,7 +13,7 @@ import { readPosition } from '../../src/api/events/stream-position.ts';
 import type { Result } from '../../src/api/route.ts';
 import { Positions } from '../../src/api/positions.ts';
 import { createIdSource } from '../../src/model/ids.ts';
-import { CoreMarks } from '../../src/node/scans/core-marks.ts';
+import { BlockMarks } from '../../src/node/scans/block-marks.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
 import type { RawPlace } from '../../src/scans/query/raw-scans.ts';
 import { type Management, openManagement } from '../../src/store/management/management.ts';
@@ -35,7 +35,7 @@ class Core {
     rawRetentionDays: 90,
     codeIdOf: (no) => `qr_${no}`,
   });
-  readonly marks: CoreMarks;
+  readonly marks: BlockMarks;
   readonly sources;
   /** By journal, what has not come. */
   readonly #waiting: Array<Array<() => void>> = Array.from({ length: journals }, () => []);
@@ -45,7 +45,7 @@ class Core {
     this.engine.startShards(shards);
     const base = { clock, log, management };
     const isLeading = (): boolean => this.isLeading;
-    this.marks = new CoreMarks({ base, scans: this.engine.store, store, isLeading });
+    this.marks = new BlockMarks({ base, scans: this.engine.store, store, isLeading });
     const secret = createSecretKey(Buffer.alloc(32, 8));
     const positions = new Positions(new SecretCipher(() => secret, getRandomValues));
     const outbox = new Outbox(management, createIdSource(clock, getRandomValues), clock);

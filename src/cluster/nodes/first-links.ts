@@ -1,7 +1,7 @@
 /**
- * Whether a node that has just started has the links of the others. It redirects by those on its disk from its first moment
- * on, and changes that were answered meanwhile did not wait for it: until it has them, health says that scans should go to
- * another node. Where nobody says how far links are, as while brokers are away, it is ready after 5 s.
+ * Whether a node that has just started has the changes of links that came while it was stopped. It redirects by the links on
+ * its disk from its first moment on, and those changes were answered without waiting for it: until it has them, its health
+ * sends scans to other nodes. Where no core says how far links are, as while brokers are away, it is ready after 5 s.
  */
 import type { Timers } from '../../model/clock.ts';
 import type { Beats } from './beats.ts';
@@ -11,17 +11,17 @@ const waitMsMax = 5_000;
 export class FirstLinks {
   readonly #timers: Pick<Timers, 'monotonicMs'>;
   readonly #startedMs: number;
-  #areThere = false;
+  #isReady = false;
 
   constructor(timers: Pick<Timers, 'monotonicMs'>) {
     this.#timers = timers;
     this.#startedMs = timers.monotonicMs();
   }
 
-  /** @param beats undefined until this node sends some @returns why scans should go elsewhere */
+  /** @param beats undefined until this node sends beats @returns why scans should go to other nodes */
   problem(beats: Pick<Beats, 'connected' | 'own'> | undefined): string | undefined {
-    this.#areThere ||= isEqual(beats) || this.#isLate;
-    return this.#areThere ? undefined : 'links that changed while this node was stopped are coming';
+    this.#isReady ||= hasNewest(beats) || this.#isLate;
+    return this.#isReady ? undefined : 'links that changed while this node was stopped are coming';
   }
 
   get #isLate(): boolean {
@@ -30,7 +30,7 @@ export class FirstLinks {
 }
 
 /** Whether this node has the changes of links that the cores have. */
-function isEqual(beats: Pick<Beats, 'connected' | 'own'> | undefined): boolean {
+function hasNewest(beats: Pick<Beats, 'connected' | 'own'> | undefined): boolean {
   const cores = (beats?.connected() ?? []).filter(({ role }) => role !== 'edge');
   const newest = Math.max(...cores.map(({ linkNumber }) => linkNumber));
   return cores.length > 0 && beats !== undefined && beats.own.linkNumber >= newest;

@@ -54,8 +54,8 @@ export class StaleLinks {
     return this.refuses && pendingLinks > 0 ? 0 : linkNumber;
   }
 
-  /** From here on this node may have permission. */
-  follow(beats: Beats): void {
+  /** Asks the leading core for permission from here on, where this node needs one. */
+  beginContact(beats: Beats): void {
     this.#beats = beats;
     const { permission } = this;
     if (permission === undefined) return;
@@ -66,8 +66,8 @@ export class StaleLinks {
     });
   }
 
-  /** Of a core: answers the others, and itself, while it holds the lease. */
-  confirm(replication: StoreReplication, store: Management): void {
+  /** Of a core: answers beats, its own too, while it holds the lease. */
+  beginConfirming(replication: StoreReplication, store: Management): void {
     this.#confirmations = new Confirmations({
       ...this.#options,
       refuses: this.refuses,
@@ -79,8 +79,8 @@ export class StaleLinks {
     });
   }
 
-  /** The number of this node has moved; the permission first. */
-  moved(beats: Beats): void {
+  /** The number of this node has moved. The permission learns it before the others do: it may be over. */
+  linksMoved(beats: Beats): void {
     this.#contact?.moved();
     beats.moved();
   }
@@ -90,7 +90,7 @@ export class StaleLinks {
     await this.#confirmations?.followed(number);
   }
 
-  /** Nodes that are not set up alike. */
+  /** A sentence for the operator, while nodes are not set up alike. */
   get mismatch(): string | undefined {
     if (this.#contact?.mismatch !== undefined || !this.refuses) return this.#contact?.mismatch;
     const connected = this.#beats?.connected() ?? [];
@@ -102,11 +102,11 @@ export class StaleLinks {
 
   get checks(): HealthCheck[] {
     const first = (): string | undefined => this.#first.problem(this.#beats);
-    if (!this.refuses) return [{ name: 'links of the others', problem: first }];
-    const waits = 'scans are answered with 503: this node has not joined its cluster yet';
+    if (!this.refuses) return [{ name: 'links since the last start', problem: first }];
+    const joining = 'scans are answered with 503: this node has not joined its cluster yet';
     const problem = (): string | undefined => {
       if (this.permission === undefined) return undefined;
-      return this.#contact === undefined ? waits : this.#contact.problem;
+      return this.#contact === undefined ? joining : this.#contact.problem;
     };
     return [
       { name: 'contact', problem },

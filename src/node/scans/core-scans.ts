@@ -6,7 +6,7 @@ import type { StorePlaces } from '../../scans/query/store-places.ts';
 import type { ScanStore } from '../../store/scans/scans.ts';
 import type { Engine } from '../../writers.ts';
 import { storeId } from '../core-delivery.ts';
-import { CoreMarks } from './core-marks.ts';
+import { BlockMarks } from './block-marks.ts';
 
 export interface CoreScansOptions {
   readonly base: Base;
@@ -18,13 +18,13 @@ export interface CoreScansOptions {
 
 export class CoreScans {
   readonly #options: CoreScansOptions;
-  readonly #marks: CoreMarks;
+  readonly #marks: BlockMarks;
   readonly #closers: Closers = [];
 
   constructor(options: CoreScansOptions) {
     this.#options = options;
     const store = `${options.node}.${storeId(options.scans, options.base)}`;
-    this.#marks = new CoreMarks({ ...options, store });
+    this.#marks = new BlockMarks({ ...options, store });
   }
 
   /** Cursors that another core has given out. */

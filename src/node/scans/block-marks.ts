@@ -30,7 +30,7 @@ const keptMs = 30 * dayMs;
 /** Of the leader: the one it began with, and the newest. */
 const sharedNotes = 2;
 
-export interface CoreMarksOptions {
+export interface BlockMarksOptions {
   readonly base: Pick<Base, 'clock' | 'log' | 'management'>;
   readonly scans: ScanStore;
   /** Which store of scans this is. */
@@ -38,15 +38,15 @@ export interface CoreMarksOptions {
   readonly isLeading: () => boolean;
 }
 
-export class CoreMarks {
-  readonly #options: CoreMarksOptions;
+export class BlockMarks {
+  readonly #options: BlockMarksOptions;
   readonly #own: MarkRows;
   readonly #ticker: Ticker;
   #last: { readonly sequence: number; readonly text: string } | undefined;
   #thinnedMs = -Infinity;
   readonly places: StorePlaces;
 
-  constructor(options: CoreMarksOptions) {
+  constructor(options: BlockMarksOptions) {
     this.#options = options;
     const { base, scans, store } = options;
     const { identity } = base.management.cluster;
