@@ -97,7 +97,8 @@ const retired: readonly Retired[] = [
     instead: 'publish, pending links, or bulk load',
     parts: /^(wake|wakes|woken|adopt|adopts|adopted)$/,
     phrases: /\b(adopt|adopts|adopted)\b|\blate links?\b/i,
-    within: /links?\/|codes|app\.ts|^README/,
+    // README has the command `cluster adopt`.
+    within: /links?\/|codes|app\.ts/,
   },
   { instead: 'delete, or tombstone', parts: /^(retire|retires|retired)$/ },
   {
