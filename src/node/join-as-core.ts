@@ -7,7 +7,8 @@
  *     -> keys and registration are applied here -> key files -> cluster.json -> everything is closed, and opened as ever
  *
  * The first of several cores that are started for the first time leads; it answers the others when it has opened.
- * A start that is cut short begins again: it is a new registration then, and the former one's journals stay empty.
+ * A start that is cut short begins again: it is a new registration then, and the former one's journals stay empty. Where
+ * another core has opened meanwhile, and removed scans from the brokers, it copies that one.
  *
  * A core that comes later is registered first, so that the brokers keep for it what the copy lacks, and never leads before
  * it has all. Its empty management.mdb follows the log meanwhile: with `ack: standby` it may be the one that is waited for.
@@ -15,7 +16,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ControlProof } from '../cluster/control/control-proof.ts';
 import { beginCopying, copyCore, isCopying } from '../cluster/copy/copy-receiver.ts';
-import { clusterHasData } from '../cluster/copy/cluster-data.ts';
+import {
+  clusterHasData,
+  type ClusterDataOptions,
+  lacksBeginnings,
+} from '../cluster/copy/cluster-data.ts';
 import { copyPath } from '../cluster/copy/copy-download.ts';
 import { LoggedProgress } from '../cluster/copy/logged-progress.ts';
 import { emptyChain } from '../cluster/log/entry.ts';
@@ -36,6 +41,7 @@ import { threadCounts } from '../engine/machine/machine-plan.ts';
 import { Failure } from '../model/failure.ts';
 import { createIdSource } from '../model/ids.ts';
 import { StoreEnvironment } from '../store/environment.ts';
+import { readManagementMark } from '../store/installation.ts';
 import { openManagement, type Management } from '../store/management/management.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { NodeContext } from './context.ts';
@@ -62,12 +68,17 @@ export async function joinAsCore(
   progress: CopyProgress = new LoggedProgress(context.log, systemTimers),
 ): Promise<NodeIdentity> {
   if (!(await mustCopy(context, folder))) {
-    return await withLog(context, folder, 'lead', async (joining) => {
-      const identity = keepIdentity(joining, await admission(joining));
+    const isAdopted = (await stateOf(folder)) === 'data';
+    const first = await withLog(context, folder, 'lead', async (joining) => {
+      const admitted = await admission(joining);
+      // Another core may have opened, and removed scans, before this one was registered.
+      const isLate = !isAdopted && (await lacksBeginnings(askedOf(context)));
+      const identity = isLate ? undefined : keepIdentity(joining, admitted);
       // It leads again once it has opened, or another core does.
       await joining.replication.releaseAtEnd();
       return identity;
     });
+    if (first !== undefined) return first;
   }
   context.log.info('the cluster has data: this core copies that of another one, which must run');
   await beginCopying(folder);
@@ -79,20 +90,38 @@ export async function joinAsCore(
   });
 }
 
-/** The cluster began without this core: it has not read the log from its beginning, or not all scans. */
+/** The cluster began without this core: it lacks the beginning of a log. */
 async function mustCopy(context: NodeContext, folder: DataFolder): Promise<boolean> {
   if (isCopying(folder)) return true;
-  const environment = new StoreEnvironment(folder.managementFile, 'existing');
+  const state = await stateOf(folder);
+  if (state === 'data') return false;
+  return await (state === 'begun' ? lacksBeginnings : clusterHasData)(askedOf(context));
+}
+
+const askedOf = ({
+  config,
+  connection,
+  log,
+  stopping: signal,
+}: NodeContext): ClusterDataOptions => ({
+  connection,
+  replicas: config.cluster.replicas,
+  timers: systemTimers,
+  log,
+  signal,
+});
+
+/** begun = by a first start that was cut short when it had read something of the log; data = adopted. */
+async function stateOf({ managementFile }: DataFolder): Promise<'empty' | 'begun' | 'data'> {
+  const environment = new StoreEnvironment(managementFile, 'existing');
   try {
     const { seq, chain } = new EnvironmentStore(environment).position();
+    if (seq > 0) return readManagementMark(environment)?.state === 'new' ? 'begun' : 'data';
     // Adopted data has a chain before it has read anything.
-    if (seq > 0 || Buffer.compare(chain, emptyChain) !== 0) return false;
+    return Buffer.compare(chain, emptyChain) === 0 ? 'empty' : 'data';
   } finally {
     await environment.close();
   }
-  const { config, connection, log, stopping: signal } = context;
-  const { replicas } = config.cluster;
-  return await clusterHasData({ connection, replicas, timers: systemTimers, log, signal });
 }
 
 /** From here on the brokers keep for it what it has not read. */

@@ -14,7 +14,8 @@ import type { LogBounds, OrderedLog } from '../log/ordered-log.ts';
 import { logStream } from '../nats/log-streams.ts';
 import type { NatsConnection } from '../nats/nats-connection.ts';
 import { NatsLog } from '../nats/nats-log.ts';
-import { ensureStream } from '../nats/nats-stream.ts';
+import { ensureStream, findBounds } from '../nats/nats-stream.ts';
+import { scanStream } from '../scans/scan-channels.ts';
 
 const core = logStream('core');
 const againMs = 500;
@@ -31,26 +32,49 @@ export interface ClusterDataOptions {
 
 /** Waits for brokers as long as it takes. @throws the signal's reason */
 export async function clusterHasData(options: ClusterDataOptions): Promise<boolean> {
-  const { connection, replicas, timers, log, signal } = options;
+  const { connection, replicas } = options;
   const messages = new NatsLog({ connection, ...core });
-  let loggedMs = -Infinity;
   try {
-    for (;;) {
-      signal.throwIfAborted();
-      try {
-        await ensureStream(connection, { ...core, replicas });
-        return await hasWrites(messages, await messages.bounds());
-      } catch (error) {
-        if (timers.monotonicMs() - loggedMs >= logMs) {
-          loggedMs = timers.monotonicMs();
-          const reason = connection.problem ?? messageOf(error);
-          log.warn({ reason }, 'waiting for the brokers of the cluster');
-        }
-      }
-      await pause(againMs, undefined, { signal }).catch(() => undefined);
-    }
+    return await answered(options, async () => {
+      await ensureStream(connection, { ...core, replicas });
+      return await hasWrites(messages, await messages.bounds());
+    });
   } finally {
     await messages.close();
+  }
+}
+
+/**
+ * Whether scans or deliveries were removed, as a core does that has opened: whoever reads their logs from the beginning lacks
+ * them. Waits for brokers as long as it takes. @throws the signal's reason
+ */
+export async function lacksBeginnings(options: ClusterDataOptions): Promise<boolean> {
+  return await answered(options, async () => {
+    for (const name of [scanStream, logStream('delivery').stream]) {
+      const bounds = await findBounds(options.connection, name);
+      if (bounds !== undefined && bounds.first > 1) return true;
+    }
+    return false;
+  });
+}
+
+async function answered<T>(
+  { connection, timers, log, signal }: ClusterDataOptions,
+  ask: () => Promise<T>,
+): Promise<T> {
+  let loggedMs = -Infinity;
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await ask();
+    } catch (error) {
+      if (timers.monotonicMs() - loggedMs >= logMs) {
+        loggedMs = timers.monotonicMs();
+        const reason = connection.problem ?? messageOf(error);
+        log.warn({ reason }, 'waiting for the brokers of the cluster');
+      }
+    }
+    await pause(againMs, undefined, { signal }).catch(() => undefined);
   }
 }
 
