@@ -87,6 +87,10 @@ function readJournaled(field: unknown): Journaled | undefined {
   return { atMs, tails };
 }
 
+/** Beats of all cores, and of all edges. */
+export const coreBeats = 'qz.nodes.*';
+export const edgeBeats = 'qz.edge.*.beat';
+
 /** Permissions are of subjects: what a message says must be what its sender may say. */
 export const beatSubject = ({ name, role }: Pick<NodeStart, 'name' | 'role'>): string =>
   role === 'edge' ? `qz.edge.${name}.beat` : `qz.nodes.${name}`;

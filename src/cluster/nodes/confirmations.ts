@@ -8,7 +8,7 @@
  */
 import type { Timers } from '../../model/clock.ts';
 import type { NatsConnection } from '../nats/nats-connection.ts';
-import { type Beat, beatSubject, readBeat } from './beat-message.ts';
+import { type Beat, beatSubject, coreBeats, edgeBeats, readBeat } from './beat-message.ts';
 import { encodeContactAnswer } from './contact-message.ts';
 import { permittedMs } from './link-contact.ts';
 
@@ -60,7 +60,7 @@ export class Confirmations {
     this.#options = options;
     const answer = async (bytes: Uint8Array, subject: string): Promise<Uint8Array | undefined> =>
       this.#receive(bytes, subject);
-    this.#ends = ['qz.nodes.*', 'qz.edge.*.beat'].map((subject) =>
+    this.#ends = [coreBeats, edgeBeats].map((subject) =>
       options.connection.answer(subject, answer),
     );
   }

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ClusterStatus } from '../../cluster/control/cluster-status.ts';
 import { ControlProof } from '../../cluster/control/control-proof.ts';
-import { type Beat, readBeat } from '../../cluster/nodes/beat-message.ts';
+import { type Beat, coreBeats, readBeat } from '../../cluster/nodes/beat-message.ts';
 import { ClusterKeys } from '../../cluster/nodes/cluster-keys.ts';
 import type { Config } from '../../config.ts';
 import { systemClock } from '../../system-clock.ts';
@@ -20,7 +20,7 @@ export async function watchCores({
   connection,
 }: Pick<NodeContext, 'connection'>): Promise<readonly RunningCore[]> {
   const cores = new Map<string, RunningCore>();
-  const end = connection.subscribe('qz.nodes.*', (bytes) => {
+  const end = connection.subscribe(coreBeats, (bytes) => {
     const beat = readBeat(bytes);
     if (beat === undefined || beat.role === 'edge') return;
     if (beat.isLast) cores.delete(beat.name);
