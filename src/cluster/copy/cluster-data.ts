@@ -1,6 +1,6 @@
 /**
  * Whether a cluster has data, which a new core must copy: its log CORE has a write, or had one that was removed since, or
- * begins with the data of a folder (first-lead.ts), which shows by its first epoch.
+ * begins with the data of a folder (log-beginning.ts), which shows by its first epoch.
  *
  * Leads and beats alone are left by cores whose first start was cut short. A leader writes only when it has stored its lead:
  * so wherever the log has a write, there is a folder that has applied something.

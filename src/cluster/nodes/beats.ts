@@ -23,6 +23,8 @@ import type { NatsConnection } from '../nats/nats-connection.ts';
 import {
   type Beat,
   beatSubject,
+  coreBeats,
+  edgeBeats,
   encodeBeat,
   type Journaled,
   type NodeStart,
@@ -105,10 +107,10 @@ export class Beats {
     const isEdge = self.role === 'edge';
     const receive = (bytes: Uint8Array, subject: string): void => this.#receive(bytes, subject);
     this.#ends = [
-      connection.subscribe('qz.nodes.*', receive),
+      connection.subscribe(coreBeats, receive),
       isEdge
         ? connection.subscribe(stopSubject(self.name), (bytes) => this.#told(bytes))
-        : connection.subscribe('qz.edge.*.beat', receive),
+        : connection.subscribe(edgeBeats, receive),
     ];
     this.#beat();
   }

@@ -14,7 +14,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { beginLog, beginningOf, lastIn, LogBegunError } from '../../cluster/first-lead.ts';
+import { beginLog, beginningOf, lastIn, LogBegunError } from '../../cluster/log-beginning.ts';
 import { EnvironmentStore } from '../../cluster/log/environment-store.ts';
 import { chainBytes } from '../../cluster/log/entry.ts';
 import { type LogName, logNames, streamOf } from '../../cluster/nats/log-streams.ts';
@@ -39,12 +39,12 @@ import { lowestWatermarks, openScanStore, type ScanStore } from '../../store/sca
 import { createLog } from '../../telemetry/log.ts';
 import type { NodeContext } from '../context.ts';
 import { joinAsCore } from '../join-as-core.ts';
-import { type OfflineOptions, withBrokers, withStoppedFolder } from './offline.ts';
+import { type StoppedNodeOptions, withBrokers, withStoppedFolder } from './stopped-node.ts';
 
 const formerTables = ['cluster_identity', 'cluster_nodes', 'cluster_secrets'] as const;
 
 /** @returns what the folder is from here on @throws NodeError, DataFolderError with a text for the operator */
-export async function adopt(options: OfflineOptions): Promise<NodeIdentity> {
+export async function adopt(options: StoppedNodeOptions): Promise<NodeIdentity> {
   const folder = openFolderToAdopt(options.config.dataDir);
   const known = readNodeFile(folder.path);
   if (known !== undefined && readAdoption(folder.path) === undefined) {
@@ -61,7 +61,7 @@ export async function adopt(options: OfflineOptions): Promise<NodeIdentity> {
 async function move(
   folder: DataFolder,
   context: NodeContext,
-  { say }: OfflineOptions,
+  { say }: StoppedNodeOptions,
 ): Promise<NodeIdentity> {
   let adoption = readAdoption(folder.path);
   if (adoption === undefined) {
@@ -106,7 +106,7 @@ interface Stores {
 async function prepare(
   folder: DataFolder,
   adoption: Adoption,
-  say: OfflineOptions['say'],
+  say: StoppedNodeOptions['say'],
 ): Promise<void> {
   await withStores(folder, async (stores) => {
     const { management, scans, delivery } = stores;
@@ -184,7 +184,7 @@ function finish({ path }: DataFolder, identity: NodeIdentity): NodeIdentity {
 }
 
 /** The folder is that of a machine alone again, as long as no log begins with its data. @throws NodeError, DataFolderError */
-export async function undoAdoption(options: OfflineOptions): Promise<void> {
+export async function undoAdoption(options: StoppedNodeOptions): Promise<void> {
   const folder = openFolderToAdopt(options.config.dataDir);
   const adoption = readAdoption(folder.path);
   if (adoption === undefined) {

@@ -31,12 +31,12 @@ import { systemClock, systemTimers } from '../../system-clock.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { connectNode, type NodeContext } from '../context.ts';
 import { joinAsCore } from '../join-as-core.ts';
-import type { OfflineOptions } from './offline.ts';
+import type { StoppedNodeOptions } from './stopped-node.ts';
 import { askStatus, watchCores } from './running-cores.ts';
 
 const setAside = '.set-aside-';
 
-export interface JoinOptions extends OfflineOptions {
+export interface JoinOptions extends StoppedNodeOptions {
   readonly progress: CopyProgress;
   /** `kept`: refused while only this machine has scans. */
   readonly scans: 'kept' | 'discarded';

@@ -5,10 +5,10 @@
  *   nobody leads, no core that can be asked has more ─▶ CORE is deleted and begins here ─▶ DELIVERY the same
  *
  * Cut short anywhere, it is run again: a log that is gone or begins with other data stops every core, so nobody goes on
- * without it. Only this core has the data that the first entry names (first-lead.ts).
+ * without it. Only this core has the data that the first entry names (log-beginning.ts).
  */
 import type { ClusterStatus } from '../../cluster/control/cluster-status.ts';
-import { beginLog, deleteLog, isFollowed, lastIn } from '../../cluster/first-lead.ts';
+import { beginLog, deleteLog, isFollowed, lastIn } from '../../cluster/log-beginning.ts';
 import type { LogPosition } from '../../cluster/log/applier.ts';
 import { EnvironmentStore } from '../../cluster/log/environment-store.ts';
 import { type LogName, logNames, streamOf } from '../../cluster/nats/log-streams.ts';
@@ -20,10 +20,10 @@ import { openDeliveryTables } from '../../store/delivery/open-delivery.ts';
 import type { StoreEnvironment } from '../../store/environment.ts';
 import { openManagement } from '../../store/management/management.ts';
 import type { NodeContext } from '../context.ts';
-import { type OfflineOptions, withBrokers, withStoppedFolder } from './offline.ts';
+import { type StoppedNodeOptions, withBrokers, withStoppedFolder } from './stopped-node.ts';
 import { askStatus, type RunningCore, watchCores, watchedMs } from './running-cores.ts';
 
-export interface ReseedOptions extends OfflineOptions {
+export interface ReseedOptions extends StoppedNodeOptions {
   /** `asked`: every other core must run, so that it can be asked how much it has. `any`: the operator knows better. */
   readonly others: 'asked' | 'any';
 }

@@ -22,7 +22,7 @@ import { NodeError } from './nodes/node-error.ts';
 /** A new stream has no leader for some seconds, and an append may be lost. */
 const triesMax = 10;
 
-export interface FirstLeadOptions {
+export interface LogBeginningOptions {
   readonly connection: NatsConnection;
   readonly name: LogName;
   readonly replicas: number;
@@ -41,7 +41,7 @@ type Beginning = 'empty' | 'other' | { readonly body: Uint8Array };
 
 /** Whether the log begins with an entry for this data; `empty` where nothing was ever appended. */
 export async function beginningOf(
-  { connection, name }: Pick<FirstLeadOptions, 'connection' | 'name'>,
+  { connection, name }: Pick<LogBeginningOptions, 'connection' | 'name'>,
   { epoch, chain }: Pick<LogPosition, 'epoch' | 'chain'>,
 ): Promise<Beginning> {
   const stream = streamOf(name);
@@ -73,7 +73,7 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
  * Begins the log, which is empty or was begun here before, and stores that the data stands behind its first entry.
  * @returns that position @throws LogBegunError where others have begun it; NodeError: begin again
  */
-export async function beginLog(options: FirstLeadOptions): Promise<LogPosition> {
+export async function beginLog(options: LogBeginningOptions): Promise<LogPosition> {
   const { connection, name, replicas, environment, leader } = options;
   await asked(() => ensureStream(connection, { ...logStream(name), replicas }));
   const store = new EnvironmentStore(environment);
@@ -103,7 +103,7 @@ interface First {
 
 /** An append that was answered with an error may be there all the same: what is read decides. */
 async function appendFirst(
-  options: FirstLeadOptions,
+  options: LogBeginningOptions,
   { log, lead, position }: First,
 ): Promise<Uint8Array> {
   const { name } = options;
@@ -121,7 +121,7 @@ async function appendFirst(
 
 /** Whether data that was replicated can go on with the log as it is. */
 export async function isFollowed(
-  { connection, name }: Pick<FirstLeadOptions, 'connection' | 'name'>,
+  { connection, name }: Pick<LogBeginningOptions, 'connection' | 'name'>,
   { seq, before, chain }: LogPosition,
 ): Promise<boolean> {
   if (seq === 0) return false;

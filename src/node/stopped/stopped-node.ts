@@ -1,4 +1,4 @@
-/** What commands need that make a stopped folder fit for its cluster: the folder locked, the brokers there, no service. */
+/** What commands need that work on a stopped node: its data folder locked and looked at, and brokers that answer. */
 import { existsSync } from 'node:fs';
 import { NodeError } from '../../cluster/nodes/node-error.ts';
 import type { Config } from '../../config.ts';
@@ -19,7 +19,7 @@ const connectMsMax = 10_000;
 /** A command that gets no further says so, and can be run again. */
 const commandMsMax = 90_000;
 
-export interface OfflineOptions {
+export interface StoppedNodeOptions {
   readonly config: Config;
   readonly machine?: Machine;
   /** Tells progress, a line each. */
@@ -58,7 +58,7 @@ export async function withStoppedFolder<T>(
 
 /** With a connection to brokers that answer. @throws NodeError */
 export async function withBrokers<T>(
-  { config, machine = thisMachine }: OfflineOptions,
+  { config, machine = thisMachine }: StoppedNodeOptions,
   action: string,
   work: (context: NodeContext) => Promise<T>,
 ): Promise<T> {

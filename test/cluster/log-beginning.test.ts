@@ -7,10 +7,10 @@ import { findNatsServer, type NatsServer } from '../../config/demo/nats-server.t
 import {
   beginLog,
   deleteLog,
-  type FirstLeadOptions,
+  type LogBeginningOptions,
   isFollowed,
   LogBegunError,
-} from '../../src/cluster/first-lead.ts';
+} from '../../src/cluster/log-beginning.ts';
 import { Applier, emptyPosition } from '../../src/cluster/log/applier.ts';
 import { EnvironmentStore } from '../../src/cluster/log/environment-store.ts';
 import { openNats } from '../../src/cluster/nats/nats-connection.ts';
@@ -20,7 +20,7 @@ import { startBrokers } from './nats/brokers.ts';
 import { notRun } from './nats/not-run.ts';
 
 async function open(server: NatsServer) {
-  const folder = mkdtempSync(join(tmpdir(), 'quietzone-first-lead-'));
+  const folder = mkdtempSync(join(tmpdir(), 'quietzone-log-beginning-'));
   const brokers = await startBrokers({ count: 1, folder: join(folder, 'brokers'), server });
   const connection = await openNats({ servers: brokers.urls, nodeName: 'a' });
   const environments: StoreEnvironment[] = [];
@@ -31,7 +31,7 @@ async function open(server: NatsServer) {
     rmSync(folder, { recursive: true });
   });
   /** Data that nothing else is like. */
-  const dataOf = async (byte: number): Promise<FirstLeadOptions> => {
+  const dataOf = async (byte: number): Promise<LogBeginningOptions> => {
     const environment = new StoreEnvironment(join(folder, `${byte}.mdb`), 'create');
     environments.push(environment);
     const chain = new Uint8Array(16).fill(byte);
