@@ -5,7 +5,8 @@
  *   stream CORE       subject qz.core       management.mdb   reports of standbys on qz.applied.core
  *   stream DELIVERY   subject qz.delivery   delivery.mdb     on qz.applied.delivery
  *
- * Brokers may be away when this begins, and for as long as they like: the stream is made when they answer.
+ * Brokers may be away when this begins, and for as long as they like: the stream is made when they answer. It is made again
+ * where they have lost it: without a stream nothing would ever say that it lacks what was applied.
  */
 import { messageOf } from '../model/failure.ts';
 import type { Timers } from '../model/clock.ts';
@@ -64,6 +65,7 @@ export class StoreReplication {
   readonly #messages: NatsLog;
   readonly #standbys: StandbyWatch;
   #isClosed = false;
+  #isMaking = false;
   #cancel: () => void = () => undefined;
   /** Why the stream cannot be used, while it cannot. */
   #streamFault: string | undefined;
@@ -72,7 +74,11 @@ export class StoreReplication {
   constructor(options: StoreReplicationOptions) {
     this.#options = options;
     const { environment, connection, name, nodeName, timers, onChanged } = options;
-    this.#messages = new NatsLog({ connection, ...logStream(name) });
+    this.#messages = new NatsLog({
+      connection,
+      ...logStream(name),
+      onMissing: () => this.#madeAgain(),
+    });
     this.#store = new EnvironmentStore(environment);
     const subject = `qz.applied.${name}`;
     this.#standbys = new StandbyWatch({
@@ -177,11 +183,23 @@ export class StoreReplication {
     await this.#messages.close();
   }
 
+  /** The brokers were replaced, or the stream deleted: a machine that has applied more stops then, and says why. */
+  #madeAgain(): void {
+    if (this.#isMaking || this.#isClosed) return;
+    this.#options.log.error(
+      { log: this.#options.name },
+      'the brokers have lost this log: it is made anew, empty',
+    );
+    void this.#makeStream();
+  }
+
   async #makeStream(): Promise<void> {
     const { connection, name, replicas, timers, log } = this.#options;
+    this.#isMaking = true;
     try {
       await ensureStream(connection, { ...logStream(name), replicas });
       this.#streamFault = undefined;
+      this.#isMaking = false;
     } catch (error) {
       const reason = messageOf(error);
       if (this.#isClosed) return;

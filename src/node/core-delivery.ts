@@ -73,11 +73,11 @@ export class CoreDelivery {
     return { tables: this.#tables, numbering: this.#numbering, core, isHeld };
   }
 
-  /** Resolves when this machine leads the log of deliveries. @throws Error when another one goes on leading it */
+  /** Resolves when this machine leads the log of deliveries. @throws Error when another one goes on leading it, or where it has stopped */
   async lead(): Promise<void> {
     for (let waitedMs = 0; waitedMs < leadMsMax; waitedMs += stepMs) {
       if (this.replication.isHeld) return;
-      if (!this.#options.mayLead()) break;
+      if (!this.#options.mayLead() || this.replication.status.stop !== undefined) break;
       await pause(stepMs);
     }
     throw new Error('the log of deliveries is not led from here');

@@ -11,7 +11,7 @@
  * another core has opened meanwhile, and removed scans from the brokers, it copies that one.
  *
  * A core that comes later is registered first, so that the brokers keep for it what the copy lacks, and never leads before
- * it has all. Its empty management.mdb follows the log meanwhile: with `ack: standby` it may be the one that is waited for.
+ * it has all. Its empty management.mdb follows no log meanwhile: one that begins with adopted data is another one to it.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { ControlProof } from '../cluster/control/control-proof.ts';
@@ -82,7 +82,7 @@ export async function joinAsCore(
   }
   context.log.info('the cluster has data: this core copies that of another one, which must run');
   await beginCopying(folder);
-  const admitted = await withLog(context, folder, 'follow', () => registration(context));
+  const admitted = await registration(context);
   await copy(context, folder, admitted, progress);
   return await withLog(context, folder, 'follow', async (joining) => {
     await untilKnown(joining, admitted);

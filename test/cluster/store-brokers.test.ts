@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { findNatsServer, type NatsServer } from '../../config/demo/nats-server.ts';
 import { LogPruning } from '../../src/cluster/log/log-pruning.ts';
 import { openNats } from '../../src/cluster/nats/nats-connection.ts';
+import { deleteStream } from '../../src/cluster/nats/nats-stream.ts';
 import { StoreReplication } from '../../src/cluster/store-replication.ts';
 import { type Management, openManagement } from '../../src/store/management/management.ts';
 import { systemClock, systemTimers } from '../../src/system-clock.ts';
@@ -17,6 +18,8 @@ import { notRun } from './nats/not-run.ts';
 interface Core {
   readonly store: Management;
   readonly replication: StoreReplication;
+  /** The log, on the broker. */
+  delete(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -55,7 +58,7 @@ async function oneBroker(server: NatsServer) {
       await connection.close();
     };
     closers.push(close);
-    return { store, replication, close };
+    return { store, replication, close, delete: () => deleteStream(connection, 'CORE') };
   };
 }
 
@@ -70,6 +73,24 @@ if ('missing' in found) {
   test('a log is pruned while it is followed, and a core that stops in between goes on', async () => {
     await prunesWhileFollowed(found);
   });
+
+  test('a log that brokers lose under their cores is made anew, and all that have more stop', async () => {
+    await losesLog(found);
+  });
+}
+
+async function losesLog(server: NatsServer): Promise<void> {
+  const open = await oneBroker(server);
+  const a = await open('a', 'broker');
+  await expect.poll(() => a.replication.isHeld, { timeout: 15_000 }).toBe(true);
+  for (let count = 0; count < 5; count++) {
+    await a.store.environment.transaction(() => a.store.next('code'));
+  }
+  const b = await open('b', 'broker');
+  await expect.poll(() => b.replication.storedSeq, soon).toBeGreaterThan(5);
+  await a.delete();
+  const stops = (): unknown[] => [a, b].map(({ replication }) => replication.status.stop?.reason);
+  await expect.poll(stops, soon).toEqual(['diverged', 'diverged']);
 }
 
 async function waitsForStandby(server: NatsServer): Promise<void> {

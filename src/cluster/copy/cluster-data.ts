@@ -45,7 +45,7 @@ export async function clusterHasData(options: ClusterDataOptions): Promise<boole
 }
 
 /**
- * Whether scans or deliveries were removed, as a core does that has opened: whoever reads their logs from the beginning lacks
+ * Whether scans or deliveries were removed, as a core does that has opened: one that reads their logs from the beginning lacks
  * them. Waits for brokers as long as it takes. @throws the signal's reason
  */
 export async function lacksBeginnings(options: ClusterDataOptions): Promise<boolean> {

@@ -73,10 +73,14 @@ async function unlessMissing<T>(work: () => Promise<T>): Promise<T | undefined> 
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Error && error.name === 'StreamNotFoundError') return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
 }
+
+/** Of the brokers: there is no such stream. */
+export const isMissing = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'StreamNotFoundError';
 
 /** Less than the 4 s after which another leader may be elected, more than the second between heartbeats. */
 const seenNs = 3_000_000_000;
