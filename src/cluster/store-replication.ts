@@ -64,6 +64,8 @@ export class StoreReplication {
   readonly #store: EnvironmentStore;
   readonly #messages: NatsLog;
   readonly #standbys: StandbyWatch;
+  /** Before this process. */
+  readonly #firstEpoch: number;
   #isClosed = false;
   #isMaking = false;
   #cancel: () => void = () => undefined;
@@ -102,6 +104,7 @@ export class StoreReplication {
       onDeposed: changed,
       onStopped: (stop) => this.#stopped(stop),
     });
+    this.#firstEpoch = this.status.position.epoch;
     environment.replicateWith(this.#replicator);
   }
 
@@ -127,6 +130,11 @@ export class StoreReplication {
   /** Where only beats came for long: the positions of all cores move on. @throws Failure not_active */
   async moveOn(nowMs: number): Promise<void> {
     await this.#store.moveOn(nowMs);
+  }
+
+  /** Cores that began to lead since this process started. */
+  get failovers(): number {
+    return Math.max(0, this.status.position.epoch - this.#firstEpoch);
   }
 
   /** A sentence for the operator, while something is wrong. */

@@ -101,6 +101,11 @@ export class RedirectThreads {
     return this.states.reduce((sum, state) => sum + redirectTotals(state).shed, 0);
   }
 
+  /** Redirects since the start of this process. */
+  get answered(): number {
+    return this.states.reduce((sum, state) => sum + redirectTotals(state).redirects, 0);
+  }
+
   get checks(): HealthCheck[] {
     return [
       { name: 'redirects', problem: () => this.#listenProblem() },

@@ -1,4 +1,5 @@
 /** The metrics of a core as a part of its cluster. */
+import type { Beats } from '../cluster/nodes/beats.ts';
 import type { StoreReplication } from '../cluster/store-replication.ts';
 import { type RedirectThreads, redirectTotals } from '../engine/redirect-threads.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -9,11 +10,14 @@ export interface ClusterFigures {
   readonly exchange: Pick<CoreExchange, 'figures' | 'pruning'>;
   /** Undefined until they have started. */
   readonly redirects: () => RedirectThreads | undefined;
+  readonly beats: () => Pick<Beats, 'connected' | 'own'> | undefined;
+  readonly staleRedirects: () => number;
 }
 
 export function registerClusterMetrics(metrics: Metrics, figures: ClusterFigures): void {
-  const { replication, exchange, redirects } = figures;
+  const { replication, redirects, staleRedirects } = figures;
   registerRefused(metrics, redirects);
+  registerStale(metrics, staleRedirects);
   metrics.gauge(
     'quietzone_cluster_role',
     'What this node is now, 1 for one of the roles',
@@ -29,6 +33,25 @@ export function registerClusterMetrics(metrics: Metrics, figures: ClusterFigures
     () => replication.status.position.epoch,
   );
   metrics.total(
+    'quietzone_cluster_failovers_total',
+    'Cores that began to lead since this process started',
+    [],
+    () => replication.failovers,
+  );
+  registerReading(metrics, replication);
+  registerExchange(metrics, figures);
+  registerLogs(metrics, figures);
+}
+
+/** Of the log of changes. */
+function registerReading(metrics: Metrics, replication: StoreReplication): void {
+  metrics.gauge(
+    'quietzone_cluster_log_lag',
+    'Entries of the log of changes that the brokers have and this core has not read',
+    [],
+    () => replication.status.behind,
+  );
+  metrics.total(
     'quietzone_cluster_entries_ignored_total',
     'Entries of the log that did not count: of a former leader, or sent twice',
     [],
@@ -39,6 +62,26 @@ export function registerClusterMetrics(metrics: Metrics, figures: ClusterFigures
     'Readings of the log that ended or stood still, and were begun again',
     [],
     () => replication.status.restarts,
+  );
+  metrics.gauge(
+    'quietzone_cluster_standby_silent_seconds',
+    'With cluster.ack standby, for how long no standby has had all changes: they wait for one; 0 where this core does not lead',
+    [],
+    () => replication.standbySilentMs / 1_000,
+  );
+}
+
+/** What goes between this core and other nodes. */
+function registerExchange(metrics: Metrics, { exchange, beats }: ClusterFigures): void {
+  metrics.gauge(
+    'quietzone_cluster_links_behind',
+    'Changes of links that another core has told of and that are not in the link table',
+    [],
+    () => {
+      const told = (beats()?.connected() ?? []).filter(({ role }) => role !== 'edge');
+      const own = beats()?.own.linkNumber ?? 0;
+      return Math.max(own, ...told.map(({ linkNumber }) => linkNumber)) - own;
+    },
   );
   metrics.gauge(
     'quietzone_cluster_uplink_backlog_bytes',
@@ -52,12 +95,10 @@ export function registerClusterMetrics(metrics: Metrics, figures: ClusterFigures
     [],
     () => exchange.figures?.behind ?? 0,
   );
-  metrics.gauge(
-    'quietzone_cluster_standby_silent_seconds',
-    'With cluster.ack standby, for how long no standby has had all changes: they wait for one; 0 where this core does not lead',
-    [],
-    () => replication.standbySilentMs / 1_000,
-  );
+}
+
+/** What the brokers keep. */
+function registerLogs(metrics: Metrics, { exchange }: ClusterFigures): void {
   metrics.gauge(
     'quietzone_cluster_log_entries',
     'Entries of a log on the brokers, after the last round of pruning; of the core that leads',
@@ -75,6 +116,16 @@ export function registerClusterMetrics(metrics: Metrics, figures: ClusterFigures
       [...exchange.pruning].flatMap(([log, { entries, leftBehind }]) =>
         entries === undefined ? [] : [{ labels: { log }, value: leftBehind.length }],
       ),
+  );
+}
+
+/** Of every node. */
+export function registerStale(metrics: Metrics, count: () => number): void {
+  metrics.total(
+    'quietzone_cluster_stale_redirects_total',
+    'Redirects that were answered while no core could say whether links had changed, within half a second of each end',
+    [],
+    count,
   );
 }
 

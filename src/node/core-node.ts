@@ -42,6 +42,7 @@ import { registerClusterMetrics } from './cluster-metrics.ts';
 import { openControl } from './core-control.ts';
 import { joinRequestOf } from './join-as-core.ts';
 import { followSigningKeys } from './signing-rotation.ts';
+import { StaleRedirects } from './stale-redirects.ts';
 
 /** A change that takes longer is answered with an unknown outcome: brokers elect a leader within 9 s. */
 const answerWithinMs = 5_000;
@@ -75,6 +76,7 @@ export class CoreNode {
   readonly #staleLinks: StaleLinks;
   #engine: Engine | undefined;
   #beats: Beats | undefined;
+  #stale: StaleRedirects | undefined;
   #refresher: LinkRefresher | undefined;
   #scans: CoreScans | undefined;
 
@@ -221,6 +223,8 @@ export class CoreNode {
       replication: this.replication,
       exchange: this.#exchange,
       redirects: () => this.#engine?.threads.redirects,
+      beats: () => this.#beats,
+      staleRedirects: () => this.#stale?.count ?? 0,
     });
   }
 
@@ -286,6 +290,14 @@ export class CoreNode {
     });
     this.#beats = beats;
     this.#closers.push(() => beats.close());
+    const stale = new StaleRedirects({
+      redirects: threads.redirects,
+      isInContact: () => this.replication.isHeld || beats.coreUrls().length > 0,
+      log: base.log,
+    });
+    this.#stale = stale;
+    stale.start();
+    this.#closers.push(() => stale.close());
     staleLinks.beginContact(beats);
     staleLinks.beginConfirming(this.replication, base.management);
     this.#closers.push(() => staleLinks.close());

@@ -36,6 +36,7 @@ import { Ticker } from '../telemetry/ticker.ts';
 import type { EdgeFolder } from './edge/edge-folder.ts';
 import { edgeChecks, registerEdgeMetrics } from './edge/edge-metrics.ts';
 import { createEdgeHandler } from './edge/edge-server.ts';
+import { StaleRedirects } from './stale-redirects.ts';
 
 /** New short codes that fit before the link table grows, beyond those that exist. */
 const newLinksExpected = 10_000;
@@ -123,7 +124,12 @@ async function open(
   );
   closers.push(() => replica.close());
   const metrics = createMetrics(log);
-  const parts = { threads, replica, writer: table.writer, links: () => table.links, store, clock };
+  const { redirects } = threads;
+  const stale = new StaleRedirects({ redirects, isInContact: () => replica.isFresh, log });
+  stale.start();
+  closers.push(() => stale.close());
+  const { writer } = table;
+  const parts = { threads, replica, writer, links: () => table.links, store, clock, stale };
   registerEdgeMetrics(metrics, parts);
   const docsUrl = `${options.config.api.publicUrl}/docs`;
   const checks = [...edgeChecks(parts), ...(options.checks ?? [])];

@@ -26,6 +26,13 @@ export interface LogConsumerOptions {
   readonly entry: (seq: number, body: Uint8Array, isNew: boolean, subject?: string) => void;
 }
 
+export interface ReadingProgress {
+  /** Readings that were begun after the first. */
+  readonly restarts: number;
+  /** Entries that the log had and no reading had brought, when it was last asked for its end. */
+  readonly behind: number;
+}
+
 export class LogConsumer {
   readonly #options: LogConsumerOptions;
   #reading: Reading | undefined;
@@ -45,14 +52,16 @@ export class LogConsumer {
   #isStopped = false;
   /** Readings that were begun. */
   #readings = 0;
+  /** The end of the log when it was last asked for. */
+  #last = 0;
 
   constructor(options: LogConsumerOptions) {
     this.#options = options;
   }
 
-  /** Readings that were begun after the first. */
-  get restarts(): number {
-    return Math.max(0, this.#readings - 1);
+  get progress(): ReadingProgress {
+    const behind = Math.max(0, this.#last - Math.max(this.#at, this.#seen));
+    return { restarts: Math.max(0, this.#readings - 1), behind };
   }
 
   start(): void {
@@ -100,6 +109,7 @@ export class LogConsumer {
   #begin(): void {
     const begin = (bounds: LogBounds): void => {
       this.#seen = Math.min(this.#seen, bounds.last);
+      this.#last = bounds.last;
       this.#readings++;
       const from = this.#options.from(bounds);
       if (from === undefined || this.#isStopped) return;
@@ -127,6 +137,7 @@ export class LogConsumer {
   #watch(): void {
     const again = (): void => this.#after(watchMs, () => this.#watch());
     const watched = (bounds: LogBounds): void => {
+      this.#last = bounds.last;
       if (this.#options.from(bounds) === undefined || this.#isStopped) return;
       const isStill = bounds.last > this.#at && this.#at === this.#atBefore;
       this.#still = isStill ? this.#still + 1 : 0;

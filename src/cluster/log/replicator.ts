@@ -22,7 +22,7 @@ import { ApplyQueue, type ReplicatedStore } from './apply-queue.ts';
 import { Applier, type LogPosition, type Decision } from './applier.ts';
 import { encodeEntry, encodeWrites, type EntryContent, type Leader } from './entry.ts';
 import { Lead, type LeadState } from './lead.ts';
-import { LogConsumer } from './log-consumer.ts';
+import { LogConsumer, type ReadingProgress } from './log-consumer.ts';
 import type { LogBounds, OrderedLog } from './ordered-log.ts';
 import { type Applied, type AppliedReports, StandbyReports } from './applied-reports.ts';
 
@@ -68,13 +68,12 @@ export interface LogReplicatorOptions {
   readonly onStopped: (stop: Stop) => void;
 }
 
-export interface ReplicatorStatus {
+export interface ReplicatorStatus extends ReadingProgress {
   readonly state: LeadState;
   readonly leader: Leader | undefined;
   readonly position: LogPosition;
   /** Entries that did not count. */
   readonly ignored: number;
-  readonly restarts: number;
   /** Why what counts cannot be stored, while it cannot: it is tried again. */
   readonly fault: string | undefined;
   readonly stop: Stop | undefined;
@@ -155,7 +154,7 @@ export class LogReplicator implements Replicator {
       leader: this.#lead.leader,
       position: this.#applier.position,
       ignored: this.#ignored,
-      restarts: this.#consumer.restarts,
+      ...this.#consumer.progress,
       fault: this.#fault,
       stop: this.#stop,
     };

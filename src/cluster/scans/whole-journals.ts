@@ -58,6 +58,10 @@ async function syncedEnd(folder: string): Promise<number> {
 async function syncSegments(folder: string): Promise<void> {
   for (const start of listSegments(folder)) {
     const file = await openSegment(segmentFile(folder, start));
-    await file?.datasync().finally(() => file.close());
+    try {
+      await file?.datasync();
+    } finally {
+      await file?.close();
+    }
   }
 }

@@ -112,7 +112,7 @@ describe('a consumer', () => {
       [38, true],
       [39, true],
     ]);
-    expect(log.consumer.restarts).toBe(0);
+    expect(log.consumer.progress).toEqual({ restarts: 0, behind: 0 });
   });
 
   it('begins again after an end: after 100 ms, and twice as long each time, up to 2 s', async () => {
@@ -129,7 +129,7 @@ describe('a consumer', () => {
       await log.until(fromMs + ms);
       expect(log.readings).toHaveLength(length + 1);
     }
-    expect(log.consumer.restarts).toBe(waits.length);
+    expect(log.consumer.progress.restarts).toBe(waits.length);
     // An entry shows that it works.
     log.bring(1);
     const fromMs = log.nowMs;
