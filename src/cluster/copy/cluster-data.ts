@@ -45,8 +45,8 @@ export async function clusterHasData(options: ClusterDataOptions): Promise<boole
 }
 
 /**
- * Whether scans or deliveries were removed, as a core does that has opened: one that reads their logs from the beginning lacks
- * them. Waits for brokers as long as it takes. @throws the signal's reason
+ * Whether the logs of scans or of deliveries have lost their first entries, which a leader removes: a core that reads them
+ * from the beginning lacks those. Waits for brokers as long as it takes. @throws the signal's reason
  */
 export async function lacksBeginnings(options: ClusterDataOptions): Promise<boolean> {
   return await answered(options, async () => {

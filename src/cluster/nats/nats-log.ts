@@ -11,7 +11,7 @@
 import { messageOf } from '../../model/failure.ts';
 import { apiMs, type NatsConnection, type Session } from './nats-connection.ts';
 import { NatsReading } from './nats-reading.ts';
-import { hasMajority, isMissing } from './nats-stream.ts';
+import { boundsOf, hasMajority, isMissing } from './nats-stream.ts';
 import type { LogBounds, LogReader, OrderedLog, Reading } from '../log/ordered-log.ts';
 
 /** An ack takes a millisecond or two. It never comes from a leader that hangs, and a new one leads after 4 to 9 s. */
@@ -75,13 +75,12 @@ export class NatsLog implements OrderedLog {
   bounds(): Promise<LogBounds> {
     const { stream } = this.#options;
     return this.#ask('ask for the bounds of', apiMs, async ({ manager }) => {
-      const { state, cluster } = await manager.streams.info(stream).catch((error: unknown) => {
+      const info = await manager.streams.info(stream).catch((error: unknown) => {
         if (isMissing(error)) this.#options.onMissing?.();
         throw error;
       });
-      if (!hasMajority(cluster)) throw new Error('its leader has lost the majority');
-      const last = state.last_seq;
-      return { first: state.messages === 0 ? last + 1 : state.first_seq, last };
+      if (!hasMajority(info.cluster)) throw new Error('its leader has lost the majority');
+      return boundsOf(info);
     });
   }
 

@@ -2,7 +2,7 @@
  * The stream under an ordered log: created as the log needs it. A stream that an operator created is never changed: it is
  * refused, with the reasons, where it would lose entries.
  */
-import type { ClusterInfo, StreamConfig } from '@nats-io/jetstream';
+import type { ClusterInfo, StreamConfig, StreamInfo } from '@nats-io/jetstream';
 import { messageOf } from '../../model/failure.ts';
 import type { LogBounds } from '../log/ordered-log.ts';
 import { apiMs, type NatsConnection } from './nats-connection.ts';
@@ -40,17 +40,18 @@ export async function ensureStream(
   );
 }
 
-/** Positions of the oldest and of the newest entry, as LogBounds; undefined where there is no such stream. */
+/** Undefined where there is no such stream. Unlike `NatsLog.bounds` also of a leader that has lost the majority, and may say what was. */
 export async function findBounds(
   connection: NatsConnection,
   stream: string,
 ): Promise<LogBounds | undefined> {
   const { manager } = await connection.ready(apiMs);
-  return await unlessMissing(async () => {
-    const { state } = await manager.streams.info(stream);
-    const last = state.last_seq;
-    return { first: state.messages === 0 ? last + 1 : state.first_seq, last };
-  });
+  return await unlessMissing(async () => boundsOf(await manager.streams.info(stream)));
+}
+
+export function boundsOf({ state }: Pick<StreamInfo, 'state'>): LogBounds {
+  const last = state.last_seq;
+  return { first: state.messages === 0 ? last + 1 : state.first_seq, last };
 }
 
 /** Undefined where it is not there. */
