@@ -62,6 +62,8 @@ export interface HarnessOptions {
   readonly actorsMax: number;
   readonly rawRetentionDays: number;
   readonly codeIdOf: (codeNo: number) => string | undefined;
+  /** Default: a window has frames of one journal. */
+  readonly windowBytesMax?: number;
   /** A copy of another's folder, which becomes this one's: as after a crash of that one. */
   readonly folder?: string;
 }
@@ -269,7 +271,7 @@ export class EngineHarness {
       consumed: this.#consumed[shard]!,
       visitor: this.#visitor,
       clock: { now: () => this.nowMs, monotonicMs: () => 0 },
-      windowBytesMax: 1,
+      windowBytesMax: this.#options.windowBytesMax ?? 1,
       actorsMax: this.#options.actorsMax,
       rawRetentionDays: this.#options.rawRetentionDays,
       deliveredBlock: Number.MAX_SAFE_INTEGER,

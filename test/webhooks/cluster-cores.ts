@@ -65,10 +65,11 @@ export class Core {
   delivered = 0;
   webhooks: Webhooks | undefined;
 
-  constructor(name: string, shards: number) {
+  constructor(name: string, shards: number, windowBytesMax: number) {
     this.name = name;
     this.engine = new EngineHarness({
       journals,
+      windowBytesMax,
       segmentBytesMax: 10_000_000,
       actorsMax: 1_000,
       rawRetentionDays: 30,
@@ -112,10 +113,11 @@ export class Cluster {
   /** Entries wait for it. */
   #brokers: Promise<void> = Promise.resolve();
 
-  constructor(shards: readonly number[], clock = new TestClock()) {
-    this.clock = clock;
-    this.cores = shards.map((count, at) => new Core(`core-${at}`, count));
-    this.#ids = createIdSource(clock, (into) => crypto.getRandomValues(into));
+  /** @param windowBytesMax a window reads the next journal while it has less */
+  constructor(shards: readonly number[], windowBytesMax = 1) {
+    this.clock = new TestClock();
+    this.cores = shards.map((count, at) => new Core(`core-${at}`, count, windowBytesMax));
+    this.#ids = createIdSource(this.clock, (into) => crypto.getRandomValues(into));
     for (const core of this.cores) {
       core.tables.environment.replicateWith(new CoreReplicator(this, core));
     }

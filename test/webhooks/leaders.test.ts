@@ -89,7 +89,8 @@ async function expectSettled(
 
 async function failOver(seed: number): Promise<void> {
   const random = new Random(seed);
-  const cluster = new Cluster([random.between(1, 4), random.between(1, 4), random.between(1, 4)]);
+  const shards = Array.from({ length: 3 }, () => random.between(1, 4));
+  const cluster = new Cluster(shards, random.pick([1, 2_000, 65_536]));
   const receivers = new Receivers();
   const [first] = cluster.cores;
   const scan = (): void => {
@@ -226,6 +227,49 @@ it('sends what it had read when it led before, and the leader since then had not
   await expectSettled(cluster, receivers, all());
   await cluster.bury(one, receivers);
 });
+
+it.each([
+  { name: 'before the other journal', counts: [5, 30] },
+  { name: 'within the other journal', counts: [30, 5] },
+])(
+  'goes on within a block that has a later journal first: $name',
+  async ({ counts: [earlier, later] }) => {
+    const cluster = new Cluster([1, 1], 65_536);
+    const [one, other] = [cluster.cores[0]!, cluster.cores[1]!];
+    const receivers = new Receivers();
+    const { endpoints } = await cluster.lead(one, receivers);
+    const url = 'https://one.example/';
+    await endpoints.create(actor, { url, events: ['qr.scanned'], maxBatch: 1 });
+    const scan = (journal: number, count: number): void => {
+      cluster.clock.move(1);
+      cluster.scan(journal, new Map([[1, count]]));
+    };
+    // A core reads its own journal first, whatever its number.
+    scan(1, 1);
+    one.count();
+    scan(0, 1);
+    for (const core of cluster.cores) core.count();
+    const all = (): string[] => eventIdsOf(one).map((id) => `1 ${id}`);
+    await expectSettled(cluster, receivers, all());
+    scan(0, earlier!);
+    scan(1, later!);
+    for (const core of cluster.cores) core.count();
+    let answered = 10;
+    receivers.answer = () => (answered-- > 0 ? 200 : 'hang');
+    await eventually(async () => {
+      await cluster.settle(1_200);
+      return settledIn(other).size === 2 + 10;
+    }, 'what was answered is stored');
+    await cluster.bury(one, receivers);
+    const settled = settledIn(other);
+    receivers.answer = () => 200;
+    cluster.clock.move(4_000);
+    await cluster.lead(other, receivers);
+    await expectSettled(cluster, receivers, all());
+    expect([...settled].filter((key) => receivers.counts.get(key) !== 1)).toEqual([]);
+    await cluster.bury(other, receivers);
+  },
+);
 
 it('goes on at a receiver where the leader was when it died', async () => {
   const cluster = new Cluster([1, 3]);

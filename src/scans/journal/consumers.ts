@@ -42,9 +42,9 @@ export interface JournalConsumer {
 
 export class JournalConsumers implements Iterable<JournalConsumer> {
   readonly #options: JournalConsumersOptions;
-  /** Ascending, so that every machine reads the same scans in the same order. */
+  /** Ascending. */
   #consumers: ReadonlyMap<number, JournalConsumer> = new Map();
-  /** The same, in the order in which they are read. */
+  /** The same, in the order in which they are read, which is of this machine and changes. */
   #queue: JournalConsumer[] = [];
   /** Of all readers: what one has read is taken up before the next one reads. */
   readonly #space: Buffer;

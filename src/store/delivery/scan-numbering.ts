@@ -32,7 +32,7 @@ export type BlockMark =
   | readonly [low: number, high: number, journals: ReadonlyArray<readonly [number, number]>]
   | { readonly all: PackedMarks };
 
-/** A scan's place in any block: blocks have their scans in this order. */
+/** A scan's place. Blocks have their codes in this order, and a journal's scans, but journals in any. */
 export type ScanOrder = readonly [codeNo: number, journal: number, position: number];
 
 /** Scans of one code: those of a delivery. */
@@ -46,9 +46,9 @@ export type ScanSpan = readonly [
 
 export type ScanPlaces = readonly [
   to: Position,
-  /** The last scan before `to`, where that is within a block. */
+  /** Where `to` is within a block: the end of the code that has it. */
   last: ScanOrder | 0,
-  /** Before `to`, and not settled. */
+  /** Up to there, and not settled. */
   open: readonly ScanSpan[],
 ];
 

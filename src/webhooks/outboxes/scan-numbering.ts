@@ -32,7 +32,7 @@ import type {
 } from '../../store/delivery/scan-numbering.ts';
 import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
 import { ScanMarks } from '../../store/scans/scan-marks.ts';
-import { endBelow, markOf, scanAt, spansOf } from './scan-places.ts';
+import { endBelow, markOf, partOf, spansOf } from './scan-places.ts';
 import {
   epochsIn,
   everybody,
@@ -222,8 +222,9 @@ export class ScanNumbering {
 
   #places({ to, open }: Pick<Backlog, 'to' | 'open'>): ScanPlaces {
     const [sequence, entries] = to;
-    const last = entries === 0 ? undefined : this.#scan(sequence + 1, entries - 1);
-    const spans: ScanSpan[] = [];
+    const next = entries === 0 ? undefined : this.#block(sequence + 1);
+    const part = next && partOf(next, entries);
+    const spans: ScanSpan[] = [...(part?.rest ?? [])];
     for (const [sequence, first, end] of open) {
       const block = this.#block(sequence);
       const found = block && spansOf(block, first, end);
@@ -231,12 +232,7 @@ export class ScanNumbering {
       if (found === undefined) return [[sequence - 1, 0], 0, []];
       spans.push(...found);
     }
-    return [to, last ?? 0, spans];
-  }
-
-  #scan(sequence: number, entry: number): ScanOrder | undefined {
-    const block = this.#block(sequence);
-    return block && scanAt(block, entry);
+    return [to, part?.last ?? 0, spans];
   }
 
   #block(sequence: number): ScanBlock | undefined {

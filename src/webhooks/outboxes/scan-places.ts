@@ -35,7 +35,7 @@ export function isUpToMark(
 }
 
 /** Below 0 when `one` comes first. */
-export const compareScans = (one: ScanOrder, other: ScanOrder): number =>
+const compareScans = (one: ScanOrder, other: ScanOrder): number =>
   one[0] - other[0] || one[1] - other[1] || one[2] - other[2];
 
 export const isInSpan = (span: ScanSpan, scan: ScanOrder): boolean =>
@@ -91,12 +91,42 @@ function areBelow(block: ScanBlock, marks: ScanMarks): boolean {
   return true;
 }
 
+/** Behind all scans of a code. */
+const codeEnd = Number.MAX_SAFE_INTEGER;
+
+/**
+ * The first entries of a block: all scans up to a code, without the rest of that code's. Which of two journals comes first
+ * differs from core to core and from block to block, so no single scan tells where they end. Undefined where the block has
+ * no such entries. @param count at least 1
+ */
+export function partOf(
+  block: ScanBlock,
+  count: number,
+): { readonly last: ScanOrder; readonly rest: readonly ScanSpan[] } | undefined {
+  const group = groupAt(block, count - 1);
+  if (group === undefined) return undefined;
+  const end = block.first(group) + block.count(group);
+  const rest = count === end ? [] : spansOf(block, count, end - 1);
+  return rest && { last: [block.codeNo(group), codeEnd, codeEnd], rest };
+}
+
+/** Whether a scan is in the part before `last`. An earlier release named a single scan: it tells nothing of other journals. */
+export function isInPart(last: ScanOrder, [codeNo, journal, position]: ScanOrder): boolean {
+  if (codeNo !== last[0]) return codeNo < last[0];
+  return last[1] === codeEnd || (journal === last[1] && position <= last[2]);
+}
+
 /** The scan at an entry; undefined for an entry that the block has not. */
-export function scanAt(block: ScanBlock, entry: number): ScanOrder | undefined {
+function scanAt(block: ScanBlock, entry: number): ScanOrder | undefined {
+  const group = groupAt(block, entry);
+  if (group === undefined) return undefined;
+  return [block.codeNo(group), block.journal(entry), block.position(entry)];
+}
+
+function groupAt(block: ScanBlock, entry: number): number | undefined {
   for (let group = 0; group < block.groups; group++) {
     const first = block.first(group);
-    if (entry < first || entry >= first + block.count(group)) continue;
-    return [block.codeNo(group), block.journal(entry), block.position(entry)];
+    if (entry >= first && entry < first + block.count(group)) return group;
   }
   return undefined;
 }

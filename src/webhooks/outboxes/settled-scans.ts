@@ -18,7 +18,7 @@ import type {
   ScanPlaces,
 } from '../../store/delivery/scan-numbering.ts';
 import { ScanMarks } from '../../store/scans/scan-marks.ts';
-import { compareScans, isInSpan, isUpToMark } from './scan-places.ts';
+import { isInPart, isInSpan, isUpToMark } from './scan-places.ts';
 
 export type IsSettled = (scan: ScanOrder) => boolean;
 
@@ -80,7 +80,7 @@ export class FormerEpoch {
         (last !== 0 &&
           next !== undefined &&
           isUpToMark(next, partition, scan) &&
-          compareScans(scan, last) <= 0);
+          isInPart(last, scan));
       return isSent && !open.some((span) => isInSpan(span, scan));
     };
   }
