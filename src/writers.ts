@@ -99,8 +99,8 @@ export interface Writers {
   readonly apiPort: number;
   /** Afterwards nothing is written to the delivery store, and only what the API is asked for to management.mdb. */
   endWork(): Promise<void>;
-  /** Nothing more is delivered, and the results of what was are stored; attempts in flight have 3 s to end. */
-  endDeliveries(): Promise<void>;
+  /** Nothing more is delivered, and the results of what was are stored. @param attemptsMsMax of those in flight */
+  endDeliveries(attemptsMsMax: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -149,7 +149,11 @@ async function open(options: WritersOptions, closers: Closers): Promise<Omit<Wri
     await webhooks.environment.hold();
     await storeWaiting();
   };
-  return { apiPort: server.port, endWork, endDeliveries: () => webhooks.stop() };
+  return {
+    apiPort: server.port,
+    endWork,
+    endDeliveries: (attemptsMsMax) => webhooks.stop(attemptsMsMax),
+  };
 }
 
 interface Opening {

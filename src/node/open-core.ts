@@ -50,8 +50,10 @@ import { updateSigningKeys } from './signing-rotation.ts';
 import { openStandby } from './standby.ts';
 import { assertNoTakeover, noTakeovers } from './takeover.ts';
 
-/** A core that leads no more stores the results of its deliveries within this: the next leader waits, slow receivers do not count. */
-const deliveriesMsMax = 500;
+/** Of a core that leads no more: attempts in flight may end within this. The next leader waits, so slow receivers do not count. */
+const attemptsMsMax = 500;
+/** The same: it stores the results that there are, on however busy a machine, unless the log is away. */
+const resultsMsMax = 5_000;
 /** A first start waits so long for a new cluster to have its first sign-in. */
 const firstLeadMsMax = 30_000;
 const firstLeadStepMs = 20;
@@ -319,8 +321,8 @@ class Roles {
     const writers = this.#writers;
     this.#writers = undefined;
     if (writers !== undefined && delivery.replication.isHeld) {
-      const ended = writers.endDeliveries().catch(() => undefined);
-      await Promise.race([ended, pause(deliveriesMsMax, undefined, { ref: false })]);
+      const ended = writers.endDeliveries(attemptsMsMax).catch(() => undefined);
+      await Promise.race([ended, pause(resultsMsMax, undefined, { ref: false })]);
     }
     delivery.release();
   }

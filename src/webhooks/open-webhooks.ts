@@ -153,8 +153,8 @@ export interface Webhooks {
   tick(): Promise<void>;
   /** Nothing happens before the next tick, event or answer: for a test that waits for that. */
   readonly isQuiet: boolean;
-  /** Consumes and starts nothing more; attempts in flight may end. The rest stays queued. */
-  stop(): Promise<void>;
+  /** Starts nothing more, and stores the results of attempts that end in time; the rest stays queued. */
+  stop(attemptsMsMax?: number): Promise<void>;
   /** Ends the threads and stores all: nothing is written after it, and what is stored can still be read. */
   finish(): Promise<void>;
   /** The same, and closes the store: after the API has stopped. */
@@ -244,14 +244,14 @@ function endings(
   running: Running,
 ): Pick<Webhooks, 'stop' | 'finish'> & { readonly isStopping: () => boolean } {
   const { dispatcher, drain, feeds, journal, listening, routers, scheduler, sender } = running;
-  const stopAll = async (): Promise<void> => {
+  const stopAll = async (attemptsMsMax: number): Promise<void> => {
     for (const end of listening) end();
-    await scheduler.close();
-    await Promise.all(routers.map((router) => router.close()));
-    await dispatcher.stop(stopMsMax);
+    // All at once: nothing is to be sent while a tick waits for the log.
+    const stopped = [dispatcher.stop(attemptsMsMax), scheduler.close()];
+    await Promise.all([...stopped, ...routers.map((router) => router.close())]);
   };
   let stopping: Promise<void> | undefined;
-  const stop = (): Promise<void> => (stopping ??= stopAll());
+  const stop = (attemptsMsMax = stopMsMax): Promise<void> => (stopping ??= stopAll(attemptsMsMax));
   const finishAll = async (): Promise<void> => {
     await stop();
     await drain.close();
