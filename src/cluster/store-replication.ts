@@ -39,6 +39,8 @@ export interface StoreReplicationOptions {
   readonly self: Leader;
   readonly nodeName: string;
   readonly ack: 'broker' | 'standby';
+  /** Whether another core has the data: before that no change waits for one. Absent = one has. */
+  readonly hasStandby?: (() => boolean) | undefined;
   readonly timers: Timers;
   /** From 0 up to 1. */
   readonly random: () => number;
@@ -88,6 +90,7 @@ export class StoreReplication {
       timers,
       position: () => this.status.position,
       isLeading: () => this.status.state === 'leader',
+      hasStandby: options.hasStandby,
     });
     const changed = (): void => {
       this.#standbys.changed();

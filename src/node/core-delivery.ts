@@ -33,6 +33,8 @@ export interface CoreDeliveryOptions {
   readonly context: NodeContext;
   readonly base: Base;
   readonly identity: NodeIdentity;
+  /** Another core has the data. */
+  readonly hasStandby: () => boolean;
   /** This machine leads the cluster. */
   readonly mayLead: () => boolean;
 }
@@ -46,7 +48,7 @@ export class CoreDelivery {
   /** From here on delivery.mdb is written by way of the log alone. */
   constructor(options: CoreDeliveryOptions) {
     this.#options = options;
-    const { context, base, mayLead } = options;
+    const { context, base, mayLead, hasStandby } = options;
     this.#tables = openDeliveryTables(base.folder.deliveryFile);
     const { environment } = this.#tables;
     this.#numbering = scanNumberingTables(environment);
@@ -61,6 +63,7 @@ export class CoreDelivery {
       timers: systemTimers,
       random: base.random,
       mayLead,
+      hasStandby,
       onChanged: () => undefined,
     });
   }

@@ -41,6 +41,8 @@ export class CoreExchange {
   readonly #closers: Closers = [];
   #transfer: ScanTransfer | undefined;
   #marks: MarksExchange | undefined;
+  /** That new cores have told is being written. */
+  #isNoting = false;
   #pruning: ReadonlyMap<PrunedLog, LogPruning> = new Map();
 
   constructor(options: CoreExchangeOptions) {
@@ -140,7 +142,7 @@ export class CoreExchange {
   #openMarks({ threads }: Engine, transfer: ScanTransfer): MarksExchange {
     const { context, identity, nodes, replication, deliveries } = this.#options;
     const history = new AppliedHistory();
-    return new MarksExchange({
+    const marks: MarksExchange = new MarksExchange({
       connection: context.connection,
       timers: systemTimers,
       nodeName: context.config.cluster.nodeName,
@@ -152,8 +154,25 @@ export class CoreExchange {
         applied: () =>
           history.held([replication.storedSeq, deliveries.storedSeq], systemTimers.monotonicMs()),
       },
-      onArrived: (arrived) => transfer.arrived(arrived),
+      onArrived: (arrived) => {
+        transfer.arrived(arrived);
+        this.#noteNew(marks);
+      },
     });
+    return marks;
+  }
+
+  /** New cores that have told are standbys from here on: changes wait for one. */
+  #noteNew({ marks }: MarksExchange): void {
+    const { nodes, replication } = this.#options;
+    const told = nodes.cores().filter(({ name, isNew }) => isNew === true && marks.hasTold(name));
+    if (told.length === 0 || !replication.isHeld || this.#isNoting) return;
+    this.#isNoting = true;
+    const noted = (): void => {
+      this.#isNoting = false;
+    };
+    // Where the lead is lost meanwhile, the next leader does it.
+    nodes.haveTold(told.map(({ name }) => name)).then(noted, noted);
   }
 
   #owners(): JournalOwner[] {

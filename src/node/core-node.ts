@@ -99,8 +99,10 @@ export class CoreNode {
     const instanceOf = (name: string): string | undefined => this.#beats?.instanceOf(name);
     this.nodes = new Registry({ store, ids, clock, instanceOf });
     this.#closers.push(() => this.nodes.close());
+    const hasStandby = (): boolean => this.nodes.hasOther(nodeName);
     this.replication = new StoreReplication({
       ...context,
+      hasStandby,
       environment: store.environment,
       name: 'core',
       replicas,
@@ -117,7 +119,7 @@ export class CoreNode {
       timers: systemTimers,
       nanoseconds: machineNanoseconds,
     });
-    this.delivery = new CoreDelivery({ ...options, mayLead: () => this.isLeading });
+    this.delivery = new CoreDelivery({ ...options, hasStandby, mayLead: () => this.isLeading });
     this.#closers.push(() => this.delivery.close());
     this.#exchange = new CoreExchange({
       ...options,

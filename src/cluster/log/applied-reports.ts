@@ -12,10 +12,13 @@ export interface AppliedReports {
   report(applied: Applied): void;
   /** @param listener is called with what other machines report @returns stops listening */
   listen(listener: (applied: Applied) => void): () => void;
+  /** False while no other machine is expected to report; absent = one is. */
+  readonly isExpected?: boolean;
 }
 
 /** What other machines have applied, for a write that waits for one of them. */
 export class StandbyReports {
+  readonly #reports: AppliedReports;
   /** The newest that was reported. */
   #newest = nothingApplied;
   /** One write is under way at a time. */
@@ -23,11 +26,13 @@ export class StandbyReports {
   readonly #unlisten: () => void;
 
   constructor(reports: AppliedReports) {
+    this.#reports = reports;
     this.#unlisten = reports.listen((applied) => this.reported(applied));
   }
 
-  /** Resolves when a standby has applied it. */
+  /** Resolves when a standby has applied it; at once while no other core has the data. */
   applied(applied: Applied): Promise<void> {
+    if (this.#reports.isExpected === false) return Promise.resolve();
     return new Promise((resolve) => {
       this.#awaited = { applied, resolve };
       this.#answer();

@@ -18,6 +18,8 @@ export interface StandbyWatchOptions {
   /** Of this machine. */
   readonly position: () => Applied;
   readonly isLeading: () => boolean;
+  /** Absent = there is one. */
+  readonly hasStandby?: (() => boolean) | undefined;
 }
 
 export class StandbyWatch implements AppliedReports {
@@ -46,10 +48,15 @@ export class StandbyWatch implements AppliedReports {
     this.#levelMs = this.#options.isLeading() ? this.#options.timers.monotonicMs() : undefined;
   }
 
-  /** For how long no standby has had all that this machine has; 0 where it does not lead. */
+  /** Whether changes wait for a standby. */
+  get isExpected(): boolean {
+    return this.#options.hasStandby?.() ?? true;
+  }
+
+  /** For how long no standby has had all that this machine has; 0 where it does not lead, and where no other core has the data. */
   get silentMs(): number {
     const { isLeading, timers } = this.#options;
-    if (this.#levelMs === undefined || !isLeading()) return 0;
+    if (this.#levelMs === undefined || !isLeading() || !this.isExpected) return 0;
     return timers.monotonicMs() - this.#levelMs;
   }
 
