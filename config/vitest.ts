@@ -27,8 +27,8 @@ export default defineConfig({
     experimental: { viteModuleRunner: false },
     execArgv: ['--import', stripSources],
     pool: 'forks',
-    // One more than cores: much of a test is waiting for a process, a socket or a page.
-    maxWorkers: 3,
+    // Two more than cores: much of a test is waiting for a process, a socket or a page.
+    maxWorkers: 4,
     // Files share the modules of their process: 0.3 s of imports less for each of 140.
     isolate: false,
     // Tests that wait for the network side by side.
