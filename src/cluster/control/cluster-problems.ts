@@ -2,6 +2,7 @@
  * What needs a person, in a cluster as a core sees it: each with what to do. Left out is what passes by itself within
  * seconds, such as links that a node is behind.
  */
+import { copiesWanted } from '../scans/marks.ts';
 import type { ClusterStatus, NodeStatus } from './cluster-status.ts';
 
 interface ClusterProblem {
@@ -12,9 +13,6 @@ interface ClusterProblem {
   /** What it means and what to do, in sentences; a command stands in backquotes. */
   readonly remedy: string;
 }
-
-/** So many cores count a scan before its own machine lets go of it. */
-const copiesWanted = 2;
 
 type Seen = Pick<ClusterStatus, 'node' | 'problem' | 'nodes'>;
 

@@ -10,7 +10,7 @@ import type { Mark } from './mark-message.ts';
 import type { JournalPosition } from './scan-transfer-thread.ts';
 
 /** So many cores have a scan before its own machine lets go of it. */
-const copiesWanted = 2;
+export const copiesWanted = 2;
 /** A core tells this often of all journals; in between of those that have moved. */
 export const tellAllMs = 10_000;
 /** A core was there for so long, and did not tell of a journal: it has nothing of it. Two of its full rounds. */
