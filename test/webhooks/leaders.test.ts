@@ -156,7 +156,8 @@ it.each([2, 3, 4])('loses nothing: seed %i', async (seed) => {
   await failOver(seed);
 });
 
-it('sends only for as long as results get into the log, and the lease is held', async () => {
+/** A cluster of one core, which leads and has an endpoint that gets each scan alone. */
+async function oneLeading() {
   const cluster = new Cluster([1]);
   const core = cluster.cores[0]!;
   const receivers = new Receivers();
@@ -164,6 +165,11 @@ it('sends only for as long as results get into the log, and the lease is held', 
   const url = 'https://one.example/';
   await webhooks.endpoints.create(actor, { url, events: ['qr.scanned'], maxBatch: 1 });
   await webhooks.start();
+  return { cluster, core, receivers, webhooks };
+}
+
+it('sends only for as long as results get into the log, and the lease is held', async () => {
+  const { cluster, core, receivers } = await oneLeading();
   const pass = async (): Promise<void> => {
     cluster.clock.move(100);
     await pause(5);
@@ -199,13 +205,7 @@ it('sends only for as long as results get into the log, and the lease is held', 
 });
 
 it('stores the results that there are when it stops, and waits for attempts in flight as long as it may', async () => {
-  const cluster = new Cluster([1]);
-  const core = cluster.cores[0]!;
-  const receivers = new Receivers();
-  const webhooks = await cluster.lead(core, receivers);
-  const url = 'https://one.example/';
-  await webhooks.endpoints.create(actor, { url, events: ['qr.scanned'], maxBatch: 1 });
-  await webhooks.start();
+  const { cluster, core, receivers, webhooks } = await oneLeading();
   let answered = 5;
   receivers.answer = () => (answered-- > 0 ? 200 : 'hang');
   const takeEntries = cluster.holdLog();
