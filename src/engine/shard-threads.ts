@@ -83,6 +83,7 @@ export class ShardThreads {
   /** What is not counted yet, by shard. */
   readonly lag: JournalLag;
   readonly #consumed: readonly JournalPositions[];
+  #countedAtStop: ReadonlyMap<number, number> = new Map();
   /** 0 = shard threads wait before they open the store, 1 = open. */
   readonly #gate = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   #deliveredBlock = 0;
@@ -155,6 +156,7 @@ export class ShardThreads {
     const msMax = Atomics.load(this.#gate, 0) === 0 ? 0 : stopMsMax;
     await Promise.all(this.states.map(({ thread }) => thread.stop({ kind: 'stop' }, msMax)));
     Atomics.store(this.#gate, 0, 0);
+    this.#countedAtStop = this.counted();
     this.states.length = 0;
   }
 
@@ -186,9 +188,10 @@ export class ShardThreads {
 
   /**
    * By journal, the position below which every shard has its scans on the disk, whatever happens to the machine; without
-   * journals that a shard has not told of yet.
+   * journals that a shard has not told of yet. After a stop as it was at its end.
    */
-  counted(): Map<number, number> {
+  counted(): ReadonlyMap<number, number> {
+    if (this.states.length === 0) return this.#countedAtStop;
     const [first = new Map<number, number>(), ...others] = this.states.map((one) => one.consumed);
     const counted = new Map<number, number>();
     for (const [journal, position] of first) {

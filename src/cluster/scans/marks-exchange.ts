@@ -50,9 +50,11 @@ export class MarksExchange {
     this.#tick();
   }
 
+  /** Tells the others what was counted last: while this core is away, they go by it. */
   stop(): void {
     this.#unsubscribe();
     this.#cancel();
+    this.#tell();
   }
 
   #tick(): void {

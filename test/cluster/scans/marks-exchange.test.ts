@@ -88,8 +88,15 @@ it('all nodes know what the cores have, and an edge what enough of them have of 
   expect(edge.arrived).toEqual([[3, 40]]);
   await pass(11_000);
   expect([a.arrived, edge.arrived]).toEqual([[[1, 11]], [[3, 50]]]);
+  b.counted.set(1, 60);
+  await pass(2_000);
+  expect(b.exchange.marks.counted(1)).toBe(50);
+  // What it counted last is told at its end: it tells no more.
+  a.counted.set(1, 60);
+  a.exchange.stop();
+  expect(b.exchange.marks.counted(1)).toBe(60);
+  for (const { exchange } of [b, edge]) exchange.stop();
   const { messages } = network;
-  for (const { exchange } of [a, b, edge]) exchange.stop();
   await pass(20_000);
   expect([network.messages, network.listeners]).toEqual([messages, 0]);
 });

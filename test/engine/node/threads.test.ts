@@ -113,6 +113,18 @@ test('shards count journals of other nodes that appear while they run, and their
   }
 });
 
+test('what is counted last, at the stop, is known after it', async () => {
+  openThreads(2);
+  void threads.shards.boot();
+  await threads.startCounting('always');
+  const { shards, journals } = threads;
+  const writer = receive(7);
+  for (let frame = 0; frame < 4; frame++) writer.append(frameOf(frame * 10, 10), 10);
+  await writer.close();
+  await threads.stop();
+  expect([...shards.counted()]).toContainEqual([7, journals.tails.position(7)]);
+});
+
 test('what a shard has not told of is not counted by all', async () => {
   openThreads(2);
   void threads.shards.boot();
