@@ -236,9 +236,11 @@ async function untilBegun(
   for (let waitedMs = 0; waitedMs < firstLeadMsMax; waitedMs += firstLeadStepMs) {
     const [owner] = management.users.keys({ limit: 1 });
     if (stopping.aborted) return;
-    if (owner !== undefined && (!node.isLeading || role.name === 'leading')) return;
+    if (owner !== undefined && (!node.isLeading || role.name === 'leading')) break;
     await pause(firstLeadStepMs);
   }
+  // While what stood by closes, it may still take a request, and cut it off.
+  await role.update();
 }
 
 interface RolesOptions extends StartedEngine {
