@@ -20,7 +20,13 @@ function workAddresses({ codeId, wifiId, endedId, campaignId }: Seeded): readonl
   return [
     { name: 'overview', path: '/', heading: 'Overview', shows: 'Most scanned' },
     { name: 'codes', path: '/codes', heading: 'Codes', shows: 'Table 12' },
-    { name: 'codes-none', path: '/codes?search=zzz', heading: 'Codes', shows: 'No codes match' },
+    // With a hyphen: no short code or id that is drawn at random has one.
+    {
+      name: 'codes-none',
+      path: '/codes?search=not-found',
+      heading: 'Codes',
+      shows: 'No codes match',
+    },
     { name: 'new-code', path: '/codes/new', heading: 'New code', shows: 'Web address' },
     { name: 'import', path: '/codes/import', heading: 'Import codes', shows: 'Choose a file' },
     { name: 'code', path: code, heading: 'Table 12', shows: 'Unique scanners' },
