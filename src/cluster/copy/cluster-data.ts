@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Timers } from '../../model/clock.ts';
 import { messageOf } from '../../model/failure.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import { sparseWarning } from '../../telemetry/sparse-warning.ts';
 import { readEntry } from '../log/entry.ts';
 import type { LogBounds, OrderedLog } from '../log/ordered-log.ts';
 import { logStream } from '../nats/log-streams.ts';
@@ -19,8 +20,6 @@ import { scanStream } from '../scans/scan-channels.ts';
 
 const core = logStream('core');
 const againMs = 500;
-/** Between two lines in the log. */
-const logMs = 10_000;
 
 export interface ClusterDataOptions {
   readonly connection: NatsConnection;
@@ -62,17 +61,13 @@ async function answered<T>(
   { connection, timers, log, signal }: ClusterDataOptions,
   ask: () => Promise<T>,
 ): Promise<T> {
-  let loggedMs = -Infinity;
+  const warn = sparseWarning(log, timers, 'waiting for the brokers of the cluster');
   for (;;) {
     signal.throwIfAborted();
     try {
       return await ask();
     } catch (error) {
-      if (timers.monotonicMs() - loggedMs >= logMs) {
-        loggedMs = timers.monotonicMs();
-        const reason = connection.problem ?? messageOf(error);
-        log.warn({ reason }, 'waiting for the brokers of the cluster');
-      }
+      warn({ reason: connection.problem ?? messageOf(error) });
     }
     await pause(againMs, undefined, { signal }).catch(() => undefined);
   }

@@ -28,6 +28,7 @@ import {
   removeKeyPrints,
 } from '../../store/installation.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import { sparseWarning } from '../../telemetry/sparse-warning.ts';
 import { deleteStoreId } from '../scans/store-id.ts';
 import { takeAsWhole } from '../scans/whole-journals.ts';
 import { fetchCopy, NewerCopyError, onDisk } from './copy-download.ts';
@@ -37,8 +38,6 @@ const markerName = '.copying';
 const movedFirst = ['delivery.mdb', 'scans.mdb', 'journal'] as const;
 const movedLast = 'management.mdb';
 const againMs = 2_000;
-/** Between two lines in the log about the same. */
-const logMs = 10_000;
 
 export interface CopyingOptions {
   /** Its management.mdb has a mark. */
@@ -76,7 +75,7 @@ export async function beginCopying(
  */
 export async function copyCore(options: CopyingOptions): Promise<void> {
   const { folder, disk = systemCopyDisk, timers, log, signal, cores } = options;
-  let loggedMs = -Infinity;
+  const warn = sparseWarning(log, timers, 'copying a core failed, asking the next');
   for (;;) {
     const asked = (await cores()).toReversed();
     const newer: string[] = [];
@@ -91,11 +90,7 @@ export async function copyCore(options: CopyingOptions): Promise<void> {
         await onDisk(() => disk.remove(draftOf(folder)));
         if (error instanceof DataFolderError) throw error;
         if (error instanceof NewerCopyError) newer.push(error.message);
-        const nowMs = timers.monotonicMs();
-        if (nowMs - loggedMs >= logMs) {
-          loggedMs = nowMs;
-          log.warn({ core, reason: messageOf(error) }, 'copying a core failed, asking the next');
-        }
+        warn({ core, reason: messageOf(error) });
       }
     }
     if (asked.length > 0 && newer.length === asked.length) {

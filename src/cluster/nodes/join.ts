@@ -10,6 +10,7 @@
 import { messageOf } from '../../model/failure.ts';
 import type { Timers } from '../../model/clock.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import { sparseWarning } from '../../telemetry/sparse-warning.ts';
 import type { NatsConnection } from '../nats/nats-connection.ts';
 import {
   type Admission,
@@ -24,8 +25,6 @@ import type { JoinRequest, Joined, Refusal } from './registry.ts';
 /** An answer waits for the log, which takes milliseconds; longer while brokers elect a leader. */
 const answerMs = 3_000;
 const againMs = 1_000;
-/** Between two lines in the log. */
-const logMs = 10_000;
 /** For a name in use: a node that has ended is connected for 2 s more. */
 const inUseMs = 5_000;
 
@@ -58,7 +57,7 @@ export async function joinCluster(options: JoiningOptions): Promise<Admission> {
   const { connection, timers, log, request, signal } = options;
   const bytes = encodeJoinRequest(request);
   const startedMs = timers.monotonicMs();
-  let loggedMs = -Infinity;
+  const warn = sparseWarning(log, timers, 'waiting to join the cluster');
   for (;;) {
     signal?.throwIfAborted();
     let why: string;
@@ -79,10 +78,7 @@ export async function joinCluster(options: JoiningOptions): Promise<Admission> {
       if (error instanceof JoinRefusedError) throw error;
       why = connection.problem ?? `no core that leads answers (${messageOf(error)})`;
     }
-    if (timers.monotonicMs() - loggedMs >= logMs) {
-      loggedMs = timers.monotonicMs();
-      log.warn({ why }, 'waiting to join the cluster');
-    }
+    warn({ why });
     await new Promise<void>((resolve) => void timers.after(againMs, resolve));
   }
 }
