@@ -11,7 +11,7 @@
 import { messageOf } from '../../model/failure.ts';
 import { apiMs, type NatsConnection, type Session } from './nats-connection.ts';
 import { NatsReading } from './nats-reading.ts';
-import { boundsOf, hasMajority, isMissing } from './nats-stream.ts';
+import { boundsOf, isMissing } from './nats-stream.ts';
 import type { LogBounds, LogReader, OrderedLog, Reading } from '../log/ordered-log.ts';
 
 /** An ack takes a millisecond or two. It never comes from a leader that hangs, and a new one leads after 4 to 9 s. */
@@ -79,7 +79,6 @@ export class NatsLog implements OrderedLog {
         if (isMissing(error)) this.#options.onMissing?.();
         throw error;
       });
-      if (!hasMajority(info.cluster)) throw new Error('its leader has lost the majority');
       return boundsOf(info);
     });
   }

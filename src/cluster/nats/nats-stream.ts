@@ -2,7 +2,7 @@
  * The stream under an ordered log: created as the log needs it. A stream that an operator created is never changed: it is
  * refused, with the reasons, where it would lose entries.
  */
-import type { ClusterInfo, StreamConfig, StreamInfo } from '@nats-io/jetstream';
+import type { ClusterInfo, StreamConfig, StreamInfo, StreamState } from '@nats-io/jetstream';
 import { messageOf } from '../../model/failure.ts';
 import type { LogBounds } from '../log/ordered-log.ts';
 import { apiMs, type NatsConnection } from './nats-connection.ts';
@@ -40,7 +40,7 @@ export async function ensureStream(
   );
 }
 
-/** Undefined where there is no such stream. Unlike `NatsLog.bounds` also of a leader that has lost the majority, and may say what was. */
+/** Undefined where there is no such stream. @throws Error also where no majority of its copies answers */
 export async function findBounds(
   connection: NatsConnection,
   stream: string,
@@ -49,7 +49,15 @@ export async function findBounds(
   return await unlessMissing(async () => boundsOf(await manager.streams.info(stream)));
 }
 
-export function boundsOf({ state }: Pick<StreamInfo, 'state'>): LogBounds {
+/** What is known of a stream, as far as its bounds go by it. */
+interface BoundsSeen extends Pick<StreamInfo, 'cluster'> {
+  readonly config: Pick<StreamConfig, 'name'>;
+  readonly state: Pick<StreamState, 'messages' | 'first_seq' | 'last_seq'>;
+}
+
+/** @throws Error where a leader says it that may have been replaced */
+export function boundsOf({ config, state, cluster }: BoundsSeen): LogBounds {
+  if (!hasMajority(cluster)) throw new Error(`the leader of ${config.name} has lost the majority`);
   const last = state.last_seq;
   return { first: state.messages === 0 ? last + 1 : state.first_seq, last };
 }

@@ -6,7 +6,7 @@ import {
   type NatsConnection,
 } from '../../../src/cluster/nats/nats-connection.ts';
 import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
-import { hasMajority } from '../../../src/cluster/nats/nats-stream.ts';
+import { boundsOf, hasMajority } from '../../../src/cluster/nats/nats-stream.ts';
 import { freePorts } from '../../support/process.ts';
 import { FakeNats, type FakeNatsOptions } from './fake-nats.ts';
 
@@ -146,4 +146,13 @@ test('a leader has a majority while enough replicas answered it in the last 3 s'
   const { replicas } = cluster('n1', 10, 10);
   const offline = replicas.map((replica) => ({ ...replica, offline: true }));
   expect(hasMajority({ leader: 'n1', replicas: offline })).toBe(false);
+});
+
+test('bounds are those of a leader with a majority; with no entry left the first is the next one', () => {
+  const state = { messages: 2, first_seq: 7, last_seq: 8 };
+  const seen = { config: { name: 'CORE' }, state, cluster: cluster('n1', 10, 10) };
+  expect(boundsOf(seen)).toEqual({ first: 7, last: 8 });
+  expect(boundsOf({ ...seen, state: { ...state, messages: 0 } })).toEqual({ first: 9, last: 8 });
+  const cut = { ...seen, cluster: cluster('n1', 3_100, 3_100) };
+  expect(() => boundsOf(cut)).toThrow('the leader of CORE has lost the majority');
 });
