@@ -22,7 +22,7 @@ import { systemTimers } from '../system-clock.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Engine } from '../writers.ts';
 import type { NodeContext } from './context.ts';
-import { type PrunedLog, openPruning } from './core-pruning.ts';
+import { leftBehindRemedy, type PrunedLog, openPruning } from './core-pruning.ts';
 
 export interface CoreExchangeOptions {
   readonly context: NodeContext;
@@ -92,9 +92,7 @@ export class CoreExchange {
   #leftBehind(): string | undefined {
     const names = [...this.#pruning.values()].flatMap(({ leftBehind }) => leftBehind);
     if (names.length === 0) return undefined;
-    const remedy =
-      'stop each, run `quietzone cluster join` there, or take it out with `quietzone cluster leave`';
-    return `entries that ${[...new Set(names)].join(', ')} never had were removed from a log: ${remedy}`;
+    return `entries that ${[...new Set(names)].join(', ')} never had were removed from a log: ${leftBehindRemedy}`;
   }
 
   /** After the engine, which has recovered the journals. */

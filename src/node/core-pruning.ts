@@ -21,6 +21,10 @@ const changesMs = 60_000;
  */
 const beatsMax = 10_000;
 
+/** For cores that lack entries which were removed. */
+export const leftBehindRemedy =
+  'stop each, run `quietzone cluster join` there, or take it out with `quietzone cluster leave`';
+
 export interface CorePruningOptions {
   readonly context: NodeContext;
   readonly base: Base;
@@ -71,9 +75,7 @@ function ofAny(
     clock: base.clock,
     timers: systemTimers,
     onLeftBehind: (cores, to) => {
-      const remedy =
-        'stop them and run `quietzone cluster join` there, or take them out with `quietzone cluster leave`';
-      const entry = { log: name, cores, to, remedy };
+      const entry = { log: name, cores, to, remedy: leftBehindRemedy };
       base.log.error(entry, 'entries that these cores never had are removed from a log');
     },
   };

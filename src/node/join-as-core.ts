@@ -85,8 +85,8 @@ export async function joinAsCore(
   const admitted = await registration(context);
   await copy(context, folder, admitted, progress);
   return await withLog(context, folder, 'follow', async (joining) => {
-    await untilKnown(joining, admitted);
-    return keepIdentity(joining, admitted);
+    const known = await whileFollowing(joining, () => knownOf(joining, admitted));
+    return keepIdentity(joining, known);
   });
 }
 
@@ -209,20 +209,29 @@ function keepIdentity(
   return identity;
 }
 
-/** Resolves when this machine has applied its registration, and the keys. */
-async function untilKnown(joining: Joining, admitted: Admitted): Promise<void> {
-  const { context, replication } = joining;
-  while (!isKnown(joining, admitted)) {
-    context.stopping.throwIfAborted();
+/** Resolves to what `find` returns when it returns something. @throws NodeError when the log cannot be followed */
+async function whileFollowing<T>(
+  { context: { stopping }, replication }: Joining,
+  find: () => Promise<T | undefined> | T | undefined,
+): Promise<T> {
+  for (;;) {
+    stopping.throwIfAborted();
     const { stop } = replication.status;
     if (stop !== undefined) throw new NodeError(`Cannot join the cluster: ${stop.detail}`);
+    const found = await find();
+    if (found !== undefined) return found;
     await pause(stepMs);
   }
 }
 
-function isKnown({ context, registry, store }: Joining, { id }: Admitted): boolean {
+/** Undefined until this machine has applied its registration, and the keys. */
+function knownOf(
+  { context, registry, store }: Joining,
+  admitted: Admitted | undefined,
+): Admitted | undefined {
   const hasKeys = keyFileNames.every((name) => store.cluster.secrets.has(name));
-  return hasKeys && registry.find(context.config.cluster.nodeName)?.id === id;
+  const isKnown = hasKeys && registry.find(context.config.cluster.nodeName)?.id === admitted?.id;
+  return isKnown ? admitted : undefined;
 }
 
 interface Joining {
@@ -234,17 +243,12 @@ interface Joining {
   readonly replication: StoreReplication;
 }
 
-interface Admitted {
-  readonly id: string;
-  readonly cluster: string;
-  readonly journals: readonly number[];
-  readonly run: number;
-}
+type Admitted = Omit<Admission, 'token' | 'cores'>;
 
 /** Resolves when this machine has applied its registration, and the keys. */
 async function admission(joining: Joining): Promise<Admitted> {
   const { context, replication } = joining;
-  const { connection, log, stopping } = context;
+  const { connection, log } = context;
   const request = joinRequestOf(context, undefined);
   const ending = new AbortController();
   let admitted: Admitted | undefined;
@@ -254,15 +258,11 @@ async function admission(joining: Joining): Promise<Admitted> {
     (error: unknown) => (refusal = error),
   );
   try {
-    for (;;) {
-      stopping.throwIfAborted();
+    return await whileFollowing(joining, async () => {
       if (refusal !== undefined) throw refusal;
-      const { stop } = replication.status;
-      if (stop !== undefined) throw new NodeError(`Cannot join the cluster: ${stop.detail}`);
       if (replication.isHeld) admitted = (await registerSelf(joining, request)) ?? admitted;
-      if (admitted !== undefined && isKnown(joining, admitted)) return admitted;
-      await pause(stepMs);
-    }
+      return knownOf(joining, admitted);
+    });
   } finally {
     ending.abort();
   }
