@@ -4,6 +4,7 @@
  */
 import {
   type ClusterStatus,
+  isStatus,
   type NodeStatus,
   versionsText,
 } from '../../cluster/control/cluster-status.ts';
@@ -179,7 +180,6 @@ async function ask<Result extends object>(
   throw new Failure('not_active', detail);
 }
 
-const isStatus = (answer: object): answer is ClusterStatus => 'nodes' in answer;
 const isHandover = (answer: object): answer is HandoverResult => 'leader' in answer;
 const isRotation = (answer: object): answer is RotationResult => 'kid' in answer;
 const isLeave = (answer: object): answer is LeaveResult => 'journals' in answer;

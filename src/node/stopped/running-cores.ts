@@ -1,6 +1,6 @@
 /** Which cores of the cluster run, and what each says of the cluster: asked by a command whose own machine is stopped. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ClusterStatus } from '../../cluster/control/cluster-status.ts';
+import { type ClusterStatus, isStatus } from '../../cluster/control/cluster-status.ts';
 import { ControlProof } from '../../cluster/control/control-proof.ts';
 import { type Beat, coreBeats, readBeat } from '../../cluster/nodes/beat-message.ts';
 import { ClusterKeys } from '../../cluster/nodes/cluster-keys.ts';
@@ -46,14 +46,3 @@ export async function askStatus({ cluster }: Config, { url }: RunningCore): Prom
   if (isStatus(seen)) return seen;
   throw new Error('its answer is no status');
 }
-
-const isStatus = (value: unknown): value is ClusterStatus =>
-  typeof value === 'object' &&
-  value !== null &&
-  'epoch' in value &&
-  'position' in value &&
-  'problem' in value &&
-  'nodes' in value &&
-  typeof value.epoch === 'number' &&
-  typeof value.position === 'number' &&
-  Array.isArray(value.nodes);
