@@ -16,7 +16,7 @@ import { EnvironmentStore } from './log/environment-store.ts';
 import { type LogName, logStream, streamOf } from './nats/log-streams.ts';
 import type { NatsConnection } from './nats/nats-connection.ts';
 import { NatsLog } from './nats/nats-log.ts';
-import { deleteStream, ensureStream, findBounds, readEntryAt } from './nats/nats-stream.ts';
+import { deleteStream, ensureStreamSoon, findBounds, readEntryAt } from './nats/nats-stream.ts';
 import { NodeError } from './nodes/node-error.ts';
 
 /** A new stream has no leader for some seconds, and an append may be lost. */
@@ -75,7 +75,7 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
  */
 export async function beginLog(options: LogBeginningOptions): Promise<LogPosition> {
   const { connection, name, replicas, environment, leader } = options;
-  await asked(() => ensureStream(connection, { ...logStream(name), replicas }));
+  await asked(() => ensureStreamSoon(connection, { ...logStream(name), replicas }));
   const store = new EnvironmentStore(environment);
   const { epoch: before, n, chain } = store.position();
   const epoch = before + 1;

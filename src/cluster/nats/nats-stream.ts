@@ -2,6 +2,7 @@
  * The stream under an ordered log: created as the log needs it. A stream that an operator created is never changed: it is
  * refused, with the reasons, where it would lose entries.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ClusterInfo, StreamConfig, StreamInfo, StreamState } from '@nats-io/jetstream';
 import { messageOf } from '../../model/failure.ts';
 import type { LogBounds } from '../log/ordered-log.ts';
@@ -37,6 +38,39 @@ export async function ensureStream(
   if (faults.length === 0) return;
   throw new Error(
     `Cannot use the stream ${stream}, which would lose entries: ${faults.join('; ')}`,
+  );
+}
+
+/**
+ * The same for commands and tests, which do not ask again by themselves: brokers that have just started refuse new streams
+ * until each has told the others of its disk, some seconds after they have a leader.
+ * @throws Error as `ensureStream`; what may pass only after ten tries
+ */
+export async function ensureStreamSoon(
+  connection: NatsConnection,
+  options: NatsStreamOptions,
+  pauseMs = 500,
+): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await ensureStream(connection, options);
+    } catch (error) {
+      if (tries === triesMax || !mayPass(error)) throw error;
+    }
+    await pause(pauseMs);
+  }
+}
+
+const triesMax = 10;
+/** Error codes of JetStream: `no suitable peers for placement`, `JetStream system temporarily unavailable`. */
+const passingCodes = [10_005, 10_008];
+
+function mayPass(error: unknown): boolean {
+  const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (!(reason instanceof Error)) return false;
+  return (
+    reason.name === 'TimeoutError' ||
+    ('code' in reason && passingCodes.includes(Number(reason.code)))
   );
 }
 

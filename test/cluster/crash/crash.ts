@@ -8,7 +8,7 @@
  */
 import { join } from 'node:path';
 import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
-import { ensureStream } from '../../../src/cluster/nats/nats-stream.ts';
+import { ensureStreamSoon } from '../../../src/cluster/nats/nats-stream.ts';
 import { Random } from '../../crash/random.ts';
 import { pause } from '../../support/process.ts';
 import type { Brokers } from '../../../config/demo/brokers.ts';
@@ -132,7 +132,7 @@ class CrashRun {
     const brokers = await startBrokers({ count: 3, folder: join(this.#folder, 'nats'), server });
     this.#brokers = brokers;
     const connection = await openNats({ servers: brokers.urls, nodeName: 'run' });
-    await ensureStream(connection, { stream, subject, replicas: 3 });
+    await ensureStreamSoon(connection, { stream, subject, replicas: 3 });
     await connection.close();
     return brokers;
   }
