@@ -53,6 +53,15 @@ it('the tree keeps the laws', () => {
   expect(formatFindings(checkTree(files, hotFiles))).toBe('');
 });
 
+it('the top level has what it is known for, and what is not kept', () => {
+  const ignored = readFileSync(join(root, '.gitignore'), 'utf8').replaceAll('/', '').split('\n');
+  const found = readdirSync(root).filter(
+    (name) => !name.startsWith('.') && !name.endsWith('.log') && !ignored.includes(name),
+  );
+  const known = ['src', 'test', 'bench', 'config', 'package.json', 'package-lock.json'];
+  expect(found.toSorted()).toEqual([...known, 'tsconfig.json', 'README.md', 'LICENSE'].toSorted());
+});
+
 it('README is read in one sitting, and its map names every module', () => {
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
   expect(readme.split('\n').length).toBeLessThanOrEqual(151);

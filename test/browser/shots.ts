@@ -5,14 +5,15 @@
 import { mkdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';
 import { addresses } from './addresses.ts';
 import { openHarness } from './harness.ts';
 import { calmCluster, troubledCluster, withCluster } from './sample-cluster.ts';
 import { type Seeded, seed } from './seed.ts';
 
-const folder = process.argv[2] ?? 'test/browser/shots';
-const only = process.argv[3];
+const { positionals } = parseArgs({ allowPositionals: true });
+const [folder = 'test/browser/shots', only] = positionals;
 /** Charts and images appear after the text. */
 const settleMs = 700;
 
