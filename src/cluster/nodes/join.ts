@@ -29,7 +29,8 @@ const againMs = 1_000;
 const inUseMs = 5_000;
 
 const coresSubject = 'qz.join';
-const subjectOf = ({ role, name }: Pick<JoinRequest, 'role' | 'name'>): string =>
+/** Where the node asks to be registered. */
+export const joinSubject = ({ role, name }: Pick<JoinRequest, 'role' | 'name'>): string =>
   role === 'edge' ? `qz.edge.${name}.join` : coresSubject;
 
 /** The cluster does not take this node. */
@@ -62,7 +63,9 @@ export async function joinCluster(options: JoiningOptions): Promise<Admission> {
     signal?.throwIfAborted();
     let why: string;
     try {
-      const answer = readJoinAnswer(await connection.request(subjectOf(request), bytes, answerMs));
+      const answer = readJoinAnswer(
+        await connection.request(joinSubject(request), bytes, answerMs),
+      );
       signal?.throwIfAborted();
       if (answer === undefined) {
         why = 'the leader answers in another version';
@@ -102,7 +105,7 @@ export function answerJoins(options: JoinAnswersOptions): () => void {
   const answer = async (bytes: Uint8Array, subject: string): Promise<Uint8Array | undefined> => {
     const request = readJoinRequest(bytes);
     // Another subject than its own: an edge that wants to be another one, or a core.
-    if (request === undefined || subject !== subjectOf(request) || !isLeading()) return undefined;
+    if (request === undefined || subject !== joinSubject(request) || !isLeading()) return undefined;
     try {
       return encodeJoinAnswer(await admit(options, request));
     } catch (error) {

@@ -8,6 +8,7 @@ import { inspectBrokers } from '../../cluster/nats/broker-inspection.ts';
 import { logNames, logStream } from '../../cluster/nats/log-streams.ts';
 import { beatSubject, coreBeats } from '../../cluster/nodes/beat-message.ts';
 import { ClusterKeys } from '../../cluster/nodes/cluster-keys.ts';
+import { joinSubject } from '../../cluster/nodes/join.ts';
 import { checkSecret } from '../../cluster/nodes/secrets.ts';
 import {
   marksSubject,
@@ -62,7 +63,8 @@ function wantedOf({ cluster }: Config) {
     const streams = [...logNames.map(logStream), { stream: scanStream, subject: scanSubjects }];
     return { streams, replicas, publishes: [], subscribes: [] };
   }
-  const publishes = [scanSubject(name), `qz.edge.${name}.join`, beatSubject({ name, role })];
+  const node = { name, role };
+  const publishes = [scanSubject(name), joinSubject(node), beatSubject(node)];
   const subscribes = [`qz.ask.${name}.>`, coreBeats, marksSubject];
   return { streams: [], replicas, publishes, subscribes };
 }
