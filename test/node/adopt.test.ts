@@ -18,11 +18,11 @@ import { adopt } from '../../src/node/stopped/adopt.ts';
 import { reseed } from '../../src/node/stopped/reseed.ts';
 import { startBrokers } from '../cluster/nats/brokers.ts';
 import { notRun } from '../cluster/nats/not-run.ts';
-import { type Client, word } from '../support/client.ts';
+import { word } from '../support/client.ts';
 import { openReceiver, type Receiver } from '../support/fakes/receiver.ts';
 import { type CommandResult, runCommand, ServiceProcess } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
-import { TestNode } from './started-cluster.ts';
+import { codeOf, scansCounted, type TestCode, TestNode } from './started-cluster.ts';
 
 const target = 'https://example.com/menu';
 const password = 'a password of the owner';
@@ -37,7 +37,7 @@ let restored: TestNode;
 /** Of the same folder, before it was a core's. */
 let alone: Readonly<Record<string, string>>;
 let key: string;
-let code: { readonly id: string; readonly path: string };
+let code: TestCode;
 let logo: string;
 let scans = 0;
 
@@ -69,14 +69,9 @@ function startAlone(): ServiceProcess {
 
 async function scan(times: number): Promise<void> {
   for (let no = 0; no < times; no++) {
-    expect(await node.scan(code.path)).toBe(target);
+    expect(await node.scan(code.shortCode)).toBe(target);
     scans += 1;
   }
-}
-
-async function counted(api: Client): Promise<unknown> {
-  const answer = await api.call('GET', `/v1/qr-codes/${code.id}/analytics`);
-  return answer.json['totalScans'];
 }
 
 /** Ids of scans that the endpoint was sent, with repeats. */
@@ -98,8 +93,7 @@ async function makeAlone(): Promise<void> {
   key = service.apiKey;
   const api = node.client(key);
   const made = await api.call('POST', '/v1/qr-codes', { body: { target } });
-  const path = new URL(word(made.json['shortUrl'])).pathname.slice(1);
-  code = { id: word(made.json['id']), path };
+  code = codeOf(made.json);
   const endpoint = { url: receiver.url('/hook'), events: ['qr.scanned'] };
   expect((await api.call('POST', '/v1/webhooks', { body: endpoint })).status).toBe(201);
   const svg =
@@ -111,7 +105,7 @@ async function makeAlone(): Promise<void> {
   expect(put.status).toBe(201);
   logo = word(put.json['id']);
   await scan(3);
-  await expect.poll(() => counted(api), soon).toBe(scans);
+  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
   await expect.poll(() => new Set(sent()).size, soon).toBe(scans);
   receiver.behave({ kind: 'answer', status: 503 });
   await scan(4);
@@ -195,10 +189,10 @@ async function goOn(): Promise<void> {
   await service.ready();
   expect(service.stdout).not.toContain('API key');
   const api = node.client(key);
-  await expect.poll(() => counted(api), soon).toBe(scans);
+  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
   await expect.poll(() => bytesLeft(0), soon).toBe(0);
   await scan(2);
-  await expect.poll(() => counted(api), soon).toBe(scans);
+  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
   await expect.poll(() => new Set(sent()).size, { timeout: 60_000 }).toBe(scans);
   const signed = await api.call('POST', '/v1/auth/sign-in', { body: { email, password } });
   expect(signed.status).toBe(200);
@@ -223,7 +217,7 @@ async function loseBrokers(): Promise<void> {
   const service = node.start();
   await service.ready();
   await service.waitForLog(/"reason":"diverged"/, 60_000);
-  expect(await node.scan(code.path)).toBe(target);
+  expect(await node.scan(code.shortCode)).toBe(target);
   scans += 1;
   expect((await cluster('reseed')).stderr).toContain('is locked by a running service');
   await service.terminate();
@@ -245,11 +239,11 @@ async function loseBrokers(): Promise<void> {
 async function goOnAgain(): Promise<void> {
   await node.start().ready();
   const api = node.client(key);
-  await expect.poll(() => counted(api), soon).toBe(scans);
+  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
   await scan(2);
   const made = await api.call('POST', '/v1/qr-codes', { body: { target } });
   expect(made.status).toBe(201);
-  await expect.poll(() => counted(api), soon).toBe(scans);
+  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
   await expect.poll(() => new Set(sent()).size, { timeout: 60_000 }).toBe(scans);
   await node.service.terminate();
   expect((await cluster('reseed')).stderr).toContain('it goes on from there');
@@ -273,10 +267,10 @@ async function adoptBackup(): Promise<void> {
   expect(identity).toMatchObject({ name: 'core-2', run: 1, journals: [2] });
   await restored.start().ready();
   const api = restored.client(key);
-  await expect.poll(() => counted(api), soon).toBe(scans);
-  expect(await restored.scan(code.path)).toBe(target);
+  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
+  expect(await restored.scan(code.shortCode)).toBe(target);
   scans += 1;
-  await expect.poll(() => counted(api), soon).toBe(scans);
+  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
   await expect.poll(() => new Set(sent()).size, { timeout: 60_000 }).toBe(scans);
   // What was confirmed is not sent again, but for what was under way at a kill.
   expect(sent().length).toBeLessThan(3 * scans);

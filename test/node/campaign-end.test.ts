@@ -12,9 +12,9 @@ import { dayMs, isoTime } from '../../src/model/day.ts';
 import { startBrokers } from '../cluster/nats/brokers.ts';
 import { CuttablePath } from '../cluster/nats/cuttable-path.ts';
 import { notRun } from '../cluster/nats/not-run.ts';
-import { type Json, word } from '../support/client.ts';
+import type { Json } from '../support/client.ts';
 import { preload } from '../support/program.ts';
-import { TestNode } from './started-cluster.ts';
+import { codeOf, type TestCode, TestNode } from './started-cluster.ts';
 
 /** A node that is away holds an end up for a minute at most: long before, it is back. */
 const patience = { timeout: 50_000, interval: 300 };
@@ -31,7 +31,7 @@ let path: CuttablePath;
 const cores: TestNode[] = [];
 let edge: TestNode;
 let key: string;
-let code: { readonly id: unknown; readonly path: string };
+let code: TestCode;
 let aheadMs = 0;
 
 /** All at once: a reader sees the one or the other. */
@@ -56,7 +56,7 @@ async function call(method: 'GET' | 'POST', at: string, body?: unknown): Promise
 
 async function scan(node: TestNode, times: number): Promise<void> {
   for (let at = 0; at < times; at++) {
-    expect(await node.scan(code.path)).toBe('https://example.com/');
+    expect(await node.scan(code.shortCode)).toBe('https://example.com/');
   }
 }
 
@@ -85,11 +85,11 @@ async function setUp(server: NatsServer): Promise<void> {
   await Promise.all(services.map((service) => service.ready()));
   key = services.find(({ stdout }) => stdout.includes('API key'))!.apiKey;
   const made = await call('POST', '/qr-codes', { target: 'https://example.com/' });
-  code = { id: made['id'], path: new URL(word(made['shortUrl'])).pathname.slice(1) };
+  code = codeOf(made);
 }
 
 async function cutOff(): Promise<void> {
-  await expect.poll(() => edge.scan(code.path), patience).toBe('https://example.com/');
+  await expect.poll(() => edge.scan(code.shortCode), patience).toBe('https://example.com/');
   const campaign = await makeCampaign(isoTime(beginMs).slice(0, 10));
   const endMs = (Math.floor(beginMs / dayMs) + 1) * dayMs;
   for (const node of [...cores, edge]) await scan(node, 2);

@@ -7,10 +7,16 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { findNatsServer } from '../../config/demo/nats-server.ts';
 import { notRun } from '../cluster/nats/not-run.ts';
-import { type Client, word } from '../support/client.ts';
 import { runCommand, ServiceProcess } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
-import { createCluster, type StartedCluster, type TestNode } from './started-cluster.ts';
+import {
+  codeOf,
+  createCluster,
+  scansCounted,
+  type StartedCluster,
+  type TestCode,
+  type TestNode,
+} from './started-cluster.ts';
 
 const target = 'https://example.com/menu';
 const other = 'https://example.org/lunch';
@@ -20,7 +26,7 @@ let nodes: readonly TestNode[] = [];
 let leading: TestNode;
 let standby: TestNode;
 let key: string;
-let code: { readonly id: string; readonly path: string };
+let code: TestCode;
 /** Made of the code by now, on all nodes. */
 let scans = 0;
 let backedUp = 0;
@@ -34,14 +40,9 @@ async function scanAll(expected: string, behind?: string): Promise<void> {
 }
 
 async function scan(node: TestNode): Promise<string | number> {
-  const led = await node.scan(code.path);
+  const led = await node.scan(code.shortCode);
   if (typeof led === 'string') scans += 1;
   return led;
-}
-
-async function counted(api: Client): Promise<unknown> {
-  const answer = await api.call('GET', `/v1/qr-codes/${code.id}/analytics`);
-  return answer.json['totalScans'];
 }
 
 async function startAll(): Promise<void> {
@@ -63,13 +64,12 @@ async function change(): Promise<void> {
   const api = standby.client(key);
   const made = await api.call('POST', '/v1/qr-codes', { body: { target } });
   expect(made.status).toBe(201);
-  const path = new URL(word(made.json['shortUrl'])).pathname.slice(1);
-  code = { id: word(made.json['id']), path };
+  code = codeOf(made.json);
   await scanAll(target, made.headers['x-links-behind']);
   const changed = await api.call('PATCH', `/v1/qr-codes/${code.id}`, { body: { target: other } });
   expect(changed.status).toBe(200);
   await scanAll(other, changed.headers['x-links-behind']);
-  await expect.poll(() => counted(api), soon).toBe(scans);
+  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
   await api.close();
 }
 
@@ -95,13 +95,13 @@ async function killLeader(): Promise<void> {
   const at = `/v1/qr-codes/${code.id}`;
   await expect.poll(async () => (await api.call('GET', at)).status, soon).toBe(200);
   expect((await api.call('GET', at)).json['target']).toBe(other);
-  await expect.poll(() => counted(api), soon).toBe(scans);
+  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
   expect(await scan(cluster.edge)).toBe(other);
   await standby.start().ready();
   expect(standby.service.stdout).not.toContain('API key');
   expect(await standby.role()).toBe('standby');
   await scanAll(other);
-  await expect.poll(() => counted(api), soon).toBe(scans);
+  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
   await api.close();
 }
 
@@ -113,7 +113,7 @@ async function stopAll(): Promise<void> {
   }
   await cluster.brokers.close();
   await cluster.edge.start().ready();
-  expect(await cluster.edge.scan(code.path)).toBe(other);
+  expect(await cluster.edge.scan(code.shortCode)).toBe(other);
   expect(await cluster.edge.service.terminate()).toMatchObject({ code: 0 });
 }
 
@@ -122,9 +122,9 @@ async function startRestored(): Promise<void> {
   const alone = new ServiceProcess({ dataDir, ports: standby.service.ports });
   onTestFinished(() => alone.kill());
   await alone.ready();
-  expect(await standby.scan(code.path)).toBe(other);
+  expect(await standby.scan(code.shortCode)).toBe(other);
   const api = standby.client(key);
-  await expect.poll(() => counted(api), soon).toBe(backedUp + 1);
+  await expect.poll(() => scansCounted(api, code), soon).toBe(backedUp + 1);
   await api.close();
   expect(await alone.terminate()).toMatchObject({ code: 0 });
   expect(alone.complaints).toEqual([]);

@@ -13,8 +13,15 @@ import { notRun } from '../cluster/nats/not-run.ts';
 import { word } from '../support/client.ts';
 import { pause } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
-import { createCluster, type StartedCluster, type TestNode } from './started-cluster.ts';
+import {
+  codeOf,
+  createCluster,
+  scansCounted,
+  type StartedCluster,
+  type TestNode,
+} from './started-cluster.ts';
 
+const target = 'https://example.com/';
 const scans = 5;
 
 /** As the leader does every ten seconds, when all registered cores have them. */
@@ -63,19 +70,12 @@ if ('missing' in server) {
     });
     await first.service.ready();
     const key = first.service.apiKey;
-    const made = await first
-      .client(key)
-      .call('POST', '/v1/qr-codes', { body: { target: 'https://example.com/' } });
-    const path = new URL(word(made.json['shortUrl'])).pathname.slice(1);
+    const made = await first.client(key).call('POST', '/v1/qr-codes', { body: { target } });
+    const code = codeOf(made.json);
     for (let no = 0; no < scans; no++) {
-      expect(await first.scan(path)).toBe('https://example.com/');
+      expect(await first.scan(code.shortCode)).toBe(target);
     }
-    const countedBy = async (node: TestNode): Promise<unknown> => {
-      const answer = await node
-        .client(key)
-        .call('GET', `/v1/qr-codes/${word(made.json['id'])}/analytics`);
-      return answer.json['totalScans'];
-    };
+    const countedBy = (node: TestNode): Promise<unknown> => scansCounted(node.client(key), code);
     await expect.poll(() => countedBy(first), soon).toBe(scans);
     await removeScans(cluster);
 

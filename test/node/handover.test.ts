@@ -11,7 +11,7 @@ import { notRun } from '../cluster/nats/not-run.ts';
 import { shipped } from '../../src/shipped.ts';
 import { runCommand } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
-import { createCluster, type StartedCluster, type TestNode } from './started-cluster.ts';
+import { codeOf, createCluster, type StartedCluster, type TestNode } from './started-cluster.ts';
 
 let cluster: StartedCluster;
 let key: string;
@@ -195,12 +195,11 @@ if ('missing' in server) {
       const body = { url: receiver.url, events: ['qr.scanned'] };
       expect(await api.call('POST', '/v1/webhooks', { body })).toMatchObject({ status: 201 });
       const target = 'https://example.com/';
-      const { json } = await api.call('POST', '/v1/qr-codes', { body: { target } });
+      const made = await api.call('POST', '/v1/qr-codes', { body: { target } });
       await api.close();
-      const { shortUrl } = json;
-      const path = typeof shortUrl === 'string' ? new URL(shortUrl).pathname.slice(1) : '';
+      const { shortCode } = codeOf(made.json);
       const nodes = [first, second];
-      const counts = nodes.map((node) => scanUntil(node, path, scanning.signal));
+      const counts = nodes.map((node) => scanUntil(node, shortCode, scanning.signal));
       const received = (): number => receiver.received.size;
       for (const leading of [first, second]) {
         const before = received();

@@ -9,7 +9,7 @@ import { notRun } from '../cluster/nats/not-run.ts';
 import { word } from '../support/client.ts';
 import { runCommand } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
-import { createCluster, type TestNode } from './started-cluster.ts';
+import { codeOf, createCluster, scansCounted, type TestNode } from './started-cluster.ts';
 
 const target = 'https://example.com/';
 
@@ -34,14 +34,11 @@ if ('missing' in server) {
     await first.start().ready();
     const key = first.service.apiKey;
     const made = await first.client(key).call('POST', '/v1/qr-codes', { body: { target } });
-    const path = new URL(word(made.json['shortUrl'])).pathname.slice(1);
-    const countedBy = async (node: TestNode): Promise<unknown> => {
-      const at = `/v1/qr-codes/${word(made.json['id'])}/analytics`;
-      return (await node.client(key).call('GET', at)).json['totalScans'];
-    };
+    const code = codeOf(made.json);
+    const countedBy = (node: TestNode): Promise<unknown> => scansCounted(node.client(key), code);
     let scans = 0;
     const scan = async (node: TestNode): Promise<void> => {
-      expect(await node.scan(path)).toBe(target);
+      expect(await node.scan(code.shortCode)).toBe(target);
       scans += 1;
     };
     await scan(first);

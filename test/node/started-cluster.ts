@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Brokers } from '../../config/demo/brokers.ts';
 import type { NatsServer } from '../../config/demo/nats-server.ts';
 import { startBrokers } from '../cluster/nats/brokers.ts';
-import { Client } from '../support/client.ts';
+import { Client, word } from '../support/client.ts';
 import { freePorts, type Ports, ServiceProcess, settingsOf } from '../support/process.ts';
 
 /** As small as a service can be: many run side by side. */
@@ -105,6 +105,24 @@ export class TestNode {
       return undefined;
     }
   }
+}
+
+/** A code that was made for a test. */
+export interface TestCode {
+  readonly id: string;
+  readonly shortCode: string;
+}
+
+/** @param made the answer that it was made with */
+export const codeOf = (made: Readonly<Record<string, unknown>>): TestCode => ({
+  id: word(made['id']),
+  shortCode: new URL(word(made['shortUrl'])).pathname.slice(1),
+});
+
+/** Its scans, as the node that is asked has counted them. */
+export async function scansCounted(api: Client, { id }: TestCode): Promise<unknown> {
+  const answer = await api.call('GET', `/v1/qr-codes/${id}/analytics`);
+  return answer.json['totalScans'];
 }
 
 export interface StartedCluster {
