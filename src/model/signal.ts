@@ -15,4 +15,9 @@ export class Signal {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
+
+  /** Nobody listens any more, as what they would read is gone. */
+  end(): void {
+    this.#listeners.clear();
+  }
 }

@@ -75,7 +75,7 @@ export class StoreEnvironment {
   /** Transactions of `transaction` that have not ended. */
   #underWay = 0;
   #onEnded: (() => void) | undefined;
-  /** Fired after each commit of this thread. */
+  /** Fired after each commit of this thread until `close`: one under way ends later, when nothing can be read. */
   readonly committed = new Signal();
   /** Fired when the system or LMDB refused a commit of this thread. */
   readonly refused = new Signal();
@@ -378,6 +378,7 @@ export class StoreEnvironment {
    * the log decides. Its owner ends the replicator first.
    */
   async close(): Promise<void> {
+    this.committed.end();
     this.#replicated?.close();
     const closed = this.#root.close();
     await (this.#wasRefused ? Promise.race([closed, pause(refusedCloseMsMax)]) : closed);
