@@ -8,7 +8,8 @@ import { linesLost } from '../telemetry/service-log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import type { Lag } from './watch/journal-lag.ts';
 import type { Journals } from './journals.ts';
-import { redirectTotals, refusalKinds, type RedirectThreads } from './redirect-threads.ts';
+import { errorPageKinds } from '../http/pages.ts';
+import { redirectTotals, type RedirectThreads } from './redirect-threads.ts';
 import { type ShardState, type ShardThreads, shardTotals } from './shard-threads.ts';
 
 const microsecondsPerSecond = 1_000_000;
@@ -93,7 +94,7 @@ export function registerRedirects(metrics: Metrics, redirects: RedirectThreads):
     'Requests on the short-link port that got no redirect, by kind',
     ['kind'],
     () =>
-      refusalKinds.map((kind) => ({
+      errorPageKinds.map((kind) => ({
         labels: { kind },
         value: sum(redirects.states, (state) => redirectTotals(state).refused[kind]),
       })),

@@ -8,8 +8,10 @@ import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { MissThrottle } from '../http/miss-throttle.ts';
 import { ListenError } from '../http/port.ts';
+import { errorPageKinds } from '../http/pages.ts';
 import {
   gate,
+  noRefusals,
   type RedirectCommand,
   type RedirectFigures,
   type RedirectMessage,
@@ -28,7 +30,6 @@ import type { Journals } from './journals.ts';
 
 /** Redirect threads are cut off this long after their own drain should have ended. */
 const drainGraceMs = 500;
-export const refusalKinds = ['unknown', 'gone', 'damaged', 'throttled', 'method', 'stale'] as const;
 
 /** Counted since the start of the service, by a thread and its predecessors. */
 export interface RedirectTotals {
@@ -223,7 +224,7 @@ export class RedirectThreads {
         dropped: 0,
         unreplicated: 0,
         shed: 0,
-        refused: { unknown: 0, gone: 0, damaged: 0, throttled: 0, method: 0, stale: 0 },
+        refused: noRefusals(),
       },
     };
     return state;
@@ -304,7 +305,7 @@ export class RedirectThreads {
 export function redirectTotals({ figures, before }: RedirectState): RedirectTotals {
   if (figures === undefined) return before;
   const refused = { ...before.refused };
-  for (const kind of refusalKinds) refused[kind] += figures.refused[kind];
+  for (const kind of errorPageKinds) refused[kind] += figures.refused[kind];
   return {
     redirects: before.redirects + figures.redirects,
     dropped: before.dropped + figures.droppedScans,

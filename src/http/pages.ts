@@ -8,11 +8,22 @@
  */
 import { createHash } from 'node:crypto';
 
+/** Why a code that is known leads nowhere now: before its beginning 404, else 410. */
+export const endedReasons = ['deleted', 'paused', 'not_started', 'expired', 'used_up'] as const;
+export type EndedReason = (typeof endedReasons)[number];
+
 /**
- * Unknown code 404; deleted, expired or used up 410; its record damaged 503; too many unknown codes 429; not GET or HEAD
- * 405; links that may be old 503.
+ * Unknown code 404; its record damaged 503; too many unknown codes 429; not GET or HEAD 405; links that may be old 503.
  */
-export type ErrorPageKind = 'unknown' | 'gone' | 'damaged' | 'throttled' | 'method' | 'stale';
+export const errorPageKinds = [
+  'unknown',
+  ...endedReasons,
+  'damaged',
+  'throttled',
+  'method',
+  'stale',
+] as const;
+export type ErrorPageKind = (typeof errorPageKinds)[number];
 
 export interface ErrorPage {
   readonly status: number;
@@ -36,11 +47,39 @@ const words: Record<ErrorPageKind, Words> = {
     text: 'The link in this code was not found. It may have been misprinted, or read wrongly.',
     help: 'Please scan it once more, a little closer and in good light.',
   },
-  gone: {
+  deleted: {
     status: 410,
     code: 'gone',
     title: 'This code has ended',
     text: 'It was in use for a while and has since been switched off. Your phone read it correctly.',
+    help: 'The people who put it up can tell you where to go instead.',
+  },
+  paused: {
+    status: 410,
+    code: 'paused',
+    title: 'This code is paused',
+    text: 'It has been switched off for a while. Your phone read it correctly.',
+    help: 'Please try again later, or ask the people who put it up.',
+  },
+  not_started: {
+    status: 404,
+    code: 'not_started',
+    title: 'This code has not begun yet',
+    text: 'You are early: where it leads opens later. Your phone read it correctly.',
+    help: 'Please scan it again later. The people who put it up can tell you when.',
+  },
+  expired: {
+    status: 410,
+    code: 'expired',
+    title: 'This code has expired',
+    text: 'It was valid for a limited time, which is over. Your phone read it correctly.',
+    help: 'The people who put it up can tell you where to go instead.',
+  },
+  used_up: {
+    status: 410,
+    code: 'used_up',
+    title: 'This code is used up',
+    text: 'It could be scanned a limited number of times, and all of them are used. Your phone read it correctly.',
     help: 'The people who put it up can tell you where to go instead.',
   },
   damaged: {
@@ -104,7 +143,11 @@ export const errorPage = (kind: ErrorPageKind): ErrorPage => pages[kind];
 
 const pages: Readonly<Record<ErrorPageKind, ErrorPage>> = {
   unknown: makePage('unknown'),
-  gone: makePage('gone'),
+  deleted: makePage('deleted'),
+  paused: makePage('paused'),
+  not_started: makePage('not_started'),
+  expired: makePage('expired'),
+  used_up: makePage('used_up'),
   damaged: makePage('damaged'),
   throttled: makePage('throttled'),
   method: makePage('method'),

@@ -58,6 +58,20 @@ export type RedirectCommand =
   | { readonly kind: 'drain' | 'hand-over'; readonly msMax: number }
   | { readonly kind: 'resume' };
 
+/** Answers that were no redirect, by kind: none yet. */
+export const noRefusals = (): Record<ErrorPageKind, number> => ({
+  unknown: 0,
+  deleted: 0,
+  paused: 0,
+  not_started: 0,
+  expired: 0,
+  used_up: 0,
+  damaged: 0,
+  throttled: 0,
+  method: 0,
+  stale: 0,
+});
+
 export interface RedirectFigures {
   readonly redirects: number;
   readonly refused: Readonly<Record<ErrorPageKind, number>>;

@@ -27,6 +27,7 @@ import type { BotReasons } from '../scans/visitor/bot.ts';
 import type { LatencyHistogram } from '../telemetry/latency-histogram.ts';
 import { type Connection, connectionAfter, inNextCycle, sendFramed } from './framing.ts';
 import { decodedPath } from './decoded-path.ts';
+import type { EndedReason } from './pages.ts';
 import { gate } from './redirect-thread.ts';
 import { headerNames } from './uws-app.ts';
 import type { Refusals } from './refusals.ts';
@@ -224,7 +225,12 @@ export class Redirect {
     if (links.state(link) === 'damaged') refusals.damaged(response, request, connection);
     else if (!this.#isOver(link) && this.#isHandedOver)
       refusals.sendBack(response, request, connection);
-    else refusals.gone(response, request, connection);
+    else refusals.ended(this.#endedReason(link), response, request, connection);
+  }
+
+  #endedReason(link: number): EndedReason {
+    if (this.#options.links.state(link) !== 'live') return 'deleted';
+    return this.#isOver(link) ? 'expired' : 'used_up';
   }
 
   /** Another process knows how many scans a limited link has left. */

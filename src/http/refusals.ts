@@ -9,7 +9,14 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { type Connection, sendFramed } from './framing.ts';
 import type { MissThrottle } from './miss-throttle.ts';
-import { type ErrorPage, type ErrorPageKind, errorPage, errorPagePolicy } from './pages.ts';
+import {
+  type EndedReason,
+  type ErrorPage,
+  type ErrorPageKind,
+  errorPage,
+  errorPagePolicy,
+} from './pages.ts';
+import { noRefusals } from './redirect-thread.ts';
 import { redirectHead } from './reply-batch.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
 import { endHead } from './write.ts';
@@ -36,14 +43,7 @@ const sendBackMs = 200;
 export class Refusals {
   readonly #addresses: ScannerAddresses;
   readonly #throttle: MissThrottle;
-  readonly counts: Record<ErrorPageKind, number> = {
-    unknown: 0,
-    gone: 0,
-    damaged: 0,
-    throttled: 0,
-    method: 0,
-    stale: 0,
-  };
+  readonly counts = noRefusals();
 
   constructor(addresses: ScannerAddresses, throttle: MissThrottle) {
     this.#addresses = addresses;
@@ -70,8 +70,14 @@ export class Refusals {
     }
   }
 
-  gone(response: HttpResponse, request: HttpRequest, connection: Connection): void {
-    this.#send('gone', response, request, connection);
+  /** Of a code that is known, and leads nowhere now. */
+  ended(
+    reason: EndedReason,
+    response: HttpResponse,
+    request: HttpRequest,
+    connection: Connection,
+  ): void {
+    this.#send(reason, response, request, connection);
   }
 
   damaged(response: HttpResponse, request: HttpRequest, connection: Connection): void {

@@ -8,6 +8,7 @@
 import type { Design } from './design.ts';
 import { base32Alphabet, type RandomBytes } from './ids.ts';
 import type { CodeNo, WorkspaceNo } from './numbers.ts';
+import type { Routing } from './routing/routing.ts';
 
 export const codeTypes = ['url', 'text', 'email', 'phone', 'sms', 'wifi', 'vcard', 'geo'] as const;
 export type CodeType = (typeof codeTypes)[number];
@@ -33,6 +34,8 @@ export interface QrCodeRecord {
   readonly campaignId?: string;
   /** Absent = the plain image. */
   readonly design?: Design;
+  /** Absent = it leads to its target, always and for everyone. */
+  readonly routing?: Routing;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
   /** User id. */
@@ -41,25 +44,35 @@ export interface QrCodeRecord {
   readonly deletedAtMs?: number;
 }
 
-/** What a code answers now: a redirect, or 410 since its time or after its last scan. */
-export const codeStatuses = ['active', 'expired', 'limit_reached'] as const;
+/** What a code answers now: a redirect, or a page that says why not, in the order in which a redirect asks. */
+export const codeStatuses = [
+  'active',
+  'paused',
+  'not_started',
+  'expired',
+  'limit_reached',
+] as const;
 export type CodeStatus = (typeof codeStatuses)[number];
 
 /** Of a short link; `damaged`: where it leads is unknown, because its stored records cannot be read. */
 export type LinkState = 'live' | 'deleted' | 'damaged';
 
-/** What ends a code. */
+/** What keeps a code from redirecting. */
 export interface CodeBounds {
+  readonly paused?: boolean | undefined;
+  readonly startsAtMs?: number | undefined;
   readonly expiresAtMs?: number | undefined;
   readonly scanLimit?: number | undefined;
 }
 
 /** A redirect asks in this order too. @param scans lifetime scans, asked for limited codes alone */
 export function codeStatusAt(
-  { expiresAtMs, scanLimit }: CodeBounds,
+  { paused = false, startsAtMs, expiresAtMs, scanLimit }: CodeBounds,
   nowMs: number,
   scans: () => number,
 ): CodeStatus {
+  if (paused) return 'paused';
+  if (startsAtMs !== undefined && startsAtMs > nowMs) return 'not_started';
   if (expiresAtMs !== undefined && expiresAtMs <= nowMs) return 'expired';
   return scanLimit !== undefined && scans() >= scanLimit ? 'limit_reached' : 'active';
 }

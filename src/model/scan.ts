@@ -81,6 +81,10 @@ export const unknownCountry = 'ZZ';
 /** City of an address that no database knows. */
 export const unknownCity = '';
 
+export type DeviceName = keyof typeof Device;
+export type OsName = keyof typeof Os;
+export type BrowserName = keyof typeof Browser;
+
 function namesByNumber(words: Readonly<Record<string, number>>): readonly string[] {
   const names: string[] = [];
   for (const [name, number] of Object.entries(words)) {

@@ -1,9 +1,7 @@
 /** The pages of short links: small, self-contained, allowed by their own policy, and legible. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { errorPage, errorPagePolicy, type ErrorPageKind } from '../../src/http/pages.ts';
-
-const kinds: ErrorPageKind[] = ['unknown', 'gone', 'damaged', 'throttled', 'method', 'stale'];
+import { errorPage, errorPageKinds, errorPagePolicy } from '../../src/http/pages.ts';
 
 /** WCAG 2.2 contrast ratio of two `#rrggbb` colours. */
 function contrast(first: string, second: string): number {
@@ -20,7 +18,7 @@ function contrast(first: string, second: string): number {
 
 const styleOf = (html: string): string => /<style>(.*)<\/style>/s.exec(html)?.[1] ?? '';
 
-describe.each(kinds)('errorPage: %s', (kind) => {
+describe.each(errorPageKinds)('errorPage: %s', (kind) => {
   const { status, html, json } = errorPage(kind);
 
   it('is under 2 KB', () => {
@@ -56,7 +54,19 @@ describe.each(kinds)('errorPage: %s', (kind) => {
 
 describe('errorPage', () => {
   it('has the statuses of the contract', () => {
-    expect(kinds.map((kind) => errorPage(kind).status)).toEqual([404, 410, 503, 429, 405, 503]);
+    const statuses = errorPageKinds.map((kind) => [kind, errorPage(kind).status]);
+    expect(Object.fromEntries(statuses)).toEqual({
+      unknown: 404,
+      deleted: 410,
+      paused: 410,
+      not_started: 404,
+      expired: 410,
+      used_up: 410,
+      damaged: 503,
+      throttled: 429,
+      method: 405,
+      stale: 503,
+    });
   });
 
   it('has text of 7:1 and drawing of 3:1 or more, light and dark', () => {

@@ -157,7 +157,7 @@ describe('a redirect', () => {
 describe('a refusal', () => {
   it.each([
     ['/NOSUCH23', '404 Not Found', 'not_found'],
-    ['/EXPIRED1', '410 Gone', 'gone'],
+    ['/EXPIRED1', '410 Gone', 'expired'],
     ['/DELETED1', '410 Gone', 'gone'],
     ['/DAMAGED1', '503 Service Unavailable', 'data_damaged'],
     [`/${'A'.repeat(3_000)}`, '404 Not Found', 'not_found'],

@@ -6,6 +6,7 @@
 import type { CodeType, QrCodeRecord } from '../../model/code.ts';
 import type { Design } from '../../model/design.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
+import type { Routing } from '../../model/routing/routing.ts';
 
 export type PackedCode = readonly [
   id: string,
@@ -27,6 +28,7 @@ export type PackedCode = readonly [
   createdBy: string,
   deletedAtMs: number | null,
   design?: Design | null,
+  routing?: Routing | null,
 ];
 
 /** Where a field stands in the packed form, for readers of a few fields of many codes. */
@@ -64,6 +66,7 @@ export function packCode(code: QrCodeRecord): PackedCode {
     code.createdBy,
     code.deletedAtMs ?? null,
     code.design ?? null,
+    code.routing ?? null,
   ];
 }
 
@@ -88,6 +91,7 @@ export function unpackCode(no: CodeNo, packed: PackedCode): QrCodeRecord {
     createdBy,
     deletedAtMs,
     design,
+    routing,
   ] = packed;
   return {
     id,
@@ -106,6 +110,7 @@ export function unpackCode(no: CodeNo, packed: PackedCode): QrCodeRecord {
     ...(externalId == null ? {} : { externalId }),
     ...(campaignId == null ? {} : { campaignId }),
     ...(design == null ? {} : { design }),
+    ...(routing == null ? {} : { routing }),
     createdAtMs,
     updatedAtMs,
     createdBy,

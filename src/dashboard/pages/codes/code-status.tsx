@@ -4,6 +4,8 @@ import { Badge } from '../../parts/list.tsx';
 
 export const statusLabels: Readonly<Record<CodeStatus, string>> = {
   active: 'Active',
+  paused: 'Paused',
+  not_started: 'Not started',
   expired: 'Expired',
   limit_reached: 'Limit reached',
 };

@@ -1,0 +1,60 @@
+/**
+ * The query of an address as text: parameters are taken out and added without touching the bytes of the others, which
+ * `URLSearchParams` would write anew (`%20` becomes `+`).
+ */
+
+/** An address in three pieces, each with its mark: `https://e.co/a`, `?b=1`, `#c`. */
+export interface SplitAddress {
+  readonly path: string;
+  /** Empty, or from its `?` on. */
+  readonly query: string;
+  /** Empty, or from its `#` on. */
+  readonly fragment: string;
+}
+
+export function splitAddress(address: string): SplitAddress {
+  const hash = address.indexOf('#');
+  const whole = hash === -1 ? address : address.slice(0, hash);
+  const mark = whole.indexOf('?');
+  return {
+    path: mark === -1 ? whole : whole.slice(0, mark),
+    query: mark === -1 ? '' : whole.slice(mark),
+    fragment: hash === -1 ? '' : address.slice(hash),
+  };
+}
+
+/** The parameters as they stand, `a=1`, without empty ones. @param query with or without its `?` */
+export function parametersOf(query: string): string[] {
+  const text = query.startsWith('?') ? query.slice(1) : query;
+  return text.split('&').filter((parameter) => parameter !== '');
+}
+
+/** The name of a parameter, decoded once as a form's is. */
+export const parameterName = (parameter: string): string => {
+  const end = parameter.indexOf('=');
+  return decodedOnce(end === -1 ? parameter : parameter.slice(0, end));
+};
+
+/** The value of a parameter, decoded once; empty without one. */
+export const parameterValue = (parameter: string): string => {
+  const end = parameter.indexOf('=');
+  return end === -1 ? '' : decodedOnce(parameter.slice(end + 1));
+};
+
+/** What is not encoded soundly stays as it is. */
+function decodedOnce(text: string): string {
+  if (!/[%+]/.test(text)) return text;
+  const spaced = text.replaceAll('+', ' ');
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    return spaced;
+  }
+}
+
+export function joinAddress(
+  { path, fragment }: SplitAddress,
+  parameters: readonly string[],
+): string {
+  return path + (parameters.length === 0 ? '' : `?${parameters.join('&')}`) + fragment;
+}
