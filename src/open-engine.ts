@@ -147,7 +147,7 @@ function makeEngine(
     readersMax: threadCounts(config).redirect,
     linksExpected: management.last('code') + newLinksExpected,
   });
-  const links = new LinkWriter(memory);
+  const links = new LinkWriter(memory, clock);
   const queries = openScanQueries(scans, (codeNo) => codes.idOf(codeNo));
   const images = openImages(imageOptions(base));
   closers.push(() => images.close());
@@ -184,6 +184,7 @@ function makeEngine(
     node: node?.(scans),
   });
   closers.push(() => threads.stop());
+  void geo.table.then((table) => threads.redirects.useGeo(table));
   // In a cluster the numbers are those of the log.
   if (node === undefined) threads.shards.onSeen = (seen) => raise(management, log, seen);
   const engine = { scans, queries, links, linkImage, codes, images, threads, geo };

@@ -10,6 +10,7 @@ import { createLinkTableMemory, type Link, type LinkTableMemory } from '../../sr
 import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 import { createRandom } from '../random.ts';
+import { systemClock } from '../../src/system-clock.ts';
 
 export const question = 'What does a link look-up cost at 10 k and at 10 M codes?';
 
@@ -62,7 +63,7 @@ interface Table {
 /** Loads a table that was made for so many codes, as a start does. */
 function load(codes: number): Table {
   const memory = createMemory(codes);
-  const writer = new LinkWriter(memory);
+  const writer = new LinkWriter(memory, systemClock);
   const begin = performance.now();
   for (let index = 0; index < codes; index += 1) writer.put(linkAt(index));
   const seconds = (performance.now() - begin) / 1_000;
@@ -130,7 +131,7 @@ function addCases(bench: Bench, table: Table, codes: number, count: number): str
 
 /** Nobody is stopped while the table grows: the slowest of so many inserts into an empty one. */
 function measureGrowth(codes: number): Row {
-  const writer = new LinkWriter(createMemory(0));
+  const writer = new LinkWriter(createMemory(0), systemClock);
   const slowest = [0, 0, 0];
   let totalMs = 0;
   for (let index = 0; index < codes; index += 1) {

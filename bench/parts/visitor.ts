@@ -4,7 +4,8 @@
 import { readFileSync } from 'node:fs';
 import { createHmac, randomFillSync } from 'node:crypto';
 import { Bench } from 'tinybench';
-import { botReasonOf, BotReasons } from '../../src/scans/visitor/bot.ts';
+import { Agents } from '../../src/scans/visitor/agents.ts';
+import { botReasonOf } from '../../src/scans/visitor/bot.ts';
 import { classifyRoughly, classifyUserAgent } from '../../src/scans/visitor/device.ts';
 import { createRandom } from '../random.ts';
 import { Geo } from '../../src/scans/visitor/geo/geo.ts';
@@ -93,7 +94,7 @@ function addAgents(bench: Bench): void {
   const records = agentBytes();
   const agents = records.map((bytes) => bytes.toString('latin1'));
   const classes = new VisitorClasses(() => [0, 0]);
-  const reasons = new BotReasons();
+  const known = new Agents();
   const texts = agents.map(recordText);
   bench.add('agent decoded from a record, alone', () => {
     let characters = 0;
@@ -104,7 +105,7 @@ function addAgents(bench: Bench): void {
     for (const text of texts) classes.get(text);
   });
   bench.add('bot reason of an agent seen recently, with decoding', () => {
-    for (const bytes of records) reasons.get(bytes.toString('latin1'));
+    for (const bytes of records) known.get(bytes.toString('latin1'));
   });
   bench.add('class of a new agent', () => {
     for (const text of agents) classifyUserAgent(text);

@@ -16,7 +16,6 @@ import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
-import { BotReasons } from '../../src/scans/visitor/bot.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { createLatencyHistogram } from '../../src/telemetry/latency-histogram.ts';
 import { shortCodeOf, targetOf } from '../loads/seed.ts';
@@ -30,7 +29,7 @@ const memory = createLinkTableMemory({
   readersMax: 1,
   linksExpected: Number(codes),
 });
-const writer = new LinkWriter(memory);
+const writer = new LinkWriter(memory, systemClock);
 for (let no = 1; no <= Number(codes); no++) {
   writer.put({
     key: shortCodeOf(no),
@@ -60,7 +59,6 @@ const redirect = new Redirect({
   journal,
   durability: 'process',
   addresses,
-  botReasons: new BotReasons(),
   refusals: new Refusals(addresses, new MissThrottle(0, 0)),
   clock: systemClock,
   gate: new Int32Array(1),

@@ -21,6 +21,7 @@ import type { LinkTableMemory } from '../links/layout.ts';
 import type { LinkPermission } from '../links/permission.ts';
 import type { Clock } from '../model/clock.ts';
 import type { JournalPositions } from '../scans/journal/positions.ts';
+import type { OpenTable } from '../scans/visitor/geo/table-units.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import { shipped } from '../shipped.ts';
 import { addCounts, createLatencyHistogram } from '../telemetry/latency-histogram.ts';
@@ -80,11 +81,19 @@ export class RedirectThreads {
   readonly states: RedirectState[] = [];
   /** Microseconds, all threads, since the start: a count of 32 bits would wrap within weeks. */
   readonly latency = createLatencyHistogram();
+  #geo: OpenTable | undefined;
   #port = 0;
   #onListening: ((reason: string | undefined) => void) | undefined;
 
   constructor(options: RedirectThreadsOptions) {
     this.#options = options;
+  }
+
+  /** Rules of codes may ask for countries from here on. */
+  useGeo(table: OpenTable | undefined): void {
+    this.#geo = table;
+    if (table === undefined) return;
+    for (const { thread } of this.states) thread.send({ kind: 'geo', table });
   }
 
   /** The port of short links, once the gate is open and all threads listen. */
@@ -244,6 +253,7 @@ export class RedirectThreads {
       misses: this.#misses,
       gate: this.#gate,
       missSeed: this.#missSeed,
+      geo: this.#geo,
       trustedProxies: config.trustedProxies,
       trustedProxyHeader: config.trustedProxyHeader,
       durability: config.durability,

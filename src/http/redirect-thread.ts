@@ -2,6 +2,7 @@
 import type { Config } from '../config.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { Place } from '../scans/journal/place.ts';
+import type { OpenTable } from '../scans/visitor/geo/table-units.ts';
 import type { ErrorPageKind } from './pages.ts';
 import type { TrustedProxyHeader } from './scanner-address.ts';
 
@@ -36,6 +37,8 @@ export interface RedirectSetup {
   readonly trustedProxies: readonly string[];
   readonly trustedProxyHeader: TrustedProxyHeader;
   readonly durability: Config['durability'];
+  /** Of countries, for rules; undefined until it is there. */
+  readonly geo: OpenTable | undefined;
   /** By journal, what the brokers have acknowledged: `replicated` waits for it. */
   readonly acknowledged: SharedArrayBuffer | undefined;
   /** Until when it may redirect (links/permission.ts); undefined = always. */
@@ -53,8 +56,10 @@ export interface RedirectSetup {
  *   drain      stop listening, wait for open connections as long as `msMax`, end
  *   hand-over  stop listening and wait as above, but stay; `handed-over` is sent when nothing more is journaled
  *   resume     listen again
+ *   geo        rules may ask for countries from here on
  */
 export type RedirectCommand =
+  | { readonly kind: 'geo'; readonly table: OpenTable }
   | { readonly kind: 'drain' | 'hand-over'; readonly msMax: number }
   | { readonly kind: 'resume' };
 

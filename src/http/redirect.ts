@@ -19,12 +19,13 @@ import type { LinkPermission } from '../links/permission.ts';
 import type { LinkReader } from '../links/reader.ts';
 import type { Clock } from '../model/clock.ts';
 import { partitionOf } from '../model/code.ts';
-import { BotReason } from '../model/scan.ts';
 import type { Acknowledgement } from '../scans/journal/acknowledgement.ts';
 import type { JournalWriter } from '../scans/journal/writer.ts';
 import { flagPrefetch, ScanBatch } from '../scans/record.ts';
-import type { BotReasons } from '../scans/visitor/bot.ts';
+import { Agents } from '../scans/visitor/agents.ts';
+import type { OpenTable } from '../scans/visitor/geo/table-units.ts';
 import type { LatencyHistogram } from '../telemetry/latency-histogram.ts';
+import { ConditionalLink, isPrefetch } from './conditional/conditional-link.ts';
 import { type Connection, connectionAfter, inNextCycle, sendFramed } from './framing.ts';
 import { decodedPath } from './decoded-path.ts';
 import type { EndedReason } from './pages.ts';
@@ -41,7 +42,6 @@ export interface RedirectOptions {
   /** Where `replicated` answers wait. */
   readonly acknowledgement?: Acknowledgement | undefined;
   readonly addresses: ScannerAddresses;
-  readonly botReasons: BotReasons;
   readonly refusals: Refusals;
   /** Looked at for each request; undefined = links may always be used. */
   readonly permission?: LinkPermission | undefined;
@@ -52,13 +52,13 @@ export interface RedirectOptions {
   readonly latency: LatencyHistogram;
 }
 
-const unlimited = -1;
 /** Reply batches kept for reuse under `power` and `replicated`: one sync answers about so many; after a stall the rest is freed. */
 const spareRepliesMax = 64;
 const microseconds = 1_000;
 
 export class Redirect {
   readonly #options: RedirectOptions;
+  readonly #conditional: ConditionalLink;
   readonly #batch = new ScanBatch();
   readonly #spareReplies: ReplyBatch[] = [];
   #replies: ReplyBatch;
@@ -72,7 +72,13 @@ export class Redirect {
 
   constructor(options: RedirectOptions) {
     this.#options = options;
+    this.#conditional = new ConditionalLink({ ...options, agents: new Agents() });
     this.#replies = new ReplyBatch(options.links);
+  }
+
+  /** From here on rules know countries. */
+  useGeo(table: OpenTable | undefined): void {
+    this.#conditional.useGeo(table);
   }
 
   attach(app: TemplatedApp): void {
@@ -106,24 +112,44 @@ export class Redirect {
     const { links, addresses, refusals } = this.#options;
     const link = findLink(links, request.getUrl());
     if (link === 0) return refusals.unknown(response, request, this.#cycleTimeMs, connection);
-    if (this.#isOver(link)) return this.#refuse(link, response, request, connection);
-    const agent = request.getHeader(headerNames.userAgent);
+    if (!links.isPlain(link)) return this.#getConditional(link, response, request, connection);
     const flags = isPrefetch(request) ? flagPrefetch : 0;
-    if (links.scansLeft(link) !== unlimited && !this.#takeLimited(link, agent, flags)) {
-      return this.#refuse(link, response, request, connection);
-    }
-    const codeNo = links.codeNo(link);
-    this.#batch.add(
-      partitionOf(codeNo),
-      codeNo,
-      links.workspaceNo(link),
-      flags,
-      addresses.of(response, request),
-      agent,
-      request.getHeader(headerNames.referer),
-    );
+    const agent = request.getHeader(headerNames.userAgent);
+    this.#record(link, flags, addresses.of(response, request), agent, request);
     this.#replies.add(response, link, connection);
   };
+
+  #getConditional(
+    link: number,
+    response: HttpResponse,
+    request: HttpRequest,
+    connection: Connection,
+  ): void {
+    const conditional = this.#conditional;
+    conditional.decide('scan', link, response, request, connection, this.#cycleTimeMs);
+    const { ended, answer, isRecorded, flags, address, agent } = conditional;
+    if (ended === 'used_up' && this.#isHandedOver) {
+      return this.#options.refusals.sendBack(response, request, connection);
+    }
+    if (isRecorded) this.#record(link, flags, address, agent, request);
+    if (answer !== undefined) this.#replies.addCopy(response, answer, connection);
+    else if (ended === undefined) this.#replies.add(response, link, connection);
+    else this.#refuse(ended, response, request, connection);
+  }
+
+  #record(
+    link: number,
+    flags: number,
+    address: Uint8Array,
+    agent: string,
+    request: HttpRequest,
+  ): void {
+    const { links } = this.#options;
+    const codeNo = links.codeNo(link);
+    const workspaceNo = links.workspaceNo(link);
+    const referer = request.getHeader(headerNames.referer);
+    this.#batch.add(partitionOf(codeNo), codeNo, workspaceNo, flags, address, agent, referer);
+  }
 
   readonly #head = (response: HttpResponse, request: HttpRequest): void => {
     const connection = this.#connectionAfter(request);
@@ -131,16 +157,34 @@ export class Redirect {
     const { links, refusals } = this.#options;
     const link = findLink(links, request.getUrl());
     if (link === 0) return refusals.unknown(response, request, this.#cycleTimeMs, connection);
-    if (this.#isOver(link) || links.scansLeft(link) === 0) {
-      return this.#refuse(link, response, request, connection);
-    }
-    // A copy: an answer that waits for the next cycle outlives the table's entry.
-    const bytes = redirectTo(links, link, connection).slice();
+    const bytes = links.isPlain(link)
+      ? // A copy: an answer that waits for the next cycle outlives the table's entry.
+        redirectTo(links, link, connection).slice()
+      : this.#headConditional(link, response, request, connection);
+    if (bytes === undefined) return;
     sendFramed(response, request, () => {
       response.writeStatus(bytes);
       response.endWithoutBody(0, connection === 'close');
     });
   };
+
+  /** The answer, as a copy; undefined when it was a page. */
+  #headConditional(
+    link: number,
+    response: HttpResponse,
+    request: HttpRequest,
+    connection: Connection,
+  ): Uint8Array | undefined {
+    const { links } = this.#options;
+    this.#conditional.decide('look', link, response, request, connection, this.#cycleTimeMs);
+    const { ended, answer } = this.#conditional;
+    if (answer !== undefined) return answer;
+    if (ended === undefined) return redirectTo(links, link, connection).slice();
+    if (ended === 'used_up' && this.#isHandedOver) {
+      this.#options.refusals.sendBack(response, request, connection);
+    } else this.#refuse(ended, response, request, connection);
+    return undefined;
+  }
 
   #connectionAfter(request: HttpRequest): Connection {
     return connectionAfter(request, this.isDraining);
@@ -164,7 +208,8 @@ export class Redirect {
   };
 
   readonly #endCycle = (): void => {
-    if (this.#replies.count > 0) this.#flush();
+    // A page is answered at once, and those who got it may be recorded all the same.
+    if (this.#replies.count > 0 || this.#batch.scans > 0) this.#flush();
     this.#options.links.leave();
     this.#isCycleOpen = false;
   };
@@ -208,41 +253,20 @@ export class Redirect {
     latency.recordValueWithCount(Math.min(spent, latency.highestTrackableValue), count);
   }
 
-  #isOver(link: number): boolean {
-    const { links } = this.#options;
-    if (links.state(link) !== 'live') return true;
-    const expiresAtMs = links.expiresAtMs(link);
-    return expiresAtMs !== 0 && expiresAtMs <= this.#cycleTimeMs;
-  }
-
   #refuse(
-    link: number,
+    ended: EndedReason | 'damaged',
     response: HttpResponse,
     request: HttpRequest,
     connection: Connection,
   ): void {
-    const { links, refusals } = this.#options;
-    if (links.state(link) === 'damaged') refusals.damaged(response, request, connection);
-    else if (!this.#isOver(link) && this.#isHandedOver)
-      refusals.sendBack(response, request, connection);
-    else refusals.ended(this.#endedReason(link), response, request, connection);
-  }
-
-  #endedReason(link: number): EndedReason {
-    if (this.#options.links.state(link) !== 'live') return 'deleted';
-    return this.#isOver(link) ? 'expired' : 'used_up';
+    const { refusals } = this.#options;
+    if (ended === 'damaged') refusals.damaged(response, request, connection);
+    else refusals.ended(ended, response, request, connection);
   }
 
   /** Another process knows how many scans a limited link has left. */
   get #isHandedOver(): boolean {
     return Atomics.load(this.#options.gate, 0) === gate.handedOver;
-  }
-
-  /** Bots follow a limited link while it lasts and use none of its scans. */
-  #takeLimited(link: number, agent: string, flags: number): boolean {
-    const { links, botReasons } = this.#options;
-    const isPerson = flags === 0 && botReasons.get(agent) === BotReason.none;
-    return isPerson ? links.takeScan(link) : links.scansLeft(link) > 0;
   }
 }
 
@@ -266,13 +290,4 @@ function closingOnDefect(handle: Handle): Handle {
       response.close();
     }
   };
-}
-
-/** Whether a browser says that it loads ahead of a person's wish (Fetch standard, and older habits). */
-function isPrefetch(request: HttpRequest): boolean {
-  const purpose =
-    request.getHeader(headerNames.secPurpose) ||
-    request.getHeader(headerNames.purpose) ||
-    request.getHeader(headerNames.xMoz);
-  return purpose !== '' && /prefetch|prerender|preview/i.test(purpose);
 }

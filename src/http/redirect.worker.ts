@@ -13,7 +13,6 @@ import { LinkReader } from '../links/reader.ts';
 import { Acknowledgement } from '../scans/journal/acknowledgement.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
 import { diskAt, JournalWriter } from '../scans/journal/writer.ts';
-import { BotReasons } from '../scans/visitor/bot.ts';
 import { machineNanoseconds, systemClock } from '../system-clock.ts';
 import { createLatencyHistogram, takeCounts } from '../telemetry/latency-histogram.ts';
 import { openThreadChannel } from '../workers/thread-setup.ts';
@@ -72,13 +71,14 @@ const redirect = new Redirect({
   durability: setup.durability,
   acknowledgement,
   addresses,
-  botReasons: new BotReasons(),
   refusals,
   permission: setup.permission && new LinkPermission(machineNanoseconds, setup.permission),
   clock: systemClock,
   gate: setup.gate,
   latency,
 });
+
+redirect.useGeo(setup.geo);
 
 function figures(): RedirectMessage & { kind: 'figures' } {
   return {
@@ -216,6 +216,10 @@ function resume(): void {
 }
 
 channel.onCommand((command) => {
+  if (command.kind === 'geo') {
+    redirect.useGeo(command.table);
+    return;
+  }
   commands += 1;
   if (command.kind === 'resume') resume();
   else if (command.kind === 'drain') void drain(command.msMax);

@@ -11,6 +11,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { targetBytesMax } from '../links/layout.ts';
 import type { LinkReader } from '../links/reader.ts';
+import { withPassedQuery } from '../routes/query-text.ts';
 import type { Connection } from './framing.ts';
 
 /** Status line and constant headers of a redirect. */
@@ -32,7 +33,8 @@ const wordBytes = Int32Array.BYTES_PER_ELEMENT;
 class RedirectBytes {
   readonly #words: Int32Array;
   readonly #start: number;
-  readonly #headBytes: number;
+  /** Bytes before the target. */
+  readonly headBytes: number;
   /** The bytes of a redirect whose target has n, by n. */
   readonly #views: (Uint8Array | undefined)[] = Array.from<undefined>({
     length: targetBytesMax + 1,
@@ -42,19 +44,38 @@ class RedirectBytes {
     const bytes = Buffer.from(`${head}\r\nLocation: `, 'latin1');
     const headWords = Math.ceil(bytes.length / wordBytes);
     this.#words = new Int32Array(headWords + targetBytesMax / wordBytes);
-    this.#headBytes = bytes.length;
+    this.headBytes = bytes.length;
     this.#start = headWords * wordBytes - bytes.length;
     new Uint8Array(this.#words.buffer).set(bytes, this.#start);
   }
 
   /** @returns the redirect to an entry's target, valid until the next call */
   of(links: LinkReader, entry: number): Uint8Array {
-    const at = (this.#start + this.#headBytes) / wordBytes;
-    const length = links.copyTarget(entry, this.#words, at);
+    const at = (this.#start + this.headBytes) / wordBytes;
+    return this.#view(links.copyTarget(entry, this.#words, at));
+  }
+
+  /** @returns the redirect to a target of a program, which begins with its bytes' count; valid until the next call */
+  ofProgram(words: Int32Array, target: number): Uint8Array {
+    const at = (this.#start + this.headBytes) / wordBytes;
+    const length = words[target]!;
+    const count = (length + 3) >>> 2;
+    for (let i = 0; i < count; i += 1) this.#words[at + i] = words[target + 1 + i]!;
+    return this.#view(length);
+  }
+
+  /** @returns a redirect to another address, printable ASCII; valid until the next call */
+  to(address: string): Uint8Array {
+    const bytes = this.#view(address.length);
+    bytes.set(Buffer.from(address, 'latin1'), this.headBytes);
+    return bytes;
+  }
+
+  #view(length: number): Uint8Array {
     return (this.#views[length] ??= new Uint8Array(
       this.#words.buffer,
       this.#start,
-      this.#headBytes + length,
+      this.headBytes + length,
     ));
   }
 }
@@ -66,12 +87,43 @@ const closingRedirectBytes = new RedirectBytes(closingRedirectHead);
 export const redirectTo = (links: LinkReader, entry: number, connection: Connection): Uint8Array =>
   (connection === 'closing' ? closingRedirectBytes : redirectBytes).of(links, entry);
 
+/** The redirect to a target of a program, as a copy; `query` is added where it may be. */
+export function redirectToProgram(
+  words: Int32Array,
+  target: number,
+  connection: Connection,
+  query: string,
+): Uint8Array {
+  const made = connection === 'closing' ? closingRedirectBytes : redirectBytes;
+  const bytes = made.ofProgram(words, target);
+  return query === '' ? bytes.slice() : withQuery(made, bytes, query);
+}
+
+/** The redirect to an entry's target, as a copy; `query` is added where it may be. */
+export function redirectWithQuery(
+  links: LinkReader,
+  entry: number,
+  connection: Connection,
+  query: string,
+): Uint8Array {
+  const made = connection === 'closing' ? closingRedirectBytes : redirectBytes;
+  return withQuery(made, made.of(links, entry), query);
+}
+
+function withQuery(made: RedirectBytes, bytes: Uint8Array, query: string): Uint8Array {
+  const target = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).latin1Slice(
+    made.headBytes,
+    bytes.length,
+  );
+  return made.to(withPassedQuery(target, query)).slice();
+}
+
 export class ReplyBatch {
   readonly #links: LinkReader;
   readonly #responses: HttpResponse[] = [];
   readonly #entries: number[] = [];
   readonly #connections: Connection[] = [];
-  /** Copies of the answers, where they outlive the event-loop cycle. */
+  /** Answers that are not the redirect to their entry's target, or outlive the event-loop cycle; by place. */
   #copies: Uint8Array[] | undefined;
   readonly #aborted = new Uint8Array(repliesMax);
   /** Made when a place is first used: while a disk stalls under `power`, many small batches wait at once. */
@@ -110,6 +162,13 @@ export class ReplyBatch {
     if (connection !== 'keep') this.#closes = true;
     this.#aborted[place] = 0;
     response.onAborted((this.#abortHandlers[place] ??= this.#abortHandler(place)));
+  }
+
+  /** The same with an answer of its own. @param bytes kept until it is sent */
+  addCopy(response: HttpResponse, bytes: Uint8Array, connection: Connection): void {
+    const copies = (this.#copies ??= []);
+    copies[this.#count] = bytes;
+    this.add(response, 0, connection);
   }
 
   /** The answers leave after the event-loop cycle: the table may reuse the entries, so copy. */

@@ -28,6 +28,7 @@ const bytesOf = (text: string): ArrayBuffer => Uint8Array.from(Buffer.from(text,
  * handed over, which is half the cost of a look.
  */
 export const headerNames = {
+  acceptLanguage: bytesOf('accept-language'),
   connection: bytesOf('connection'),
   contentLength: bytesOf('content-length'),
   forwardedFor: bytesOf('x-forwarded-for'),

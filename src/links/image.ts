@@ -3,14 +3,14 @@
  * instead of ten.
  *
  *   sections   slots | arena up to its tail | free lists | blocks in quarantine | notes of slots | notes of shapes |
- *              limited codes | damaged codes                                            each in pieces of 1 MiB
+ *              limited codes | damaged codes | codes with time zones                    each in pieces of 1 MiB
  *   head       numbers: magic, slot bits, hash seed, counts, the caller's number and token, bytes of each section,
  *              CRC-32 of each piece
  *   end        bytes of the head u32, CRC-32 of the head u32                            written last: 8 bytes
  *
  * All are words of this machine. The sections are what recording.ts describes: what changed while they were copied is put
  * back by the notes. Every piece is checked before the table is taken over; a fault of any kind leaves the table empty.
- * What a limited code has left is not in the image: its caller fills those anew. Which store the image belongs to is the
+ * What a limited code has left is not in the image, nor what the clocks of zones show: its caller fills those anew. Which store the image belongs to is the
  * caller's to know, by `token`.
  *
  * The hash seed stays the same for as long as images are made of images: the file is its owner's alone.
@@ -34,7 +34,7 @@ import type { TableState } from './recording.ts';
 import type { LinkWriter } from './writer.ts';
 
 /** "QZLINK" and the version of everything here and in layout.ts. */
-const imageMagic = 0x51_5a_4c_49_4e_4b * 16 + 1;
+const imageMagic = 0x51_5a_4c_49_4e_4b * 16 + 2;
 export const pieceBytes = 1_048_576;
 export const endBytes = 8;
 /** Of a head: pieces of 32 GiB. */
@@ -49,7 +49,7 @@ export interface ImageHead extends TableLayout, Omit<TableState, 'heads' | 'wait
   readonly checksums: readonly number[];
 }
 
-const sectionCount = 8;
+const sectionCount = 9;
 const numbersBefore = 12 + sectionCount;
 
 export function encodeHead(head: ImageHead): Buffer {
@@ -97,6 +97,8 @@ export interface ImageCodes {
   readonly limited: Int32Array;
   /** Those that are in the table as damaged. */
   readonly damaged: Int32Array;
+  /** Those whose programs name time zones. */
+  readonly zoned: Int32Array;
 }
 
 interface LoadedImage extends ImageCodes {
@@ -175,10 +177,10 @@ export class ImageFile {
     if (memory.arena.byteLength < arenaBytes) memory.arena.grow(arenaBytes);
     this.#fill(memory.slots, slots.byteOffset, slots.byteLength);
     this.#fill(memory.arena, 0, tailBytes);
-    const [heads, waiting, slotNotes, shapeNotes, limited, damaged] = head.sections
+    const [heads, waiting, slotNotes, shapeNotes, limited, damaged, zoned] = head.sections
       .slice(2)
       .map((bytes) => this.#words(bytes));
-    if (!heads || !waiting || !slotNotes || !shapeNotes || !limited || !damaged) {
+    if (!heads || !waiting || !slotNotes || !shapeNotes || !limited || !damaged || !zoned) {
       throw new ImageFault('it is cut short');
     }
     for (let at = slotNotes.length - 2; at >= 0; at -= 2)
@@ -189,7 +191,7 @@ export class ImageFile {
       const word = ((entry & chunkUnitMask) << 1) + entryWord.shape;
       chunks[entry >>> chunkUnitBits]![word] = shapeNotes[at + 1]!;
     }
-    return { state: { ...head, heads, waiting }, limited, damaged };
+    return { state: { ...head, heads, waiting }, limited, damaged, zoned };
   }
 
   #words(bytes: number): Int32Array {

@@ -13,17 +13,22 @@
  *
  *   an entry       word 0    codeNo
  *                  word 1    workspaceNo
- *                  word 2    shape: key bytes (7 bits) | target bytes (14) | expires | limited | tombstone | damaged
+ *                  word 2    shape: key bytes (7 bits) | target bytes (14) | expires | limited | tombstone | damaged | routed
  *                  word 3..  key, upper case, padded with zeros to 4
  *                  ..        target, padded to 4
  *                  ..        expires: epoch ms, low and high word        (only when it expires)
  *                  ..        limited: unit offset of the counter cell    (only when it is limited)
+ *                  ..        routed: unit offset of the program          (only when it is routed)
  *                  padded to 8 bytes
  *
- * An entry never changes once a slot shows it, but for the last two bits. A change of target writes a new
- * entry and swaps the slot's offset; both entries point at the same counter cell, so no scan taken
- * meanwhile is lost. A deleted entry keeps header and key for ever and frees the rest. One whose record is damaged
- * is a tombstone with a further bit: the path of a redirect looks at the first alone, a refusal at both.
+ *   a program      where the code leads, to whom, and when (routes/program-layout.ts); it belongs to one entry
+ *   a zone's cell  what a program asks of a time zone (zone-cells.ts)
+ *
+ * An entry never changes once a slot shows it, but for tombstone and damaged. A change of target writes a new
+ * entry, and a program of its own, and swaps the slot's offset; both entries point at the same counter cell, so no scan
+ * taken meanwhile is lost. A deleted entry keeps header and key for ever and frees the rest. One whose record is damaged
+ * is a tombstone with a further bit: the path of a redirect looks at the first alone, a refusal at both. A plain link,
+ * which leads to its target and nothing else, is known by one mask of the shape (`conditional`).
  *
  * Which generations exist is one word, `newest * 2 + migrating`: sizes and places follow from it, so
  * a reader learns the whole layout in one load and can never see half of a change.
@@ -37,6 +42,7 @@
 import { randomBytes } from 'node:crypto';
 import type { LinkState } from '../model/code.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
+import { programBytesMax } from '../routes/program-layout.ts';
 
 /** Posted to threads as it is. */
 export interface LinkTableMemory {
@@ -81,6 +87,8 @@ export interface Link {
   /** -1 = no limit, `keepScansLeft` = as it is, otherwise the scans left from now on. */
   readonly scansLeft: number;
   readonly state: LinkState;
+  /** Absent = it leads to its target, always and for everyone. */
+  readonly program?: Uint8Array | undefined;
 }
 
 /** `Link.scansLeft` of a change that does not touch the limit: the counter goes on, exactly. */
@@ -123,7 +131,11 @@ export const shapeBit = {
   tombstone: 1 << 23,
   /** Of a tombstone. */
   damaged: 1 << 24,
+  routed: 1 << 25,
 } as const;
+/** Any of these: more is to be asked than the target. */
+export const conditional =
+  shapeBit.expires | shapeBit.limited | shapeBit.tombstone | shapeBit.routed;
 
 export const unitBytes = 8;
 /** Arena views span 1 GiB, so that every index is a small integer; no entry crosses a border. */
@@ -165,9 +177,23 @@ export function limitWord(shape: number): number {
   return expiryWord(shape) + ((shape & shapeBit.expires) === 0 ? 0 : 2);
 }
 
+export function programWordOf(shape: number): number {
+  return limitWord(shape) + ((shape & shapeBit.limited) === 0 ? 0 : 1);
+}
+
 /** Units an entry of this shape was allocated with, if it is or were alive. */
 export function liveUnits(shape: number): number {
-  return (limitWord(shape) + ((shape & shapeBit.limited) === 0 ? 0 : 1) + 1) >>> 1;
+  return (programWordOf(shape) + ((shape & shapeBit.routed) === 0 ? 0 : 1) + 1) >>> 1;
+}
+
+/**
+ * Units a program of so many words is allocated with: rounded up to two binary digits behind the first, so that
+ * programs of all lengths share 50 sizes of blocks, and one that is edited for ever finds its old blocks again.
+ */
+export function programUnits(words: number): number {
+  const units = (words + 1) >>> 1;
+  const step = 2 ** Math.max(0, 29 - Math.clz32(units));
+  return Math.ceil(units / step) * step;
 }
 
 /** Units that the tombstone of an entry of this shape keeps. */
@@ -175,10 +201,8 @@ export function tombstoneUnits(shape: number): number {
   return (targetWord(shape) + 1) >>> 1;
 }
 
-/** The largest block that is ever asked for: 1035 units. */
-export const blockUnitsMax = liveUnits(
-  keyBytesMax | (targetBytesMax << shapeBit.targetShift) | shapeBit.expires | shapeBit.limited,
-);
+/** The largest block that is ever asked for: 20,480 units, a program's. An entry has at most 1,036. */
+export const blockUnitsMax = programUnits(programBytesMax / 4);
 
 /** Byte just behind a generation: what the slots buffer must hold for it. */
 export function generationEndBytes(firstBits: number, generation: number): number {

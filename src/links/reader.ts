@@ -14,11 +14,13 @@
  */
 import { Finder, wordOf } from './finder.ts';
 import {
+  conditional,
   controlWord,
   entryWord,
   expiryWord,
   type LinkTableMemory,
   limitWord,
+  programWordOf,
   readerWord,
   shapeBit,
   targetBytes,
@@ -26,6 +28,8 @@ import {
   targetWord,
 } from './layout.ts';
 import type { LinkState } from '../model/code.ts';
+import { ProgramReader } from '../routes/program-reader.ts';
+import { localMinutesOf } from './zone-cells.ts';
 
 const wordRange = 2 ** 32;
 
@@ -33,6 +37,7 @@ export class LinkReader {
   readonly #control: Int32Array;
   readonly #finder: Finder;
   readonly #epochWord: number;
+  readonly #program = new ProgramReader();
   /** The entry read last: where it is and what it says, loaded once a look-up. */
   #handle = 0;
   #words: Int32Array = new Int32Array();
@@ -71,6 +76,12 @@ export class LinkReader {
     const handle = this.#finder.find(path, from);
     if (handle !== 0) this.#select(handle);
     return handle;
+  }
+
+  /** Whether it leads to its target, always and for everyone: nothing else is to be asked. */
+  isPlain(handle: number): boolean {
+    this.#open(handle);
+    return (this.#shape & conditional) === 0;
   }
 
   state(handle: number): LinkState {
@@ -121,6 +132,25 @@ export class LinkReader {
       left = seen;
     }
     return false;
+  }
+
+  /**
+   * Opens the program of a link that has one.
+   * @returns valid until the next call, and until `leave`; undefined without one, or where the link is not live
+   */
+  program(handle: number): ProgramReader | undefined {
+    this.#open(handle);
+    if ((this.#shape & (shapeBit.tombstone | shapeBit.routed)) !== shapeBit.routed)
+      return undefined;
+    const program = this.#words[this.#at + programWordOf(this.#shape)]! >>> 0;
+    this.#program.open(this.#finder.chunkOf(program), wordOf(program));
+    return this.#program;
+  }
+
+  /** Minutes since the epoch on the clocks of a zone. @param zone as a program names it */
+  localMinutes(zone: number, nowMs: number): number {
+    const cell = zone >>> 0;
+    return localMinutesOf(this.#finder.chunkOf(cell), wordOf(cell), nowMs);
   }
 
   /**

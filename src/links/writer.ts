@@ -2,8 +2,8 @@
  * The write side of the link table: one, on the control thread. Every change is complete and visible
  * to every reader when its method returns; a method that throws has changed nothing.
  *
- *   put      allocate -> write entry -> swap or fill the slot -> quarantine the old entry
- *   delete   set the tombstone bit -> quarantine the target's bytes and the counter cell; the same for `damaged`
+ *   put      allocate -> write program and entry -> swap or fill the slot -> quarantine the old ones
+ *   delete   set the tombstone bit -> quarantine target, counter cell and program; the same for `damaged`
  *
  * `delete` needs no memory, so a deletion works when the arena is full. The order inside it matters:
  * after the bit no look-up serves the target; a reader that found it before keeps its bytes until
@@ -16,10 +16,10 @@
 import { Failure } from '../model/failure.ts';
 import { Arena } from './arena.ts';
 import { Finder, wordOf } from './finder.ts';
+import { EntryWriter } from './entry-writer.ts';
 import {
   controlWord,
   entryWord,
-  expiryWord,
   tombstoneUnits,
   keepScansLeft,
   type Link,
@@ -27,7 +27,6 @@ import {
   limitWord,
   liveUnits,
   shapeBit,
-  targetWord,
   unitBytes,
 } from './layout.ts';
 import { checkLink } from './link-check.ts';
@@ -35,19 +34,19 @@ import { Quarantine } from './quarantine.ts';
 import { Recording, type TableState } from './recording.ts';
 import { Slots } from './slots.ts';
 import type { StoredLinkBytes } from './stored-link-bytes.ts';
+import { ZoneCells } from './zone-cells.ts';
+import type { Clock } from '../model/clock.ts';
 import type { LinkState } from '../model/code.ts';
-import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 /** Blocks that enter quarantine before it is searched again for free ones. */
 const freeEvery = 64;
-/** The most blocks one change sets free: an entry and a counter cell. */
-const blocksPerChange = 2;
+/** The most blocks one change sets free: an entry, its counter cell, its program. */
+const blocksPerChange = 3;
 /** A change waits this long for readers when quarantine is full; a cycle lasts about a millisecond. */
 const waitMs = 1;
 const waitsMax = 20;
 /** Slots that one `free` moves: about a millisecond. */
 const idleMoveSlots = 16_384;
-const wordRange = 2 ** 32;
 
 export class LinkWriter {
   readonly #memory: LinkTableMemory;
@@ -55,6 +54,8 @@ export class LinkWriter {
   readonly #finder: Finder;
   readonly #arena: Arena;
   readonly #slots: Slots;
+  readonly #zones: ZoneCells;
+  readonly #entries: EntryWriter;
   readonly #quarantine: Quarantine;
   readonly #release: (block: number, units: number) => void;
   readonly #sleep = new Int32Array(new SharedArrayBuffer(4));
@@ -64,7 +65,8 @@ export class LinkWriter {
   #freeAt = freeEvery;
   #recording: Recording | undefined;
 
-  constructor(memory: LinkTableMemory) {
+  /** @param clock for programs that name time zones */
+  constructor(memory: LinkTableMemory, clock: Pick<Clock, 'now'>) {
     this.#memory = memory;
     this.#control = new Int32Array(memory.control);
     if (Atomics.exchange(this.#control, controlWord.writerAttached, 1) !== 0) {
@@ -73,6 +75,8 @@ export class LinkWriter {
     this.#finder = new Finder(memory);
     this.#arena = new Arena(memory.arena);
     this.#slots = new Slots(memory, this.#control);
+    this.#zones = new ZoneCells(this.#arena, () => clock.now());
+    this.#entries = new EntryWriter(this.#arena, this.#zones, this.#finder.key);
     this.#quarantine = new Quarantine(this.#control);
     this.#release = (block, units) => this.#arena.release(block, units);
   }
@@ -127,9 +131,13 @@ export class LinkWriter {
     const cellBefore = before === 0 ? 0 : this.#cellOf(before);
     const cell = this.#cellFor(link.scansLeft, cellBefore);
     const entry = this.#writeEntry(link, cell, cell === cellBefore ? 0 : cell);
+    const programBefore = before === 0 ? 0 : this.#programOf(before);
     if (cell !== 0 && link.scansLeft >= 0) this.#setCell(cell, link.scansLeft);
     this.#show(before, entry);
     if (cellBefore !== 0 && cellBefore !== cell) this.#quarantine.add(cellBefore, 1);
+    if (programBefore !== 0) {
+      this.#quarantine.add(programBefore, this.#entries.unitsOf(programBefore));
+    }
     this.#freeSometimes();
   }
 
@@ -139,19 +147,12 @@ export class LinkWriter {
    * @throws Failure `storage_full`
    */
   bulkLoad(link: StoredLinkBytes): void {
-    const { bytes, keyStart, keyEnd, targetEnd, codeNo, workspaceNo, expiresAtMs, state } = link;
-    const isLive = state === 'live';
+    const { bytes, keyStart, keyEnd, state } = link;
     const { key } = this.#finder;
     key.take(bytes, keyStart, keyEnd);
     this.#slots.reserve();
-    const shape = shapeOf(key.length, targetEnd - keyEnd, isLive && expiresAtMs !== 0);
-    const entry = this.#arena.allocate(isLive ? liveUnits(shape) : tombstoneUnits(shape));
-    this.#writeHead(entry, codeNo, workspaceNo, shape | tombstoneBits[state]);
-    if (isLive) {
-      this.#arena.writeBytes(entry, targetWord(shape), bytes, keyEnd, targetEnd);
-      this.#writeExpiry(entry, shape, expiresAtMs);
-      this.#live += 1;
-    }
+    const entry = this.#entries.writeStored(link, tombstoneBits[state]);
+    if (state === 'live') this.#live += 1;
     this.#slots.insert(key.tag, entry);
   }
 
@@ -180,12 +181,14 @@ export class LinkWriter {
       return;
     }
     const cell = this.#cellOf(entry);
+    const program = this.#programOf(entry);
     this.#recording?.noteShape(entry, shape);
     Atomics.store(words, at + entryWord.shape, shape | bits);
     this.#live -= 1;
     const kept = tombstoneUnits(shape);
     this.#discard(entry + kept, liveUnits(shape) - kept);
     if (cell !== 0) this.#discard(cell, 1);
+    if (program !== 0) this.#discard(program, this.#entries.unitsOf(program));
     this.#freeSometimes();
   }
 
@@ -213,10 +216,14 @@ export class LinkWriter {
     Atomics.add(this.#arena.chunkOf(cell), wordOf(cell), scans);
   }
 
-  /** Frees what no reader can see any more and goes on with a move, when idle. @returns whether no slots are left to move */
+  /**
+   * Frees what no reader can see any more, goes on with a move, and looks at the clocks of time zones, when idle; twice a
+   * minute. @returns whether no slots are left to move
+   */
   free(): boolean {
     this.#slots.move(idleMoveSlots);
     this.#freeBlocks();
+    this.#zones.renew();
     return this.#slots.settled !== undefined;
   }
 
@@ -289,6 +296,12 @@ export class LinkWriter {
     return words[at + limitWord(shape)]! >>> 0;
   }
 
+  /** The program of a live entry; 0 = none. */
+  #programOf(entry: number): number {
+    const shape = this.#arena.chunkOf(entry)[wordOf(entry) + entryWord.shape]!;
+    return (shape & shapeBit.tombstone) === 0 ? this.#entries.programOf(entry) : 0;
+  }
+
   #cellOfKey(key: string): number {
     const entry = this.#finder.findKey(key);
     return entry === 0 ? 0 : this.#cellOf(entry);
@@ -306,42 +319,12 @@ export class LinkWriter {
 
   /** Writes the entry of the key folded last. @param newCell released when the arena is full */
   #writeEntry(link: Link, cell: number, newCell: number): number {
-    const key = this.#finder.key;
-    const shape =
-      shapeOf(key.length, link.target.length, link.expiresAtMs !== 0) |
-      (cell === 0 ? 0 : shapeBit.limited) |
-      tombstoneBits[link.state];
-    let entry: number;
     try {
-      entry = this.#arena.allocate(liveUnits(shape));
+      return this.#entries.write(link, tombstoneBits[link.state], cell);
     } catch (error) {
       if (newCell !== 0) this.#arena.release(newCell, 1);
       throw error;
     }
-    this.#writeHead(entry, link.codeNo, link.workspaceNo, shape);
-    this.#arena.writeAscii(entry, targetWord(shape), link.target);
-    this.#writeExpiry(entry, shape, link.expiresAtMs);
-    if (cell !== 0) this.#arena.chunkOf(entry)[wordOf(entry) + limitWord(shape)] = cell;
-    return entry;
-  }
-
-  #writeHead(entry: number, codeNo: CodeNo, workspaceNo: WorkspaceNo, shape: number): void {
-    const keyWords = this.#finder.key.words;
-    const words = this.#arena.chunkOf(entry);
-    const at = wordOf(entry);
-    words[at + entryWord.codeNo] = codeNo;
-    words[at + entryWord.workspaceNo] = workspaceNo;
-    words[at + entryWord.shape] = shape;
-    const count = targetWord(shape) - entryWord.key;
-    for (let i = 0; i < count; i += 1) words[at + entryWord.key + i] = keyWords[i]!;
-  }
-
-  #writeExpiry(entry: number, shape: number, expiresAtMs: number): void {
-    if (expiresAtMs === 0) return;
-    const words = this.#arena.chunkOf(entry);
-    const low = wordOf(entry) + expiryWord(shape);
-    words[low] = expiresAtMs % wordRange;
-    words[low + 1] = Math.floor(expiresAtMs / wordRange);
   }
 
   #discard(block: number, units: number): void {
@@ -395,6 +378,3 @@ const tombstone: Link = {
   scansLeft: -1,
   state: 'deleted',
 };
-
-const shapeOf = (keyBytes: number, targetLength: number, expires: boolean): number =>
-  keyBytes | (targetLength << shapeBit.targetShift) | (expires ? shapeBit.expires : 0);

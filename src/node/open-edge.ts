@@ -18,6 +18,7 @@ import type { Config } from '../config.ts';
 import { closeAll, type Closers } from '../engine/closers.ts';
 import { EdgeThreads, type EdgeThreadsOptions } from '../engine/edge-threads.ts';
 import { createMetrics } from '../engine/engine-metrics.ts';
+import { GeoOpening } from '../engine/geo-data.ts';
 import { sharesOf } from '../engine/machine/machine-limits.ts';
 import { threadCounts } from '../engine/machine/machine-plan.ts';
 import { ClientAddresses } from '../http/client-address.ts';
@@ -184,7 +185,7 @@ class EdgeLinks {
       readersMax: threads,
       linksExpected: this.copy.codeNoMax + newLinksExpected,
     });
-    this.writer = new LinkWriter(this.#memory);
+    this.writer = new LinkWriter(this.#memory, machine.clock);
     this.threads = new EdgeThreads({
       config,
       clock: machine.clock,
@@ -197,7 +198,10 @@ class EdgeLinks {
       acknowledged,
       permission,
     });
+    const geo = new GeoOpening(config.geo, folder.cacheRoot, { clock: machine.clock, log });
+    void geo.table.then((table) => this.threads.redirects.useGeo(table));
     closers.push(
+      () => geo.close(),
       () => options.onDrained?.(),
       () => this.threads.stop(),
       () => closeAll(this.#closers),

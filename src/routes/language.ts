@@ -33,23 +33,10 @@ export function bestLanguage(header: string, available: readonly string[]): stri
   return undefined;
 }
 
-/**
- * Whether the language that a client reads best is one of `ranges`, or more specific than one: `de-AT` is in `de`.
- * A header that is empty, or names no language, matches nothing.
- *
- * @param ranges BCP 47 ranges without `*`, in any case
- */
-export function matchesLanguage(header: string, ranges: readonly string[]): boolean {
+/** The range of the highest weight, lower case; empty for a header that is empty, or names no language. */
+export function preferredLanguage(header: string): string {
   const entry = takeBest(readEntries(header));
-  if (entry === none) return false;
-  const start = starts[entry]!;
-  const end = ends[entry]!;
-  for (const range of ranges) {
-    const cut = start + range.length;
-    const isWhole = cut === end || header.charCodeAt(cut) === hyphen;
-    if (cut <= end && isWhole && isEqual(header, start, cut, range)) return true;
-  }
-  return false;
+  return entry === none ? '' : header.slice(starts[entry], ends[entry]).toLowerCase();
 }
 
 const none = -1;

@@ -58,3 +58,29 @@ export function joinAddress(
 ): string {
   return path + (parameters.length === 0 ? '' : `?${parameters.join('&')}`) + fragment;
 }
+
+/** Parameters of a query that are looked at: more are nobody's own. */
+const parametersMax = 64;
+
+/** Names and values, decoded once, in turns. */
+export const queryPairs = (query: string): string[] =>
+  parametersOf(query)
+    .slice(0, parametersMax)
+    .flatMap((parameter) => [parameterName(parameter), parameterValue(parameter)]);
+
+const passedBytesMax = 1_024;
+/** Nothing that could end a header, and no fragment. */
+const passable = /^[\x21\x22\x24-\x7e]+$/;
+
+/**
+ * The target with the short link's own query behind its own, but for parameters that it has already.
+ * @param query raw, without its `?`; one that is empty, too long or has other characters is not passed
+ */
+export function withPassedQuery(target: string, query: string): string {
+  if (query.length > passedBytesMax || !passable.test(query)) return target;
+  const address = splitAddress(target);
+  const own = parametersOf(address.query);
+  const names = new Set(own.map(parameterName));
+  const passed = parametersOf(query).filter((one) => !names.has(parameterName(one)));
+  return passed.length === 0 ? target : joinAddress(address, [...own, ...passed]);
+}

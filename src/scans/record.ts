@@ -50,6 +50,9 @@ export const batchBytesMax = 524_288;
 
 export const flagPrefetch = 1;
 const flagIpv6 = 2;
+const routeShift = 2;
+/** A route's number (model/routing/labels.ts) as it stands in a record's flags. */
+export const routeFlags = (route: number): number => route << routeShift;
 
 /** Collects the scans of one cycle into one frame, in place, without allocating. */
 export class ScanBatch {

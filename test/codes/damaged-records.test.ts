@@ -16,6 +16,7 @@ import { isDamage, readOr } from '../../src/model/failure.ts';
 import { openTestApp, type TestApp } from '../support/test-app.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
 import { actor } from './codes-fixture.ts';
+import { systemClock } from '../../src/system-clock.ts';
 
 const flips = Number(process.env['QZ_FLIPS'] ?? 1);
 const tables = [
@@ -81,7 +82,11 @@ async function open(dataDir: string): Promise<Opened> {
     readersMax: 1,
     linksExpected: 16,
   });
-  const app = await openTestApp({ dataDir, plan: 'none', links: new LinkWriter(memory) });
+  const app = await openTestApp({
+    dataDir,
+    plan: 'none',
+    links: new LinkWriter(memory, systemClock),
+  });
   app.codes.links.load();
   app.codes.links.loadLimited();
   const reader = new LinkReader(memory, 0);

@@ -5,6 +5,7 @@ import { LinkWriter } from '../../src/links/writer.ts';
 import { dataDamaged, Failure } from '../../src/model/failure.ts';
 import { RecordingLinks } from '../support/fakes/recording-links.ts';
 import { actor, openCodes } from './codes-fixture.ts';
+import { systemClock } from '../../src/system-clock.ts';
 
 const target = 'https://example.com/';
 
@@ -17,7 +18,7 @@ function openTable() {
     linksExpected: 16,
   });
   const reader = new LinkReader(memory, 0);
-  const links = new LinkWriter(memory);
+  const links = new LinkWriter(memory, systemClock);
   const see = (code: string): string => {
     reader.enter();
     try {

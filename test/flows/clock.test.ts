@@ -21,12 +21,12 @@ import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { openScanQueries } from '../../src/scans/query/queries.ts';
 import { Shard } from '../../src/scans/shard.ts';
-import { BotReasons } from '../../src/scans/visitor/bot.ts';
 import { openVisitor } from '../../src/scans/visitor/visitor.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
 import { createLatencyHistogram } from '../../src/telemetry/latency-histogram.ts';
 import { Client } from '../support/client.ts';
 import { withDataFolder } from '../support/process.ts';
+import { systemClock } from '../../src/system-clock.ts';
 
 const hourMs = 3_600_000;
 const yearMs = 365 * 24 * hourMs;
@@ -106,7 +106,7 @@ function listen(
     readersMax: 1,
     linksExpected: 10,
   });
-  new LinkWriter(memory).put({
+  new LinkWriter(memory, systemClock).put({
     key: 'CLOCK',
     codeNo: 1,
     workspaceNo: 1,
@@ -122,7 +122,6 @@ function listen(
     journal,
     durability: 'process',
     addresses,
-    botReasons: new BotReasons(),
     refusals: new Refusals(addresses, new MissThrottle(0, 0)),
     clock,
     gate: new Int32Array(1),

@@ -21,7 +21,6 @@ import { LinkWriter } from '../../src/links/writer.ts';
 import { Acknowledgement } from '../../src/scans/journal/acknowledgement.ts';
 import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
-import { BotReasons } from '../../src/scans/visitor/bot.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { createLatencyHistogram } from '../../src/telemetry/latency-histogram.ts';
 import { linkOf } from '../links/table.ts';
@@ -67,7 +66,7 @@ function listen(
     readersMax: 1,
     linksExpected: 10,
   });
-  new LinkWriter(memory).put(linkOf('ABCD2345', { codeNo: 1 }));
+  new LinkWriter(memory, systemClock).put(linkOf('ABCD2345', { codeNo: 1 }));
   const addresses = new ScannerAddresses(new ClientAddresses([]));
   const [tails, acknowledged] = [new JournalPositions(), new JournalPositions()];
   const brokers = setInterval(() => acknowledged.publish(0, tails.position(0)), 1);
@@ -88,7 +87,6 @@ function listen(
         ? new Acknowledgement({ journal: 0, acknowledged, clock: systemClock })
         : undefined,
     addresses,
-    botReasons: new BotReasons(),
     refusals: new Refusals(addresses, new MissThrottle(0, 0)),
     clock: systemClock,
     gate: new Int32Array(1),

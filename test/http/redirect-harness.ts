@@ -124,7 +124,7 @@ export async function startRedirects(
     port,
     redirects,
     journals,
-    links: new LinkWriter(memory),
+    links: new LinkWriter(memory, systemClock),
     deaths: () =>
       entries('a redirect thread failed, restarting').map((entry) => Reflect.get(entry, 'reason')),
     areListening: () => redirects.states.every(({ isListening }) => isListening),

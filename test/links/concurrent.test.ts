@@ -10,6 +10,7 @@ import {
 import { LinkWriter } from '../../src/links/writer.ts';
 import type { ReaderReport, ReaderTask } from './reader.worker.ts';
 import { expiryOf, keyText, tagTarget } from './tagged-target.ts';
+import { systemClock } from '../../src/system-clock.ts';
 
 const readersMax = 2;
 const runMs = 800;
@@ -73,7 +74,7 @@ describe('LinkReader beside LinkWriter', () => {
       readersMax,
       linksExpected: 0,
     });
-    const writer = new LinkWriter(memory);
+    const writer = new LinkWriter(memory, systemClock);
     const readers = await startReaders('verify', memory, keys);
     const random = createRandom(7);
     const versions = new Int32Array(keys);
@@ -132,7 +133,7 @@ describe('LinkReader beside LinkWriter', () => {
       readersMax,
       linksExpected: keys,
     });
-    const writer = new LinkWriter(memory);
+    const writer = new LinkWriter(memory, systemClock);
     const limits = Array.from({ length: keys }, (_, key) => 20_000 + key);
     limits.forEach((limit, key) => put(key, 1, limit));
     const readers = await startReaders('take', memory, keys);

@@ -4,6 +4,7 @@ import { controlWord, createLinkTableMemory, keepScansLeft } from '../../src/lin
 import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 import { linkOf, openTable, read, textOf } from './table.ts';
+import { systemClock } from '../../src/system-clock.ts';
 
 describe('find', () => {
   it('ignores case and reads I and L as 1 and O as 0 in codes that look generated', () => {
@@ -103,7 +104,7 @@ describe('memory', () => {
       linksExpected: 1,
     });
     new Int32Array(memory.control)[controlWord.epoch] = epoch;
-    const writer = new LinkWriter(memory);
+    const writer = new LinkWriter(memory, systemClock);
     const reader = new LinkReader(memory, 0);
     const late = new LinkReader(memory, 1);
     writer.put(linkOf('WRAP'));
@@ -205,7 +206,7 @@ describe('bounds', () => {
 
   it('has one writer and as many readers as it was made for', () => {
     const { memory } = openTable();
-    expect(() => new LinkWriter(memory)).toThrow('has a writer');
+    expect(() => new LinkWriter(memory, systemClock)).toThrow('has a writer');
     expect(() => new LinkReader(memory, 2)).toThrow('reader 2');
   });
 });

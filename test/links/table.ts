@@ -2,6 +2,7 @@
 import { createLinkTableMemory, type Link, type LinkTableOptions } from '../../src/links/layout.ts';
 import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
+import { systemClock } from '../../src/system-clock.ts';
 
 export function openTable(more: Partial<LinkTableOptions> = {}) {
   const memory = createLinkTableMemory({
@@ -11,7 +12,7 @@ export function openTable(more: Partial<LinkTableOptions> = {}) {
     linksExpected: 0,
     ...more,
   });
-  return { memory, writer: new LinkWriter(memory), reader: new LinkReader(memory, 0) };
+  return { memory, writer: new LinkWriter(memory, systemClock), reader: new LinkReader(memory, 0) };
 }
 
 export function linkOf(key: string, more: Partial<Link> = {}): Link {

@@ -8,7 +8,7 @@ import {
   osNames,
   Platform,
 } from '../../src/model/scan.ts';
-import { BotReasons } from '../../src/scans/visitor/bot.ts';
+import { Agents } from '../../src/scans/visitor/agents.ts';
 import { classifyRoughly, classifyUserAgent } from '../../src/scans/visitor/device.ts';
 import { userAgentCharactersMax } from '../../src/scans/visitor/user-agent.ts';
 import { VisitorClasses } from '../../src/scans/visitor/visitor-classes.ts';
@@ -138,26 +138,39 @@ describe('VisitorClasses', () => {
   });
 });
 
-describe('BotReasons', () => {
-  it('agrees with the full reading, first and from memory', () => {
-    const reasons = new BotReasons();
+describe('Agents', () => {
+  it('agree with the full reading, first and from memory', () => {
+    const agents = new Agents();
     for (const round of [1, 2]) {
       for (const [what, userAgent] of rows) {
-        expect([round, what, reasons.get(userAgent)]).toEqual([
-          round,
-          what,
-          classifyUserAgent(userAgent).bot,
-        ]);
+        const { bot, visitorClass, isPerson } = agents.get(userAgent);
+        const full = classifyUserAgent(userAgent);
+        expect([round, what, bot, visitorClass]).toEqual([round, what, full.bot, full]);
+        expect(isPerson).toBe(full.bot === 0);
       }
     }
   });
 
-  it('keeps a bounded number of agents', () => {
-    const reasons = new BotReasons(10);
+  it('have the same hash in every thread, of the first 512 characters', () => {
+    const start = 'a'.repeat(512);
+    const [one, other] = [new Agents().get(`${start}b`), new Agents().get(`${start}c`)];
+    expect(one.hashes).toEqual(other.hashes);
+    expect(new Agents().get('b').hashes).not.toEqual(one.hashes);
+  });
+
+  it('keep a bounded number', () => {
+    const agents = new Agents(10);
     const sizes = Array.from({ length: 25 }, (_, no) => {
-      reasons.get(`agent ${no}`);
-      return reasons.size;
+      agents.get(`agent ${no}`);
+      return agents.size;
     });
     expect([Math.max(...sizes), sizes.at(-1)]).toEqual([10, 5]);
+  });
+
+  it('read a flood of invented agents roughly', () => {
+    const agents = new Agents();
+    const invented = (no: number): string => `Mozilla/5.0 (Windows NT 10.0) Firefox/${no}.0`;
+    const classes = Array.from({ length: 1_030 }, (_, no) => agents.get(invented(no)).visitorClass);
+    expect(classes.at(-1)).toEqual({ ...classes[0], browser: 0 });
   });
 });

@@ -78,7 +78,7 @@ describe('openManagement', () => {
     });
     await temporary.reopen();
     const { codeTerms, termCounts, tagSpellings, meta } = temporary.store;
-    expect(meta.get('schema')).toBe(3);
+    expect(meta.get('schema')).toBe(4);
     const keys = [...codeTerms.keys({})].map((key) => positionOf(key).no);
     expect(keys).toEqual([2, 1, 2, 3, 4, 5, 5]);
     const counts = [...termCounts.range({})].map(({ key, value }) => {

@@ -33,8 +33,11 @@ export const hotFiles: Readonly<Record<string, readonly string[]>> = {
   // What stops listening waits for open connections.
   'src/http/redirect.worker.ts': ['drain', 'handOver', 'leave'],
   'src/http/redirect.ts': [],
+  'src/http/conditional/conditional-link.ts': [],
+  'src/http/conditional/scan-facts.ts': [],
   'src/http/reply-batch.ts': [],
   'src/links/reader.ts': [],
+  'src/routes/program-reader.ts': [],
   // The disk sync is awaited beside the path, by a timer or by `power` durability.
   'src/scans/journal/writer.ts': ['close', 'syncAll', 'syncCovering'],
   'src/scans/code-actor.ts': [],

@@ -26,7 +26,9 @@ const loaded: Readonly<Record<string, readonly string[]>> = {
     'zod-openapi',
   ],
   'src/scans/shard.worker.ts': ['bowser', 'isbot', 'lmdb', 'msgpackr'],
+  // Rules ask for device and browser, and an answer cannot wait until its parser is loaded: 1 MB a thread.
   'src/http/redirect.worker.ts': [
+    'bowser',
     'hdr-histogram-js/dist/JsHistogramFactory.js',
     'ipaddr.js',
     'isbot',

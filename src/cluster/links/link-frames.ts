@@ -11,6 +11,7 @@
  *   beat     number f64, isLeading u8    every half a second: the last change of the core, and whether it leads
  */
 import type { CodeNo } from '../../model/numbers.ts';
+import { linkBlockBytesMax } from '../../store/management/link-blocks.ts';
 
 export type LinkFrame =
   | { readonly kind: 'reset'; readonly cluster: string }
@@ -25,8 +26,7 @@ const kindByte = Object.fromEntries(kinds.map((kind, index) => [kind, index + 1]
 
 const lengthBytes = 4;
 const headBytes = lengthBytes + 1;
-/** Of fields; a block of 16 links with targets of 8 KiB has 133 KB. */
-const fieldBytesMax = 262_144;
+const fieldBytesMax = linkBlockBytesMax + 64;
 
 /** The other side speaks something else: the connection is of no use. */
 export class LinkFrameError extends Error {

@@ -8,7 +8,6 @@
  */
 import { createIsbotFromList, list } from 'isbot';
 import { BotReason } from '../../model/scan.ts';
-import { cutUserAgent } from './user-agent.ts';
 
 /**
  * Fetchers of link previews, by what their user agents contain. Each is sent by an app because a person
@@ -89,35 +88,4 @@ export function botReasonOf(userAgent: string): BotReason {
   if (preview.test(userAgent)) return BotReason.preview;
   if (prefetch.test(userAgent)) return BotReason.prefetch;
   return isKnownBot(userAgent) ? BotReason.bot : BotReason.none;
-}
-
-/** 8,192 agents of 512 characters are 5 MB in a redirect thread. One more frees them all. */
-const standardAgentsMax = 8_192;
-
-/**
- * Bot reasons of the agents seen recently, for the redirect threads, which need to know only whether a
- * request uses up one of a limited code's scans: 0.1 µs an agent seen recently, 5 µs a new one.
- */
-export class BotReasons {
-  readonly #reasons = new Map<string, BotReason>();
-  readonly #agentsMax: number;
-
-  constructor(agentsMax = standardAgentsMax) {
-    this.#agentsMax = agentsMax;
-  }
-
-  /** Agents kept. */
-  get size(): number {
-    return this.#reasons.size;
-  }
-
-  get(userAgent: string): BotReason {
-    const text = cutUserAgent(userAgent);
-    const known = this.#reasons.get(text);
-    if (known !== undefined) return known;
-    if (this.#reasons.size === this.#agentsMax) this.#reasons.clear();
-    const reason = botReasonOf(text);
-    this.#reasons.set(text, reason);
-    return reason;
-  }
 }

@@ -31,6 +31,11 @@ export class SipHash {
     this.#key = Int32Array.of(word(key, 0), word(key, 4), word(key, 8), word(key, 12));
   }
 
+  /** Another key from here on: the four words at `at`. */
+  useKey(words: Int32Array, at: number): void {
+    for (let i = 0; i < 4; i++) this.#key[i] = words[at + i]!;
+  }
+
   /** Upper half of the last result, unsigned. */
   get hi(): number {
     return this.#high >>> 0;

@@ -5,14 +5,16 @@
  *
  *   block   key codeNo >> 4, value: entries in order of slot
  *   entry   | slot u8 | flags u8 | keyBytes u8 | targetBytes u16 | workspaceNo u32 |
- *           | expiresAtMs f64 | scanLimit u32 | key | target |           little-endian
+ *           | expiresAtMs f64 | scanLimit u32 | key | target | programBytes u32 | program |      little-endian
  *
  * flags: 1 = deleted (a tombstone: no target), 3 = damaged: the code's record cannot be read, so where it led is lost
- * (link-repair.ts; 1 is set, so that an older program never follows it). scanLimit 0xffffffff = none. expiresAtMs 0 = never.
- * Key and target are ASCII.
+ * (link-repair.ts; 1 is set, so that an older program never follows it), 4 = routed: the last two fields are there
+ * (routes/program-layout.ts), which make most blocks of such codes larger than a page, and one at most 2.6 MB.
+ * scanLimit 0xffffffff = none. expiresAtMs 0 = never. Key and target are ASCII.
  */
 import type { CodeBounds, LinkState } from '../../model/code.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
+import { programBounds, programBytesMax } from '../../routes/program-layout.ts';
 
 export interface StoredLink {
   readonly key: string;
@@ -24,15 +26,26 @@ export interface StoredLink {
   /** undefined = no limit. */
   readonly scanLimit: number | undefined;
   readonly state: LinkState;
+  /** Of a live link; absent = it leads to its target, always and for everyone. */
+  readonly program?: Uint8Array | undefined;
 }
 
 const slotBits = 4;
 const slotMask = (1 << slotBits) - 1;
 const headBytes = 21;
 const flagsOf: Readonly<Record<LinkState, number>> = { live: 0, deleted: 1, damaged: 3 };
+const flagRouted = 4;
 const stateOf = (flags: number): LinkState =>
-  flags === flagsOf.live ? 'live' : flags === flagsOf.damaged ? 'damaged' : 'deleted';
+  (flags & 1) === 0
+    ? 'live'
+    : (flags & flagsOf.damaged) === flagsOf.damaged
+      ? 'damaged'
+      : 'deleted';
 const noLimit = 0xffffffff;
+const programHeadBytes = 4;
+/** A block of 16 links with the longest keys, targets and programs: 2.7 MB. */
+export const linkBlockBytesMax =
+  (1 << slotBits) * (headBytes + 64 + 8_192 + programHeadBytes + programBytesMax);
 
 export function linkBlockOf(codeNo: CodeNo): number {
   return codeNo >>> slotBits;
@@ -86,10 +99,12 @@ export function boundsIn(blockNo: number, block: Uint8Array): Map<CodeNo, CodeBo
   for (let at = 0; at < bytes.length; at += entryBytes(bytes, at)) {
     const expiresAtMs = bytes.readDoubleLE(at + 9);
     const scanLimit = bytes.readUInt32LE(at + 17);
-    if (expiresAtMs === 0 && scanLimit === noLimit) continue;
+    const isRouted = (bytes[at + 1]! & flagRouted) !== 0;
+    if (expiresAtMs === 0 && scanLimit === noLimit && !isRouted) continue;
     bounds.set(blockNo * (slotMask + 1) + (bytes[at] ?? 0), {
       expiresAtMs: expiresAtMs === 0 ? undefined : expiresAtMs,
       scanLimit: scanLimit === noLimit ? undefined : scanLimit,
+      ...(isRouted && programBounds(bytes, targetEndOf(bytes, at) + programHeadBytes)),
     });
   }
   return bounds;
@@ -106,6 +121,8 @@ export interface LinkCursor {
   keyStart: number;
   keyEnd: number;
   targetEnd: number;
+  programStart: number;
+  programEnd: number;
 }
 
 export function createLinkCursor(): LinkCursor {
@@ -119,6 +136,8 @@ export function createLinkCursor(): LinkCursor {
     keyStart: 0,
     keyEnd: 0,
     targetEnd: 0,
+    programStart: 0,
+    programEnd: 0,
   };
 }
 
@@ -132,28 +151,40 @@ export function eachLink(
   const bytes = asBuffer(block);
   const firstNo = blockNo * (slotMask + 1);
   cursor.bytes = bytes;
-  for (let at = 0; at < bytes.length; at = cursor.targetEnd) {
+  for (let at = 0; at < bytes.length; at = cursor.programEnd) {
+    const flags = bytes[at + 1]!;
     cursor.codeNo = firstNo + bytes[at]!;
-    cursor.state = stateOf(bytes[at + 1]!);
+    cursor.state = stateOf(flags);
     cursor.keyStart = at + headBytes;
     cursor.keyEnd = cursor.keyStart + bytes[at + 2]!;
     cursor.targetEnd = cursor.keyEnd + bytes.readUInt16LE(at + 3);
     cursor.workspaceNo = bytes.readUInt32LE(at + 5);
     cursor.expiresAtMs = bytes.readDoubleLE(at + 9);
     cursor.isLimited = bytes.readUInt32LE(at + 17) !== noLimit;
+    const isRouted = (flags & flagRouted) !== 0;
+    cursor.programStart = cursor.targetEnd + (isRouted ? programHeadBytes : 0);
+    cursor.programEnd = cursor.programStart + (isRouted ? bytes.readUInt32LE(cursor.targetEnd) : 0);
     visit();
   }
 }
 
+const targetEndOf = (bytes: Buffer, at: number): number =>
+  at + headBytes + bytes[at + 2]! + bytes.readUInt16LE(at + 3);
+
 function entryBytes(bytes: Buffer, at: number): number {
-  return headBytes + (bytes[at + 2] ?? 0) + bytes.readUInt16LE(at + 3);
+  const targetEnd = targetEndOf(bytes, at);
+  if ((bytes[at + 1]! & flagRouted) === 0) return targetEnd - at;
+  return targetEnd + programHeadBytes + bytes.readUInt32LE(targetEnd) - at;
 }
 
 function encodeLink(link: StoredLink): Buffer {
   const target = link.state === 'live' ? link.target : '';
-  const entry = Buffer.allocUnsafe(headBytes + link.key.length + target.length);
+  const program = link.state === 'live' ? link.program : undefined;
+  const targetEnd = headBytes + link.key.length + target.length;
+  const programBytes = program === undefined ? 0 : programHeadBytes + program.length;
+  const entry = Buffer.allocUnsafe(targetEnd + programBytes);
   entry[0] = link.codeNo & slotMask;
-  entry[1] = flagsOf[link.state];
+  entry[1] = flagsOf[link.state] | (program === undefined ? 0 : flagRouted);
   entry[2] = link.key.length;
   entry.writeUInt16LE(target.length, 3);
   entry.writeUInt32LE(link.workspaceNo, 5);
@@ -161,20 +192,34 @@ function encodeLink(link: StoredLink): Buffer {
   entry.writeUInt32LE(link.scanLimit ?? noLimit, 17);
   entry.write(link.key, headBytes, 'latin1');
   entry.write(target, headBytes + link.key.length, 'latin1');
+  if (program !== undefined) {
+    entry.writeUInt32LE(program.length, targetEnd);
+    entry.set(program, targetEnd + programHeadBytes);
+  }
   return entry;
 }
 
 function decodeLink(bytes: Buffer, at: number, firstNo: number): StoredLink {
-  const keyEnd = at + headBytes + (bytes[at + 2] ?? 0);
+  const flags = bytes[at + 1]!;
+  const keyEnd = at + headBytes + bytes[at + 2]!;
+  const targetEnd = targetEndOf(bytes, at);
+  const programStart = targetEnd + programHeadBytes;
+  const isRouted = (flags & flagRouted) !== 0;
   const scanLimit = bytes.readUInt32LE(at + 17);
   return {
     key: bytes.toString('latin1', at + headBytes, keyEnd),
-    codeNo: firstNo + (bytes[at] ?? 0),
+    codeNo: firstNo + bytes[at]!,
     workspaceNo: bytes.readUInt32LE(at + 5),
-    target: bytes.toString('latin1', keyEnd, keyEnd + bytes.readUInt16LE(at + 3)),
+    target: bytes.toString('latin1', keyEnd, targetEnd),
     expiresAtMs: bytes.readDoubleLE(at + 9),
     scanLimit: scanLimit === noLimit ? undefined : scanLimit,
-    state: stateOf(bytes[at + 1] ?? 0),
+    state: stateOf(flags),
+    // A copy: the block's bytes are the store's.
+    ...(isRouted && {
+      program: Uint8Array.from(
+        bytes.subarray(programStart, programStart + bytes.readUInt32LE(targetEnd)),
+      ),
+    }),
   };
 }
 

@@ -10,6 +10,7 @@
  */
 import { foldShortCode, type QrCodeRecord } from '../../model/code.ts';
 import type { CodeNo } from '../../model/numbers.ts';
+import { compileLink } from '../../routes/compile.ts';
 import { unpackCode } from './code-codec.ts';
 import { codesOfBlock, linksIn, type StoredLink, withLink } from './link-blocks.ts';
 import { numberLinkChange } from './link-changes.ts';
@@ -47,7 +48,7 @@ export function linkOf(code: QrCodeRecord): StoredLink | undefined {
     key: foldShortCode(code.shortCode),
     codeNo: code.no,
     workspaceNo: code.workspaceNo,
-    target: code.target,
+    ...compileLink(code),
     // 0 would be never.
     expiresAtMs: code.expiresAtMs === undefined ? 0 : Math.max(1, code.expiresAtMs),
     scanLimit: code.scanLimit,

@@ -50,6 +50,7 @@ import {
   type EnvironmentVersion,
   openEnvironment,
   checksumsFromHere,
+  type Migration,
 } from '../open-environment.ts';
 import { openInstallationTable } from '../installation.ts';
 import { foldTags, openTagSpellings } from './fold-tags.ts';
@@ -146,9 +147,12 @@ export interface Management extends ReturnType<typeof openTables> {
   readonly close: () => Promise<void>;
 }
 
+/** Changes nothing: from this version on codes may have rules, which older programs would drop, and links programs. */
+const routingFromHere: Migration = () => undefined;
+
 export const managementVersion: EnvironmentVersion = {
-  version: 3,
-  migrations: [foldTags, checksumsFromHere],
+  version: 4,
+  migrations: [foldTags, checksumsFromHere, routingFromHere],
   isShared: true,
 };
 

@@ -136,7 +136,7 @@ export async function openReplica(
     readersMax: 1,
     linksExpected: 16,
   });
-  const writer = new LinkWriter(memory);
+  const writer = new LinkWriter(memory, systemClock);
   const reader = new LinkReader(memory, 0);
   const copy = new ReplicaStore(store);
   let image: LinkImage | undefined;

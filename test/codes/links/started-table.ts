@@ -11,6 +11,7 @@ import { LinkReader } from '../../../src/links/reader.ts';
 import { LinkWriter } from '../../../src/links/writer.ts';
 import type { Management } from '../../../src/store/management/management.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
+import { systemClock } from '../../../src/system-clock.ts';
 
 export interface TableStart {
   readonly store: Management;
@@ -33,7 +34,7 @@ export async function startTable({ store, folder, openCodes, ...options }: Table
     linksExpected: 16,
     layout: found?.layout,
   });
-  const writer = new LinkWriter(memory);
+  const writer = new LinkWriter(memory, systemClock);
   const codes = openCodes(writer);
   const { links } = codes;
   const refresher = new LinkRefresher(store, links, log);

@@ -31,7 +31,7 @@ async function openEdge(own: readonly number[], keptFrom: (journal: number) => n
     readersMax: own.length,
     linksExpected: 10,
   });
-  new LinkWriter(links).put(linkOf('ABCD2345', { codeNo: 11 }));
+  new LinkWriter(links, systemClock).put(linkOf('ABCD2345', { codeNo: 11 }));
   const threads = new EdgeThreads({
     config: loadConfig(undefined, {
       QZ_REDIRECT_HOST: '127.0.0.1',

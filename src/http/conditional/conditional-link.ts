@@ -1,0 +1,140 @@
+/**
+ * What a link answers that is not plain: it may have ended, may have no scan left, or has a program that says where each
+ * scan leads (routes/). Asked in this order:
+ *
+ *   deleted, damaged  ->  paused  ->  not begun  ->  expired  ->  used up  ->  rules, split, target
+ *   └─ a page            └─ the fallback, or a page that says which              bots, previews, prefetches: the target
+ *
+ * Of a link with a program those who come in vain are recorded, too, under a route's number of their own. On the hot path
+ * as redirect.ts is: nothing here awaits or logs; the fields hold until the next call.
+ */
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import type { LinkReader } from '../../links/reader.ts';
+import { missedRoutes } from '../../model/routing/labels.ts';
+import type { ProgramReader } from '../../routes/program-reader.ts';
+import { flagPrefetch, routeFlags } from '../../scans/record.ts';
+import type { Agents } from '../../scans/visitor/agents.ts';
+import type { OpenTable } from '../../scans/visitor/geo/table-units.ts';
+import type { Connection } from '../framing.ts';
+import type { EndedReason } from '../pages.ts';
+import { redirectToProgram, redirectWithQuery } from '../reply-batch.ts';
+import { ScanFacts } from './scan-facts.ts';
+import type { ScannerAddresses } from '../scanner-address.ts';
+import { headerNames } from '../uws-app.ts';
+
+export interface ConditionalLinkOptions {
+  readonly links: LinkReader;
+  readonly agents: Agents;
+  readonly addresses: ScannerAddresses;
+}
+
+/** `scan`: one is used of a limited link. `look`: what the same client's scan would get. */
+type Purpose = 'scan' | 'look';
+
+const nobody = new Uint8Array(4);
+
+export class ConditionalLink {
+  readonly #options: ConditionalLinkOptions;
+  readonly #facts: ScanFacts;
+  /** Why it leads nowhere, or to its fallback; undefined = it leads somewhere. */
+  ended: EndedReason | 'damaged' | undefined;
+  /** The answer; undefined = the redirect to the entry's target, or a page where it has `ended`. */
+  answer: Uint8Array | undefined;
+  /** Whether it is to be recorded: a scan, or somebody who came in vain. */
+  isRecorded = true;
+  /** Of the record. */
+  flags = 0;
+  address: Uint8Array = nobody;
+  agent = '';
+
+  constructor(options: ConditionalLinkOptions) {
+    this.#options = options;
+    this.#facts = new ScanFacts(options.links);
+  }
+
+  /** From here on countries are known. */
+  useGeo(table: OpenTable | undefined): void {
+    this.#facts.useGeo(table);
+  }
+
+  /** Sets the fields. @param nowMs wall clock of the cycle */
+  decide(
+    purpose: Purpose,
+    link: number,
+    response: HttpResponse,
+    request: HttpRequest,
+    connection: Connection,
+    nowMs: number,
+  ): void {
+    const { links, agents, addresses } = this.#options;
+    const program = links.program(link);
+    this.answer = undefined;
+    this.agent = request.getHeader(headerNames.userAgent);
+    this.flags = isPrefetch(request) ? flagPrefetch : 0;
+    this.ended = endedReason(links, link, program, nowMs) ?? this.#usedUp(purpose, link);
+    this.isRecorded = this.ended === undefined || program !== undefined;
+    if (!this.isRecorded) return;
+    this.address = addresses.of(response, request);
+    if (program === undefined) return;
+    if (this.ended !== undefined) return this.#leadToFallback(program, connection);
+    const agent = agents.get(this.agent);
+    const isPerson = this.flags === 0 && agent.isPerson;
+    let target = 0;
+    if (isPerson) {
+      this.#facts.begin(request, agent, this.address, nowMs);
+      program.follow(this.#facts);
+      target = program.target;
+      this.flags |= routeFlags(program.route);
+    }
+    const query = program.passesQuery ? (request.getQuery() ?? '') : '';
+    if (target !== 0) {
+      this.answer = redirectToProgram(program.words, target, connection, query);
+    } else if (query !== '') {
+      this.answer = redirectWithQuery(links, link, connection, query);
+    }
+  }
+
+  #leadToFallback(program: ProgramReader, connection: Connection): void {
+    if (this.ended !== undefined && this.ended !== 'damaged' && this.ended !== 'deleted') {
+      this.flags |= routeFlags(missedRoutes[this.ended]);
+    }
+    const { fallback } = program;
+    if (fallback !== 0) {
+      this.answer = redirectToProgram(program.words, fallback, connection, '');
+    }
+  }
+
+  /** Bots follow a limited link while it lasts and use none of its scans. */
+  #usedUp(purpose: Purpose, link: number): 'used_up' | undefined {
+    const { links, agents } = this.#options;
+    const left = links.scansLeft(link);
+    if (left === unlimited) return undefined;
+    const takes = purpose === 'scan' && this.flags === 0 && agents.get(this.agent).isPerson;
+    return (takes ? links.takeScan(link) : left > 0) ? undefined : 'used_up';
+  }
+}
+
+const unlimited = -1;
+
+function endedReason(
+  links: LinkReader,
+  link: number,
+  program: ProgramReader | undefined,
+  nowMs: number,
+): EndedReason | 'damaged' | undefined {
+  const state = links.state(link);
+  if (state !== 'live') return state;
+  if (program?.isPaused === true) return 'paused';
+  if (program !== undefined && program.startsAtMs > nowMs) return 'not_started';
+  const expiresAtMs = links.expiresAtMs(link);
+  return expiresAtMs !== 0 && expiresAtMs <= nowMs ? 'expired' : undefined;
+}
+
+/** Whether a browser says that it loads ahead of a person's wish (Fetch standard, and older habits). */
+export function isPrefetch(request: HttpRequest): boolean {
+  const purpose =
+    request.getHeader(headerNames.secPurpose) ||
+    request.getHeader(headerNames.purpose) ||
+    request.getHeader(headerNames.xMoz);
+  return purpose !== '' && /prefetch|prerender|preview/i.test(purpose);
+}
