@@ -100,6 +100,25 @@ it('rows that cannot be codes are reported by line, each with its reason', async
   expect(again.result).toMatch(/^Imported already, at .*: 6 rows, 1 created, 5 failed/);
 });
 
+it('a link that is refused is named, and what a table cannot say is announced', async () => {
+  const rules = fileURLToPath(new URL('../fixtures/exports/shlink-rules.ndjson', import.meta.url));
+  const errors = join(folder, 'errors.csv');
+  const told = await importing(rules, { errors, isDryRun: true });
+  expect(told.progress).toMatch(/line 2: rules_missing: redirectRules: /);
+  expect(await readFile(errors, 'utf8')).toMatch(
+    /^2,2,lost,https:\/\/example\.com\/lost,rules_missing,/m,
+  );
+  const table = await fileOf('links.csv', [
+    'Short link,Destination URL,Clicks,Created at,Tags',
+    dubRow('dub.sh/plain', 1),
+  ]);
+  const plain = await importing(table, { isDryRun: true });
+  expect(plain).toMatchObject({
+    isWhole: true,
+    progress: expect.stringContaining('The CSV of Dub does not say'),
+  });
+});
+
 it('makes codes with what the other tool knew, and no scans', async () => {
   const file = fileURLToPath(new URL('../fixtures/exports/shlink.json', import.meta.url));
   const told = await importing(file);

@@ -5,9 +5,12 @@ import { vendorCode, recogniseVendorExport } from '../../src/codes/bulk/vendor-e
 import { Failure } from '../../src/model/failure.ts';
 import { openImportSource } from '../../src/cli/import/source.ts';
 
+/** When the exports of the fixtures are read. */
+const nowMs = Date.parse('2026-12-01T00:00:00Z');
+
 async function rowsOf(name: string) {
   const file = fileURLToPath(new URL(`../fixtures/exports/${name}`, import.meta.url));
-  const source = await openImportSource(file, 'auto');
+  const source = await openImportSource(file, 'auto', nowMs);
   const rows: unknown[] = [];
   for await (const { value } of source.rows(() => undefined)) {
     rows.push(value instanceof Failure ? value.faults[0]?.code : value);
@@ -142,7 +145,7 @@ describe('what the tools write', () => {
 });
 
 describe('values', () => {
-  const dub = (row: Record<string, unknown>) => vendorCode('dub', row).value;
+  const dub = (row: Record<string, unknown>) => vendorCode('dub', row, nowMs).value;
 
   it('titles become names of one line that fit', () => {
     const title = `a\tb\n${'x'.repeat(200)}`;

@@ -45,8 +45,9 @@ export async function importFile(
   clock: Clock,
 ): Promise<boolean> {
   const { file, isDryRun } = request;
-  const source = await openImportSource(file, request.format);
+  const source = await openImportSource(file, request.format, clock.now());
   printer.progress(`${file}: ${source.bytes} bytes, read as ${source.format}`);
+  if (source.notice !== undefined) printer.progress(source.notice);
   const run = isDryRun ? new DryRun(options.codes) : openRun(options, request, source);
   const { rows: rowsBefore, finishedAtMs } = run.record;
   if (finishedAtMs !== undefined) {
@@ -131,10 +132,10 @@ function failedRow(
   return { ...fields, failure: slugTaken(message) };
 }
 
-function textOf(row: ImportRow | undefined, name: string): string | undefined {
+function textOf(row: ImportRow | undefined, name: 'slug' | 'target'): string | undefined {
   const value: unknown =
     typeof row?.value === 'object' && row.value !== null ? Reflect.get(row.value, name) : undefined;
-  return typeof value === 'string' ? value : undefined;
+  return typeof value === 'string' ? value : row?.[name];
 }
 
 /** Of everything that decides what the rows become. */

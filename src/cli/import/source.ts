@@ -15,6 +15,7 @@ import { type BulkRow, bulkRows } from '../../codes/bulk/rows.ts';
 import { parseJson } from '../../model/json.ts';
 import { csvColumns, readCsv } from '../../codes/bulk/csv-rows.ts';
 import {
+  missingFromTable,
   vendorCode,
   type VendorFormat,
   vendorFormats,
@@ -36,6 +37,9 @@ const pieceBytes = 65_536;
 export interface ImportRow extends BulkRow {
   /** Host of the old short link; undefined when the file does not say. */
   readonly domain: string | undefined;
+  /** Of another tool's link, also of one that is refused. */
+  readonly slug?: string | undefined;
+  readonly target?: string | undefined;
 }
 
 export interface ImportSource {
@@ -43,12 +47,21 @@ export interface ImportSource {
   readonly bytes: number;
   /** SHA-256 of its content, hex. */
   readonly hash: string;
+  /** What the file cannot say of its links, for the operator; undefined when nothing is known to be missing. */
+  readonly notice: string | undefined;
   /** @param onBytes called with the bytes read so far */
   rows(onBytes: (bytes: number) => void): AsyncIterable<ImportRow>;
 }
 
-/** @throws Failure with a text for the operator */
-export async function openImportSource(file: string, format: ImportFormat): Promise<ImportSource> {
+/**
+ * @param nowMs tells what of a link is over
+ * @throws Failure with a text for the operator
+ */
+export async function openImportSource(
+  file: string,
+  format: ImportFormat,
+  nowMs: number,
+): Promise<ImportSource> {
   const head = await headOf(file);
   const layout = layoutOf(file, head);
   const known = format === 'auto' ? await recognise(file, layout, head) : format;
@@ -57,20 +70,36 @@ export async function openImportSource(file: string, format: ImportFormat): Prom
     format: known,
     bytes,
     hash: await hashOf(file),
-    rows: (onBytes) => rowsOf(file, layout, known, onBytes),
+    notice: await noticeOf(layout, known, head),
+    rows: (onBytes) => rowsOf({ file, layout, format: known, nowMs }, onBytes),
   };
 }
 
-async function* rowsOf(
-  file: string,
+async function noticeOf(
   layout: Layout,
   format: KnownFormat,
+  head: Buffer,
+): Promise<string | undefined> {
+  if (layout !== 'csv' || !isVendorFormat(format)) return undefined;
+  return missingFromTable(format, await csvColumns(head));
+}
+
+/** How a file is read. */
+interface Reading {
+  readonly file: string;
+  readonly layout: Layout;
+  readonly format: KnownFormat;
+  readonly nowMs: number;
+}
+
+async function* rowsOf(
+  { file, layout, format, nowMs }: Reading,
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<ImportRow> {
   const pieces = layout === 'document' ? undefined : piecesOf(file, onBytes);
   if (isVendorFormat(format)) {
     const records = pieces === undefined ? documentRows(file) : recordsOf(layout, pieces);
-    for await (const { value, line } of records) yield vendorRow(format, value, line);
+    for await (const { value, line } of records) yield vendorRow(format, { value, line }, nowMs);
     return;
   }
   if (pieces === undefined) throw unreadable('a list of codes is expected, not one JSON document');
@@ -78,12 +107,12 @@ async function* rowsOf(
   for await (const row of bulkRows(written, pieces)) yield { ...row, domain: undefined };
 }
 
-function vendorRow(format: VendorFormat, value: unknown, line: number): ImportRow {
+function vendorRow(format: VendorFormat, { value, line }: BulkRow, nowMs: number): ImportRow {
   if (value instanceof Failure) return { value, line, domain: undefined };
   if (typeof value !== 'object' || value === null) {
     return { value: unreadable('the row is no object'), line, domain: undefined };
   }
-  return { ...vendorCode(format, { ...value }), line };
+  return { ...vendorCode(format, { ...value }, nowMs), line };
 }
 
 /** Rows as objects, or what is wrong with them. */
