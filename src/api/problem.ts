@@ -76,6 +76,12 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
     title: 'Static code',
     meaning: 'A static code holds its target in the picture: it cannot be changed.',
   },
+  labels_exhausted: {
+    status: 409,
+    title: 'Labels exhausted',
+    meaning:
+      'A code can have 58 labels of rules and variants with scans in its life. Reuse one, or make another code.',
+  },
   idempotency_conflict: {
     status: 409,
     title: 'Idempotency conflict',

@@ -8,9 +8,16 @@ import { isoTime } from '../model/day.ts';
 import type { Design } from '../model/design.ts';
 import { mergePatch } from './merge-patch.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
+import {
+  type GivenRoutes,
+  type RouteFields,
+  routesAfter,
+  type RoutesChange,
+  shownRoutes,
+} from './routing/route-fields.ts';
 
 /** A merge patch: absent = keep, null = remove. */
-export interface CodeChange {
+export interface CodeChange extends RoutesChange {
   readonly target?: string | undefined;
   readonly name?: string | null | undefined;
   readonly tags?: readonly string[] | null | undefined;
@@ -24,7 +31,7 @@ export interface CodeChange {
 }
 
 /** A full replacement: absent = default. */
-export interface CodeReplacement {
+export interface CodeReplacement extends GivenRoutes {
   readonly target: string;
   readonly name?: string | undefined;
   readonly tags?: readonly string[] | undefined;
@@ -53,7 +60,7 @@ export interface DesignRule {
 export type Editable = Pick<
   QrCodeRecord,
   'target' | 'name' | 'tags' | 'expiresAtMs' | 'scanLimit' | 'metadata' | 'campaignId' | 'design'
->;
+> & { readonly routing?: RouteFields };
 
 /** Spread over a record, takes out every editable field that can be absent. */
 export const cleared = {
@@ -62,6 +69,7 @@ export const cleared = {
   scanLimit: undefined,
   campaignId: undefined,
   design: undefined,
+  routing: undefined,
 };
 
 export interface Difference {
@@ -91,6 +99,7 @@ function publicFields(code: Editable): Record<string, unknown> {
     metadata: code.metadata,
     campaignId: code.campaignId ?? null,
     design: code.design ?? null,
+    ...shownRoutes(code.routing),
   };
 }
 
@@ -117,12 +126,13 @@ export function patched(current: QrCodeRecord, change: CodeChange): CodeReplacem
         ? pick(current.metadata, change.metadata)
         : mergePatch(current.metadata, change.metadata),
     campaignId: pick(current.campaignId, change.campaignId),
+    ...routesAfter(current.routing, change),
     // It is changed apart, because it is checked outside the transaction.
     design: current.design,
   };
 }
 
-/** The editable fields with their defaults. */
+/** The editable fields with their defaults; the routes are checked and made apart (routing/code-routing.ts). */
 export function editableOf(fields: CodeReplacement): Editable {
   const { target, name, tags = [], expiresAtMs, scanLimit, metadata = {}, campaignId } = fields;
   const { design } = fields;

@@ -27,6 +27,8 @@ import type { Management } from '../store/management/management.ts';
 import { compact, type DesignRule, type Editable, editableOf } from './code-change.ts';
 import type { LinkLoader } from './links/link-loader.ts';
 import type { Memberships } from './memberships.ts';
+import type { CodeRouting } from './routing/code-routing.ts';
+import type { GivenRoutes } from './routing/route-fields.ts';
 import { contentFaults } from './rules.ts';
 import { isFaults, validateTarget } from './targets.ts';
 import { spelledTags } from './tags.ts';
@@ -39,7 +41,7 @@ import { moveTerms, TermCounts } from './search/terms.ts';
 const shortCodeTriesMax = 16;
 
 /** A new code. Absent = default. */
-export interface CodeDraft {
+export interface CodeDraft extends GivenRoutes {
   /** Default `url`. */
   readonly type?: CodeType | undefined;
   readonly target: string;
@@ -62,6 +64,8 @@ export interface PreparedDraft {
   readonly slug: string | undefined;
   /** The slug, or a drawn short code that is almost surely free; undefined for a static code. */
   readonly wanted: string | undefined;
+  /** Name of its campaign, which was checked with the targets. */
+  readonly campaign: string;
   readonly fields: Editable &
     Pick<QrCodeRecord, 'type' | 'dynamic'> & { readonly externalId?: string | undefined };
 }
@@ -84,11 +88,18 @@ export class CodeCreation {
   readonly #options: CodeCreationOptions;
   readonly #links: LinkLoader;
   readonly #memberships: Memberships;
+  readonly #routing: CodeRouting;
   readonly #ownHosts: readonly string[];
   readonly #randomBytes: RandomBytes;
 
-  constructor(options: CodeCreationOptions, links: LinkLoader, memberships: Memberships) {
+  constructor(
+    options: CodeCreationOptions,
+    links: LinkLoader,
+    memberships: Memberships,
+    routing: CodeRouting,
+  ) {
     this.#options = options;
+    this.#routing = routing;
     this.#links = links;
     this.#memberships = memberships;
     this.#ownHosts = [new URL(options.shortUrlBase).host];
@@ -97,7 +108,7 @@ export class CodeCreation {
 
   /** @throws Failure validation_failed with every fault, unscannable */
   async prepare(actor: Actor, draft: CodeDraft): Promise<PreparedDraft> {
-    const prepared = this.#check(draft);
+    const prepared = this.#check(draft, actor);
     if (draft.design === undefined) return prepared;
     const { wanted, fields } = prepared;
     const source = compact({ dynamic: fields.dynamic, shortCode: wanted, target: fields.target });
@@ -118,7 +129,7 @@ export class CodeCreation {
   }
 
   /** `prepare` without the design. */
-  #check(draft: CodeDraft): PreparedDraft {
+  #check(draft: CodeDraft, actor?: Actor): PreparedDraft {
     const type = draft.type ?? 'url';
     const content = {
       type,
@@ -128,16 +139,26 @@ export class CodeCreation {
       ...editableOf({ ...draft, design: undefined }),
     };
     const checked = validateTarget(type, draft.target, this.#ownHosts);
-    const faults = [...(isFaults(checked) ? checked : []), ...contentFaults(compact(content))];
-    if (isFaults(checked) || faults.length > 0) throw invalid(faults);
-    const { slug, ...fields } = { ...content, target: checked.target };
+    const bad = isFaults(checked) ? checked : [];
     // Drawn before the transaction, because a design is checked on the very symbol it will be part of.
-    const wanted = fields.dynamic ? (slug ?? generateShortCode(this.#randomBytes)) : undefined;
-    return { slug, wanted, fields };
+    const wanted = content.dynamic
+      ? (draft.slug ?? generateShortCode(this.#randomBytes))
+      : undefined;
+    const { dynamic, expiresAtMs, campaignId } = content;
+    const campaign =
+      actor === undefined ? '' : this.#memberships.nameOf(actor.workspaceNo, campaignId);
+    const target = isFaults(checked) ? undefined : checked.target;
+    const about = { dynamic, target, slug: wanted ?? '', campaign, expiresAtMs };
+    const routes = this.#routing.check(draft, about, undefined);
+    const faults = [...bad, ...contentFaults(compact(content)), ...routes.faults];
+    if (isFaults(checked) || faults.length > 0) throw invalid(faults);
+    const { slug, ...rest } = { ...content, target: checked.target, routing: routes.kept };
+    return { slug, wanted, campaign, fields: compact(rest) };
   }
 
   /** Inside a transaction. @throws Failure slug_taken, before it has written anything */
-  insert(actor: Actor, { slug, wanted, fields }: PreparedDraft, counts?: TermCounts): QrCodeRecord {
+  insert(actor: Actor, prepared: PreparedDraft, counts?: TermCounts): QrCodeRecord {
+    const { slug, wanted, campaign, fields } = prepared;
     const { store, ids, clock, outbox } = this.#options;
     this.#memberships.checkNamed(actor.workspaceNo, undefined, fields.campaignId);
     const shortCode = wanted === undefined ? undefined : this.#freeShortCode(slug, wanted);
@@ -145,6 +166,7 @@ export class CodeCreation {
     const created: QrCodeRecord = compact({
       ...fields,
       tags: spelledTags(store, actor.workspaceNo, fields.tags),
+      routing: this.#routing.stored(fields.routing, undefined, { campaign, nowMs }),
       shortCode,
       id: ids.newId('qr'),
       no: store.next('code'),

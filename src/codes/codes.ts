@@ -59,9 +59,10 @@ import {
 import { type Remote, LinkLoader } from './links/link-loader.ts';
 import type { LinkTable } from './links/link-table.ts';
 import { Memberships } from './memberships.ts';
+import { CodeRouting, type RoutesSeen } from './routing/code-routing.ts';
 import { contentFaults } from './rules.ts';
 import { listTags, spelledTags, type TagCount } from './tags.ts';
-import { isFaults, validateTarget } from './targets.ts';
+import { type CheckedTarget, isFaults, validateTarget } from './targets.ts';
 import { moveTerms } from './search/terms.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
@@ -78,12 +79,14 @@ export interface CodesOptions {
   readonly links: LinkTable | Remote;
   readonly ids: IdSource;
   readonly clock: Clock;
-  /** For short codes; absent = the machine's. */
+  /** For short codes and the keys of splits; absent = the machine's. */
   readonly randomBytes?: RandomBytes;
   /** Public address of short links, without a trailing slash. */
   readonly shortUrlBase: string;
   /** Scans of a code that are counted so far. */
   readonly scansOf: (codeNo: CodeNo) => number;
+  /** Absent = labels of routes are never given to others: for commands that read no scans. */
+  readonly routesSeen?: RoutesSeen;
   /** Absent = a design is a defect: for commands that make none. */
   readonly designs?: DesignRule;
   /** Absent = a search reads every code: for commands that make none. */
@@ -94,6 +97,7 @@ export class Codes {
   readonly #options: CodesOptions;
   readonly #listing: CodeListing;
   readonly #ownHosts: readonly string[];
+  readonly #routing: CodeRouting;
   readonly #creation: CodeCreation;
   readonly #damagedIds: DamagedCodeIds;
   /** Batches come one after the other: each holds the thread for some ms. */
@@ -112,7 +116,9 @@ export class Codes {
     this.#ownHosts = [new URL(options.shortUrlBase).host];
     this.links = new LinkLoader(options.store, options.links, options.scansOf);
     this.memberships = new Memberships(options.store, options.clock);
-    this.#creation = new CodeCreation(options, this.links, this.memberships);
+    this.#routing = new CodeRouting(options, this.#ownHosts);
+    const { links, memberships } = this;
+    this.#creation = new CodeCreation(options, links, memberships, this.#routing);
     this.bulk = new BulkRequests(options.store, options.clock, this);
   }
 
@@ -227,7 +233,7 @@ export class Codes {
 
   /** @throws Failure not_found, static_code, validation_failed, storage_full */
   async change(actor: Actor, id: string, change: CodeChange): Promise<QrCodeRecord> {
-    const build = (current: QrCodeRecord): Editable => editableOf(patched(current, change));
+    const build = (current: QrCodeRecord): CodeReplacement => patched(current, change);
     const { target, design } = change;
     const designOf = design === undefined ? undefined : (old?: Design) => designAfter(old, design);
     return await this.#edit(actor, id, { target, designOf, build });
@@ -235,7 +241,7 @@ export class Codes {
 
   /** @throws Failure not_found, static_code, validation_failed, storage_full */
   async replace(actor: Actor, id: string, replacement: CodeReplacement): Promise<QrCodeRecord> {
-    const build = (): Editable => editableOf(replacement);
+    const build = (): CodeReplacement => replacement;
     const { target, design } = replacement;
     return await this.#edit(actor, id, { target, designOf: () => design, build });
   }
@@ -304,8 +310,8 @@ export class Codes {
     const { store, clock } = this.#options;
     // The type never changes, so the target is checked before the writer's lock is taken.
     const seen = this.get(actor.workspaceNo, id);
-    const { type } = seen;
-    const checked = target === undefined ? undefined : validateTarget(type, target, this.#ownHosts);
+    const checked =
+      target === undefined ? undefined : validateTarget(seen.type, target, this.#ownHosts);
     const accepted =
       designOf && (await this.#creation.acceptedDesign(actor, seen, designOf(seen.design)));
     return await store.environment.transaction(() => {
@@ -313,27 +319,53 @@ export class Codes {
       const isStale = designOf !== undefined && !isDeepStrictEqual(current.design, seen.design);
       if (isStale) return undefined;
       const design = designOf === undefined ? current.design : accepted;
-      const built = compact({ ...build(current), design });
-      const faults = [
-        ...(checked !== undefined && isFaults(checked) ? checked : []),
-        ...contentFaults(compact({ ...built, type, dynamic: current.dynamic })),
-      ];
-      if (faults.length > 0 || (checked !== undefined && isFaults(checked))) throw invalid(faults);
-      const tags = isDeepStrictEqual(built.tags, current.tags)
-        ? current.tags
-        : spelledTags(store, actor.workspaceNo, built.tags, current.tags);
-      const fields = { ...built, tags, target: checked?.target ?? current.target };
-      if (!current.dynamic && fields.target !== current.target) {
-        throw new Failure('static_code', 'The target of a static code is in its printed image');
-      }
+      const { fields, campaign } = this.#checked(current, { ...build(current), design }, checked);
       const difference = differenceOf(current, fields);
       if (difference === undefined) return { code: current, changed: false };
       this.memberships.checkNamed(actor.workspaceNo, current, fields.campaignId);
       const updatedAtMs = Math.max(clock.now(), current.updatedAtMs);
-      const next: QrCodeRecord = compact({ ...current, ...cleared, ...fields, updatedAtMs });
+      const at = { codeNo: current.no, campaign, nowMs: updatedAtMs };
+      const routing = this.#routing.stored(fields.routing, current.routing, at);
+      const next: QrCodeRecord = compact({
+        ...current,
+        ...cleared,
+        ...fields,
+        routing,
+        updatedAtMs,
+      });
       this.#store(actor, current, next, difference);
       return { code: next, changed: true };
     });
+  }
+
+  /** The fields as they would be kept. @throws Failure validation_failed with every fault, static_code */
+  #checked(
+    current: QrCodeRecord,
+    given: CodeReplacement,
+    target: CheckedTarget | undefined,
+  ): { readonly fields: Editable; readonly campaign: string } {
+    const { type, dynamic, workspaceNo, shortCode: slug = '' } = current;
+    const built = editableOf(given);
+    const campaign = this.memberships.nameOf(workspaceNo, built.campaignId);
+    const isBad = target !== undefined && isFaults(target);
+    const href = isBad ? undefined : (target?.target ?? current.target);
+    const { expiresAtMs } = built;
+    const about = { dynamic, target: href, slug, campaign, expiresAtMs };
+    const routes = this.#routing.check(given, about, current.routing);
+    const faults = [
+      ...(isBad ? target : []),
+      ...contentFaults({ ...built, type, dynamic }),
+      ...routes.faults,
+    ];
+    if (faults.length > 0 || href === undefined) throw invalid(faults);
+    if (!dynamic && href !== current.target) {
+      throw new Failure('static_code', 'The target of a static code is in its printed image');
+    }
+    const tags = isDeepStrictEqual(built.tags, current.tags)
+      ? current.tags
+      : spelledTags(this.#options.store, workspaceNo, built.tags, current.tags);
+    const fields = compact({ ...built, tags, target: href, routing: routes.kept });
+    return { fields, campaign };
   }
 
   #store(actor: Actor, current: QrCodeRecord, next: QrCodeRecord, difference: Difference): void {
@@ -357,7 +389,7 @@ interface Edit {
   readonly target: string | undefined;
   /** The design after the change, of the one before; undefined = it stays. */
   readonly designOf: ((design: Design | undefined) => object | undefined) | undefined;
-  readonly build: (current: QrCodeRecord) => Editable;
+  readonly build: (current: QrCodeRecord) => CodeReplacement;
 }
 
 function rethrowDefect(error: unknown): Failure {

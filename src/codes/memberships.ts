@@ -18,7 +18,7 @@ import {
 } from '../model/campaign.ts';
 import type { Clock } from '../model/clock.ts';
 import type { QrCodeRecord } from '../model/code.ts';
-import { Failure, type Fault } from '../model/failure.ts';
+import { Failure, type Fault, readOr } from '../model/failure.ts';
 import type { PackedMember } from '../store/management/campaigns.ts';
 import type { Management } from '../store/management/management.ts';
 import { fault } from './rules.ts';
@@ -52,6 +52,12 @@ export class Memberships {
     if (campaignId === undefined) return code;
     const no = this.#store.campaigns.campaignIds.get(campaignId);
     return no !== undefined && this.#has(no, code.no) ? code : rest;
+  }
+
+  /** What `{campaign}` stands for: the campaign's name; empty without one that can be read. */
+  nameOf(workspaceNo: WorkspaceNo, campaignId: string | undefined): string {
+    if (campaignId === undefined) return '';
+    return readOr(() => this.#find(workspaceNo, campaignId)?.name, undefined) ?? '';
   }
 
   /** Every campaign of a code, oldest first; at most 100 (model/campaign.ts). */

@@ -21,7 +21,7 @@ import type { Fault } from '../model/failure.ts';
 import { hiddenCharacters, hiddenFault, lineBreaking } from '../model/text.ts';
 import { fault } from './rules.ts';
 
-const urlLengthMax = 2_048;
+export const urlLengthMax = 2_048;
 const staticBytesMax = 2_000;
 
 const space = /\s/;
@@ -44,9 +44,9 @@ const loopback =
 const coordinates =
   /^(?:geo:)?(-?\d{1,2}(?:\.\d{1,10})?),(-?\d{1,3}(?:\.\d{1,10})?)(?:,-?\d+(?:\.\d+)?)?(?:[;?][\x21-\x7e]*)?$/i;
 
-type Checked = { readonly target: string } | readonly Fault[];
+export type CheckedTarget = { readonly target: string } | readonly Fault[];
 
-export function isFaults(checked: Checked): checked is readonly Fault[] {
+export function isFaults(checked: CheckedTarget): checked is readonly Fault[] {
   return Array.isArray(checked);
 }
 
@@ -58,7 +58,7 @@ export function validateTarget(
   type: CodeType,
   target: string,
   ownHosts: readonly string[],
-): Checked {
+): CheckedTarget {
   if (target === '') return bad('required', 'A target is required');
   if (!target.isWellFormed() || hiddenCharacters.test(target)) {
     return bad('invalid_characters', hiddenFault);
@@ -73,7 +73,7 @@ export function validateTarget(
   return staticRules[type](target);
 }
 
-const staticRules: Readonly<Record<Exclude<CodeType, 'url'>, (target: string) => Checked>> = {
+const staticRules: Readonly<Record<Exclude<CodeType, 'url'>, (target: string) => CheckedTarget>> = {
   text: (target) => (target.trim() === '' ? bad('required', 'Text is required') : { target }),
   email: emailTarget,
   phone: phoneTarget,
@@ -83,7 +83,7 @@ const staticRules: Readonly<Record<Exclude<CodeType, 'url'>, (target: string) =>
   geo: geoTarget,
 };
 
-function urlTarget(target: string, ownHosts: readonly string[]): Checked {
+function urlTarget(target: string, ownHosts: readonly string[]): CheckedTarget {
   if (target.length > urlLengthMax) return tooLong;
   // The parser strips and repairs; what it would have to repair is refused, so that what a person
   // reads is what a browser opens.
@@ -151,7 +151,7 @@ function plainHost({ hostname }: URL): string {
   return loopback.test(host) ? 'localhost' : host;
 }
 
-function emailTarget(target: string): Checked {
+function emailTarget(target: string): CheckedTarget {
   const [address, query] = split(target.replace(/^mailto:/i, ''), '?');
   const plain = query === undefined || /^mailto:/i.test(target);
   return plain && address.length <= emailLengthMax && emailAddress.test(address)
@@ -162,7 +162,7 @@ function emailTarget(target: string): Checked {
       );
 }
 
-function phoneTarget(target: string): Checked {
+function phoneTarget(target: string): CheckedTarget {
   const scheme = /^tel:/i.test(target) ? 'tel:' : '';
   const number = target.slice(scheme.length).replace(phoneSeparators, '');
   return phoneNumber.test(number)
@@ -170,7 +170,7 @@ function phoneTarget(target: string): Checked {
     : bad('invalid_phone', 'Expected a number such as +49301234567, at most 15 digits');
 }
 
-function smsTarget(target: string): Checked {
+function smsTarget(target: string): CheckedTarget {
   const scheme = /^(?:smsto|sms):/i.exec(target)?.[0] ?? '';
   const rest = target.slice(scheme.length);
   const mark = scheme.toLowerCase() === 'smsto:' ? ':' : '?';
@@ -182,7 +182,7 @@ function smsTarget(target: string): Checked {
   return { target: scheme + number + (body === undefined ? '' : mark + body) };
 }
 
-function wifiTarget(target: string): Checked {
+function wifiTarget(target: string): CheckedTarget {
   if (!wifiShape.test(target))
     return bad('invalid_wifi', 'Expected WIFI:T:WPA;S:name;P:password;;');
   const fields = new Map<string, string>();
@@ -207,7 +207,7 @@ function wifiTarget(target: string): Checked {
     : bad('invalid_wifi', `Expected P, the password, to have 1 to ${wifiPasswordMax} characters`);
 }
 
-function vcardTarget(target: string): Checked {
+function vcardTarget(target: string): CheckedTarget {
   const lines = target.split(/\r\n|\r|\n/).filter((line) => line !== '');
   const has = (pattern: RegExp): boolean => lines.some((line) => pattern.test(line));
   const framed =
@@ -222,7 +222,7 @@ function vcardTarget(target: string): Checked {
   return { target };
 }
 
-function geoTarget(target: string): Checked {
+function geoTarget(target: string): CheckedTarget {
   const match = coordinates.exec(target);
   const latitude = Number(match?.[1]);
   const longitude = Number(match?.[2]);
@@ -231,7 +231,7 @@ function geoTarget(target: string): Checked {
     : bad('invalid_geo', 'Expected latitude and longitude in degrees, such as 52.5163,13.3777');
 }
 
-const tooLong: readonly Fault[] = bad('too_long', `At most ${urlLengthMax} characters`);
+export const tooLong: readonly Fault[] = bad('too_long', `At most ${urlLengthMax} characters`);
 
 function bad(code: string, message: string): readonly Fault[] {
   return [fault('target', code, message)];

@@ -15,6 +15,7 @@ export type FailureCode =
   | 'conflict'
   | 'slug_taken'
   | 'static_code'
+  | 'labels_exhausted'
   | 'idempotency_conflict'
   | 'checkout_required'
   | 'billing_disabled'

@@ -4,12 +4,14 @@
  */
 import { z } from 'zod';
 import type { CodeDraft } from '../../codes/code-creation.ts';
+import { routeFaults } from '../../codes/routing/route-faults.ts';
 import { contentFaults } from '../../codes/rules.ts';
 import { isFaults, validateTarget } from '../../codes/targets.ts';
-import { type CodeType, codeTypes } from '../../model/code.ts';
+import { type CodeType, codeTypes, type QrCodeRecord } from '../../model/code.ts';
 import { Failure, type Fault } from '../../model/failure.ts';
 import { alsoFinding, check, validationFailure } from '../faults.ts';
 import { type createBody, importBody } from './code-schemas.ts';
+import { readRoutes } from './read-routes.ts';
 
 /** What the rules go by; a field that is not of its kind is the schema's fault alone. */
 const ruledFields = z.object({
@@ -26,21 +28,43 @@ export function newCodeBody<S extends z.ZodType>(schema: S, ownHosts: readonly s
     if (!fields.success) return [];
     const { type, target, dynamic = type === 'url', slug } = fields.data;
     const content = { type, dynamic, slug: slug ?? undefined, metadata: {} };
-    return [...targetFaults(type, target, ownHosts), ...contentFaults(content)];
+    return [
+      ...targetFaults(type, target, ownHosts),
+      ...contentFaults(content),
+      ...routesFaults(body, { dynamic, slug: slug ?? '' }, ownHosts),
+    ];
   });
 }
 
-/** Bodies of a change, by the code's type: it says what its target may be. */
+type Kind = Pick<QrCodeRecord, 'type' | 'dynamic'>;
+
+/** Bodies of a change, by the code: its type says what its target may be, and only a dynamic one has routes. */
 export function changeBodies<S extends z.ZodType>(
   schema: S,
   ownHosts: readonly string[],
-): ReadonlyMap<CodeType | undefined, S> {
-  const bodyOf = (type: CodeType): S =>
+): (code: Kind | undefined) => S | undefined {
+  const bodyOf = ({ type, dynamic }: Kind): S =>
     alsoFinding(schema, (body) => {
       const fields = ruledFields.safeParse(body);
-      return targetFaults(type, fields.data?.target, ownHosts);
+      return [
+        ...targetFaults(type, fields.data?.target, ownHosts),
+        ...routesFaults(body, { dynamic, slug: '' }, ownHosts),
+      ];
     });
-  return new Map(codeTypes.map((type) => [type, bodyOf(type)]));
+  const dynamicBody = bodyOf({ type: 'url', dynamic: true });
+  const staticBodies = new Map(codeTypes.map((type) => [type, bodyOf({ type, dynamic: false })]));
+  return (code) => (code?.dynamic === true ? dynamicBody : code && staticBodies.get(code.type));
+}
+
+/** Without what only the store knows: the name of the campaign, and what a code has that is changed. */
+function routesFaults(
+  body: unknown,
+  code: { readonly dynamic: boolean; readonly slug: string },
+  ownHosts: readonly string[],
+): Fault[] {
+  const { routes, expiresAtMs } = readRoutes(body);
+  const about = { ...code, campaign: '', expiresAtMs };
+  return routeFaults(routes, about, { ownHosts, known: new Set() });
 }
 
 function targetFaults(
@@ -69,9 +93,18 @@ export function importedDrafts(shortUrlBase: string): (row: unknown) => CodeDraf
 }
 
 /** A checked body under the domain's names. */
-export function fieldsOf<B extends { readonly expiresAt?: number | null | undefined }>({
+export function fieldsOf<B extends Times>({
   expiresAt,
+  startsAt,
   ...rest
-}: B): Omit<B, 'expiresAt'> & { readonly expiresAtMs: B['expiresAt'] } {
-  return { ...rest, expiresAtMs: expiresAt };
+}: B): Omit<B, keyof Times> & {
+  readonly expiresAtMs: B['expiresAt'];
+  readonly startsAtMs: B['startsAt'];
+} {
+  return { ...rest, expiresAtMs: expiresAt, startsAtMs: startsAt };
+}
+
+interface Times {
+  readonly expiresAt?: number | null | undefined;
+  readonly startsAt?: number | null | undefined;
 }

@@ -4,7 +4,6 @@
  */
 import { z } from 'zod';
 import {
-  expiresAtMsMax,
   externalIdLengthMax,
   importedSlugPattern,
   metadataFaults,
@@ -26,7 +25,6 @@ import {
   createdAt,
   givenId,
   idField,
-  moment,
   pageQuery,
   plainText,
   queryDay,
@@ -34,6 +32,7 @@ import {
   updatedAt,
 } from '../fields.ts';
 import { partialPageSchema, wasDeleted } from '../resource.ts';
+import { givenRoutes, patchedRoutes, shownRoutes, storableTime, unset } from './routing-schemas.ts';
 
 /** The longest target of any type; the type's own rule may be stricter. */
 const targetLengthMax = 8_192;
@@ -80,17 +79,7 @@ const externalId = plainText(externalIdLengthMax).meta({
   description: 'Your own id of it',
   example: 'table-12',
 });
-const expiresAt = moment
-  .refine((timeMs) => timeMs >= 0 && timeMs <= expiresAtMsMax, {
-    message: 'Expected a time from 1970 to 9999',
-    params: { code: 'out_of_range' },
-  })
-  .meta({ description: 'From then on the code answers 410' });
-
-/** A field that may be left out, or be null: that is how answers write what is not set. */
-function unset<Field extends z.ZodType>(field: Field) {
-  return field.nullish().transform((value) => value ?? undefined);
-}
+const expiresAt = storableTime.meta({ description: 'From then on the code answers 410' });
 
 export const createBody = z
   .strictObject({
@@ -110,6 +99,7 @@ export const createBody = z
     metadata: unset(metadata),
     externalId: unset(externalId),
     design: unset(design).meta({ description: 'Absent or null: the plain image' }),
+    ...givenRoutes,
   })
   .meta({
     id: 'QrCodeCreate',
@@ -148,6 +138,7 @@ export const patchBody = z
     design: designPatch.nullable().optional().meta({
       description: 'Merged into the design; null makes the image plain',
     }),
+    ...patchedRoutes,
   })
   .meta({
     id: 'QrCodePatch',
@@ -165,6 +156,7 @@ export const putBody = z
     metadata: unset(metadata),
     campaignId: unset(campaignId),
     design: unset(design).meta({ description: 'Absent or null: the plain image' }),
+    ...givenRoutes,
   })
   .meta({
     id: 'QrCodePut',
@@ -220,16 +212,17 @@ export const listQuery = z.object({
       override: { type: 'boolean', enum: undefined },
       description: 'Only dynamic codes, or only static ones',
     }),
-  status: z
-    .enum(codeStatuses)
-    .optional()
-    .meta({ description: 'Codes that are so now; expired ones are not among `limit_reached`' }),
+  status: z.enum(codeStatuses).optional().meta({
+    description:
+      'Codes that are so now, each in one status: expired ones are not among `limit_reached`',
+  }),
 });
 
 const status = z.enum(codeStatuses).meta({
   description:
-    '`active`: it redirects, or is static. `expired` since `expiresAt`, `limit_reached` from its ' +
-    '`scanLimit`-th scan on: its short link answers 410',
+    '`active`: it redirects, or is static. `paused` by you, `not_started` before `startsAt`, `expired` since ' +
+    '`expiresAt`, `limit_reached` from its `scanLimit`-th scan on; the first of these that holds. Its short link then ' +
+    'leads to `fallbackUrl`, or answers 410 (404 before it begins)',
   example: 'active',
 });
 
@@ -306,6 +299,7 @@ export const qrCode = z
       .record(z.string(), z.unknown())
       .meta({ description: 'Yours, as you set it', example: { table: 12 } }),
     design: design.nullable().meta({ description: 'Null = the plain image' }),
+    ...shownRoutes,
     externalId: z
       .string()
       .nullable()

@@ -12,6 +12,7 @@ import { fileHeaders, tableSample } from '../csv.ts';
 import { viewsOf } from '../resource.ts';
 import type { StreamedResult } from '../route.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
+import { utmKeys } from '../../model/routing/routing.ts';
 
 /** Codes made into lines without a pause: at about 60 us each, 2 ms. */
 const linesPerSlice = 30;
@@ -32,9 +33,13 @@ const columns: readonly Column[] = [
   ['imageUrl', ({ imageUrl }) => imageUrl],
   ['tags', ({ tags }) => tags.join('|')],
   ['campaignId', ({ campaignId }) => campaignId],
+  ['startsAt', ({ startsAt }) => startsAt],
   ['expiresAt', ({ expiresAt }) => expiresAt],
   ['scanLimit', ({ scanLimit }) => scanLimit],
   ['externalId', ({ externalId }) => externalId],
+  ['paused', ({ paused }) => String(paused)],
+  ['fallbackUrl', ({ fallbackUrl }) => fallbackUrl],
+  ...utmKeys.map((key): Column => [`utm.${key}`, ({ utm }) => utm?.[key] ?? null]),
   ['metadata', ({ metadata }) => metadataText(metadata)],
   ['scans', ({ scans }) => scans],
   ['createdAt', ({ createdAt }) => createdAt],

@@ -3,6 +3,8 @@
  * contract leaves out on static codes.
  */
 import type { z } from 'zod';
+import { shownRoutes } from '../../codes/routing/route-fields.ts';
+import { unreachableRules } from '../../codes/routing/unreachable.ts';
 import { imageContent } from '../../images/content.ts';
 import { imageVersion, styleOf } from '../../images/design/style.ts';
 import type { Clock } from '../../model/clock.ts';
@@ -51,6 +53,7 @@ export class CodeView {
       scanLimit: code.scanLimit ?? null,
       metadata: code.metadata,
       design: code.design ?? null,
+      ...shownRoutes(code.routing),
       externalId: code.externalId ?? null,
       status: this.#status(code, scans),
       scans,
@@ -58,6 +61,12 @@ export class CodeView {
       createdAt: isoTime(code.createdAtMs),
       updatedAt: isoTime(code.updatedAtMs),
     };
+  }
+
+  /** The answer to a change: with what may be a mistake in it. */
+  changed(code: QrCodeRecord): z.input<typeof qrCode> {
+    const warnings = unreachableRules(code.routing?.rules ?? []);
+    return warnings.length === 0 ? this.whole(code) : { ...this.whole(code), warnings };
   }
 
   item(code: QrCodeRecord): z.input<typeof qrCodeItem> {
@@ -78,7 +87,9 @@ export class CodeView {
   }
 
   #status(code: QrCodeRecord, scans: number): CodeStatus {
-    return codeStatusAt(code, this.#numbers.clock.now(), () => scans);
+    const { routing, expiresAtMs, scanLimit } = code;
+    const bounds = { ...routing, expiresAtMs, scanLimit };
+    return codeStatusAt(bounds, this.#numbers.clock.now(), () => scans);
   }
 
   #shortUrl(code: QrCodeRecord): { shortUrl?: string } {

@@ -71,7 +71,7 @@ function createOne({ codes, view, ownHosts }: QrCodesOptions): Route {
     handle: async ({ actor, body, keep }) => {
       return await keptResult(
         keep,
-        (code: QrCodeRecord) => created('/qr-codes', view.whole(code)),
+        (code: QrCodeRecord) => created('/qr-codes', view.changed(code)),
         async (kept) => await codes.create(actor, fieldsOf(body), kept),
       );
     },
@@ -190,11 +190,11 @@ function changeRoute<B extends z.ZodType>(
     path: '/qr-codes/:id',
     tag,
     answer: { status: 200, schema: qrCode, what: 'The code as it is now' },
-    failures: ['not_found', 'static_code', 'unscannable', 'storage_full'],
+    failures: ['not_found', 'static_code', 'labels_exhausted', 'unscannable', 'storage_full'],
     ...described,
-    bodyFor: (actor, id) => bodies.get(codes.find(actor.workspaceNo, id)?.type),
+    bodyFor: (actor, id) => bodies(codes.find(actor.workspaceNo, id)),
     handle: async ({ actor, id, body }) =>
-      jsonResult(200, view.whole(await change(actor, id, body))),
+      jsonResult(200, view.changed(await change(actor, id, body))),
   });
 }
 

@@ -11,6 +11,7 @@ import { type JsonRow, listRows, ndjsonRows } from './json-rows.ts';
 import { Failure, faultPathLengthMax } from '../../model/failure.ts';
 import { shownText } from '../../model/text.ts';
 import { parseJson } from '../../model/json.ts';
+import { utmKeys } from '../../model/routing/routing.ts';
 
 export type BulkFormat = 'json' | 'ndjson' | 'csv';
 
@@ -25,7 +26,8 @@ export interface BulkRow {
 const parsedPerSlice = 64;
 /** Characters of their names in one sentence. */
 const namesLengthMax = 300;
-const metadataPrefix = 'metadata.';
+/** Columns that begin so are keys of one object. */
+const objects = ['metadata', 'utm'] as const;
 const plainColumns: readonly string[] = [
   'target',
   'type',
@@ -34,9 +36,12 @@ const plainColumns: readonly string[] = [
   'slug',
   'tags',
   'campaignId',
+  'startsAt',
   'expiresAt',
   'scanLimit',
   'externalId',
+  'paused',
+  'fallbackUrl',
 ];
 const tagSeparators = /[;|]/;
 const wholeNumber = /^\d{1,15}$/;
@@ -98,27 +103,35 @@ function checkColumns(columns: readonly string[]): void {
 }
 
 function isColumn(name: string): boolean {
-  if (!name.startsWith(metadataPrefix)) return plainColumns.includes(name);
-  const key = name.slice(metadataPrefix.length);
+  const [object, key] = objectColumn(name) ?? [];
+  if (object === undefined || key === undefined) return plainColumns.includes(name);
+  if (object === 'utm') return utmKeys.some((known) => known === key);
   return key !== '' && key !== '__proto__';
+}
+
+/** `metadata.table` -> `metadata`, `table`. */
+function objectColumn(name: string): readonly [(typeof objects)[number], string] | undefined {
+  const object = objects.find((known) => name.startsWith(`${known}.`));
+  return object && [object, name.slice(object.length + 1)];
 }
 
 /** Cells as the fields they stand for; a cell of another kind stays text, and the schema refuses it. */
 function fieldsOf(cells: Exclude<CsvRow['cells'], Failure>): Record<string, unknown> {
   const fields: Array<[string, unknown]> = [];
-  const metadata: Array<[string, string]> = [];
+  const parts = new Map<string, Array<[string, string]>>();
   for (const [name, text] of cells) {
-    if (name.startsWith(metadataPrefix)) metadata.push([name.slice(metadataPrefix.length), text]);
-    else fields.push([name, fieldOf(name, text)]);
+    const [object, key] = objectColumn(name) ?? [];
+    if (object === undefined || key === undefined) fields.push([name, fieldOf(name, text)]);
+    else parts.set(object, [...(parts.get(object) ?? []), [key, text]]);
   }
-  if (metadata.length > 0) fields.push(['metadata', Object.fromEntries(metadata)]);
+  for (const [object, pairs] of parts) fields.push([object, Object.fromEntries(pairs)]);
   return Object.fromEntries(fields);
 }
 
 function fieldOf(name: string, text: string): unknown {
   if (name === 'tags') return tagsOf(text);
   if (name === 'scanLimit') return wholeNumber.test(text) ? Number(text) : text;
-  if (name !== 'dynamic') return text;
+  if (name !== 'dynamic' && name !== 'paused') return text;
   const word = text.toLowerCase();
   return word === 'true' || word === 'false' ? word === 'true' : text;
 }

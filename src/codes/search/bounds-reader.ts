@@ -1,7 +1,8 @@
 /**
- * Which codes of a walk are expired or over their limit. What ends a code is in its stored link, sixteen of
- * them a block (store/management/link-blocks.ts), and neighbours of a list are mostly of one block: so a status needs
- * no index, which time and scans would have to keep, and no record is read. Static codes have no link: they are active.
+ * Which codes of a walk are paused, not begun, expired or over their limit. What bounds a code is in its stored link,
+ * sixteen of them a block (store/management/link-blocks.ts), and neighbours of a list are mostly of one block: so a
+ * status needs no index, which time and scans would have to keep, and no record is read. Static codes have no link: they
+ * are active.
  *
  * One is made for each walk; a change that is committed during it may or may not be seen.
  */
@@ -25,7 +26,7 @@ export class BoundsReader {
   #blockNo = -1;
   #block: ReadonlyMap<CodeNo, CodeBounds> = new Map();
   /**
-   * What was found holds until then: the next code expires, or a scan may be a code's last, which can be
+   * What was found holds until then: the next code begins or expires, or a scan may be a code's last, which can be
    * at once.
    */
   holdsUntilMs = Infinity;
@@ -43,10 +44,13 @@ export class BoundsReader {
 
   #statusOf(codeNo: CodeNo): CodeStatus {
     const bounds = this.#find(codeNo) ?? {};
-    const { expiresAtMs, scanLimit } = bounds;
+    const { startsAtMs, expiresAtMs, scanLimit } = bounds;
     const status = codeStatusAt(bounds, this.#nowMs, () => this.#scansOf(codeNo));
     if (status !== 'expired' && expiresAtMs !== undefined) {
       this.holdsUntilMs = Math.min(this.holdsUntilMs, expiresAtMs);
+    }
+    if (status === 'not_started' && startsAtMs !== undefined) {
+      this.holdsUntilMs = Math.min(this.holdsUntilMs, startsAtMs);
     }
     if (status === 'active' && scanLimit !== undefined) this.holdsUntilMs = 0;
     return status;

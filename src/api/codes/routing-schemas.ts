@@ -1,0 +1,365 @@
+/**
+ * Where a code leads, on the wire: rules, splits, UTM parameters, and the states that a code can be in. The bounds are
+ * those of model/routing/routing.ts; what goes over several fields is checked by codes/routing/route-faults.ts.
+ */
+import { z } from 'zod';
+import { expiresAtMsMax } from '../../codes/rules.ts';
+import type { GivenRule } from '../../codes/routing/route-fields.ts';
+import { urlLengthMax } from '../../codes/targets.ts';
+import { countries } from '../../model/routing/countries.ts';
+import { labelPattern } from '../../model/routing/labels.ts';
+import {
+  conditionsMax,
+  routeTargetsMax,
+  rulesMax,
+  splitLeast,
+  splitMax,
+  weekdays,
+  weightMax,
+} from '../../model/routing/routing.ts';
+import { Browser, Device, Os } from '../../model/scan.ts';
+import { hiddenCharacters, hiddenFault, lineBreaking } from '../../model/text.ts';
+import { moment, plainText, time } from '../fields.ts';
+import { timeZone } from './time-zone.ts';
+
+const countriesMax = 60;
+const languagesMax = 20;
+const queryPairsMax = 5;
+const queryNameLengthMax = 40;
+const queryValueLengthMax = 120;
+const utmLengthMax = 120;
+/** Basic language ranges of RFC 4647, as long as RFC 5646 asks for. */
+const languageRange = /^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,3}$/;
+const clockTime = /^(?:[01]\d|2[0-3]):[0-5]\d$/;
+const endTime = /^(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00)$/;
+
+/** A time that ISO 8601 writes with a four-digit year. */
+export const storableTime = moment.refine((timeMs) => timeMs >= 0 && timeMs <= expiresAtMsMax, {
+  message: 'Expected a time from 1970 to 9999',
+  params: { code: 'out_of_range' },
+});
+
+const issue = (code: string, message: string, path: string[] = []) => ({
+  code: 'custom' as const,
+  message,
+  params: { code },
+  path,
+});
+
+const label = z.string().regex(labelPattern, 'Expected 1 to 40 of a-z, 0-9 and -').meta({
+  description:
+    'Its name in analytics, once in the code; not `target`, `paused`, `not_started`, `expired`, `used_up`',
+  example: 'app-store',
+});
+const target = z.string().min(1).max(urlLengthMax).meta({
+  description: 'Where it leads: a web address, as `target` of the code',
+  example: 'https://apps.apple.com/app/id1',
+});
+
+const variant = z
+  .strictObject({
+    label,
+    target,
+    weight: z.int().min(1).max(weightMax).meta({
+      description: 'Its share is this of the sum of all weights',
+      example: 50,
+    }),
+  })
+  .meta({ id: 'RouteVariant' });
+const split = z
+  .array(variant)
+  .min(splitLeast)
+  .max(splitMax)
+  .meta({
+    description: 'Visitors are dealt out by weight; each keeps the variant it had',
+    example: [
+      { label: 'short-page', target: 'https://example.com/a', weight: 50 },
+      { label: 'long-page', target: 'https://example.com/b', weight: 50 },
+    ],
+  });
+
+/** @param known words with the numbers that scans have in their place */
+function words<Word extends string>(known: Readonly<Record<Word, number>>, description: string) {
+  const isWord = (text: string): text is Word => Object.hasOwn(known, text);
+  const names = Object.keys(known).filter(isWord);
+  return z.array(z.enum(names)).min(1).meta({ description });
+}
+
+const country = z
+  .string()
+  .refine((code) => countries.has(code), {
+    message: 'Expected a country as ISO 3166-1 alpha-2 in upper case, such as DE, or ZZ',
+    params: { code: 'not_allowed' },
+  })
+  .meta({ override: { pattern: '^[A-Z]{2}$' } });
+const language = z.string().regex(languageRange, 'Expected a language such as de or pt-BR');
+
+const timeWindow = z
+  .strictObject({
+    days: z.exactOptional(
+      z
+        .array(z.enum(weekdays))
+        .min(1)
+        .meta({ description: 'Days that the window begins on; absent = every day' }),
+    ),
+    from: z.exactOptional(
+      z.string().regex(clockTime, 'Expected a time of day as 09:00').meta({
+        description: 'Counts; absent = 00:00',
+        example: '09:00',
+      }),
+    ),
+    to: z.exactOptional(
+      z.string().regex(endTime, 'Expected a time of day as 17:30, or 24:00').meta({
+        description: 'Does not count; absent = 24:00. Before `from`: the window spans midnight',
+        example: '17:30',
+      }),
+    ),
+    timezone: timeZone,
+  })
+  .superRefine(({ days, from, to }, context) => {
+    if (days === undefined && from === undefined && to === undefined) {
+      context.addIssue(issue('required', 'Expected `days`, `from` or `to` beside the time zone'));
+    } else if ((from ?? '00:00') === (to ?? '24:00')) {
+      context.addIssue(issue('empty_window', 'Expected a time that is not `from`', ['to']));
+    }
+  })
+  .meta({ description: 'Hours of the week, by the clock of a time zone' });
+
+const instant = z.iso
+  .datetime({ offset: true, message: 'Expected a time as 2026-03-01T12:00:00Z' })
+  .refine((text) => storableTime.safeParse(text).success, {
+    message: 'Expected a time from 1970 to 9999',
+    params: { code: 'out_of_range' },
+  })
+  .meta({ override: { type: 'string', format: 'date-time', pattern: undefined } });
+const dateWindow = z
+  .strictObject({
+    from: z.exactOptional(
+      instant.meta({ description: 'Counts', example: '2026-12-01T00:00:00.000Z' }),
+    ),
+    to: z.exactOptional(
+      instant.meta({ description: 'Does not count', example: '2027-01-01T00:00:00.000Z' }),
+    ),
+  })
+  .superRefine(({ from, to }, context) => {
+    if (from === undefined && to === undefined) {
+      context.addIssue(issue('required', 'Expected `from` or `to`'));
+    } else if (from !== undefined && to !== undefined && Date.parse(from) >= Date.parse(to)) {
+      context.addIssue(issue('empty_window', 'Expected a time after `from`', ['to']));
+    }
+  })
+  .meta({ description: 'A span of time' });
+
+const query = z
+  .record(z.string(), z.string().max(queryValueLengthMax))
+  .superRefine((pairs, context) => {
+    const names = Object.keys(pairs);
+    if (names.length === 0) context.addIssue(issue('required', 'Expected a parameter'));
+    if (names.length > queryPairsMax) {
+      context.addIssue(issue('too_many', `At most ${queryPairsMax} parameters`));
+    }
+    for (const [name, value] of Object.entries(pairs)) {
+      const fault = queryFault(name, value);
+      if (fault !== undefined) context.addIssue({ ...fault, path: [name] });
+    }
+  })
+  .meta({
+    description: 'Parameters that the short link was opened with, by name; `*` = any value',
+    example: { table: '*' },
+  });
+
+function queryFault(name: string, value: string) {
+  if (name === '' || name.length > queryNameLengthMax) {
+    return issue('invalid_format', `Expected a name of 1 to ${queryNameLengthMax} characters`);
+  }
+  const text = name + value;
+  if (text.isWellFormed() && !hiddenCharacters.test(text) && !lineBreaking.test(text)) {
+    return undefined;
+  }
+  return issue('invalid_characters', hiddenFault);
+}
+
+const conditions = z
+  .strictObject({
+    device: z.exactOptional(words(Device, 'Kinds of device, any of them')),
+    os: z.exactOptional(words(Os, 'Operating systems, any of them')),
+    browser: z.exactOptional(words(Browser, 'Browsers, any of them')),
+    country: z.exactOptional(
+      z
+        .array(country)
+        .min(1)
+        .max(countriesMax)
+        .meta({
+          description: 'Countries as ISO 3166-1 alpha-2, any of them; `ZZ` = unknown',
+          example: ['DE', 'AT'],
+        }),
+    ),
+    language: z.exactOptional(
+      z
+        .array(language)
+        .min(1)
+        .max(languagesMax)
+        .meta({
+          description:
+            'Languages, any of them; the best that the browser asks for counts (RFC 4647 lookup). `de` holds for `de-AT` too',
+          example: ['de', 'pt-BR'],
+        }),
+    ),
+    time: z.exactOptional(timeWindow),
+    date: z.exactOptional(dateWindow),
+    query: z.exactOptional(query),
+  })
+  .superRefine((given, context) => {
+    const count = Object.keys(given).length;
+    if (count === 0) context.addIssue(issue('required', 'Expected a condition'));
+    if (count > conditionsMax) {
+      context.addIssue(issue('too_many', `At most ${conditionsMax} conditions`));
+    }
+  })
+  .meta({
+    id: 'RouteConditions',
+    description: `1 to ${conditionsMax} conditions, all of which must hold`,
+  });
+
+const outcome = z
+  .strictObject({ target: z.exactOptional(target), split: z.exactOptional(split) })
+  .superRefine((given, context) => {
+    if (given.target === undefined && given.split === undefined) {
+      context.addIssue(issue('required', 'Expected `target` or `split`'));
+    } else if (given.target !== undefined && given.split !== undefined) {
+      context.addIssue(issue('goes_alone', 'Expected `target` or `split`, not both'));
+    }
+  })
+  .meta({ description: 'Either `target` or `split`' });
+
+const rule: z.ZodType<GivenRule, GivenRule> = z
+  .strictObject({
+    label: label.meta({
+      description: 'Its name in analytics, once in the code. With a split, the variants’ count',
+    }),
+    if: conditions,
+    then: outcome,
+  })
+  .meta({
+    id: 'RouteRule',
+    example: {
+      label: 'app-store',
+      if: { os: ['iOS'] },
+      then: { target: 'https://apps.apple.com/app/id1' },
+    },
+  });
+
+const utmValue = (description: string, example: string) =>
+  plainText(utmLengthMax).nullish().meta({ description, example });
+const utm = z
+  .strictObject({
+    source: utmValue('Of `utm_source`', 'qr'),
+    medium: utmValue('Of `utm_medium`', 'print'),
+    campaign: utmValue('Of `utm_campaign`', '{campaign}'),
+    term: utmValue('Of `utm_term`', 'menu'),
+    content: utmValue('Of `utm_content`', '{label}'),
+  })
+  .meta({
+    id: 'Utm',
+    description:
+      'Added to every target when it is stored, over a parameter of the same name. `{slug}`, `{label}` and ' +
+      '`{campaign}` stand for the short code, the label that led there, and the name of the campaign',
+    example: { source: 'qr', medium: 'print', campaign: '{campaign}' },
+  });
+
+const fields = {
+  rules: z
+    .array(rule)
+    .max(rulesMax)
+    .meta({
+      description:
+        'The first whose conditions all hold says where a person goes; without one, `split` or `target`. ' +
+        `Rules and splits have at most ${routeTargetsMax} targets together. Bots and previews get \`target\``,
+      example: [],
+    }),
+  split: split.meta({ description: 'In place of `target`, where no rule holds' }),
+  utm,
+  passQuery: z.boolean().meta({
+    description: 'Adds the short link’s own query to where it leads, but for names that are there',
+    example: false,
+  }),
+  paused: z.boolean().meta({
+    description: 'The short link leads to `fallbackUrl`, or answers 410',
+    example: false,
+  }),
+  fallbackUrl: target.meta({
+    description: 'Where a paused, early, expired or used-up code leads, in place of an error page',
+    example: 'https://example.com/closed',
+  }),
+};
+const startsAt = storableTime.meta({
+  description: 'Before it the short link leads to `fallbackUrl`, or answers 404',
+});
+
+/** Of a new code or a replacement: absent or null = default. */
+export const givenRoutes = {
+  rules: unset(fields.rules),
+  split: unset(fields.split),
+  utm: unset(fields.utm).meta({ description: 'Parameters that every target gets' }),
+  passQuery: unset(fields.passQuery),
+  startsAt: unset(startsAt),
+  paused: unset(fields.paused),
+  fallbackUrl: unset(fields.fallbackUrl),
+};
+
+/** Of a merge patch: absent keeps, null = default. */
+export const patchedRoutes = {
+  rules: fields.rules.nullable().optional(),
+  split: fields.split.nullable().optional(),
+  utm: fields.utm
+    .nullable()
+    .optional()
+    .meta({ description: 'Merged into the parameters that it has; null takes all away' }),
+  passQuery: fields.passQuery.nullable().optional(),
+  startsAt: startsAt.nullable().optional(),
+  paused: fields.paused.nullable().optional(),
+  fallbackUrl: fields.fallbackUrl.nullable().optional(),
+};
+
+/** Of an answer. */
+export const shownRoutes = {
+  rules: fields.rules,
+  split: fields.split.nullable().meta({
+    description: 'In place of `target`, where no rule holds; null without',
+    example: null,
+  }),
+  utm: fields.utm
+    .nullable()
+    .meta({ description: 'Added to every target; null without', example: null }),
+  passQuery: fields.passQuery,
+  startsAt: time
+    .nullable()
+    .meta({ description: 'When it begins; null = it has begun', example: null }),
+  paused: fields.paused,
+  fallbackUrl: fields.fallbackUrl.nullable().meta({
+    description: 'Where it leads instead of to an error page; null without',
+    example: null,
+  }),
+  warnings: z
+    .array(
+      z.object({
+        path: z.string().meta({ description: 'What it is about', example: 'rules.3' }),
+        code: z.string().meta({
+          description: '`unreachable`: a rule that never wins, because of one before it',
+          example: 'unreachable',
+        }),
+        message: z.string().meta({ description: 'The same for people' }),
+      }),
+    )
+    .max(rulesMax)
+    .optional()
+    .meta({
+      description: 'In answers to a change: what is kept as you sent it, and may be a mistake',
+      example: [],
+    }),
+};
+
+/** A field that may be left out, or be null: that is how answers write what is not set. */
+export function unset<Field extends z.ZodType>(field: Field) {
+  return field.nullish().transform((value) => value ?? undefined);
+}

@@ -1,0 +1,74 @@
+/**
+ * The routes of codes that are created or changed: checked together with the code's other fields, and made into what its
+ * record keeps.
+ */
+import { randomFillSync } from 'node:crypto';
+import type { Fault } from '../../model/failure.ts';
+import type { RandomBytes } from '../../model/ids.ts';
+import type { CodeNo } from '../../model/numbers.ts';
+import type { Routing } from '../../model/routing/routing.ts';
+import { isFaults, validateTarget } from '../targets.ts';
+import { type RoutedCode, routeFaults, targetsOf } from './route-faults.ts';
+import { type GivenRoutes, keptRoutes, type RouteFields } from './route-fields.ts';
+import { storedRouting } from './stored-routing.ts';
+
+/** Numbers of routes (model/routing/labels.ts) that scans of a code carry. */
+export type RoutesSeen = (codeNo: CodeNo) => ReadonlySet<number>;
+
+export interface CodeRoutingOptions {
+  readonly randomBytes?: RandomBytes;
+  /** Absent = every label counts as having scans: for commands that cannot read them. */
+  readonly routesSeen?: RoutesSeen;
+}
+
+export interface CheckedRoutes {
+  readonly faults: readonly Fault[];
+  /** As they would be kept; undefined = all at their defaults. */
+  readonly kept?: RouteFields | undefined;
+}
+
+export class CodeRouting {
+  readonly #options: CodeRoutingOptions;
+  readonly #ownHosts: readonly string[];
+
+  constructor(options: CodeRoutingOptions, ownHosts: readonly string[]) {
+    this.#options = options;
+    this.#ownHosts = ownHosts;
+  }
+
+  /** @param before what the code has so far: its own targets are not checked again */
+  check(given: GivenRoutes, code: RoutedCode, before: Routing | undefined): CheckedRoutes {
+    const known = new Set(before === undefined ? [] : hrefsOf(before));
+    const faults = routeFaults(given, code, { ownHosts: this.#ownHosts, known });
+    if (faults.length > 0 || !code.dynamic) return { faults };
+    return { faults: [], kept: keptRoutes(given, (target) => this.#hrefOf(target)) };
+  }
+
+  /**
+   * @param codeNo undefined for a new code
+   * @returns what the record keeps; undefined for a plain code
+   * @throws Failure labels_exhausted
+   */
+  stored(
+    kept: RouteFields | undefined,
+    before: Routing | undefined,
+    at: { readonly codeNo?: CodeNo; readonly campaign: string; readonly nowMs: number },
+  ): Routing | undefined {
+    const { randomBytes = randomFillSync, routesSeen } = this.#options;
+    const { codeNo, campaign, nowMs } = at;
+    const seenOf = (): ReadonlySet<number> | undefined =>
+      codeNo === undefined ? undefined : routesSeen?.(codeNo);
+    return storedRouting(kept, before, { campaign, nowMs, seenOf, randomBytes });
+  }
+
+  #hrefOf(target: string): string {
+    const checked = validateTarget('url', target, this.#ownHosts);
+    return isFaults(checked) ? target : checked.target;
+  }
+}
+
+function hrefsOf(routing: Routing): string[] {
+  const { fallbackUrl } = routing;
+  const led = targetsOf(routing).flatMap(({ target }) => target ?? []);
+  return fallbackUrl === undefined ? led : [...led, fallbackUrl];
+}

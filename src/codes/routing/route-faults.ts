@@ -1,0 +1,171 @@
+/**
+ * What is wrong with the routes of a code by rules that go over several fields, or that every target has: all of it at
+ * once, each with its path. Shapes and bounds of single fields are the schema's (api/codes/routing-schemas.ts), which
+ * asks here too when it has found faults, so any field may be missing.
+ */
+import type { Fault } from '../../model/failure.ts';
+import { reservedLabels, targetLabel } from '../../model/routing/labels.ts';
+import { routeTargetsMax } from '../../model/routing/routing.ts';
+import { utmToken, utmTokens, withUtm } from '../../routes/utm.ts';
+import { fault } from '../rules.ts';
+import { isFaults, tooLong, urlLengthMax, validateTarget } from '../targets.ts';
+import { type GivenUtm, keptUtm } from './route-fields.ts';
+
+interface Leading {
+  readonly label?: string | undefined;
+  readonly target?: string | undefined;
+}
+
+/** Routes as they are given, as far as they can be read. */
+export interface ReadRoutes {
+  readonly rules?:
+    | ReadonlyArray<{
+        readonly label?: string | undefined;
+        readonly then?:
+          | {
+              readonly target?: string | undefined;
+              readonly split?: readonly Leading[] | undefined;
+            }
+          | undefined;
+      }>
+    | undefined;
+  readonly split?: readonly Leading[] | undefined;
+  readonly utm?: GivenUtm | undefined;
+  readonly passQuery?: boolean | undefined;
+  readonly startsAtMs?: number | undefined;
+  readonly paused?: boolean | undefined;
+  readonly fallbackUrl?: string | undefined;
+}
+
+/** What the rules go by beside the routes. */
+export interface RoutedCode {
+  readonly dynamic: boolean;
+  /** As it will be kept; undefined = not known, or at fault itself. */
+  readonly target?: string | undefined;
+  /** Its short code. */
+  readonly slug: string;
+  /** Name of its campaign; empty without. */
+  readonly campaign: string;
+  readonly expiresAtMs?: number | undefined;
+}
+
+export interface TargetRules {
+  /** Hosts of the short links: no target may lead back to them. */
+  readonly ownHosts: readonly string[];
+  /** Hrefs that the code has already: they are not checked again. */
+  readonly known: ReadonlySet<string>;
+}
+
+export function routeFaults(routes: ReadRoutes, code: RoutedCode, targets: TargetRules): Fault[] {
+  if (!code.dynamic) return staticFaults(routes);
+  return [
+    ...labelFaults(routes),
+    ...targetFaults(routes, code, targets),
+    ...tokenFaults(routes.utm),
+    ...startFaults(routes.startsAtMs, code.expiresAtMs),
+  ];
+}
+
+/** Every target that a visitor may be led to, without `target` itself and the fallback. */
+export function targetsOf(routes: ReadRoutes): ReadonlyArray<Leading & { readonly path: string }> {
+  const variants = (path: string, split: readonly Leading[] = []) =>
+    split.map(({ label, target }, at) => ({ label, target, path: `${path}.${at}.target` }));
+  const ofRules = (routes.rules ?? []).flatMap(({ label, then }, at) => {
+    const path = `rules.${at}.then`;
+    const own = then?.target === undefined ? [] : [{ label, target: then.target }];
+    return [
+      ...own.map((leading) => ({ ...leading, path: `${path}.target` })),
+      ...variants(`${path}.split`, then?.split),
+    ];
+  });
+  return [...ofRules, ...variants('split', routes.split)];
+}
+
+function staticFaults(routes: ReadRoutes): Fault[] {
+  const set = {
+    rules: (routes.rules ?? []).length > 0,
+    split: routes.split !== undefined,
+    utm: keptUtm(routes.utm) !== undefined,
+    passQuery: routes.passQuery === true,
+    startsAt: routes.startsAtMs !== undefined,
+    paused: routes.paused === true,
+    fallbackUrl: routes.fallbackUrl !== undefined,
+  };
+  return Object.entries(set).flatMap(([path, isSet]) =>
+    isSet
+      ? [fault(path, 'dynamic_only', `A static code has no short link, so it takes no ${path}`)]
+      : [],
+  );
+}
+
+/** Each label once in the code, over rules and variants together. */
+function labelFaults(routes: ReadRoutes): Fault[] {
+  const variants = (path: string, split: readonly Leading[] = []) =>
+    split.map(({ label }, at) => ({ path: `${path}.${at}.label`, label }));
+  const labels = [
+    ...(routes.rules ?? []).flatMap(({ label, then }, at) => [
+      { path: `rules.${at}.label`, label },
+      ...variants(`rules.${at}.then.split`, then?.split),
+    ]),
+    ...variants('split', routes.split),
+  ];
+  const firstPaths = new Map<string, string>();
+  return labels.flatMap(({ path, label }) => {
+    if (label === undefined) return [];
+    if (reservedLabels.has(label)) {
+      return [fault(path, 'reserved', 'Analytics has this label for its own; choose another')];
+    }
+    const first = firstPaths.get(label);
+    if (first !== undefined) return [fault(path, 'duplicate', `This label is at ${first} already`)];
+    firstPaths.set(label, path);
+    return [];
+  });
+}
+
+function targetFaults(
+  routes: ReadRoutes,
+  { target: main, slug, campaign }: RoutedCode,
+  { ownHosts, known }: TargetRules,
+): Fault[] {
+  const utm = keptUtm(routes.utm);
+  const isTooLong = (href: string, label = ''): boolean =>
+    withUtm(href, utm, { slug, label, campaign }).length > urlLengthMax;
+  const led = targetsOf(routes);
+  const faults: Fault[] = [];
+  if (led.length > routeTargetsMax) {
+    const message = `At most ${routeTargetsMax} targets in rules and splits together, there are ${led.length}`;
+    faults.push(fault(led[routeTargetsMax]?.path ?? 'rules', 'too_many', message));
+  }
+  if (main !== undefined && isTooLong(main, targetLabel)) faults.push(...at('target', longWithUtm));
+  for (const { path, target, label } of led) {
+    if (target === undefined) continue;
+    const checked = known.has(target) ? { target } : validateTarget('url', target, ownHosts);
+    if (isFaults(checked)) faults.push(...at(path, checked));
+    else if (isTooLong(checked.target, label)) faults.push(...at(path, longWithUtm));
+  }
+  const { fallbackUrl } = routes;
+  if (fallbackUrl === undefined || known.has(fallbackUrl)) return faults;
+  const checked = validateTarget('url', fallbackUrl, ownHosts);
+  return isFaults(checked) ? [...faults, ...at('fallbackUrl', checked)] : faults;
+}
+
+const longWithUtm = tooLong.map((one) => ({ ...one, message: `${one.message}, with its utm` }));
+
+const at = (path: string, faults: readonly Fault[]): Fault[] =>
+  faults.map((one) => ({ ...one, path }));
+
+function tokenFaults(utm: GivenUtm = {}): Fault[] {
+  const known = [...utmTokens].map((name) => `{${name}}`).join(', ');
+  return Object.entries(utm).flatMap(([key, value]) => {
+    const tokens = [...(value ?? '').matchAll(utmToken)];
+    const unknown = tokens.find(([, name = '']) => !utmTokens.has(name));
+    return unknown === undefined
+      ? []
+      : [fault(`utm.${key}`, 'unknown_token', `Expected one of ${known} in braces`)];
+  });
+}
+
+function startFaults(startsAtMs: number | undefined, expiresAtMs = Infinity): Fault[] {
+  if (startsAtMs === undefined || startsAtMs < expiresAtMs) return [];
+  return [fault('startsAt', 'after_expiry', 'Expected a time before `expiresAt`')];
+}
