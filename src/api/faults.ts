@@ -74,6 +74,8 @@ function describe(issue: Issue): { code: string; message: string } {
       return { code: 'too_big', message: boundText(issue.origin, 'at most', issue.maximum) };
     case 'invalid_value':
       return { code: 'not_allowed', message: `Expected one of ${issue.values.join(', ')}` };
+    case 'invalid_key':
+      return describeName(issue.issues[0]);
     case 'invalid_format':
       return { code: 'invalid_format', message: issue.message };
     case 'custom':
@@ -81,6 +83,13 @@ function describe(issue: Issue): { code: string; message: string } {
     default:
       return { code: 'invalid', message: issue.message };
   }
+}
+
+/** What is wrong with a name that the client chose. */
+function describeName(issue: Issue | undefined): { code: string; message: string } {
+  return issue === undefined
+    ? { code: 'invalid', message: 'Expected another name' }
+    : describe(issue);
 }
 
 const units: Readonly<Record<string, string>> = { string: ' characters', array: ' items' };

@@ -9,7 +9,8 @@ import { storableTime } from './routing-schemas.ts';
 
 const text = z.string().optional().catch(undefined);
 const flag = z.boolean().optional().catch(undefined);
-const time = storableTime.optional().catch(undefined);
+/** The schema has made numbers of those without a fault. */
+const time = z.union([z.number(), storableTime]).optional().catch(undefined);
 const leading = z.object({ label: text, target: text }).catch({});
 const split = z.array(leading).optional().catch(undefined);
 const rule = z

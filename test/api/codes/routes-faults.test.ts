@@ -1,0 +1,150 @@
+/** What /v1/qr-codes refuses of rules, splits, utm and states: each fault with its path and its code, all at once. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Answer, Client, word } from '../../support/client.ts';
+import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import {
+  conditions,
+  elsewhere,
+  leading,
+  long,
+  rule,
+  rules,
+  shapes,
+  statics,
+  target,
+} from './route-fault-cases.ts';
+
+let service: TestApp;
+let client: Client;
+
+beforeAll(async () => {
+  service = await startTestApi();
+  client = new Client(service.url, service.apiKey);
+});
+afterAll(async () => {
+  await client.close();
+  await service.close();
+});
+
+const faultsOf = ({ faults }: Answer): Record<string, string> =>
+  Object.fromEntries(faults.map(({ path, code }) => [path ?? '', code ?? '']));
+
+const cases = [...shapes, ...conditions, ...rules, ...statics];
+
+test.each(cases)('a new code with %s is refused', async (_, fields, expected) => {
+  const answer = await client.call('POST', '/v1/qr-codes', { body: { target, ...fields } });
+  expect([answer.status, answer.json.code]).toEqual([422, 'validation_failed']);
+  expect(faultsOf(answer)).toEqual(expected);
+  expect(answer.faults).toHaveLength(Object.keys(expected).length);
+  for (const { message } of answer.faults) expect(message).not.toMatch(/Invalid input|undefined/);
+});
+
+test.each([...shapes, ...conditions, ...rules])(
+  'a change and a replacement with %s are refused, and nothing changes',
+  async (_, fields, expected) => {
+    const made = await client.call('POST', '/v1/qr-codes', { body: { target } });
+    const path = `/v1/qr-codes/${word(made.json.id)}`;
+    for (const method of ['PATCH', 'PUT']) {
+      const answer = await client.call(method, path, { body: { target, ...fields } });
+      expect([method, answer.status, faultsOf(answer)]).toEqual([method, 422, expected]);
+    }
+    expect((await client.call('GET', path)).json).toEqual(made.json);
+  },
+);
+
+test('faults of shape and of rules come together, those of other fields too', async () => {
+  const body = {
+    target: 'ftp://example.com',
+    name: 7,
+    rules: [
+      { label: 'target', if: { os: ['Symbian'] }, then: { target: 'nowhere' } },
+      { label: 'b', if: {}, then: { split: [leading('b'), { label: 'c', target: 5 }] } },
+    ],
+    utm: { medium: '{x}' },
+    startsAt: '2040-01-02T00:00:00Z',
+    expiresAt: '2040-01-01T00:00:00Z',
+    fallbackUrl: '//example.com',
+  };
+  expect(faultsOf(await client.call('POST', '/v1/qr-codes', { body }))).toEqual({
+    target: 'invalid_url',
+    name: 'wrong_type',
+    'rules.0.label': 'reserved',
+    'rules.0.if.os.0': 'not_allowed',
+    'rules.0.then.target': 'invalid_url',
+    'rules.1.if': 'required',
+    'rules.1.then.split.0.label': 'duplicate',
+    'rules.1.then.split.1.target': 'wrong_type',
+    'rules.1.then.split.1.weight': 'required',
+    'utm.medium': 'unknown_token',
+    startsAt: 'after_expiry',
+    fallbackUrl: 'invalid_url',
+  });
+});
+
+test('what is stored counts too: a change sees the end, the target and the labels that stay', async () => {
+  const made = await client.call('POST', '/v1/qr-codes', {
+    body: {
+      target: long(2_040),
+      startsAt: '2030-01-01T00:00:00Z',
+      rules: [rule({ os: ['iOS'] }, { label: 'a' })],
+    },
+  });
+  const path = `/v1/qr-codes/${word(made.json.id)}`;
+  const body = {
+    expiresAt: '2029-01-01T00:00:00Z',
+    utm: { source: 'qr' },
+    split: [leading('a'), leading('b')],
+  };
+  expect(faultsOf(await client.call('PATCH', path, { body }))).toEqual({
+    startsAt: 'after_expiry',
+    target: 'too_long',
+    'split.0.label': 'duplicate',
+  });
+});
+
+test('the name of the campaign is part of a target’s length', async () => {
+  const campaign = await client.call('POST', '/v1/campaigns', {
+    body: { name: 'n'.repeat(60), startDate: '2026-03-04', qrCodeIds: [] },
+  });
+  const campaignId = word(campaign.json.id);
+  const body = { target: long(2_000), utm: { campaign: '{campaign}' } };
+  const made = await client.call('POST', '/v1/qr-codes', { body });
+  expect(made.status).toBe(201);
+  const refused = await client.call('POST', '/v1/qr-codes', { body: { ...body, campaignId } });
+  expect(faultsOf(refused)).toEqual({ target: 'too_long' });
+  const path = `/v1/qr-codes/${word(made.json.id)}`;
+  const joining = await client.call('PATCH', path, { body: { campaignId } });
+  expect(faultsOf(joining)).toEqual({ target: 'too_long' });
+});
+
+test('a static code takes the defaults, and nothing else, in a change too', async () => {
+  const defaults = {
+    rules: [],
+    split: null,
+    utm: { source: null },
+    passQuery: false,
+    startsAt: null,
+    paused: false,
+    fallbackUrl: null,
+  };
+  const made = await client.call('POST', '/v1/qr-codes', {
+    body: { target, dynamic: false, ...defaults },
+  });
+  expect(made.status).toBe(201);
+  const path = `/v1/qr-codes/${word(made.json.id)}`;
+  expect((await client.call('PATCH', path, { body: defaults })).status).toBe(200);
+  expect((await client.call('PUT', path, { body: { target, ...defaults } })).status).toBe(200);
+  const refused = await client.call('PATCH', path, {
+    body: { paused: true, utm: { term: 'x' }, name: 7 },
+  });
+  expect(faultsOf(refused)).toEqual({
+    paused: 'dynamic_only',
+    utm: 'dynamic_only',
+    name: 'wrong_type',
+  });
+  const text = await client.call('POST', '/v1/qr-codes', { body: { type: 'text', target: 'Hi' } });
+  const fallback = await client.call('PATCH', `/v1/qr-codes/${word(text.json.id)}`, {
+    body: { fallbackUrl: elsewhere },
+  });
+  expect(faultsOf(fallback)).toEqual({ fallbackUrl: 'dynamic_only' });
+});
