@@ -20,6 +20,7 @@ export const operationAccess = {
   listLogos: 'viewer',
   getLogo: 'viewer',
   getQrCode: 'viewer',
+  resolveQrCode: 'viewer',
   updateQrCode: 'editor',
   replaceQrCode: 'editor',
   deleteQrCode: 'editor',

@@ -20,6 +20,7 @@ import { profileRoutes } from './workspaces/profile.ts';
 import { previewRoutes } from './images/previews.ts';
 import { Positions } from './positions.ts';
 import { qrCodeRoutes } from './codes/qr-codes.ts';
+import { resolveRoutes } from './codes/resolve.ts';
 import { tagRoutes } from './codes/tags.ts';
 import { rawScanRoutes } from './analytics/raw-scans.ts';
 import type { Route } from './route.ts';
@@ -46,6 +47,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
   const ownHosts = [new URL(shortUrlBase).host];
   return [
     ...qrCodeRoutes({ codes, view, positions, ownHosts }),
+    ...resolveRoutes({ codes, clock, scansOf: (no) => scans.analytics.lifetimeScans(no) }),
     ...tagRoutes(codes),
     ...previewRoutes({ ...services, shortUrlBase, ownHosts }),
     ...logoRoutes(services.logos),

@@ -38,8 +38,10 @@ export class ZoneCells {
     this.#now = now;
   }
 
-  /** Unit offset of a zone's cell. @throws Failure `storage_full` */
-  cellOf(zone: string): number {
+  /** Unit offset of a zone's cell, whatever its case. @throws Failure `storage_full` */
+  cellOf(name: string): number {
+    // Names of zones have no case: with one each spelling would be a zone.
+    const zone = name.toLowerCase();
     const known = this.#cells.get(zone);
     if (known !== undefined) return known.cell;
     const cell = this.#arena.allocate(cellUnits);

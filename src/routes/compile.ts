@@ -35,14 +35,23 @@ export interface CompiledLink {
   readonly program?: Uint8Array;
 }
 
-type RoutedCode = Pick<QrCodeRecord, 'target' | 'shortCode' | 'routing'>;
+export type RoutedCode = Pick<QrCodeRecord, 'target' | 'shortCode' | 'routing'>;
 
-export function compileLink({ target, shortCode = '', routing }: RoutedCode): CompiledLink {
-  if (routing === undefined) return { target };
-  const tagged = (address: string, label: string): string =>
-    withUtm(address, routing.utm, { slug: shortCode, label, campaign: routing.campaign });
-  const own = tagged(target, targetLabel);
-  if (!needsProgram(routing)) return { target: own };
+/** An address of a code with its UTM parameters. @param label under which its scans count */
+export function taggedTarget(
+  { shortCode = '', routing }: RoutedCode,
+  address: string,
+  label: string,
+): string {
+  if (routing === undefined) return address;
+  return withUtm(address, routing.utm, { slug: shortCode, label, campaign: routing.campaign });
+}
+
+export function compileLink(code: RoutedCode): CompiledLink {
+  const { target, routing } = code;
+  const own = taggedTarget(code, target, targetLabel);
+  if (routing === undefined || !needsProgram(routing)) return { target: own };
+  const tagged = (address: string, label: string): string => taggedTarget(code, address, label);
   return { target: own, program: new ProgramWriter(routing.labels, tagged).write(routing) };
 }
 

@@ -87,13 +87,16 @@ const split = z
   });
 
 /** @param known words with the numbers that scans have in their place */
-function words<Word extends string>(known: Readonly<Record<Word, number>>, description: string) {
+export function wordOf<Word extends string>(known: Readonly<Record<Word, number>>) {
   const isWord = (text: string): text is Word => Object.hasOwn(known, text);
-  const names = Object.keys(known).filter(isWord);
-  return z.array(z.enum(names)).min(1).meta({ description });
+  return z.enum(Object.keys(known).filter(isWord));
 }
 
-const country = z
+function words<Word extends string>(known: Readonly<Record<Word, number>>, description: string) {
+  return z.array(wordOf(known)).min(1).meta({ description });
+}
+
+export const routeCountry = z
   .string()
   .refine((code) => countries.has(code), {
     message: 'Expected a country as ISO 3166-1 alpha-2 in upper case, such as DE, or ZZ',
@@ -189,7 +192,7 @@ const conditions = z
     browser: z.exactOptional(words(Browser, 'Browsers, any of them')),
     country: z.exactOptional(
       z
-        .array(country)
+        .array(routeCountry)
         .min(1)
         .max(countriesMax)
         .meta({

@@ -1,0 +1,129 @@
+/** GET /qr-codes/:id/resolve: what a person's scan would get. Nothing is counted. */
+import { z } from 'zod';
+import type { Codes } from '../../codes/codes.ts';
+import type { Clock } from '../../model/clock.ts';
+import { Failure } from '../../model/failure.ts';
+import type { CodeNo } from '../../model/numbers.ts';
+import { missedReasons } from '../../model/routing/labels.ts';
+import { Browser, Device, Os, unknownCountry } from '../../model/scan.ts';
+import { resolveRoute } from '../../routes/resolve.ts';
+import { moment } from '../fields.ts';
+import { createRoute, jsonResult, type Route } from '../route.ts';
+import { routeCountry, wordOf } from './routing-schemas.ts';
+
+const headerLengthMax = 1_024;
+const queryLengthMax = 4_096;
+
+const resolveQuery = z.object({
+  device: wordOf(Device)
+    .optional()
+    .meta({ description: 'Default: what the system is mostly on', example: 'mobile' }),
+  os: wordOf(Os).default('other').meta({ description: 'Its system', example: 'iOS' }),
+  browser: wordOf(Browser).default('other').meta({ description: 'Its browser', example: 'Safari' }),
+  country: routeCountry
+    .default(unknownCountry)
+    .meta({ description: 'Two letters; default: unknown', example: 'DE' }),
+  language: z
+    .string()
+    .max(headerLengthMax)
+    .default('')
+    .meta({ description: 'A language, or a whole `Accept-Language`', example: 'de-AT' }),
+  at: moment.optional().meta({ description: 'When; default: now' }),
+  query: z
+    .string()
+    .max(queryLengthMax)
+    .default('')
+    .meta({ description: 'The short link’s own query', example: 'table=4' }),
+});
+
+const location = z.string().meta({
+  override: { format: 'uri' },
+  description: 'Where it leads',
+  example: 'https://example.com/menu',
+});
+const label = z
+  .string()
+  .meta({ description: 'What the scan would be counted under', example: 'target' });
+
+const resolved = z
+  .object({
+    status: z.int().meta({
+      description: '302; or of the page that is shown: 404 before `startsAt`, else 410',
+      example: 302,
+    }),
+    location: location
+      .nullable()
+      .meta({ description: 'Where it leads; null where a page is shown' }),
+    label,
+    reason: z.enum(['target', 'rule', 'split', ...missedReasons]).meta({
+      description: 'What has decided; the last four also where it leads to `fallbackUrl`',
+      example: 'target',
+    }),
+    variants: z
+      .array(
+        z.object({
+          label,
+          location,
+          share: z.number().meta({ description: 'Of the visitors, 0 to 1', example: 0.5 }),
+        }),
+      )
+      .optional()
+      .meta({
+        description: 'Where a split decides: all of it. The answer is then the largest share',
+      }),
+  })
+  .meta({ id: 'ResolvedRoute' });
+
+export interface ResolveOptions {
+  readonly codes: Codes;
+  readonly scansOf: (codeNo: CodeNo) => number;
+  readonly clock: Clock;
+}
+
+export function resolveRoutes({ codes, scansOf, clock }: ResolveOptions): Route[] {
+  const resolve = createRoute({
+    method: 'GET',
+    path: '/qr-codes/:id/resolve',
+    operationId: 'resolveQrCode',
+    tag: 'QR codes',
+    summary: 'Try where a code leads',
+    description:
+      'What a person’s scan would get. Nothing is counted, and no scan is taken from `scanLimit`. Bots, ' +
+      'previews and prefetches get the target.',
+    query: resolveQuery,
+    answer: { status: 200, schema: resolved, what: 'Where it leads, and why' },
+    failures: ['not_found', 'static_code'],
+    handle: async ({ actor, id, query }) => {
+      const code = codes.get(actor.workspaceNo, id);
+      if (!code.dynamic) {
+        throw new Failure('static_code', 'A static code has no short link that could be followed');
+      }
+      const { os, browser, at, country, language, query: ownQuery } = query;
+      const device = query.device ?? usualDevice[os];
+      const asked = {
+        device: Device[device],
+        os: Os[os],
+        browser: Browser[browser],
+        country,
+        language,
+        query: ownQuery,
+        nowMs: at ?? clock.now(),
+      };
+      return jsonResult(
+        200,
+        resolveRoute(code, asked, () => scansOf(code.no)),
+      );
+    },
+  });
+  return [resolve];
+}
+
+const usualDevice: Readonly<Record<keyof typeof Os, keyof typeof Device>> = {
+  iOS: 'mobile',
+  Android: 'mobile',
+  Windows: 'desktop',
+  macOS: 'desktop',
+  Linux: 'desktop',
+  ChromeOS: 'desktop',
+  other: 'other',
+};

@@ -1,0 +1,127 @@
+/**
+ * What a scan would get, without one: for people who try out where a code leads. The same program is followed as by a
+ * redirect thread, with the clocks of zones asked of the runtime.
+ */
+import { codeStatusAt, type CodeStatus, type QrCodeRecord } from '../model/code.ts';
+import { type MissedReason, routeName, targetLabel } from '../model/routing/labels.ts';
+import type { RouteVariant } from '../model/routing/routing.ts';
+import { compileLink, taggedTarget } from './compile.ts';
+import { preferredLanguage } from './language.ts';
+import { programWords, programZones } from './program-layout.ts';
+import { ProgramReader, type RouteFacts } from './program-reader.ts';
+import { queryPairs, withPassedQuery } from './query-text.ts';
+import { localMinutes } from './zone-offsets.ts';
+
+/** What is said of a person's scan. Device, os and browser in the numbers of model/scan.ts. */
+export interface AskedScan extends Pick<RouteFacts, 'nowMs' | 'device' | 'os' | 'browser'> {
+  /** Two letters. */
+  readonly country: string;
+  /** As `Accept-Language` has them. */
+  readonly language: string;
+  /** Of the short link, raw, without its `?`. */
+  readonly query: string;
+}
+
+export interface ResolvedVariant {
+  readonly label: string;
+  readonly location: string;
+  /** From 0 up to 1. */
+  readonly share: number;
+}
+
+export interface ResolvedRoute {
+  readonly status: 302 | 404 | 410;
+  /** Null where a page is shown. */
+  readonly location: string | null;
+  /** What it would be counted under. */
+  readonly label: string;
+  readonly reason: 'target' | 'rule' | 'split' | MissedReason;
+  /** Where a split decides: all of them. Location and label are of the largest. */
+  readonly variants?: readonly ResolvedVariant[];
+}
+
+const missedOf: Readonly<Record<Exclude<CodeStatus, 'active'>, MissedReason>> = {
+  paused: 'paused',
+  not_started: 'not_started',
+  expired: 'expired',
+  limit_reached: 'used_up',
+};
+
+/** @param code dynamic, and not deleted @param scans lifetime ones, asked for limited codes alone */
+export function resolveRoute(
+  code: QrCodeRecord,
+  asked: AskedScan,
+  scans: () => number,
+): ResolvedRoute {
+  const { routing } = code;
+  const status = codeStatusAt({ ...code, ...routing }, asked.nowMs, scans);
+  if (status !== 'active') return ended(missedOf[status], routing?.fallbackUrl);
+  const { target, program } = compileLink(code);
+  if (program === undefined || routing === undefined) {
+    return { status: 302, location: target, label: targetLabel, reason: 'target' };
+  }
+  const route = routeOf(program, asked);
+  const label = routeName(routing.labels, route) ?? targetLabel;
+  const passed = (address: string): string =>
+    routing.passQuery ? withPassedQuery(address, asked.query) : address;
+  if (label === targetLabel) {
+    return { status: 302, location: passed(target), label, reason: 'target' };
+  }
+  const split = splitOf(code, label);
+  if (split !== undefined) return splitAnswer(code, split, passed);
+  const rule = routing.rules.find((one) => one.label === label && 'target' in one.then);
+  const address = rule !== undefined && 'target' in rule.then ? rule.then.target : code.target;
+  const location = passed(taggedTarget(code, address, label));
+  return { status: 302, location, label, reason: 'rule' };
+}
+
+function ended(reason: MissedReason, fallbackUrl: string | undefined): ResolvedRoute {
+  if (fallbackUrl !== undefined) {
+    return { status: 302, location: fallbackUrl, label: reason, reason };
+  }
+  const status = reason === 'not_started' ? 404 : 410;
+  return { status, location: null, label: reason, reason };
+}
+
+/** The number of the route; of a split its first variant's. */
+function routeOf(program: Uint8Array, asked: AskedScan): number {
+  const words = programWords(program);
+  const zones = programZones(words);
+  for (const [index, { word }] of zones.entries()) words[word] = index;
+  const reader = new ProgramReader();
+  reader.open(words, 0);
+  reader.follow({
+    ...asked,
+    country: (asked.country.charCodeAt(0) << 8) | asked.country.charCodeAt(1),
+    language: preferredLanguage(asked.language),
+    query: queryPairs(asked.query),
+    localMinutes: (zone) => localMinutes(zones[zone]!.name, asked.nowMs),
+    splitPoint: () => 0,
+  });
+  return reader.route;
+}
+
+/** The split that has a variant of this label. */
+function splitOf({ routing }: QrCodeRecord, label: string): readonly RouteVariant[] | undefined {
+  const splits = [
+    ...(routing?.rules ?? []).flatMap(({ then }) => ('split' in then ? [then.split] : [])),
+    ...(routing?.split === undefined ? [] : [routing.split]),
+  ];
+  return splits.find((split) => split.some((variant) => variant.label === label));
+}
+
+function splitAnswer(
+  code: QrCodeRecord,
+  split: readonly RouteVariant[],
+  passed: (address: string) => string,
+): ResolvedRoute {
+  const sum = split.reduce((total, { weight }) => total + weight, 0);
+  const variants = split.map(({ label, target, weight }) => ({
+    label,
+    location: passed(taggedTarget(code, target, label)),
+    share: weight / sum,
+  }));
+  const largest = variants.reduce((best, one) => (one.share > best.share ? one : best));
+  const { label, location } = largest;
+  return { status: 302, location, label, reason: 'split', variants };
+}
