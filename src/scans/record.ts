@@ -15,7 +15,7 @@
  *
  *   record  0  recordBytes   u16
  *           2  partition     u8   0..63, of the code
- *           3  flags         u8   1 prefetch, 2 IPv6 address
+ *           3  flags         u8   1 prefetch, 2 IPv6 address; route << 2: where it led (model/routing/labels.ts)
  *           4  codeNo        u32
  *           8  workspaceNo   u32
  *          12  agentBytes    u16  user agent, Latin-1, at most 512
@@ -50,6 +50,10 @@ export const batchBytesMax = 524_288;
 
 export const flagPrefetch = 1;
 const flagIpv6 = 2;
+const routeShift = 2;
+
+/** The flags of a scan that this route led. @param route 0 to 63 */
+export const routeFlags = (route: number): number => route << routeShift;
 
 /** Collects the scans of one cycle into one frame, in place, without allocating. */
 export class ScanBatch {
@@ -67,7 +71,10 @@ export class ScanBatch {
     return this.#end + recordBytesMax > batchBytesMax;
   }
 
-  /** @param address 4 bytes, or 16 with IPv4-mapped addresses already cut to 4 */
+  /**
+   * @param flags `flagPrefetch` or 0, with the `routeFlags`
+   * @param address 4 bytes, or 16 with IPv4-mapped addresses already cut to 4
+   */
   add(
     partition: number,
     codeNo: CodeNo,
@@ -230,6 +237,10 @@ export class RecordCursor {
   }
   get isPrefetch(): boolean {
     return (this.#view.getUint8(this.#at + 3) & flagPrefetch) !== 0;
+  }
+  /** Its number, 0 to 63. */
+  get route(): number {
+    return this.#view.getUint8(this.#at + 3) >>> routeShift;
   }
   get codeNo(): number {
     return this.#view.getUint32(this.#at + 4, true);

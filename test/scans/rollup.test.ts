@@ -12,6 +12,7 @@ const counted = fc.oneof(
   fc.record({ dimension: fc.constant(Dimension.hour), value: upTo(23), times }),
   fc.record({ dimension: fc.constant(Dimension.bot), value: upTo(3), times }),
   fc.record({ dimension: fc.constant(Dimension.country), value: upTo(65_535), times }),
+  fc.record({ dimension: fc.constant(Dimension.route), value: upTo(63), times }),
 );
 const named = fc.record({
   dimension: fc.constantFrom(Dimension.city, Dimension.referer),
