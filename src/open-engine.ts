@@ -148,7 +148,7 @@ function makeEngine(
     linksExpected: management.last('code') + newLinksExpected,
   });
   const links = new LinkWriter(memory, clock);
-  const queries = openScanQueries(scans, (codeNo) => codes.idOf(codeNo));
+  const queries = openScanQueries(scans, (codeNo) => codes.findScanned(codeNo));
   const images = openImages(imageOptions(base));
   closers.push(() => images.close());
   const codes = openCodeModule(base, {

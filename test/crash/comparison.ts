@@ -11,7 +11,7 @@ import { openManagement, type Management } from '../../src/store/management/mana
 import { openScanStore } from '../../src/store/scans/scans.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { openScanQueries, type ScanQueries } from '../../src/scans/query/queries.ts';
-import type { QrCodeRecord } from '../../src/model/code.ts';
+import type { QrCodeRecord, ScannedCode } from '../../src/model/code.ts';
 import {
   agents,
   type CodeEntry,
@@ -72,12 +72,12 @@ export async function withStores<T>(
   const folder = openDataFolder(dataDir);
   const management = openManagement(folder.managementFile);
   const scans = openScanStore(folder.scansFile);
-  const idOf = (codeNo: number): string | undefined => {
+  const codeOf = (codeNo: number): ScannedCode | undefined => {
     const packed = management.codes.get(codeNo);
-    return packed === undefined ? undefined : unpackCode(codeNo, packed).id;
+    return packed && unpackCode(codeNo, packed);
   };
   try {
-    return await work({ management, queries: openScanQueries(scans, idOf) });
+    return await work({ management, queries: openScanQueries(scans, codeOf) });
   } finally {
     await scans.environment.close();
     await management.close();
