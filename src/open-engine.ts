@@ -154,6 +154,7 @@ function makeEngine(
   const codes = openCodeModule(base, {
     links,
     scansOf: (codeNo) => queries.analytics.lifetimeScans(codeNo),
+    routesSeen: (codeNo) => queries.analytics.routesSeen(codeNo),
     designs: images.designs,
   });
   const refresher = new LinkRefresher(management, codes.links, log);
