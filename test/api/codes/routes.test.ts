@@ -208,6 +208,18 @@ describe('a change', () => {
   });
 });
 
+test('the service takes every example of the guide, and shows it again', async () => {
+  const { text } = await client.call('GET', '/docs/routes', { key: undefined });
+  const examples = [...text.matchAll(/ -d &#39;(\{[^]*?\})&#39;/g)].map(([, body = '']): object =>
+    JSON.parse(body.replaceAll('&quot;', '"')),
+  );
+  expect(examples).toHaveLength(6);
+  for (const body of examples) {
+    const answer = await send('PATCH', await create(), body);
+    expect([answer.status, answer.json]).toEqual([200, expect.objectContaining(body)]);
+  }
+});
+
 test('a code says that it is paused, that it has not begun, and what comes before what', async () => {
   const inAMinute = isoTime(service.clock.now() + 60_000);
   const inTwo = isoTime(service.clock.now() + 120_000);
