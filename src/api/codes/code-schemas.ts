@@ -65,7 +65,10 @@ const scanLimit = z
   .int()
   .min(1)
   .max(scanLimitMax)
-  .meta({ description: 'Scans after which the code answers 410', example: 10_000 });
+  .meta({
+    description: 'Scans after which the code leads to `fallbackUrl`, or answers 410',
+    example: 10_000,
+  });
 const metadata = z
   .record(z.string(), z.unknown())
   .superRefine((value, context) => {
@@ -79,7 +82,9 @@ const externalId = plainText(externalIdLengthMax).meta({
   description: 'Your own id of it',
   example: 'table-12',
 });
-const expiresAt = storableTime.meta({ description: 'From then on the code answers 410' });
+const expiresAt = storableTime.meta({
+  description: 'From then on the code leads to `fallbackUrl`, or answers 410',
+});
 
 export const createBody = z
   .strictObject({
@@ -291,10 +296,16 @@ export const qrCode = z
       }),
     expiresAt: time
       .nullable()
-      .meta({ description: 'From then on it answers 410; null = never', example: null }),
+      .meta({
+        description: 'From then on it leads to `fallbackUrl`, or answers 410; null = never',
+        example: null,
+      }),
     scanLimit: count
       .nullable()
-      .meta({ description: 'Scans after which it answers 410; null = no limit', example: null }),
+      .meta({
+        description: 'Scans after which it leads to `fallbackUrl`, or answers 410; null = no limit',
+        example: null,
+      }),
     metadata: z
       .record(z.string(), z.unknown())
       .meta({ description: 'Yours, as you set it', example: { table: 12 } }),

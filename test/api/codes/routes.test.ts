@@ -1,6 +1,7 @@
 /** Where a code leads, through /v1/qr-codes: what is sent comes back, what is absent is a default, events say what changed. */
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { importedDrafts } from '../../../src/api/codes/code-bodies.ts';
 import { isoTime } from '../../../src/model/day.ts';
 import { type Answer, Client, type Json, word } from '../../support/client.ts';
 import { startTestApi, type TestApp } from '../../support/test-app.ts';
@@ -208,6 +209,18 @@ describe('a change', () => {
   });
 });
 
+test('the service takes every example of the guide, and shows it again', async () => {
+  const { text } = await client.call('GET', '/docs/routes', { key: undefined });
+  const examples = [...text.matchAll(/ -d &#39;(\{[^]*?\})&#39;/g)].map(([, body = '']): object =>
+    JSON.parse(body.replaceAll('&quot;', '"')),
+  );
+  expect(examples).toHaveLength(6);
+  for (const body of examples) {
+    const answer = await send('PATCH', await create(), body);
+    expect([answer.status, answer.json]).toEqual([200, expect.objectContaining(body)]);
+  }
+});
+
 test('a code says that it is paused, that it has not begun, and what comes before what', async () => {
   const inAMinute = isoTime(service.clock.now() + 60_000);
   const inTwo = isoTime(service.clock.now() + 120_000);
@@ -238,6 +251,12 @@ test('a repeated create gives the same answer, warnings and all, and makes one c
   expect([again.text, again.headers['idempotent-replayed']]).toEqual([first.text, 'true']);
   const { json } = await client.call('GET', '/v1/qr-codes?search=once');
   expect(json.total).toBe(1);
+});
+
+test('an import reads the fields of a create', () => {
+  const { startsAt, ...rest } = full;
+  const draft = importedDrafts('http://localhost:8081')({ target, ...full });
+  expect(draft).toMatchObject({ ...rest, startsAtMs: Date.parse(startsAt) });
 });
 
 describe('many at once', () => {
