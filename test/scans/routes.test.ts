@@ -38,7 +38,8 @@ function openEngine(): EngineHarness {
 /** As a program that knew none wrote them. */
 function makeBlocksOld({ store }: EngineHarness): void {
   store.environment.transactionSync(() => {
-    for (const { key, value } of [...store.blocks.range({})]) {
+    const written = Array.from(store.blocks.range({}));
+    for (const { key, value } of written) {
       const bytes = Buffer.from(value);
       bytes[0] = 1;
       store.blocks.put(key, bytes);
