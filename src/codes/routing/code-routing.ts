@@ -3,7 +3,7 @@
  * record keeps.
  */
 import { randomFillSync } from 'node:crypto';
-import type { Fault } from '../../model/failure.ts';
+import { type Fault, readOr } from '../../model/failure.ts';
 import type { RandomBytes } from '../../model/ids.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 import type { Routing } from '../../model/routing/routing.ts';
@@ -60,8 +60,9 @@ export class CodeRouting {
   ): Routing | undefined {
     const { randomBytes = randomFillSync, routesSeen } = this.#options;
     const { codeNo, campaign, nowMs } = at;
+    // Where numbers are damaged, every label may have scans.
     const seenOf = (): ReadonlySet<number> | undefined =>
-      codeNo === undefined ? undefined : routesSeen?.(codeNo);
+      codeNo === undefined ? undefined : readOr(() => routesSeen?.(codeNo), undefined);
     return storedRouting(kept, before, { campaign, nowMs, seenOf, randomBytes });
   }
 }

@@ -96,6 +96,9 @@ describe('over any edits', () => {
             code.routing?.labels.length ?? 0,
           );
           if (before !== undefined) expect(code.routing?.seed).toBe(before.seed);
+          if (before !== undefined && before.labels.length > 0) {
+            expect(code.routing?.labelsSinceMs).toBe(before.labelsSinceMs);
+          }
         }
       }),
       { numRuns: 150 },
@@ -114,6 +117,7 @@ describe('over any edits', () => {
     const awayMs = code.nowMs;
     code.nowMs += minute;
     code.edit(['b', 'd']);
+    expect(code.routing?.labelsSinceMs).toBe(awayMs);
     expect(code.routing?.labels).toEqual([
       { name: 'a', unusedSinceMs: awayMs },
       { name: 'b' },
