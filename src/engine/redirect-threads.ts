@@ -8,7 +8,8 @@ import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { MissThrottle } from '../http/miss-throttle.ts';
 import { ListenError } from '../http/port.ts';
-import { errorPageKinds } from '../http/pages.ts';
+import { errorPageKinds } from '../http/pages/language-words.ts';
+import type { PageChanges } from '../http/pages/packed-pages.ts';
 import {
   gate,
   noRefusals,
@@ -20,6 +21,7 @@ import {
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { LinkPermission } from '../links/permission.ts';
 import type { Clock } from '../model/clock.ts';
+import type { Brand } from '../model/routing/pages.ts';
 import type { JournalPositions } from '../scans/journal/positions.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import { shipped } from '../shipped.ts';
@@ -63,6 +65,8 @@ export interface RedirectThreadsOptions {
   readonly acknowledged?: JournalPositions | undefined;
   /** Until when they may redirect; absent = always. */
   readonly permission?: LinkPermission | undefined;
+  /** What workspaces say on their pages, now; absent = nothing. */
+  readonly pages?: (() => PageChanges) | undefined;
   /** Resolves when the data folder is where it was: a thread that starts reads and writes there. */
   readonly whenInPlace: () => Promise<void>;
   /** Open at the same time, for each thread; absent = as many as come. */
@@ -174,6 +178,11 @@ export class RedirectThreads {
     if (!this.#isListening) await listening;
   }
 
+  /** A thread that starts gets them with all others. */
+  updatePages(changes: PageChanges): void {
+    for (const { thread } of this.states) thread.send({ kind: 'pages', changes });
+  }
+
   /** All do; there may be none. */
   get #isListening(): boolean {
     return this.states.every((state) => state.isListening);
@@ -237,6 +246,8 @@ export class RedirectThreads {
     return {
       ...config.scans,
       ...config.redirect,
+      brand: brandOf(config.pages),
+      pages: this.#options.pages?.() ?? [],
       thread: index,
       journal,
       connectionsMax,
@@ -300,6 +311,15 @@ export class RedirectThreads {
     const fault = faults.find((text) => text !== undefined);
     return fault && `scans wait in memory, a journal cannot be written: ${fault}`;
   }
+}
+
+/** Empty settings are none. */
+function brandOf({ brandName, supportUrl, colour }: Config['pages']): Brand {
+  return {
+    ...(brandName === '' ? {} : { name: brandName }),
+    ...(supportUrl === '' ? {} : { supportUrl }),
+    ...(colour === '' ? {} : { colour }),
+  };
 }
 
 export function redirectTotals({ figures, before }: RedirectState): RedirectTotals {

@@ -2,7 +2,9 @@
 import type { Config } from '../config.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { Place } from '../scans/journal/place.ts';
-import type { ErrorPageKind } from './pages.ts';
+import type { Brand } from '../model/routing/pages.ts';
+import type { ErrorPageKind } from './pages/language-words.ts';
+import type { PageChanges } from './pages/packed-pages.ts';
 import type { TrustedProxyHeader } from './scanner-address.ts';
 
 /**
@@ -33,6 +35,12 @@ export interface RedirectSetup {
   readonly missSeed: number;
   readonly gate: Int32Array;
   readonly unknownPerMinuteMax: number;
+  /** Where `/` leads; empty = to the page of an unknown code. */
+  readonly rootUrl: string;
+  /** The installation's. */
+  readonly brand: Brand;
+  /** Of the workspaces that have any. */
+  readonly pages: PageChanges;
   readonly trustedProxies: readonly string[];
   readonly trustedProxyHeader: TrustedProxyHeader;
   readonly durability: Config['durability'];
@@ -53,10 +61,12 @@ export interface RedirectSetup {
  *   drain      stop listening, wait for open connections as long as `msMax`, end
  *   hand-over  stop listening and wait as above, but stay; `handed-over` is sent when nothing more is journaled
  *   resume     listen again
+ *   pages      what workspaces say on their pages has changed
  */
 export type RedirectCommand =
   | { readonly kind: 'drain' | 'hand-over'; readonly msMax: number }
-  | { readonly kind: 'resume' };
+  | { readonly kind: 'resume' }
+  | { readonly kind: 'pages'; readonly changes: PageChanges };
 
 /** Answers that were no redirect, by kind: none yet. */
 export const noRefusals = (): Record<ErrorPageKind, number> => ({

@@ -19,6 +19,7 @@ import type { LinkPermission } from '../links/permission.ts';
 import type { LinkReader } from '../links/reader.ts';
 import type { Clock } from '../model/clock.ts';
 import { partitionOf } from '../model/code.ts';
+import type { EndedReason } from '../model/routing/pages.ts';
 import { BotReason } from '../model/scan.ts';
 import type { Acknowledgement } from '../scans/journal/acknowledgement.ts';
 import type { JournalWriter } from '../scans/journal/writer.ts';
@@ -27,7 +28,6 @@ import type { BotReasons } from '../scans/visitor/bot.ts';
 import type { LatencyHistogram } from '../telemetry/latency-histogram.ts';
 import { type Connection, connectionAfter, inNextCycle, sendFramed } from './framing.ts';
 import { decodedPath } from './decoded-path.ts';
-import type { EndedReason } from './pages.ts';
 import { gate } from './redirect-thread.ts';
 import { headerNames } from './uws-app.ts';
 import type { Refusals } from './refusals.ts';
@@ -225,7 +225,14 @@ export class Redirect {
     if (links.state(link) === 'damaged') refusals.damaged(response, request, connection);
     else if (!this.#isOver(link) && this.#isHandedOver)
       refusals.sendBack(response, request, connection);
-    else refusals.ended(this.#endedReason(link), response, request, connection);
+    else
+      refusals.ended(
+        this.#endedReason(link),
+        links.workspaceNo(link),
+        response,
+        request,
+        connection,
+      );
   }
 
   #endedReason(link: number): EndedReason {
