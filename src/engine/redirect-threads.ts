@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { MissThrottle } from '../http/miss-throttle.ts';
 import { ListenError } from '../http/port.ts';
+import { installationBrand } from '../http/pages.ts';
 import { errorPageKinds } from '../http/pages/language-words.ts';
 import type { PageChanges } from '../http/pages/packed-pages.ts';
 import {
@@ -21,7 +22,6 @@ import {
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { LinkPermission } from '../links/permission.ts';
 import type { Clock } from '../model/clock.ts';
-import type { Brand } from '../model/routing/pages.ts';
 import type { JournalPositions } from '../scans/journal/positions.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import { shipped } from '../shipped.ts';
@@ -246,7 +246,7 @@ export class RedirectThreads {
     return {
       ...config.scans,
       ...config.redirect,
-      brand: brandOf(config.pages),
+      brand: installationBrand(config.pages),
       pages: this.#options.pages?.() ?? [],
       thread: index,
       journal,
@@ -311,15 +311,6 @@ export class RedirectThreads {
     const fault = faults.find((text) => text !== undefined);
     return fault && `scans wait in memory, a journal cannot be written: ${fault}`;
   }
-}
-
-/** Empty settings are none. */
-function brandOf({ brandName, supportUrl, colour }: Config['pages']): Brand {
-  return {
-    ...(brandName === '' ? {} : { name: brandName }),
-    ...(supportUrl === '' ? {} : { supportUrl }),
-    ...(colour === '' ? {} : { colour }),
-  };
 }
 
 export function redirectTotals({ figures, before }: RedirectState): RedirectTotals {

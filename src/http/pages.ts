@@ -16,6 +16,7 @@ import {
   type PageTexts,
   type WorkspacePages,
 } from '../model/routing/pages.ts';
+import type { Config } from '../config.ts';
 import { bestLanguage } from '../routes/language.ts';
 import { type ErrorPageKind, errorPageKinds } from './pages/language-words.ts';
 import { type PackedPages, type PageChanges, unpackPages } from './pages/packed-pages.ts';
@@ -84,15 +85,33 @@ function render(kind: ErrorPageKind, language: string, brand: Brand, own: PageTe
 
 const textOf = ({ title, text }: PageText) => ({ title, texts: [text] });
 
-/** The page that a workspace with these settings would have. @param header `Accept-Language` */
+/** Empty settings are none. */
+export function installationBrand({ brandName, supportUrl, colour }: Config['pages']): Brand {
+  return {
+    ...(brandName === '' ? {} : { name: brandName }),
+    ...(supportUrl === '' ? {} : { supportUrl }),
+    ...(colour === '' ? {} : { colour }),
+  };
+}
+
+/**
+ * The page of a workspace.
+ * @param header `Accept-Language`
+ * @param brand the installation's, for a workspace without one
+ */
 export function previewPage(
   reason: EndedReason,
-  { brand, texts }: WorkspacePages,
+  pages: WorkspacePages,
   header: string,
+  brand: Brand,
 ): ErrorPage {
-  const own = textsOf(reason, texts);
-  return render(reason, chooseLanguage(header, Object.keys(own)), brand, own);
+  const own = textsOf(reason, pages.texts);
+  const language = chooseLanguage(header, Object.keys(own));
+  return render(reason, language, shownBrand(pages, brand), own);
 }
+
+const shownBrand = (pages: WorkspacePages, brand: Brand): Brand =>
+  Object.keys(pages.brand).length > 0 ? pages.brand : brand;
 
 /** The oldest is pruned. Redirect threads load no package at their start, and pages are no hot path. */
 class BoundedMap<K, V> extends Map<K, V> {
@@ -147,8 +166,7 @@ export class Pages {
     const key = `${workspaceNo} ${kind} ${language}`;
     const kept = this.#rendered.get(key);
     if (kept !== undefined) return kept;
-    const isBranded = Object.keys(pages.brand).length > 0;
-    const page = render(kind, language, isBranded ? pages.brand : this.#brand, own);
+    const page = render(kind, language, shownBrand(pages, this.#brand), own);
     this.#rendered.set(key, page);
     return page;
   }

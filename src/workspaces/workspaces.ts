@@ -12,6 +12,8 @@ import type { ApiKeys } from './api-keys.ts';
 import { generatePassword } from './passwords.ts';
 import type { Users } from './users.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
+import type { WorkspacePages } from '../model/routing/pages.ts';
+import { readPages, writePages } from './pages/page-settings.ts';
 
 /** Each is small, but not free. */
 const workspacesPerUserMax = 50;
@@ -142,11 +144,28 @@ export class Workspaces {
     });
   }
 
-  /** @throws Failure not_found */
-  async rename(workspaceNo: WorkspaceNo, name: string): Promise<WorkspaceRecord> {
+  /** What it says on the pages of its codes. @throws Failure data_damaged */
+  pagesOf(workspaceNo: WorkspaceNo): WorkspacePages {
+    return readPages(this.#options.store, workspaceNo);
+  }
+
+  /**
+   * Changes its name, its pages, or both.
+   * @param changedPages gets the pages as they are; what it throws is thrown, and nothing is changed
+   * @throws Failure not_found
+   */
+  async change(
+    workspaceNo: WorkspaceNo,
+    name: string | undefined,
+    changedPages?: (now: WorkspacePages) => WorkspacePages,
+  ): Promise<WorkspaceRecord> {
     const { store } = this.#options;
     return await store.environment.transaction(() => {
-      const changed = { ...this.get(workspaceNo), name };
+      const now = this.get(workspaceNo);
+      const pages = changedPages?.(this.pagesOf(workspaceNo));
+      if (pages !== undefined) writePages(store, workspaceNo, pages);
+      if (name === undefined) return now;
+      const changed = { ...now, name };
       store.workspaces.put(workspaceNo, changed);
       return changed;
     });
