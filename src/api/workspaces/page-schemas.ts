@@ -56,24 +56,30 @@ const givenLogo = z
   });
 const drawnLogo = /^data:image\/webp;base64,[A-Za-z0-9+/]+={0,2}$/;
 
-/** Which rule of targets an address follows. */
+/** Which rule of targets an address follows, by how it begins. */
 const supportKinds = [
+  [/^https?:/i, 'url'],
   [/^mailto:/i, 'email'],
   [/^tel:/i, 'phone'],
 ] as const;
+const otherScheme = {
+  code: 'invalid_url',
+  message: 'Expected an address with https:, http:, mailto: or tel:',
+};
 
 const supportUrl = z
   .string()
   .min(1)
   .max(supportUrlLengthMax)
   .transform((text, context) => {
-    const kind = supportKinds.find(([scheme]) => scheme.test(text))?.[1] ?? 'url';
-    const checked = validateTarget(kind, text, []);
-    const faults = isFaults(checked) ? checked : [];
-    for (const { code, message } of faults) {
-      context.addIssue({ code: 'custom', message, params: { code } });
+    const kind = supportKinds.find(([scheme]) => scheme.test(text))?.[1];
+    const checked = kind === undefined ? undefined : validateTarget(kind, text, []);
+    if (checked === undefined || isFaults(checked)) {
+      for (const { code, message } of checked ?? [otherScheme]) {
+        context.addIssue({ code: 'custom', message, params: { code } });
+      }
+      return z.NEVER;
     }
-    if (isFaults(checked)) return z.NEVER;
     if (bytesAsHtml(checked.target) <= supportUrlLengthMax) return checked.target;
     const message = `Expected at most ${supportUrlLengthMax} characters, with & as five of them`;
     context.addIssue({ code: 'custom', message, params: { code: 'too_big' } });

@@ -25,7 +25,7 @@ export interface PageHtml {
 }
 
 export function makePage({ language, title, texts, contact, brand }: PageContent): PageHtml {
-  const style = styleOf(brand.colour);
+  const style = styleOf(brand);
   const shown = escapeHtml(title);
   const html =
     `<!doctype html><html lang="${escapeHtml(language)}"><head><meta charset="utf-8">` +
@@ -65,7 +65,7 @@ function policyOf(style: string, hasPicture: boolean): string {
   );
 }
 
-function styleOf(colour: string | undefined): string {
+function styleOf({ colour, logo }: Brand): string {
   const accent =
     colour === undefined
       ? { light: schemes.light.drawing, dark: schemes.dark.drawing }
@@ -77,13 +77,19 @@ function styleOf(colour: string | undefined): string {
   return (
     `:root{color-scheme:light dark;${variables('light')}}` +
     `@media(prefers-color-scheme:dark){:root{${variables('dark')}}}` +
-    (colour === undefined ? '' : branded) +
-    rules
+    (colour === undefined ? '' : band) +
+    rules +
+    (logo === undefined ? '' : picture)
   );
 }
 
 /** A band of the brand's colour along the top. */
-const branded = 'body{border-top:.375rem solid var(--a)}';
+const band = 'body{border-top:.375rem solid var(--a)}';
+
+/** Logos are drawn for paper: a dark one would be lost on a dark page. */
+const picture =
+  'img{max-width:12rem;max-height:4rem;margin-bottom:1.5rem}' +
+  '@media(prefers-color-scheme:dark){img{padding:.5rem;border-radius:.5rem;background:#fff}}';
 
 const rules =
   '*{box-sizing:border-box;margin:0}' +
@@ -93,7 +99,6 @@ const rules =
   'main{max-width:25rem;overflow-wrap:anywhere}' +
   'svg{width:4.5rem;margin-bottom:1.5rem;fill:none;stroke:var(--a);stroke-width:1.5;' +
   'stroke-linecap:round;stroke-linejoin:round}' +
-  'img{max-width:12rem;max-height:4rem;margin-bottom:1.5rem}' +
   'b{display:block;color:var(--t);margin-bottom:1.5rem}' +
   'h1{color:var(--t);font-size:1.625rem;line-height:1.25;letter-spacing:-.01em;margin-bottom:.75rem;' +
   'text-wrap:balance}' +

@@ -2,7 +2,7 @@
 import type { Design } from '../../../model/design.ts';
 import { Button } from '../../parts/button.tsx';
 import { SliderField } from '../../parts/field.tsx';
-import { LogoInput } from '../../parts/logo-input.tsx';
+import { LogoInput } from './logo-input.tsx';
 
 interface LogoProps {
   readonly design: Design;

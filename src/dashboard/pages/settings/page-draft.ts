@@ -20,7 +20,7 @@ const noText: PageText = { title: '', text: '' };
 export const textOf = ({ texts }: PageDraft, reason: EndedReason, language: string): PageText =>
   texts[reason]?.[language] ?? noText;
 
-/** One that is empty altogether is none: the standard text is shown. */
+/** A text without any letter is removed: the standard text is shown. */
 export function withText(
   draft: PageDraft,
   reason: EndedReason,

@@ -30,8 +30,8 @@ export function PagePreview(props: PreviewProps) {
     <div class="page-preview">
       <ChoiceField legend="Preview" value={scheme} options={schemes} onChange={setScheme} />
       <PageFrame html={html} scheme={scheme} />
-      {/* A faulty field says so itself, when it is saved. */}
-      {problem !== undefined && <ProblemNotice problem={problem} />}
+      {/* A faulty field says so itself when it is saved; half an address is no problem before. */}
+      {problem !== undefined && problem.status !== 422 && <ProblemNotice problem={problem} />}
     </div>
   );
 }
@@ -63,6 +63,9 @@ function usePage({ reason, language, patch }: PreviewProps) {
   return { html, problem };
 }
 
+/** What the page asks the device for; here a person chooses. */
+const darkMedia = '@media(prefers-color-scheme:dark)';
+
 /**
  * A frame without scripts. The policy of the dashboard holds in it too, so the page's own style sheet is put in as an
  * object, which a policy does not refuse.
@@ -70,13 +73,16 @@ function usePage({ reason, language, patch }: PreviewProps) {
 function PageFrame({ html, scheme }: { readonly html: string; readonly scheme: Scheme }) {
   const frame = useRef<HTMLIFrameElement>(null);
   const [, style = ''] = /<style>(.*?)<\/style>/s.exec(html) ?? [];
-  const dress = (): void => {
+  const putStyle = (): void => {
     const inside = frame.current?.contentWindow;
     if (inside === null || inside === undefined || style === '') return;
     const sheet = new inside.window.CSSStyleSheet();
-    sheet.replaceSync(style);
+    sheet.replaceSync(
+      style.replace(darkMedia, scheme === 'dark' ? '@media all' : '@media not all'),
+    );
     inside.document.adoptedStyleSheets = [sheet];
   };
+  useEffect(putStyle, [scheme]);
   return (
     <iframe
       ref={frame}
@@ -85,7 +91,7 @@ function PageFrame({ html, scheme }: { readonly html: string; readonly scheme: S
       sandbox="allow-same-origin"
       style={{ colorScheme: scheme }}
       srcdoc={html.replace(/<style>.*?<\/style>/s, '')}
-      onLoad={dress}
+      onLoad={putStyle}
     />
   );
 }

@@ -16,7 +16,7 @@ import type { WorkspaceDetails } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
 import { AreaField, ColourField, SelectField, TextField } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
-import { LogoInput } from '../../parts/logo-input.tsx';
+import { LogoInput } from '../code/logo-input.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
 import { type PageDraft, draftOf, patchOf, textOf, withBrand, withText } from './page-draft.ts';
@@ -120,7 +120,12 @@ function BrandCard({ draft, form, onChange }: CardProps) {
         />
         <div class="form-row">
           {colour === undefined ? (
-            <Button onClick={() => set({ colour: firstColour })}>Choose a colour</Button>
+            <div class="field">
+              <p class="field-label">
+                Colour <span class="field-optional">optional</span>
+              </p>
+              <Button onClick={() => set({ colour: firstColour })}>Choose a colour</Button>
+            </div>
           ) : (
             <div class="field">
               <ColourField
