@@ -6,10 +6,12 @@
  *   this thread             packs the records that have changed --> updatePages of the redirect threads
  *                                  └ kept: a thread that starts gets all of them with its setup
  *
- * The number is read, not told: another process may have made the change, or another core of a cluster.
+ * The number is read, not told: another process may have made the change, or another core of a cluster. On an edge a core's
+ * feed of links has brought the record, and the number is the edge's own (cluster/links/replica-store.ts).
  */
 import { type PackedPages, packPages, type PageChanges } from '../http/pages/packed-pages.ts';
 import { readOr } from '../model/failure.ts';
+import { isSilent } from '../model/routing/pages.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { Ticker } from '../telemetry/ticker.ts';
@@ -62,8 +64,7 @@ export class PageFeed {
       const stored = pages.workspaces.get(workspaceNo, () => undefined);
       if (stored === undefined) continue;
       const { brand, texts } = stored;
-      const isEmpty = Object.keys(brand).length === 0 && Object.keys(texts).length === 0;
-      const packed = isEmpty ? undefined : packPages({ brand, texts });
+      const packed = isSilent(stored) ? undefined : packPages({ brand, texts });
       if (packed === undefined) this.#packed.delete(workspaceNo);
       else this.#packed.set(workspaceNo, packed);
       changes.push([workspaceNo, packed]);

@@ -18,6 +18,7 @@ import type { Config } from '../config.ts';
 import { closeAll, type Closers } from '../engine/closers.ts';
 import { EdgeThreads, type EdgeThreadsOptions } from '../engine/edge-threads.ts';
 import { createMetrics } from '../engine/engine-metrics.ts';
+import { PageFeed } from '../engine/page-feed.ts';
 import { sharesOf } from '../engine/machine/machine-limits.ts';
 import { threadCounts } from '../engine/machine/machine-plan.ts';
 import { ClientAddresses } from '../http/client-address.ts';
@@ -185,6 +186,7 @@ class EdgeLinks {
       linksExpected: this.copy.codeNoMax + newLinksExpected,
     });
     this.writer = new LinkWriter(this.#memory);
+    const pages = new PageFeed(store, log);
     this.threads = new EdgeThreads({
       config,
       clock: machine.clock,
@@ -196,8 +198,11 @@ class EdgeLinks {
       journals: { ...journals, own: node.journals },
       acknowledged,
       permission,
+      pages: () => pages.all(),
     });
+    pages.start((changes) => this.threads.redirects.updatePages(changes));
     closers.push(
+      () => pages.close(),
       () => options.onDrained?.(),
       () => this.threads.stop(),
       () => closeAll(this.#closers),

@@ -7,13 +7,13 @@ import { Failure, notFound } from '../model/failure.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import type { Plan, PlanLimits, Role, UserRecord, WorkspaceRecord } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
+import { putPages } from '../store/management/pages.ts';
 import { raiseAccessVersion } from './access.ts';
 import type { ApiKeys } from './api-keys.ts';
 import { generatePassword } from './passwords.ts';
 import type { Users } from './users.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
-import type { WorkspacePages } from '../model/routing/pages.ts';
-import { readPages, writePages } from './pages/page-settings.ts';
+import { noPages, type WorkspacePages } from '../model/routing/pages.ts';
 
 /** Each is small, but not free. */
 const workspacesPerUserMax = 50;
@@ -146,7 +146,8 @@ export class Workspaces {
 
   /** What it says on the pages of its codes. @throws Failure data_damaged */
   pagesOf(workspaceNo: WorkspaceNo): WorkspacePages {
-    return readPages(this.#options.store, workspaceNo);
+    const stored = this.#options.store.pages.workspaces.get(workspaceNo);
+    return stored === undefined ? noPages : { brand: stored.brand, texts: stored.texts };
   }
 
   /**
@@ -163,7 +164,7 @@ export class Workspaces {
     return await store.environment.transaction(() => {
       const now = this.get(workspaceNo);
       const pages = changedPages?.(this.pagesOf(workspaceNo));
-      if (pages !== undefined) writePages(store, workspaceNo, pages);
+      if (pages !== undefined) putPages(store, workspaceNo, pages);
       if (name === undefined) return now;
       const changed = { ...now, name };
       store.workspaces.put(workspaceNo, changed);

@@ -2,7 +2,7 @@
  * The pages of workspaces as all redirect threads share them: JSON in memory that is not copied for each, read when the
  * first page is asked for.
  */
-import type { WorkspacePages } from '../../model/routing/pages.ts';
+import { parsePages, type WorkspacePages } from '../../model/routing/pages.ts';
 
 export type PackedPages = SharedArrayBuffer;
 
@@ -20,6 +20,5 @@ export function packPages(pages: WorkspacePages): PackedPages {
 
 /** @param packed made by `packPages`, in this process */
 export function unpackPages(packed: PackedPages): WorkspacePages {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return JSON.parse(Buffer.from(packed).toString()) as WorkspacePages;
+  return parsePages(Buffer.from(packed).toString());
 }

@@ -40,3 +40,13 @@ export interface WorkspacePages {
 }
 
 export const noPages: WorkspacePages = { brand: {}, texts: {} };
+
+/** Neither brand nor texts. */
+export const isSilent = ({ brand, texts }: WorkspacePages): boolean =>
+  Object.keys(brand).length === 0 && Object.keys(texts).length === 0;
+
+/** @param json of this program, in this process or on another machine @throws SyntaxError */
+export function parsePages(json: string): WorkspacePages {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return JSON.parse(json) as WorkspacePages;
+}

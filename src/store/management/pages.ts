@@ -21,3 +21,22 @@ export function openPageTables(environment: StoreEnvironment) {
     changes: environment.set<[number, number]>('page_changes'),
   };
 }
+
+interface PageStore {
+  readonly pages: ReturnType<typeof openPageTables>;
+  readonly next: (sequence: 'pages') => number;
+}
+
+/** Under the number of a new change; inside a transaction. */
+export function putPages(
+  store: PageStore,
+  workspaceNo: number,
+  { brand, texts }: WorkspacePages,
+): void {
+  const { workspaces, changes } = store.pages;
+  const before = workspaces.get(workspaceNo, () => undefined);
+  if (before !== undefined) changes.remove([before.change, workspaceNo]);
+  const change = store.next('pages');
+  workspaces.put(workspaceNo, { brand, texts, change });
+  changes.put([change, workspaceNo], 1);
+}
