@@ -1,10 +1,13 @@
 /** What a workspace says on its pages reaches redirect threads that run. */
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PageFeed } from '../../src/engine/page-feed.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { type RedirectHarness, startRedirects } from '../http/redirect-harness.ts';
 import { linkOf } from '../links/table.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
 import { soon } from '../support/soon.ts';
+import { StoredBytes } from '../support/stored-bytes.ts';
 import { openTestApp, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
@@ -47,4 +50,23 @@ test('a start has them, and a change arrives', async () => {
   await say(undefined);
   await expect.poll(names, soon).toEqual(['']);
   expect(feed.all()).toEqual([]);
+});
+
+test('a damaged record keeps no thread from its start, and no other workspace from its pages', async () => {
+  const dataDir = temporaryFolder();
+  const before = await openTestApp({ dataDir });
+  const { workspaces } = before.workspaces;
+  const second = await workspaces.create(before.first.user.id, 'Second');
+  for (const no of [1, second.no]) {
+    await workspaces.change(no, undefined, () => ({ brand: { name: `No ${no}` }, texts: {} }));
+  }
+  await before.close();
+  const bytes = new StoredBytes(join(dataDir, 'management.mdb'));
+  const [first] = bytes.keys('workspace_pages');
+  if (first === undefined) throw new Error('no record of pages');
+  bytes.flip('workspace_pages', first, 99);
+  await bytes.close();
+  const { store } = await openTestApp({ dataDir, plan: 'none' });
+  const log = createLog('silent', { write: () => undefined });
+  expect(new PageFeed(store, log).all().map(([no]) => no)).toEqual([second.no]);
 });
