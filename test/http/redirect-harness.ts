@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { CountedJournals, type Journals } from '../../src/engine/journals.ts';
 import { RedirectThreads } from '../../src/engine/redirect-threads.ts';
+import type { PageChanges } from '../../src/http/pages/packed-pages.ts';
 import type { RedirectCommand } from '../../src/http/redirect-thread.ts';
 import { createLinkTableMemory } from '../../src/links/layout.ts';
 import type { LinkPermission } from '../../src/links/permission.ts';
@@ -39,6 +40,10 @@ export interface RedirectHarnessOptions {
   readonly acknowledged?: JournalPositions;
   /** Until when they may redirect. */
   readonly permission?: LinkPermission;
+  /** What workspaces say on their pages, at the start. */
+  readonly pages?: () => PageChanges;
+  /** More settings, by their variable. */
+  readonly settings?: Readonly<Record<string, string>>;
   /** Journals of another process. */
   readonly othersJournals?: readonly number[];
 }
@@ -75,6 +80,7 @@ function configOf(options: RedirectHarnessOptions, port: number): Config {
     ...(durability === 'replicated' ? brokers : {}),
     QZ_TRUSTED_PROXIES: (trustedProxies ?? []).join(','),
     QZ_TRUSTED_PROXY_HEADER: trustedProxyHeader ?? 'any',
+    ...options.settings,
   });
 }
 
@@ -109,6 +115,7 @@ export async function startRedirects(
     journals,
     acknowledged: options.acknowledged,
     permission: options.permission,
+    pages: options.pages,
     whenInPlace: () => Promise.resolve(),
     ...(file === undefined ? {} : { file }),
   });

@@ -73,6 +73,11 @@ class TestEdge {
     return opened;
   }
 
+  async read(code: string): Promise<string> {
+    const url = `http://127.0.0.1:${this.#ports.redirect}/${code}`;
+    return await (await fetch(url, { headers: { connection: 'close' } })).text();
+  }
+
   /** Where the link leads, or the status of what is answered instead. */
   async visit(code: string): Promise<string | number> {
     const url = `http://127.0.0.1:${this.#ports.redirect}/${code}`;
@@ -194,4 +199,18 @@ test('a folder is of an edge, or of a service that keeps data', async () => {
   const unknown = temporaryFolder();
   writeFileSync(join(unknown, 'management.mdb'), '');
   await expect(EdgeFolder.open(unknown, log)).rejects.toThrow(/and no cluster\.json/);
+});
+
+test('the pages of its codes have what their workspace says', async () => {
+  const core = await FeedServer.open();
+  const { codes, app } = core;
+  const code = await codes.create(app.actor, { target, slug: 'over' });
+  await codes.delete(app.actor, code.id);
+  const opened = await TestEdge.open(temporaryFolder(), () => [core.url]);
+  await opened.edge.redirecting;
+  expect(await opened.read('over')).toContain('This code has ended');
+  const text = { title: 'We are sold out', text: 'Thank you!' };
+  const pages = { brand: { name: 'Bakery' }, texts: { deleted: { en: text } } };
+  await app.workspaces.workspaces.change(1, undefined, () => pages);
+  await expect.poll(() => opened.read('over'), soon).toMatch(/Bakery.*We are sold out/);
 });

@@ -108,6 +108,27 @@ export class LinkSource {
     return Buffer.concat(frames);
   }
 
+  /** What workspaces say on their pages, after the change with this number; undefined where that is the last. */
+  pagesAfter(number: number): Slice | undefined {
+    const { pages, last } = this.#store;
+    if (number >= last('pages')) return undefined;
+    const frames: Buffer[] = [];
+    let bytes = 0;
+    let upTo = last('pages');
+    for (const [change, workspaceNo] of pages.changes.keys({ start: [number + 1, 0] })) {
+      const stored = pages.workspaces.get(workspaceNo, () => undefined);
+      if (stored === undefined) continue;
+      const json = JSON.stringify({ brand: stored.brand, texts: stored.texts });
+      const frame = encodeFrame({ kind: 'pages', number: change, workspaceNo, json });
+      frames.push(frame);
+      bytes += frame.length;
+      if (bytes < sliceBytes) continue;
+      upTo = change;
+      break;
+    }
+    return { piece: Buffer.concat(frames), number: upTo };
+  }
+
   /** Blocks from `start` on. */
   snapshot(start: number): SnapshotSlice {
     this.#store.environment.refresh();

@@ -2,6 +2,7 @@
 import type { CodeStatus } from '../../model/code.ts';
 import type { Design } from '../../model/design.ts';
 import type { EventKind } from '../../model/event.ts';
+import type { Brand, WorkspacePages } from '../../model/routing/pages.ts';
 import type { Plan, Role } from '../../model/workspace.ts';
 
 export interface Page<T> {
@@ -33,6 +34,11 @@ export interface Workspace {
   readonly plan: Plan;
   readonly role: Role;
   readonly createdAt: string;
+}
+
+export interface WorkspaceDetails extends Workspace {
+  readonly brand: Brand;
+  readonly pages: WorkspacePages['texts'];
 }
 
 export interface Session {
