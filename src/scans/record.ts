@@ -15,7 +15,7 @@
  *
  *   record  0  recordBytes   u16
  *           2  partition     u8   0..63, of the code
- *           3  flags         u8   1 prefetch, 2 IPv6 address
+ *           3  flags         u8   1 prefetch, 2 IPv6 address, from 4 on the route's number
  *           4  codeNo        u32
  *           8  workspaceNo   u32
  *          12  agentBytes    u16  user agent, Latin-1, at most 512
@@ -233,6 +233,10 @@ export class RecordCursor {
   }
   get isPrefetch(): boolean {
     return (this.#view.getUint8(this.#at + 3) & flagPrefetch) !== 0;
+  }
+  /** A route's number (model/routing/labels.ts). */
+  get route(): number {
+    return this.#view.getUint8(this.#at + 3) >>> routeShift;
   }
   get codeNo(): number {
     return this.#view.getUint32(this.#at + 4, true);
