@@ -33,6 +33,21 @@ export const variant = (label: string, weight: number): RouteVariant => ({
   target: targetOf(label),
 });
 
+/** A program that is told apart by its number in its first and its last target, and has at least so many bytes. */
+export function taggedProgram(no: number, bytes: number, timezone?: string): Uint8Array {
+  const tail = { label: 'last', if: {}, then: { target: `https://t.example/last/${no}` } };
+  const time = timezone === undefined ? {} : { time: { timezone } };
+  const filling = Array.from({ length: Math.min(19, bytes >> 11) }, (_, at) => ({
+    label: `filling-${at}`,
+    if: { query: { filling: String(at) }, ...time },
+    then: { target: `https://t.example/${'f'.repeat(1_900 - at)}` },
+  }));
+  const zoned = { label: 'zoned', if: { ...time, query: { zoned: '1' } }, then: tail.then };
+  const rules = timezone === undefined ? [...filling, tail] : [...filling, zoned, tail];
+  const fallbackUrl = `https://t.example/${no}/${'p'.repeat(bytes & 2_047)}`;
+  return programOf({ rules, fallbackUrl, startsAtMs: no }) ?? new Uint8Array();
+}
+
 export const programOf = (fields: Partial<Routing>): Uint8Array | undefined =>
   compileLink({ target: plainTarget, shortCode: 'CODE', routing: routingOf(fields) }).program;
 
