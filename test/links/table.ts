@@ -39,12 +39,16 @@ const anybody: RouteFacts = {
   country: 0,
   language: '',
   query: [],
-  localMinutes: () => 0,
+  localMinutes: (_zone) => 0,
   splitPoint: () => 0,
 };
 
 /** What a program says, from its head to its last text; undefined without one. */
-export function readProgram(reader: LinkReader, handle: number): string | undefined {
+export function readProgram(
+  reader: LinkReader,
+  handle: number,
+  localMinutes = anybody.localMinutes,
+): string | undefined {
   const program = reader.program(handle);
   if (program === undefined) return undefined;
   const { words, fallback, startsAtMs, isPaused, passesQuery } = program;
@@ -52,7 +56,7 @@ export function readProgram(reader: LinkReader, handle: number): string | undefi
     at === 0
       ? ''
       : textOf(new Uint8Array(words.buffer, words.byteOffset + 4 * (at + 1), words[at]));
-  program.follow(anybody);
+  program.follow({ ...anybody, localMinutes });
   const led = `${program.route} ${text(program.target)}`;
   return [startsAtMs, isPaused, passesQuery, text(fallback), led].join(' ');
 }
