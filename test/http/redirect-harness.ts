@@ -27,6 +27,8 @@ export interface JournaledScan {
   readonly agent: string;
   readonly referer: string;
   readonly isPrefetch: boolean;
+  /** A route's number. */
+  readonly route: number;
 }
 
 export interface RedirectHarnessOptions {
@@ -162,12 +164,13 @@ function readScans(folder: string, tail: number): JournaledScan[] {
       cursor.open(bytes, frameAt);
       while (cursor.next()) {
         cursor.copyAddress(address);
-        const { codeNo, agent, referer, isPrefetch } = cursor;
+        const { codeNo, agent, referer, isPrefetch, route } = cursor;
         into.push({
           codeNo,
           agent: agent.toString(),
           referer: referer.toString(),
           isPrefetch,
+          route,
           address: address.toString('hex'),
         });
       }
