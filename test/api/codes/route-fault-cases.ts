@@ -207,6 +207,11 @@ export const conditions: readonly Case[] = [
     { 'rules.0.if.query': 'too_many' },
   ],
   [
+    'a parameter that objects have already',
+    when({ query: JSON.parse('{"__proto__":"1","table":"2"}') }),
+    { 'rules.0.if.query.__proto__': 'unknown_field' },
+  ],
+  [
     'parameters out of bounds',
     when({
       query: { ['n'.repeat(41)]: '*', long: 'v'.repeat(121), kind: 7, hidden: '\u200b' },
