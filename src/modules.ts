@@ -157,7 +157,7 @@ export function openFirstStart(
 
 export function openCodeModule(
   base: Base,
-  given: Pick<CodesOptions, 'links' | 'scansOf' | 'designs'>,
+  given: Pick<CodesOptions, 'links' | 'scansOf' | 'routesSeen' | 'designs'>,
 ): Codes {
   const { config, management: store, outbox, ids, clock } = base;
   return new Codes({

@@ -148,12 +148,13 @@ function makeEngine(
     linksExpected: management.last('code') + newLinksExpected,
   });
   const links = new LinkWriter(memory, clock);
-  const queries = openScanQueries(scans, (codeNo) => codes.idOf(codeNo));
+  const queries = openScanQueries(scans, (codeNo) => codes.findScanned(codeNo));
   const images = openImages(imageOptions(base));
   closers.push(() => images.close());
   const codes = openCodeModule(base, {
     links,
     scansOf: (codeNo) => queries.analytics.lifetimeScans(codeNo),
+    routesSeen: (codeNo) => queries.analytics.routesSeen(codeNo),
     designs: images.designs,
   });
   const refresher = new LinkRefresher(management, codes.links, log);

@@ -294,7 +294,7 @@ function openWebhooks(
     metrics,
     scanned: {
       store: scans,
-      codeIdOf: (codeNo) => codes.idOf(codeNo),
+      codeOf: (codeNo) => codes.findScanned(codeNo),
       committed: threads.shards.committed,
       onDelivered: (block) => threads.shards.releaseBlocks(block),
     },

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Configuration from '../../src/config.ts';
+import type { Routing } from '../../src/model/routing/routing.ts';
 import type { TlsFiles } from '../../src/http/tls-files.ts';
 import { addDashboard, setup as buildDashboard } from '../../test/support/dashboard.ts';
 import { configureNginx, findNginx } from '../rivals/nginx.ts';
@@ -31,6 +32,8 @@ const rivals = {
 export interface ServiceSetting {
   readonly codes: number;
   readonly depth?: SeedDepth;
+  /** Of every code; absent = plain ones. */
+  readonly routing?: Routing;
   readonly environment?: Readonly<Record<string, string>>;
   /** The list of a control group's processes: the service joins it before it starts. */
   readonly processes?: string | undefined;
@@ -92,7 +95,8 @@ export class Arena {
     // By the revision that serves them: it cannot open the data of a later one.
     const { loadConfig }: typeof Configuration = await import(join(tree, 'src/config.ts'));
     const { seedCodes }: typeof Seeding = await import(join(tree, 'bench/loads/seed.ts'));
-    await seedCodes(loadConfig(undefined, environment), setting.codes, setting.depth ?? 'whole');
+    const { codes, depth = 'whole', routing } = setting;
+    await seedCodes(loadConfig(undefined, environment), codes, depth, routing);
     if (setting.dashboard === undefined) {
       await (dashboard ??= buildDashboard());
       addDashboard(dataDir);

@@ -21,6 +21,7 @@ import {
 } from './compare.ts';
 import { fieldOf, type LoadOptions, type LoadReport, report, scheduleOf } from './options.ts';
 import type { LoadRequest } from './requests.ts';
+import { typicalRouting } from './routed.ts';
 import { targetOf } from './seed.ts';
 
 const loopback = '127.0.0.0/8';
@@ -43,11 +44,14 @@ export async function redirects(options: LoadOptions): Promise<LoadReport> {
       QZ_TRUSTED_PROXY_HEADER: 'x-forwarded-for',
     };
     const { server: proxied } = await arena.service({ codes, environment });
+    const routed = { codes, environment, routing: typicalRouting };
+    const { server: ruled } = await arena.service(routed);
     const contestants: Contestant[] = [
       { name: 'bare uWS', server: await arena.rival('uws', [targetOf(1)]), requests: uniform },
       { name: 'ours, socket', server: direct, requests: uniform },
       { name: 'ours, behind a proxy', server: proxied, requests: uniform },
       { name: 'ours, one hot code', server: direct, requests: hot },
+      { name: 'ours, routed, behind a proxy', server: ruled, requests: uniform },
       ...(await rivals(arena, uniform)),
     ];
     if (options.previous !== undefined) {
@@ -110,11 +114,16 @@ function chartOf(results: readonly Result[], { generator, rounds }: Schedule): C
 
 /** By threads, then beside the targets. */
 function figuresOf(results: readonly Result[]): string[] {
-  const [bare, direct, proxied, hot] = results as [Result, Result, Result, Result];
+  const [bare, direct, proxied, hot, routed] = results as [Result, Result, Result, Result, Result];
   const above = (result: Result): number => differenceOf(result, bare, redirectOf);
   const targets = [
     ['redirect thread above bare, socket', above(direct), 3],
     ['redirect thread above bare, proxy', above(proxied), 2.2],
+    [
+      'redirect thread, a routed code above a plain one',
+      differenceOf(routed, proxied, redirectOf),
+      4,
+    ],
     ['shards, a scan behind a proxy', medianOf(proxied, shardsOf), 3],
     ['all but the redirect thread, a scan behind a proxy', medianOf(proxied, othersOf), 3],
   ] as const;

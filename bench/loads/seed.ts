@@ -8,8 +8,10 @@ import { openAdministration } from '../../src/app.ts';
 import { moveTerms } from '../../src/codes/search/terms.ts';
 import type { Config } from '../../src/config.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
+import type { Routing } from '../../src/model/routing/routing.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import { openOrMakeInstallation } from '../../src/engine/installation/service-folder.ts';
+import { compileLink } from '../../src/routes/compile.ts';
 import { packCode } from '../../src/store/management/code-codec.ts';
 import { linkBlockOf, withLink, type StoredLink } from '../../src/store/management/link-blocks.ts';
 import { openManagement, type Management } from '../../src/store/management/management.ts';
@@ -33,7 +35,12 @@ export function targetOf(no: number): string {
 /** `whole` codes as the API makes them; `links` only what start-up reads, for millions. */
 export type SeedDepth = 'whole' | 'links';
 
-export async function seedCodes(config: Config, count: number, depth: SeedDepth): Promise<void> {
+export async function seedCodes(
+  config: Config,
+  count: number,
+  depth: SeedDepth,
+  routing?: Routing,
+): Promise<void> {
   const { folder, close } = await openOrMakeInstallation(config.dataDir);
   const administration = openAdministration(config, folder);
   await administration.services.workspaces.bootstrap(config.bootstrap);
@@ -57,12 +64,13 @@ export async function seedCodes(config: Config, count: number, depth: SeedDepth)
     createdAtMs: systemClock.now(),
     updatedAtMs: systemClock.now(),
     createdBy: owner.id,
+    ...(routing === undefined ? {} : { routing }),
   });
   for (let first = 1; first <= count; first += codesPerTransaction) {
     const end = Math.min(count + 1, first + codesPerTransaction);
     store.environment.transactionSync(() => {
       if (depth === 'whole') for (let no = first; no < end; no++) putCode(store, make(no));
-      putLinks(store, first, end, workspace.no);
+      putLinks(store, first, end, workspace.no, routing);
       store.meta.put('next:code', end);
     });
   }
@@ -79,14 +87,20 @@ function putCode(store: Management, code: QrCodeRecord): void {
 }
 
 /** A block is written once, with all of its links. */
-function putLinks(store: Management, first: number, end: number, workspaceNo: number): void {
+function putLinks(
+  store: Management,
+  first: number,
+  end: number,
+  workspaceNo: number,
+  routing: Routing | undefined,
+): void {
   let block = store.links.get(linkBlockOf(first));
   for (let no = first; no < end; no++) {
     const link: StoredLink = {
       key: shortCodeOf(no),
       codeNo: no,
       workspaceNo,
-      target: targetOf(no),
+      ...compileLink({ target: targetOf(no), ...(routing === undefined ? {} : { routing }) }),
       expiresAtMs: 0,
       scanLimit: undefined,
       state: 'live',

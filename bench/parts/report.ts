@@ -79,7 +79,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-bench-'));
   const store = openScanStore(join(folder, 'scans.mdb'), 'create');
   build(store, days, scansPerDay);
-  const { analytics } = openScanQueries(store, () => 'qr_1');
+  const { analytics } = openScanQueries(store, () => ({ id: 'qr_1' }));
   const subject = { code: codeNo };
   const last = firstDay + days - 1;
   const all = { fromDay: firstDay, toDay: last };

@@ -44,6 +44,7 @@ function scanAt(index: number, codes: number): Scan {
     os: 1,
     browser: 2,
     bot: 0,
+    route: 0,
   };
 }
 

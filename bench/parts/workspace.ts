@@ -75,7 +75,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
     const clock = systemClock;
     const ids = createIdSource(clock, getRandomValues);
     const outbox = new Outbox(management, ids, clock);
-    const queries = openScanQueries(scans, (codeNo) => codes.findByNo(codeNo)?.id);
+    const queries = openScanQueries(scans, (codeNo) => codes.findScanned(codeNo));
     const parts: CodesOptions = {
       store: management,
       ids,
@@ -206,6 +206,7 @@ function scanAt(codeNo: number, index: number, day: number): Scan {
     os: 1,
     browser: 2,
     bot: 0,
+    route: 0,
   };
 }
 

@@ -16,7 +16,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import pLimit from 'p-limit';
 import type { Clock } from '../model/clock.ts';
-import { foldShortCode, type QrCodeRecord } from '../model/code.ts';
+import { foldShortCode, type QrCodeRecord, type ScannedCode } from '../model/code.ts';
 import { Failure, readOr } from '../model/failure.ts';
 import type { Design } from '../model/design.ts';
 import { parseId, type IdSource, type RandomBytes } from '../model/ids.ts';
@@ -225,10 +225,12 @@ export class Codes {
     return this.#options.clock.now() < keptUntilMs ? code : undefined;
   }
 
-  /** The public id, of a code whose record is damaged too; undefined when it is removed. */
-  idOf(no: CodeNo): string | undefined {
+  /** Also one whose record is damaged; undefined when it is removed. */
+  findScanned(no: CodeNo): ScannedCode | undefined {
     const code = readOr(() => this.findByNo(no), 'damaged');
-    return code === 'damaged' ? this.#damagedIds.find(no) : code?.id;
+    if (code !== 'damaged') return code;
+    const id = this.#damagedIds.find(no);
+    return id === undefined ? undefined : { id };
   }
 
   /** @throws Failure not_found, static_code, validation_failed, storage_full */

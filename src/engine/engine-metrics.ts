@@ -151,14 +151,15 @@ function registerShards(metrics: Metrics, shards: ShardThreads): void {
   }
   metrics.total(
     'quietzone_scans_counted_total',
-    'Scans counted, people and bots apart',
+    'Scans counted, people and bots apart; missed: people whom a code led nowhere',
     ['shard', 'kind'],
     () =>
       shards.states.flatMap((state, shard) => {
-        const { scans, bots } = shardTotals(state);
+        const { scans, bots, missed } = shardTotals(state);
         return [
           { labels: { shard, kind: 'person' }, value: scans },
           { labels: { shard, kind: 'bot' }, value: bots },
+          { labels: { shard, kind: 'missed' }, value: missed },
         ];
       }),
   );

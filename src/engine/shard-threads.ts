@@ -38,7 +38,7 @@ const rhythm = { figuresMs: 1_000, checkMs: 4_000 };
 const silentMsMax = 10_000;
 
 /** Counted since the start of the service, by a shard and its predecessors. */
-type ShardTotals = Pick<ShardFigures, 'scans' | 'bots' | 'damagedScans'>;
+type ShardTotals = Pick<ShardFigures, 'scans' | 'bots' | 'missed' | 'damagedScans'>;
 
 export interface ShardState {
   readonly thread: SupervisedThread<ShardSetup, ShardCommand, ShardMessage>;
@@ -242,7 +242,7 @@ export class ShardThreads {
       journalFault: undefined,
       lastFiguresMs: clock.monotonicMs(),
       isCaughtUp: false,
-      before: { scans: 0, bots: 0, damagedScans: 0 },
+      before: { scans: 0, bots: 0, missed: 0, damagedScans: 0 },
       consumed: new Map(),
     };
     return state;
@@ -368,6 +368,7 @@ export function shardTotals({ figures, before }: ShardState): ShardTotals {
   return {
     scans: before.scans + (figures?.scans ?? 0),
     bots: before.bots + (figures?.bots ?? 0),
+    missed: before.missed + (figures?.missed ?? 0),
     damagedScans: before.damagedScans + (figures?.damagedScans ?? 0),
   };
 }

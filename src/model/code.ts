@@ -44,6 +44,9 @@ export interface QrCodeRecord {
   readonly deletedAtMs?: number;
 }
 
+/** What its scans' events say of it; of a code whose record is damaged the id alone. */
+export type ScannedCode = Pick<QrCodeRecord, 'id' | 'routing'>;
+
 /** What a code answers now: a redirect, or a page that says why not, in the order in which a redirect asks. */
 export const codeStatuses = [
   'active',

@@ -10,27 +10,36 @@
  *         codeNo u32 | workspaceNo u32 | first u32 | count u32 | previous f64
  *       entries of the groups in order, 40 bytes each:
  *         timeMs f64 | position f64 | visitor u32 u32 | journal u16 | country u16 |
- *         city u32 | referer u32 | device+platform u8 | os u8 | browser u8 | bot u8
+ *         city u32 | referer u32 | device+platform u8 | os u8 | browser u8 | outcome u8
  *       strings: length u16 | UTF-8, number 0 is the empty one and is not stored
  *
  * `previous` is the sequence of the block that holds the code's scans before these: a chain from the
  * code's summary back through time, which saves an index entry per code and window.
  * A city is stored with its country, "Chicago, US", as rollups name it.
+ * `outcome` says in two bits which bot it was, 0 = a person, and in six where it led (model/routing/labels.ts).
+ * Version 1 knew no routes: its six bits are 0, which is the code's target.
  */
 import { dayOf } from '../model/day.ts';
 import { dataDamaged } from '../model/failure.ts';
+import { isMissed } from '../model/routing/labels.ts';
 import type { Sketch } from '../model/sketch/sketch.ts';
-import { dayStoredMax } from '../store/scans/scans.ts';
+import { type Counted, dayStoredMax } from '../store/scans/scans.ts';
 import { Dimension, type Rollup, countryCode } from './rollup.ts';
 import type { CodeNo } from '../model/numbers.ts';
 
-export const blockVersion = 1;
+export const blockVersion = 2;
+const oldestVersion = 1;
 export const blockHeaderBytes = 32;
 export const groupBytes = 24;
 export const entryBytes = 40;
+const botMask = 3;
+const routeShift = 2;
 const hourMs = 3_600_000;
 /** ", US" at the end of a city's string. */
 const countrySuffixLength = 4;
+
+/** The last byte of an entry. @param bot 0 to 3 @param route 0 to 63 */
+export const outcomeOf = (bot: number, route: number): number => bot | (route << routeShift);
 
 export class ScanBlock {
   readonly #view: DataView;
@@ -46,8 +55,10 @@ export class ScanBlock {
     this.#strings = strings;
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (bytes.length < blockHeaderBytes || this.#view.getUint8(0) !== blockVersion) {
-      throw dataDamaged(`Cannot read block: version ${bytes[0]}, expected ${blockVersion}`);
+    const version = bytes[0] ?? 0;
+    const isKnown = version >= oldestVersion && version <= blockVersion;
+    if (bytes.length < blockHeaderBytes || !isKnown) {
+      throw dataDamaged(`Cannot read block: version ${version}, expected ${blockVersion}`);
     }
     this.groups = this.#view.getUint32(4, true);
     this.#entriesAt = blockHeaderBytes + this.groups * groupBytes;
@@ -142,17 +153,29 @@ export class ScanBlock {
     return this.#view.getUint8(this.#at(entry) + 38);
   }
   bot(entry: number): number {
-    return this.#view.getUint8(this.#at(entry) + 39);
+    return this.#view.getUint8(this.#at(entry) + 39) & botMask;
+  }
+  /** Where it led. */
+  route(entry: number): number {
+    return this.#view.getUint8(this.#at(entry) + 39) >>> routeShift;
+  }
+  /** Whether it counts: a person who did not come in vain. */
+  isScan(entry: number): boolean {
+    return isScanOutcome(this.#view.getUint8(this.#at(entry) + 39));
   }
 
-  /** Counts one entry: the only way a scan becomes a number. Returns whether it is a person's scan. */
-  countInto(entry: number, rollup: Rollup, sketch: Sketch): boolean {
+  /**
+   * Counts one entry: the only way a scan becomes a number.
+   * @param of whose rollup it is: labels of different codes are not mixed in one
+   * @returns whether it is a scan
+   */
+  countInto(entry: number, rollup: Rollup, sketch: Sketch, of: Counted): boolean {
     const view = this.#view;
     const at = this.#at(entry);
-    const bot = view.getUint8(at + 39);
-    if (bot !== 0) {
-      rollup.count(Dimension.bot, bot);
-      return false;
+    const outcome = view.getUint8(at + 39);
+    if (outcome !== 0) {
+      countOutcome(outcome, rollup, of);
+      if (!isScanOutcome(outcome)) return false;
     }
     const shape = view.getUint8(at + 36);
     rollup.scans++;
@@ -203,6 +226,17 @@ export class ScanBlock {
     }
     return host;
   }
+}
+
+const isScanOutcome = (outcome: number): boolean =>
+  (outcome & botMask) === 0 && !isMissed(outcome >>> routeShift);
+
+/** Bots by reason, wherever they were led; people by route. */
+function countOutcome(outcome: number, rollup: Rollup, of: Counted): void {
+  const bot = outcome & botMask;
+  const route = outcome >>> routeShift;
+  if (bot !== 0) rollup.count(Dimension.bot, bot);
+  else if (of === 'codes' || isMissed(route)) rollup.count(Dimension.route, route);
 }
 
 /** Host of a referer without `www.`; the empty name without a valid one. At most 100 characters. */

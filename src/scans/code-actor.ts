@@ -14,6 +14,7 @@ import { isDamage } from '../model/failure.ts';
 import type { ScanBlock } from './block.ts';
 import type { Day, Summaries } from './summaries.ts';
 import type { CodeNo } from '../model/numbers.ts';
+import { type Counted, countedBy } from '../store/scans/scans.ts';
 
 type State = 'clean' | 'dirty' | 'freezing' | 'frozen';
 
@@ -25,6 +26,7 @@ export class FrozeWhileSaving extends Error {
 export class CodeActor {
   readonly codeNo: CodeNo;
   readonly #summaries: Summaries;
+  readonly #counted: Counted;
   /** Ascending; the last is the summary's day, earlier ones are late or about to be closed. */
   #days: Day[];
   #total: number;
@@ -36,6 +38,7 @@ export class CodeActor {
   constructor(codeNo: CodeNo, summaries: Summaries) {
     this.codeNo = codeNo;
     this.#summaries = summaries;
+    this.#counted = countedBy(codeNo);
     this.#days = [];
     this.#total = 0;
     this.#newestBlock = 0;
@@ -83,7 +86,7 @@ export class CodeActor {
     for (let entry = first; entry < end; entry++) {
       const number = block.day(entry);
       if (day === undefined || day.day !== number) day = this.#day(number);
-      if (block.countInto(entry, day.rollup, day.sketch)) this.#total++;
+      if (block.countInto(entry, day.rollup, day.sketch, this.#counted)) this.#total++;
     }
   }
 

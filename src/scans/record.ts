@@ -15,7 +15,7 @@
  *
  *   record  0  recordBytes   u16
  *           2  partition     u8   0..63, of the code
- *           3  flags         u8   1 prefetch, 2 IPv6 address
+ *           3  flags         u8   1 prefetch, 2 IPv6 address; route << 2: where it led (model/routing/labels.ts)
  *           4  codeNo        u32
  *           8  workspaceNo   u32
  *          12  agentBytes    u16  user agent, Latin-1, at most 512
@@ -70,7 +70,10 @@ export class ScanBatch {
     return this.#end + recordBytesMax > batchBytesMax;
   }
 
-  /** @param address 4 bytes, or 16 with IPv4-mapped addresses already cut to 4 */
+  /**
+   * @param flags `flagPrefetch` or 0, with the `routeFlags`
+   * @param address 4 bytes, or 16 with IPv4-mapped addresses already cut to 4
+   */
   add(
     partition: number,
     codeNo: CodeNo,
@@ -233,6 +236,10 @@ export class RecordCursor {
   }
   get isPrefetch(): boolean {
     return (this.#view.getUint8(this.#at + 3) & flagPrefetch) !== 0;
+  }
+  /** Its number, 0 to 63. */
+  get route(): number {
+    return this.#view.getUint8(this.#at + 3) >>> routeShift;
   }
   get codeNo(): number {
     return this.#view.getUint32(this.#at + 4, true);

@@ -6,6 +6,8 @@
  * as map entries they cost a third of a shard's time). Cities and referer hosts are names that
  * visitors choose, so each is bounded: beyond `namesMax` they count as `other`.
  * Bots count under their own dimension and nowhere else, so every dimension of people sums to `scans`.
+ * Routes are counted where a scan did not lead to the code's target, which is the rest of `scans`, so a code without
+ * routes has none; those of people who came in vain are beside `scans` (model/routing/labels.ts).
  */
 import { dataDamaged } from '../model/failure.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
@@ -21,6 +23,7 @@ export const Dimension = {
   bot: 7,
   city: 8,
   referer: 9,
+  route: 10,
 } as const;
 export type Dimension = (typeof Dimension)[keyof typeof Dimension];
 export type NamedDimension = typeof Dimension.city | typeof Dimension.referer;
@@ -33,7 +36,7 @@ const otherName = 'other';
 /** A month unites up to 31 days' names; four times a day's bound keeps all but wild ones. */
 export const monthNamesFactor = 4;
 
-/** Values a small dimension can hold; countries and names are open and live in maps. */
+/** Values a small dimension can hold; countries, routes and names are open and live in maps. */
 const sizes: Readonly<Partial<Record<Dimension, number>>> = {
   [Dimension.platform]: 4,
   [Dimension.device]: 4,
@@ -42,6 +45,9 @@ const sizes: Readonly<Partial<Record<Dimension, number>>> = {
   [Dimension.hour]: 24,
   [Dimension.bot]: 4,
 };
+const openDimensions: ReadonlySet<number> = new Set([Dimension.country, Dimension.route]);
+const keyOf = (dimension: number, value: number): number => (dimension << valueBits) | value;
+
 /** `smallKeys`: what each place of the flat array counts, as (dimension << 16 | value). */
 const { offsets, smallKeys } = layOut();
 const smallCounts = smallKeys.length;
@@ -53,7 +59,8 @@ export class Rollup {
   readonly takesNames: boolean;
   /** Counts of the small dimensions, at `offsets[dimension] + value`. */
   readonly #small = noCounts.slice();
-  readonly #countries = new Map<number, number>();
+  /** Counts of the open dimensions, by (dimension << 16 | value). */
+  readonly #open = new Map<number, number>();
   readonly #cities: Names;
   readonly #referers: Names;
 
@@ -69,7 +76,8 @@ export class Rollup {
     if (offset >= 0) {
       this.#small[offset + value]! += times;
     } else {
-      this.#countries.set(value, (this.#countries.get(value) ?? 0) + times);
+      const key = keyOf(dimension, value);
+      this.#open.set(key, (this.#open.get(key) ?? 0) + times);
     }
   }
 
@@ -82,8 +90,8 @@ export class Rollup {
   merge(other: Rollup, times: 1 | -1 = 1): void {
     this.scans += other.scans * times;
     for (let at = 0; at < smallCounts; at++) this.#small[at]! += other.#small[at]! * times;
-    for (const [value, count] of other.#countries) {
-      this.count(Dimension.country, value, count * times);
+    for (const [key, count] of other.#open) {
+      this.#open.set(key, (this.#open.get(key) ?? 0) + count * times);
     }
     for (const [name, count] of other.#cities.counts) this.#cities.count(name, count * times);
     for (const [name, count] of other.#referers.counts) this.#referers.count(name, count * times);
@@ -91,14 +99,18 @@ export class Rollup {
 
   get(dimension: Dimension, value: number): number {
     const offset = offsets[dimension]!;
-    return offset >= 0 ? this.#small[offset + value]! : (this.#countries.get(value) ?? 0);
+    return offset >= 0
+      ? this.#small[offset + value]!
+      : (this.#open.get(keyOf(dimension, value)) ?? 0);
   }
 
   /** The values of a dimension that were seen, in no order. */
   *values(dimension: Dimension): Generator<{ value: number; count: number }> {
     const offset = offsets[dimension]!;
     if (offset < 0) {
-      for (const [value, count] of this.#countries) if (count > 0) yield { value, count };
+      for (const [key, count] of this.#open) {
+        if (key >>> valueBits === dimension && count > 0) yield { value: key & valueMask, count };
+      }
       return;
     }
     for (let value = 0; value < (sizes[dimension] ?? 0); value++) {
@@ -118,16 +130,16 @@ export class Rollup {
     to.integer(this.scans);
     let seen = 0;
     for (let at = 0; at < smallCounts; at++) if (this.#small[at]! > 0) seen++;
-    for (const count of this.#countries.values()) if (count > 0) seen++;
+    for (const count of this.#open.values()) if (count > 0) seen++;
     to.integer(seen);
     for (let at = 0; at < smallCounts; at++) {
       if (this.#small[at]! <= 0) continue;
       to.integer(smallKeys[at]!);
       to.integer(this.#small[at]!);
     }
-    for (const [value, count] of this.#countries) {
+    for (const [key, count] of this.#open) {
       if (count <= 0) continue;
-      to.integer((Dimension.country << valueBits) | value);
+      to.integer(key);
       to.integer(count);
     }
     this.#cities.write(to);
@@ -150,9 +162,8 @@ export class Rollup {
       const count = from.integer();
       const place = smallPlaces.get(key);
       if (place !== undefined) rollup.#small[place] = count;
-      else if (key >>> valueBits === Dimension.country) {
-        rollup.#countries.set(key & valueMask, count);
-      } else {
+      else if (openDimensions.has(key >>> valueBits)) rollup.#open.set(key, count);
+      else {
         throw dataDamaged(`Cannot read rollup: key ${key} is unknown, expected a newer release`);
       }
     }
@@ -210,12 +221,12 @@ class Names {
 
 /** Lays the small dimensions end to end; `offsets` says where each begins, -1 = not a small one. */
 function layOut(): { offsets: readonly number[]; smallKeys: readonly number[] } {
-  const begins: number[] = Array.from({ length: Dimension.referer + 1 }, () => -1);
+  const begins: number[] = Array.from({ length: Dimension.route + 1 }, () => -1);
   const keys: number[] = [];
   for (const [name, size] of Object.entries(sizes)) {
     const dimension = Number(name);
     begins[dimension] = keys.length;
-    for (let value = 0; value < size; value++) keys.push((dimension << valueBits) | value);
+    for (let value = 0; value < size; value++) keys.push(keyOf(dimension, value));
   }
   return { offsets: begins, smallKeys: keys };
 }

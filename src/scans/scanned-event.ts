@@ -1,11 +1,22 @@
 /**
  * A counted scan as clients see it: the `qr.scanned` envelope for events and webhooks, and the row
- * of the raw scans. Both are made from a block's entry alone, so the same entry gives the same bytes
- * whenever it is read, and neither shows more of a visitor than what is named here.
+ * of the raw scans. Both are made from a block's entry and from the labels of its code, and neither shows more of a
+ * visitor than what is named here.
+ * The same entry gives the same event whenever it is read: the name of a number never changes while it has scans, and
+ * scans from before a code's first label name no route, also later.
  */
 import { isoTime } from '../model/day.ts';
+import type { ScannedCode } from '../model/code.ts';
 import type { EventEnvelope } from '../model/event.ts';
 import { type IdPrefix, positionId } from '../model/ids.ts';
+import {
+  isMissed,
+  type RouteLabel,
+  routeName,
+  targetLabel,
+  targetRoute,
+} from '../model/routing/labels.ts';
+import type { Routing } from '../model/routing/routing.ts';
 import { botReasonNames, browserNames, deviceNames, osNames } from '../model/scan.ts';
 import type { ScanBlock } from './block.ts';
 
@@ -26,13 +37,20 @@ export interface RawScan {
   readonly referer: string | null;
   /** Why it is not counted as a scan; null = it is counted. */
   readonly bot: string | null;
+  /** Label of where it led, `target` = the code's target; null = the code has never had labels, or it led nowhere. */
+  readonly route: string | null;
 }
 
 /** The event of a person's scan; its id is the scan's own, so reading it again gives the same one. */
-export function scannedEvent(block: ScanBlock, entry: number, qrId: string): EventEnvelope {
+export function scannedEvent(
+  block: ScanBlock,
+  entry: number,
+  { id: qrId, routing }: ScannedCode,
+): EventEnvelope {
   const at = isoTime(block.timeMs(entry));
+  const route = routing && routeOfEvent(block, entry, routing);
   return {
-    id: entryId('evt', block, entry),
+    id: scannedEventId(block, entry),
     event: 'qr.scanned',
     createdAt: at,
     data: {
@@ -43,12 +61,18 @@ export function scannedEvent(block: ScanBlock, entry: number, qrId: string): Eve
       device: deviceNames[block.device(entry)] ?? 'other',
       os: osNames[block.os(entry)] ?? 'other',
       referer: block.referer(entry) === '' ? null : block.referer(entry),
+      ...(route === undefined ? {} : { route }),
     },
   };
 }
 
-export function rawScan(block: ScanBlock, entry: number): RawScan {
+export const scannedEventId = (block: ScanBlock, entry: number): string =>
+  entryId('evt', block, entry);
+
+/** @param labels of its code */
+export function rawScan(block: ScanBlock, entry: number, labels: readonly RouteLabel[]): RawScan {
   const bot = block.bot(entry);
+  const route = block.route(entry);
   return {
     id: entryId('scn', block, entry),
     scannedAt: isoTime(block.timeMs(entry)),
@@ -59,7 +83,23 @@ export function rawScan(block: ScanBlock, entry: number): RawScan {
     browser: browserNames[block.browser(entry)] ?? 'other',
     referer: block.referer(entry) === '' ? null : block.referer(entry),
     bot: bot === 0 ? null : (botReasonNames[bot] ?? 'other'),
+    route: labels.length === 0 || isMissed(route) ? null : shownRoute(labels, route),
   };
+}
+
+/** A number that no label has any more, which only one without scans should lose, is shown as the target. */
+export const shownRoute = (labels: readonly RouteLabel[], route: number): string =>
+  routeName(labels, route) ?? targetLabel;
+
+/** Undefined for a scan from before the code had labels. */
+function routeOfEvent(
+  block: ScanBlock,
+  entry: number,
+  { labels, labelsSinceMs = 0 }: Routing,
+): string | undefined {
+  const route = block.route(entry);
+  const isBefore = route === targetRoute && block.timeMs(entry) < labelsSinceMs;
+  return labels.length === 0 || isBefore ? undefined : shownRoute(labels, route);
 }
 
 function entryId(prefix: IdPrefix, block: ScanBlock, entry: number): string {

@@ -12,6 +12,7 @@
  */
 import type { Clock } from '../model/clock.ts';
 import { partitionCount } from '../model/code.ts';
+import { isMissed } from '../model/routing/labels.ts';
 import { BotReason } from '../model/scan.ts';
 import {
   newestSequence,
@@ -64,6 +65,8 @@ export interface ShardFigures {
   readonly windows: number;
   readonly scans: number;
   readonly bots: number;
+  /** People who came in vain: no scans. */
+  readonly missed: number;
   readonly actors: number;
   readonly damagedScans: number;
   readonly damagedBytes: number;
@@ -100,7 +103,7 @@ export class Shard {
   #foundNothing = false;
   /** Blocks that a start could not read. */
   readonly #lostBlocks: number;
-  readonly #figures = { scans: 0, bots: 0, windowMs: 0, commitMs: 0, checkpointMs: 0 };
+  readonly #figures = { scans: 0, bots: 0, missed: 0, windowMs: 0, commitMs: 0, checkpointMs: 0 };
   readonly #scan: Scan = {
     codeNo: 0,
     workspaceNo: 0,
@@ -117,6 +120,7 @@ export class Shard {
     os: 0,
     browser: 0,
     bot: 0,
+    route: 0,
   };
 
   constructor(options: ShardOptions) {
@@ -330,8 +334,10 @@ export class Shard {
       scan.browser = visitor.browser;
       scan.bot =
         visitor.bot === BotReason.none && cursor.isPrefetch ? BotReason.prefetch : visitor.bot;
-      if (scan.bot === BotReason.none) this.#figures.scans++;
-      else this.#figures.bots++;
+      scan.route = cursor.route;
+      if (scan.bot !== BotReason.none) this.#figures.bots++;
+      else if (isMissed(scan.route)) this.#figures.missed++;
+      else this.#figures.scans++;
       this.#window.add(scan);
     }
   }

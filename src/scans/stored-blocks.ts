@@ -10,7 +10,7 @@ import type { Range } from '../store/environment.ts';
 import { newestSequence, readCheckpoints, type ScanStore } from '../store/scans/scans.ts';
 import { firstReached } from '../store/sequence-search.ts';
 import { ScanBlock } from './block.ts';
-import { scannedEvent } from './scanned-event.ts';
+import { scannedEventId } from './scanned-event.ts';
 
 /** What looking for an event reads: it is in the first blocks that have its time. About 20 ms. */
 const lookedAtMax = 64;
@@ -106,7 +106,7 @@ function hasEvent(
     const first = block.first(group);
     for (let entry = first; entry < first + block.count(group); entry++) {
       if (Math.trunc(block.timeMs(entry)) !== timeMs) continue;
-      if (scannedEvent(block, entry, '').id === eventId) return true;
+      if (scannedEventId(block, entry) === eventId) return true;
     }
   }
   return false;

@@ -5,7 +5,7 @@
  * codes ascending. No object per scan or code; memory is bounded by the bytes a window may read (see
  * `scans.windowBytesMax`), for an entry is smaller than its journal record.
  */
-import { blockHeaderBytes, blockVersion, entryBytes, groupBytes } from './block.ts';
+import { blockHeaderBytes, blockVersion, entryBytes, groupBytes, outcomeOf } from './block.ts';
 import { writeAscii } from './bytes.ts';
 import { NumberOrder } from './number-order.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
@@ -29,6 +29,8 @@ export interface Scan {
   os: number;
   browser: number;
   bot: number;
+  /** Where it led, 0 to 63 (model/routing/labels.ts). */
+  route: number;
 }
 
 const stringBytesMax = 65_535;
@@ -75,7 +77,7 @@ export class Window {
     view.setUint8(at + 36, scan.device | (scan.platform << 4));
     view.setUint8(at + 37, scan.os);
     view.setUint8(at + 38, scan.browser);
-    view.setUint8(at + 39, scan.bot);
+    view.setUint8(at + 39, outcomeOf(scan.bot, scan.route));
     this.#codes[entry] = scan.codeNo;
     this.#workspaces[entry] = scan.workspaceNo;
     if (scan.timeMs > this.#newestMs) this.#newestMs = scan.timeMs;

@@ -165,7 +165,7 @@ function countInto(counts: CountsByDay, codeNo: CodeNo, block: ScanBlock, group:
   let day = -1;
   let scans = 0;
   for (let entry = block.first(group); entry < end; entry++) {
-    if (block.bot(entry) !== 0) continue;
+    if (!block.isScan(entry)) continue;
     const own = block.day(entry);
     if (own !== day) {
       add(counts, day, codeNo, scans);

@@ -62,13 +62,12 @@ import { Endpoints } from './endpoints/endpoints.ts';
 import { EventOutbox } from './outboxes/event-outbox.ts';
 import { Feeds } from './outboxes/feeds.ts';
 import { Router } from './outboxes/router.ts';
-import { ScanOutbox } from './outboxes/scan-outbox.ts';
+import { ScanOutbox, type ScanOutboxOptions } from './outboxes/scan-outbox.ts';
 import type { Cipher } from './endpoints/secrets.ts';
 import { createWebhookMeter, registerWebhookMetrics } from './webhook-metrics.ts';
 import type { OutboxReader } from './outboxes/outbox-reader.ts';
 import type { WheelClock } from './deliveries/retry-wheel.ts';
 import { RetryScheduler } from './deliveries/retry-scheduler.ts';
-import type { CodeNo } from '../model/numbers.ts';
 
 /** Bytes of all bodies in flight, for each attempt that may be: with their number, the bound of memory. */
 const bytesPerAttempt = 16_384;
@@ -100,8 +99,8 @@ export interface WebhooksOptions {
   /** The source of `qr.scanned`; a test of the API has none. */
   readonly scanned?: {
     readonly store: ScanStore;
-    /** The public id of a code, also of one that was deleted. */
-    readonly codeIdOf: (codeNo: CodeNo) => string | undefined;
+    /** Also of a code that was deleted. */
+    readonly codeOf: ScanOutboxOptions['codeOf'];
     /** Fired when there are new blocks. */
     readonly committed: Signal;
     /** Called with the newest block that has its deliveries. */
@@ -361,8 +360,8 @@ function openReaders(
 ): OutboxReader[] {
   const events = new EventOutbox(outbox, clock);
   if (scanned === undefined) return [events];
-  const { store: scans, codeIdOf } = scanned;
-  return [events, new ScanOutbox({ scans, codeIdOf, clock, numbering })];
+  const { store: scans, codeOf } = scanned;
+  return [events, new ScanOutbox({ scans, codeOf, clock, numbering })];
 }
 
 /** Wakes the routers by commits. @returns ends that */

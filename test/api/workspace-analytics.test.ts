@@ -18,7 +18,7 @@ const crawler = 'Googlebot/2.1 (+http://www.google.com/bot.html)';
 const noonMs = Date.UTC(2026, 5, 15, 12);
 const clock: Clock = { now: () => noonMs, monotonicMs: () => performance.now() };
 const today = dayOf(noonMs);
-const names = new Map<number, string>();
+const names = new Map<number, { id: string }>();
 
 let engine: EngineHarness;
 let service: TestApp;
@@ -32,7 +32,7 @@ beforeAll(async () => {
     segmentBytesMax: 1_000_000,
     actorsMax: 100,
     rawRetentionDays: 90,
-    codeIdOf: (codeNo) => names.get(codeNo),
+    codeOf: (codeNo) => names.get(codeNo),
   });
   engine.nowMs = noonMs;
   engine.startShards(1);
@@ -57,7 +57,7 @@ async function create(target: string): Promise<{ id: string; no: number }> {
   const { json } = await client.call('POST', '/v1/qr-codes', { body: { target } });
   const id = word(json.id);
   const no = service.codes.findAnywhere(id)?.no ?? 0;
-  names.set(no, id);
+  names.set(no, { id });
   return { id, no };
 }
 
@@ -215,6 +215,7 @@ describe('raw scans', () => {
       browser: 'Safari',
       referer: '=HYPERLINK("https://bad.example/")',
       bot: null,
+      route: null,
     });
   });
 
@@ -254,7 +255,7 @@ describe('raw scans', () => {
     expect(rows.map(({ id }) => id)).toEqual(items.map(({ id }) => id));
     const guarded = rows.filter(({ referer }) => referer?.includes('HYPERLINK'));
     expect(guarded.map(({ referer }) => referer?.slice(0, 2))).toEqual(Array(5).fill("'="));
-    expect(answer.text).toMatch(/^id,scannedAt,.*bot\r\n/);
+    expect(answer.text).toMatch(/^id,scannedAt,.*bot,route\r\n/);
     const quoted = await get(`/qr-codes/${second.id}/scans?from=${from}&format=csv`);
     const [row]: Array<Record<string, string>> = parse(quoted.text, { columns: true });
     expect(row?.referer).toBe('https://a.example/"quoted"');

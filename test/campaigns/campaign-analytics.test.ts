@@ -35,7 +35,7 @@ async function openSetup(): Promise<Setup> {
     segmentBytesMax: 10_000,
     actorsMax: 100,
     rawRetentionDays: 40_000,
-    codeIdOf: (no) => fixture.codes.findByNo(no)?.id,
+    codeOf: (no) => fixture.codes.findScanned(no),
   });
   onTestFinished(async () => await engine.close());
   engine.startShards(2);

@@ -51,7 +51,7 @@ describe('Dub', () => {
     const [app] = await rowsOf('dub.json');
     expect(app).toEqual({
       target: 'https://example.com/app?utm_source=poster',
-      slug: 'app',
+      slug: 'our-app',
       name: 'The app',
       tags: ['print'],
       expiresAt: '2031-01-01T00:00:00.000Z',
@@ -91,7 +91,7 @@ describe('Dub', () => {
       metadata: {
         import: {
           from: 'dub',
-          shortUrl: 'https://go.example.org/app',
+          shortUrl: 'https://go.example.org/our-app',
           createdAt: '2025-05-06T07:08:09.000Z',
           clicks: 12,
         },

@@ -28,7 +28,7 @@ class Core {
       segmentBytesMax: 1_000_000,
       actorsMax: 100,
       rawRetentionDays: 30,
-      codeIdOf: (no) => codes.findByNo(no)?.id,
+      codeOf: (no) => codes.findScanned(no),
     });
     this.engine.startShards(shards);
     const scans = this.engine.store;

@@ -11,10 +11,11 @@ import { openManagement, type Management } from '../../src/store/management/mana
 import { openScanStore } from '../../src/store/scans/scans.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { openScanQueries, type ScanQueries } from '../../src/scans/query/queries.ts';
-import type { QrCodeRecord } from '../../src/model/code.ts';
+import type { QrCodeRecord, ScannedCode } from '../../src/model/code.ts';
 import {
   agents,
   type CodeEntry,
+  isRouted,
   type Ledger,
   scanOfReferer,
   targetNumber,
@@ -72,12 +73,12 @@ export async function withStores<T>(
   const folder = openDataFolder(dataDir);
   const management = openManagement(folder.managementFile);
   const scans = openScanStore(folder.scansFile);
-  const idOf = (codeNo: number): string | undefined => {
+  const codeOf = (codeNo: number): ScannedCode | undefined => {
     const packed = management.codes.get(codeNo);
-    return packed === undefined ? undefined : unpackCode(codeNo, packed).id;
+    return packed && unpackCode(codeNo, packed);
   };
   try {
-    return await work({ management, queries: openScanQueries(scans, idOf) });
+    return await work({ management, queries: openScanQueries(scans, codeOf) });
   } finally {
     await scans.environment.close();
     await management.close();
@@ -203,8 +204,10 @@ async function compareNumbers(
   const total = { sent: 0, answered: 0, counted: 0, people: 0, lost: 0, duplicated: 0 };
   const range = { fromDay: first, toDay: last };
   for (const code of ledger.codes) {
-    const no = bySlug.get(code.path)?.no;
-    if (no === undefined) continue;
+    const stored = bySlug.get(code.path);
+    if (stored === undefined) continue;
+    const { no } = stored;
+    const labels = ['target', ...(stored.routing?.labels ?? []).map(({ name }) => name)];
     const subject = { code: no };
     const { devices, totalScans, uniqueScanners } = await analytics.totals(subject, range);
     const bots = await analytics.breakdown(subject, range, 'bot');
@@ -226,6 +229,15 @@ async function compareNumbers(
       countries: sumOf(await analytics.breakdown(subject, range, 'country')),
       systems: sumOf(await analytics.breakdown(subject, range, 'os')),
     };
+    compareRoutes(
+      ledger,
+      code,
+      analytics.routes(no, range, (route) => labels[route] ?? 'target'),
+      {
+        ...devices,
+        totalScans,
+      },
+    );
     if (Object.values(sums).some((sum) => sum !== totalScans)) {
       ledger.note(`${code.path} has ${totalScans} scans, but ${JSON.stringify(sums)}`);
     }
@@ -236,6 +248,23 @@ async function compareNumbers(
     }
   }
   return total;
+}
+
+/** What a route leads is what its kind of device was counted for, and all of them are the total. */
+function compareRoutes(
+  ledger: Ledger,
+  code: CodeEntry,
+  rows: ReadonlyArray<{ readonly key: string; readonly scans: number }>,
+  counted: { readonly ios: number; readonly totalScans: number },
+): void {
+  const by = new Map(rows.map(({ key, scans }) => [key, scans]));
+  const isLed = isRouted(code)
+    ? (by.get('ios') ?? 0) === counted.ios && !by.has('target')
+    : rows.every(({ key }) => key === 'target');
+  if (isLed && sumOf(rows) === counted.totalScans) return;
+  ledger.note(
+    `${code.path} has routes ${JSON.stringify(rows)}, expected ${JSON.stringify(counted)}`,
+  );
 }
 
 const sumOf = (rows: ReadonlyArray<{ readonly scans: number }>): number =>

@@ -6,7 +6,8 @@
  *
  * Every scan has a number that travels in its Referer and comes back in its qr.scanned event, so a
  * scan that is lost or counted twice is known by name, not only by a difference of sums.
- * Targets of a code are numbered too: an answer tells which change the redirect thread had seen.
+ * Targets of a code are numbered too: an answer tells which change the redirect thread had seen. Every third code has a
+ * rule and a split: an answer also tells which of them led, and a visitor keeps the variant it had.
  */
 /** `counted apart` is a bot's answered scan: it has no event. */
 export type ScanFate = 'none' | 'sent' | 'answered' | 'counted apart' | 'refused';
@@ -50,6 +51,8 @@ export interface CodeEntry {
   readonly scans: Record<Kind, Tally>;
   readonly visitorsSent: Set<number>;
   readonly visitorsAnswered: Set<number>;
+  /** Of a routed code: the variant that a visitor of a kind has had. */
+  readonly variants: Map<string, string>;
 }
 
 export interface Scan {
@@ -96,6 +99,7 @@ export class Ledger {
       scans: { ios: tally(), android: tally(), other: tally(), bot: tally() },
       visitorsSent: new Set(),
       visitorsAnswered: new Set(),
+      variants: new Map(),
     };
     this.codes.push(entry);
     return entry;
@@ -134,11 +138,22 @@ export class Ledger {
       const isCurrent =
         target !== undefined && target >= scan.targetAtLeast && target <= code.targetSent;
       if (!isCurrent) this.note(`${code.path} led to ${location}, expected ${scan.targetAtLeast}+`);
+      this.#checkRoute(scan, routeOf(location));
       if (scan.wasDeleted) this.note(`${code.path} redirects after its deletion was acknowledged`);
       return;
     }
     const isDeleted = status === 410 && (code.state === 'deleting' || code.state === 'deleted');
     if (!isDeleted) this.note(`${code.path} (${code.state}) answered ${status}`);
+  }
+
+  #checkRoute({ code, kind, visitor }: Scan, route: string): void {
+    const expected = expectedRoutes(code, kind);
+    if (!expected.includes(route)) {
+      this.note(`${code.path} led ${kind} to ${route}, expected ${expected.join(' or ')}`);
+    }
+    const before = code.variants.get(`${kind} ${visitor}`) ?? route;
+    if (before !== route) this.note(`${code.path} led a visitor to ${route}, before to ${before}`);
+    code.variants.set(`${kind} ${visitor}`, route);
   }
 
   fate(scan: number): ScanFate {
@@ -168,9 +183,35 @@ export class Ledger {
 export const targetOf = (code: CodeEntry, target: number): string =>
   `https://target.example/${code.number}/${target}`;
 
+export const isRouted = (code: CodeEntry): boolean => code.number % 3 === 0;
+
+/** Where a scan of this kind may be led. */
+export function expectedRoutes(code: CodeEntry, kind: Kind): readonly string[] {
+  if (!isRouted(code) || kind === 'bot') return ['target'];
+  return kind === 'ios' ? ['ios'] : ['one', 'two'];
+}
+
+/** The body of a write that leads the code there. */
+export function leadingTo(code: CodeEntry, number: number): object {
+  const target = targetOf(code, number);
+  if (!isRouted(code)) return { target };
+  const to = (label: string) => ({ label, target: `${target}?to=${label}` });
+  return {
+    target,
+    rules: [{ label: 'ios', if: { os: ['iOS'] }, then: { target: to('ios').target } }],
+    split: [
+      { ...to('one'), weight: 3 },
+      { ...to('two'), weight: 1 },
+    ],
+  };
+}
+
+/** What has led to an address. */
+const routeOf = (location: string): string => /\?to=(\w+)$/.exec(location)?.[1] ?? 'target';
+
 /** The number of a target of this code; undefined when the address is not one of its targets. */
 export function targetNumber(code: CodeEntry, location: string): number | undefined {
-  const match = /^https:\/\/target\.example\/(\d+)\/(\d+)$/.exec(location);
+  const match = /^https:\/\/target\.example\/(\d+)\/(\d+)(?:\?to=\w+)?$/.exec(location);
   return match !== null && Number(match[1]) === code.number ? Number(match[2]) : undefined;
 }
 

@@ -5,7 +5,7 @@
  * Idempotency-Key, which must never make a second code.
  */
 import type { Answer, Client } from '../support/client.ts';
-import { type CodeEntry, type Ledger, targetNumber, targetOf } from './ledger.ts';
+import { type CodeEntry, leadingTo, type Ledger, targetNumber } from './ledger.ts';
 import type { Random } from './random.ts';
 
 /** Between two writes, once there are codes enough: most of the load is scans. */
@@ -99,7 +99,7 @@ export class Writes {
     if (draw < shares.create + shares.delete) return this.#delete(client, code);
     const target = ++code.targetSent;
     this.#pending = { kind: 'target', code, target };
-    const body = { target: targetOf(code, target) };
+    const body = leadingTo(code, target);
     const answer = await client.call('PATCH', `/v1/qr-codes/${code.id}`, { body });
     this.#pending = undefined;
     if (answer.status === 200) this.#targetChanged(code, target);
@@ -109,7 +109,11 @@ export class Writes {
   async #create(client: Caller, code: CodeEntry): Promise<void> {
     this.#pending = { kind: 'create', code };
     const answer = await client.call('POST', '/v1/qr-codes', {
-      body: { target: targetOf(code, 0), slug: code.path.slice(1), name: `code ${code.number}` },
+      body: {
+        ...leadingTo(code, 0),
+        slug: code.path.slice(1),
+        name: `code ${code.number}`,
+      },
       headers: { 'idempotency-key': `create-${code.number}` },
     });
     this.#pending = undefined;

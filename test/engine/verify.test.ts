@@ -22,6 +22,8 @@ import { StoredBytes } from '../support/stored-bytes.ts';
 import { TestService } from '../support/test-service.ts';
 
 const codes = 20;
+/** Has a program. */
+const ruled = 3;
 const scans = 3;
 let parent: string;
 let folder: DataFolder;
@@ -32,7 +34,7 @@ beforeAll(async () => {
   const client = new Client(service.apiUrl, service.apiKey);
   const links = new Client(service.redirectUrl);
   for (let at = 0; at < codes; at++) {
-    const body = { target: `https://example.com/target-${at}` };
+    const body = { target: `https://example.com/target-${at}`, passQuery: at === ruled - 1 };
     const { text, status } = await client.call('POST', '/v1/qr-codes', { body });
     expect(status).toBe(201);
     const { shortUrl }: { shortUrl: string } = JSON.parse(text);
@@ -188,9 +190,12 @@ describe('what must agree', () => {
   it('a link that leads elsewhere than its code, one without a code, and one that is missing', async () => {
     await change(({ links, codes: records }) => {
       const block = links.get(0);
-      const [first] = block === undefined ? [] : linksIn(0, block);
-      if (block === undefined || first === undefined) throw new Error('Cannot find the first link');
-      links.put(0, withLink(block, { ...first, target: 'https://evil.example/' }));
+      const [first, , third] = block === undefined ? [] : linksIn(0, block);
+      if (block === undefined || first === undefined || third?.codeNo !== ruled) {
+        throw new Error('Cannot find the links');
+      }
+      const misled = withLink(block, { ...first, target: 'https://evil.example/' });
+      links.put(0, withLink(misled, { ...third, program: undefined }));
       records.remove(2);
       links.remove(1);
     });
@@ -200,9 +205,10 @@ describe('what must agree', () => {
         /^management\.mdb: the link of code qr_\w+ leads to another target than the code has$/,
       ),
     );
+    expect(found).toContainEqual(expect.stringMatching(/follows other rules than the code has$/));
     expect(found).toContain('management.mdb: link 2 has no code');
     expect(found).toContainEqual(expect.stringMatching(/the link of code qr_\w+ is missing$/));
-    expect(found).toHaveLength(2 + codes - 15);
+    expect(found).toHaveLength(3 + codes - 15);
   });
 
   it('numbers that were given out, and those in use', async () => {

@@ -80,7 +80,7 @@ it('counts every scan once, on the day of the clock, whichever way it steps', ()
     app.close();
     while (shard.cycle());
     shard.close();
-    const { analytics, events } = openScanQueries(store, () => 'qr_clock');
+    const { analytics, events } = openScanQueries(store, () => ({ id: 'qr_clock' }));
     expect(analytics.lifetimeScans(1)).toBe(steps.length * scansPerStep);
     for (const [day, scans] of days) {
       const found = await analytics.totals({ code: 1 }, { fromDay: day, toDay: day });

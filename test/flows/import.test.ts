@@ -43,10 +43,11 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-async function redirectOf(slug: string): Promise<[number, string]> {
+async function redirectOf(slug: string, sent = {}): Promise<[number, string]> {
   const url = `http://127.0.0.1:${service.ports.redirect}/${slug}`;
   // A connection that stays open would be waited for at the stop, four seconds.
-  const { statusCode, headers, body } = await request(url, { method: 'GET', reset: true });
+  const asked = { method: 'GET', reset: true, headers: sent } as const;
+  const { statusCode, headers, body } = await request(url, asked);
   await body.dump();
   return [statusCode, String(headers.location ?? '')];
 }
@@ -122,6 +123,31 @@ const printed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'yourls-table.csv': { a1: 'https://example.com/a1', 2: 'https://example.com/second' },
 };
+
+test('rules of Dub and Shlink lead as they did there', async () => {
+  const shortUrlBase = `http://127.0.0.1:${service.ports.redirect}`;
+  const environment = { QZ_DATA_DIR: dataDir, QZ_SHORT_URL_BASE: shortUrlBase };
+  for (const name of ['dub.json', 'shlink-rules.ndjson']) {
+    await runCommand(['import', join(exportsFolder, name)], environment);
+  }
+  const led = async (slug: string, headers: object): Promise<string> =>
+    (await redirectOf(slug, headers))[1];
+  const iphone = { 'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X)' };
+  await expect
+    .poll(async () => await led('our-app', iphone), soon)
+    .toBe('https://apps.apple.com/app/id1234567890');
+  await expect
+    .poll(async () => await led('shop-app', { 'accept-language': 'fr-CH, en;q=0.5' }), soon)
+    .toBe('https://example.com/fr');
+  expect(await led('shop-app?from=fair&stand=3', {})).toBe(
+    'https://example.com/fair?from=fair&stand=3',
+  );
+  expect(await led('our-app', { 'user-agent': 'WhatsApp/2.23' })).toBe(
+    'https://example.com/app?utm_source=poster',
+  );
+  // A link that says it has rules, and brings none, is no code.
+  expect(await redirectOf('lost')).toEqual([404, '']);
+});
 
 test('links of every other tool lead where they led, by the address that is printed', async () => {
   const shortUrlBase = `http://127.0.0.1:${service.ports.redirect}`;

@@ -34,7 +34,7 @@ const options: HarnessOptions = {
   segmentBytesMax: 4_000,
   actorsMax: 100,
   rawRetentionDays: 400,
-  codeIdOf: (codeNo) => `qr_${codeNo}`,
+  codeOf: (codeNo) => ({ id: `qr_${codeNo}` }),
 };
 
 let random = 12;

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { JournalLag } from '../../src/engine/watch/journal-lag.ts';
-import { partitionCount, partitionOf } from '../../src/model/code.ts';
+import { partitionCount, partitionOf, type ScannedCode } from '../../src/model/code.ts';
 import { Failure } from '../../src/model/failure.ts';
 import {
   beginSegment,
@@ -29,7 +29,7 @@ import { Counting } from '../../src/scans/counting.ts';
 import { type Place, placeOf } from '../../src/scans/journal/place.ts';
 import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
-import { flagPrefetch, RecordCursor, ScanBatch } from '../../src/scans/record.ts';
+import { flagPrefetch, RecordCursor, routeFlags, ScanBatch } from '../../src/scans/record.ts';
 import { type MarkRepair, repairMarks } from '../../src/scans/mark-recovery.ts';
 import { openScanQueries, type ScanQueries } from '../../src/scans/query/queries.ts';
 import { Shard } from '../../src/scans/shard.ts';
@@ -43,6 +43,8 @@ export interface ScanInput {
   readonly referer: string;
   readonly address: Uint8Array;
   readonly isPrefetch: boolean;
+  /** Where it led; default: to the code's target. */
+  readonly route?: number;
 }
 
 /** A journaled scan: what the numbers must come from. */
@@ -61,7 +63,7 @@ export interface HarnessOptions {
   readonly segmentBytesMax: number;
   readonly actorsMax: number;
   readonly rawRetentionDays: number;
-  readonly codeIdOf: (codeNo: number) => string | undefined;
+  readonly codeOf: (codeNo: number) => ScannedCode | undefined;
   /** Default: a window has frames of one journal. */
   readonly windowBytesMax?: number;
   /** A copy of another's folder, which becomes this one's: as after a crash of that one. */
@@ -97,7 +99,7 @@ export class EngineHarness {
     const file = join(this.#root, 'scans.mdb');
     this.store = openScanStore(file, 'create');
     this.#readStore = openScanStore(file, 'create');
-    this.queries = openScanQueries(this.#readStore, options.codeIdOf);
+    this.queries = openScanQueries(this.#readStore, options.codeOf);
     mkdirSync(this.#journalRoot, { recursive: true });
     this.repairs = repairMarks(this.store);
     this.#place = placeOf(this.#journalRoot);
@@ -149,8 +151,8 @@ export class EngineHarness {
   scan(journal: number, timeMs: number, inputs: readonly ScanInput[]): void {
     let batched: ScanInput[] = [];
     for (const input of inputs) {
-      const { codeNo, workspaceNo, isPrefetch, address, agent, referer } = input;
-      const flags = isPrefetch ? flagPrefetch : 0;
+      const { codeNo, workspaceNo, isPrefetch, address, agent, referer, route = 0 } = input;
+      const flags = (isPrefetch ? flagPrefetch : 0) | routeFlags(route);
       this.#batch.add(partitionOf(codeNo), codeNo, workspaceNo, flags, address, agent, referer);
       batched.push(input);
       if (!this.#batch.isFull) continue;

@@ -4,6 +4,9 @@
  */
 import fc from 'fast-check';
 import { dayMs } from '../../src/model/day.ts';
+import type { ScannedCode } from '../../src/model/code.ts';
+import { isMissed, type RouteLabel } from '../../src/model/routing/labels.ts';
+import type { Routing } from '../../src/model/routing/routing.ts';
 import type { BreakdownBy } from '../../src/scans/query/answers.ts';
 import type { EngineHarness, FailPoint, ScanInput } from './engine-harness.ts';
 import { refererHosts } from './plain-model.ts';
@@ -11,8 +14,26 @@ import { refererHosts } from './plain-model.ts';
 export const baseDay = 20_730;
 export const codes = 7;
 export const journals = 3;
-export const qrIdOf = (codeNo: number): string | undefined =>
-  codeNo === 7 ? undefined : `qr_${codeNo}`;
+const qrIdOf = (codeNo: number): string | undefined => (codeNo === 4 ? undefined : `qr_${codeNo}`);
+/** Codes 5 to 7 have had labels, the first of them since noon of the base day. */
+export const labels: readonly RouteLabel[] = Array.from({ length: 58 }, (_, index) => {
+  return { name: `label-${index + 1}` };
+});
+const labelsSinceMs = (baseDay + 0.5) * dayMs;
+const routing: Routing = {
+  rules: [],
+  passQuery: false,
+  paused: false,
+  labels,
+  labelsSinceMs,
+  campaign: '',
+  seed: 'AAAAAAAAAAAAAAAAAAAAAA',
+};
+export const hasLabels = (codeNo: number): boolean => codeNo >= 5;
+export function codeOf(codeNo: number): ScannedCode | undefined {
+  const id = qrIdOf(codeNo);
+  return id === undefined ? undefined : hasLabels(codeNo) ? { id, routing } : { id };
+}
 export const workspaceOf = (codeNo: number): number => (codeNo % 2) + 1;
 export const breakdowns: readonly BreakdownBy[] = [
   'country',
@@ -38,7 +59,7 @@ export type Step =
       journal: number;
       day: number;
       ms: number;
-      scans: Array<Omit<ScanInput, 'workspaceNo'>>;
+      scans: Array<Omit<ScanInput, 'workspaceNo'> & { readonly route: number }>;
     }
   | { kind: 'cycle'; shard: number }
   | { kind: 'checkpoint'; shard: number }
@@ -63,6 +84,8 @@ const scan = fc.record({
   referer: fc.constantFrom(...Object.keys(refererHosts)),
   address,
   isPrefetch: fc.integer({ min: 0, max: 9 }).map((value) => value === 0),
+  /** Labels of codes that have some, and people in vain. */
+  route: fc.constantFrom(0, 0, 0, 1, 2, 17, 58, 59, 60, 61, 62),
 });
 /** Mostly today; late, and as clocks that step a month, a year or ten years see it. */
 const day = fc
@@ -122,7 +145,10 @@ export async function run(engine: EngineHarness, step: Step): Promise<void> {
       return engine.scan(
         step.journal,
         step.day * dayMs + step.ms,
-        step.scans.map((scan) => ({ ...scan, workspaceNo: workspaceOf(scan.codeNo) })),
+        step.scans.map(({ route, ...scan }) => {
+          const isPossible = hasLabels(scan.codeNo) || isMissed(route);
+          return { ...scan, route: isPossible ? route : 0, workspaceNo: workspaceOf(scan.codeNo) };
+        }),
       );
     case 'cycle':
       return void engine.cycle(step.shard);

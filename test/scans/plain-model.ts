@@ -10,7 +10,9 @@ import {
   type VisitorClass,
 } from '../../src/model/scan.ts';
 import { dayMs, type DayRange } from '../../src/model/day.ts';
-import type { BreakdownBy, BreakdownRow } from '../../src/scans/query/answers.ts';
+import type { ScannedCode } from '../../src/model/code.ts';
+import { isMissed, missedReasonOf } from '../../src/model/routing/labels.ts';
+import type { BreakdownBy, BreakdownRow, RouteBreakdownBy } from '../../src/scans/query/answers.ts';
 import { classifyUserAgent } from '../../src/scans/visitor/device.ts';
 import type { ScanFact } from './engine-harness.ts';
 
@@ -29,7 +31,10 @@ function botOf(fact: ScanFact): BotReason {
   return bot === BotReason.none && fact.isPrefetch ? BotReason.prefetch : bot;
 }
 
-export const isPerson = (fact: ScanFact): boolean => botOf(fact) === BotReason.none;
+export const isBot = (fact: ScanFact): boolean => botOf(fact) !== BotReason.none;
+const isInVain = ({ route = 0 }: ScanFact): boolean => isMissed(route);
+/** Who counts as a scan. */
+export const isPerson = (fact: ScanFact): boolean => !isBot(fact) && !isInVain(fact);
 
 export function inRange(
   facts: readonly ScanFact[],
@@ -96,14 +101,17 @@ function keyOf(fact: ScanFact, by: BreakdownBy): string {
 export function breakdownOf(facts: readonly ScanFact[], by: BreakdownBy): BreakdownRow[] {
   const counts = new Map<string, number>();
   for (const fact of facts) {
-    if (isPerson(fact) === (by === 'bot')) continue;
+    if (!(by === 'bot' ? isBot(fact) : isPerson(fact))) continue;
     const key = keyOf(fact, by);
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }
-  return Array.from(counts, ([key, scans]) => ({ key, scans })).sort(
+  return rowsOf(counts);
+}
+
+const rowsOf = (counts: ReadonlyMap<string, number>): BreakdownRow[] =>
+  Array.from(counts, ([key, scans]) => ({ key, scans })).sort(
     (a, b) => b.scans - a.scans || (a.key < b.key ? -1 : 1),
   );
-}
 
 export function timeseriesOf(facts: readonly ScanFact[], from: number, to: number, hours: number) {
   const rows: Array<{ start: string; scans: number }> = [];
@@ -117,8 +125,24 @@ export function timeseriesOf(facts: readonly ScanFact[], from: number, to: numbe
   return rows;
 }
 
+/** What people's scans led to, and whom a code led nowhere. */
+export function routesOf(facts: readonly ScanFact[], by: RouteBreakdownBy): BreakdownRow[] {
+  const counts = new Map<string, number>();
+  for (const fact of facts) {
+    if (isBot(fact) || isInVain(fact) === (by === 'route')) continue;
+    const key = isInVain(fact) ? (missedReasonOf(fact.route ?? 0) ?? '') : labelOf(fact);
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return rowsOf(counts);
+}
+
+export const labelOf = ({ route = 0 }: ScanFact): string =>
+  route === 0 ? 'target' : `label-${route}`;
+
 /** The event that a person's scan must give, id included. */
-export function eventOf(fact: ScanFact, qrId: string) {
+export function eventOf(fact: ScanFact, { id: qrId, routing }: ScannedCode) {
+  const since = routing?.labelsSinceMs ?? Infinity;
+  const namesRoute = routing !== undefined && (fact.route !== 0 || fact.timeMs >= since);
   const { device, os } = classOf(fact.agent);
   const at = new Date(fact.timeMs).toISOString();
   return {
@@ -133,6 +157,7 @@ export function eventOf(fact: ScanFact, qrId: string) {
       device: deviceNames[device]!,
       os: osNames[os]!,
       referer: fact.referer === '' ? null : fact.referer,
+      ...(namesRoute ? { route: labelOf(fact) } : {}),
     },
   };
 }

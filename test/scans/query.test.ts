@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { DayRange } from '../../src/model/day.ts';
+import { isMissed } from '../../src/model/routing/labels.ts';
 import { positionId } from '../../src/model/ids.ts';
 import type { RawPlace, RawScanFilter } from '../../src/scans/query/raw-scans.ts';
 import type { EventPlace } from '../../src/scans/query/scan-events.ts';
@@ -14,14 +15,24 @@ import { EngineHarness, type ScanFact } from './engine-harness.ts';
 import {
   baseDay,
   breakdowns,
+  codeOf,
   codes,
+  hasLabels,
   journals,
-  qrIdOf,
+  labels,
   run,
   step,
   workspaceOf,
 } from './engine-steps.ts';
-import { analyticsOf, breakdownOf, eventOf, isPerson, timeseriesOf } from './plain-model.ts';
+import {
+  analyticsOf,
+  breakdownOf,
+  eventOf,
+  isBot,
+  isPerson,
+  labelOf,
+  timeseriesOf,
+} from './plain-model.ts';
 
 const dayMs = 86_400_000;
 const ranges: ReadonlyArray<readonly [number, number]> = [
@@ -105,20 +116,27 @@ async function checkTopCodes(
 const rawId = ({ timeMs, journal, position }: ScanFact): string =>
   positionId('scn', timeMs, journal, position);
 
+/** As a raw scan has it: bots may have come in vain, too. */
+const routeOf = (fact: ScanFact): string | null =>
+  hasLabels(fact.codeNo) && !isMissed(fact.route ?? 0) ? labelOf(fact) : null;
+
 /** Newest commit first; steps of any size neither lose nor repeat, and stop by themselves. */
 function checkRaw(engine: EngineHarness, facts: readonly ScanFact[], limit: number): void {
   for (const bots of ['without', 'with'] as const) {
     for (const [fromDay, toDay] of ranges) {
       for (let codeNo = 1; codeNo <= codes; codeNo++) {
-        const filter: RawScanFilter = { codeNo, fromDay, toDay, bots };
+        const own = hasLabels(codeNo) ? labels : [];
+        const filter: RawScanFilter = { codeNo, fromDay, toDay, bots, labels: own };
         const wanted = within(facts, fromDay, toDay).filter(
-          (fact) => fact.codeNo === codeNo && (bots === 'with' || isPerson(fact)),
+          (fact) => fact.codeNo === codeNo && (isPerson(fact) || (bots === 'with' && isBot(fact))),
         );
         const order = new Map(wanted.map((fact) => [rawId(fact), fact.commit]));
+        const routes = new Map(wanted.map((fact) => [rawId(fact), routeOf(fact)]));
         const found: string[] = [];
         for (let at: RawPlace | undefined = engine.queries.raw.begin(filter); at !== undefined;) {
           const { scans, next } = engine.queries.raw.step(filter, at, limit);
           found.push(...scans.map(({ id }) => id));
+          for (const { id, route } of scans) check(route, routes.get(id));
           check(scans.length <= limit, true);
           at = next;
         }
@@ -158,8 +176,8 @@ class Consumer {
 
 function checkConsumer(consumer: Consumer, facts: readonly ScanFact[], workspaceNo: number): void {
   const wanted = ofWorkspace(facts, workspaceNo)
-    .filter((fact) => isPerson(fact) && qrIdOf(fact.codeNo) !== undefined)
-    .map((fact) => JSON.stringify(eventOf(fact, qrIdOf(fact.codeNo)!)));
+    .filter((fact) => isPerson(fact) && codeOf(fact.codeNo) !== undefined)
+    .map((fact) => JSON.stringify(eventOf(fact, codeOf(fact.codeNo)!)));
   check(consumer.seen.toSorted(), wanted.toSorted());
 }
 
@@ -175,7 +193,7 @@ it('knows workspaces, unions, raw scans and events', async () => {
         segmentBytesMax: 700,
         actorsMax: 4,
         rawRetentionDays: 40_000,
-        codeIdOf: qrIdOf,
+        codeOf,
       });
       engine.nowMs = baseDay * dayMs;
       const consumers = [new Consumer(1), new Consumer(2)] as const;
@@ -214,7 +232,7 @@ it('counts once what a failed checkpoint had added', async () => {
     segmentBytesMax: 10_000,
     actorsMax: 4,
     rawRetentionDays: 40_000,
-    codeIdOf: qrIdOf,
+    codeOf,
   });
   engine.nowMs = baseDay * dayMs;
   const top = async (): Promise<number[]> => {
@@ -258,7 +276,7 @@ it('keeps the chain of raw scans where a checkpoint comes while a window waits f
     segmentBytesMax: 10_000,
     actorsMax: 2,
     rawRetentionDays: 40_000,
-    codeIdOf: qrIdOf,
+    codeOf,
   });
   engine.nowMs = baseDay * dayMs;
   const address = Uint8Array.of(192, 0, 2, 1);
@@ -295,7 +313,7 @@ it('ends the chain of raw scans where retention has deleted it, and says that ev
     segmentBytesMax: 10_000,
     actorsMax: 4,
     rawRetentionDays: 2,
-    codeIdOf: qrIdOf,
+    codeOf,
   });
   const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:123.0) Gecko/20100101 Firefox/123.0';
   const address = Uint8Array.of(192, 0, 2, 1);

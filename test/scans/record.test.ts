@@ -11,6 +11,7 @@ import {
   isFrameHeader,
   isFramePayloadSound,
   RecordCursor,
+  routeFlags,
   ScanBatch,
   textBytesMax,
 } from '../../src/scans/record.ts';
@@ -27,6 +28,7 @@ const record = fc.record({
   codeNo: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
   workspaceNo: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
   isPrefetch: fc.boolean(),
+  route: fc.integer({ min: 0, max: 63 }),
   address,
   agent: latin1,
   referer: latin1,
@@ -35,8 +37,8 @@ type Made = typeof record extends fc.Arbitrary<infer T> ? T : never;
 
 const batch = new ScanBatch();
 function add(made: Made): void {
-  const { partition, codeNo, workspaceNo, isPrefetch, address, agent, referer } = made;
-  const flags = isPrefetch ? flagPrefetch : 0;
+  const { partition, codeNo, workspaceNo, isPrefetch, route, address, agent, referer } = made;
+  const flags = (isPrefetch ? flagPrefetch : 0) | routeFlags(route);
   batch.add(partition, codeNo, workspaceNo, flags, address, agent, referer);
 }
 
@@ -52,10 +54,10 @@ function readFrame(frame: Buffer, at: number) {
   while (cursor.next()) {
     const address = Buffer.alloc(16, 9);
     cursor.copyAddress(address);
-    const { partition, codeNo, workspaceNo, isPrefetch } = cursor;
+    const { partition, codeNo, workspaceNo, isPrefetch, route } = cursor;
     const agent = cursor.agent.toString();
     const referer = cursor.referer.toString();
-    found.push({ partition, codeNo, workspaceNo, isPrefetch, address, agent, referer });
+    found.push({ partition, codeNo, workspaceNo, isPrefetch, route, address, agent, referer });
   }
   return { timeMs: cursor.timeMs, found };
 }
@@ -150,6 +152,7 @@ describe('a record whose lengths contradict each other', () => {
     codeNo: 7,
     workspaceNo: 1,
     isPrefetch: false,
+    route: 0,
     address: Uint8Array.of(192, 0, 2, 1),
     agent,
     referer: '',

@@ -39,7 +39,7 @@ async function setUp(): Promise<Setup> {
     segmentBytesMax: 1_000_000,
     actorsMax: 100,
     rawRetentionDays: 30,
-    codeIdOf: (no) => fixture.codes.findByNo(no)?.id,
+    codeOf: (no) => fixture.codes.findScanned(no),
   });
   onTestFinished(async () => await engine.close());
   engine.startShards(2);

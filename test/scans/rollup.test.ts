@@ -12,6 +12,7 @@ const counted = fc.oneof(
   fc.record({ dimension: fc.constant(Dimension.hour), value: upTo(23), times }),
   fc.record({ dimension: fc.constant(Dimension.bot), value: upTo(3), times }),
   fc.record({ dimension: fc.constant(Dimension.country), value: upTo(65_535), times }),
+  fc.record({ dimension: fc.constant(Dimension.route), value: upTo(63), times }),
 );
 const named = fc.record({
   dimension: fc.constantFrom(Dimension.city, Dimension.referer),
@@ -89,6 +90,35 @@ describe('Rollup', () => {
       },
     );
     fc.assert(property, { numRuns: 300 });
+  });
+
+  it('without routes is stored as it was before there were any', () => {
+    const before = Buffer.from(
+      '01ac0208818004ac02818008ac0281800cac02828010ac02978018ac0281801c07c58815c801d3aa1564' +
+        '020b4c6569707a69672c204445c80100640100ac02',
+      'hex',
+    );
+    const reader = new ByteReader(before);
+    reader.byte();
+    const rollup = Rollup.read(reader, 100);
+    expect(shown(rollup)).toEqual([
+      300,
+      [
+        '1 1 300',
+        '2 1 300',
+        '3 1 300',
+        '4 2 300',
+        '5 17477 200',
+        '5 21843 100',
+        '6 23 300',
+        '7 1 7',
+      ],
+      ['8  100', '8 Leipzig, DE 200', '9  300'],
+    ]);
+    const writer = new ByteWriter();
+    writer.begin(1);
+    rollup.write(writer);
+    expect(Buffer.from(writer.take()).equals(before)).toBe(true);
   });
 
   it('bounds names per dimension, one more for other', () => {

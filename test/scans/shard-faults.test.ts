@@ -20,7 +20,7 @@ beforeEach(() => {
     segmentBytesMax: 1,
     actorsMax: 100,
     rawRetentionDays: 30,
-    codeIdOf: (codeNo) => `qr_${codeNo}`,
+    codeOf: (codeNo) => ({ id: `qr_${codeNo}` }),
   });
   engine.nowMs = today * dayMs;
 });

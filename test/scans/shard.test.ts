@@ -6,14 +6,26 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { dayMax, dayMs, type DayRange } from '../../src/model/day.ts';
+import { shownRoute } from '../../src/scans/scanned-event.ts';
 import { EngineHarness, type ScanFact } from './engine-harness.ts';
-import { baseDay, breakdowns, codes, journals, qrIdOf, run, step } from './engine-steps.ts';
+import {
+  baseDay,
+  breakdowns,
+  codeOf,
+  codes,
+  hasLabels,
+  journals,
+  labels,
+  run,
+  step,
+} from './engine-steps.ts';
 import {
   analyticsOf,
   breakdownOf,
   eventOf,
   inRange,
   isPerson,
+  routesOf,
   timeseriesOf,
 } from './plain-model.ts';
 
@@ -42,17 +54,34 @@ async function checkNumbers(engine: EngineHarness, facts: readonly ScanFact[]): 
   }
 }
 
+function checkRoutes(
+  { queries: { analytics } }: EngineHarness,
+  code: number,
+  range: DayRange,
+  within: readonly ScanFact[],
+): void {
+  const own = hasLabels(code) ? labels : [];
+  const rows = analytics.routes(code, range, (route) => shownRoute(own, route));
+  check(rows, routesOf(within, 'route'));
+  const sum = rows.reduce((total, { scans }) => total + scans, 0);
+  check(sum, within.filter(isPerson).length);
+  check(analytics.missed(code, range), routesOf(within, 'missed'));
+}
+
 async function checkDetails(engine: EngineHarness, facts: readonly ScanFact[]): Promise<void> {
   const { analytics } = engine.queries;
   for (let code = 1; code <= codes; code++) {
     const all = facts.filter((fact) => fact.codeNo === code);
     check(await analytics.totals({ code }, always), analyticsOf(all));
+    const labelled = all.filter((fact) => isPerson(fact) && fact.route !== 0);
+    check(analytics.routesSeen(code), new Set(labelled.map(({ route }) => route)));
     for (const range of ranges) {
       const { fromDay, toDay } = range;
       const within = inRange(facts, code, range);
       for (const by of breakdowns) {
         check(await analytics.breakdown({ code }, range, by), breakdownOf(within, by));
       }
+      checkRoutes(engine, code, range, within);
       if (toDay - fromDay > 10) continue;
       const hours = await analytics.series({ code }, range, 'hour');
       check(hours, timeseriesOf(within, fromDay, toDay, 1));
@@ -67,11 +96,11 @@ function checkEvents(engine: EngineHarness, facts: readonly ScanFact[], limit: n
   for (const workspaceNo of [1, 2]) {
     const wanted = facts.filter(
       (fact) =>
-        fact.workspaceNo === workspaceNo && isPerson(fact) && qrIdOf(fact.codeNo) !== undefined,
+        fact.workspaceNo === workspaceNo && isPerson(fact) && codeOf(fact.codeNo) !== undefined,
     );
     const byId = new Map(
       wanted.map((fact) => {
-        const event = eventOf(fact, qrIdOf(fact.codeNo)!);
+        const event = eventOf(fact, codeOf(fact.codeNo)!);
         return [event.id, { event, fact }];
       }),
     );
@@ -111,7 +140,7 @@ it('counts every journaled scan once, whatever crashes and fails', async () => {
         segmentBytesMax: 700,
         actorsMax: 4,
         rawRetentionDays: 40_000,
-        codeIdOf: qrIdOf,
+        codeOf,
       });
       engine.nowMs = baseDay * dayMs;
       try {

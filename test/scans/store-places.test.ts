@@ -33,7 +33,7 @@ class Core {
     segmentBytesMax: 1_000_000,
     actorsMax: 100,
     rawRetentionDays: 90,
-    codeIdOf: (no) => `qr_${no}`,
+    codeOf: (no) => ({ id: `qr_${no}` }),
   });
   readonly marks: BlockMarks;
   readonly sources;

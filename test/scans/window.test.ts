@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
+import { isMissed } from '../../src/model/routing/labels.ts';
 import { Sketch } from '../../src/model/sketch/sketch.ts';
 import { refererHost, ScanBlock } from '../../src/scans/block.ts';
 import { NumberOrder } from '../../src/scans/number-order.ts';
@@ -29,6 +30,7 @@ const scan: fc.Arbitrary<Scan> = fc.record({
   os: fc.integer({ min: 0, max: 6 }),
   browser: fc.integer({ min: 0, max: 27 }),
   bot: fc.constantFrom(0, 0, 0, 1, 2, 3),
+  route: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 63 })),
 });
 /** A code belongs to one workspace. */
 const workspaceOf = (codeNo: number): number => (codeNo * 7) % 2 ** 32;
@@ -46,20 +48,26 @@ function entriesOf(block: ScanBlock, group: number) {
       device: block.device(entry),
       os: block.os(entry),
       bot: block.bot(entry),
+      route: block.route(entry),
+      isScan: block.isScan(entry),
     };
   });
 }
 
-const entryOf = ({ timeMs, position, journal, country, city, referer, device, os, bot }: Scan) => ({
-  timeMs,
-  position,
-  journal,
-  country: countryCode(country),
-  city: city.slice(0, -4),
-  referer,
-  device,
-  os,
-  bot,
+const isScan = ({ bot, route }: Scan): boolean => bot === 0 && !isMissed(route);
+
+const entryOf = (scan: Scan) => ({
+  timeMs: scan.timeMs,
+  position: scan.position,
+  journal: scan.journal,
+  country: countryCode(scan.country),
+  city: scan.city.slice(0, -4),
+  referer: scan.referer,
+  device: scan.device,
+  os: scan.os,
+  bot: scan.bot,
+  route: scan.route,
+  isScan: isScan(scan),
 });
 
 describe('Window and ScanBlock', () => {
@@ -106,8 +114,20 @@ describe('Window and ScanBlock', () => {
 
   it('refuse a block of another version', () => {
     const bytes = new Window().close(0, () => 0);
-    bytes[0] = 2;
-    expect(() => new ScanBlock(bytes)).toThrow('version 2, expected 1');
+    for (const version of [0, 3]) {
+      bytes[0] = version;
+      expect(() => new ScanBlock(bytes)).toThrow(`version ${version}, expected 2`);
+    }
+  });
+
+  it('read a block of version 1, which knew no routes', () => {
+    const window = new Window();
+    const scans = fc.sample(scan, { numRuns: 20, seed: 4 });
+    const old = scans.map((one) => ({ ...one, codeNo: 1, route: 0 }));
+    for (const one of old) window.add(one);
+    const bytes = window.close(0, () => 0);
+    bytes[0] = 1;
+    expect(entriesOf(new ScanBlock(bytes), 0)).toEqual(old.map(entryOf));
   });
 });
 
@@ -141,15 +161,20 @@ describe('NumberOrder', () => {
 });
 
 describe('countInto', () => {
-  it('counts people in every dimension and bots in none but their own', () => {
+  it('counts scans in every dimension, bots and people in vain in none but their own', () => {
     const property = fc.property(fc.array(scan, { minLength: 1, maxLength: 40 }), (scans) => {
       const window = new Window();
       for (const one of scans) window.add({ ...one, codeNo: 1 });
       const block = new ScanBlock(window.close(0, () => 0));
       const rollup = new Rollup(1_000);
       const sketch = Sketch.empty();
-      for (let entry = 0; entry < scans.length; entry++) block.countInto(entry, rollup, sketch);
-      const people = scans.filter(({ bot }) => bot === 0);
+      const ofWorkspace = new Rollup(1_000);
+      for (let entry = 0; entry < scans.length; entry++) {
+        const isCounted = block.countInto(entry, rollup, sketch, 'codes');
+        expect(isCounted).toBe(isScan(scans[entry]!));
+        block.countInto(entry, ofWorkspace, Sketch.empty(), 'workspaces');
+      }
+      const people = scans.filter(isScan);
       expect(rollup.scans).toBe(people.length);
       expect(sketch.estimate()).toBeLessThanOrEqual(people.length);
       const { platform, device, os, browser, country, hour, bot } = Dimension;
@@ -158,7 +183,13 @@ describe('countInto', () => {
         expect(sum).toBe(people.length);
       }
       const bots = [...rollup.values(bot)].reduce((total, { count }) => total + count, 0);
-      expect(bots).toBe(scans.length - people.length);
+      expect(bots).toBe(scans.filter((one) => one.bot !== 0).length);
+      const routed = scans.filter((one) => one.bot === 0 && one.route !== 0);
+      for (let value = 0; value < 64; value++) {
+        const times = routed.filter(({ route }) => route === value).length;
+        expect(rollup.get(Dimension.route, value)).toBe(times);
+        expect(ofWorkspace.get(Dimension.route, value)).toBe(isMissed(value) ? times : 0);
+      }
     });
     fc.assert(property, { numRuns: 100 });
   });

@@ -73,7 +73,7 @@ export class Core {
       segmentBytesMax: 10_000_000,
       actorsMax: 1_000,
       rawRetentionDays: 30,
-      codeIdOf: (no) => `qr_${no}`,
+      codeOf: (no) => ({ id: `qr_${no}` }),
     });
     this.engine.startShards(shards);
     this.tables = openDeliveryTables(join(temporaryFolder(), 'delivery.mdb'), 'create');
@@ -180,7 +180,7 @@ export class Cluster {
       outbox: new Outbox(management, ids, clock),
       scanned: {
         store: core.engine.store,
-        codeIdOf: (no) => `qr_${no}`,
+        codeOf: (no) => ({ id: `qr_${no}` }),
         committed: core.committed,
         onDelivered: (block) => {
           core.delivered = block;

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { scannedEvent } from '../../src/scans/scanned-event.ts';
+import { scannedEventId } from '../../src/scans/scanned-event.ts';
 import { storedBlocks } from '../../src/scans/stored-blocks.ts';
 import type { AttemptSender } from '../../src/webhooks/attempt/attempt-sender.ts';
 import { eventually } from './eventually.ts';
@@ -20,7 +20,7 @@ function eventIdsOf({ engine }: Core): string[] {
       if (block === undefined) continue;
       const first = block.first(group);
       for (let entry = first; entry < first + block.count(group); entry++) {
-        ids.push(scannedEvent(block, entry, '').id);
+        ids.push(scannedEventId(block, entry));
       }
     }
   }

@@ -4,7 +4,7 @@ import { dayMs } from '../../src/model/day.ts';
 import { Signal } from '../../src/model/signal.ts';
 import type { EngineHarness, ScanInput } from '../scans/engine-harness.ts';
 import { eventually } from './eventually.ts';
-import { bot, codeIdOf, openScanEngine, phone } from './outboxes/scan-engine.ts';
+import { bot, codeOf, openScanEngine, phone } from './outboxes/scan-engine.ts';
 import { startMs } from '../support/fakes/test-clock.ts';
 import { type Harness, openHarness } from './webhooks-harness.ts';
 
@@ -30,7 +30,7 @@ async function openScans(): Promise<Scans> {
   const onDelivered = (block: number): void => {
     scans.delivered = block;
   };
-  const harness = await openHarness({}, { scanned: { store, codeIdOf, committed, onDelivered } });
+  const harness = await openHarness({}, { scanned: { store, codeOf, committed, onDelivered } });
   const scans: Scans = {
     harness,
     engine,

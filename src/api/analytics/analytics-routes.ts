@@ -6,7 +6,15 @@ import { z } from 'zod';
 import { type DayRange, formatDay } from '../../model/day.ts';
 import { Failure, type FailureCode } from '../../model/failure.ts';
 import type { Subject } from '../../scans/query/analytics.ts';
-import { type Analytics, breakdowns, type Interval, intervals } from '../../scans/query/answers.ts';
+import {
+  type Analytics,
+  type BreakdownRow,
+  breakdowns,
+  type Interval,
+  intervals,
+  type RouteBreakdownBy,
+  routeBreakdowns,
+} from '../../scans/query/answers.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import { csvFormat, csvResult, formatOf, formatTypes, tableHeaders, tableSample } from '../csv.ts';
 import { count, queryDay, time } from '../fields.ts';
@@ -82,11 +90,12 @@ const interval = z
     description: 'Length of a point',
     param: { id: 'Interval' },
   });
-const by = z.enum(breakdowns).meta({
-  description: 'What the scans are told apart by',
-  example: 'country',
-  param: { id: 'BreakdownBy' },
-});
+const byDescription = { description: 'What the scans are told apart by', example: 'country' };
+const by = z.enum(breakdowns).meta({ ...byDescription, param: { id: 'BreakdownBy' } });
+const codeBreakdowns = [...breakdowns, ...routeBreakdowns] as const;
+const codeBy = z.enum(codeBreakdowns).meta({ ...byDescription, param: { id: 'CodeBreakdownBy' } });
+const isOfRoutes = (wanted: (typeof codeBreakdowns)[number]): wanted is RouteBreakdownBy =>
+  routeBreakdowns.some((one) => one === wanted);
 
 const timeseries = z
   .object({
@@ -106,13 +115,15 @@ const timeseries = z
 
 const breakdown = z
   .object({
-    by: z.enum(breakdowns).meta({ description: 'As asked for', example: 'country' }),
+    by: z.enum(codeBreakdowns).meta({ description: 'As asked for', example: 'country' }),
     from: firstDay,
     to: lastDay,
     data: z
       .array(
         z.object({
-          key: z.string().meta({ description: 'The country, city, system, …', example: 'DE' }),
+          key: z
+            .string()
+            .meta({ description: 'The country, city, system, label, …', example: 'DE' }),
           scans: scanCount,
         }),
       )
@@ -126,6 +137,9 @@ const breakdownDescription =
   'Scans by country, city, system, browser, device, referer or hour of the UTC day; ' +
   '`bot` counts what was kept out of the scans, by reason. Cities and referers beyond the bound of a ' +
   'day count as `other`.';
+const routesDescription =
+  ' `route` says which label each scan was led by, `target` = by none; `missed` counts people whom the code led ' +
+  'nowhere, or to its `fallbackUrl`, by reason: they are in no other number.';
 
 /** Whose numbers over which days. */
 export interface Scope {
@@ -159,7 +173,10 @@ export interface AnalyticsResource<Of extends Scope, Found> {
     readonly rows: (found: Found) => readonly TotalsRow[];
   };
   readonly series: Described & { readonly description: string };
-  readonly breakdown: Described;
+  readonly breakdown: Described & {
+    /** Of a resource that has routes. */
+    readonly routes?: (scope: Of, by: RouteBreakdownBy) => BreakdownRow[];
+  };
 }
 
 export function analyticsRoutes<Of extends Scope, Found>(
@@ -228,14 +245,22 @@ function seriesRoute<Of extends Scope, Found>(
 
 function breakdownRoute<Of extends Scope, Found>(
   scans: ScanQueries['analytics'],
-  { tag, failures, rangeShape: range, scopeOf, breakdown: described }: AnalyticsResource<Of, Found>,
+  {
+    tag,
+    failures,
+    rangeShape: range,
+    scopeOf,
+    breakdown: ofResource,
+  }: AnalyticsResource<Of, Found>,
 ): Route {
+  const { routes, ...described } = ofResource;
+  const hasRoutes = routes !== undefined;
   return createRoute({
     ...described,
     method: 'GET',
     tag,
-    description: breakdownDescription,
-    query: z.object({ ...range, by, format: csvFormat }),
+    description: breakdownDescription + (hasRoutes ? routesDescription : ''),
+    query: z.object({ ...range, by: hasRoutes ? codeBy : by, format: csvFormat }),
     answer: {
       status: 200,
       schema: breakdown,
@@ -249,7 +274,9 @@ function breakdownRoute<Of extends Scope, Found>(
       const scope = scopeOf(call);
       const { by: dimension } = call.query;
       const shown = scope.shown ?? scope.range;
-      const data = await scans.breakdown(scope.subject, scope.range, dimension);
+      const data = isOfRoutes(dimension)
+        ? (routes?.(scope, dimension) ?? [])
+        : await scans.breakdown(scope.subject, scope.range, dimension);
       if (formatOfCall(call) === 'json') {
         return jsonResult(200, { by: dimension, ...formatRange(shown), data }, varied);
       }

@@ -9,6 +9,7 @@ import type { QrCodeRecord } from '../../model/code.ts';
 import { dayOf, type DayRange } from '../../model/day.ts';
 import type { Actor } from '../../model/workspace.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
+import { shownRoute } from '../../scans/scanned-event.ts';
 import { checkOrder } from '../fields.ts';
 import type { Route } from '../route.ts';
 import {
@@ -51,7 +52,7 @@ export function codeAnalyticsRoutes(options: CodeAnalyticsOptions): Route[] {
     rangeShape: codeRangeShape,
     scopeOf: ({ actor, id, query }) => {
       const { code, range } = codeRange(options, actor, id, query);
-      return { subject: { code: code.no }, range };
+      return { subject: { code: code.no }, range, labels: code.routing?.labels ?? [] };
     },
     totals: {
       path,
@@ -73,6 +74,10 @@ export function codeAnalyticsRoutes(options: CodeAnalyticsOptions): Route[] {
       path: `${path}/breakdown`,
       operationId: 'getBreakdown',
       summary: 'Scans by dimension',
+      routes: ({ subject, range, labels }, by) =>
+        by === 'missed'
+          ? scans.analytics.missed(subject.code, range)
+          : scans.analytics.routes(subject.code, range, (route) => shownRoute(labels, route)),
     },
   });
 }

@@ -42,6 +42,10 @@ export const scanFields = {
     .nullable()
     .meta({ description: 'Address of the page that led here; null for a camera', example: null }),
 };
+export const route = z.string().meta({
+  description: 'Label of the rule or variant that led it, `target` = of none',
+  example: 'app-store',
+});
 
 const rawScan = z
   .object({
@@ -52,6 +56,10 @@ const rawScan = z
       .string()
       .nullable()
       .meta({ description: 'Why it is no scan; null = it is one', example: null }),
+    route: route.nullable().meta({
+      description:
+        'Label of the rule or variant that led it, `target` = of none; null where the code has never had any',
+    }),
   })
   .meta({ id: 'RawScan' });
 
@@ -107,7 +115,8 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
     handle: async ({ actor, id, query: asked, header }) => {
       const { code, range } = codeRange(options, actor, id, asked);
       const bots = asked.bots === 'true' ? 'with' : 'without';
-      const filter: RawScanFilter = { ...range, codeNo: code.no, bots };
+      const labels = code.routing?.labels ?? [];
+      const filter: RawScanFilter = { ...range, codeNo: code.no, bots, labels };
       const positions = options.positions.of(actor.workspaceNo, 'scans');
       const cursor = positions.read(asked.cursor);
       const from =
@@ -178,12 +187,34 @@ interface Lines {
   readonly line: (scan: RawScan) => string;
 }
 
-const columns = ['id', 'scannedAt', 'country', 'city', 'device', 'os', 'browser', 'referer', 'bot'];
+const columns = [
+  'id',
+  'scannedAt',
+  'country',
+  'city',
+  'device',
+  'os',
+  'browser',
+  'referer',
+  'bot',
+  'route',
+];
 const lines: Readonly<Record<'csv' | 'ndjson', Lines>> = {
   csv: {
     header: csvLine(columns),
-    line: ({ id, scannedAt, country, city, device, os, browser, referer, bot }) =>
-      csvLine([id, scannedAt, country, city, device, os, browser, referer, bot]),
+    line: (scan) =>
+      csvLine([
+        scan.id,
+        scan.scannedAt,
+        scan.country,
+        scan.city,
+        scan.device,
+        scan.os,
+        scan.browser,
+        scan.referer,
+        scan.bot,
+        scan.route,
+      ]),
   },
   ndjson: { header: '', line: (scan) => `${JSON.stringify(scan)}\n` },
 };
@@ -198,6 +229,7 @@ const sampleScan: RawScan = {
   browser: 'Safari',
   referer: null,
   bot: null,
+  route: 'app-store',
 };
 
 /** Nothing of the store is held between two steps. */

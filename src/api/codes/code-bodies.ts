@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { CodeDraft } from '../../codes/code-creation.ts';
-import { routeFaults } from '../../codes/routing/route-faults.ts';
+import { routeFaults, targetCheck } from '../../codes/routing/route-faults.ts';
 import { contentFaults } from '../../codes/rules.ts';
 import { isFaults, validateTarget } from '../../codes/targets.ts';
 import { type CodeType, codeTypes, type QrCodeRecord } from '../../model/code.ts';
@@ -64,7 +64,7 @@ function routesFaults(
 ): Fault[] {
   const { routes, expiresAtMs } = readRoutes(body);
   const about = { ...code, campaign: '', expiresAtMs };
-  return routeFaults(routes, about, { ownHosts, known: new Set() });
+  return routeFaults(routes, about, targetCheck(ownHosts));
 }
 
 function targetFaults(

@@ -61,11 +61,10 @@ const tags = z
       'Words to find it by; each takes the spelling that the workspace has (GET /qr-codes/tags)',
     example: ['menu', 'berlin'],
   });
-const scanLimit = z
-  .int()
-  .min(1)
-  .max(scanLimitMax)
-  .meta({ description: 'Scans after which the code answers 410', example: 10_000 });
+const scanLimit = z.int().min(1).max(scanLimitMax).meta({
+  description: 'Scans after which the code leads to `fallbackUrl`, or answers 410',
+  example: 10_000,
+});
 const metadata = z
   .record(z.string(), z.unknown())
   .superRefine((value, context) => {
@@ -79,7 +78,9 @@ const externalId = plainText(externalIdLengthMax).meta({
   description: 'Your own id of it',
   example: 'table-12',
 });
-const expiresAt = storableTime.meta({ description: 'From then on the code answers 410' });
+const expiresAt = storableTime.meta({
+  description: 'From then on the code leads to `fallbackUrl`, or answers 410',
+});
 
 export const createBody = z
   .strictObject({
@@ -289,12 +290,14 @@ export const qrCode = z
         description: 'The same with their names, oldest first',
         example: [{ id: 'cmp_01k3zq8m4hd2v7c5x9ab', name: 'Summer' }],
       }),
-    expiresAt: time
-      .nullable()
-      .meta({ description: 'From then on it answers 410; null = never', example: null }),
-    scanLimit: count
-      .nullable()
-      .meta({ description: 'Scans after which it answers 410; null = no limit', example: null }),
+    expiresAt: time.nullable().meta({
+      description: 'From then on it leads to `fallbackUrl`, or answers 410; null = never',
+      example: null,
+    }),
+    scanLimit: count.nullable().meta({
+      description: 'Scans after which it leads to `fallbackUrl`, or answers 410; null = no limit',
+      example: null,
+    }),
     metadata: z
       .record(z.string(), z.unknown())
       .meta({ description: 'Yours, as you set it', example: { table: 12 } }),

@@ -15,6 +15,7 @@ import type { Guide } from './search-index.ts';
 
 /** File name without its ending, and title, in the order of the navigation. */
 const titles = {
+  routes: 'Where a code leads',
   images: 'Images and designs',
   analytics: 'Analytics and events',
   bulk: 'Bulk creation and imports',

@@ -6,7 +6,7 @@ import { type EventEnvelope, type EventKind, eventKinds } from '../../model/even
 import { roles } from '../../model/workspace.ts';
 import { sampleEvent } from './sample-events.ts';
 import { day } from '../analytics/analytics-routes.ts';
-import { scanFields } from '../analytics/raw-scans.ts';
+import { route, scanFields } from '../analytics/raw-scans.ts';
 import { dynamic, shortUrl, shownTarget } from '../codes/code-schemas.ts';
 import { count, idField, time } from '../fields.ts';
 import { pascalCase } from '../openapi/pascal-case.ts';
@@ -36,7 +36,14 @@ const data = {
     updatedBy: idField('usr', 'User who changed it'),
   }),
   'qr.deleted': z.object({ id: qrId, deletedBy: idField('usr', 'User who deleted it') }),
-  'qr.scanned': z.object({ qrId, ...scanFields }),
+  'qr.scanned': z.object({
+    qrId,
+    ...scanFields,
+    route: route.optional().meta({
+      description:
+        'Label of the rule or variant that led it, `target` = of none; absent where the code had never had any',
+    }),
+  }),
   'campaign.created': z.object({
     id: campaignId,
     name: z.string().meta({ description: 'What people call it' }),

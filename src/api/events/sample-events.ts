@@ -35,6 +35,7 @@ const sampleData = {
     device: 'mobile',
     os: 'iOS',
     referer: null,
+    route: 'app-store',
   },
   'campaign.created': {
     id: campaignId,

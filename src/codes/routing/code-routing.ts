@@ -3,12 +3,12 @@
  * record keeps.
  */
 import { randomFillSync } from 'node:crypto';
-import type { Fault } from '../../model/failure.ts';
+import { type Fault, readOr } from '../../model/failure.ts';
 import type { RandomBytes } from '../../model/ids.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 import type { Routing } from '../../model/routing/routing.ts';
-import { isFaults, validateTarget } from '../targets.ts';
-import { type RoutedCode, routeFaults, targetsOf } from './route-faults.ts';
+import { isFaults } from '../targets.ts';
+import { type RoutedCode, routeFaults, targetCheck, targetsOf } from './route-faults.ts';
 import { type GivenRoutes, keptRoutes, type RouteFields } from './route-fields.ts';
 import { storedRouting } from './stored-routing.ts';
 
@@ -38,10 +38,14 @@ export class CodeRouting {
 
   /** @param before what the code has so far: its own targets are not checked again */
   check(given: GivenRoutes, code: RoutedCode, before: Routing | undefined): CheckedRoutes {
-    const known = new Set(before === undefined ? [] : hrefsOf(before));
-    const faults = routeFaults(given, code, { ownHosts: this.#ownHosts, known });
+    const check = targetCheck(this.#ownHosts, before === undefined ? [] : hrefsOf(before));
+    const faults = routeFaults(given, code, check);
     if (faults.length > 0 || !code.dynamic) return { faults };
-    return { faults: [], kept: keptRoutes(given, (target) => this.#hrefOf(target)) };
+    const hrefOf = (target: string): string => {
+      const checked = check(target);
+      return isFaults(checked) ? target : checked.target;
+    };
+    return { faults: [], kept: keptRoutes(given, hrefOf) };
   }
 
   /**
@@ -56,14 +60,10 @@ export class CodeRouting {
   ): Routing | undefined {
     const { randomBytes = randomFillSync, routesSeen } = this.#options;
     const { codeNo, campaign, nowMs } = at;
+    // Where numbers are damaged, every label may have scans.
     const seenOf = (): ReadonlySet<number> | undefined =>
-      codeNo === undefined ? undefined : routesSeen?.(codeNo);
+      codeNo === undefined ? undefined : readOr(() => routesSeen?.(codeNo), undefined);
     return storedRouting(kept, before, { campaign, nowMs, seenOf, randomBytes });
-  }
-
-  #hrefOf(target: string): string {
-    const checked = validateTarget('url', target, this.#ownHosts);
-    return isFaults(checked) ? target : checked.target;
   }
 }
 

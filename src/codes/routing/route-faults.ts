@@ -8,7 +8,7 @@ import { reservedLabels, targetLabel } from '../../model/routing/labels.ts';
 import { routeTargetsMax } from '../../model/routing/routing.ts';
 import { utmToken, utmTokens, withUtm } from '../../routes/utm.ts';
 import { fault } from '../rules.ts';
-import { isFaults, tooLong, urlLengthMax, validateTarget } from '../targets.ts';
+import { type CheckedTarget, isFaults, tooLong, urlLengthMax, validateTarget } from '../targets.ts';
 import { type GivenUtm, keptUtm } from './route-fields.ts';
 
 interface Leading {
@@ -49,18 +49,27 @@ export interface RoutedCode {
   readonly expiresAtMs?: number | undefined;
 }
 
-export interface TargetRules {
-  /** Hosts of the short links: no target may lead back to them. */
-  readonly ownHosts: readonly string[];
-  /** Hrefs that the code has already: they are not checked again. */
-  readonly known: ReadonlySet<string>;
+/** By the rules of a code's `target`; asked for each target, so it remembers. */
+export type TargetCheck = (target: string) => CheckedTarget;
+
+/** @param known hrefs that the code has already: they are not checked again */
+export function targetCheck(
+  ownHosts: readonly string[],
+  known: readonly string[] = [],
+): TargetCheck {
+  const checked = new Map<string, CheckedTarget>(known.map((target) => [target, { target }]));
+  return (target) => {
+    const found = checked.get(target) ?? validateTarget('url', target, ownHosts);
+    checked.set(target, found);
+    return found;
+  };
 }
 
-export function routeFaults(routes: ReadRoutes, code: RoutedCode, targets: TargetRules): Fault[] {
+export function routeFaults(routes: ReadRoutes, code: RoutedCode, check: TargetCheck): Fault[] {
   if (!code.dynamic) return staticFaults(routes);
   return [
     ...labelFaults(routes),
-    ...targetFaults(routes, code, targets),
+    ...targetFaults(routes, code, check),
     ...tokenFaults(routes.utm),
     ...startFaults(routes.startsAtMs, code.expiresAtMs),
   ];
@@ -125,7 +134,7 @@ function labelFaults(routes: ReadRoutes): Fault[] {
 function targetFaults(
   routes: ReadRoutes,
   { target: main, slug, campaign }: RoutedCode,
-  { ownHosts, known }: TargetRules,
+  check: TargetCheck,
 ): Fault[] {
   const utm = keptUtm(routes.utm);
   const isTooLong = (href: string, label = ''): boolean =>
@@ -139,13 +148,13 @@ function targetFaults(
   if (main !== undefined && isTooLong(main, targetLabel)) faults.push(...at('target', longWithUtm));
   for (const { path, target, label } of led) {
     if (target === undefined) continue;
-    const checked = known.has(target) ? { target } : validateTarget('url', target, ownHosts);
+    const checked = check(target);
     if (isFaults(checked)) faults.push(...at(path, checked));
     else if (isTooLong(checked.target, label)) faults.push(...at(path, longWithUtm));
   }
   const { fallbackUrl } = routes;
-  if (fallbackUrl === undefined || known.has(fallbackUrl)) return faults;
-  const checked = validateTarget('url', fallbackUrl, ownHosts);
+  if (fallbackUrl === undefined) return faults;
+  const checked = check(fallbackUrl);
   return isFaults(checked) ? [...faults, ...at('fallbackUrl', checked)] : faults;
 }
 

@@ -38,8 +38,14 @@ export function storedRouting(
   if (fields === undefined && !hadLabels) return undefined;
   const kept = fields ?? plainFields;
   const labels = numberedLabels(before?.labels ?? [], usedLabels(kept), nowMs, seenOf);
-  const seed = before?.seed ?? newSeed(randomBytes);
-  return { ...kept, labels, campaign, seed };
+  const labelsSinceMs = hadLabels ? before.labelsSinceMs : nowMs;
+  return {
+    ...kept,
+    labels,
+    ...(labels.length === 0 || labelsSinceMs === undefined ? {} : { labelsSinceMs }),
+    campaign,
+    seed: before?.seed ?? newSeed(randomBytes),
+  };
 }
 
 function newSeed(randomBytes: RandomBytes): string {

@@ -88,7 +88,12 @@ function difference(code: QrCodeRecord, link: StoredLink | undefined): string | 
   if (link.workspaceNo !== expected.workspaceNo) return 'is of another workspace';
   if (expected.state === 'deleted') return undefined;
   if (link.target !== expected.target) return 'leads to another target than the code has';
+  if (!isSameProgram(link.program, expected.program))
+    return 'follows other rules than the code has';
   const isSameEnd =
     link.expiresAtMs === expected.expiresAtMs && link.scanLimit === expected.scanLimit;
   return isSameEnd ? undefined : 'ends at another time or number of scans';
 }
+
+const isSameProgram = (one: Uint8Array | undefined, other: Uint8Array | undefined): boolean =>
+  one === undefined || other === undefined ? one === other : Buffer.compare(one, other) === 0;

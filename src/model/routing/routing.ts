@@ -89,6 +89,8 @@ export interface Routing {
   readonly fallbackUrl?: string;
   /** The label at index i has the number i + 1 in scans. */
   readonly labels: readonly RouteLabel[];
+  /** When it got the first of them, and never changed: events of earlier scans keep naming no route. */
+  readonly labelsSinceMs?: number;
   /** What `{campaign}` stands for: the name of the code's campaign when it was last stored. */
   readonly campaign: string;
   /** 16 random bytes, base64url: the key that deals visitors out to variants. Never changes. */

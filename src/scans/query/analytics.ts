@@ -15,14 +15,17 @@ import pLimit from 'p-limit';
 import type { DayRange } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
 import { Sketch } from '../../model/sketch/sketch.ts';
-import { workspaceCounter } from '../../store/scans/scans.ts';
-import { Rollup } from '../rollup.ts';
+import { isMissed } from '../../model/routing/labels.ts';
+import { dayStoredMax, workspaceCounter } from '../../store/scans/scans.ts';
+import { Dimension, Rollup } from '../rollup.ts';
 import {
   type Analytics,
   analyticsFrom,
   type BreakdownBy,
   type BreakdownRow,
   type Interval,
+  missedRows,
+  routeRows,
   rowsOf,
   Series,
   type SeriesPoint,
@@ -66,7 +69,7 @@ export class ScanAnalytics {
     this.#ranges.refresh();
     let total = this.#ranges.summaries.total(codeNo);
     this.#ranges.recent.each(codeNo, (block, entry) => {
-      if (block.bot(entry) === 0) total++;
+      if (block.isScan(entry)) total++;
     });
     return total;
   }
@@ -90,6 +93,34 @@ export class ScanAnalytics {
     const rollup = new Rollup('codes' in subject ? unionNamesMax : rangeNamesMax);
     await this.#read(subject, range, (no) => this.#ranges.add(no, range, rollup, undefined));
     return rowsOf(rollup, by);
+  }
+
+  /**
+   * A code's scans by where they led; the rows sum to its `totalScans`.
+   * @param nameOf what a number, 0 to 58, is called; those of one name are one row
+   */
+  routes(codeNo: CodeNo, range: DayRange, nameOf: (route: number) => string): BreakdownRow[] {
+    return routeRows(this.#countsOf(codeNo, range), nameOf);
+  }
+
+  /** People whom a code led nowhere, by reason: no scans. */
+  missed(codeNo: CodeNo, range: DayRange): BreakdownRow[] {
+    return missedRows(this.#countsOf(codeNo, range));
+  }
+
+  /** The numbers of labels, 1 to 58, that any scan of a code has that is counted by now. @throws Failure data_damaged */
+  routesSeen(codeNo: CodeNo): ReadonlySet<number> {
+    const rollup = this.#countsOf(codeNo, { fromDay: 0, toDay: dayStoredMax });
+    const seen = Array.from(rollup.values(Dimension.route), ({ value }) => value);
+    return new Set(seen.filter((route) => !isMissed(route)));
+  }
+
+  /** Without names and scanners. */
+  #countsOf(codeNo: CodeNo, range: DayRange): Rollup {
+    const rollup = new Rollup(0);
+    this.#ranges.refresh();
+    if (range.fromDay <= range.toDay) this.#ranges.add(codeNo, range, rollup, undefined);
+    return rollup;
   }
 
   /** Scans of each code that has some, in the order of the list. */

@@ -2,6 +2,7 @@
  * Numbers in words: what was counted, as analytics, breakdowns and series name it.
  */
 import { type DayRange, dayMs, isoTime } from '../../model/day.ts';
+import { isMissed, missedReasonOf, targetRoute } from '../../model/routing/labels.ts';
 import { botReasonNames, browserNames, deviceNames, osNames, Platform } from '../../model/scan.ts';
 import type { Sketch } from '../../model/sketch/sketch.ts';
 import { countryCode, Dimension, type Rollup } from '../rollup.ts';
@@ -27,6 +28,9 @@ export const breakdowns = [
   'bot',
 ] as const;
 export type BreakdownBy = (typeof breakdowns)[number];
+/** Of one code alone: another's labels mean something else. */
+export const routeBreakdowns = ['route', 'missed'] as const;
+export type RouteBreakdownBy = (typeof routeBreakdowns)[number];
 export const intervals = ['hour', 'day'] as const;
 export type Interval = (typeof intervals)[number];
 export interface SeriesPoint {
@@ -58,8 +62,35 @@ export function analyticsFrom(rollup: Rollup, sketch: Sketch): Analytics {
 /** Most scans first, ties by key. */
 export function rowsOf(rollup: Rollup, by: BreakdownBy): BreakdownRow[] {
   const rows = by === 'city' || by === 'referer' ? namedRows(rollup, by) : valueRows(rollup, by);
-  return rows.sort((a, b) => b.scans - a.scans || (a.key < b.key ? -1 : 1));
+  return mostFirst(rows);
 }
+
+/** What did not lead to a label led to the target. @param nameOf those of one name are one row */
+export function routeRows(rollup: Rollup, nameOf: (route: number) => string): BreakdownRow[] {
+  const scans = new Map<string, number>();
+  const add = (route: number, count: number): void => {
+    scans.set(nameOf(route), (scans.get(nameOf(route)) ?? 0) + count);
+  };
+  let toTarget = rollup.scans;
+  for (const { value, count } of rollup.values(Dimension.route)) {
+    if (isMissed(value)) continue;
+    add(value, count);
+    toTarget -= count;
+  }
+  if (toTarget > 0) add(targetRoute, toTarget);
+  return mostFirst(Array.from(scans, ([key, count]) => ({ key, scans: count })));
+}
+
+export function missedRows(rollup: Rollup): BreakdownRow[] {
+  const rows = Array.from(rollup.values(Dimension.route), ({ value, count }) => {
+    const key = missedReasonOf(value);
+    return key === undefined ? [] : [{ key, scans: count }];
+  });
+  return mostFirst(rows.flat());
+}
+
+const mostFirst = (rows: BreakdownRow[]): BreakdownRow[] =>
+  rows.sort((a, b) => b.scans - a.scans || (a.key < b.key ? -1 : 1));
 
 /** Scans per hour or day of a range, gathered day by day. */
 export class Series {

@@ -1,4 +1,5 @@
 /** What is read of scans: numbers, the top codes, raw scans and events. Each answer sees the newest commit. */
+import type { ScannedCode } from '../../model/code.ts';
 import type { ScanStore } from '../../store/scans/scans.ts';
 import { ScanAnalytics } from './analytics.ts';
 import { Ranges } from './range.ts';
@@ -15,16 +16,16 @@ export interface ScanQueries {
   readonly events: Pick<ScanEvents, keyof ScanEvents>;
 }
 
-/** @param codeIdOf the public id of a code, undefined when it is removed */
+/** @param codeOf undefined when it is removed */
 export function openScanQueries(
   store: ScanStore,
-  codeIdOf: (codeNo: CodeNo) => string | undefined,
+  codeOf: (codeNo: CodeNo) => ScannedCode | undefined,
 ): ScanQueries {
   const ranges = new Ranges(store);
   return {
     analytics: new ScanAnalytics(ranges),
     topCodes: new TopCodes(store, ranges),
     raw: new RawScans(store, ranges),
-    events: new ScanEvents(store, ranges, codeIdOf),
+    events: new ScanEvents(store, ranges, codeOf),
   };
 }

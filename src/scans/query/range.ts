@@ -7,7 +7,13 @@
 import type { DayRange } from '../../model/day.ts';
 import { readOr } from '../../model/failure.ts';
 import { Sketch } from '../../model/sketch/sketch.ts';
-import { dayStoredMax, type ScanStore, spanKey, spanOf } from '../../store/scans/scans.ts';
+import {
+  countedBy,
+  dayStoredMax,
+  type ScanStore,
+  spanKey,
+  spanOf,
+} from '../../store/scans/scans.ts';
 import { RecentBlocks } from './recent-blocks.ts';
 import { Rollup } from '../rollup.ts';
 import { firstDayOf, monthOf, namesPerDayMax, Summaries } from '../summaries.ts';
@@ -53,8 +59,9 @@ export class Ranges {
       );
     }
     const seen = sketch ?? Sketch.empty();
+    const of = countedBy(counter);
     this.recent.each(counter, (block, entry) => {
-      if (isWithin(block.day(entry), spans)) block.countInto(entry, rollup, seen);
+      if (isWithin(block.day(entry), spans)) block.countInto(entry, rollup, seen, of);
     });
     return records;
   }
@@ -80,7 +87,7 @@ export class Ranges {
       );
     }
     this.recent.each(counter, (block, entry) => {
-      if (block.bot(entry) === 0 && isWithin(block.day(entry), spans)) scans++;
+      if (block.isScan(entry) && isWithin(block.day(entry), spans)) scans++;
     });
     return [scans, records];
   }
@@ -99,11 +106,12 @@ export class Ranges {
     }
     const recent = new Map<number, Rollup>();
     const unused = Sketch.empty();
+    const of = countedBy(counter);
     this.recent.each(counter, (block, entry) => {
       const day = block.day(entry);
       if (!isWithin(day, spans)) return;
       const rollup = recent.get(day) ?? new Rollup(1);
-      block.countInto(entry, rollup, unused);
+      block.countInto(entry, rollup, unused, of);
       recent.set(day, rollup);
     });
     for (const [day, rollup] of recent) visit(day, rollup);

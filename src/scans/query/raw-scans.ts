@@ -20,6 +20,7 @@ import { isWithin, type Ranges } from './range.ts';
 import { Dimension, Rollup } from '../rollup.ts';
 import { type RawScan, rawScan } from '../scanned-event.ts';
 import type { CodeNo } from '../../model/numbers.ts';
+import type { RouteLabel } from '../../model/routing/labels.ts';
 
 /** Bytes of blocks a step reads: about 1 ms. */
 const stepBytesMax = 524_288;
@@ -30,6 +31,8 @@ export interface RawScanFilter extends DayRange {
   readonly codeNo: CodeNo;
   /** Whether bots, which are not counted as scans, come too. */
   readonly bots: 'without' | 'with';
+  /** What the code's routes are called; absent = it has never had any. */
+  readonly labels?: readonly RouteLabel[];
 }
 
 /** What looking for a code's block before another one reads: about 20 ms. */
@@ -93,7 +96,7 @@ export class RawScans {
 
   /** Up to `limit` scans from a place on; fewer, or none, do not mean the end. */
   step(filter: RawScanFilter, from: RawPlace, limit: number): RawStep {
-    const { codeNo, bots } = filter;
+    const { codeNo, bots, labels = [] } = filter;
     const scans: RawScan[] = [];
     let { sequence, done, left } = from;
     let bytes = 0;
@@ -112,8 +115,9 @@ export class RawScans {
           return { scans, next: placeOf(sequence, done, left) };
         done++;
         if (!isWithin(block.day(entry), filter)) continue;
-        if (bots === 'without' && block.bot(entry) !== 0) continue;
-        scans.push(rawScan(block, entry));
+        const isListed = block.isScan(entry) || (bots === 'with' && block.bot(entry) !== 0);
+        if (!isListed) continue;
+        scans.push(rawScan(block, entry, labels));
         left--;
       }
       sequence = block.previous(group);

@@ -13,6 +13,7 @@
 import { partitionOf } from '../../model/code.ts';
 import {
   type Counted,
+  countedBy,
   readCheckpoints,
   type ScanStore,
   workspaceOfCounter,
@@ -134,8 +135,7 @@ export class RecentBlocks {
 
   /** @throws Failure data_damaged */
   #checkpointOf(counter: number): number {
-    const counted = workspaceOfCounter(counter) === undefined ? 'codes' : 'workspaces';
-    const checkpoint = this.#checkpoints[counted][partitionOf(counter)]!;
+    const checkpoint = this.#checkpoints[countedBy(counter)][partitionOf(counter)]!;
     if (this.#damagedAt > checkpoint) {
       throw new Failure('data_damaged', 'The newest scans cannot be read', {
         retryAfterSeconds: checkpointSeconds,

@@ -2,6 +2,7 @@
  * The blocks as the outbox of `qr.scanned`: a workspace's events, newest first by page, or onwards from a
  * place, as a live stream reads them. The events of a damaged block are left out.
  */
+import type { ScannedCode } from '../../model/code.ts';
 import type { EventEnvelope } from '../../model/event.ts';
 import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
 import { firstReached } from '../../store/sequence-search.ts';
@@ -43,12 +44,16 @@ export interface EventStep {
 export class ScanEvents {
   readonly #store: ScanStore;
   readonly #ranges: Ranges;
-  readonly #codeIdOf: (codeNo: CodeNo) => string | undefined;
+  readonly #codeOf: (codeNo: CodeNo) => ScannedCode | undefined;
 
-  constructor(store: ScanStore, ranges: Ranges, codeIdOf: (codeNo: CodeNo) => string | undefined) {
+  constructor(
+    store: ScanStore,
+    ranges: Ranges,
+    codeOf: (codeNo: CodeNo) => ScannedCode | undefined,
+  ) {
     this.#store = store;
     this.#ranges = ranges;
-    this.#codeIdOf = codeIdOf;
+    this.#codeOf = codeOf;
   }
 
   /**
@@ -122,13 +127,13 @@ export class ScanEvents {
         if (block.workspaceNo(group) !== workspaceNo) continue;
         const end = block.first(group) + block.count(group);
         if (end <= done) continue;
-        const qrId = this.#codeIdOf(block.codeNo(group));
-        if (qrId === undefined) continue;
+        const code = this.#codeOf(block.codeNo(group));
+        if (code === undefined) continue;
         for (let entry = Math.max(done, block.first(group)); entry < end; entry++) {
-          if (block.bot(entry) !== 0) continue;
+          if (!block.isScan(entry)) continue;
           if (events.length === limit) return { events, place: next, hasMore: true };
           next = { sequence: key, entry: entry + 1 };
-          events.push({ event: scannedEvent(block, entry, qrId), place: next });
+          events.push({ event: scannedEvent(block, entry, code), place: next });
         }
       }
       next = { sequence: key + 1, entry: 0 };
@@ -143,12 +148,12 @@ export class ScanEvents {
     const found: Array<{ order: number; make: () => EventEnvelope }> = [];
     for (let group = 0; group < block.groups; group++) {
       if (block.workspaceNo(group) !== workspaceNo) continue;
-      const qrId = this.#codeIdOf(block.codeNo(group));
-      if (qrId === undefined) continue;
+      const code = this.#codeOf(block.codeNo(group));
+      if (code === undefined) continue;
       const first = block.first(group);
       for (let entry = first; entry < first + block.count(group); entry++) {
-        if (block.bot(entry) !== 0) continue;
-        found.push({ order: block.timeMs(entry), make: () => scannedEvent(block, entry, qrId) });
+        if (!block.isScan(entry)) continue;
+        found.push({ order: block.timeMs(entry), make: () => scannedEvent(block, entry, code) });
       }
     }
     return found.sort((a, b) => b.order - a.order).map(({ make }) => make);

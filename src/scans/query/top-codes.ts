@@ -67,7 +67,7 @@ export class TopCodes {
       let scans = 0;
       const end = block.first(group) + block.count(group);
       for (let entry = block.first(group); entry < end; entry++) {
-        if (block.bot(entry) === 0 && isWithin(block.day(entry), spans)) scans++;
+        if (block.isScan(entry) && isWithin(block.day(entry), spans)) scans++;
       }
       if (scans === 0) return;
       const counts = chunks.get(chunkOf(codeNo)) ?? new Map<number, number>();

@@ -19,6 +19,7 @@ import { partitionCount } from '../../model/code.ts';
 import type { OpenMode, StoreEnvironment, Table } from '../environment.ts';
 import {
   type EnvironmentVersion,
+  type Migration,
   openEnvironment,
   checksumsFromHere,
 } from '../open-environment.ts';
@@ -38,9 +39,12 @@ export interface ScanStore {
   readonly meta: Table<string, number>;
 }
 
+/** Changes nothing: from this version on blocks and rollups may have routes, which older programs cannot read. */
+const routesFromHere: Migration = () => undefined;
+
 export const scansVersion: EnvironmentVersion = {
-  version: 2,
-  migrations: [checksumsFromHere],
+  version: 3,
+  migrations: [checksumsFromHere, routesFromHere],
   versionKey: 'schemaVersion',
 };
 
@@ -125,8 +129,10 @@ export const workspaceCounter = (workspaceNo: WorkspaceNo): number => counterMax
 export const workspaceOfCounter = (counter: number): number | undefined =>
   counter >= workspaceCountersFirst ? counterMax - counter : undefined;
 
-/** Whose numbers a checkpoint is about. */
+/** Whose numbers a checkpoint, or a rollup, is about. */
 export type Counted = 'codes' | 'workspaces';
+export const countedBy = (counter: number): Counted =>
+  workspaceOfCounter(counter) === undefined ? 'codes' : 'workspaces';
 const checkpointKeys: Readonly<Record<Counted, number>> = { codes: 0, workspaces: 1 };
 
 /** By partition: the sequence up to which its blocks are in summaries, days and months. */

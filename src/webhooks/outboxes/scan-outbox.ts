@@ -6,8 +6,9 @@
  *
  * Of a code whose workspace has no listening endpoint only the group header is read. A code's scans are taken in spans of
  * 100, and a position also counts the scans of a block, so a block of any size can be interrupted and continued; a list
- * never crosses a span. The text of a scan is the same in every list and in `GET /events`: it depends on the block alone.
+ * never crosses a span. The text of a scan is the same in every list and in `GET /events` (scans/scanned-event.ts).
  */
+import type { ScannedCode } from '../../model/code.ts';
 import { idTimeMs, parseId } from '../../model/ids.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
 import type { ScanBlock } from '../../scans/block.ts';
@@ -45,8 +46,8 @@ const listBrackets = 2;
 
 export interface ScanOutboxOptions {
   readonly scans: ScanStore;
-  /** The public id of a code, also of one that was deleted. */
-  readonly codeIdOf: (codeNo: CodeNo) => string | undefined;
+  /** Also of a code that was deleted. */
+  readonly codeOf: (codeNo: CodeNo) => ScannedCode | undefined;
   readonly clock: WheelClock;
   /** In a cluster. */
   readonly numbering?: ScanNumbering | undefined;
@@ -156,14 +157,14 @@ export class ScanOutbox implements OutboxReader {
   }
 
   #reading(listenersOf: ListenersOf): ScanReading {
-    const { codeIdOf, clock, numbering } = this.#options;
-    return { listenersOf, codeIdOf, dueMs: clock.now(), numbering };
+    const { codeOf, clock, numbering } = this.#options;
+    return { listenersOf, codeOf, dueMs: clock.now(), numbering };
   }
 }
 
 interface ScanReading {
   readonly listenersOf: ListenersOf;
-  readonly codeIdOf: ScanOutboxOptions['codeIdOf'];
+  readonly codeOf: ScanOutboxOptions['codeOf'];
   /** When they are due: now. */
   readonly dueMs: WheelMs;
   readonly numbering: ScanNumbering | undefined;
@@ -192,7 +193,7 @@ function scanDeliveries(
   reading: ScanReading,
   createdMax: number,
 ): ScanPart {
-  const { listenersOf, codeIdOf } = reading;
+  const { listenersOf, codeOf } = reading;
   const created: Delivery[] = [];
   for (let group = 0; group < block.groups; group++) {
     const end = block.first(group) + block.count(group);
@@ -200,13 +201,13 @@ function scanDeliveries(
     // What is left of a block was counted with the part before.
     const isCounted = block.first(group) < fromEntry;
     let known: readonly number[] | undefined;
-    const entriesOf = (): readonly number[] => (known ??= humanEntries(block, group));
+    const entriesOf = (): readonly number[] => (known ??= scanEntries(block, group));
     const listeners = listenersOf(block.workspaceNo(group), kind, block.sequence, (endpoint) =>
       isCounted ? 0 : countPosts(entriesOf().length, maxBatchOf(endpoint, block.sequence)),
     );
     if (listeners.length === 0) continue;
-    const qrId = codeIdOf(block.codeNo(group));
-    if (qrId === undefined) continue;
+    const code = codeOf(block.codeNo(group));
+    if (code === undefined) continue;
     const entries = entriesOf();
     for (let at = 0; at < entries.length; at += spanScans) {
       const span = entries.slice(at, at + spanScans);
@@ -215,7 +216,7 @@ function scanDeliveries(
       // Only these: where `maxBatch` is another now, a list may not begin before `fromEntry`.
       const scans = span
         .filter((entry) => entry >= fromEntry)
-        .map((entry) => scanned(block, entry, qrId));
+        .map((entry) => scanned(block, entry, code));
       const volume = entries.length > singlesMax ? 'high' : 'low';
       for (const endpoint of listeners) {
         const left = unsettled(block, group, scans, endpoint, reading);
@@ -239,11 +240,11 @@ function scanDeliveryAt(
   for (let group = 0; group < block.groups; group++) {
     const end = block.first(group) + block.count(group);
     if (first < block.first(group) || first >= end) continue;
-    const qrId = reading.codeIdOf(block.codeNo(group));
-    if (qrId === undefined || block.workspaceNo(group) !== endpoint.workspaceNo) return undefined;
-    const all = humanEntries(block, group)
+    const code = reading.codeOf(block.codeNo(group));
+    if (code === undefined || block.workspaceNo(group) !== endpoint.workspaceNo) return undefined;
+    const all = scanEntries(block, group)
       .filter((entry) => entry >= first && entry <= last)
-      .map((entry) => scanned(block, entry, qrId));
+      .map((entry) => scanned(block, entry, code));
     const scans = unsettled(block, group, all, endpoint, reading);
     return scans.length === 0 ? undefined : delivery(block, endpoint, { form, scans }, reading);
   }
@@ -286,17 +287,17 @@ function unsettled(
   );
 }
 
-function humanEntries(block: ScanBlock, group: number): number[] {
+function scanEntries(block: ScanBlock, group: number): number[] {
   const first = block.first(group);
   const entries: number[] = [];
   for (let entry = first; entry < first + block.count(group); entry++) {
-    if (block.bot(entry) === 0) entries.push(entry);
+    if (block.isScan(entry)) entries.push(entry);
   }
   return entries;
 }
 
-function scanned(block: ScanBlock, entry: number, qrId: string): Scanned {
-  const event = scannedEvent(block, entry, qrId);
+function scanned(block: ScanBlock, entry: number, code: ScannedCode): Scanned {
+  const event = scannedEvent(block, entry, code);
   const text = JSON.stringify(event);
   return { entry, id: event.id, text, bytes: Buffer.byteLength(text) };
 }

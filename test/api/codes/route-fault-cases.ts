@@ -1,11 +1,11 @@
 /** Routes with something wrong: what, the fields, and each fault by its path. Codes and paths are what clients go by. */
 export const target = 'https://example.com/menu';
-export const elsewhere = 'https://example.com/elsewhere';
-export const leading = (label: string) => ({ label, target: elsewhere, weight: 1 });
+export const otherTarget = 'https://example.com/other';
+export const leading = (label: string) => ({ label, target: otherTarget, weight: 1 });
 export const rule = (conditions: object, more: object = {}) => ({
   label: 'one',
   if: conditions,
-  then: { target: elsewhere },
+  then: { target: otherTarget },
   ...more,
 });
 const when = (conditions: object) => ({ rules: [rule(conditions)] });
@@ -209,7 +209,7 @@ export const conditions: readonly Case[] = [
   [
     'parameters out of bounds',
     when({
-      query: { [`${'n'.repeat(41)}`]: '*', long: 'v'.repeat(121), kind: 7, hidden: '\u200b' },
+      query: { ['n'.repeat(41)]: '*', long: 'v'.repeat(121), kind: 7, hidden: '\u200b' },
     }),
     {
       [`rules.0.if.query.${'n'.repeat(41)}`]: 'too_big',
@@ -326,7 +326,7 @@ export const statics: readonly Case[] = [
       passQuery: true,
       startsAt: '2030-01-01T00:00:00Z',
       paused: true,
-      fallbackUrl: elsewhere,
+      fallbackUrl: otherTarget,
     },
     {
       rules: 'dynamic_only',

@@ -4,7 +4,7 @@ import { type Answer, Client, word } from '../../support/client.ts';
 import { startTestApi, type TestApp } from '../../support/test-app.ts';
 import {
   conditions,
-  elsewhere,
+  otherTarget,
   leading,
   long,
   rule,
@@ -144,7 +144,7 @@ test('a static code takes the defaults, and nothing else, in a change too', asyn
   });
   const text = await client.call('POST', '/v1/qr-codes', { body: { type: 'text', target: 'Hi' } });
   const fallback = await client.call('PATCH', `/v1/qr-codes/${word(text.json.id)}`, {
-    body: { fallbackUrl: elsewhere },
+    body: { fallbackUrl: otherTarget },
   });
   expect(faultsOf(fallback)).toEqual({ fallbackUrl: 'dynamic_only' });
 });

@@ -76,6 +76,25 @@ test('a code says whether it redirects: in its page, in the list and in the tabl
   expect(await statuses()).toEqual(['expired', 'limit_reached', 'active', 'active']);
 });
 
+test('?status=paused and not_started, in the order of a redirect', async () => {
+  const inAMinute = isoTime(service.clock.now() + 60_000);
+  const made = async (body: object): Promise<string> => {
+    const code = { target, tags: [tag], ...body };
+    return word((await client.call('POST', '/v1/qr-codes', { body: code })).json.id);
+  };
+  const paused = await made({ paused: true, startsAt: inAMinute });
+  const early = await made({ startsAt: inAMinute, scanLimit: 1 });
+  const plain = await made({ fallbackUrl: 'https://example.com/later' });
+  scan(early, 3);
+  const by = async (): Promise<string[][]> => {
+    const statuses = ['paused', 'not_started', 'limit_reached', 'active'];
+    return await Promise.all(statuses.map(async (one) => idsOf(await list(`status=${one}`))));
+  };
+  expect(await by()).toEqual([[paused], [early], [], [plain]]);
+  service.clock.move(60_000);
+  expect(await by()).toEqual([[paused], [], [early], [plain]]);
+});
+
 test('?status filters together with the others, by page, by cursor and as a table', async () => {
   const soon = isoTime(service.clock.now() + 60_000);
   const groups: Record<string, string[]> = { active: [], expired: [], limit_reached: [] };

@@ -68,7 +68,7 @@ class Listener {
 
 /** It ends a hang: what comes, comes at once. */
 const waitMsMax = 45_000;
-const names = new Map<number, string>();
+const names = new Map<number, { id: string }>();
 let engine: EngineHarness;
 let service: TestApp;
 let client: Client;
@@ -80,7 +80,7 @@ beforeAll(async () => {
     segmentBytesMax: 1_000_000,
     actorsMax: 100,
     rawRetentionDays: 90,
-    codeIdOf: (codeNo) => names.get(codeNo),
+    codeOf: (codeNo) => names.get(codeNo),
   });
   engine.nowMs = Date.now();
   engine.startShards(1);
@@ -100,7 +100,7 @@ async function create(): Promise<{ id: string; no: number }> {
   const body = { target: 'https://example.com/' };
   const id = word((await client.call('POST', '/v1/qr-codes', { body })).json.id);
   const no = service.codes.findAnywhere(id)?.no ?? 0;
-  names.set(no, id);
+  names.set(no, { id });
   return { id, no };
 }
 

@@ -7,7 +7,7 @@ import { EngineHarness } from '../../scans/engine-harness.ts';
 import { Client, word } from '../../support/client.ts';
 import { startTestApi, type TestApp } from '../../support/test-app.ts';
 
-const names = new Map<number, string>();
+const names = new Map<number, { id: string }>();
 const target = 'https://a.example/';
 let engine: EngineHarness;
 let service: TestApp;
@@ -21,7 +21,7 @@ beforeAll(async () => {
     segmentBytesMax: 1_000_000,
     actorsMax: 100,
     rawRetentionDays: 90,
-    codeIdOf: (codeNo) => names.get(codeNo),
+    codeOf: (codeNo) => names.get(codeNo),
   });
   engine.startShards(1);
   service = await startTestApi({ scans: engine.queries });
@@ -46,7 +46,7 @@ afterAll(async () => {
 async function create(by = client): Promise<{ id: string; no: number }> {
   const id = word((await by.call('POST', '/v1/qr-codes', { body: { target } })).json.id);
   const no = service.codes.findAnywhere(id)?.no ?? 0;
-  names.set(no, id);
+  names.set(no, { id });
   return { id, no };
 }
 

@@ -105,7 +105,7 @@ test('shards count journals of other nodes that appear while they run, and their
       .poll(() => [...shards.counted()].toSorted(([a], [b]) => a - b), soon)
       .toEqual(ends);
     store.environment.refresh();
-    const queries = openScanQueries(store, (codeNo) => `qr_${codeNo}`);
+    const queries = openScanQueries(store, (codeNo) => ({ id: `qr_${codeNo}` }));
     expect(queries.analytics.lifetimeScans(17)).toBe(journalsOfOthers.length * round);
     const segments = (journal: number): number => listSegments(journals.folder(journal)).length;
     await expect.poll(() => [3, 40_000, 65_535].map(segments), soon).toEqual([1, 1, 1]);

@@ -52,7 +52,7 @@ class Fixture {
   constructor(rhythm: ShardRhythm = { figuresMs: hourMs, checkMs: hourMs }) {
     this.#rhythm = rhythm;
     this.store = openScanStore(join(this.folder, 'scans.mdb'), 'create');
-    this.queries = openScanQueries(this.store, (codeNo) => String(codeNo));
+    this.queries = openScanQueries(this.store, (codeNo) => ({ id: String(codeNo) }));
     mkdirSync(journalFolder(this.#root, 0), { recursive: true });
     this.writer = new JournalWriter({
       folder: journalFolder(this.#root, 0),

@@ -25,6 +25,9 @@ export class FakeScans implements ScanQueries {
     breakdown: async (subject, range) => [
       { key: 'DE', scans: 'codes' in subject ? this.#scansOf(subject, range) : 2 },
     ],
+    routes: () => [],
+    missed: () => [],
+    routesSeen: () => new Set(),
     scansByCode: async (codes, range) =>
       Array.from(codes, (codeNo) => ({
         codeNo,

@@ -25,7 +25,7 @@ import {
 import { delaysMs, type Harness, openHarness } from '../webhooks-harness.ts';
 
 const { endpoints } = older;
-const codeIdOf = (no: number): string => `qr_${no}`;
+const codeOf = (no: number): { id: string } => ({ id: `qr_${no}` });
 const killed = new URL('migrate-killed.ts', import.meta.url).pathname;
 const allOf = { limit: 500 };
 
@@ -34,7 +34,7 @@ async function openOlder(folder = unpackOlder()): Promise<Harness> {
   clock.bootId = 'another';
   const store = openScanStore(join(unpackOlder(), 'scans.mdb'));
   onTestFinished(() => store.environment.close());
-  const scanned = { store, codeIdOf, committed: new Signal(), onDelivered: () => undefined };
+  const scanned = { store, codeOf, committed: new Signal(), onDelivered: () => undefined };
   const settings = { retryDelaysMs: delaysMs.slice(0, 4) };
   const harness = await openHarness(settings, { scanned, dataDir: folder, clock, plan: 'none' });
   await harness.webhooks.recover();

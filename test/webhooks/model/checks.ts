@@ -4,7 +4,7 @@
  */
 import type { EventKind } from '../../../src/model/event.ts';
 import type { EndpointRecord } from '../../../src/model/webhook.ts';
-import { scannedEvent } from '../../../src/scans/scanned-event.ts';
+import { scannedEventId } from '../../../src/scans/scanned-event.ts';
 import { storedBlocks } from '../../../src/scans/stored-blocks.ts';
 import {
   type LogKey,
@@ -41,7 +41,7 @@ function entriesOf(world: World): Entry[] {
     for (let group = 0; group < block.groups; group++) {
       const first = block.first(group);
       for (let entry = first; entry < first + block.count(group); entry++) {
-        const eventId = scannedEvent(block, entry, '').id;
+        const eventId = scannedEventId(block, entry);
         entries.push({ outbox: 'scans', eventId, kind: 'qr.scanned', sequence, entry });
       }
     }

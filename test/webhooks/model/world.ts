@@ -68,7 +68,7 @@ export class World {
       segmentBytesMax: 1_000_000,
       actorsMax: 1_000,
       rawRetentionDays: 30,
-      codeIdOf: (no) => `qr_${no}`,
+      codeOf: (no) => ({ id: `qr_${no}` }),
     });
     this.engine.startShards(1);
     this.receiver = new Receiver(this.clock);
@@ -116,7 +116,7 @@ export class World {
         outbox: this.#outbox,
         scanned: {
           store: this.engine.store,
-          codeIdOf: (no) => `qr_${no}`,
+          codeOf: (no) => ({ id: `qr_${no}` }),
           committed: this.#blocks,
           onDelivered: (block) => {
             if (disk.folder === own && !disk.isDead) this.deliveredBlock = block;

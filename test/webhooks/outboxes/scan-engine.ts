@@ -1,5 +1,6 @@
 /** An engine with one shard, and whom its scans are from. */
 import { onTestFinished } from 'vitest';
+import type { ScannedCode } from '../../../src/model/code.ts';
 import { EngineHarness } from '../../scans/engine-harness.ts';
 import { startMs } from '../../support/fakes/test-clock.ts';
 
@@ -8,7 +9,8 @@ export const phone =
 export const bot = 'Googlebot/2.1 (+http://www.google.com/bot.html)';
 
 /** Codes 1 to 9 belong to workspace 1, others to 2; code 9 is gone for good. */
-export const codeIdOf = (no: number): string | undefined => (no === 9 ? undefined : `qr_${no}`);
+export const codeOf = (no: number): ScannedCode | undefined =>
+  no === 9 ? undefined : { id: `qr_${no}` };
 
 export function openScanEngine(rawRetentionDays = 30): EngineHarness {
   const engine = new EngineHarness({
@@ -16,7 +18,7 @@ export function openScanEngine(rawRetentionDays = 30): EngineHarness {
     segmentBytesMax: 1_000_000,
     actorsMax: 1_000,
     rawRetentionDays,
-    codeIdOf,
+    codeOf,
   });
   onTestFinished(async () => await engine.close());
   engine.nowMs = startMs;

@@ -1,25 +1,30 @@
 /** Deliveries of the blocks of scans: the same, whichever way they are read, and no scan in none. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { isMissed, missedRoutes } from '../../../src/model/routing/labels.ts';
+import type { Routing } from '../../../src/model/routing/routing.ts';
 import type { EndpointRecord } from '../../../src/model/webhook.ts';
 import type { Position } from '../../../src/store/delivery/delivery.ts';
 import { WheelClock } from '../../../src/webhooks/deliveries/retry-wheel.ts';
 import { firstPosition, type ListenersOf } from '../../../src/webhooks/outboxes/outbox-reader.ts';
-import { ScanOutbox } from '../../../src/webhooks/outboxes/scan-outbox.ts';
+import { ScanOutbox, type ScanOutboxOptions } from '../../../src/webhooks/outboxes/scan-outbox.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 import { endpointOf, expectSame, fixed, readAll } from './reader-checks.ts';
-import { bot, codeIdOf, openScanEngine, phone } from './scan-engine.ts';
+import { bot, codeOf as code, openScanEngine, phone } from './scan-engine.ts';
 
-function openOutbox() {
+function openOutbox(codeOf: ScanOutboxOptions['codeOf'] = code) {
   const engine = openScanEngine();
   const clock = new TestClock();
   const reader = new ScanOutbox({
     scans: engine.store,
-    codeIdOf,
+    codeOf,
     clock: new WheelClock(clock, clock, undefined),
   });
-  /** A block with so many scans of each code, a bot's after every third, some milliseconds after the last one. */
-  const window = (scans: Readonly<Record<number, number>>, referer = ''): void => {
+  /**
+   * A block with so many scans of each code, a bot's after every third, and somebody's in vain after every fourth, some
+   * milliseconds after the last one.
+   */
+  const window = (scans: Readonly<Record<number, number>>, referer = '', route = 0): void => {
     const inputs = Object.entries(scans).flatMap(([code, count]) =>
       Array.from({ length: count }, (_, at) => {
         const codeNo = Number(code);
@@ -27,7 +32,8 @@ function openOutbox() {
         const address = new Uint8Array(16);
         const scan = { codeNo, workspaceNo, referer, address, isPrefetch: false };
         const agents = at % 3 === 2 ? [phone, bot] : [phone];
-        return agents.map((agent) => ({ ...scan, agent }));
+        const vain = at % 4 === 3 ? [{ ...scan, agent: phone, route: missedRoutes.paused }] : [];
+        return [...agents.map((agent) => ({ ...scan, agent, route })), ...vain];
       }).flat(),
     );
     engine.nowMs += 120;
@@ -38,7 +44,8 @@ function openOutbox() {
   /** The scans of people that a workspace has. */
   const scansOf = (workspaceNo: number): number =>
     engine.facts.filter(
-      ({ agent, workspaceNo: of, codeNo }) => agent === phone && of === workspaceNo && codeNo !== 9,
+      ({ agent, workspaceNo: of, codeNo, route = 0 }) =>
+        agent === phone && !isMissed(route) && of === workspaceNo && codeNo !== 9,
     ).length;
   return { engine, clock, reader, window, scansOf };
 }
@@ -94,6 +101,46 @@ it('has each scan in one delivery after all, where maxBatch changes in the middl
     }),
     { numRuns: 30 },
   );
+});
+
+it('names the label that led a scan, and keeps its bytes when a code gets labels later', () => {
+  const noLabels: Routing = {
+    rules: [],
+    passQuery: false,
+    paused: false,
+    labels: [],
+    campaign: '',
+    seed: 'AAAAAAAAAAAAAAAAAAAAAA',
+  };
+  let routing: Routing | undefined;
+  const { engine, reader, window } = openOutbox((no) => ({
+    id: `qr_${no}`,
+    ...(routing === undefined ? {} : { routing }),
+  }));
+  const endpoint = endpointOf({ maxBatch: 30 });
+  const bodies = (): string[] => {
+    const all = readAll((from) => reader.readFor(endpoint, from, { deliveriesMax: 9 }));
+    for (const { body, place } of all) {
+      expect(reader.at(endpoint, place!.place)?.body).toBe(body);
+    }
+    return all.map(({ body }) => body);
+  };
+  const routesIn = (text: string): unknown[] =>
+    [JSON.parse(text)].flat().map(({ data }): unknown => data.route);
+  window({ 1: 2 });
+  const plain = bodies();
+  expect(plain.flatMap(routesIn)).toEqual([undefined, undefined]);
+  // Paused alone: no labels yet.
+  routing = noLabels;
+  expect(bodies()).toEqual(plain);
+  routing = { ...noLabels, labels: [{ name: 'ios' }], labelsSinceMs: engine.nowMs + 1 };
+  window({ 1: 12 }, '', 1);
+  window({ 1: 1 });
+  const all = bodies();
+  expect(all.slice(0, 2)).toEqual(plain);
+  expect(all.slice(2).map(routesIn)).toEqual([Array(12).fill('ios'), ['target']]);
+  routing = { ...routing, labels: [{ name: 'ios', unusedSinceMs: 5 }, { name: 'android' }] };
+  expect(bodies()).toEqual(all);
 });
 
 function readFrom(reader: ScanOutbox, endpoint: EndpointRecord, from: Position): string[] {

@@ -1,0 +1,336 @@
+/** Where a code leads, through /v1/qr-codes: what is sent comes back, what is absent is a default, events say what changed. */
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { importedDrafts } from '../../../src/api/codes/code-bodies.ts';
+import { isoTime } from '../../../src/model/day.ts';
+import { type Answer, Client, type Json, word } from '../../support/client.ts';
+import { startTestApi, type TestApp } from '../../support/test-app.ts';
+
+let service: TestApp;
+let client: Client;
+
+beforeAll(async () => {
+  service = await startTestApi();
+  client = new Client(service.url, service.apiKey);
+});
+afterAll(async () => {
+  await client.close();
+  await service.close();
+});
+
+const target = 'https://example.com/menu';
+const store = 'https://apps.apple.com/app/id1';
+const plain = {
+  rules: [],
+  split: null,
+  utm: null,
+  passQuery: false,
+  startsAt: null,
+  paused: false,
+  fallbackUrl: null,
+};
+const full = {
+  rules: [
+    {
+      label: 'everything',
+      if: {
+        device: ['mobile', 'tablet'],
+        os: ['iOS'],
+        browser: ['Safari', 'Samsung Internet'],
+        country: ['DE', 'ZZ'],
+        language: ['pt-BR', 'de'],
+        time: { days: ['mon', 'sun'], from: '22:00', to: '24:00', timezone: 'Europe/Berlin' },
+      },
+      then: { target: store },
+    },
+    {
+      label: 'winter',
+      if: {
+        date: { from: '2026-12-01T00:00:00.000Z', to: '2027-01-01T00:00:00.000Z' },
+        query: { table: '*', Ümlaut: 'ä b' },
+      },
+      then: {
+        split: [
+          { label: 'a', target: 'https://example.com/a', weight: 1 },
+          { label: 'b', target: 'https://example.com/b', weight: 1_000 },
+        ],
+      },
+    },
+  ],
+  split: [
+    { label: 'c', target: 'https://example.com/c', weight: 30 },
+    { label: 'd', target: 'https://example.com/d', weight: 70 },
+  ],
+  utm: { source: 'qr', campaign: '{campaign} {slug} {label}' },
+  passQuery: true,
+  startsAt: '2026-01-01T00:00:00.000Z',
+  paused: false,
+  fallbackUrl: 'https://example.com/closed',
+};
+
+async function create(fields: object = {}): Promise<Json> {
+  const { status, json } = await client.call('POST', '/v1/qr-codes', {
+    body: { target, ...fields },
+  });
+  expect(status).toBe(201);
+  return json;
+}
+const pathOf = ({ id }: Json): string => `/v1/qr-codes/${word(id)}`;
+const get = async (code: Json): Promise<Json> => (await client.call('GET', pathOf(code))).json;
+const send = async (method: string, code: Json, body: object): Promise<Answer> =>
+  await client.call(method, pathOf(code), { body });
+async function changesOf(code: Json): Promise<Json[]> {
+  const { items } = await client.call('GET', '/v1/events?type=qr.updated&limit=100');
+  return items.flatMap(({ data = {} }) => (data.id === code.id ? [data] : []));
+}
+
+test('what is sent comes back, of a create, a get, a replacement and a patch', async () => {
+  const made = await create(full);
+  expect(made).toMatchObject({ ...full, target, status: 'active' });
+  expect(await get(made)).toEqual(made);
+  expect((await create()) as object).toMatchObject(plain);
+  const other = await create();
+  const replaced = await send('PUT', other, { target, ...full });
+  expect([replaced.status, replaced.json]).toEqual([200, expect.objectContaining(full)]);
+  const changed = await send('PATCH', await create(), full);
+  expect([changed.status, changed.json]).toEqual([200, expect.objectContaining(full)]);
+});
+
+test('values are kept in one form: hrefs, times in UTC, nothing twice', async () => {
+  const made = await create({
+    rules: [
+      {
+        label: 'a',
+        if: {
+          os: ['iOS', 'Android', 'iOS'],
+          country: ['DE', 'DE'],
+          language: ['de', 'DE', 'en', 'De'],
+          time: { days: ['sun', 'mon', 'sun'], timezone: 'europe/berlin' },
+          date: { from: '2026-12-01T01:00:00+01:00' },
+        },
+        then: { target: 'HTTPS://EXAMPLE.com' },
+      },
+    ],
+    startsAt: '2026-01-01T01:00:00+01:00',
+    fallbackUrl: 'https://EXAMPLE.com/ü',
+    utm: { source: null, term: 'x' },
+  });
+  expect(made).toMatchObject({
+    rules: [
+      {
+        label: 'a',
+        if: {
+          os: ['iOS', 'Android'],
+          country: ['DE'],
+          language: ['de', 'en'],
+          time: { days: ['sun', 'mon'], timezone: 'europe/berlin' },
+          date: { from: '2026-12-01T00:00:00.000Z' },
+        },
+        then: { target: 'https://example.com/' },
+      },
+    ],
+    startsAt: '2026-01-01T00:00:00.000Z',
+    fallbackUrl: 'https://example.com/%C3%BC',
+  });
+  expect(made.utm).toEqual({ term: 'x' });
+});
+
+describe('a change', () => {
+  test('takes lists as a whole, merges utm, and null resets each', async () => {
+    const code = await create(full);
+    const merged = await send('PATCH', code, {
+      utm: { source: null, medium: 'print' },
+      rules: full.rules.slice(1),
+    });
+    const { utm: _merged, ...rest } = full;
+    expect(merged.json).toMatchObject({ ...rest, rules: full.rules.slice(1) });
+    expect(merged.json.utm).toEqual({ medium: 'print', campaign: full.utm.campaign });
+    for (const [field, value] of Object.entries(plain)) {
+      const { status, json } = await send('PATCH', code, { [field]: null });
+      expect([field, status, json[field]]).toEqual([field, 200, value]);
+    }
+    const without = await send('PATCH', await create({ utm: { term: 'x' } }), {
+      utm: { term: null },
+    });
+    expect(without.json.utm).toBe(null);
+  });
+
+  test('of other fields leaves them; a replacement without them resets them', async () => {
+    const code = await create(full);
+    expect((await send('PATCH', code, { name: 'Table 12' })).json).toMatchObject(full);
+    expect((await send('PUT', code, { target })).json).toMatchObject(plain);
+  });
+
+  test('is told whole and by its public names, and only what changed', async () => {
+    const code = await create();
+    await send('PATCH', code, full);
+    await send('PATCH', code, full);
+    await send('PATCH', code, { rules: [], name: 'x' });
+    await send('PUT', code, { target, name: 'x' });
+    const [last, second, first, ...more] = await changesOf(code);
+    expect(more).toEqual([]);
+    const { paused: _same, ...changed } = full;
+    const { paused: _default, ...before } = plain;
+    expect([first?.before, first?.after]).toEqual([before, changed]);
+    expect([second?.before, second?.after]).toEqual([
+      { rules: full.rules, name: null },
+      { rules: [], name: 'x' },
+    ]);
+    const { rules: _rules, ...rest } = changed;
+    const { rules: _none, ...defaults } = before;
+    expect([last?.before, last?.after]).toEqual([rest, defaults]);
+  });
+
+  test('warns of rules that never win, and keeps them', async () => {
+    const rules = [
+      { label: 'apple', if: { os: ['iOS', 'macOS'] }, then: { target: store } },
+      { label: 'iphone', if: { os: ['iOS'], device: ['mobile'] }, then: { target: store } },
+    ];
+    const warnings = [
+      { path: 'rules.1', code: 'unreachable', message: expect.stringContaining('apple') },
+    ];
+    const made = await client.call('POST', '/v1/qr-codes', { body: { target, rules } });
+    expect([made.status, made.json.rules, made.json.warnings]).toEqual([201, rules, warnings]);
+    expect(await get(made.json)).not.toHaveProperty('warnings');
+    const renamed = await send('PATCH', made.json, { name: 'x' });
+    expect(renamed.json.warnings).toEqual(warnings);
+    expect((await send('PUT', made.json, { target, rules })).json.warnings).toEqual(warnings);
+    const turned = await send('PATCH', made.json, { rules: rules.toReversed() });
+    expect(turned.json).not.toHaveProperty('warnings');
+  });
+
+  test('is for editors: a viewer may read, and change nothing', async () => {
+    const code = await create({ rules: full.rules });
+    const key = await service.keyOf('viewer');
+    const body = { rules: [], paused: true };
+    const refused = await client.call('PATCH', pathOf(code), { key, body });
+    expect([refused.status, refused.json.code]).toEqual([403, 'forbidden']);
+    expect((await client.call('GET', pathOf(code), { key })).json.rules).toEqual(full.rules);
+  });
+});
+
+test('the service takes every example of the guide, and shows it again', async () => {
+  const { text } = await client.call('GET', '/docs/routes', { key: undefined });
+  const examples = [...text.matchAll(/ -d &#39;(\{[^]*?\})&#39;/g)].map(([, body = '']): object =>
+    JSON.parse(body.replaceAll('&quot;', '"')),
+  );
+  expect(examples).toHaveLength(6);
+  for (const body of examples) {
+    const answer = await send('PATCH', await create(), body);
+    expect([answer.status, answer.json]).toEqual([200, expect.objectContaining(body)]);
+  }
+});
+
+test('a code says that it is paused, that it has not begun, and what comes before what', async () => {
+  const inAMinute = isoTime(service.clock.now() + 60_000);
+  const inTwo = isoTime(service.clock.now() + 120_000);
+  const code = await create({ startsAt: inAMinute, expiresAt: inTwo, paused: true });
+  expect(code.status).toBe('paused');
+  expect((await send('PATCH', code, { paused: false })).json.status).toBe('not_started');
+  service.clock.move(60_000);
+  expect((await get(code)).status).toBe('active');
+  service.clock.move(60_000);
+  expect((await get(code)).status).toBe('expired');
+  expect((await send('PATCH', code, { paused: true })).json.status).toBe('paused');
+});
+
+test('a repeated create gives the same answer, warnings and all, and makes one code', async () => {
+  const rule = { if: { os: ['iOS'] }, then: { target: store } };
+  const body = {
+    target,
+    externalId: 'once',
+    rules: [
+      { label: 'a', ...rule },
+      { label: 'b', ...rule },
+    ],
+  };
+  const headers = { 'idempotency-key': 'routes-1' };
+  const first = await client.call('POST', '/v1/qr-codes', { body, headers });
+  const again = await client.call('POST', '/v1/qr-codes', { body, headers });
+  expect(first.json.warnings).toHaveLength(1);
+  expect([again.text, again.headers['idempotent-replayed']]).toEqual([first.text, 'true']);
+  const { json } = await client.call('GET', '/v1/qr-codes?search=once');
+  expect(json.total).toBe(1);
+});
+
+test('an import reads the fields of a create', () => {
+  const { startsAt, ...rest } = full;
+  const draft = importedDrafts('http://localhost:8081')({ target, ...full });
+  expect(draft).toMatchObject({ ...rest, startsAtMs: Date.parse(startsAt) });
+});
+
+describe('many at once', () => {
+  interface Row {
+    readonly status: number;
+    readonly qrCode?: Json;
+    readonly error?: Json;
+  }
+  async function bulk(type: string, raw: string): Promise<readonly Row[]> {
+    const { text } = await client.call('POST', '/v1/qr-codes/bulk', {
+      raw,
+      headers: { 'content-type': type },
+    });
+    const { results }: { readonly results: readonly Row[] } = JSON.parse(text);
+    return results;
+  }
+
+  test.each([
+    ['application/json', (rows: readonly object[]) => JSON.stringify(rows)],
+    [
+      'application/x-ndjson',
+      (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join('\n'),
+    ],
+  ])('as %s, by the rules of one', async (type, textOf) => {
+    const bad = { target, rules: [{ label: 'target', if: {}, then: { target: 'x' } }] };
+    const [good, refused] = await bulk(type, textOf([{ target, ...full }, bad]));
+    expect(good).toMatchObject({ status: 201, qrCode: full });
+    expect(refused?.status).toBe(422);
+    expect(refused?.error?.errors).toMatchObject([
+      { path: 'rules.0.if', code: 'required' },
+      { path: 'rules.0.label', code: 'reserved' },
+      { path: 'rules.0.then.target', code: 'invalid_url' },
+    ]);
+  });
+
+  test('as CSV takes utm, start, pause and fallback, and the table has the same columns', async () => {
+    const table =
+      'target,utm.source,utm.content,startsAt,paused,fallbackUrl,tags\r\n' +
+      `${target},qr,{label},2026-01-01T00:00:00Z,TRUE,https://example.com/closed,csv-routes\r\n` +
+      `${target},,,,,,csv-routes\r\n` +
+      `${target},,,,perhaps,nowhere,\r\n`;
+    const [first, second, third] = await bulk('text/csv', table);
+    const { fallbackUrl, startsAt } = full;
+    const utm = { source: 'qr', content: '{label}' };
+    expect(first?.qrCode).toMatchObject({ utm, startsAt, paused: true, fallbackUrl });
+    expect(second?.qrCode).toMatchObject(plain);
+    expect(third?.error?.errors).toMatchObject([
+      { path: 'paused', code: 'wrong_type' },
+      { path: 'fallbackUrl', code: 'invalid_url' },
+    ]);
+    const { text } = await client.call('GET', '/v1/qr-codes?tag=csv-routes&format=csv');
+    const rows: ReadonlyArray<Record<string, string>> = parse(text, { columns: true });
+    expect(
+      rows.map((row) => [
+        row['utm.source'],
+        row['utm.content'],
+        row['startsAt'],
+        row['paused'],
+        row['fallbackUrl'],
+      ]),
+    ).toEqual([
+      ['', '', '', 'false', ''],
+      ['qr', '{label}', startsAt, 'true', fallbackUrl],
+    ]);
+  });
+
+  test.each(['rules', 'split', 'passQuery', 'utm.sauce', 'utm.', 'utm'])(
+    'as CSV has no column %s',
+    async (column) => {
+      const { status, faults } = await client.call('POST', '/v1/qr-codes/bulk', {
+        raw: `target,${column}\r\n${target},x\r\n`,
+        headers: { 'content-type': 'text/csv' },
+      });
+      expect([status, faults]).toMatchObject([422, [{ path: column, code: 'unknown_column' }]]);
+    },
+  );
+});

@@ -1,0 +1,153 @@
+/** A rule that is called unreachable never wins: compared with the rules followed one by one, over random requests. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { unreachableRules } from '../../../src/codes/routing/unreachable.ts';
+import type { RouteConditions, RouteRule, TimeWindow } from '../../../src/model/routing/routing.ts';
+import { weekdays } from '../../../src/model/routing/routing.ts';
+
+const ruleOf = (conditions: RouteConditions, at: number): RouteRule => ({
+  label: `r${at}`,
+  if: conditions,
+  then: { target: 'https://example.com/' },
+});
+const pathsOf = (...conditions: readonly RouteConditions[]): string[] =>
+  unreachableRules(conditions.map(ruleOf)).map(({ path }) => path);
+
+interface Visit {
+  readonly os: 'iOS' | 'Android' | 'Windows';
+  readonly country: string;
+  readonly language: string;
+  readonly day: number;
+  readonly hour: number;
+  readonly year: number;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+const some = <const T>(...values: readonly T[]) => fc.subarray([...values], { minLength: 1 });
+const hourText = (hour: number): string => `${String(hour).padStart(2, '0')}:00`;
+const yearText = (year: number): string => `${year}-01-01T00:00:00.000Z`;
+const timeWindow = fc.record(
+  {
+    days: some(...weekdays),
+    from: fc.nat(23).map(hourText),
+    to: fc.integer({ min: 0, max: 24 }).map(hourText),
+    timezone: fc.constant('UTC'),
+  },
+  { requiredKeys: ['timezone'] },
+);
+const dateWindow = fc.record(
+  { from: fc.integer({ min: 2026, max: 2029 }).map(yearText), to: fc.constant(yearText(2030)) },
+  { requiredKeys: ['from'] },
+);
+const condition: fc.Arbitrary<RouteConditions> = fc.oneof(
+  fc.record({ os: some('iOS', 'Android', 'Windows') }),
+  fc.record({ country: some('DE', 'AT', 'FR') }),
+  fc.record({ language: some('de', 'DE', 'fr') }),
+  fc.record({ time: timeWindow }),
+  fc.record({ date: dateWindow }),
+  fc.record({
+    query: fc.dictionary(fc.constantFrom('a', 'b'), fc.constantFrom('1', '*'), { minKeys: 1 }),
+  }),
+);
+const conditions = fc.tuple(condition, condition).map(([one, other]) => ({ ...one, ...other }));
+const visit: fc.Arbitrary<Visit> = fc.record({
+  os: fc.constantFrom('iOS', 'Android', 'Windows'),
+  country: fc.constantFrom('DE', 'AT', 'FR'),
+  language: fc.constantFrom('de', 'fr'),
+  day: fc.nat(6),
+  hour: fc.nat(23),
+  year: fc.integer({ min: 2025, max: 2031 }),
+  query: fc.dictionary(fc.constantFrom('a', 'b'), fc.constantFrom('1', '2')),
+});
+
+function isInWindow(
+  { days = weekdays, from = '00:00', to = '24:00' }: TimeWindow,
+  at: Visit,
+): boolean {
+  const now = hourText(at.hour);
+  const isOf = (day: number): boolean => days.some((name) => name === weekdays[(day + 7) % 7]);
+  if (from < to) return from <= now && now < to && isOf(at.day);
+  return (from <= now && isOf(at.day)) || (now < to && isOf(at.day - 1));
+}
+
+function holds(given: RouteConditions, at: Visit): boolean {
+  const { os, country, language, time, date, query = {} } = given;
+  const now = yearText(at.year);
+  return (
+    (os === undefined || os.includes(at.os)) &&
+    (country === undefined || country.includes(at.country)) &&
+    (language === undefined || language.some((range) => range.toLowerCase() === at.language)) &&
+    (time === undefined || isInWindow(time, at)) &&
+    (date === undefined || ((date.from ?? '') <= now && now < (date.to ?? '9'))) &&
+    Object.entries(query).every(([name, value]) =>
+      value === '*' ? at.query[name] !== undefined : at.query[name] === value,
+    )
+  );
+}
+
+test('what is called unreachable never wins', () => {
+  let found = 0;
+  fc.assert(
+    fc.property(
+      fc.array(conditions, { minLength: 2, maxLength: 5 }),
+      fc.array(visit, { minLength: 20, maxLength: 20 }),
+      (given, visits) => {
+        const unreachable = new Set(pathsOf(...given));
+        found += unreachable.size;
+        for (const at of visits) {
+          const winner = given.findIndex((one) => holds(one, at));
+          expect(unreachable).not.toContain(`rules.${winner}`);
+        }
+      },
+    ),
+    { numRuns: 200 },
+  );
+  expect(found).toBeGreaterThan(20);
+});
+
+const openHours: TimeWindow = {
+  days: ['mon', 'tue'],
+  from: '09:00',
+  to: '17:00',
+  timezone: 'Europe/Berlin',
+};
+
+test.each<readonly [what: string, earlier: RouteConditions, later: RouteConditions]>([
+  ['the same', { os: ['iOS'] }, { os: ['iOS'] }],
+  [
+    'fewer values and more conditions',
+    { os: ['iOS', 'macOS'] },
+    { os: ['macOS'], country: ['DE'] },
+  ],
+  ['the same language', { language: ['pt-BR'] }, { language: ['pt-br'] }],
+  ['fewer hours', { time: openHours }, { time: { ...openHours, days: ['tue'], from: '10:00' } }],
+  [
+    'the same hours over midnight',
+    { time: { ...openHours, from: '20:00', to: '04:00' } },
+    { time: { ...openHours, from: '20:00', to: '04:00', days: ['mon'] } },
+  ],
+  [
+    'fewer days',
+    { date: { from: yearText(2026) } },
+    { date: { from: yearText(2026), to: yearText(2027) } },
+  ],
+  ['a value of any', { query: { a: '*' } }, { query: { a: '1', b: '2' } }],
+])('a later rule with %s is found', (_, earlier, later) => {
+  expect(pathsOf(earlier, later)).toEqual(['rules.1']);
+  expect(pathsOf({ country: ['FR'] }, earlier, { os: ['Linux'] }, later)).toEqual(['rules.3']);
+});
+
+test.each<readonly [what: string, earlier: RouteConditions, later: RouteConditions]>([
+  ['more values', { os: ['iOS'] }, { os: ['iOS', 'macOS'] }],
+  ['fewer conditions', { os: ['iOS'], country: ['DE'] }, { os: ['iOS'] }],
+  ['another zone', { time: openHours }, { time: { ...openHours, timezone: 'Europe/Vienna' } }],
+  ['more hours', { time: openHours }, { time: { ...openHours, to: '18:00' } }],
+  [
+    'no end',
+    { date: { from: yearText(2026), to: yearText(2027) } },
+    { date: { from: yearText(2026) } },
+  ],
+  ['any value', { query: { a: '1' } }, { query: { a: '*' } }],
+])('a later rule with %s may win', (_, earlier, later) => {
+  expect(pathsOf(earlier, later)).toEqual([]);
+});
