@@ -23,7 +23,7 @@ const create = async (body: object): Promise<Json> =>
 const read = async (code: Json): Promise<Json> =>
   (await harness.api.call('GET', `/v1/qr-codes/${word(code.id)}`)).json;
 const sentences = async (page: Page): Promise<string[]> =>
-  (await page.locator('.rule-if').allInnerTexts()).map((text) => text.replace(/^Rule \d: /, ''));
+  (await page.locator('.rule-if').allInnerTexts()).map((text) => text.replace(/^Rule \d:\s+/, ''));
 
 const ios = 'If the device is an iPhone or iPad';
 const android = 'If the device runs Android';
@@ -47,6 +47,7 @@ test(
     const targets = page.getByLabel('Destination', { exact: true });
     expect(await targets.nth(0).inputValue()).toBe('apps.example.com/ios');
     await targets.nth(1).fill('javascript:alert(1)');
+    await page.getByText('Parameters', { exact: true }).click();
     await page.getByLabel('UTM source').fill('{nobody}');
     await button(page, 'Save changes').click();
     await page.getByText('Not saved: some fields').waitFor();
@@ -117,10 +118,10 @@ test(
       'If the country is Germany or Austria',
       'Everyone else',
     ]);
-    await page.getByText('Several, by weight').click();
-    await page.getByLabel('Destination 1').getByLabel('Destination 1').fill('example.com/a');
-    await page.getByLabel('Destination 2').getByLabel('Destination 2').fill('example.com/b');
-    await page.getByLabel('Weight').first().fill('20');
+    await page.getByLabel('Several, by weight').check();
+    await page.getByRole('textbox', { name: 'Destination 1' }).fill('example.com/a');
+    await page.getByRole('textbox', { name: 'Destination 2' }).fill('example.com/b');
+    await page.getByLabel('Weight', { exact: true }).first().fill('20');
     await page.getByText('29 % of visitors').waitFor();
     await page.getByText('71 % of visitors').waitFor();
     await button(page, 'Save changes').click();
@@ -207,6 +208,8 @@ test(
     await page.reload();
     const routes = page.locator('.card', { hasText: 'By route' });
     await routes.getByText('phones').waitFor();
+    const missed = page.locator('.card', { hasText: 'In vain' });
+    await missed.locator('.bar-row').getByText('Paused').waitFor();
     await page.context().close();
   },
   errandMs,

@@ -75,13 +75,13 @@ function Shares({ dimension, data }: { readonly dimension: Dimension; readonly d
   return <Bars key={dimension} shares={shares} total={total} emptyText={emptyText} />;
 }
 
-/** Their keys are words of the API: `not_started`. */
-const inWords: ReadonlySet<Dimension> = new Set(['bot', 'device', 'missed']);
+/** Their keys are names of the API: `not_started`. */
+const namedKeys: ReadonlySet<Dimension> = new Set(['bot', 'device', 'missed']);
 
 function keyLabel(dimension: Dimension, key: string): string {
   if (dimension === 'country') return countryName(key);
   if (dimension === 'route' && key === targetLabel) return 'Everyone else';
   if (key === '') return dimension === 'referer' ? 'Direct (camera)' : 'Unknown';
-  if (inWords.has(dimension)) return capitalize(key.replaceAll('_', ' '));
+  if (namedKeys.has(dimension)) return capitalize(key.replaceAll('_', ' '));
   return key;
 }

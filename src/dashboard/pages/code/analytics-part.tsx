@@ -81,14 +81,10 @@ interface RoutesProps {
   readonly span: string;
 }
 
-/** Of a code that leads to more than its destination; and of one that can stop working, who came in vain. */
-function Routes({ code, base, span }: RoutesProps) {
-  const { rules, split, paused, startsAt, fallbackUrl, expiresAt, scanLimit } = code;
+/** Of a code that leads to more than its destination; and who came in vain, if anybody did. */
+function Routes({ code: { rules, split }, base, span }: RoutesProps) {
   const hasLabels = rules.length > 0 || split !== null;
-  const canStop =
-    paused || [startsAt, fallbackUrl, expiresAt, scanLimit].some((field) => field !== null);
-  const path = canStop ? `${base}/breakdown?${span}&by=missed` : undefined;
-  const missed = useResource<Breakdown>(path).data?.data ?? [];
+  const missed = useResource<Breakdown>(`${base}/breakdown?${span}&by=missed`).data?.data ?? [];
   const isMissed = missed.some(({ scans }) => scans > 0);
   if (!hasLabels && !isMissed) return null;
   return (

@@ -62,7 +62,7 @@ export function CodePage({ params }: PageProps) {
   );
 }
 
-/** Each reload reads the code and its analytics: about six requests. */
+/** Each reload reads the code and its analytics: about seven requests. */
 const settleMs = 20_000;
 
 /** Scans of the code since it was loaded, counted live. */

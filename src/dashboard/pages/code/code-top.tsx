@@ -34,7 +34,7 @@ export function CodeTop({ code, onRetarget }: CodeTopProps) {
         <dl class="facts code-top-facts">
           <Fact label={code.dynamic ? 'Destination' : 'Content'}>
             <TargetText code={code} />
-            <Elsewhere code={code} />
+            <RulesLink code={code} />
             {code.dynamic && may('editor') && (
               <p>
                 <Button size="small" icon="edit" onClick={onRetarget}>
@@ -78,7 +78,7 @@ export function CodeTop({ code, onRetarget }: CodeTopProps) {
 }
 
 /** That not everyone gets the destination, and where to see who does not. */
-function Elsewhere({ code: { id, rules, split } }: { readonly code: QrCode }) {
+function RulesLink({ code: { id, rules, split } }: { readonly code: QrCode }) {
   const texts = [
     ...(rules.length === 0 ? [] : [plural(rules.length, 'rule')]),
     ...(split === null ? [] : [`a split in ${split.length}`]),

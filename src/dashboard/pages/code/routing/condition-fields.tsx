@@ -15,7 +15,7 @@ import {
   languageName,
   osChoices,
   typedLanguage,
-} from './route-words.ts';
+} from './route-choices.ts';
 
 /** What a condition begins with, when it is added. */
 export function emptyCondition(kind: ConditionKind): ConditionsDraft {

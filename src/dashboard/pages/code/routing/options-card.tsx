@@ -4,7 +4,7 @@ import { localTime, utcTime } from '../../../client/format.ts';
 import { may } from '../../../client/session.ts';
 import { CheckField, TextField } from '../../../parts/field.tsx';
 import { Card } from '../../../parts/page.tsx';
-import { utmChoices } from './route-words.ts';
+import { utmChoices } from './route-choices.ts';
 import type { RoutingForm } from './use-routing.ts';
 
 export function OptionsCards({ form }: { readonly form: RoutingForm }) {

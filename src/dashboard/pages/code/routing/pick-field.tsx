@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { CheckField, TextField } from '../../../parts/field.tsx';
 import { Chip } from '../../../parts/list.tsx';
-import type { Choice } from './route-words.ts';
+import type { Choice } from './route-choices.ts';
 
 interface PickProps<T extends string> {
   readonly legend: string;
@@ -43,9 +43,9 @@ export function PickField<T extends string>(props: PickProps<T>) {
 
 interface SearchProps<T extends string> extends PickProps<T> {
   readonly placeholder: string;
-  /** What a chosen value is called that is none of the choices. */
+  /** What a chosen value is called, also one beyond the choices. */
   readonly nameOf: (value: T) => string;
-  /** A value that the typed text stands for, and that is none of the choices. */
+  /** A value beyond the choices that the typed text stands for. */
   readonly typed?: (text: string) => Choice<T> | undefined;
 }
 

@@ -220,7 +220,7 @@ const languages = new Intl.DisplayNames('en', { type: 'language' });
 /** A word of each condition, in English whatever the browser's language is: `phone-germany`. */
 function nameOf(conditions: ConditionsDraft): string {
   const { device, os, browser, country, language, time, date, query } = conditions;
-  const words = [
+  const names = [
     ...(device ?? []).map((name) => (name === 'mobile' ? 'phone' : name)),
     ...(os ?? []),
     ...(browser ?? []),
@@ -230,7 +230,7 @@ function nameOf(conditions: ConditionsDraft): string {
     ...(date ? ['dates'] : []),
     ...(query ?? []).map(({ name }) => name),
   ];
-  const text = words.slice(0, 3).join('-').normalize('NFKD').toLowerCase();
+  const text = names.slice(0, 3).join('-').normalize('NFKD').toLowerCase();
   const label = text
     .replace(/\p{Mark}/gu, '')
     .replace(/[^a-z0-9]+/g, '-')

@@ -9,7 +9,7 @@ import { ConditionFields, emptyCondition } from './condition-fields.tsx';
 import { OutcomeFields } from './outcome-fields.tsx';
 import type { RuleDraft } from './route-draft.ts';
 import type { RouteFaults } from './route-faults.ts';
-import { type ConditionKind, conditionKinds } from './route-words.ts';
+import { type ConditionKind, conditionKinds } from './route-choices.ts';
 import { addressFault } from './split-fields.tsx';
 
 interface EditorProps {

@@ -12,7 +12,7 @@ import {
 } from '../../../../model/routing/routing.ts';
 import type { DeviceName, OsName } from '../../../../model/scan.ts';
 import { countryName, formatMoment, shortAddress } from '../../../client/format.ts';
-import { dayChoices, languageName, zoneName } from './route-words.ts';
+import { dayChoices, languageName, zoneName } from './route-choices.ts';
 
 /** More values than this are counted. */
 const valuesNamed = 5;

@@ -1,5 +1,5 @@
 /** Asks the service what a scan would get, by the rules that are saved. */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { localTime, shortAddress, utcTime } from '../../../client/format.ts';
 import { now } from '../../../client/browser-clock.ts';
 import { call } from '../../../client/http.ts';
@@ -8,7 +8,7 @@ import type { QrCode, ResolvedRoute } from '../../../client/wire.ts';
 import { SelectField, TextField } from '../../../parts/field.tsx';
 import { Form } from '../../../parts/form.tsx';
 import { Card } from '../../../parts/page.tsx';
-import { browserChoices, countryChoices, languageChoices } from './route-words.ts';
+import { browserChoices, countryChoices, languageChoices } from './route-choices.ts';
 import { sentenceOf } from './sentence.ts';
 import { wholePercents } from './shares.ts';
 
@@ -49,6 +49,8 @@ export function TryIt({ code, isChanged }: TryProps) {
   const [scanner, setScanner] = useState<Scanner>('iphone');
   const form = useForm(start);
   const [found, setFound] = useState<ResolvedRoute>();
+  // What was found is of the rules before.
+  useEffect(() => setFound(undefined), [code.updatedAt]);
   const { texts, setTexts } = form;
   const set = (change: Partial<typeof start>): void => setTexts({ ...texts, ...change });
   const ask = async (): Promise<void> => {
