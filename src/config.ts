@@ -8,8 +8,16 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { fillAddresses, isObject, type Json } from './config-addresses.ts';
-import { billingFault, clusterFault, tlsFault } from './config-faults.ts';
+import {
+  billingFault,
+  clusterFault,
+  keyFault,
+  removedSettings,
+  removedText,
+  tlsFault,
+} from './config-faults.ts';
 import { type Environment, processEnvironment } from './environment.ts';
+import { brandNameLengthMax, supportUrlLengthMax } from './model/routing/pages.ts';
 import { shipped } from './shipped.ts';
 
 const port = z.number().int().min(1).max(65_535);
@@ -18,6 +26,11 @@ const url = z
   .refine((text) => !text.endsWith('/'), 'must not end with "/"')
   // Paths are appended: a query or a fragment would swallow them, a password would be printed.
   .refine((text) => !/[?#@]/.test(text), 'must have no query, fragment or credentials');
+/** It goes into a header as it is. */
+const webPage = z
+  .url({ protocol: /^https?$/ })
+  .max(2_048)
+  .regex(/^[\x21-\x7e]+$/, 'must be in ASCII, without spaces');
 /** One message for a union of formats: four "invalid" branches would not help an operator. */
 const addressOrNetwork = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
   error: 'expected an address or a CIDR block, such as 10.0.0.0/8',
@@ -78,8 +91,27 @@ const schema = z.strictObject({
     threads: count(0, 64),
     /** Its `httpPort` redirects as `port` does. */
     ...tls,
+    /** Where the short domain itself leads, `/`; empty = to the page of an unknown code. */
+    rootUrl: z.union([z.literal(''), webPage]),
     /** Unknown codes a client address may ask for in a minute before it gets 429; 0 = no throttle. */
     unknownPerMinuteMax: count(0, 1_000_000),
+  }),
+  /**
+   * On the pages that a scan meets instead of a redirect: of codes that are unknown, and of workspaces without a brand of
+   * their own. Each may be empty.
+   */
+  pages: z.strictObject({
+    brandName: z.string().max(brandNameLengthMax),
+    /** Where people ask: http, https, mailto or tel. */
+    supportUrl: z.union([
+      z.literal(''),
+      z.url({ protocol: /^(?:https?|mailto|tel)$/ }).max(supportUrlLengthMax),
+    ]),
+    /** Made lighter or darker where it could not be read. */
+    colour: z.union([
+      z.literal(''),
+      z.string().regex(/^#[\da-f]{6}$/i, 'must be a colour as #0f6b5c'),
+    ]),
   }),
   codes: z.strictObject({
     /**
@@ -228,22 +260,6 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** Settings of earlier versions: the fault of a start that still sets one says so. */
-const removedSettings = [
-  'api.bodyBytesMax',
-  'api.bodyTimeoutMs',
-  'api.inFlightMax',
-  'redirect.drainMsMax',
-  'links.arenaBytesMax',
-  'links.slotBytesMax',
-  'scans.syncIntervalMs',
-  'scans.namesPerDayMax',
-  'images.queueMax',
-  'webhooks.perEndpointInFlightMax',
-  'billing.stripe.timeoutMs',
-];
-const removedText = 'is no longer a setting, expected it to be left out';
-
 /**
  * Reads and validates the configuration.
  * @param file path of the operator's file; wins over `QZ_CONFIG`
@@ -271,17 +287,6 @@ export function loadConfig(
     return `  ${from}: ${at === '' ? '' : `${at}: `}${message}`;
   });
   throw new ConfigError(`Cannot start: the configuration has faults\n${lines.join('\n')}`);
-}
-
-function keyFault(path: readonly PropertyKey[], keys: readonly string[]): string {
-  const isRemoved = (key: string): boolean => {
-    const at = [...path, key].join('.');
-    return removedSettings.some((removed) => removed === at || removed.startsWith(`${at}.`));
-  };
-  const unknown = keys.filter((key) => !isRemoved(key));
-  const faults = keys.filter(isRemoved).map((key) => `${key} ${removedText}`);
-  if (unknown.length > 0) faults.push(`unknown key ${unknown.join(', ')}`);
-  return faults.join('; ');
 }
 
 function checkTogether(config: Config): Config {

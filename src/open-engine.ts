@@ -12,6 +12,7 @@ import { type DataFolder, DataFolderError, readSecret } from './engine/data-fold
 import { GeoOpening } from './engine/geo-data.ts';
 import { visitorKeyBytes, visitorKeyFile } from './engine/installation/key-files.ts';
 import { raise } from './engine/installation/numbers.ts';
+import { PageFeed } from './engine/page-feed.ts';
 import { threadCounts } from './engine/machine/machine-plan.ts';
 import type { Tails } from './engine/takeover/messages.ts';
 import type { PredecessorConnection } from './engine/takeover/predecessor-connection.ts';
@@ -172,6 +173,8 @@ function makeEngine(
   });
   const geo = new GeoOpening(config.geo, folder.cacheRoot, base);
   closers.push(() => geo.close());
+  const pages = new PageFeed(management, log);
+  closers.push(() => pages.close());
   const threads = new EngineThreads({
     config,
     clock,
@@ -182,8 +185,10 @@ function makeEngine(
     connectionsMax: base.shares.redirectThread,
     visitor: visitorSetup(geo, folder),
     othersJournals,
+    pages: () => pages.all(),
     node: node?.(scans),
   });
+  pages.start((changes) => threads.redirects.updatePages(changes));
   closers.push(() => threads.stop());
   void geo.table.then((table) => threads.redirects.useGeo(table));
   // In a cluster the numbers are those of the log.

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type Bar, type Chart, drawChart, themes } from '../bench/chart.ts';
-import { contrast, parseColour } from '../src/images/design/colour.ts';
+import { contrast, parseColour } from '../src/model/design/colour.ts';
 
 const bars: readonly Bar[] = [
   { name: 'bare', isOurs: false, redirect: 8, others: 0 },

@@ -97,6 +97,14 @@ test('loadConfig names every fault with its source', () => {
   }
   const { webhooks } = loadConfig(undefined, { QZ_WEBHOOKS_RETRY_DELAYS_MS: '20, 40' });
   expect(webhooks.retryDelaysMs).toEqual([20, 40]);
+  for (const url of ['javascript:alert(1)', 'ftp://example.com', '/menu', 'https://e.co/a b']) {
+    expect(faults('', { QZ_REDIRECT_ROOT_URL: url })).toContain('redirect.rootUrl');
+  }
+  for (const url of ['javascript:alert(1)', 'data:text/html,x', 'help']) {
+    expect(faults('', { QZ_PAGES_SUPPORT_URL: url })).toContain('pages.supportUrl');
+  }
+  expect(faults('', { QZ_PAGES_SUPPORT_URL: 'tel:+491234' })).toBe('');
+  expect(faults('', { QZ_PAGES_COLOUR: 'red' })).toContain('must be a colour as #0f6b5c');
   expect(faults('', { QZ_WEBHOOKS_RETRY_DELAYS_MS: '20,soon' })).toContain(
     'QZ_WEBHOOKS_RETRY_DELAYS_MS: webhooks.retryDelaysMs.1',
   );

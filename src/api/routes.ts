@@ -13,6 +13,7 @@ import { deadLetterRoutes } from './webhooks/dead-letters.ts';
 import { deliveryRoutes } from './webhooks/deliveries.ts';
 import { eventStreamRoutes } from './events/event-stream.ts';
 import { eventRoutes } from './events/events.ts';
+import { installationBrand } from '../http/pages.ts';
 import { inviteRoutes } from './workspaces/invites.ts';
 import { logoRoutes } from './images/logos.ts';
 import { memberRoutes } from './workspaces/members.ts';
@@ -28,6 +29,7 @@ import { createSessionView, sessionRoutes } from './workspaces/session.ts';
 import { workspaceAnalyticsRoutes } from './analytics/workspace-analytics.ts';
 import { usageRoutes } from './billing/usage.ts';
 import { webhookRoutes } from './webhooks/webhooks.ts';
+import { workspacePageRoutes } from './workspaces/workspace-pages.ts';
 import { workspaceRoutes } from './workspaces/workspaces.ts';
 
 export function createRoutes(services: ApiServices, cookie: SessionCookie): Route[] {
@@ -82,6 +84,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     ...inviteRoutes({ workspaces, mail, publicUrl: config.api.publicUrl }),
     ...apiKeyRoutes({ workspaces, clock }),
     ...workspaceRoutes(workspaces, sessionView),
+    ...workspacePageRoutes(workspaces.workspaces, services.logos, installationBrand(config.pages)),
     ...sessionRoutes(workspaces, cookie, sessionView),
     ...profileRoutes({ workspaces, mail, publicUrl: config.api.publicUrl }),
     ...billingRoutes(services.billing),

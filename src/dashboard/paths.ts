@@ -18,6 +18,7 @@ export const paths = {
   profile: '/settings/profile',
   confirmEmail: '/settings/confirm-email',
   workspace: '/settings/workspace',
+  pages: '/settings/pages',
   apiKeys: '/settings/api-keys',
   webhooks: '/settings/webhooks',
   webhook: '/settings/webhooks/:id',

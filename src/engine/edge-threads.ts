@@ -31,6 +31,7 @@ export interface EdgeThreadsOptions {
   };
   readonly acknowledged?: RedirectThreadsOptions['acknowledged'];
   readonly permission?: RedirectThreadsOptions['permission'];
+  readonly pages?: RedirectThreadsOptions['pages'];
 }
 
 const watchMs = 1_000;

@@ -8,7 +8,7 @@ import { linesLost } from '../telemetry/service-log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import type { Lag } from './watch/journal-lag.ts';
 import type { Journals } from './journals.ts';
-import { errorPageKinds } from '../http/pages.ts';
+import { errorPageKinds } from '../http/pages/language-words.ts';
 import { redirectTotals, type RedirectThreads } from './redirect-threads.ts';
 import { type ShardState, type ShardThreads, shardTotals } from './shard-threads.ts';
 

@@ -8,7 +8,9 @@ import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { MissThrottle } from '../http/miss-throttle.ts';
 import { ListenError } from '../http/port.ts';
-import { errorPageKinds } from '../http/pages.ts';
+import { installationBrand } from '../http/pages.ts';
+import { errorPageKinds } from '../http/pages/language-words.ts';
+import type { PageChanges } from '../http/pages/packed-pages.ts';
 import {
   gate,
   noRefusals,
@@ -64,6 +66,8 @@ export interface RedirectThreadsOptions {
   readonly acknowledged?: JournalPositions | undefined;
   /** Until when they may redirect; absent = always. */
   readonly permission?: LinkPermission | undefined;
+  /** What workspaces say on their pages, now; absent = nothing. */
+  readonly pages?: (() => PageChanges) | undefined;
   /** Resolves when the data folder is where it was: a thread that starts reads and writes there. */
   readonly whenInPlace: () => Promise<void>;
   /** Open at the same time, for each thread; absent = as many as come. */
@@ -183,6 +187,11 @@ export class RedirectThreads {
     if (!this.#isListening) await listening;
   }
 
+  /** A thread that starts gets them with all others. */
+  updatePages(changes: PageChanges): void {
+    for (const { thread } of this.states) thread.send({ kind: 'pages', changes });
+  }
+
   /** All do; there may be none. */
   get #isListening(): boolean {
     return this.states.every((state) => state.isListening);
@@ -246,6 +255,8 @@ export class RedirectThreads {
     return {
       ...config.scans,
       ...config.redirect,
+      brand: installationBrand(config.pages),
+      pages: this.#options.pages?.() ?? [],
       thread: index,
       journal,
       connectionsMax,

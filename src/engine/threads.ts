@@ -35,6 +35,7 @@ export interface EngineThreadsOptions {
   readonly visitor: Promise<VisitorSetup>;
   /** Journals of the predecessor in a takeover; absent = no other process journals. */
   readonly othersJournals?: readonly number[] | undefined;
+  readonly pages?: RedirectThreadsOptions['pages'];
   /** Of a node in a cluster. */
   readonly node?:
     | {

@@ -1,167 +1,191 @@
 /**
- * The pages that a scan may meet instead of a redirect. Their reader stands before a poster with a phone
- * in the hand and did nothing wrong: a friendly sentence, what may help, no brand, no link.
+ * The pages that a scan may meet instead of a redirect. Their reader stands before a poster with a phone in the hand and
+ * did nothing wrong: a friendly sentence in a language of theirs, what may help, and whom to ask.
  *
- * Made once at start, under 2 KB each, nothing to load: no script, no font, no image from anywhere.
- * Their policy allows one style sheet, by its hash, and nothing else. Colours are at least 7:1 (WCAG
- * AAA) in both schemes. Programs that ask for JSON get the same answer as a problem document.
+ *   kind, workspace, Accept-Language --> the language: of the workspace's texts and the ten of the standard ones
+ *     --> the page, kept: a standard one for good (kinds x languages), one of a workspace in a bounded cache
+ *
+ * A page is at most 5 KB and loads nothing (pages/page.ts). A workspace that says nothing has the installation's brand; what
+ * it says of its brand replaces that whole. Programs that ask for JSON get a problem document, in English.
  */
-import { createHash } from 'node:crypto';
+import {
+  type Brand,
+  type EndedReason,
+  endedReasons,
+  type PageText,
+  type PageTexts,
+  type WorkspacePages,
+} from '../model/routing/pages.ts';
+import type { Config } from '../config.ts';
+import { bestLanguage } from '../routes/language.ts';
+import { type ErrorPageKind, errorPageKinds } from './pages/language-words.ts';
+import { type PackedPages, type PageChanges, unpackPages } from './pages/packed-pages.ts';
+import { makePage, type PageHtml } from './pages/page.ts';
+import { pageLanguages, wordsOf } from './pages/words.ts';
 
-/** Why a code that is known leads nowhere now: before its beginning 404, else 410. */
-export const endedReasons = ['deleted', 'paused', 'not_started', 'expired', 'used_up'] as const;
-export type EndedReason = (typeof endedReasons)[number];
+export interface ErrorPage extends PageHtml {
+  readonly language: string;
+}
+
+/** Pages of workspaces that are kept, in each redirect thread: about 5 MB. */
+const renderedMax = 1_000;
+/** Workspaces whose settings are kept as objects. */
+const unpackedMax = 250;
+/** Of who reads none of the languages that there are. */
+const lastResort = 'en';
+
+const statuses: Readonly<Record<ErrorPageKind, readonly [status: number, code: string]>> = {
+  unknown: [404, 'not_found'],
+  deleted: [410, 'gone'],
+  paused: [410, 'paused'],
+  not_started: [404, 'not_started'],
+  expired: [410, 'expired'],
+  used_up: [410, 'used_up'],
+  damaged: [503, 'data_damaged'],
+  throttled: [429, 'rate_limited'],
+  method: [405, 'method_not_allowed'],
+  stale: [503, 'links_may_be_old'],
+};
+
+export const errorStatus = (kind: ErrorPageKind): number => statuses[kind][0];
+
+const problems = new Map(
+  errorPageKinds.map((kind) => {
+    const [status, code] = statuses[kind];
+    const { title, text } = wordsOf(lastResort).pages[kind];
+    return [kind, JSON.stringify({ type: 'about:blank', title, status, detail: text, code })];
+  }),
+);
+
+/** The problem document of a kind (RFC 9457). */
+export const errorProblem = (kind: ErrorPageKind): string => problems.get(kind)!;
+
+/** The language of a page: one in which the workspace speaks, or one of the standard texts. */
+function chooseLanguage(header: string, own: readonly string[]): string {
+  const found = bestLanguage(header, [...own, ...pageLanguages]) ?? lastResort;
+  // Of a standard text in German and the workspace's in Swiss German, who reads German gets the workspace's.
+  return bestLanguage(found, own) ?? found;
+}
+
+function textsOf(kind: ErrorPageKind, texts: WorkspacePages['texts']): PageTexts {
+  const reason = endedReasons.find((one) => one === kind);
+  return (reason && texts[reason]) ?? {};
+}
+
+/** @param language of `own`, or of the standard texts */
+function render(kind: ErrorPageKind, language: string, brand: Brand, own: PageTexts): ErrorPage {
+  const standard = pageLanguages.find((one) => one === bestLanguage(language, pageLanguages));
+  const words = wordsOf(standard ?? lastResort);
+  const { title, text, help } = words.pages[kind];
+  const given = own[language];
+  const content = given === undefined ? { title, texts: [text, help] } : textOf(given);
+  const contact = { text: words.contact, language: standard ?? lastResort };
+  return { language, ...makePage({ ...content, language, contact, brand }) };
+}
+
+const textOf = ({ title, text }: PageText) => ({ title, texts: [text] });
+
+/** Empty settings are none. */
+export function installationBrand({ brandName, supportUrl, colour }: Config['pages']): Brand {
+  return {
+    ...(brandName === '' ? {} : { name: brandName }),
+    ...(supportUrl === '' ? {} : { supportUrl }),
+    ...(colour === '' ? {} : { colour }),
+  };
+}
 
 /**
- * Unknown code 404; its record damaged 503; too many unknown codes 429; not GET or HEAD 405; links that may be old 503.
+ * The page of a workspace.
+ * @param header `Accept-Language`
+ * @param brand the installation's, for a workspace without one
  */
-export const errorPageKinds = [
-  'unknown',
-  ...endedReasons,
-  'damaged',
-  'throttled',
-  'method',
-  'stale',
-] as const;
-export type ErrorPageKind = (typeof errorPageKinds)[number];
-
-export interface ErrorPage {
-  readonly status: number;
-  readonly html: string;
-  readonly json: string;
+export function previewPage(
+  reason: EndedReason,
+  pages: WorkspacePages,
+  header: string,
+  brand: Brand,
+): ErrorPage {
+  const own = textsOf(reason, pages.texts);
+  const language = chooseLanguage(header, Object.keys(own));
+  return render(reason, language, shownBrand(pages, brand), own);
 }
 
-interface Words {
-  readonly status: number;
-  readonly code: string;
-  readonly title: string;
-  readonly text: string;
-  readonly help: string;
+const shownBrand = (pages: WorkspacePages, brand: Brand): Brand =>
+  Object.keys(pages.brand).length > 0 ? pages.brand : brand;
+
+/** The oldest is pruned. Redirect threads load no package at their start, and pages are no hot path. */
+class BoundedMap<K, V> extends Map<K, V> {
+  readonly #max: number;
+
+  constructor(max: number) {
+    super();
+    this.#max = max;
+  }
+
+  override set(key: K, value: V): this {
+    if (this.size >= this.#max) {
+      const { value: oldest, done } = this.keys().next();
+      if (done !== true) this.delete(oldest);
+    }
+    return super.set(key, value);
+  }
 }
 
-const words: Record<ErrorPageKind, Words> = {
-  unknown: {
-    status: 404,
-    code: 'not_found',
-    title: 'This code leads nowhere',
-    text: 'The link in this code was not found. It may have been misprinted, or read wrongly.',
-    help: 'Please scan it once more, a little closer and in good light.',
-  },
-  deleted: {
-    status: 410,
-    code: 'gone',
-    title: 'This code has ended',
-    text: 'It was in use for a while and has since been switched off. Your phone read it correctly.',
-    help: 'The people who put it up can tell you where to go instead.',
-  },
-  paused: {
-    status: 410,
-    code: 'paused',
-    title: 'This code is paused',
-    text: 'It has been switched off for a while. Your phone read it correctly.',
-    help: 'Please try again later, or ask the people who put it up.',
-  },
-  not_started: {
-    status: 404,
-    code: 'not_started',
-    title: 'This code has not begun yet',
-    text: 'You are early: where it leads opens later. Your phone read it correctly.',
-    help: 'Please scan it again later. The people who put it up can tell you when.',
-  },
-  expired: {
-    status: 410,
-    code: 'expired',
-    title: 'This code has expired',
-    text: 'It was valid for a limited time, which is over. Your phone read it correctly.',
-    help: 'The people who put it up can tell you where to go instead.',
-  },
-  used_up: {
-    status: 410,
-    code: 'used_up',
-    title: 'This code is used up',
-    text: 'It could be scanned a limited number of times, and all of them are used. Your phone read it correctly.',
-    help: 'The people who put it up can tell you where to go instead.',
-  },
-  damaged: {
-    status: 503,
-    code: 'data_damaged',
-    title: 'This code cannot be opened right now',
-    text: 'Your phone read it correctly, but where it leads could not be looked up safely.',
-    help: 'Please try again later. The people who put it up can tell you where to go meanwhile.',
-  },
-  throttled: {
-    status: 429,
-    code: 'rate_limited',
-    title: 'One moment, please',
-    text: 'Many codes were tried from your network in a short time, so we are taking a short break.',
-    help: 'Please scan the code again in a minute.',
-  },
-  method: {
-    status: 405,
-    code: 'method_not_allowed',
-    title: 'This address is for scanning',
-    text: 'It can be opened, but nothing can be sent to it.',
-    help: 'Please open it with the camera of a phone, or in a browser.',
-  },
-  stale: {
-    status: 503,
-    code: 'links_may_be_old',
-    title: 'One moment, please',
-    text: 'Your phone read the code correctly, but where it leads now could not be confirmed.',
-    help: 'Please scan it once more in a few seconds.',
-  },
-};
+export class Pages {
+  readonly #brand: Brand;
+  /** As they are shared by all threads. */
+  readonly #packed = new Map<number, PackedPages>();
+  readonly #unpacked = new BoundedMap<number, WorkspacePages>(unpackedMax);
+  readonly #rendered = new BoundedMap<string, ErrorPage>(renderedMax);
+  readonly #standard = new Map<string, ErrorPage>();
 
-/** A viewfinder with a dash: nothing was found here. */
-const drawing =
-  '<svg viewBox="0 0 24 24" aria-hidden="true">' +
-  '<path d="M2 7V2h5M17 2h5v5M22 17v5h-5M7 22H2v-5"/><path d="M9 12h6"/></svg>';
+  /** @param brand the installation's */
+  constructor(brand: Brand) {
+    this.#brand = brand;
+  }
 
-const style =
-  ':root{color-scheme:light dark;--b:#f6f6f3;--t:#1b1c1e;--s:#4a4d52;--l:#5f646b}' +
-  '@media(prefers-color-scheme:dark){:root{--b:#131416;--t:#f2f2ef;--s:#b9bdc3;--l:#a6abb2}}' +
-  '*{box-sizing:border-box;margin:0}' +
-  'body{min-height:100vh;min-height:100svh;display:grid;place-content:center;justify-items:center;' +
-  'padding:2rem 1.5rem;background:var(--b);color:var(--s);text-align:center;' +
-  'font:1.0625rem/1.55 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}' +
-  'main{max-width:25rem}' +
-  'svg{width:4.5rem;margin-bottom:1.5rem;fill:none;stroke:var(--l);stroke-width:1.5;' +
-  'stroke-linecap:round;stroke-linejoin:round}' +
-  'h1{color:var(--t);font-size:1.625rem;line-height:1.25;letter-spacing:-.01em;margin-bottom:.75rem;' +
-  'text-wrap:balance}' +
-  'p{text-wrap:balance}p+p{margin-top:.75rem;color:var(--t)}';
+  /** What has changed, or all at the start; undefined where a workspace says nothing any more. */
+  update(changes: PageChanges): void {
+    for (const [workspaceNo, packed] of changes) {
+      if (packed === undefined) this.#packed.delete(workspaceNo);
+      else this.#packed.set(workspaceNo, packed);
+      this.#unpacked.delete(workspaceNo);
+    }
+    this.#rendered.clear();
+  }
 
-const styleHash = createHash('sha256').update(style).digest('base64');
+  /**
+   * @param workspaceNo whose code it is; undefined where that cannot be known
+   * @param header `Accept-Language`
+   */
+  find(kind: ErrorPageKind, workspaceNo: number | undefined, header: string): ErrorPage {
+    const pages = workspaceNo === undefined ? undefined : this.#pagesOf(workspaceNo);
+    if (pages === undefined) return this.#findStandard(kind, chooseLanguage(header, []));
+    const own = textsOf(kind, pages.texts);
+    const language = chooseLanguage(header, Object.keys(own));
+    const key = `${workspaceNo} ${kind} ${language}`;
+    const kept = this.#rendered.get(key);
+    if (kept !== undefined) return kept;
+    const page = render(kind, language, shownBrand(pages, this.#brand), own);
+    this.#rendered.set(key, page);
+    return page;
+  }
 
-/** The `Content-Security-Policy` of every page here. */
-export const errorPagePolicy =
-  `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; ` +
-  `frame-ancestors 'none'`;
+  #pagesOf(workspaceNo: number): WorkspacePages | undefined {
+    const packed = this.#packed.get(workspaceNo);
+    if (packed === undefined) return undefined;
+    const kept = this.#unpacked.get(workspaceNo);
+    if (kept !== undefined) return kept;
+    const pages = unpackPages(packed);
+    this.#unpacked.set(workspaceNo, pages);
+    return pages;
+  }
 
-/** The page of a kind, as HTML for people and as a problem document (RFC 9457) for programs. */
-export const errorPage = (kind: ErrorPageKind): ErrorPage => pages[kind];
-
-const pages: Readonly<Record<ErrorPageKind, ErrorPage>> = {
-  unknown: makePage('unknown'),
-  deleted: makePage('deleted'),
-  paused: makePage('paused'),
-  not_started: makePage('not_started'),
-  expired: makePage('expired'),
-  used_up: makePage('used_up'),
-  damaged: makePage('damaged'),
-  throttled: makePage('throttled'),
-  method: makePage('method'),
-  stale: makePage('stale'),
-};
-
-function makePage(kind: ErrorPageKind): ErrorPage {
-  const { status, code, title, text, help } = words[kind];
-  const html =
-    '<!doctype html><html lang="en"><head><meta charset="utf-8">' +
-    '<meta name="viewport" content="width=device-width,initial-scale=1">' +
-    '<meta name="robots" content="noindex">' +
-    `<title>${title}</title><style>${style}</style></head>` +
-    `<body><main>${drawing}<h1>${title}</h1><p>${text}</p><p>${help}</p></main></body></html>`;
-  const json = JSON.stringify({ type: 'about:blank', title, status, detail: text, code });
-  return { status, html, json };
+  /** Kept for good: kinds times languages. */
+  #findStandard(kind: ErrorPageKind, language: string): ErrorPage {
+    const key = `${kind} ${language}`;
+    const page = this.#standard.get(key) ?? render(kind, language, this.#brand, {});
+    this.#standard.set(key, page);
+    return page;
+  }
 }

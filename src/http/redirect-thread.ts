@@ -2,8 +2,10 @@
 import type { Config } from '../config.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { Place } from '../scans/journal/place.ts';
+import type { Brand } from '../model/routing/pages.ts';
 import type { OpenTable } from '../scans/visitor/geo/table-units.ts';
-import type { ErrorPageKind } from './pages.ts';
+import type { ErrorPageKind } from './pages/language-words.ts';
+import type { PageChanges } from './pages/packed-pages.ts';
 import type { TrustedProxyHeader } from './scanner-address.ts';
 
 /**
@@ -34,6 +36,12 @@ export interface RedirectSetup {
   readonly missSeed: number;
   readonly gate: Int32Array;
   readonly unknownPerMinuteMax: number;
+  /** Where `/` leads; empty = to the page of an unknown code. */
+  readonly rootUrl: string;
+  /** The installation's. */
+  readonly brand: Brand;
+  /** Of the workspaces that have any. */
+  readonly pages: PageChanges;
   readonly trustedProxies: readonly string[];
   readonly trustedProxyHeader: TrustedProxyHeader;
   readonly durability: Config['durability'];
@@ -57,11 +65,13 @@ export interface RedirectSetup {
  *   hand-over  stop listening and wait as above, but stay; `handed-over` is sent when nothing more is journaled
  *   resume     listen again
  *   geo        rules may ask for countries from here on
+ *   pages      what workspaces say on their pages has changed
  */
 export type RedirectCommand =
   | { readonly kind: 'geo'; readonly table: OpenTable }
   | { readonly kind: 'drain' | 'hand-over'; readonly msMax: number }
-  | { readonly kind: 'resume' };
+  | { readonly kind: 'resume' }
+  | { readonly kind: 'pages'; readonly changes: PageChanges };
 
 /** Answers that were no redirect, by kind: none yet. */
 export const noRefusals = (): Record<ErrorPageKind, number> => ({

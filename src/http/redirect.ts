@@ -19,6 +19,7 @@ import type { LinkPermission } from '../links/permission.ts';
 import type { LinkReader } from '../links/reader.ts';
 import type { Clock } from '../model/clock.ts';
 import { partitionOf } from '../model/code.ts';
+import type { EndedReason } from '../model/routing/pages.ts';
 import type { Acknowledgement } from '../scans/journal/acknowledgement.ts';
 import type { JournalWriter } from '../scans/journal/writer.ts';
 import { flagPrefetch, ScanBatch } from '../scans/record.ts';
@@ -28,7 +29,6 @@ import type { LatencyHistogram } from '../telemetry/latency-histogram.ts';
 import { ConditionalLink, isPrefetch } from './conditional/conditional-link.ts';
 import { type Connection, connectionAfter, inNextCycle, sendFramed } from './framing.ts';
 import { decodedPath } from './decoded-path.ts';
-import type { EndedReason } from './pages.ts';
 import { gate } from './redirect-thread.ts';
 import { headerNames } from './uws-app.ts';
 import type { Refusals } from './refusals.ts';
@@ -134,7 +134,7 @@ export class Redirect {
     if (isRecorded) this.#record(link, flags, address, agent, request);
     if (answer !== undefined) this.#replies.addCopy(response, answer, connection);
     else if (ended === undefined) this.#replies.add(response, link, connection);
-    else this.#refuse(ended, response, request, connection);
+    else this.#refuse(ended, link, response, request, connection);
   }
 
   #record(
@@ -182,7 +182,7 @@ export class Redirect {
     if (ended === undefined) return redirectTo(links, link, connection).slice();
     if (ended === 'used_up' && this.#isHandedOver) {
       this.#options.refusals.sendBack(response, request, connection);
-    } else this.#refuse(ended, response, request, connection);
+    } else this.#refuse(ended, link, response, request, connection);
     return undefined;
   }
 
@@ -255,13 +255,14 @@ export class Redirect {
 
   #refuse(
     ended: EndedReason | 'damaged',
+    link: number,
     response: HttpResponse,
     request: HttpRequest,
     connection: Connection,
   ): void {
-    const { refusals } = this.#options;
+    const { links, refusals } = this.#options;
     if (ended === 'damaged') refusals.damaged(response, request, connection);
-    else refusals.ended(ended, response, request, connection);
+    else refusals.ended(ended, links.workspaceNo(link), response, request, connection);
   }
 
   /** Another process knows how many scans a limited link has left. */

@@ -19,6 +19,7 @@ import { openThreadChannel } from '../workers/thread-setup.ts';
 import { ClientAddresses } from './client-address.ts';
 import { Listener } from './listener.ts';
 import { MissThrottle } from './miss-throttle.ts';
+import { Pages } from './pages.ts';
 import { Redirect } from './redirect.ts';
 import {
   gate,
@@ -43,7 +44,9 @@ const addresses = new ScannerAddresses(
   setup.trustedProxyHeader,
 );
 const throttle = new MissThrottle(setup.unknownPerMinuteMax, setup.missSeed, setup.misses);
-const refusals = new Refusals(addresses, throttle);
+const pages = new Pages(setup.brand);
+pages.update(setup.pages);
+const refusals = new Refusals(addresses, throttle, { pages, rootUrl: setup.rootUrl });
 const journal = new JournalWriter({
   folder: setup.journalFolder,
   journal: setup.journal,
@@ -216,14 +219,13 @@ function resume(): void {
 }
 
 channel.onCommand((command) => {
-  if (command.kind === 'geo') {
-    redirect.useGeo(command.table);
-    return;
-  }
+  if (command.kind === 'geo') return redirect.useGeo(command.table);
+  if (command.kind === 'pages') return pages.update(command.changes);
   commands += 1;
   if (command.kind === 'resume') resume();
   else if (command.kind === 'drain') void drain(command.msMax);
   else void handOver(command.msMax);
+  return undefined;
 });
 
 send({ kind: 'booted' });

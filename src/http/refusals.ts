@@ -1,21 +1,18 @@
 /**
  * What a request on the short-link port gets when it is no redirect: the pages of `pages.ts`, as HTML for
- * people and JSON where `Accept` asks for it. Counted by kind; unknown codes are throttled by address.
+ * people and JSON where `Accept` asks for it. Counted by kind; unknown codes are throttled by address. `/` leads to `redirect.rootUrl`
+ * where that is set.
  *
  * During a takeover also the redirect of a limited link to itself: on a new connection its client finds the process
  * that knows what is left of the limit. Browsers follow 20 redirects: without a pause they would give up before that
  * process listens.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import type { EndedReason } from '../model/routing/pages.ts';
 import { type Connection, sendFramed } from './framing.ts';
 import type { MissThrottle } from './miss-throttle.ts';
-import {
-  type EndedReason,
-  type ErrorPage,
-  type ErrorPageKind,
-  errorPage,
-  errorPagePolicy,
-} from './pages.ts';
+import { type ErrorPage, errorProblem, errorStatus, Pages } from './pages.ts';
+import type { ErrorPageKind } from './pages/language-words.ts';
 import { noRefusals } from './redirect-thread.ts';
 import { redirectHead } from './reply-batch.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
@@ -40,14 +37,26 @@ const staleRetrySeconds = 1;
 /** Pause before a client is sent back: 20 of them last longer than a takeover. */
 const sendBackMs = 200;
 
+/** Of an installation that has set nothing. */
+const plainPages = () => ({ pages: new Pages({}), rootUrl: '' });
+
 export class Refusals {
   readonly #addresses: ScannerAddresses;
   readonly #throttle: MissThrottle;
+  readonly #pages: Pages;
+  readonly #rootUrl: string;
   readonly counts = noRefusals();
 
-  constructor(addresses: ScannerAddresses, throttle: MissThrottle) {
+  /** @param rootUrl where `/` leads; empty = to the page of an unknown code */
+  constructor(
+    addresses: ScannerAddresses,
+    throttle: MissThrottle,
+    { pages, rootUrl }: { readonly pages: Pages; readonly rootUrl: string } = plainPages(),
+  ) {
     this.#addresses = addresses;
     this.#throttle = throttle;
+    this.#pages = pages;
+    this.#rootUrl = rootUrl;
   }
 
   unknown(
@@ -56,7 +65,9 @@ export class Refusals {
     nowMs: number,
     connection: Connection,
   ): void {
-    const isCode = codeShaped.test(request.getUrl());
+    const path = request.getUrl();
+    if (path === '/' && this.#rootUrl !== '') return this.#leadOn(response, request, connection);
+    const isCode = codeShaped.test(path);
     if (isCode && this.#throttle.isOver(this.#addresses.of(response, request), nowMs)) {
       this.#send(
         'throttled',
@@ -70,14 +81,24 @@ export class Refusals {
     }
   }
 
-  /** Of a code that is known, and leads nowhere now. */
+  /** From `/` to the installation's own page: no scan. */
+  #leadOn(response: HttpResponse, request: HttpRequest, connection: Connection): void {
+    sendFramed(response, request, () => {
+      response.writeStatus(`${redirectHead}\r\nLocation: ${this.#rootUrl}`);
+      if (connection === 'closing') response.writeHeader('Connection', 'close');
+      response.endWithoutBody(0, connection === 'close');
+    });
+  }
+
+  /** Of a code that is known, and leads nowhere now. @param workspaceNo whose code it is */
   ended(
     reason: EndedReason,
+    workspaceNo: number,
     response: HttpResponse,
     request: HttpRequest,
     connection: Connection,
   ): void {
-    this.#send(reason, response, request, connection);
+    this.#send(reason, response, request, connection, undefined, workspaceNo);
   }
 
   damaged(response: HttpResponse, request: HttpRequest, connection: Connection): void {
@@ -117,15 +138,19 @@ export class Refusals {
     request: HttpRequest,
     connection: Connection,
     retryAfterSeconds?: number,
+    workspaceNo?: number,
   ): void {
     this.counts[kind]++;
-    const page: ErrorPage = errorPage(kind);
     const wantsJson = /\bapplication\/(?:[\w.+-]*\+)?json\b/i.test(request.getHeader('accept'));
+    const page = wantsJson
+      ? undefined
+      : this.#pages.find(kind, workspaceNo, request.getHeader('accept-language'));
+    const body = page?.html ?? errorProblem(kind);
     const isHead = request.getMethod() === 'head';
     sendFramed(response, request, (framing) => {
-      response.writeStatus(reasons[page.status]!);
-      writeHeaders(response, kind, wantsJson, retryAfterSeconds);
-      const body = wantsJson ? page.json : page.html;
+      response.writeStatus(reasons[errorStatus(kind)]!);
+      writeHeaders(response, kind, retryAfterSeconds);
+      writeContentHeaders(response, page);
       if (connection === 'closing') response.writeHeader('Connection', 'close');
       if (!isHead) response.end(body, connection === 'close');
       else if (framing === 'cut') response.endWithoutBody(0, connection === 'close');
@@ -137,21 +162,26 @@ export class Refusals {
 function writeHeaders(
   response: HttpResponse,
   kind: ErrorPageKind,
-  wantsJson: boolean,
   retryAfterSeconds: number | undefined,
 ): void {
   response.writeHeader('Cache-Control', 'no-store');
   response.writeHeader('X-Content-Type-Options', 'nosniff');
   response.writeHeader('X-Robots-Tag', 'noindex');
-  response.writeHeader('Vary', 'Accept');
+  response.writeHeader('Vary', 'Accept, Accept-Language');
   if (kind === 'method') response.writeHeader('Allow', 'GET, HEAD');
   if (retryAfterSeconds !== undefined) {
     response.writeHeader('Retry-After', String(retryAfterSeconds));
   }
-  if (wantsJson) {
+}
+
+/** @param page undefined = the answer is a problem document */
+function writeContentHeaders(response: HttpResponse, page: ErrorPage | undefined): void {
+  if (page === undefined) {
     response.writeHeader('Content-Type', 'application/problem+json');
+    response.writeHeader('Content-Language', 'en');
   } else {
     response.writeHeader('Content-Type', 'text/html; charset=utf-8');
-    response.writeHeader('Content-Security-Policy', errorPagePolicy);
+    response.writeHeader('Content-Language', page.language);
+    response.writeHeader('Content-Security-Policy', page.policy);
   }
 }

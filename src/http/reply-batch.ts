@@ -115,7 +115,8 @@ function withQuery(made: RedirectBytes, bytes: Uint8Array, query: string): Uint8
     made.headBytes,
     bytes.length,
   );
-  return made.to(withPassedQuery(target, query)).slice();
+  const address = withPassedQuery(target, query);
+  return (address.length > targetBytesMax ? bytes : made.to(address)).slice();
 }
 
 export class ReplyBatch {

@@ -29,6 +29,11 @@ export function pooledTasks(pool: ImagePool): ImageTasks {
       if (result.kind === 'clean') return result.logo;
       throw unexpected(result);
     },
+    drawBrandLogo: async (bytes, mediaType) => {
+      const result = await run({ kind: 'brand', bytes, mediaType });
+      if (result.kind === 'brand') return result.bytes;
+      throw unexpected(result);
+    },
   };
 }
 

@@ -147,8 +147,9 @@ export class LinkReader {
     return this.#program;
   }
 
-  /** Minutes since the epoch on the clocks of a zone. @param zone as a program names it */
+  /** Minutes since the epoch on the clocks of a zone; NaN of one that is not known here. @param zone as a program names it */
   localMinutes(zone: number, nowMs: number): number {
+    if (zone === 0) return Number.NaN;
     const cell = zone >>> 0;
     return localMinutesOf(this.#finder.chunkOf(cell), wordOf(cell), nowMs);
   }

@@ -268,7 +268,7 @@ export class LinkWriter {
       return;
     }
     this.#slots.reserve();
-    const entry = this.#writeEntry({ ...link, target: '', expiresAtMs: 0 }, 0, 0);
+    const entry = this.#writeEntry({ ...link, ...ended }, 0, 0);
     this.#slots.insert(this.#finder.key.tag, entry);
   }
 
@@ -369,12 +369,14 @@ const tombstoneBits: Readonly<Record<LinkState, number>> = {
   damaged: shapeBit.tombstone | shapeBit.damaged,
 };
 
+/** What a tombstone keeps nothing of. */
+const ended = { target: '', expiresAtMs: 0, program: undefined } as const;
+
 const tombstone: Link = {
   key: '',
   codeNo: 0,
   workspaceNo: 0,
-  target: '',
-  expiresAtMs: 0,
+  ...ended,
   scansLeft: -1,
   state: 'deleted',
 };

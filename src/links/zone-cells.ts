@@ -6,10 +6,11 @@
  *        2   minutes ahead from then on
  *
  * Changes are known a day and more before they come, and the words are stored in their order: whatever a reader sees of
- * a new change, the time it reads is right. So a redirect reads three words, and nothing has to happen on time. Cells are
- * never freed: there are as many as zones were named, at most some hundred.
+ * a new change, the time it reads is right. So a redirect reads three words, and nothing has to happen on time. A wall
+ * clock that is set back is looked up anew, too. Cells are never freed: there are as many as zones exist, some hundred
+ * names and every minute's offset, because names are told apart without case, as the runtime reads them.
  */
-import { zoneOffset } from '../routes/zone-offsets.ts';
+import { type ZoneOffset, zoneOffset } from '../routes/zone-offsets.ts';
 import type { Arena } from './arena.ts';
 import { wordOf } from './finder.ts';
 
@@ -24,7 +25,12 @@ const zonesAtOnce = 10;
 
 interface ZoneCell {
   readonly cell: number;
+  knownFromMs: number;
   knownUntilMs: number;
+}
+
+interface KnownOffset extends ZoneOffset {
+  readonly nowMs: number;
 }
 
 export class ZoneCells {
@@ -38,17 +44,20 @@ export class ZoneCells {
     this.#now = now;
   }
 
-  /** Unit offset of a zone's cell, whatever its case. @throws Failure `storage_full` */
+  /**
+   * Unit offset of a zone's cell; 0 where this runtime does not know the zone: that of another machine of a cluster may be
+   * newer, and no time is within a window then. @throws Failure `storage_full`
+   */
   cellOf(name: string): number {
-    // Names of zones have no case: with one each spelling would be a zone.
     const zone = name.toLowerCase();
     const known = this.#cells.get(zone);
     if (known !== undefined) return known.cell;
-    const cell = this.#arena.allocate(cellUnits);
-    const made = { cell, knownUntilMs: 0 };
-    this.#renew(zone, made);
+    const offset = this.#offset(zone);
+    if (offset === undefined) return 0;
+    const made = { cell: this.#arena.allocate(cellUnits), knownFromMs: 0, knownUntilMs: 0 };
+    this.#show(made, offset);
     this.#cells.set(zone, made);
-    return cell;
+    return made.cell;
   }
 
   /** Looks for changes that are coming. To be called many times a day. */
@@ -56,20 +65,31 @@ export class ZoneCells {
     const nowMs = this.#now();
     let left = zonesAtOnce;
     for (const [zone, cell] of this.#cells) {
-      if (cell.knownUntilMs - nowMs >= renewBeforeMs) continue;
-      this.#renew(zone, cell);
+      const isKnown = nowMs >= cell.knownFromMs && cell.knownUntilMs - nowMs >= renewBeforeMs;
+      if (isKnown) continue;
+      const offset = this.#offset(zone);
+      if (offset !== undefined) this.#show(cell, offset);
       if (--left === 0) return;
     }
   }
 
-  #renew(zone: string, cell: ZoneCell): void {
+  #offset(zone: string): KnownOffset | undefined {
     const nowMs = this.#now();
-    const { minutes, changesAtMs, minutesAfter } = zoneOffset(zone, nowMs, nowMs + horizonMs);
+    try {
+      return { nowMs, ...zoneOffset(zone, nowMs, nowMs + horizonMs) };
+    } catch (error) {
+      if (error instanceof RangeError) return undefined;
+      throw error;
+    }
+  }
+
+  #show(cell: ZoneCell, { nowMs, minutes, changesAtMs, minutesAfter }: KnownOffset): void {
     const words = this.#arena.chunkOf(cell.cell);
     const at = wordOf(cell.cell);
     Atomics.store(words, at, minutes);
     Atomics.store(words, at + 1, changesAtMs === undefined ? 0 : changesAtMs / minuteMs);
     Atomics.store(words, at + 2, minutesAfter);
+    cell.knownFromMs = nowMs;
     cell.knownUntilMs = nowMs + horizonMs;
   }
 }
@@ -77,5 +97,8 @@ export class ZoneCells {
 /** Minutes since the epoch on a zone's clocks. @param at of the cell in `words` */
 export function localMinutesOf(words: Int32Array, at: number, nowMs: number): number {
   const minute = Math.floor(nowMs / minuteMs);
-  return minute + (minute < words[at + 1]! ? words[at]! : words[at + 2]!);
+  // Against the order of the stores: a renewal in their midst is seen whole, or up to where it does not matter.
+  const after = words[at + 2]!;
+  const change = words[at + 1]!;
+  return minute + (minute < change ? words[at]! : after);
 }

@@ -19,6 +19,7 @@ import { closeAll, type Closers } from '../engine/closers.ts';
 import { EdgeThreads, type EdgeThreadsOptions } from '../engine/edge-threads.ts';
 import { createMetrics } from '../engine/engine-metrics.ts';
 import { GeoOpening } from '../engine/geo-data.ts';
+import { PageFeed } from '../engine/page-feed.ts';
 import { sharesOf } from '../engine/machine/machine-limits.ts';
 import { threadCounts } from '../engine/machine/machine-plan.ts';
 import { ClientAddresses } from '../http/client-address.ts';
@@ -186,6 +187,7 @@ class EdgeLinks {
       linksExpected: this.copy.codeNoMax + newLinksExpected,
     });
     this.writer = new LinkWriter(this.#memory, machine.clock);
+    const pages = new PageFeed(store, log);
     this.threads = new EdgeThreads({
       config,
       clock: machine.clock,
@@ -197,11 +199,14 @@ class EdgeLinks {
       journals: { ...journals, own: node.journals },
       acknowledged,
       permission,
+      pages: () => pages.all(),
     });
+    pages.start((changes) => this.threads.redirects.updatePages(changes));
     const geo = new GeoOpening(config.geo, folder.cacheRoot, { clock: machine.clock, log });
     void geo.table.then((table) => this.threads.redirects.useGeo(table));
     closers.push(
       () => geo.close(),
+      () => pages.close(),
       () => options.onDrained?.(),
       () => this.threads.stop(),
       () => closeAll(this.#closers),

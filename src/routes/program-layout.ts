@@ -105,7 +105,7 @@ export function programZones(words: Int32Array): ProgramZone[] {
 }
 
 /** A text that is not a target's. */
-export function textIn(words: Int32Array, text: number): string {
+function textIn(words: Int32Array, text: number): string {
   let found = '';
   for (let unit = 0; unit < words[text]!; unit++) {
     found += String.fromCharCode(unitOf(words, text + 1, unit));

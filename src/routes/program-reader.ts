@@ -27,7 +27,7 @@ export interface RouteFacts {
   readonly query: readonly string[];
   /** Minutes since the epoch on the clocks of a zone. @param zone the word of the program that names it */
   localMinutes(zone: number): number;
-  /** Where in a split the visitor stands: 32 bits, unsigned. @param seed index of the key's first word */
+  /** Where in a split the visitor stands, as a share of 2^32: 32 bits, unsigned. @param seed index of the key's first word */
   splitPoint(words: Int32Array, seed: number): number;
 }
 
@@ -87,7 +87,8 @@ export class ProgramReader {
     const words = this.#words;
     let chosen = outcome;
     if (words[outcome] !== 0) {
-      const point = facts.splitPoint(words, this.#at + programWord.seed) % words[outcome + 1]!;
+      const share = facts.splitPoint(words, this.#at + programWord.seed) / wordRange;
+      const point = share * words[outcome + 1]!;
       chosen = outcome + 2;
       while (words[chosen]! <= point) chosen += 3;
     }

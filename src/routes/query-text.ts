@@ -36,7 +36,7 @@ export const parameterName = (parameter: string): string => {
 };
 
 /** The value of a parameter, decoded once; empty without one. */
-export const parameterValue = (parameter: string): string => {
+const parameterValue = (parameter: string): string => {
   const end = parameter.indexOf('=');
   return end === -1 ? '' : decodedOnce(parameter.slice(end + 1));
 };

@@ -7,11 +7,13 @@ import { Failure, notFound } from '../model/failure.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import type { Plan, PlanLimits, Role, UserRecord, WorkspaceRecord } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
+import { putPages } from '../store/management/pages.ts';
 import { raiseAccessVersion } from './access.ts';
 import type { ApiKeys } from './api-keys.ts';
 import { generatePassword } from './passwords.ts';
 import type { Users } from './users.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
+import { noPages, type WorkspacePages } from '../model/routing/pages.ts';
 
 /** Each is small, but not free. */
 const workspacesPerUserMax = 50;
@@ -142,11 +144,29 @@ export class Workspaces {
     });
   }
 
-  /** @throws Failure not_found */
-  async rename(workspaceNo: WorkspaceNo, name: string): Promise<WorkspaceRecord> {
+  /** What it says on the pages of its codes. @throws Failure data_damaged */
+  pagesOf(workspaceNo: WorkspaceNo): WorkspacePages {
+    const stored = this.#options.store.pages.workspaces.get(workspaceNo);
+    return stored === undefined ? noPages : { brand: stored.brand, texts: stored.texts };
+  }
+
+  /**
+   * Changes its name, its pages, or both.
+   * @param changedPages gets the pages as they are; what it throws is thrown, and nothing is changed
+   * @throws Failure not_found
+   */
+  async change(
+    workspaceNo: WorkspaceNo,
+    name: string | undefined,
+    changedPages?: (now: WorkspacePages) => WorkspacePages,
+  ): Promise<WorkspaceRecord> {
     const { store } = this.#options;
     return await store.environment.transaction(() => {
-      const changed = { ...this.get(workspaceNo), name };
+      const now = this.get(workspaceNo);
+      const pages = changedPages?.(this.pagesOf(workspaceNo));
+      if (pages !== undefined) putPages(store, workspaceNo, pages);
+      if (name === undefined) return now;
+      const changed = { ...now, name };
       store.workspaces.put(workspaceNo, changed);
       return changed;
     });

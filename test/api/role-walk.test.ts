@@ -69,6 +69,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   rotateApiKey: {},
   updateMember: { role: 'viewer' },
   updateWorkspace: { name: 'n' },
+  previewPage: { reason: 'expired', language: 'en' },
   openCheckout: { plan: 'pro', interval: 'month' },
   changeSubscription: { plan: 'pro' },
   createCampaign: { name: 'n', startDate: '2026-03-01', qrCodeIds: [] },

@@ -81,6 +81,7 @@ function settingsAddresses({ endpointId, deliveryId }: Seeded): readonly Address
       heading: 'Workspace',
       shows: 'Your workspaces',
     },
+    { name: 'pages', path: '/settings/pages', heading: 'Pages', shows: 'Where people can ask' },
     {
       name: 'api-keys',
       path: '/settings/api-keys',

@@ -186,7 +186,7 @@ export const targetOf = (code: CodeEntry, target: number): string =>
 export const isRouted = (code: CodeEntry): boolean => code.number % 3 === 0;
 
 /** Where a scan of this kind may be led. */
-export function expectedRoutes(code: CodeEntry, kind: Kind): readonly string[] {
+function expectedRoutes(code: CodeEntry, kind: Kind): readonly string[] {
   if (!isRouted(code) || kind === 'bot') return ['target'];
   return kind === 'ios' ? ['ios'] : ['one', 'two'];
 }

@@ -1,60 +1,82 @@
-/** The pages of short links: small, self-contained, allowed by their own policy, and legible. */
+/** The pages of short links: small, self-contained, allowed by their own policy, legible, in the language of their reader. */
 import { createHash } from 'node:crypto';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { errorPage, errorPageKinds, errorPagePolicy } from '../../src/http/pages.ts';
+import { errorProblem, errorStatus, Pages } from '../../src/http/pages.ts';
+import { errorPageKinds } from '../../src/http/pages/language-words.ts';
+import { packPages } from '../../src/http/pages/packed-pages.ts';
+import { pageLanguages } from '../../src/http/pages/words.ts';
+import { contrast, parseColour } from '../../src/model/design/colour.ts';
+import {
+  type Brand,
+  brandLogoBytesMax,
+  brandNameLengthMax,
+  type EndedReason,
+  endedReasons,
+  pageTextLengthMax,
+  pageTitleLengthMax,
+  supportUrlLengthMax,
+  type WorkspacePages,
+} from '../../src/model/routing/pages.ts';
 
-/** WCAG 2.2 contrast ratio of two `#rrggbb` colours. */
-function contrast(first: string, second: string): number {
-  const luminance = (colour: string): number => {
-    const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-      const share = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
-      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-    });
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-  };
-  const [dark = 0, light = 0] = [luminance(first), luminance(second)].sort((a, b) => a - b);
-  return (light + 0.05) / (dark + 0.05);
+const bytesMax = 5_120;
+const styleOf = (html: string): string => /<style>(.*)<\/style>/s.exec(html)?.[1] ?? '';
+const standard = new Pages({});
+
+/** What a page of these settings is. */
+function pageOf(pages: WorkspacePages, header = 'en', reason: EndedReason = 'expired') {
+  const found = new Pages({});
+  found.update([[7, packPages(pages)]]);
+  return found.find(reason, 7, header);
 }
 
-const styleOf = (html: string): string => /<style>(.*)<\/style>/s.exec(html)?.[1] ?? '';
-
-describe.each(errorPageKinds)('errorPage: %s', (kind) => {
-  const { status, html, json } = errorPage(kind);
-
-  it('is under 2 KB', () => {
-    expect(Buffer.byteLength(html)).toBeLessThan(2_048);
-    expect(Buffer.byteLength(json)).toBeLessThan(2_048);
+/** Contrasts of a page, by scheme. */
+function contrastsOf(html: string): Array<{ readonly text: number; readonly accent: number }> {
+  const schemes = [...styleOf(html).matchAll(/(--\w:#[\da-f]{3,6};?)+/g)];
+  return schemes.map(([scheme]) => {
+    const colours = new Map(
+      [...scheme.matchAll(/(--\w):(#[\da-f]+)/g)].map(([, name, value]) => [name, value]),
+    );
+    const to = (name: string): number =>
+      contrast(parseColour(colours.get('--b') ?? ''), parseColour(colours.get(name) ?? ''));
+    return { text: Math.min(to('--t'), to('--s')), accent: to('--a') };
   });
+}
 
-  it('loads nothing, runs nothing and links nowhere', () => {
+describe.each(errorPageKinds)('a standard page: %s', (kind) => {
+  it.each(pageLanguages)('in %s: small, self-contained, one heading', (language) => {
+    const page = standard.find(kind, undefined, language);
+    const { html } = page;
+    expect(page.language).toBe(language);
+    expect(html.startsWith(`<!doctype html><html lang="${language}">`)).toBe(true);
+    expect(Buffer.byteLength(html)).toBeLessThan(3_072);
     expect(html).not.toMatch(/https?:|\/\/|src=|href=|url\(|@import|<script|\son\w+=|style="/);
-  });
-
-  it('has a style sheet whose hash is in the policy, and the policy allows nothing else', () => {
-    const hash = createHash('sha256').update(styleOf(html)).digest('base64');
-    expect(errorPagePolicy).toContain(`style-src 'sha256-${hash}';`);
-    expect(errorPagePolicy).toMatch(/^default-src 'none';/);
-    expect(errorPagePolicy).not.toMatch(/unsafe|\*|https?:/);
-  });
-
-  it('names its language, title and one heading', () => {
-    expect(html).toMatch(/^<!doctype html><html lang="en">/);
     const title = /<title>(.*)<\/title>/.exec(html)?.[1];
-    expect(html.match(/<h1>/g)).toHaveLength(1);
-    expect(html).toContain(`<h1>${title}</h1>`);
+    expect(html.match(/<h1 /g)).toHaveLength(1);
+    expect(html).toContain(`>${title}</h1>`);
+    // Made once.
+    expect(standard.find(kind, 12, language)).toBe(page);
   });
 
-  it('says the same in JSON', () => {
-    const problem: Record<string, unknown> = JSON.parse(json);
-    expect(problem).toMatchObject({ type: 'about:blank', status });
+  it('has a policy that allows its style sheet, by its hash, and nothing else', () => {
+    const { html, policy } = standard.find(kind, undefined, '');
+    const hash = createHash('sha256').update(styleOf(html)).digest('base64');
+    expect(policy).toBe(
+      `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    );
+  });
+
+  it('says the same in JSON, in English', () => {
+    const problem: Record<string, unknown> = JSON.parse(errorProblem(kind));
+    expect(problem).toMatchObject({ type: 'about:blank', status: errorStatus(kind) });
     expect(problem.code).toMatch(/^[a-z_]+$/);
-    expect(html).toContain(String(problem.detail));
+    expect(standard.find(kind, undefined, 'en').html).toContain(String(problem.detail));
   });
 });
 
-describe('errorPage', () => {
-  it('has the statuses of the contract', () => {
-    const statuses = errorPageKinds.map((kind) => [kind, errorPage(kind).status]);
+describe('standard pages', () => {
+  it('have the statuses of the contract', () => {
+    const statuses = errorPageKinds.map((kind) => [kind, errorStatus(kind)]);
     expect(Object.fromEntries(statuses)).toEqual({
       unknown: 404,
       deleted: 410,
@@ -69,17 +91,182 @@ describe('errorPage', () => {
     });
   });
 
-  it('has text of 7:1 and drawing of 3:1 or more, light and dark', () => {
-    const schemes = [...styleOf(errorPage('unknown').html).matchAll(/(--\w:#\w{6};?)+/g)];
-    expect(schemes).toHaveLength(2);
-    for (const [scheme] of schemes) {
-      const colours = new Map(
-        [...scheme.matchAll(/(--\w):(#\w{6})/g)].map(([, name, value]) => [name, value]),
-      );
-      const background = colours.get('--b') ?? '';
-      expect(contrast(background, colours.get('--t') ?? '')).toBeGreaterThanOrEqual(7);
-      expect(contrast(background, colours.get('--s') ?? '')).toBeGreaterThanOrEqual(7);
-      expect(contrast(background, colours.get('--l') ?? '')).toBeGreaterThanOrEqual(3);
+  it('say something of their own for each reason, in each language', () => {
+    for (const language of pageLanguages) {
+      const pages = endedReasons.map((reason) => standard.find(reason, undefined, language).html);
+      expect(new Set(pages).size).toBe(endedReasons.length);
     }
+    const german = endedReasons.map((reason) => standard.find(reason, undefined, 'de').html);
+    expect(german.every((html) => !/\bThe\b|\bcode has\b/.test(html))).toBe(true);
+  });
+
+  it('have text of 7:1 and drawing of 3:1 or more, light and dark', () => {
+    const schemes = contrastsOf(standard.find('unknown', undefined, '').html);
+    expect(schemes).toHaveLength(2);
+    for (const { text, accent } of schemes) {
+      expect(text).toBeGreaterThanOrEqual(7);
+      expect(accent).toBeGreaterThanOrEqual(3);
+    }
+  });
+
+  it('are in English for who reads none of the languages', () => {
+    for (const header of ['', '*', 'sv', 'zh-Hant-TW,zh;q=0.9']) {
+      expect(standard.find('expired', undefined, header).language).toBe('en');
+    }
+  });
+});
+
+describe('the language of a page with texts of its workspace', () => {
+  const text = (title: string) => ({ title, text: `${title} text` });
+  const texts = { expired: { 'de-CH': text('Grüezi'), sv: text('Hej'), ar: text('مرحبا') } };
+  const pages = { brand: { supportUrl: 'tel:+491234' }, texts };
+
+  it.each([
+    ['de-CH,de;q=0.9', 'de-CH', 'Grüezi'],
+    ['de', 'de-CH', 'Grüezi'],
+    ['de-AT', 'de-CH', 'Grüezi'],
+    ['sv-SE', 'sv', 'Hej'],
+    ['ar', 'ar', 'مرحبا'],
+    ['fr', 'fr', 'Ce code a expiré'],
+    ['', 'en', 'This code has expired'],
+    ['fi', 'en', 'This code has expired'],
+  ])('%s: %s', (header, language, title) => {
+    const page = pageOf(pages, header);
+    expect(page.language).toBe(language);
+    expect(page.html).toContain(`>${title}</h1>`);
+    expect(page.html).toContain(`<html lang="${language}">`);
+  });
+
+  it('has a standard text where the reason has none, and names the language of the link', () => {
+    expect(pageOf(pages, 'sv', 'paused').language).toBe('en');
+    expect(pageOf(pages, 'de', 'paused').html).toContain('Pause');
+    expect(pageOf(pages, 'sv').html).toContain(
+      '<a href="tel:+491234" rel="noreferrer" lang="en">Contact us</a>',
+    );
+    expect(pageOf(pages, 'de').html).toContain('lang="de">Kontakt aufnehmen</a>');
+  });
+});
+
+describe('Pages', () => {
+  const branded = (name: string): WorkspacePages => ({ brand: { name }, texts: {} });
+
+  it('has the brand of the workspace, else that of the installation', () => {
+    const pages = new Pages({ name: 'Host' });
+    pages.update([
+      [1, packPages(branded('Bakery'))],
+      [
+        2,
+        packPages({ brand: {}, texts: { paused: { en: { title: 'Shut', text: 'Back soon' } } } }),
+      ],
+    ]);
+    expect(pages.find('expired', 1, 'en').html).toContain('Bakery');
+    expect(pages.find('expired', 1, 'en').html).not.toContain('Host');
+    expect(pages.find('paused', 2, 'en').html).toMatch(/Host.*Shut/);
+    expect(pages.find('expired', 3, 'en').html).toContain('Host');
+    expect(pages.find('unknown', undefined, 'en').html).toContain('Host');
+  });
+
+  it('shows a change at once, and the standard page when nothing is left', () => {
+    const pages = new Pages({});
+    pages.update([[1, packPages(branded('Bakery'))]]);
+    const first = pages.find('expired', 1, 'en');
+    expect(pages.find('expired', 1, 'en-GB')).toBe(first);
+    pages.update([[1, packPages(branded('Café'))]]);
+    expect(pages.find('expired', 1, 'en').html).toContain('Café');
+    pages.update([[1, undefined]]);
+    expect(pages.find('expired', 1, 'en')).toBe(pages.find('expired', undefined, 'en'));
+  });
+});
+
+const pixel = (length: number): string =>
+  `data:image/webp;base64,${Buffer.alloc(length, 7).toString('base64')}`;
+
+describe('a page with a brand', () => {
+  it('allows its picture, which is in the page, and no other', () => {
+    const { html, policy } = pageOf({
+      brand: { logo: pixel(9), name: 'Bäckerei "Süß"' },
+      texts: {},
+    });
+    expect(html).toContain(`<img src="${pixel(9)}" alt="Bäckerei &quot;Süß&quot;">`);
+    expect(html).not.toContain('<svg');
+    expect(policy).toContain('; img-src data:; ');
+    expect(policy).not.toMatch(/unsafe|\*|https?:/);
+    expect(pageOf({ brand: { name: 'x' }, texts: {} }).policy).not.toContain('img-src');
+  });
+
+  it('has at most 5 KB for the longest that fits, in whatever letters', () => {
+    // A letter of three bytes takes most for its length in text, and no address has one.
+    const long = (length: number): string => '語'.repeat(length);
+    const brand: Brand = {
+      name: long(brandNameLengthMax),
+      logo: pixel(brandLogoBytesMax),
+      colour: '#abcdef',
+      supportUrl: `https://e.co/${'a'.repeat(supportUrlLengthMax - 13)}`,
+    };
+    const text = { title: long(pageTitleLengthMax), text: long(pageTextLengthMax) };
+    for (const reason of endedReasons) {
+      const own = pageOf(
+        { brand, texts: { [reason]: { 'zh-Hant-TW': text } } },
+        'zh-Hant-TW',
+        reason,
+      );
+      expect(Buffer.byteLength(own.html)).toBeLessThanOrEqual(bytesMax);
+      for (const language of pageLanguages) {
+        const page = pageOf({ brand, texts: {} }, language, reason);
+        expect(Buffer.byteLength(page.html)).toBeLessThanOrEqual(bytesMax);
+      }
+    }
+  });
+
+  it('keeps 4.5:1 in both schemes, whatever its colour', () => {
+    const channel = fc.integer({ min: 0, max: 255 });
+    fc.assert(
+      fc.property(channel, channel, channel, (...channels) => {
+        const colour = `#${channels.map((one) => one.toString(16).padStart(2, '0')).join('')}`;
+        const schemes = contrastsOf(pageOf({ brand: { colour }, texts: {} }).html);
+        expect(schemes).toHaveLength(2);
+        for (const { text, accent } of schemes) {
+          expect(text).toBeGreaterThanOrEqual(4.5);
+          expect(accent).toBeGreaterThanOrEqual(4.5);
+        }
+      }),
+    );
+  });
+
+  it('takes whatever it is given as text', () => {
+    const hostile = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 60 }),
+      fc
+        .array(
+          fc.constantFrom(
+            '<',
+            '>',
+            '"',
+            "'",
+            '&',
+            '</title>',
+            '<script>',
+            '<img src=x onerror=y>',
+            '--',
+          ),
+          { maxLength: 12 },
+        )
+        .map((pieces) => pieces.join('')),
+    );
+    const tags = (html: string): string[] => html.match(/<[^>]*>/g) ?? [];
+    const shape = (html: string): string[] =>
+      tags(html).map((tag) => tag.replace(/"[^"]*"/g, '""'));
+    const plain = { name: 'a', supportUrl: 'https://e.co/' };
+    const expected = shape(
+      pageOf({ brand: plain, texts: { expired: { en: { title: 'a', text: 'a' } } } }).html,
+    );
+    fc.assert(
+      fc.property(hostile, hostile, hostile, hostile, (name, title, text, path) => {
+        const brand = { name, supportUrl: `https://e.co/${path}` };
+        const { html } = pageOf({ brand, texts: { expired: { en: { title, text } } } });
+        expect(shape(html)).toEqual(expected);
+        expect(html.split('"').length % 2).toBe(1);
+      }),
+    );
   });
 });

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { CountedJournals, type Journals } from '../../src/engine/journals.ts';
 import { RedirectThreads } from '../../src/engine/redirect-threads.ts';
+import type { PageChanges } from '../../src/http/pages/packed-pages.ts';
 import type { RedirectCommand } from '../../src/http/redirect-thread.ts';
 import { createLinkTableMemory } from '../../src/links/layout.ts';
 import type { LinkPermission } from '../../src/links/permission.ts';
@@ -26,6 +27,8 @@ export interface JournaledScan {
   readonly agent: string;
   readonly referer: string;
   readonly isPrefetch: boolean;
+  /** A route's number. */
+  readonly route: number;
 }
 
 export interface RedirectHarnessOptions {
@@ -39,6 +42,10 @@ export interface RedirectHarnessOptions {
   readonly acknowledged?: JournalPositions;
   /** Until when they may redirect. */
   readonly permission?: LinkPermission;
+  /** What workspaces say on their pages, at the start. */
+  readonly pages?: () => PageChanges;
+  /** More settings, by their variable. */
+  readonly settings?: Readonly<Record<string, string>>;
   /** Journals of another process. */
   readonly othersJournals?: readonly number[];
 }
@@ -75,6 +82,7 @@ function configOf(options: RedirectHarnessOptions, port: number): Config {
     ...(durability === 'replicated' ? brokers : {}),
     QZ_TRUSTED_PROXIES: (trustedProxies ?? []).join(','),
     QZ_TRUSTED_PROXY_HEADER: trustedProxyHeader ?? 'any',
+    ...options.settings,
   });
 }
 
@@ -109,6 +117,7 @@ export async function startRedirects(
     journals,
     acknowledged: options.acknowledged,
     permission: options.permission,
+    pages: options.pages,
     whenInPlace: () => Promise.resolve(),
     ...(file === undefined ? {} : { file }),
   });
@@ -155,12 +164,13 @@ function readScans(folder: string, tail: number): JournaledScan[] {
       cursor.open(bytes, frameAt);
       while (cursor.next()) {
         cursor.copyAddress(address);
-        const { codeNo, agent, referer, isPrefetch } = cursor;
+        const { codeNo, agent, referer, isPrefetch, route } = cursor;
         into.push({
           codeNo,
           agent: agent.toString(),
           referer: referer.toString(),
           isPrefetch,
+          route,
           address: address.toString('hex'),
         });
       }

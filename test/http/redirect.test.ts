@@ -70,6 +70,7 @@ describe('a redirect', () => {
         agent: phone,
         referer: '',
         isPrefetch: false,
+        route: 0,
         address: '00000000000000000000ffff7f000001',
       },
     ]);

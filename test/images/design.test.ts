@@ -1,7 +1,7 @@
 /** Shapes of designs, styles, colours and what is legible. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { contrast, formatColour, luminance, parseColour } from '../../src/images/design/colour.ts';
+import { contrast, formatColour, luminance, parseColour } from '../../src/model/design/colour.ts';
 import { design, designPatch, parseDesign } from '../../src/images/design/design.ts';
 import { legibilityFaults } from '../../src/images/design/legibility.ts';
 import {

@@ -6,11 +6,12 @@ import * as fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { ImageFault, ImageFile } from '../../src/links/image.ts';
 import { writeImage } from '../../src/links/image-writer.ts';
+import { taggedProgram } from './routed.ts';
 import { linkOf, openTable, read } from './table.ts';
 
 type Table = ReturnType<typeof openTable>;
 type Step = readonly [
-  kind: 'put' | 'limit' | 'delete' | 'damage' | 'free',
+  kind: 'put' | 'route' | 'zone' | 'limit' | 'delete' | 'damage' | 'free',
   key: number,
   size: number,
 ];
@@ -26,7 +27,17 @@ function folderPath(): string {
 
 const steps = fc.array(
   fc.tuple(
-    fc.constantFrom<Step[0]>('put', 'put', 'put', 'limit', 'delete', 'damage', 'free'),
+    fc.constantFrom<Step[0]>(
+      'put',
+      'put',
+      'route',
+      'route',
+      'zone',
+      'limit',
+      'delete',
+      'damage',
+      'free',
+    ),
     fc.integer({ min: 0, max: keys - 1 }),
     fc.integer({ min: 1, max: 60 }),
   ),
@@ -37,6 +48,8 @@ function apply({ writer }: Table, [kind, key, size]: Step, no: number): void {
   const target = `https://example.com/${'x'.repeat(size)}`;
   const link = linkOf(nameOf(key), { codeNo: no, target });
   if (kind === 'put') writer.put(link);
+  else if (kind === 'route') writer.put({ ...link, program: taggedProgram(no, size * 99) });
+  else if (kind === 'zone') writer.put({ ...link, program: taggedProgram(no, size, 'UTC') });
   else if (kind === 'limit') writer.put({ ...link, scansLeft: size });
   else if (kind === 'delete') writer.delete(nameOf(key));
   else if (kind === 'damage') writer.put({ ...link, state: 'damaged' });

@@ -2,7 +2,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { keepScansLeft, type Link } from '../../src/links/layout.ts';
-import { linkOf, openTable, read, textOf } from './table.ts';
+import { taggedProgram } from './routed.ts';
+import { linkOf, openTable, read, readProgram, textOf } from './table.ts';
 
 interface ModelLink {
   readonly link: Link;
@@ -11,7 +12,15 @@ interface ModelLink {
 }
 
 type Step =
-  | { kind: 'put'; key: number; length: number; expires: number; scans: number; no: number }
+  | {
+      kind: 'put';
+      key: number;
+      length: number;
+      expires: number;
+      scans: number;
+      no: number;
+      bytes: number;
+    }
   | { kind: 'delete' | 'putGone' | 'putDamaged' | 'take' | 'hold'; key: number }
   | { kind: 'addScans'; key: number; scans: number }
   | { kind: 'grow'; count: number }
@@ -26,6 +35,12 @@ const put = fc.record({
   expires: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 8.64e15 })),
   scans: fc.integer({ min: -2, max: 5 }),
   no,
+  /** Of a program; 0 = none. */
+  bytes: fc.oneof(
+    { weight: 4, arbitrary: fc.constant(0) },
+    { weight: 4, arbitrary: fc.integer({ min: 1, max: 3_000 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 3_000, max: 40_000 }) },
+  ),
 });
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: put },
@@ -63,11 +78,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
+const none = new Int32Array();
+
 /** Applies steps to the table and to a Map; what was found in a cycle must hold until its end. */
 class Model {
   readonly map = new Map<string, ModelLink>();
   readonly #table = openTable();
-  #held: Array<{ bytes: Uint8Array; text: string }> = [];
+  #held: Array<{ handle: number; text: string; words: Int32Array; program: Int32Array }> = [];
   #extra = 0;
 
   constructor() {
@@ -102,8 +119,13 @@ class Model {
       case 'hold': {
         const handle = reader.find(keyOf(step.key), 0);
         if (handle === 0) break;
-        const bytes = reader.target(handle);
-        if (reader.state(handle) === 'live') this.#held.push({ bytes, text: textOf(bytes) });
+        if (reader.state(handle) !== 'live') break;
+        const program = reader.program(handle);
+        const at = program?.fallback ?? 0;
+        // Where the bytes lie, and as they are now.
+        const words = program?.words.subarray(at, at + 1 + (program.words[at]! + 3) / 4) ?? none;
+        const text = textOf(reader.target(handle));
+        this.#held.push({ handle, text, words, program: words.slice() });
         break;
       }
       case 'grow':
@@ -137,7 +159,7 @@ class Model {
         scansLeft: left ?? (state === 'live' ? -1 : 0),
       };
       expect(read(reader, key)).toEqual(
-        state === 'live' ? { ...numbers, target, expiresAtMs } : numbers,
+        state === 'live' ? { ...numbers, target, expiresAtMs, ...saysOf(link) } : numbers,
       );
       expect(writer.scansLeft(key)).toBe(left);
       if (state === 'live') live += 1;
@@ -157,6 +179,7 @@ class Model {
       scansLeft: step.scans,
       codeNo: numbers.codeNo,
       workspaceNo: numbers.workspaceNo >>> 0,
+      ...(step.bytes > 0 && { program: taggedProgram(step.no, step.bytes) }),
     });
     const before = this.map.get(key);
     const kept = before?.link.state === 'live' ? before.scansLeft : undefined;
@@ -195,11 +218,23 @@ class Model {
   }
 
   #endCycle(): void {
-    for (const { bytes, text } of this.#held) expect(textOf(bytes)).toBe(text);
+    const { reader } = this.#table;
+    for (const { handle, text, words, program } of this.#held) {
+      expect(textOf(reader.target(handle))).toBe(text);
+      expect(words).toEqual(program);
+    }
     this.#held = [];
-    this.#table.reader.leave();
-    this.#table.reader.enter();
+    reader.leave();
+    reader.enter();
   }
+}
+
+/** What a reader finds of the program of a link, from a table that has it alone. */
+function saysOf({ program }: Link): object {
+  if (program === undefined) return {};
+  const { writer, reader } = openTable({ linksExpected: 1 });
+  writer.put(linkOf('ONLY', { program }));
+  return { program: readProgram(reader, reader.find('ONLY', 0)) };
 }
 
 /** Keys of every length from 1 to 64. */

@@ -2,6 +2,7 @@
 import { createLinkTableMemory, type Link, type LinkTableOptions } from '../../src/links/layout.ts';
 import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
+import type { RouteFacts } from '../../src/routes/program-reader.ts';
 import { systemClock } from '../../src/system-clock.ts';
 
 export function openTable(more: Partial<LinkTableOptions> = {}) {
@@ -30,6 +31,36 @@ export function linkOf(key: string, more: Partial<Link> = {}): Link {
 
 export const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
 
+const anybody: RouteFacts = {
+  nowMs: 0,
+  device: 0,
+  os: 0,
+  browser: 0,
+  country: 0,
+  language: '',
+  query: [],
+  localMinutes: (_zone) => 0,
+  splitPoint: () => 0,
+};
+
+/** What a program says, from its head to its last text; undefined without one. */
+export function readProgram(
+  reader: LinkReader,
+  handle: number,
+  localMinutes = anybody.localMinutes,
+): string | undefined {
+  const program = reader.program(handle);
+  if (program === undefined) return undefined;
+  const { words, fallback, startsAtMs, isPaused, passesQuery } = program;
+  const text = (at: number): string =>
+    at === 0
+      ? ''
+      : textOf(new Uint8Array(words.buffer, words.byteOffset + 4 * (at + 1), words[at]));
+  program.follow({ ...anybody, localMinutes });
+  const led = `${program.route} ${text(program.target)}`;
+  return [startsAtMs, isPaused, passesQuery, text(fallback), led].join(' ');
+}
+
 /** What a reader can tell of a key. */
 export function read(reader: LinkReader, key: string) {
   const handle = reader.find(`/q/${key}`, 3);
@@ -38,11 +69,13 @@ export function read(reader: LinkReader, key: string) {
   const scansLeft = reader.scansLeft(handle);
   const state = reader.state(handle);
   if (state !== 'live') return { ...shared, scansLeft, state };
+  const program = readProgram(reader, handle);
   return {
     ...shared,
     scansLeft,
     state,
     target: textOf(reader.target(handle)),
     expiresAtMs: reader.expiresAtMs(handle),
+    ...(program !== undefined && { program }),
   };
 }

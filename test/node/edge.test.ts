@@ -13,6 +13,7 @@ import { type Edge, openEdge } from '../../src/node/open-edge.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { FeedServer, temporaryFolder } from '../cluster/links/feed-server.ts';
+import { route } from '../codes/links/routed-codes.ts';
 import { openFilesIn } from '../support/leaks.ts';
 import { freePorts } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
@@ -20,6 +21,7 @@ import { StoredBytes } from '../support/stored-bytes.ts';
 
 const target = 'https://example.com/';
 const other = 'https://example.org/';
+const ruled = 'https://example.net/';
 const journals = [7, 9];
 const identity = { cluster: 'cl_1', node: 'n_1', name: 'edge-1', role: 'edge', run: 1 } as const;
 
@@ -73,6 +75,11 @@ class TestEdge {
     return opened;
   }
 
+  async read(code: string): Promise<string> {
+    const url = `http://127.0.0.1:${this.#ports.redirect}/${code}`;
+    return await (await fetch(url, { headers: { connection: 'close' } })).text();
+  }
+
   /** Where the link leads, or the status of what is answered instead. */
   async visit(code: string): Promise<string | number> {
     const url = `http://127.0.0.1:${this.#ports.redirect}/${code}`;
@@ -114,9 +121,19 @@ test('an edge redirects as its cores say, from their first word on, and without 
 
   let moves = 0;
   first.edge.linksMoved.listen(() => void (moves += 1));
-  await codes.change(app.actor, code.id, { target: other });
+  const changed = await codes.change(app.actor, code.id, { target: other });
   await expect.poll(() => first.visit('printed'), soon).toBe(other);
   expect(moves).toBeGreaterThan(0);
+  const rules = [
+    { label: 'led', if: { query: { to: 'rule' } }, then: { target: ruled } },
+    { label: 'zoned', if: { time: { timezone: 'UTC' }, query: { to: 'time' } }, then: { target } },
+  ];
+  await route(app.store, codes, changed, { rules, fallbackUrl: target });
+  await expect.poll(() => first.visit('printed?to=rule'), soon).toBe(ruled);
+  expect([await first.visit('printed'), await first.visit('printed?to=time')]).toEqual([
+    other,
+    target,
+  ]);
   const later = await codes.create(app.actor, { target, slug: 'later' });
   await expect.poll(() => first.visit('later'), soon).toBe(target);
   await codes.delete(app.actor, later.id);
@@ -130,6 +147,7 @@ test('an edge redirects as its cores say, from their first word on, and without 
 
   const again = await TestEdge.open(folder, () => [core.url]);
   expect(await again.visit('printed')).toBe(other);
+  expect(await again.visit('printed?to=rule')).toBe(ruled);
   expect(await again.visit('later')).toBe(410);
   const ready = await again.ready();
   expect(ready.status).toBe(200);
@@ -194,4 +212,18 @@ test('a folder is of an edge, or of a service that keeps data', async () => {
   const unknown = temporaryFolder();
   writeFileSync(join(unknown, 'management.mdb'), '');
   await expect(EdgeFolder.open(unknown, log)).rejects.toThrow(/and no cluster\.json/);
+});
+
+test('the pages of its codes have what their workspace says', async () => {
+  const core = await FeedServer.open();
+  const { codes, app } = core;
+  const code = await codes.create(app.actor, { target, slug: 'over' });
+  await codes.delete(app.actor, code.id);
+  const opened = await TestEdge.open(temporaryFolder(), () => [core.url]);
+  await opened.edge.redirecting;
+  expect(await opened.read('over')).toContain('This code has ended');
+  const text = { title: 'We are sold out', text: 'Thank you!' };
+  const pages = { brand: { name: 'Bakery' }, texts: { deleted: { en: text } } };
+  await app.workspaces.workspaces.change(1, undefined, () => pages);
+  await expect.poll(() => opened.read('over'), soon).toMatch(/Bakery.*We are sold out/);
 });

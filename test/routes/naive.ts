@@ -39,7 +39,7 @@ export function naiveRoute(
 function outcome(then: RouteOutcome, label: string, point: number): Led {
   if ('target' in then) return { label, target: then.target };
   const tickets = then.split.flatMap((one) => Array.from({ length: one.weight }, () => one));
-  return tickets[point % tickets.length]!;
+  return tickets[Math.floor((point / 2 ** 32) * tickets.length)]!;
 }
 
 function holds(conditions: RouteConditions, scan: NaiveScan): boolean {

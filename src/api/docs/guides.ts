@@ -20,6 +20,7 @@ const titles = {
   analytics: 'Analytics and events',
   bulk: 'Bulk creation and imports',
   webhooks: 'Receiving webhooks',
+  pages: 'Pages of codes that lead nowhere',
   people: 'People, keys and billing',
   operations: 'Operations',
   cluster: 'Several machines',

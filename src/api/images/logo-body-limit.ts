@@ -1,5 +1,5 @@
 /**
- * The body limit of routes that take a design: the usual one, not counting the logo in the body.
+ * The body limit of routes that take a design or a brand: the usual one, not counting the logo in the body.
  */
 import { Failure } from '../../model/failure.ts';
 import { designBodyBytesMax } from './image-schemas.ts';
@@ -7,14 +7,15 @@ import { parseJson } from '../../model/json.ts';
 import { standardBodyBytesMax } from '../../http/request.ts';
 import type { Route } from '../route.ts';
 
-export function withLogoBodyLimit(route: Route): Route {
+/** @param part of the body that has the logo */
+export function withLogoBodyLimit(route: Route, part: 'design' | 'brand' = 'design'): Route {
   return {
     ...route,
     bodyBytesMax: standardBodyBytesMax + designBodyBytesMax,
     run: async (call) => {
       const limit = standardBodyBytesMax;
       const bytes = await call.body();
-      if (bytes.length > limit && bytes.length - logoLength(bytes) > limit) {
+      if (bytes.length > limit && bytes.length - logoLength(bytes, part) > limit) {
         const detail = `Cannot read the body: without its logo it is larger than ${limit} bytes`;
         throw new Failure('body_too_large', detail);
       }
@@ -23,10 +24,10 @@ export function withLogoBodyLimit(route: Route): Route {
   };
 }
 
-/** Bytes of `design.logo`, which is ASCII. */
-function logoLength(bytes: Uint8Array): number {
+/** Bytes of `design.logo` or `brand.logo`, which is ASCII. */
+function logoLength(bytes: Uint8Array, part: string): number {
   try {
-    const logo = fieldOf(fieldOf(parseJson(bytes), 'design'), 'logo');
+    const logo = fieldOf(fieldOf(parseJson(bytes), part), 'logo');
     return typeof logo === 'string' ? logo.length : 0;
   } catch {
     return 0;

@@ -101,7 +101,14 @@ async function readFile(
   }
   const checked = check(logoBody, parseJson(await call.body()));
   if (!checked.ok) throw validationFailure(checked.faults, 'body');
-  const { data } = checked.value;
+  return readDataUrl(checked.value.data);
+}
+
+/** @param data checked by a schema */
+export function readDataUrl(data: string): {
+  readonly bytes: Uint8Array;
+  readonly mediaType: LogoMediaType;
+} {
   const comma = data.indexOf(',');
   const mediaType = logoMediaTypes.find((type) => data.startsWith(`data:${type};`));
   if (mediaType === undefined) throw new Error('Cannot read a logo: its schema let it through');

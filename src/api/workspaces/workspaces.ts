@@ -1,6 +1,5 @@
-/** /workspaces: list those one belongs to, create, rename, switch. */
+/** /workspaces: list those one belongs to, create, switch. What one says on its pages: workspace-pages.ts. */
 import { z } from 'zod';
-import { notFound } from '../../model/failure.ts';
 import type { WorkspaceRecord } from '../../model/workspace.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
 import { emptyBody } from '../fields.ts';
@@ -50,22 +49,6 @@ export function workspaceRoutes(services: WorkspaceServices, view: SessionView):
       );
     },
   });
-  const updateWorkspace = createRoute({
-    method: 'PATCH',
-    path: '/workspaces/:id',
-    operationId: 'updateWorkspace',
-    tag,
-    summary: 'Rename a workspace',
-    description: 'The one you are in.',
-    body: workspaceBody,
-    answer: { status: 200, schema: workspace, what: 'The workspace' },
-    failures: ['not_found', 'storage_full'],
-    handle: async ({ actor, id, body }) => {
-      if (id !== actor.workspaceId) throw notFound('workspace');
-      const changed = await workspaces.rename(actor.workspaceNo, body.name);
-      return jsonResult(200, viewWorkspace(changed, actor.role));
-    },
-  });
   const switchWorkspace = createRoute({
     method: 'POST',
     path: '/workspaces/:id/switch',
@@ -83,5 +66,5 @@ export function workspaceRoutes(services: WorkspaceServices, view: SessionView):
       return jsonResult(200, view(actor, own.csrfToken));
     },
   });
-  return [listWorkspaces, createWorkspace, updateWorkspace, switchWorkspace];
+  return [listWorkspaces, createWorkspace, switchWorkspace];
 }

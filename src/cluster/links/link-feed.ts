@@ -1,11 +1,12 @@
 /**
  * The feed of links, on a core: one endless answer for each edge.
  *
- *   GET /cluster/links?cluster=<id>&after=<number>&codes=<of the last changes>      Authorization: Bearer <token of the edge>
+ *   GET /cluster/links?cluster=<id>&after=<number>&codes=<of the last changes>&pages=<number>
+ *                                                                    Authorization: Bearer <token of the edge>
  *
  *     the changes after that number are kept    change, change, …
  *     else, or without it                       reset, block, block, …, used …, at
- *     then, as they come                        change; used and beat each half a second
+ *     then, as they come                        change; used, pages and beat each half a second
  *
  * An edge that reads slowly costs no memory: a piece is read from the store when the one before it is taken, and an edge
  * that falls behind what is kept gets all blocks in the same answer.
@@ -83,7 +84,7 @@ export class LinkFeed {
       'Cache-Control': 'no-store',
       'X-Accel-Buffering': 'no',
     };
-    return { status: 200, headers, body: this.#feed(edge, seen) };
+    return { status: 200, headers, body: this.#feed(edge, seen, pagesIn(request.query)) };
   }
 
   #edgeOf(request: Request): string | undefined {
@@ -138,19 +139,30 @@ export class LinkFeed {
     return { number: Number(after), codes };
   }
 
-  #feed(edge: string, seen: ChangesSeen | undefined): AsyncIterable<Uint8Array> {
+  #feed(
+    edge: string,
+    seen: ChangesSeen | undefined,
+    pages: number | undefined,
+  ): AsyncIterable<Uint8Array> {
     // Counted from its first pull: an answer that is never pulled is not ended either.
     const begin = (): AsyncIterator<Uint8Array> => {
       const { cluster, isLeading, clock } = this.#options;
       const [source, totals] = [this.#source, this.#totals];
       const onEnd = (): void => void this.#open.delete(feed);
       this.#endOlder(edge);
-      const feed = new Feed({ edge, source, totals, cluster, isLeading, clock, onEnd }, seen);
+      const parts = { edge, source, totals, cluster, isLeading, clock, onEnd };
+      const feed = new Feed(parts, seen, pages);
       this.#open.add(feed);
       return feed.iterator();
     };
     return { [Symbol.asyncIterator]: begin };
   }
+}
+
+/** The last change of pages that the edge has; undefined for an edge of an earlier release, which knows none. */
+function pagesIn(query: string): number | undefined {
+  const pages = new URLSearchParams(query).get('pages') ?? '';
+  return /^\d{1,15}$/.test(pages) ? Number(pages) : undefined;
 }
 
 const unauthorized = (): Failure =>
@@ -168,14 +180,17 @@ class Feed {
   readonly #parts: FeedParts;
   /** The edge has all changes up to it; undefined = nothing that counts. */
   #position: number | undefined;
+  /** The same of pages; undefined = it takes none. */
+  #pages: number | undefined;
   /** Of the totals. */
   #reading = 0;
   #beatAtMs = -Infinity;
   #isEnded = false;
   #onEvent: (() => void) | undefined;
 
-  constructor(parts: FeedParts, seen: ChangesSeen | undefined) {
+  constructor(parts: FeedParts, seen: ChangesSeen | undefined, pages: number | undefined) {
     this.#parts = parts;
+    this.#pages = pages;
     this.#position = seen && parts.source.follows(seen) ? seen.number : undefined;
   }
 
@@ -227,6 +242,7 @@ class Feed {
     source.refresh();
     const number = source.last;
     yield encodeFrame({ kind: 'reset', cluster: cluster() });
+    if (this.#pages !== undefined) this.#pages = 0;
     for (let next: number | undefined = 0; next !== undefined && !this.#isEnded;) {
       const slice = source.snapshot(next);
       ({ next } = slice);
@@ -254,7 +270,17 @@ class Feed {
     this.#beatAtMs = clock.monotonicMs();
     if (this.#position !== undefined) yield* this.#used();
     source.refresh();
+    yield* this.#changedPages();
     yield encodeFrame({ kind: 'beat', number: source.last, isLeading: isLeading() });
+  }
+
+  async *#changedPages(): AsyncGenerator<Uint8Array> {
+    while (this.#pages !== undefined) {
+      const slice = this.#parts.source.pagesAfter(this.#pages);
+      if (slice === undefined) return;
+      this.#pages = slice.number;
+      if (slice.piece.length > 0) yield slice.piece;
+    }
   }
 
   async *#used(): AsyncGenerator<Uint8Array> {

@@ -8,6 +8,7 @@
  *   change   number f64, codeNo u32      the link of the code has changed; its block stands before, in the same piece
  *   used     codeNo u32, scans f64       of a limited code, counted so far in the whole cluster
  *   at       number f64                  ends what `reset` began: the blocks have all changes up to it
+ *   pages    number f64, workspaceNo u32, JSON   what a workspace says on its pages (model/routing/pages.ts), for edges that ask
  *   beat     number f64, isLeading u8    every half a second: the last change of the core, and whether it leads
  */
 import type { CodeNo } from '../../model/numbers.ts';
@@ -19,9 +20,15 @@ export type LinkFrame =
   | { readonly kind: 'change'; readonly number: number; readonly codeNo: CodeNo }
   | { readonly kind: 'used'; readonly codeNo: CodeNo; readonly scans: number }
   | { readonly kind: 'at'; readonly number: number }
-  | { readonly kind: 'beat'; readonly number: number; readonly isLeading: boolean };
+  | { readonly kind: 'beat'; readonly number: number; readonly isLeading: boolean }
+  | {
+      readonly kind: 'pages';
+      readonly number: number;
+      readonly workspaceNo: number;
+      readonly json: string;
+    };
 
-const kinds = ['reset', 'block', 'change', 'used', 'at', 'beat'] as const;
+const kinds = ['reset', 'block', 'change', 'used', 'at', 'beat', 'pages'] as const;
 const kindByte = Object.fromEntries(kinds.map((kind, index) => [kind, index + 1]));
 
 const lengthBytes = 4;
@@ -50,6 +57,14 @@ export function encodeFrame(frame: LinkFrame): Buffer {
     const bytes = begin(frame.kind, 12);
     bytes.writeUInt32LE(frame.codeNo, headBytes);
     bytes.writeDoubleLE(frame.scans, headBytes + 4);
+    return bytes;
+  }
+  if (frame.kind === 'pages') {
+    const text = Buffer.from(frame.json);
+    const bytes = begin(frame.kind, 12 + text.length);
+    bytes.writeDoubleLE(frame.number, headBytes);
+    bytes.writeUInt32LE(frame.workspaceNo, headBytes + 8);
+    bytes.set(text, headBytes + 12);
     return bytes;
   }
   const bytes = begin(frame.kind, { change: 12, at: 8, beat: 9 }[frame.kind]);
@@ -123,6 +138,12 @@ const readers: Readonly<Record<LinkFrame['kind'], (fields: Buffer) => LinkFrame>
     kind: 'beat',
     number: count(fields, 0),
     isLeading: fields.readUInt8(8) === 1,
+  }),
+  pages: (fields) => ({
+    kind: 'pages',
+    number: count(fields, 0),
+    workspaceNo: fields.readUInt32LE(8),
+    json: fields.subarray(12).toString(),
   }),
 };
 

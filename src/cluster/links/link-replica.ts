@@ -198,13 +198,14 @@ export class LinkReplica {
 
   async #connect(core: string, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
     const { position } = this.#store;
-    const parameters = new URLSearchParams(
-      position && {
+    const parameters = new URLSearchParams({
+      pages: String(this.#store.pagesNumber),
+      ...(position && {
         cluster: position.cluster,
         after: String(position.number),
         codes: position.codes.join(' '),
-      },
-    );
+      }),
+    });
     const { statusCode, body } = await request(`${core}/cluster/links?${parameters.toString()}`, {
       dispatcher: this.#agent,
       headers: { authorization: `Bearer ${this.#options.token()}` },

@@ -13,7 +13,10 @@ import { encodeFrame } from './link-frames.ts';
 
 /** Changes in a piece: with their blocks 1 ms. */
 const sliceChangesMax = 500;
-/** Bytes after which a piece of a snapshot ends: about 180 blocks, 1 ms. */
+/**
+ * Bytes after which a piece ends: about 180 blocks, 1 ms. With one block of the largest programs behind it a piece has
+ * 2.9 MB; without this bound 500 changes could have 1.3 GB, and the edge would wait too long for a beat.
+ */
 const sliceBytes = 262_144;
 const sliceBlocksMax = 256;
 
@@ -91,21 +94,52 @@ export class LinkSource {
       const upTo = Math.min(last, number + sliceChangesMax);
       const changes = linkChangesOf(this.#store, number + 1, upTo);
       if (changes === undefined) return undefined;
-      this.#read = { after: number, number: upTo, piece: this.#encode(changes) };
+      this.#read = { after: number, ...this.#encode(changes) };
     }
     return this.#read;
   }
 
-  #encode(changes: ReadonlyMap<number, CodeNo>): Buffer {
-    const frames: Buffer[] = [];
-    for (const blockNo of new Set([...changes.values()].map(linkBlockOf))) {
-      const bytes = readLinkBlock(this.#store, blockNo);
-      if (bytes !== undefined) frames.push(encodeFrame({ kind: 'block', blockNo, bytes }));
-    }
+  /** As many of the changes as a piece holds, one at least, behind their blocks. */
+  #encode(changes: ReadonlyMap<number, CodeNo>): Slice {
+    const blocks = new Map<number, Buffer | undefined>();
+    const told: Buffer[] = [];
+    let bytes = 0;
+    let last = 0;
     for (const [number, codeNo] of changes) {
-      frames.push(encodeFrame({ kind: 'change', number, codeNo }));
+      const blockNo = linkBlockOf(codeNo);
+      if (!blocks.has(blockNo)) {
+        if (bytes >= sliceBytes) break;
+        const block = readLinkBlock(this.#store, blockNo);
+        const frame = block && encodeFrame({ kind: 'block', blockNo, bytes: block });
+        blocks.set(blockNo, frame);
+        bytes += frame?.length ?? 0;
+      }
+      told.push(encodeFrame({ kind: 'change', number, codeNo }));
+      last = number;
     }
-    return Buffer.concat(frames);
+    const known = [...blocks.values()].filter((frame) => frame !== undefined);
+    return { piece: Buffer.concat([...known, ...told]), number: last };
+  }
+
+  /** What workspaces say on their pages, after the change with this number; undefined where that is the last. */
+  pagesAfter(number: number): Slice | undefined {
+    const { pages, last } = this.#store;
+    if (number >= last('pages')) return undefined;
+    const frames: Buffer[] = [];
+    let bytes = 0;
+    let upTo = last('pages');
+    for (const [change, workspaceNo] of pages.changes.keys({ start: [number + 1, 0] })) {
+      const stored = pages.workspaces.get(workspaceNo, () => undefined);
+      if (stored === undefined) continue;
+      const json = JSON.stringify({ brand: stored.brand, texts: stored.texts });
+      const frame = encodeFrame({ kind: 'pages', number: change, workspaceNo, json });
+      frames.push(frame);
+      bytes += frame.length;
+      if (bytes < sliceBytes) continue;
+      upTo = change;
+      break;
+    }
+    return { piece: Buffer.concat(frames), number: upTo };
   }
 
   /** Blocks from `start` on. */

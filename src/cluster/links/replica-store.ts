@@ -3,7 +3,9 @@
  * loads and follows links on a core does so here (codes/links/):
  *
  *   links, link_changes, meta "next:link"    as the core has them, with its numbers
+ *   workspace_pages, page_changes            as the core has them, with numbers of the edge's own
  *   edge_links    "feed"  -> [cluster, state]       of which cluster they are
+ *                 "pages" -> [number]               of the core's last change of pages that is here
  *   edge_scans    codeNo  -> scans of a limited code, as far as they are counted
  *
  *   filling     the first snapshot is not whole: nothing redirects yet
@@ -13,16 +15,19 @@
  * Frames are applied in transactions, each with the number up to which it goes.
  */
 import type { CodeNo } from '../../model/numbers.ts';
+import { noPages, parsePages, type WorkspacePages } from '../../model/routing/pages.ts';
 import type { Table } from '../../store/environment.ts';
 import { linksIn } from '../../store/management/link-blocks.ts';
 import { linkChangesKept } from '../../store/management/link-changes.ts';
 import { removeImageRow } from '../../store/management/link-image-row.ts';
 import type { Management } from '../../store/management/management.ts';
+import { putPages } from '../../store/management/pages.ts';
 import { type LinkFrame, LinkFrameError } from './link-frames.ts';
 import { type ChangesSeen, noCode } from './link-source.ts';
 
 type State = 'filling' | 'complete' | 'refilling';
 const feedKey = 'feed';
+const pagesKey = 'pages';
 const nextKey = 'next:link';
 /** Numbers that show whether the core has the same changes. */
 const codesShown = 16;
@@ -79,6 +84,12 @@ export class ReplicaStore {
     return { cluster, number, codes };
   }
 
+  /** The core's last change of pages that is here. */
+  get pagesNumber(): number {
+    const [number = '0'] = this.#feed.get(pagesKey, () => undefined) ?? [];
+    return Number(number);
+  }
+
   /** Numbers of codes that have a link are at most this. */
   get codeNoMax(): number {
     const [last = 0] = this.#store.links.keys({ reverse: true, limit: 1 });
@@ -110,6 +121,7 @@ export class ReplicaStore {
       for (const frame of frames) {
         if (frame.kind === 'reset') this.#beginRefill(frame.cluster);
         else if (frame.kind === 'block') this.#putBlock(frame.blockNo, frame.bytes);
+        else if (frame.kind === 'pages') this.#putPages(frame);
         else if (frame.kind === 'change') last = this.#putChange(frame, last);
         else if (frame.kind === 'at') {
           last = this.#endRefill(frame.number);
@@ -132,6 +144,22 @@ export class ReplicaStore {
     this.#refill = { cluster, next: 0, vanished: new Set() };
     this.#putState(cluster, this.hasLinks ? 'refilling' : 'filling');
     removeImageRow(this.#store);
+    // All of them follow, and numbers are given to other changes where data was put back from a copy.
+    for (const workspaceNo of Array.from(this.#store.pages.workspaces.keys({}))) {
+      putPages(this.#store, workspaceNo, noPages);
+    }
+    this.#feed.put(pagesKey, ['0']);
+  }
+
+  #putPages({ number, workspaceNo, json }: LinkFrame & { readonly kind: 'pages' }): void {
+    let pages: WorkspacePages;
+    try {
+      pages = parsePages(json);
+    } catch {
+      throw new LinkFrameError('Cannot read links: a frame "pages" is no JSON');
+    }
+    putPages(this.#store, workspaceNo, pages);
+    this.#feed.put(pagesKey, [String(number)]);
   }
 
   #putBlock(blockNo: number, bytes: Uint8Array): void {

@@ -4,6 +4,7 @@ import type { Design } from '../../model/design.ts';
 import type { EventKind } from '../../model/event.ts';
 import type { MissedReason } from '../../model/routing/labels.ts';
 import type { RouteRule, RouteVariant, Utm } from '../../model/routing/routing.ts';
+import type { Brand, WorkspacePages } from '../../model/routing/pages.ts';
 import type { Plan, Role } from '../../model/workspace.ts';
 import type { FieldFault } from './problem.ts';
 
@@ -36,6 +37,11 @@ export interface Workspace {
   readonly plan: Plan;
   readonly role: Role;
   readonly createdAt: string;
+}
+
+export interface WorkspaceDetails extends Workspace {
+  readonly brand: Brand;
+  readonly pages: WorkspacePages['texts'];
 }
 
 export interface Session {

@@ -1,6 +1,6 @@
 /** Form fields: a label, the control, a hint and its fault, connected for screen readers. */
 import { type ComponentChildren, h, type TargetedEvent } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 
 interface Common {
   readonly label: string;
@@ -268,5 +268,51 @@ export function ChoiceField<T extends string>(props: ChoiceProps<T>) {
         ))}
       </div>
     </fieldset>
+  );
+}
+
+const hexPattern = /^#[0-9a-f]{6}$/i;
+
+interface ColourProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** A colour picker with a text field. */
+export function ColourField({ label, value, onChange }: ColourProps) {
+  const id = useId();
+  const [text, setText] = useState(value);
+  const shown = hexPattern.test(text) && text.toLowerCase() !== value.toLowerCase() ? value : text;
+  return (
+    <div class="field">
+      <label class="field-label" for={id}>
+        {label}
+      </label>
+      <div class="color-row">
+        <input
+          id={id}
+          class="input"
+          type="color"
+          value={value}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            onChange(event.currentTarget.value);
+          }}
+        />
+        <input
+          class="input"
+          aria-label={`${label}, as #rrggbb`}
+          value={shown}
+          maxlength={7}
+          spellcheck={false}
+          onInput={(event) => {
+            const written = event.currentTarget.value;
+            setText(written);
+            if (hexPattern.test(written)) onChange(written.toLowerCase());
+          }}
+        />
+      </div>
+    </div>
   );
 }

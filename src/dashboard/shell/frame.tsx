@@ -34,6 +34,7 @@ interface SettingsPlace extends Place {
 const settings: readonly SettingsPlace[] = [
   { name: 'profile', label: 'Profile', icon: 'person' },
   { name: 'workspace', label: 'Workspace', icon: 'building' },
+  { name: 'pages', label: 'Pages', icon: 'book', least: 'admin' },
   { name: 'apiKeys', label: 'API keys', icon: 'key', least: 'admin' },
   { name: 'webhooks', label: 'Webhooks', icon: 'hook', least: 'admin' },
   { name: 'retention', label: 'Data', icon: 'database' },

@@ -17,6 +17,7 @@ import { AcceptInvitePage } from '../pages/session/accept-invite-page.tsx';
 import { ApiKeysPage } from '../pages/settings/api-keys-page.tsx';
 import { ClusterPage } from '../pages/settings/cluster-page.tsx';
 import { ConfirmEmailPage } from '../pages/settings/confirm-email-page.tsx';
+import { PagesPage } from '../pages/settings/pages-page.tsx';
 import { ProfilePage } from '../pages/settings/profile-page.tsx';
 import { RetentionPage } from '../pages/settings/retention-page.tsx';
 import { WorkspacePage } from '../pages/settings/workspace-page.tsx';
@@ -44,6 +45,7 @@ export const pages: Readonly<Record<PathName, ComponentType<PageProps>>> = {
   profile: ProfilePage,
   confirmEmail: ConfirmEmailPage,
   workspace: WorkspacePage,
+  pages: PagesPage,
   apiKeys: ApiKeysPage,
   webhooks: WebhooksPage,
   webhook: WebhookPage,

@@ -78,6 +78,7 @@ function findDamagedNumbers(management: Management, log: Logger): void {
     event: () => newestNumber(events),
     endpoint: () => newestNumber(webhooks.endpoints),
     campaign: () => newestNumber(campaigns.campaigns),
+    pages: () => newestPageChange(management.pages),
     journal: () => highestJournal(cluster.nodes),
     // A count: any number that is another one tells a change.
     node: () => 0,
@@ -89,6 +90,11 @@ function findDamagedNumbers(management: Management, log: Logger): void {
     management.environment.transactionSync(() => meta.put(key, to + 1));
     log.warn({ number, to }, 'the record of the last number was damaged: it is found again');
   }
+}
+
+function newestPageChange({ changes }: Management['pages']): number {
+  const [newest] = changes.keys({ reverse: true, limit: 1 });
+  return newest?.[0] ?? 0;
 }
 
 function highestJournal(nodes: Management['cluster']['nodes']): number {

@@ -16,7 +16,7 @@ import { flagPrefetch, routeFlags } from '../../scans/record.ts';
 import type { Agents } from '../../scans/visitor/agents.ts';
 import type { OpenTable } from '../../scans/visitor/geo/table-units.ts';
 import type { Connection } from '../framing.ts';
-import type { EndedReason } from '../pages.ts';
+import type { EndedReason } from '../../model/routing/pages.ts';
 import { redirectToProgram, redirectWithQuery } from '../reply-batch.ts';
 import { ScanFacts } from './scan-facts.ts';
 import type { ScannerAddresses } from '../scanner-address.ts';

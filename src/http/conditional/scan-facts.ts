@@ -21,6 +21,7 @@ export class ScanFacts implements RouteFacts {
   #request: HttpRequest | undefined;
   #agent: KnownAgent | undefined;
   #class: VisitorClass | undefined;
+  #country: number | undefined;
   #language: string | undefined;
   #query: readonly string[] | undefined;
   nowMs = 0;
@@ -41,6 +42,7 @@ export class ScanFacts implements RouteFacts {
     this.#agent = agent;
     this.nowMs = nowMs;
     this.#class = undefined;
+    this.#country = undefined;
     this.#language = undefined;
     this.#query = undefined;
   }
@@ -55,7 +57,7 @@ export class ScanFacts implements RouteFacts {
     return this.#visitorClass.browser;
   }
   get country(): number {
-    return this.#geo.lookup(this.#address, 0).countryNumber;
+    return (this.#country ??= this.#geo.lookup(this.#address, 0).countryNumber);
   }
   get language(): string {
     return (this.#language ??= preferredLanguage(

@@ -20,10 +20,10 @@ const logoScaleMax = 0.25;
 /** Below it a logo is a speck. */
 const logoScaleMin = 0.05;
 /** base64 of it, with its media type in front. */
-const logoTextMax = Math.ceil(logoBytesMax / 3) * 4 + 64;
+export const logoTextMax = Math.ceil(logoBytesMax / 3) * 4 + 64;
 
 export const logoName = /^logo:[0-9a-f]{32}$/;
-const dataUrl = /^data:image\/(?:png|jpeg|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/;
+export const logoDataUrl = /^data:image\/(?:png|jpeg|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/;
 
 const colour = z
   .string()
@@ -53,7 +53,7 @@ const fields = {
   logo: z
     .string()
     .max(logoTextMax, `Expected a file of at most ${logoBytesMax} bytes`)
-    .refine((text) => logoName.test(text) || dataUrl.test(text), {
+    .refine((text) => logoName.test(text) || logoDataUrl.test(text), {
       error: 'Expected logo:… of a stored logo, or data:image/png;base64,… (png, jpeg, svg+xml)',
     })
     .meta({

@@ -8,7 +8,7 @@
  */
 import type { Design } from '../../model/design.ts';
 import type { Fault } from '../../model/failure.ts';
-import { contrast, luminance, type Rgb } from './colour.ts';
+import { contrast, luminance, type Rgb } from '../../model/design/colour.ts';
 import { type Style, type Paint, samePaint, white } from './style.ts';
 
 /** Below this ratio, print, glare and cheap cameras make a code unreadable. */

@@ -10,7 +10,7 @@ import type {
   EyeStyle,
   GradientType,
 } from '../../model/design.ts';
-import { formatColour, parseColour, type Rgb } from './colour.ts';
+import { formatColour, parseColour, type Rgb } from '../../model/design/colour.ts';
 
 export type Paint =
   | { readonly kind: 'flat'; readonly colour: Rgb }

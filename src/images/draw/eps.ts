@@ -10,7 +10,7 @@
  * the background (white if it is transparent) before it is written.
  */
 import { deflateSync } from 'node:zlib';
-import type { Rgb } from '../design/colour.ts';
+import type { Rgb } from '../../model/design/colour.ts';
 import { type Paint, white } from '../design/style.ts';
 import type { Path } from './path.ts';
 import type { Picture, PlacedLogo } from './picture.ts';

@@ -3,7 +3,7 @@
  * The file carries no date, so that the same picture gives the same bytes.
  */
 import { buffer } from 'node:stream/consumers';
-import { formatColour } from '../design/colour.ts';
+import { formatColour } from '../../model/design/colour.ts';
 import type { Paint } from '../design/style.ts';
 import { svgData } from './path.ts';
 import type { Picture } from './picture.ts';

@@ -10,7 +10,7 @@
  *   the same again   filter 2 (Up)    0 0 0 0 ...
  */
 import { constants, crc32, deflateSync } from 'node:zlib';
-import type { Rgb } from '../design/colour.ts';
+import type { Rgb } from '../../model/design/colour.ts';
 import { black, white } from '../design/style.ts';
 import type { Matrix } from './matrix.ts';
 

@@ -2,7 +2,7 @@
  * A picture as SVG: background, a path for the modules, a path for the finder patterns where they differ,
  * the logo. Coordinates are modules; `size` is only the size shown. The file refers to nothing outside itself.
  */
-import { formatColour, type Rgb } from '../design/colour.ts';
+import { formatColour, type Rgb } from '../../model/design/colour.ts';
 import type { Paint } from '../design/style.ts';
 import { short, svgData } from './path.ts';
 import type { Picture, PlacedLogo } from './picture.ts';

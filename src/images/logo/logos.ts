@@ -34,7 +34,7 @@ export interface LogosOptions {
   readonly store: Management;
   readonly clock: Clock;
   readonly logoStore: LogoStore;
-  readonly tasks: Pick<ImageTasks, 'cleanLogo'>;
+  readonly tasks: Pick<ImageTasks, 'cleanLogo' | 'drawBrandLogo'>;
 }
 
 export class Logos {
@@ -52,6 +52,15 @@ export class Logos {
    */
   async add(workspaceNo: WorkspaceNo, bytes: Uint8Array, mediaType: LogoMediaType): Promise<Logo> {
     return await this.store(workspaceNo, await this.#options.tasks.cleanLogo(bytes, mediaType));
+  }
+
+  /**
+   * A file as the pages of its workspace carry it, and nothing of it here. @returns a data URL
+   * @throws Failure validation_failed, overloaded
+   */
+  async drawForBrand(bytes: Uint8Array, mediaType: LogoMediaType): Promise<string> {
+    const drawn = await this.#options.tasks.drawBrandLogo(bytes, mediaType);
+    return `data:image/webp;base64,${Buffer.from(drawn).toString('base64')}`;
   }
 
   /** Stores a cleaned logo. @throws Failure conflict, storage_full */

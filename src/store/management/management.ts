@@ -29,7 +29,7 @@
  *   idempotency_expiry   [expiresAtMs, workspaceNo, name]                     -> 1
  *   quota                workspaceNo                                          -> windows (workspaces/quota.ts)
  *   installation         mark, fingerprints of key files                      (store/installation.ts)
- *   …                    people, billing, bulk, campaigns, logos, webhooks and cluster draw theirs
+ *   …                    people, billing, bulk, campaigns, logos, pages, webhooks and cluster draw theirs
  *
  * Transactions check first and write after. One that throws is undone (tested).
  */
@@ -55,6 +55,7 @@ import {
 import { openInstallationTable } from '../installation.ts';
 import { foldTags, openTagSpellings } from './fold-tags.ts';
 import { openLogoTables } from './logos.ts';
+import { openPageTables } from './pages.ts';
 import { openPeopleTables } from './people.ts';
 import { openWebhookTables } from './webhooks.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
@@ -97,6 +98,7 @@ export type Sequence =
   | 'event'
   | 'endpoint'
   | 'campaign'
+  | 'pages'
   | 'journal'
   | 'node';
 
@@ -131,6 +133,7 @@ function openTables(environment: StoreEnvironment) {
     campaigns: openCampaignTables(environment),
     bulk: openBulkTables(environment),
     logos: openLogoTables(environment),
+    pages: openPageTables(environment),
     webhooks: openWebhookTables(environment),
     cluster: openClusterTables(environment),
   };

@@ -22,6 +22,12 @@ const frame: fc.Arbitrary<LinkFrame> = fc.oneof(
   fc.record({ kind: fc.constant('used' as const), codeNo: word, scans: count }),
   fc.record({ kind: fc.constant('at' as const), number: count }),
   fc.record({ kind: fc.constant('beat' as const), number: count, isLeading: fc.boolean() }),
+  fc.record({
+    kind: fc.constant('pages' as const),
+    number: count,
+    workspaceNo: word,
+    json: fc.string({ unit: 'grapheme', maxLength: 400 }),
+  }),
 );
 
 it('reads what was encoded, however it is cut', () => {

@@ -105,6 +105,42 @@ test('numbers that were lost, or another cluster: all links are brought, and wha
   ]);
 });
 
+test('what workspaces say on their pages comes too, each change once; another cluster has its own', async () => {
+  const older = await FeedServer.open();
+  const say = async ({ app }: FeedServer, name: string): Promise<void> => {
+    const { workspaces } = app.workspaces;
+    await workspaces.change(1, undefined, () => ({ brand: { name }, texts: {} }));
+  };
+  await say(older, 'First');
+  let core = older;
+  const edge = await openReplica(temporaryFolder(), () => [core.url]);
+  const { pages, last, environment } = edge.store;
+  const said = (): string | undefined => {
+    environment.refresh();
+    return pages.workspaces.get(1)?.brand.name;
+  };
+  await expect.poll(said, soon).toBe('First');
+  await say(older, 'Second');
+  await expect.poll(said, soon).toBe('Second');
+  expect(last('pages')).toBe(2);
+  older.cut();
+  await expect.poll(() => edge.replica.fault, soon).toBeDefined();
+  await say(older, 'Third');
+  await older.listen();
+  await expect.poll(said, soon).toBe('Third');
+  expect(last('pages')).toBe(3);
+
+  const newer = await FeedServer.open();
+  newer.cluster = 'cl_2';
+  core = newer;
+  older.close();
+  await expect.poll(said, soon).toBeUndefined();
+  await say(newer, 'Other');
+  await expect.poll(said, soon).toBe('Other');
+  // One for each, so that what follows them reads no workspace twice.
+  expect([...pages.changes.keys({})]).toEqual([[last('pages'), 1]]);
+});
+
 test('an edge that has missed more changes than are kept gets all links, and keeps those it has meanwhile', async () => {
   const core = await FeedServer.open();
   const { codes, app } = core;

@@ -63,5 +63,5 @@ export async function startTable({ store, folder, openCodes, ...options }: Table
   };
   const isFromImage = lines.some((line) => line.includes('"from":"image"'));
   const warnings = lines.filter((line) => line.includes('"level":"warn"'));
-  return { codes, image, writer, see, isFromImage, warnings };
+  return { codes, image, writer, reader, see, isFromImage, warnings };
 }

@@ -19,9 +19,13 @@ export function openBundledGeo(): OpenTable {
 
 /** Places of these mmdb files, in memory. */
 export function makeGeo(files: Partial<Record<GeoName, string>>): Geo {
+  return new Geo(makeGeoTable(files));
+}
+
+export function makeGeoTable(files: Partial<Record<GeoName, string>>): OpenTable {
   const sources = Object.entries(files).map(([name, path]) => [name, Mmdb.open({ path })] as const);
   const output = new MemoryOutput();
   makeTable(Object.fromEntries(sources), output);
   for (const [, source] of sources) source.close();
-  return new Geo(tableInMemory(output.end()));
+  return tableInMemory(output.end());
 }

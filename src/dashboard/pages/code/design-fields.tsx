@@ -1,8 +1,13 @@
 /** The fields of a design. Default values are left out of the design. */
-import { useId, useState } from 'preact/hooks';
 import type { Design, Gradient } from '../../../model/design.ts';
 import { plural } from '../../client/format.ts';
-import { CheckField, ChoiceField, SelectField, SliderField } from '../../parts/field.tsx';
+import {
+  CheckField,
+  ChoiceField,
+  ColourField,
+  SelectField,
+  SliderField,
+} from '../../parts/field.tsx';
 import { LogoField } from './logo-field.tsx';
 
 interface FieldsProps {
@@ -197,52 +202,6 @@ function GradientFields({ gradient, onChange }: GradientProps) {
         options={gradientTypes}
         onChange={(type) => onChange({ type })}
       />
-    </div>
-  );
-}
-
-const hexPattern = /^#[0-9a-f]{6}$/i;
-
-interface ColourProps {
-  readonly label: string;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-}
-
-/** A colour picker with a text field. */
-function ColourField({ label, value, onChange }: ColourProps) {
-  const id = useId();
-  const [text, setText] = useState(value);
-  const shown = hexPattern.test(text) && text.toLowerCase() !== value.toLowerCase() ? value : text;
-  return (
-    <div class="field">
-      <label class="field-label" for={id}>
-        {label}
-      </label>
-      <div class="color-row">
-        <input
-          id={id}
-          class="input"
-          type="color"
-          value={value}
-          onInput={(event) => {
-            setText(event.currentTarget.value);
-            onChange(event.currentTarget.value);
-          }}
-        />
-        <input
-          class="input"
-          aria-label={`${label}, as #rrggbb`}
-          value={shown}
-          maxlength={7}
-          spellcheck={false}
-          onInput={(event) => {
-            const written = event.currentTarget.value;
-            setText(written);
-            if (hexPattern.test(written)) onChange(written.toLowerCase());
-          }}
-        />
-      </div>
     </div>
   );
 }

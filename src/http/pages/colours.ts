@@ -1,0 +1,41 @@
+/**
+ * The colours of a page in both schemes, and what a brand's colour becomes in them: mixed with black where the page is
+ * light, with white where it is dark, until text of it has a contrast of 4.5:1 (WCAG 2.2, AA). Its hue stays.
+ */
+import { contrast, formatColour, parseColour, type Rgb } from '../../model/design/colour.ts';
+
+export const schemes = {
+  light: { background: '#f6f6f3', title: '#1b1c1e', text: '#4a4d52', drawing: '#5f646b' },
+  dark: { background: '#131416', title: '#f2f2ef', text: '#b9bdc3', drawing: '#a6abb2' },
+} as const;
+
+const textContrast = 4.5;
+const steps = 50;
+const black: Rgb = { red: 0, green: 0, blue: 0 };
+const white: Rgb = { red: 255, green: 255, blue: 255 };
+
+/** @param colour `#rrggbb` */
+export function accents(colour: string): { readonly light: string; readonly dark: string } {
+  const own = parseColour(colour);
+  return {
+    light: legible(own, parseColour(schemes.light.background), black),
+    dark: legible(own, parseColour(schemes.dark.background), white),
+  };
+}
+
+function legible(colour: Rgb, background: Rgb, towards: Rgb): string {
+  for (let step = 0; step < steps; step++) {
+    const mixed = mix(colour, towards, step / steps);
+    if (contrast(mixed, background) >= textContrast) return formatColour(mixed);
+  }
+  return formatColour(towards);
+}
+
+function mix(one: Rgb, other: Rgb, share: number): Rgb {
+  const between = (from: number, to: number): number => Math.round(from + (to - from) * share);
+  return {
+    red: between(one.red, other.red),
+    green: between(one.green, other.green),
+    blue: between(one.blue, other.blue),
+  };
+}

@@ -1,0 +1,223 @@
+/** Codes with programs by durability, by what becomes of connections, in a takeover, and while they change. */
+import { Agent, request as httpRequest } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { missedRoutes } from '../../src/model/routing/labels.ts';
+import type { Routing } from '../../src/model/routing/routing.ts';
+import { plainTarget, routedLink, targetOf, variant } from '../links/routed.ts';
+import { linkOf } from '../links/table.ts';
+import { sendOneByOne, sendRaw } from '../support/raw-http.ts';
+import { soon } from '../support/soon.ts';
+import {
+  type RedirectHarness,
+  type RedirectHarnessOptions,
+  startRedirects,
+} from './redirect-harness.ts';
+
+const phone =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
+let harness: RedirectHarness;
+afterEach(async () => {
+  expect(harness.deaths()).toEqual([]);
+  await harness.close();
+});
+
+async function start(options: RedirectHarnessOptions = {}): Promise<RedirectHarness> {
+  return (harness = await startRedirects(options));
+}
+
+const put = (fields: Partial<Routing>, codeNo = 11, scansLeft = -1): void =>
+  harness.links.put(routedLink('ROUTED23', fields, { codeNo, scansLeft }));
+
+const byQuery: Partial<Routing> = {
+  passQuery: true,
+  rules: ['a', 'b'].map((label) => ({
+    label,
+    if: { query: { to: label } },
+    then: { target: `${targetOf(label)}?to=${label}` },
+  })),
+};
+
+/** Where a visit leads, or the status of what is answered instead. */
+async function visit(agent: Agent, query = ''): Promise<string | number> {
+  return await new Promise((resolve, reject) => {
+    const path = `/ROUTED23${query}`;
+    const headers = { 'user-agent': phone };
+    const { port } = harness;
+    const sent = httpRequest({ host: '127.0.0.1', port, path, agent, headers }, (answer) => {
+      answer.resume();
+      const { location } = answer.headers;
+      answer.once('end', () => resolve(location ?? answer.statusCode ?? 0));
+    });
+    sent.once('error', reject);
+    sent.end();
+  });
+}
+
+describe('durability', () => {
+  it.each(['relaxed', 'process', 'power'] as const)(
+    '%s: each is answered as itself in a batch of rules, queries, plain codes and pages',
+    async (durability) => {
+      const { links, scans, port } = await start({ durability, threads: 2 });
+      put(byQuery);
+      links.put(routedLink('PAUSED23', { paused: true }, { codeNo: 12 }));
+      links.put(linkOf('PLAIN234', { codeNo: 13 }));
+      const agent = new Agent({ keepAlive: true, maxSockets: 20 });
+      const visits = Array.from({ length: 120 }, async (_, no) => {
+        const label = ['a', 'b', 'c'][no % 3]!;
+        const wanted = label === 'c' ? `${plainTarget}?to=c&no=${no}` : undefined;
+        expect(await visit(agent, `?to=${label}&no=${no}`)).toBe(
+          wanted ?? `${targetOf(label)}?to=${label}&no=${no}`,
+        );
+      });
+      const others = Array.from({ length: 10 }, async () => {
+        const ask = (path: string) => sendRaw(port, [`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`]);
+        expect((await ask('/PAUSED23')).statuses).toEqual([410]);
+        expect((await ask('/PLAIN234')).text).toContain('Location: https://example.com/\r\n');
+      });
+      await Promise.all([...visits, ...others]);
+      agent.destroy();
+      const counted = (): Record<string, number> => {
+        const counts: Record<string, number> = {};
+        for (const { codeNo, route } of scans()) {
+          const key = `${codeNo} ${route}`;
+          counts[key] = (counts[key] ?? 0) + 1;
+        }
+        return counts;
+      };
+      const wanted = { '11 0': 40, '11 1': 40, '11 2': 40, '13 0': 10 };
+      await expect.poll(counted, soon).toEqual({ ...wanted, [`12 ${missedRoutes.paused}`]: 10 });
+    },
+  );
+});
+
+describe('connections', () => {
+  it.each(['process', 'power'] as const)(
+    'of %s are closed with one header that says so, or go on',
+    async (durability) => {
+      await start({ durability });
+      const states: Array<[Partial<Routing>, number]> = [
+        [byQuery, 302],
+        [{ paused: true, fallbackUrl: targetOf('fallback') }, 302],
+        [{ paused: true }, 410],
+      ];
+      for (const [fields, status] of states) {
+        put(fields);
+        const ask = (more: string, method = 'GET'): string =>
+          `${method} /ROUTED23?to=a HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+        for (const method of ['GET', 'HEAD']) {
+          const kept = await sendOneByOne(harness.port, [ask('', method), ask('', method)]);
+          expect([kept.statuses, kept.closed]).toEqual([[status, status], false]);
+          expect(kept.text).not.toMatch(/^Connection/im);
+          for (const more of ['Connection: close\r\n', 'Content-Length: 0\r\n']) {
+            const { text, statuses, closed } = await sendRaw(harness.port, [ask(more, method)]);
+            expect([more, statuses, closed]).toEqual([more, [status], true]);
+            expect(text.match(/^Connection: close\r$/gim)).toHaveLength(1);
+            expect(text.match(/^Location: /gm)?.length ?? 0).toBe(status === 302 ? 1 : 0);
+          }
+        }
+      }
+    },
+  );
+
+  it('that are reset while they wait for the disk harm no other answer', async () => {
+    const { port, scans } = await start({ durability: 'power' });
+    put(byQuery);
+    const agent = new Agent({ keepAlive: true, maxSockets: 10 });
+    const answers: Array<Promise<string | number>> = [];
+    for (let no = 0; no < 40; no++) {
+      answers.push(visit(agent, '?to=b'));
+      void sendRaw(port, ['GET /ROUTED23?to=a HTTP/1.1\r\nHost: x\r\n\r\n'], 1);
+    }
+    expect(new Set(await Promise.all(answers))).toEqual(new Set([`${targetOf('b')}?to=b`]));
+    agent.destroy();
+    await expect.poll(() => scans().filter(({ route }) => route === 2).length, soon).toBe(40);
+  });
+});
+
+describe('a takeover', () => {
+  const limited = { rules: byQuery.rules ?? [], fallbackUrl: targetOf('fallback') };
+  const statusOf = async (query: string): Promise<string> => {
+    const text = `GET /routed23${query} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${phone}\r\nConnection: close\r\n\r\n`;
+    const { text: answer } = await sendRaw(harness.port, [text]);
+    return /^Location: (.*)\r$/m.exec(answer)?.[1] ?? answer.slice(9, 12);
+  };
+
+  it('sends visitors of a limited routed code back, and to no fallback, until it is taken back', async () => {
+    const { redirects, links, scans } = await start();
+    put(limited, 11, 2);
+    redirects.freezeLimits();
+    expect(await statusOf('?to=a')).toBe(`${targetOf('a')}?to=a`);
+    const left = links.takeScansLeft('ROUTED23') ?? 0;
+    expect(left).toBe(1);
+    expect(await statusOf('?to=a')).toBe('/routed23?to=a');
+    put({ ...limited, paused: true }, 11, -2);
+    expect(await statusOf('?to=a')).toBe(targetOf('fallback'));
+    put(limited, 11, -2);
+    expect(scans().map(({ route }) => route)).toEqual([1, missedRoutes.paused]);
+    links.addScans('ROUTED23', left);
+    await redirects.resume();
+    expect(await statusOf('?to=b')).toBe(`${targetOf('b')}?to=b`);
+    expect(await statusOf('?to=b')).toBe(targetOf('fallback'));
+    expect(scans().at(-1)?.route).toBe(missedRoutes.used_up);
+  });
+});
+
+describe('limits', () => {
+  it('of a split are exact over threads, and what comes in vain is recorded as that', async () => {
+    const { scans } = await start({ threads: 2 });
+    put({ split: [variant('a', 1), variant('b', 1)] }, 11, 50);
+    const agent = new Agent({ keepAlive: true, maxSockets: 20 });
+    const visits = await Promise.all(Array.from({ length: 120 }, () => visit(agent)));
+    agent.destroy();
+    expect(visits.filter((answer) => answer === 410)).toHaveLength(70);
+    const routes = scans().map(({ route }) => route);
+    expect(routes.filter((route) => route === missedRoutes.used_up)).toHaveLength(70);
+    expect(routes.filter((route) => route === 1 || route === 2)).toHaveLength(50);
+  });
+});
+
+describe('changes', () => {
+  /** Of rules, then a pause with a fallback, then a split: an answer tells which change it is of. */
+  const changeOf = (no: number): Partial<Routing> => {
+    const target = `https://example.com/${no}/${'x'.repeat((no * 37) % 300)}`;
+    if (no % 3 === 1) return { paused: true, fallbackUrl: target };
+    const only = { label: 'only', target, weight: 1 };
+    if (no % 3 === 2) return { split: [only, { ...only, label: 'never', weight: 0 }] };
+    return { rules: [{ label: 'only', if: { os: ['iOS'] }, then: { target } }] };
+  };
+
+  it('of rules, states and splits are seen by every request that begins after them, and whole', async () => {
+    const { scans } = await start({ threads: 2 });
+    const [changes, clients] = [100, 16];
+    put(changeOf(0));
+    const seen = { published: 0 };
+    const stale: string[] = [];
+    const answered = Array<number>(clients).fill(0);
+    const client = async (_: number, no: number): Promise<void> => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      while (seen.published < changes) {
+        const least = seen.published;
+        const answer = String(await visit(agent));
+        const change = Number(answer.split('/')[3]);
+        const isWhole = answer.endsWith(`/${'x'.repeat((change * 37) % 300)}`);
+        if (!(change >= least) || !isWhole) stale.push(`${answer} after change ${least}`);
+        answered[no]! += 1;
+      }
+      agent.destroy();
+    };
+    const all = answered.map(client);
+    for (let no = 1; no <= changes; no++) {
+      await pause(10);
+      put(changeOf(no));
+      seen.published = no;
+    }
+    await Promise.all(all);
+    expect(stale).toEqual([]);
+    const sum = answered.reduce((total, count) => total + count, 0);
+    expect(sum).toBeGreaterThan(10 * changes);
+    expect(scans()).toHaveLength(sum);
+    const routes = new Set(scans().map(({ route }) => route));
+    expect(routes).toEqual(new Set([1, missedRoutes.paused]));
+  });
+});

@@ -1,0 +1,224 @@
+/** Programs in link blocks: of all sizes, beside links that have none, and in blocks and data that are older than they. */
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Browser, type BrowserName } from '../../src/model/scan.ts';
+import {
+  conditionsMax,
+  type RouteRule,
+  type RouteVariant,
+  routeTargetsMax,
+  rulesMax,
+  splitMax,
+} from '../../src/model/routing/routing.ts';
+import { programBytesMax } from '../../src/routes/program-layout.ts';
+import {
+  boundsIn,
+  createLinkCursor,
+  eachLink,
+  linkBlockBytesMax,
+  linkIn,
+  linksIn,
+  type StoredLink,
+  withLink,
+} from '../../src/store/management/link-blocks.ts';
+import { managementVersion, openManagement } from '../../src/store/management/management.ts';
+import { openEnvironment } from '../../src/store/open-environment.ts';
+import { programOf, taggedProgram } from '../links/routed.ts';
+import { temporaryFolder, temporaryManagement } from './temporary-management.ts';
+
+const urlBytesMax = 2_048;
+const numbered = (no: number, length: number, letter: string): string =>
+  `${no}`.padStart(length, letter);
+const longTarget = (no: number): string =>
+  `https://e.co/${numbered(no, urlBytesMax - 'https://e.co/'.length, 't')}`;
+
+/** The largest there can be: as much as a code's fields may hold of everything, and nothing twice. */
+function largestProgram(): Uint8Array {
+  const browsers = Object.keys(Browser) as BrowserName[];
+  const letters = Array.from({ length: 26 }, (_, no) => String.fromCharCode(65 + no));
+  const countries = letters.flatMap((one) => letters.map((other) => one + other));
+  const rules = Array.from({ length: rulesMax }, (_, no): RouteRule => {
+    const texts = Array.from({ length: 5 }, (_one, at) => no * 5 + at);
+    return {
+      label: `rule-${no}`,
+      if: {
+        browser: browsers,
+        country: countries.slice(no, no + 60),
+        language: Array.from({ length: 20 }, (_one, at) => `en-${numbered(no * 20 + at, 32, 'x')}`),
+        time: { timezone: 'America/Argentina/ComodRivadavia' },
+        date: { from: '2026-01-01T00:00:00Z', to: '2027-01-01T00:00:00Z' },
+        query: Object.fromEntries(
+          texts.map((at) => [numbered(at, 40, '\u00e4'), numbered(at, 120, '\u4e2d')]),
+        ),
+      },
+      then: { target: longTarget(no) },
+    };
+  });
+  expect(Object.keys(rules[0]!.if)).toHaveLength(conditionsMax);
+  const split = Array.from({ length: splitMax }, (_, no): RouteVariant => {
+    return { label: `variant-${no}`, target: longTarget(rulesMax + no), weight: 1_000 };
+  });
+  expect(rulesMax + splitMax).toBe(routeTargetsMax);
+  const more = { startsAtMs: 4e12, paused: true, passQuery: true, fallbackUrl: longTarget(99) };
+  return programOf({ rules, split, ...more })!;
+}
+
+const largest = Uint8Array.from(largestProgram());
+const sizes = [0, 1, 700, 3_000, 20_000];
+const programs = [...sizes.map((bytes, no) => Uint8Array.from(taggedProgram(no, bytes))), largest];
+
+test('the largest program there can be is within its bound', () => {
+  expect(largest.length).toBeGreaterThan(0.7 * programBytesMax);
+  expect(largest.length).toBeLessThanOrEqual(programBytesMax);
+});
+
+const link = fc.record({
+  key: fc.stringMatching(/^[A-Z0-9_-]{1,64}$/),
+  codeNo: fc.integer({ min: 160, max: 175 }),
+  workspaceNo: fc.integer({ min: 1, max: 2 ** 32 - 1 }),
+  target: fc.constant('https://example.com/'),
+  expiresAtMs: fc.constantFrom(0, 4e12),
+  scanLimit: fc.constantFrom(undefined, 7),
+  state: fc.constantFrom('live' as const, 'live' as const, 'deleted' as const, 'damaged' as const),
+  program: fc.option(fc.constantFrom(...programs), { nil: undefined, freq: 4 }),
+});
+
+const sumOf = (program: Uint8Array): string => `${program.length} ${crc32(program)}`;
+
+/** With the sum of its program, which is compared sooner than 100 KB. */
+const summed = (one: StoredLink | undefined): object | undefined =>
+  one?.program === undefined ? one : { ...one, program: sumOf(one.program) };
+
+/** What a block has of it: tombstones have no target, and no program. */
+function stored({ program, ...one }: StoredLink): StoredLink {
+  if (one.state !== 'live') return { ...one, target: '' };
+  return program === undefined ? one : { ...one, program };
+}
+
+/** What a list of codes is told of a link. */
+function boundsOf({ program, expiresAtMs, scanLimit }: StoredLink): object | undefined {
+  const ends = { expiresAtMs: expiresAtMs || undefined, scanLimit };
+  if (program === undefined) return expiresAtMs === 0 && scanLimit === undefined ? undefined : ends;
+  const isLargest = program === largest;
+  const startsAtMs = isLargest ? 4e12 : programs.indexOf(program) || undefined;
+  return { ...ends, paused: isLargest, startsAtMs };
+}
+
+function visited(blockNo: number, block: Uint8Array): Array<[number, string]> {
+  const cursor = createLinkCursor();
+  const seen: Array<[number, string]> = [];
+  eachLink(blockNo, block, cursor, () => {
+    const { bytes, programStart, programEnd, codeNo } = cursor;
+    seen.push([codeNo, sumOf(bytes.subarray(programStart, programEnd))]);
+  });
+  return seen;
+}
+
+test('a block gives back every program put into it, by each way of reading it', () => {
+  fc.assert(
+    fc.property(fc.array(link, { minLength: 1, maxLength: 40 }), (links) => {
+      let block: Uint8Array = new Uint8Array();
+      const model = new Map<number, StoredLink>();
+      for (const one of links) {
+        block = withLink(block, one);
+        model.set(one.codeNo, stored(one));
+      }
+      const expected = [...model.values()].sort((one, other) => one.codeNo - other.codeNo);
+      expect(linksIn(10, block).map(summed)).toEqual(expected.map(summed));
+      for (const [no, one] of model) expect(summed(linkIn(block, no))).toEqual(summed(one));
+      const sums = expected.map(({ codeNo, program = new Uint8Array() }) => [
+        codeNo,
+        sumOf(program),
+      ]);
+      expect(visited(10, block)).toEqual(sums);
+      const bounds = boundsIn(10, block);
+      for (const one of expected) expect(bounds.get(one.codeNo)).toEqual(boundsOf(one));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+/** As it was written before there were programs. */
+function olderEntry(slot: number, key: string, target: string): Buffer {
+  const entry = Buffer.alloc(21 + key.length + target.length);
+  entry.writeUInt8(slot, 0);
+  entry.writeUInt8(target === '' ? 1 : 0, 1);
+  entry.writeUInt8(key.length, 2);
+  entry.writeUInt16LE(target.length, 3);
+  entry.writeUInt32LE(7, 5);
+  entry.writeDoubleLE(slot === 3 ? 4e12 : 0, 9);
+  entry.writeUInt32LE(slot === 3 ? 9 : 0xffff_ffff, 17);
+  entry.write(key + target, 21, 'latin1');
+  return entry;
+}
+
+describe('a block of a release without programs', () => {
+  const entries = [
+    olderEntry(0, 'FIRST', 'https://example.com/1'),
+    olderEntry(3, 'LIMITED', 'https://example.com/2'),
+    olderEntry(15, 'GONE', ''),
+  ];
+  const block = Buffer.concat(entries);
+
+  test('reads as it did, and is written as it was', () => {
+    expect(linksIn(0, block).map(({ key, target, state }) => [key, target, state])).toEqual([
+      ['FIRST', 'https://example.com/1', 'live'],
+      ['LIMITED', 'https://example.com/2', 'live'],
+      ['GONE', '', 'deleted'],
+    ]);
+    expect(linksIn(0, block).some((one) => 'program' in one)).toBe(false);
+    expect(boundsIn(0, block)).toEqual(new Map([[3, { expiresAtMs: 4e12, scanLimit: 9 }]]));
+    const again = linksIn(0, block).reduce<Uint8Array | undefined>(withLink, undefined);
+    expect(Buffer.from(again!).equals(block)).toBe(true);
+  });
+
+  test('takes programs between its links, and gives them up', () => {
+    const limited = linkIn(block, 3)!;
+    const routed = withLink(block, { ...limited, program: largest });
+    expect(summed(linkIn(routed, 3))).toEqual(summed({ ...limited, program: largest }));
+    expect([linkIn(routed, 0), linkIn(routed, 15)]).toEqual([linkIn(block, 0), linkIn(block, 15)]);
+    expect(Buffer.from(withLink(routed, limited)).equals(block)).toBe(true);
+  });
+});
+
+describe('management.mdb', () => {
+  const ofSixteen = (): Uint8Array =>
+    Array.from({ length: 16 }, (_, no): StoredLink => {
+      const [key, target] = [numbered(no, 64, 'K'), longTarget(no)];
+      const fields = { key, codeNo: 16 + no, workspaceNo: 1, target, expiresAtMs: 4e12 };
+      return { ...fields, scanLimit: 9, state: 'live', program: largest };
+    }).reduce<Uint8Array>(withLink, new Uint8Array());
+
+  test('keeps a block of sixteen of the largest programs through a restart', async () => {
+    const temporary = temporaryManagement();
+    const block = ofSixteen();
+    expect(block.length).toBeLessThanOrEqual(linkBlockBytesMax);
+    await temporary.store.environment.transaction(() => temporary.store.links.put(1, block));
+    await temporary.reopen();
+    expect(Buffer.from(temporary.store.links.get(1)!).equals(block)).toBe(true);
+  });
+
+  test('of the release before opens, is of this one from then on, and is refused by that one', async () => {
+    const temporary = temporaryManagement();
+    const { store } = temporary;
+    const older = managementVersion.version - 1;
+    const block = olderEntry(0, 'FIRST', 'https://example.com/1');
+    await store.environment.transaction(() => {
+      store.links.put(0, block);
+      store.meta.put('schema', older);
+    });
+    for (let opening = 0; opening < 2; opening++) {
+      await temporary.reopen();
+      expect(temporary.store.meta.get('schema')).toBe(managementVersion.version);
+      expect(Buffer.from(temporary.store.links.get(0)!).equals(block)).toBe(true);
+    }
+    const path = join(temporaryFolder(), 'management.mdb');
+    await openManagement(path, 'create').close();
+    const migrations = managementVersion.migrations.slice(0, -1);
+    expect(() => openEnvironment(path, { version: older, migrations }, 'open')).toThrow(
+      `has version ${managementVersion.version}, expected ${older} or older`,
+    );
+  });
+});
