@@ -208,8 +208,32 @@ test(
     await page.reload();
     const routes = page.locator('.card', { hasText: 'By route' });
     await routes.getByText('phones').waitFor();
-    const missed = page.locator('.card', { hasText: 'In vain' });
+    const missed = page.locator('.card', { hasText: 'People who came in vain' });
     await missed.locator('.bar-row').getByText('Paused').waitFor();
+    await page.context().close();
+  },
+  errandMs,
+);
+
+test(
+  'what somebody else saves meanwhile is said, and neither change is lost',
+  async () => {
+    const code = await create({ ...routed, name: 'Table 8' });
+    const path = `/v1/qr-codes/${word(code.id)}`;
+    const page = await harness.openSignedIn(`/codes/${word(code.id)}?part=routes`);
+    await page.getByLabel('When the code does not work').fill('example.com/closed');
+    await harness.api.call('PATCH', path, { body: { rules: routed.rules.slice(0, 1) } });
+    await button(page, 'Pause').click();
+    await page.getByText('Somebody else has changed this meanwhile').waitFor();
+    expect(await sentences(page)).toHaveLength(3);
+    await button(page, 'Save changes').click();
+    await page.getByText('Saved. Every print').waitFor();
+    await expect.poll(async () => await sentences(page)).toHaveLength(2);
+    expect(await read(code)).toMatchObject({
+      rules: routed.rules.slice(0, 1),
+      fallbackUrl: 'https://example.com/closed',
+      paused: true,
+    });
     await page.context().close();
   },
   errandMs,

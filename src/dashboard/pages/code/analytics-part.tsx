@@ -90,7 +90,9 @@ function Routes({ code: { rules, split }, base, span }: RoutesProps) {
   return (
     <div class="grid-2">
       {hasLabels && <BreakdownCard base={base} span={span} title="By route" by={['route']} />}
-      {isMissed && <BreakdownCard base={base} span={span} title="In vain" by={['missed']} />}
+      {isMissed && (
+        <BreakdownCard base={base} span={span} title="People who came in vain" by={['missed']} />
+      )}
     </div>
   );
 }

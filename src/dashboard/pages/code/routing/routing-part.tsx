@@ -13,7 +13,7 @@ import { Notice, ProblemNotice } from '../../../parts/notice.tsx';
 import { Card } from '../../../parts/page.tsx';
 import { OptionsCards } from './options-card.tsx';
 import { type Recipe, recipes, ruleFor } from './recipes.ts';
-import type { RuleDraft } from './route-draft.ts';
+import type { RoutingDraft, RuleDraft } from './route-draft.ts';
 import { RuleList } from './rule-list.tsx';
 import { TryIt } from './try-it.tsx';
 import { type RoutingForm, useRouting } from './use-routing.ts';
@@ -43,14 +43,7 @@ export function RoutingPart({ code }: { readonly code: QrCode }) {
           if (isChanged) form.save();
         }}
       >
-        <Card
-          title="Where it leads"
-          lead={
-            isEmpty
-              ? 'Everyone who scans it gets the same page. Send some people elsewhere:'
-              : 'The first rule that holds decides. Your print stays the same.'
-          }
-        >
+        <Card title="Where it leads" lead={leadOf(draft)}>
           {isEmpty && may('editor') && <Recipes onAdd={add} />}
           <RuleList form={form} target={code.target} />
           {ruleFault !== undefined && <p class="field-fault">{ruleFault}</p>}
@@ -62,6 +55,15 @@ export function RoutingPart({ code }: { readonly code: QrCode }) {
       <TryIt code={code} isChanged={isChanged} />
     </div>
   );
+}
+
+function leadOf({ rules, split }: RoutingDraft): string {
+  if (rules.length > 0) return 'The first rule that holds decides. Your print stays the same.';
+  const start =
+    split === undefined
+      ? 'Everyone who scans it gets the same page.'
+      : 'Everyone who scans it is led by weight.';
+  return may('editor') ? `${start} Send some people elsewhere:` : start;
 }
 
 interface AddProps {
@@ -129,7 +131,9 @@ function SaveBar({ form }: { readonly form: RoutingForm }) {
     <div class="save-bar">
       {isOutdated && (
         <Notice tone="warn" title="Somebody else has changed this meanwhile">
-          <p>Saving replaces their changes. Discard yours to see theirs.</p>
+          <p>
+            Discard your changes to see theirs. Saving keeps them where you have changed nothing.
+          </p>
         </Notice>
       )}
       {problem !== undefined && !isPlaced && <ProblemNotice problem={problem} />}
