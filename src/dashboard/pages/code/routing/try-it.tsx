@@ -75,11 +75,7 @@ export function TryIt({ code, isChanged }: TryProps) {
             options={countryChoices()}
             onChange={(country) => set({ country })}
           />
-          <LanguageField
-            value={texts.language}
-            code={code}
-            onChange={(language) => set({ language })}
-          />
+          <LanguageField value={texts.language} onChange={(language) => set({ language })} />
           <TextField
             label="Time"
             type="datetime-local"
@@ -112,7 +108,6 @@ export function TryIt({ code, isChanged }: TryProps) {
 
 interface LanguageProps {
   readonly value: string;
-  readonly code: QrCode;
   readonly onChange: (language: string) => void;
 }
 
