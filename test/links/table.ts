@@ -39,7 +39,7 @@ const anybody: RouteFacts = {
   country: 0,
   language: '',
   query: [],
-  localMinutes: (_zone) => 0,
+  localMinutes: () => 0,
   splitPoint: () => 0,
 };
 
@@ -47,7 +47,7 @@ const anybody: RouteFacts = {
 export function readProgram(
   reader: LinkReader,
   handle: number,
-  localMinutes = anybody.localMinutes,
+  localMinutes = (_zone: number): number => 0,
 ): string | undefined {
   const program = reader.program(handle);
   if (program === undefined) return undefined;

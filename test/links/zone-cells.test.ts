@@ -141,7 +141,7 @@ describe('the clock of a zone', () => {
     );
     expect(new Set(cells.map(([, cell]) => cell)).size).toBe(cells.length);
     zones.nowMs = Date.parse('2026-12-20T00:00:00Z');
-    for (let look = 0; look < 50; look++) zones.cells.renew();
+    for (let renewals = 0; renewals < 50; renewals++) zones.cells.renew();
     expect(cells.map(([zone, cell]) => zones.fault(zone, cell)).join('')).toBe('');
   });
 });

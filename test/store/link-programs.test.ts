@@ -102,7 +102,8 @@ function boundsOf({ program, expiresAtMs, scanLimit }: StoredLink): object | und
   const ends = { expiresAtMs: expiresAtMs || undefined, scanLimit };
   if (program === undefined) return expiresAtMs === 0 && scanLimit === undefined ? undefined : ends;
   const isLargest = program === largest;
-  const startsAtMs = isLargest ? 4e12 : programs.indexOf(program) || undefined;
+  const no = programs.findIndex((one) => one === program);
+  const startsAtMs = isLargest ? 4e12 : no || undefined;
   return { ...ends, paused: isLargest, startsAtMs };
 }
 
@@ -217,7 +218,7 @@ describe('management.mdb', () => {
     const path = join(temporaryFolder(), 'management.mdb');
     await openManagement(path, 'create').close();
     const migrations = managementVersion.migrations.slice(0, -1);
-    expect(() => openEnvironment(path, { version: older, migrations }, 'open')).toThrow(
+    expect(() => openEnvironment(path, { version: older, migrations })).toThrow(
       `has version ${managementVersion.version}, expected ${older} or older`,
     );
   });

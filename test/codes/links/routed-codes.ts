@@ -13,7 +13,7 @@ export async function route(
   code: QrCodeRecord,
   fields: Partial<Routing> | undefined,
 ): Promise<QrCodeRecord> {
-  const { routing, ...plain } = code;
+  const { routing: _, ...plain } = code;
   const routed = fields === undefined ? plain : { ...plain, routing: routingOf(fields) };
   await store.environment.transaction(() => {
     store.codes.put(code.no, packCode(routed));

@@ -129,7 +129,11 @@ test('a damaged block gets its programs from the records, byte for byte, also by
   }
   const before = linksIn(0, store.links.get(0)!);
   expect(before.map(({ program }) => program === undefined)).toEqual([
-    ...[false, false, false, true, false],
+    false,
+    false,
+    false,
+    true,
+    false,
   ]);
   await first.close();
   const stored = new StoredBytes(join(dataDir, 'management.mdb'));
