@@ -30,6 +30,7 @@ function workAddresses({ codeId, wifiId, endedId, campaignId }: Seeded): readonl
     { name: 'new-code', path: '/codes/new', heading: 'New code', shows: 'Web address' },
     { name: 'import', path: '/codes/import', heading: 'Import codes', shows: 'Choose a file' },
     { name: 'code', path: code, heading: 'Table 12', shows: 'Unique scanners' },
+    { name: 'code-routes', path: `${code}?part=routes`, heading: 'Table 12', shows: 'App stores' },
     { name: 'code-scans', path: `${code}?part=scans`, heading: 'Table 12', shows: 'Referrer' },
     { name: 'code-design', path: `${code}?part=design`, heading: 'Table 12', shows: 'Quiet zone' },
     { name: 'code-history', path: `${code}?part=history`, heading: 'Table 12', shows: 'summer' },

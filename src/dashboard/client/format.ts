@@ -97,3 +97,21 @@ export function formatBytes(bytes: number): string {
 /** An address without scheme, `www.` and trailing slash, for lists. */
 export const shortAddress = (url: string): string =>
   url.replace(/^https?:\/\/(www\.)?/, '').replace(/\/$/, '');
+
+/** Adds the scheme, which people leave out. */
+export function withScheme(text: string): string {
+  const address = text.trim();
+  const isBare = address !== '' && !/^[a-z][a-z0-9+.-]*:/i.test(address) && address.includes('.');
+  return isBare ? `https://${address}` : address;
+}
+
+/** The value of a `datetime-local` field: the user's time zone, to the minute. */
+export function localTime(iso: string | null): string {
+  if (iso === null || iso === '') return '';
+  const date = new Date(iso);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+/** The moment that a `datetime-local` field shows; empty if it shows none. */
+export const utcTime = (local: string): string =>
+  local === '' ? '' : new Date(local).toISOString();

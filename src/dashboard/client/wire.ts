@@ -2,8 +2,11 @@
 import type { CodeStatus } from '../../model/code.ts';
 import type { Design } from '../../model/design.ts';
 import type { EventKind } from '../../model/event.ts';
+import type { MissedReason } from '../../model/routing/labels.ts';
+import type { RouteRule, RouteVariant, Utm } from '../../model/routing/routing.ts';
 import type { Brand, WorkspacePages } from '../../model/routing/pages.ts';
 import type { Plan, Role } from '../../model/workspace.ts';
+import type { FieldFault } from './problem.ts';
 
 export interface Page<T> {
   readonly data: readonly T[];
@@ -102,6 +105,29 @@ export interface QrCode extends QrCodeItem {
   readonly createdBy: string;
   readonly updatedAt: string;
   readonly design?: Design | null;
+  readonly rules: readonly RouteRule[];
+  readonly split: readonly RouteVariant[] | null;
+  readonly utm: Utm | null;
+  readonly passQuery: boolean;
+  readonly startsAt: string | null;
+  readonly paused: boolean;
+  readonly fallbackUrl: string | null;
+  /** In answers to a change alone. */
+  readonly warnings?: readonly FieldFault[];
+}
+
+/** What a scan would get. */
+export interface ResolvedRoute {
+  /** Null = a page that says why not. */
+  readonly location: string | null;
+  readonly label: string;
+  readonly reason: 'target' | 'rule' | 'split' | MissedReason;
+  readonly variants?: ReadonlyArray<{
+    readonly label: string;
+    readonly location: string;
+    /** Of the visitors, 0 to 1. */
+    readonly share: number;
+  }>;
 }
 
 export interface Analytics {

@@ -1,5 +1,6 @@
 /** Scans by one dimension, with tabs for the others. Loads only the one shown: every request counts. */
 import { useState } from 'preact/hooks';
+import { targetLabel } from '../../model/routing/labels.ts';
 import { capitalize, countryName } from '../client/format.ts';
 import { useResource } from '../client/resource.ts';
 import type { Breakdown } from '../client/wire.ts';
@@ -15,7 +16,9 @@ export type Dimension =
   | 'device'
   | 'referer'
   | 'hour'
-  | 'bot';
+  | 'bot'
+  | 'route'
+  | 'missed';
 
 const labels: Readonly<Record<Dimension, string>> = {
   country: 'Countries',
@@ -26,6 +29,8 @@ const labels: Readonly<Record<Dimension, string>> = {
   referer: 'Referrers',
   hour: 'Hour of day',
   bot: 'Filtered bots',
+  route: 'Routes',
+  missed: 'In vain',
 };
 
 interface BreakdownProps {
@@ -70,9 +75,13 @@ function Shares({ dimension, data }: { readonly dimension: Dimension; readonly d
   return <Bars key={dimension} shares={shares} total={total} emptyText={emptyText} />;
 }
 
+/** Their keys are names of the API: `not_started`. */
+const namedKeys: ReadonlySet<Dimension> = new Set(['bot', 'device', 'missed']);
+
 function keyLabel(dimension: Dimension, key: string): string {
   if (dimension === 'country') return countryName(key);
+  if (dimension === 'route' && key === targetLabel) return 'Everyone else';
   if (key === '') return dimension === 'referer' ? 'Direct (camera)' : 'Unknown';
-  if (dimension === 'bot' || dimension === 'device') return capitalize(key.replaceAll('_', ' '));
+  if (namedKeys.has(dimension)) return capitalize(key.replaceAll('_', ' '));
   return key;
 }

@@ -56,6 +56,7 @@ interface TextProps extends Common {
     | 'number'
     | 'date'
     | 'datetime-local'
+    | 'time'
     | 'search';
   readonly name?: string;
   readonly autocomplete?: AutoFill;

@@ -1,7 +1,7 @@
 /** A code's analytics over a range of days. Each breakdown is loaded when it is shown. */
 import { formatNumber, formatPercent } from '../../client/format.ts';
 import { useResource } from '../../client/resource.ts';
-import type { Analytics, QrCode, Timeseries } from '../../client/wire.ts';
+import type { Analytics, Breakdown, QrCode, Timeseries } from '../../client/wire.ts';
 import { BreakdownCard } from '../../parts/breakdown.tsx';
 import { intervalOf, RangePicker, rangeQuery, useRange } from '../../parts/date-range.tsx';
 import { ExportButton } from '../../parts/export-button.tsx';
@@ -40,6 +40,7 @@ export function AnalyticsPart({ code }: { readonly code: QrCode }) {
           )}
         </Ready>
       </Card>
+      <Routes code={code} base={base} span={span} />
       <div class="grid-2">
         <BreakdownCard
           base={base}
@@ -71,6 +72,28 @@ function Totals({ data }: { readonly data: Analytics }) {
       <Figure label="iOS" value={formatNumber(devices.ios)} note={share(devices.ios)} />
       <Figure label="Android" value={formatNumber(devices.android)} note={share(devices.android)} />
     </Figures>
+  );
+}
+
+interface RoutesProps {
+  readonly code: QrCode;
+  readonly base: string;
+  readonly span: string;
+}
+
+/** Of a code that leads to more than its destination; and who came in vain, if anybody did. */
+function Routes({ code: { rules, split }, base, span }: RoutesProps) {
+  const hasLabels = rules.length > 0 || split !== null;
+  const missed = useResource<Breakdown>(`${base}/breakdown?${span}&by=missed`).data?.data ?? [];
+  const isMissed = missed.some(({ scans }) => scans > 0);
+  if (!hasLabels && !isMissed) return null;
+  return (
+    <div class="grid-2">
+      {hasLabels && <BreakdownCard base={base} span={span} title="By route" by={['route']} />}
+      {isMissed && (
+        <BreakdownCard base={base} span={span} title="People who came in vain" by={['missed']} />
+      )}
+    </div>
   );
 }
 

@@ -1,4 +1,4 @@
-/** One code: image and destination on top; analytics, scans, design, history and details below. */
+/** One code: image and destination on top; analytics, where it leads, scans, design, history and details below. */
 import { useState } from 'preact/hooks';
 import { useLiveCount } from '../../client/live-count.ts';
 import { useLive } from '../../client/live.ts';
@@ -8,7 +8,6 @@ import { may } from '../../client/session.ts';
 import type { QrCode } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
 import { Badge, Tabs } from '../../parts/list.tsx';
-import { Notice } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
 import { pathTo } from '../../paths.ts';
@@ -22,8 +21,11 @@ import { DeleteCode } from './delete-code.tsx';
 import { Designer } from './designer.tsx';
 import { DownloadMenu } from './download-menu.tsx';
 import { DetailsPart } from './details-part.tsx';
+import { NotWorking } from './not-working.tsx';
 import { HistoryPart } from './history-part.tsx';
+import { PauseButton } from './pause.tsx';
 import { Retarget } from './retarget.tsx';
+import { RoutingPart } from './routing/routing-part.tsx';
 import { ScansPart } from './scans-part.tsx';
 
 type Action = 'retarget' | 'delete';
@@ -45,7 +47,7 @@ export function CodePage({ params }: PageProps) {
       <Ready of={code} skeleton={<TopSkeleton />}>
         {(shown) => (
           <div class="stack">
-            <Ended code={shown} />
+            <NotWorking code={shown} />
             <CodeTop
               code={{ ...shown, scans: shown.scans + extraScans }}
               onRetarget={() => setAction('retarget')}
@@ -60,7 +62,7 @@ export function CodePage({ params }: PageProps) {
   );
 }
 
-/** Each reload reads the code and its analytics: about six requests. */
+/** Each reload reads the code and its analytics: about seven requests. */
 const settleMs = 20_000;
 
 /** Scans of the code since it was loaded, counted live. */
@@ -87,33 +89,6 @@ function Lead({ code }: { readonly code: QrCode }) {
   );
 }
 
-/** Says that the code does not redirect any more, and where to change that. */
-function Ended({ code: { id, status, expiresAt } }: { readonly code: QrCode }) {
-  if (status === 'active') return null;
-  const isExpired = status === 'expired';
-  return (
-    <Notice
-      tone="warn"
-      title={isExpired ? 'This code has expired' : 'This code has reached its scan limit'}
-    >
-      <p>
-        A scan shows that it is no longer available
-        {isExpired && expiresAt !== null && (
-          <>
-            , since <Time iso={expiresAt} style="full" />
-          </>
-        )}
-        .{' '}
-        {may('editor') && (
-          <a href={`${pathTo('code', { id })}?part=details`}>
-            {isExpired ? 'Change its end' : 'Change its limit'}
-          </a>
-        )}
-      </p>
-    </Notice>
-  );
-}
-
 interface ActionsProps {
   readonly code: QrCode;
   readonly onAction: (action: Action) => void;
@@ -123,6 +98,7 @@ function Actions({ code, onAction }: ActionsProps) {
   return (
     <>
       <DownloadMenu code={code} />
+      {may('editor') && code.dynamic && <PauseButton code={code} />}
       {may('editor') && (
         <Button icon="trash" label="Delete this code" onClick={() => onAction('delete')} />
       )}
@@ -132,6 +108,7 @@ function Actions({ code, onAction }: ActionsProps) {
 
 const dynamicTabs = [
   { value: 'analytics', label: 'Analytics' },
+  { value: 'routes', label: 'Where it leads' },
   { value: 'scans', label: 'Scans' },
   { value: 'design', label: 'Design' },
   { value: 'history', label: 'History' },
@@ -157,6 +134,7 @@ function Parts({ code }: { readonly code: QrCode }) {
         }}
       />
       {chosen === 'analytics' && <AnalyticsPart code={code} />}
+      {chosen === 'routes' && <RoutingPart key={code.id} code={code} />}
       {chosen === 'scans' && <ScansPart code={code} />}
       {chosen === 'design' && <Designer code={code} />}
       {chosen === 'history' && <HistoryPart code={code} />}

@@ -1,5 +1,5 @@
 /** A code's image, short link and destination. */
-import { formatNumber } from '../../client/format.ts';
+import { formatNumber, plural } from '../../client/format.ts';
 import { may } from '../../client/session.ts';
 import type { QrCode } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
@@ -8,6 +8,7 @@ import { CopyButton } from '../../parts/copy.tsx';
 import { Badge, Fact } from '../../parts/list.tsx';
 import { Card } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
+import { pathTo } from '../../paths.ts';
 import { CampaignsFact } from './campaigns-fact.tsx';
 import { ShortLink } from '../codes/codes-table.tsx';
 
@@ -33,6 +34,7 @@ export function CodeTop({ code, onRetarget }: CodeTopProps) {
         <dl class="facts code-top-facts">
           <Fact label={code.dynamic ? 'Destination' : 'Content'}>
             <TargetText code={code} />
+            <RulesLink code={code} />
             {code.dynamic && may('editor') && (
               <p>
                 <Button size="small" icon="edit" onClick={onRetarget}>
@@ -72,6 +74,20 @@ export function CodeTop({ code, onRetarget }: CodeTopProps) {
         </dl>
       </div>
     </Card>
+  );
+}
+
+/** That not everyone gets the destination, and where to see who does not. */
+function RulesLink({ code: { id, rules, split } }: { readonly code: QrCode }) {
+  const texts = [
+    ...(rules.length === 0 ? [] : [plural(rules.length, 'rule')]),
+    ...(split === null ? [] : [`a split in ${split.length}`]),
+  ];
+  if (texts.length === 0) return null;
+  return (
+    <p class="soft">
+      With <a href={`${pathTo('code', { id })}?part=routes`}>{texts.join(' and ')}</a>
+    </p>
   );
 }
 

@@ -1,5 +1,6 @@
 /** A code's other fields: name, tags, expiry, scan limit. */
 import { useEffect } from 'preact/hooks';
+import { localTime, utcTime } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, storeAnswer } from '../../client/resource.ts';
 import { askBeforeLeaving } from '../../client/router.ts';
@@ -13,13 +14,6 @@ import { Fact } from '../../parts/list.tsx';
 import { Card } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
 import { completions, splitTags, useTags } from '../codes/tags.ts';
-
-/** The value of a `datetime-local` field: the user's time zone, to the minute. */
-function localTime(iso: string | null): string {
-  if (iso === null) return '';
-  const date = new Date(iso);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
 
 interface Draft extends Readonly<Record<string, string>> {
   readonly name: string;
@@ -38,7 +32,7 @@ const draftOf = (code: QrCode): Draft => ({
 /** The body of the PATCH; a static code has no expiry and no scan limit. */
 function changeOf(code: QrCode, { name, tags, expiresAt, scanLimit }: Draft): unknown {
   const isNewEnd = expiresAt !== localTime(code.expiresAt);
-  const end = expiresAt === '' ? null : new Date(expiresAt).toISOString();
+  const end = expiresAt === '' ? null : utcTime(expiresAt);
   return {
     name: name.trim() === '' ? null : name.trim(),
     tags: splitTags(tags),

@@ -1,5 +1,7 @@
 /** The changes of a code: its events, newest first. */
 import { useEffect, useState } from 'preact/hooks';
+import type { RouteRule, RouteVariant } from '../../../model/routing/routing.ts';
+import { shortAddress } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { type Problem, problemOf } from '../../client/problem.ts';
 import { useResource } from '../../client/resource.ts';
@@ -8,6 +10,7 @@ import type { EventPage, Page as PageOf, QrCode, ServiceEvent } from '../../clie
 import { Empty, ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Skeleton } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
+import { outcomeText, sentenceOf } from './routing/sentence.ts';
 
 interface Member {
   readonly userId: string;
@@ -101,6 +104,13 @@ const keyLabels: Readonly<Record<string, string>> = {
   campaignId: 'Campaign',
   design: 'Design',
   metadata: 'Metadata',
+  rules: 'Rules',
+  split: 'Split',
+  utm: 'UTM parameters',
+  passQuery: 'Parameters passed on',
+  startsAt: 'Starts',
+  paused: 'Paused',
+  fallbackUrl: 'When it does not work',
 };
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
@@ -109,10 +119,21 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
     : {};
 }
 
+const isRule = (value: object): value is RouteRule => 'if' in value && 'then' in value;
+const isVariant = (value: object): value is RouteVariant => 'weight' in value && 'target' in value;
+
+/** Of a list: a tag, a rule, or a variant of a split. */
+function itemText(item: unknown): string {
+  if (typeof item !== 'object' || item === null) return String(item);
+  if (isRule(item)) return `${sentenceOf(item.if)} → ${outcomeText(item.then)}`;
+  return isVariant(item) ? `${shortAddress(item.target)} (${item.weight})` : JSON.stringify(item);
+}
+
 const textLengthMax = 200;
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return 'none';
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(String).join(', ');
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(itemText).join(', ');
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.length > textLengthMax ? `${text.slice(0, textLengthMax)}…` : text;
 }

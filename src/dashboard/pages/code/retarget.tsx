@@ -4,6 +4,7 @@
  */
 import { PlainForm, SubmitButton } from '../../parts/form.tsx';
 import { useState } from 'preact/hooks';
+import { withScheme } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, storeAnswer } from '../../client/resource.ts';
 import { useForm } from '../../client/use-form.ts';
@@ -13,7 +14,6 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Fact } from '../../parts/list.tsx';
 import { say } from '../../parts/toast.tsx';
-import { withScheme } from '../codes/target-fields.tsx';
 
 interface RetargetProps {
   readonly code: QrCode;

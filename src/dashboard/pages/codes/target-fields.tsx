@@ -1,6 +1,7 @@
 /** The content of a code: fields by type, composed into the text that is drawn. */
 import { useState } from 'preact/hooks';
 import type { CodeType } from '../../../model/code.ts';
+import { withScheme } from '../../client/format.ts';
 import { AreaField, SelectField, TextField } from '../../parts/field.tsx';
 
 interface TargetProps {
@@ -108,13 +109,6 @@ const types: Readonly<Record<CodeType, TypeSpec>> = {
     compose: (value) => `geo:${value('latitude').trim()},${value('longitude').trim()}`,
   },
 };
-
-/** Adds the scheme, which people leave out. */
-export function withScheme(text: string): string {
-  const address = text.trim();
-  const isBare = address !== '' && !/^[a-z][a-z0-9+.-]*:/i.test(address) && address.includes('.');
-  return isBare ? `https://${address}` : address;
-}
 
 export function TargetFields(props: TargetProps & { readonly type: CodeType }) {
   const { type, onChange, fault, hasFocus } = props;

@@ -1,4 +1,5 @@
 /** The overview of an empty workspace: one field to create the first code. */
+import { withScheme } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, storeAnswer } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';
@@ -11,7 +12,6 @@ import { Form } from '../../parts/form.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
-import { withScheme } from '../codes/target-fields.tsx';
 
 export function Welcome() {
   const form = useForm({ target: '' });

@@ -1,0 +1,154 @@
+/**
+ * Where a code leads, to whom, and when: its rules in their order, what holds for everyone else, and a place to try it.
+ * Nothing takes effect until it is saved.
+ */
+import { useEffect, useRef } from 'preact/hooks';
+import { rulesMax } from '../../../../model/routing/routing.ts';
+import { may } from '../../../client/session.ts';
+import type { QrCode } from '../../../client/wire.ts';
+import { Button } from '../../../parts/button.tsx';
+import { Icon } from '../../../parts/icon.tsx';
+import { Menu, MenuItem } from '../../../parts/menu.tsx';
+import { Notice, ProblemNotice } from '../../../parts/notice.tsx';
+import { Card } from '../../../parts/page.tsx';
+import { OptionsCards } from './options-card.tsx';
+import { type Recipe, recipes, ruleFor } from './recipes.ts';
+import type { RoutingDraft, RuleDraft } from './route-draft.ts';
+import { RuleList } from './rule-list.tsx';
+import { TryIt } from './try-it.tsx';
+import { type RoutingForm, useRouting } from './use-routing.ts';
+
+export function RoutingPart({ code }: { readonly code: QrCode }) {
+  const form = useRouting(code);
+  const { draft, add, isChanged, faults } = form;
+  const place = useRef<HTMLFormElement>(null);
+  const wasChanged = useRef(isChanged);
+  // The buttons are there while there is something to save, and take the focus with them.
+  useEffect(() => {
+    const hasEnded = wasChanged.current && !isChanged;
+    wasChanged.current = isChanged;
+    if (!hasEnded || document.activeElement !== document.body) return;
+    place.current?.querySelector<HTMLElement>('.rules')?.focus({ preventScroll: true });
+  }, [isChanged]);
+  const isEmpty = draft.rules.length === 0;
+  const ruleFault = faults.at('rules');
+  return (
+    <div class="grid-main routing">
+      <form
+        ref={place}
+        class="stack"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isChanged) form.save();
+        }}
+      >
+        <Card title="Where it leads" lead={leadOf(draft)}>
+          {isEmpty && may('editor') && <Recipes onAdd={add} />}
+          <RuleList form={form} target={code.target} />
+          {ruleFault !== undefined && <p class="field-fault">{ruleFault}</p>}
+          {may('editor') && !isEmpty && <AddRule onAdd={add} count={draft.rules.length} />}
+        </Card>
+        <OptionsCards form={form} />
+        {may('editor') && <SaveBar form={form} />}
+      </form>
+      <TryIt code={code} isChanged={isChanged} />
+    </div>
+  );
+}
+
+function leadOf({ rules, split }: RoutingDraft): string {
+  if (rules.length > 0) return 'The first rule that holds decides. Your print stays the same.';
+  const start =
+    split === undefined
+      ? 'Everyone who scans it gets the same page.'
+      : 'Everyone who scans it is led by weight.';
+  return may('editor') ? `${start} Send some people elsewhere:` : start;
+}
+
+interface AddProps {
+  readonly onAdd: (rules: readonly RuleDraft[]) => void;
+}
+
+/** What to begin with. */
+function Recipes({ onAdd }: AddProps) {
+  return (
+    <div class="recipes">
+      {recipes.map((recipe) => (
+        <RecipeCard key={recipe.title} recipe={recipe} onAdd={onAdd} />
+      ))}
+      <p class="recipes-own">
+        <Button size="small" icon="plus" onClick={() => onAdd([ruleFor({})])}>
+          A rule of your own
+        </Button>
+      </p>
+    </div>
+  );
+}
+
+function RecipeCard({ recipe, onAdd }: AddProps & { readonly recipe: Recipe }) {
+  const { icon, title, text, rules } = recipe;
+  return (
+    <button type="button" class="recipe" onClick={() => onAdd(rules())}>
+      <Icon name={icon} size={22} />
+      <b>{title}</b>
+      <span class="soft">{text}</span>
+    </button>
+  );
+}
+
+function AddRule({ onAdd, count }: AddProps & { readonly count: number }) {
+  if (count >= rulesMax) return <span class="soft">{rulesMax} rules at most</span>;
+  return (
+    <Menu
+      align="start"
+      buttonClass="button button-plain button-small"
+      button={
+        <>
+          <Icon name="plus" />
+          <span>Add rule</span>
+        </>
+      }
+    >
+      <MenuItem icon="plus" onClick={() => onAdd([ruleFor({})])}>
+        A rule of your own
+      </MenuItem>
+      {recipes.map(({ title, icon, rules }) => (
+        <MenuItem key={title} icon={icon} onClick={() => onAdd(rules())}>
+          {title}
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+}
+
+/** At the bottom of the window while there is something to save. */
+function SaveBar({ form }: { readonly form: RoutingForm }) {
+  const { isChanged, isOutdated, discard, isBusy, problem, faults } = form;
+  if (!isChanged) return null;
+  const isPlaced = problem !== undefined && problem.faults.length > 0 && faults.areShown;
+  return (
+    <div class="save-bar">
+      {isOutdated && (
+        <Notice tone="warn" title="Somebody else has changed this meanwhile">
+          <p>
+            Discard your changes to see theirs. Saving keeps them where you have changed nothing.
+          </p>
+        </Notice>
+      )}
+      {problem !== undefined && !isPlaced && <ProblemNotice problem={problem} />}
+      {isPlaced && (
+        <p class="field-fault" role="alert">
+          Not saved: some fields need another look.
+        </p>
+      )}
+      <div class="form-foot">
+        <Button type="submit" tone="accent" isBusy={isBusy}>
+          Save changes
+        </Button>
+        <Button onClick={discard}>Discard</Button>
+        <span class="soft hide-narrow">Nothing is changed until you save.</span>
+      </div>
+    </div>
+  );
+}

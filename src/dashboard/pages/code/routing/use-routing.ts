@@ -1,0 +1,129 @@
+/**
+ * The routes of a code in a form: a draft that is kept until it is saved by one PATCH of what has changed, whatever is
+ * loaded meanwhile.
+ */
+import { useEffect, useState } from 'preact/hooks';
+import { call } from '../../../client/http.ts';
+import { invalidate, storeAnswer } from '../../../client/resource.ts';
+import { askBeforeLeaving } from '../../../client/router.ts';
+import { useForm } from '../../../client/use-form.ts';
+import type { QrCode } from '../../../client/wire.ts';
+import { say } from '../../../parts/toast.tsx';
+import { type Problem, problemOf } from '../../../client/problem.ts';
+import { changeOf, draftOf, type RoutingDraft, type RuleDraft } from './route-draft.ts';
+import { RouteFaults } from './route-faults.ts';
+
+export interface RoutingForm {
+  readonly draft: RoutingDraft;
+  readonly change: (change: Partial<RoutingDraft>) => void;
+  readonly isChanged: boolean;
+  /** Somebody else has changed these fields since this draft was begun. */
+  readonly isOutdated: boolean;
+  /** Adds rules behind the others, and opens them. */
+  readonly add: (rules: readonly RuleDraft[]) => void;
+  /** The first rule that was added last. */
+  readonly addedKey: number | undefined;
+  readonly discard: () => void;
+  readonly save: () => void;
+  readonly isBusy: boolean;
+  /** Of the last save, until there is another draft. */
+  readonly problem: Problem | undefined;
+  readonly faults: RouteFaults;
+  /** Of the last save, by the keys of rules. */
+  readonly warnings: ReadonlyMap<number, string>;
+  /** Rules whose fields are shown. */
+  readonly openKeys: ReadonlySet<number>;
+  readonly setOpen: (key: number, state: 'open' | 'closed') => void;
+}
+
+interface Base {
+  /** What it was made from. */
+  readonly text: string;
+  readonly draft: RoutingDraft;
+}
+
+const textOf = ({ rules, split, utm, passQuery, startsAt, fallbackUrl }: QrCode): string =>
+  JSON.stringify([rules, split, utm, passQuery, startsAt, fallbackUrl]);
+
+const baseOf = (code: QrCode): Base => ({ text: textOf(code), draft: draftOf(code) });
+
+const noFaults = new RouteFaults();
+
+export function useRouting(code: QrCode): RoutingForm {
+  const [base, setBase] = useState<Base>(() => baseOf(code));
+  const [draft, setDraft] = useState(base.draft);
+  const [faults, setFaults] = useState(noFaults);
+  const [warnings, setWarnings] = useState<ReadonlyMap<number, string>>(new Map());
+  const [openKeys, setOpenKeys] = useState<ReadonlySet<number>>(new Set());
+  const [addedKey, setAddedKey] = useState<number>();
+  const submission = useForm({});
+  const change = changeOf(base.draft, draft);
+  const isChanged = Object.keys(change).length > 0;
+  const isOther = base.text !== textOf(code);
+  useEffect(() => askBeforeLeaving(() => isChanged), [isChanged]);
+  const begin = (from: QrCode): RoutingDraft => {
+    const next = baseOf(from);
+    setBase(next);
+    setDraft(next.draft);
+    setFaults(noFaults);
+    setOpenKeys(new Set());
+    setWarnings(warningsOf(from, next.draft));
+    return next.draft;
+  };
+  useEffect(() => {
+    if (isOther && !isChanged) begin(code);
+  }, [isOther, isChanged]);
+  const save = async (): Promise<void> => {
+    setFaults(noFaults);
+    try {
+      const path = `/qr-codes/${code.id}`;
+      const answer = await call<QrCode>('PATCH', path, { body: change });
+      begin(answer);
+      storeAnswer(path, answer);
+    } catch (error) {
+      const found = new RouteFaults(problemOf(error).faults, draft);
+      const faulty = draft.rules.filter(({ key }) => found.isFaulty(key));
+      setOpenKeys((before) => new Set([...before, ...faulty.map(({ key }) => key)]));
+      setFaults(found);
+      throw error;
+    }
+    invalidate('/qr-codes?', '/events', `/qr-codes/${code.id}/`);
+    say('Saved. Every print follows it from now on.');
+  };
+  return {
+    draft,
+    change: (part) => setDraft((before) => ({ ...before, ...part })),
+    isChanged,
+    isOutdated: isOther && isChanged,
+    add: (rules) => {
+      setDraft((before) => ({ ...before, rules: [...before.rules, ...rules] }));
+      setOpenKeys((before) => new Set([...before, ...rules.map(({ key }) => key)]));
+      setAddedKey(rules[0]?.key);
+    },
+    addedKey,
+    discard: () => void begin(code),
+    save: () => submission.submit(save),
+    isBusy: submission.isBusy,
+    problem: faults === noFaults ? undefined : submission.problem,
+    faults,
+    warnings,
+    openKeys,
+    setOpen: (key, state) =>
+      setOpenKeys((before) => {
+        const next = new Set(before);
+        if (state === 'open') next.add(key);
+        else next.delete(key);
+        return next;
+      }),
+  };
+}
+
+/** `rules.3` -> the key of that rule. */
+function warningsOf({ warnings = [] }: QrCode, { rules }: RoutingDraft): Map<number, string> {
+  const found = new Map<number, string>();
+  for (const { path, message } of warnings) {
+    const rule = rules[Number(path.split('.')[1])];
+    if (rule !== undefined) found.set(rule.key, message);
+  }
+  return found;
+}
