@@ -78,8 +78,6 @@ function describe(issue: Issue): { code: string; message: string } {
       return describeName(issue.issues[0]);
     case 'invalid_format':
       return { code: 'invalid_format', message: issue.message };
-    case 'invalid_key':
-      return { code: 'invalid_key', message: issue.issues[0]?.message ?? issue.message };
     case 'custom':
       return { code: String(issue.params?.code ?? 'invalid'), message: issue.message };
     default:
