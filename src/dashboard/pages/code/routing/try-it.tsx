@@ -29,7 +29,7 @@ const scannerChoices = Object.keys(scanners)
   .map((value) => ({ value, label: scanners[value].label }));
 
 /** Of this browser. */
-const ownLocale = new Intl.Locale(navigator.language).maximize();
+const ownLocale = localeOf(navigator.language);
 
 interface TryProps {
   readonly code: QrCode;
@@ -190,4 +190,13 @@ function reasonText({ rules }: QrCode, { reason, label }: ResolvedRoute): string
   const rule = rules[at];
   if (rule === undefined) return rules.length === 0 ? 'By weight.' : 'No rule holds: by weight.';
   return `Rule ${at + 1}: ${sentenceOf(rule.if)}.`;
+}
+
+/** Some browsers say a language that is none, such as `en-US@posix`. */
+function localeOf(language: string): Intl.Locale {
+  try {
+    return new Intl.Locale(language).maximize();
+  } catch {
+    return new Intl.Locale('en').maximize();
+  }
 }
