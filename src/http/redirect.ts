@@ -178,11 +178,13 @@ export class Redirect {
     const { links } = this.#options;
     this.#conditional.decide('look', link, response, request, connection, this.#cycleTimeMs);
     const { ended, answer } = this.#conditional;
-    if (answer !== undefined) return answer;
-    if (ended === undefined) return redirectTo(links, link, connection).slice();
     if (ended === 'used_up' && this.#isHandedOver) {
       this.#options.refusals.sendBack(response, request, connection);
-    } else this.#refuse(ended, link, response, request, connection);
+      return undefined;
+    }
+    if (answer !== undefined) return answer;
+    if (ended === undefined) return redirectTo(links, link, connection).slice();
+    this.#refuse(ended, link, response, request, connection);
     return undefined;
   }
 

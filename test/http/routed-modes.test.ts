@@ -137,8 +137,8 @@ describe('connections', () => {
 
 describe('a takeover', () => {
   const limited = { rules: byQuery.rules ?? [], fallbackUrl: targetOf('fallback') };
-  const statusOf = async (query: string): Promise<string> => {
-    const text = `GET /routed23${query} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${phone}\r\nConnection: close\r\n\r\n`;
+  const statusOf = async (query: string, method = 'GET'): Promise<string> => {
+    const text = `${method} /routed23${query} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${phone}\r\nConnection: close\r\n\r\n`;
     const { text: answer } = await sendRaw(harness.port, [text]);
     return /^Location: (.*)\r$/m.exec(answer)?.[1] ?? answer.slice(9, 12);
   };
@@ -150,6 +150,7 @@ describe('a takeover', () => {
     expect(await statusOf('?to=a')).toBe(`${targetOf('a')}?to=a`);
     const left = links.takeScansLeft('ROUTED23') ?? 0;
     expect(left).toBe(1);
+    expect(await statusOf('?to=a', 'HEAD')).toBe('/routed23?to=a');
     expect(await statusOf('?to=a')).toBe('/routed23?to=a');
     put({ ...limited, paused: true }, 11, -2);
     expect(await statusOf('?to=a')).toBe(targetOf('fallback'));
