@@ -13,6 +13,7 @@ import { type PackedPages, packPages, type PageChanges } from '../http/pages/pac
 import { readOr } from '../model/failure.ts';
 import { isSilent } from '../model/routing/pages.ts';
 import type { Management } from '../store/management/management.ts';
+import { pagesChangedAfter } from '../store/management/pages.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { Ticker } from '../telemetry/ticker.ts';
 
@@ -55,16 +56,13 @@ export class PageFeed {
   }
 
   #follow(): void {
-    const { environment, pages, last } = this.#store;
+    const { environment, last } = this.#store;
     environment.refresh();
     const newest = last('pages');
     if (newest === this.#seen) return;
     const changes: Array<readonly [number, PackedPages | undefined]> = [];
-    for (const [, workspaceNo] of pages.changes.keys({ start: [this.#seen + 1, 0] })) {
-      const stored = pages.workspaces.get(workspaceNo, () => undefined);
-      if (stored === undefined) continue;
-      const { brand, texts } = stored;
-      const packed = isSilent(stored) ? undefined : packPages({ brand, texts });
+    for (const { workspaceNo, pages } of pagesChangedAfter(this.#store.pages, this.#seen)) {
+      const packed = isSilent(pages) ? undefined : packPages(pages);
       if (packed === undefined) this.#packed.delete(workspaceNo);
       else this.#packed.set(workspaceNo, packed);
       changes.push([workspaceNo, packed]);

@@ -66,7 +66,8 @@ test('a damaged record keeps no thread from its start, and no other workspace fr
   if (first === undefined) throw new Error('no record of pages');
   bytes.flip('workspace_pages', first, 99);
   await bytes.close();
-  const { store } = await openTestApp({ dataDir, plan: 'none' });
+  const after = await openTestApp({ dataDir, plan: 'none' });
   const log = createLog('silent', { write: () => undefined });
-  expect(new PageFeed(store, log).all().map(([no]) => no)).toEqual([second.no]);
+  expect(new PageFeed(after.store, log).all().map(([no]) => no)).toEqual([second.no]);
+  await after.close();
 });

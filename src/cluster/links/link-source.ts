@@ -9,6 +9,7 @@ import { linkBlockOf } from '../../store/management/link-blocks.ts';
 import { linkChangesOf } from '../../store/management/link-changes.ts';
 import { readLinkBlock } from '../../store/management/link-repair.ts';
 import type { Management } from '../../store/management/management.ts';
+import { pagesChangedAfter } from '../../store/management/pages.ts';
 import { encodeFrame } from './link-frames.ts';
 
 /** Changes in a piece: with their blocks 1 ms. */
@@ -123,23 +124,18 @@ export class LinkSource {
 
   /** What workspaces say on their pages, after the change with this number; undefined where that is the last. */
   pagesAfter(number: number): Slice | undefined {
-    const { pages, last } = this.#store;
-    if (number >= last('pages')) return undefined;
+    const newest = this.#store.last('pages');
+    if (number >= newest) return undefined;
     const frames: Buffer[] = [];
     let bytes = 0;
-    let upTo = last('pages');
-    for (const [change, workspaceNo] of pages.changes.keys({ start: [number + 1, 0] })) {
-      const stored = pages.workspaces.get(workspaceNo, () => undefined);
-      if (stored === undefined) continue;
-      const json = JSON.stringify({ brand: stored.brand, texts: stored.texts });
+    for (const { change, workspaceNo, pages } of pagesChangedAfter(this.#store.pages, number)) {
+      const json = JSON.stringify(pages);
       const frame = encodeFrame({ kind: 'pages', number: change, workspaceNo, json });
       frames.push(frame);
       bytes += frame.length;
-      if (bytes < sliceBytes) continue;
-      upTo = change;
-      break;
+      if (bytes >= sliceBytes) return { piece: Buffer.concat(frames), number: change };
     }
-    return { piece: Buffer.concat(frames), number: upTo };
+    return { piece: Buffer.concat(frames), number: newest };
   }
 
   /** Blocks from `start` on. */

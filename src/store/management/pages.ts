@@ -40,3 +40,22 @@ export function putPages(
   workspaces.put(workspaceNo, { brand, texts, change });
   changes.put([change, workspaceNo], 1);
 }
+
+export interface ChangedPages {
+  readonly change: number;
+  readonly workspaceNo: number;
+  readonly pages: WorkspacePages;
+}
+
+/** Workspaces whose pages have changed after a change, in the order of their last changes. Damaged records are left out. */
+export function* pagesChangedAfter(
+  { workspaces, changes }: ReturnType<typeof openPageTables>,
+  change: number,
+): Generator<ChangedPages> {
+  for (const [number, workspaceNo] of changes.keys({ start: [change + 1, 0] })) {
+    const stored = workspaces.get(workspaceNo, () => undefined);
+    if (stored === undefined) continue;
+    const { brand, texts } = stored;
+    yield { change: number, workspaceNo, pages: { brand, texts } };
+  }
+}
