@@ -9,7 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Bench } from 'tinybench';
 import { openScanQueries } from '../../src/scans/query/queries.ts';
-import { countryValue, Dimension } from '../../src/scans/rollup.ts';
+import { countryNumber } from '../../src/model/scan.ts';
+import { Dimension } from '../../src/scans/rollup.ts';
 import { type Day, Summaries } from '../../src/scans/summaries.ts';
 import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
 
@@ -52,7 +53,11 @@ function countDay(day: Day, scans: number): void {
   const share = Math.floor(scans / 60);
   for (let country = 0; country < 60; country++) {
     const code = String.fromCharCode(65 + (country % 26), 65 + Math.floor(country / 26));
-    rollup.count(Dimension.country, countryValue(code), country === 0 ? scans - share * 59 : share);
+    rollup.count(
+      Dimension.country,
+      countryNumber(code),
+      country === 0 ? scans - share * 59 : share,
+    );
   }
   for (let name = 0; name < namesMax; name++) {
     rollup.countName(Dimension.city, `City ${name}, DE`, Math.floor(scans / namesMax));

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { Bench } from 'tinybench';
 import { ScanBlock } from '../../src/scans/block.ts';
 import { CodeActor } from '../../src/scans/code-actor.ts';
-import { countryValue } from '../../src/scans/rollup.ts';
+import { countryNumber } from '../../src/model/scan.ts';
 import { Summaries } from '../../src/scans/summaries.ts';
 import { type Scan, setBlockSequence, Window } from '../../src/scans/window.ts';
 import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
@@ -36,7 +36,7 @@ function scanAt(index: number, codes: number): Scan {
     position: index * 200,
     visitorHigh: Math.imul(index, 0x9e3779b1) >>> 0,
     visitorLow: Math.imul(index, 0x85ebca6b) >>> 0,
-    country: countryValue(index % 3 === 0 ? 'US' : 'DE'),
+    country: countryNumber(index % 3 === 0 ? 'US' : 'DE'),
     city: `City ${index % 40}, DE`,
     referer: index % 4 === 0 ? 'https://www.example.org/' : '',
     device: 1,

@@ -22,7 +22,7 @@ import { Outbox } from '../../src/outbox/outbox.ts';
 import { ScanBlock } from '../../src/scans/block.ts';
 import { CodeActor } from '../../src/scans/code-actor.ts';
 import { openScanQueries, type ScanQueries } from '../../src/scans/query/queries.ts';
-import { countryValue } from '../../src/scans/rollup.ts';
+import { countryNumber } from '../../src/model/scan.ts';
 import { Summaries } from '../../src/scans/summaries.ts';
 import { type Scan, setBlockSequence, Window } from '../../src/scans/window.ts';
 import { WorkspaceSums } from '../../src/scans/workspace-sums.ts';
@@ -198,7 +198,7 @@ function scanAt(codeNo: number, index: number, day: number): Scan {
     position: (day * 1_000_000 + codeNo * 10 + index) * 8,
     visitorHigh: Math.imul(visitor, 0x9e3779b1) >>> 0,
     visitorLow: Math.imul(visitor, 0x85ebca6b) >>> 0,
-    country: countryValue(index % 3 === 0 ? 'US' : 'DE'),
+    country: countryNumber(index % 3 === 0 ? 'US' : 'DE'),
     city: `City ${(codeNo + index) % 400}, DE`,
     referer: index % 4 === 0 ? 'https://www.example.org/' : '',
     device: 1,

@@ -78,6 +78,11 @@ export interface VisitorClass {
 
 /** Country of an address that no database knows; a user-assigned code of ISO 3166-1. */
 export const unknownCountry = 'ZZ';
+/** Two capital letters as one number, as blocks, rollups and programs have them; and back. */
+export const countryNumber = (code: string): number =>
+  (code.charCodeAt(0) << 8) | code.charCodeAt(1);
+export const countryCode = (number: number): string =>
+  String.fromCharCode(number >>> 8, number & 0xff);
 /** City of an address that no database knows. */
 export const unknownCity = '';
 

@@ -15,7 +15,7 @@ import {
   type TimeWindow,
   weekdays,
 } from '../model/routing/routing.ts';
-import { Browser, Device, Os } from '../model/scan.ts';
+import { Browser, countryNumber, Device, Os } from '../model/scan.ts';
 import {
   conditionKind,
   conditionShift,
@@ -210,9 +210,6 @@ function bitsOf<Name extends string>(
 ): number {
   return names.reduce((bits, name) => bits | (1 << numbers[name]), 0);
 }
-
-/** Two letters as one number, as records of places have them. */
-const countryNumber = (code: string): number => (code.charCodeAt(0) << 8) | code.charCodeAt(1);
 
 function minuteOf(clock: string): number {
   const minute = Number(clock.slice(0, 2)) * 60 + Number(clock.slice(3, 5));

@@ -5,6 +5,7 @@
 import { codeStatusAt, type CodeStatus, type QrCodeRecord } from '../model/code.ts';
 import { type MissedReason, routeName, targetLabel } from '../model/routing/labels.ts';
 import type { RouteVariant } from '../model/routing/routing.ts';
+import { countryNumber } from '../model/scan.ts';
 import { compileLink, taggedTarget } from './compile.ts';
 import { preferredLanguage } from './language.ts';
 import { programWords, programZones } from './program-layout.ts';
@@ -92,7 +93,7 @@ function routeOf(program: Uint8Array, asked: AskedScan): number {
   reader.open(words, 0);
   reader.follow({
     ...asked,
-    country: (asked.country.charCodeAt(0) << 8) | asked.country.charCodeAt(1),
+    country: countryNumber(asked.country),
     language: preferredLanguage(asked.language),
     query: queryPairs(asked.query),
     localMinutes: (zone) => localMinutes(zones[zone]!.name, asked.nowMs),

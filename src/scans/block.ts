@@ -22,9 +22,10 @@
 import { dayOf } from '../model/day.ts';
 import { dataDamaged } from '../model/failure.ts';
 import { isMissed } from '../model/routing/labels.ts';
+import { countryCode } from '../model/scan.ts';
 import type { Sketch } from '../model/sketch/sketch.ts';
 import { type Counted, dayStoredMax } from '../store/scans/scans.ts';
-import { Dimension, type Rollup, countryCode } from './rollup.ts';
+import { Dimension, type Rollup } from './rollup.ts';
 import type { CodeNo } from '../model/numbers.ts';
 
 export const blockVersion = 2;

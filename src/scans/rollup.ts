@@ -230,9 +230,3 @@ function layOut(): { offsets: readonly number[]; smallKeys: readonly number[] } 
   }
   return { offsets: begins, smallKeys: keys };
 }
-
-/** Two capital letters as one number, for the country dimension. */
-export const countryValue = (code: string): number =>
-  (code.charCodeAt(0) << 8) | code.charCodeAt(1);
-export const countryCode = (value: number): string =>
-  String.fromCharCode(value >>> 8, value & 0xff);

@@ -9,7 +9,7 @@ import {
   type Routing,
   weekdays,
 } from '../../src/model/routing/routing.ts';
-import { Browser, Device, Os } from '../../src/model/scan.ts';
+import { Browser, countryNumber, Device, Os } from '../../src/model/scan.ts';
 import { compileLink } from '../../src/routes/compile.ts';
 import {
   programBounds,
@@ -151,7 +151,7 @@ function follow(routed: Routing, asked: NaiveScan) {
     device: Device[asked.device as keyof typeof Device],
     os: Os[asked.os as keyof typeof Os],
     browser: Browser[asked.browser as keyof typeof Browser],
-    country: (asked.country.charCodeAt(0) << 8) | asked.country.charCodeAt(1),
+    country: countryNumber(asked.country),
     language: asked.language,
     query: asked.query.flat(),
     localMinutes: (zone) => localMinutes(zoneList[zone]!.name, asked.nowMs),

@@ -6,11 +6,12 @@ import { isMissed } from '../../src/model/routing/labels.ts';
 import { Sketch } from '../../src/model/sketch/sketch.ts';
 import { refererHost, ScanBlock } from '../../src/scans/block.ts';
 import { NumberOrder } from '../../src/scans/number-order.ts';
-import { countryCode, countryValue, Dimension, Rollup } from '../../src/scans/rollup.ts';
+import { countryCode, countryNumber } from '../../src/model/scan.ts';
+import { Dimension, Rollup } from '../../src/scans/rollup.ts';
 import { type Scan, setBlockSequence, Window } from '../../src/scans/window.ts';
 
 const u32 = fc.integer({ min: 0, max: 2 ** 32 - 1 });
-const country = fc.constantFrom('DE', 'US', 'ZZ').map(countryValue);
+const country = fc.constantFrom('DE', 'US', 'ZZ').map(countryNumber);
 const scan: fc.Arbitrary<Scan> = fc.record({
   codeNo: fc.oneof(fc.integer({ min: 1, max: 6 }), u32),
   workspaceNo: fc.constant(0),

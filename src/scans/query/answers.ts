@@ -3,9 +3,16 @@
  */
 import { type DayRange, dayMs, isoTime } from '../../model/day.ts';
 import { isMissed, missedReasonOf, targetRoute } from '../../model/routing/labels.ts';
-import { botReasonNames, browserNames, deviceNames, osNames, Platform } from '../../model/scan.ts';
+import {
+  botReasonNames,
+  browserNames,
+  countryCode,
+  deviceNames,
+  osNames,
+  Platform,
+} from '../../model/scan.ts';
 import type { Sketch } from '../../model/sketch/sketch.ts';
-import { countryCode, Dimension, type Rollup } from '../rollup.ts';
+import { Dimension, type Rollup } from '../rollup.ts';
 
 /** Countries that `topCountries` lists. */
 const topCountriesMax = 10;

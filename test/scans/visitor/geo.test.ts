@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { countryCode } from '../../../src/scans/rollup.ts';
+import { countryCode } from '../../../src/model/scan.ts';
 import { Geo } from '../../../src/scans/visitor/geo/geo.ts';
 import { nowhere } from '../../../src/scans/visitor/geo/place.ts';
 import { closeTable } from '../../../src/scans/visitor/geo/table-units.ts';

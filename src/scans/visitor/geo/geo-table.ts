@@ -5,7 +5,7 @@
  *
  * Nothing is kept of addresses; what is damaged, or cannot be read, is nowhere.
  */
-import { countryCode } from '../../rollup.ts';
+import { countryCode } from '../../../model/scan.ts';
 import { nowhere, Place } from './place.ts';
 import { type OpenTable, UnitReader } from './table-units.ts';
 import {

@@ -1,5 +1,5 @@
 /** Gives places their numbers, and puts them into units (table-layout.ts) as they come. */
-import { countryValue } from '../../rollup.ts';
+import { countryNumber } from '../../../model/scan.ts';
 import { bytesOf, Numbers, type UnitSink } from './network-writer.ts';
 import { nowhere, parsePlace, Place } from './place.ts';
 import { flagCountries, placesPerUnit, unitHeaderWords, valuesMax } from './table-layout.ts';
@@ -35,7 +35,7 @@ export class PlaceWriter {
   }
 
   #number({ country, city }: Place, flag: number): number {
-    const value = countryValue(country) | flag;
+    const value = countryNumber(country) | flag;
     const key = city + String(value);
     const known = this.#numbers.get(key);
     if (known !== undefined) return known;

@@ -2,8 +2,7 @@
  * The country and the city that a record of an mmdb file stands for. Records are read in the bundled shape
  * (`country_code`, `city`) and in GeoLite2's (`country.iso_code`, `city.names.en`).
  */
-import { unknownCity, unknownCountry } from '../../../model/scan.ts';
-import { countryCode, countryValue } from '../../rollup.ts';
+import { countryCode, countryNumber, unknownCity, unknownCountry } from '../../../model/scan.ts';
 
 /** A place that many scans share: kept small, 80 bytes with its name. */
 export class Place {
@@ -13,7 +12,7 @@ export class Place {
   readonly namedCity: string;
 
   constructor(country: string, city: string) {
-    this.countryNumber = countryValue(country);
+    this.countryNumber = countryNumber(country);
     this.namedCity = city === unknownCity ? unknownCity : `${city}, ${country}`;
   }
 
