@@ -10,10 +10,16 @@ import { countries } from '../../model/routing/countries.ts';
 import { labelPattern } from '../../model/routing/labels.ts';
 import {
   conditionsMax,
+  countriesMax,
+  languagesMax,
+  queryNameLengthMax,
+  queryPairsMax,
+  queryValueLengthMax,
   routeTargetsMax,
   rulesMax,
   splitLeast,
   splitMax,
+  utmLengthMax,
   weekdays,
   weightMax,
 } from '../../model/routing/routing.ts';
@@ -22,12 +28,6 @@ import { hiddenCharacters, hiddenFault, lineBreaking } from '../../model/text.ts
 import { moment, plainText, time } from '../fields.ts';
 import { timeZone } from './time-zone.ts';
 
-const countriesMax = 60;
-const languagesMax = 20;
-const queryPairsMax = 5;
-const queryNameLengthMax = 40;
-const queryValueLengthMax = 120;
-const utmLengthMax = 120;
 /** Basic language ranges of RFC 4647, as long as RFC 5646 asks for. */
 const languageRange = /^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,3}$/;
 const clockTime = /^(?:[01]\d|2[0-3]):[0-5]\d$/;

@@ -5,6 +5,7 @@
  *   1 to 58   the label that the code's record has at this number
  *   59 to 62  somebody came in vain, and why: no scan
  */
+export const labelLengthMax = 40;
 export const labelPattern = /^[a-z0-9-]{1,40}$/;
 
 /** A name in analytics. It keeps its number for as long as it has scans, whatever becomes of its rule. */
@@ -12,6 +13,16 @@ export interface RouteLabel {
   readonly name: string;
   /** No rule or variant has it since then; absent while one does. */
   readonly unusedSinceMs?: number;
+}
+
+/** A label as near to a name as those that are taken allow: with `-2`, `-3`, … behind it. */
+export function freeLabel(name: string, taken: ReadonlySet<string>): string {
+  let label = name;
+  for (let number = 2; taken.has(label); number += 1) {
+    const tail = `-${number}`;
+    label = name.slice(0, labelLengthMax - tail.length) + tail;
+  }
+  return label;
 }
 
 export const targetRoute = 0;

@@ -2,9 +2,10 @@
  * What a workspace says on the pages of its codes that lead nowhere now: its brand, and texts of its own by reason and
  * language. Bounds are such that a page of all of it, with the drawing of its logo, has at most 5 KB.
  */
+import { missedReasons } from './labels.ts';
 
 /** Why a code that is known leads nowhere now: before its beginning 404, else 410. */
-export const endedReasons = ['deleted', 'paused', 'not_started', 'expired', 'used_up'] as const;
+export const endedReasons = ['deleted', ...missedReasons] as const;
 export type EndedReason = (typeof endedReasons)[number];
 
 export const brandNameLengthMax = 60;

@@ -14,11 +14,19 @@ import type { RouteLabel } from './labels.ts';
 
 export const rulesMax = 20;
 export const conditionsMax = 6;
+/** Of one condition. */
+export const countriesMax = 60;
+export const languagesMax = 20;
+export const queryPairsMax = 5;
+export const queryNameLengthMax = 40;
+export const queryValueLengthMax = 120;
 export const splitLeast = 2;
 export const splitMax = 8;
 export const weightMax = 1_000;
 /** Of rules and splits together, so that a program has a bound. */
 export const routeTargetsMax = 28;
+
+export const utmLengthMax = 120;
 
 export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 export type Weekday = (typeof weekdays)[number];

@@ -13,8 +13,12 @@
  *
  * The rules are in Dub's order: iOS, Android, country, test. An archived link works as any other.
  */
-import type { RouteVariant } from '../../../model/routing/routing.ts';
-import { splitLeast, splitMax } from '../../../model/routing/routing.ts';
+import {
+  countriesMax,
+  type RouteVariant,
+  splitLeast,
+  splitMax,
+} from '../../../model/routing/routing.ts';
 import { passwordFaults, plainLink, type VendorLink } from './link.ts';
 import {
   boundary,
@@ -29,9 +33,6 @@ import {
   within,
 } from './row.ts';
 import { RuleList } from './rule-list.ts';
-
-/** Of one rule. */
-const countriesMax = 60;
 
 /** @param nowMs decides whether a test is over */
 export function dubLink(row: VendorRow, nowMs: number): VendorLink {

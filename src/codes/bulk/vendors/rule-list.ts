@@ -1,14 +1,17 @@
 /** The rules of one imported link while they are collected: their labels, their bounds, and what is wrong with them. */
 import type { Fault } from '../../../model/failure.ts';
-import { labelPattern, reservedLabels } from '../../../model/routing/labels.ts';
+import {
+  freeLabel,
+  labelLengthMax,
+  labelPattern,
+  reservedLabels,
+} from '../../../model/routing/labels.ts';
 import {
   type RouteConditions,
   type RouteOutcome,
   type RouteRule,
   rulesMax,
 } from '../../../model/routing/routing.ts';
-
-const labelLengthMax = 40;
 
 export class RuleList {
   readonly #labels = new Set(reservedLabels);
@@ -26,14 +29,9 @@ export class RuleList {
 
   /** A label that no rule or variant of the link has yet; it is taken from here on. */
   label(words: readonly string[]): string {
-    const label = labelOf(words);
-    let unique = label;
-    for (let number = 2; this.#labels.has(unique); number += 1) {
-      const suffix = `-${number}`;
-      unique = label.slice(0, labelLengthMax - suffix.length) + suffix;
-    }
-    this.#labels.add(unique);
-    return unique;
+    const label = freeLabel(labelOf(words), this.#labels);
+    this.#labels.add(label);
+    return label;
   }
 
   /**

@@ -1,4 +1,10 @@
 /** The fields of one condition of a rule. */
+import {
+  queryNameLengthMax,
+  queryPairsMax,
+  queryValueLengthMax,
+  weekdays,
+} from '../../../../model/routing/routing.ts';
 import { localTime, utcTime, countryName } from '../../../client/format.ts';
 import { Button } from '../../../parts/button.tsx';
 import { TextField } from '../../../parts/field.tsx';
@@ -20,14 +26,12 @@ import {
 /** What a condition begins with, when it is added. */
 export function emptyCondition(kind: ConditionKind): ConditionsDraft {
   if (kind === 'time') {
-    return { time: { days: [...weekdaysOf()], from: '', to: '', timezone: browserZone() } };
+    return { time: { days: weekdays, from: '', to: '', timezone: browserZone() } };
   }
   if (kind === 'date') return { date: { from: '', to: '' } };
   if (kind === 'query') return { query: [{ name: '', value: '' }] };
   return { [kind]: [] };
 }
-
-const weekdaysOf = () => dayChoices.map(({ value }) => value);
 
 interface ConditionProps {
   readonly kind: ConditionKind;
@@ -193,8 +197,6 @@ interface QueryProps extends PartProps {
   readonly onChange: (pairs: readonly PairDraft[]) => void;
 }
 
-const pairsMax = 5;
-
 /** Parameters of the short link, as in `…/abc?table=5`. */
 function QueryFields({ pairs, onChange, faultOf }: QueryProps) {
   const set = (at: number, change: Partial<PairDraft>): void =>
@@ -209,7 +211,7 @@ function QueryFields({ pairs, onChange, faultOf }: QueryProps) {
           <TextField
             label="Parameter"
             placeholder="table"
-            lengthMax={40}
+            lengthMax={queryNameLengthMax}
             value={name}
             onInput={(text) => set(at, { name: text })}
             fault={faultOf(name) ?? (at === 0 ? faultOf('') : undefined)}
@@ -217,7 +219,7 @@ function QueryFields({ pairs, onChange, faultOf }: QueryProps) {
           <TextField
             label="Value"
             placeholder="Any value"
-            lengthMax={120}
+            lengthMax={queryValueLengthMax}
             value={value === '*' ? '' : value}
             onInput={(text) => set(at, { value: text })}
           />
@@ -230,7 +232,7 @@ function QueryFields({ pairs, onChange, faultOf }: QueryProps) {
           />
         </div>
       ))}
-      {pairs.length < pairsMax && (
+      {pairs.length < queryPairsMax && (
         <p>
           <Button
             size="small"

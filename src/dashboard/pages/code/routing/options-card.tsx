@@ -1,5 +1,6 @@
 /** What holds for all rules: when the code begins, where it leads when it does not work, and parameters. */
 import { useState } from 'preact/hooks';
+import { utmLengthMax } from '../../../../model/routing/routing.ts';
 import { localTime, utcTime } from '../../../client/format.ts';
 import { may } from '../../../client/session.ts';
 import { CheckField, TextField } from '../../../parts/field.tsx';
@@ -69,7 +70,7 @@ function ParametersCard({ form }: { readonly form: RoutingForm }) {
               key={key}
               label={`UTM ${label.toLowerCase()}`}
               isOptional
-              lengthMax={120}
+              lengthMax={utmLengthMax}
               value={utm[key]}
               onInput={(text) => change({ utm: { ...utm, [key]: text } })}
               fault={faults.under(`utm.${key}`)}

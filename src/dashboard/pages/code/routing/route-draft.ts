@@ -2,7 +2,7 @@
  * The routes of a code while they are edited: as in the API, but that anything may be missing. Rules and variants have
  * keys, which stay when their order changes; a label that is empty is made from what the rule says when it is saved.
  */
-import { reservedLabels } from '../../../../model/routing/labels.ts';
+import { freeLabel, labelLengthMax, reservedLabels } from '../../../../model/routing/labels.ts';
 import {
   type RouteConditions,
   type RouteRule,
@@ -180,8 +180,6 @@ function bodyOf({ rules, split, utm, passQuery, startsAt, fallbackUrl }: Routing
   };
 }
 
-const labelLengthMax = 40;
-
 /** The label of each rule and variant by its key: as it was written, or made and then unlike all others. */
 export function labelsOf({
   rules,
@@ -203,15 +201,6 @@ export function labelsOf({
   for (const rule of rules) addVariants(rule.split ?? [], add(rule.key, nameOf(rule.if)));
   addVariants(split, 'variant');
   return labels;
-}
-
-function freeLabel(name: string, taken: ReadonlySet<string>): string {
-  if (!taken.has(name)) return name;
-  for (let number = 2; ; number += 1) {
-    const tail = `-${number}`;
-    const label = name.slice(0, labelLengthMax - tail.length) + tail;
-    if (!taken.has(label)) return label;
-  }
 }
 
 const regions = new Intl.DisplayNames('en', { type: 'region' });

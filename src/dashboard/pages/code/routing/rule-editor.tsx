@@ -1,5 +1,6 @@
 /** The fields of one rule: its conditions, where it leads, and its name. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { labelLengthMax } from '../../../../model/routing/labels.ts';
 import { conditionsMax } from '../../../../model/routing/routing.ts';
 import { Button } from '../../../parts/button.tsx';
 import { TextField } from '../../../parts/field.tsx';
@@ -57,7 +58,7 @@ export function RuleEditor({ rule, labels, faults, onChange, hasFocus, onDone }:
       <TextField
         label="Name in analytics"
         isOptional
-        lengthMax={40}
+        lengthMax={labelLengthMax}
         placeholder={labels.get(key) ?? ''}
         hint={
           split === undefined

@@ -10,7 +10,7 @@ import {
   type Weekday,
   weekdays,
 } from '../../../../model/routing/routing.ts';
-import type { DeviceName, OsName } from '../../../../model/scan.ts';
+import { type DeviceName, type OsName, unknownCountry } from '../../../../model/scan.ts';
 import { countryName, formatMoment, shortAddress } from '../../../client/format.ts';
 import { dayChoices, languageName, zoneName } from './route-choices.ts';
 
@@ -79,7 +79,8 @@ function systemText(os: readonly OsName[], subject: 'the device' | 'it'): string
 }
 
 const browserText = (name: string): string => (name === 'other' ? 'another one' : name);
-const countryText = (code: string): string => (code === 'ZZ' ? 'unknown' : countryName(code));
+const countryText = (code: string): string =>
+  code === unknownCountry ? 'unknown' : countryName(code);
 
 /** `it is Monday to Friday, 11:00 to 14:00 (Berlin time)` */
 function timeText({ days = weekdays, from = '', to = '', timezone }: TimeWindow): string {

@@ -1,4 +1,5 @@
 /** Several destinations with their weights, and a bar of the shares that follow from them. */
+import { labelLengthMax } from '../../../../model/routing/labels.ts';
 import { splitLeast, splitMax, weightMax } from '../../../../model/routing/routing.ts';
 import { shortAddress } from '../../../client/format.ts';
 import { Button } from '../../../parts/button.tsx';
@@ -67,7 +68,7 @@ export function SplitFields({ split, labels, faults, fault, onChange }: SplitPro
             <TextField
               label="Name"
               placeholder={labels.get(one.key) ?? ''}
-              lengthMax={40}
+              lengthMax={labelLengthMax}
               value={one.label}
               onInput={(label) => set(one.key, { label })}
               fault={faults.underKey(one.key, 'label')}

@@ -1,5 +1,6 @@
 /** Asks the service what a scan would get, by the rules that are saved. */
 import { useEffect, useState } from 'preact/hooks';
+import { unknownCountry } from '../../../../model/scan.ts';
 import { localTime, shortAddress, utcTime } from '../../../client/format.ts';
 import { now } from '../../../client/browser-clock.ts';
 import { call } from '../../../client/http.ts';
@@ -38,7 +39,7 @@ interface TryProps {
 }
 
 const start = {
-  country: ownLocale.region ?? 'ZZ',
+  country: ownLocale.region ?? unknownCountry,
   language: ownLocale.language,
   at: '',
   browser: '',
@@ -192,7 +193,7 @@ function reasonText({ rules }: QrCode, { reason, label }: ResolvedRoute): string
   return `Rule ${at + 1}: ${sentenceOf(rule.if)}.`;
 }
 
-/** Some browsers say a language that is none, such as `en-US@posix`. */
+/** Some browsers name no language that Intl knows, such as `en-US@posix`. */
 function localeOf(language: string): Intl.Locale {
   try {
     return new Intl.Locale(language).maximize();
