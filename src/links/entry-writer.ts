@@ -1,6 +1,6 @@
 /** Writes entries, and their programs, into blocks of the arena that no reader can see yet. */
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
-import { programWord, programZones } from '../routes/program-layout.ts';
+import { programWord, programZones, wordRange } from '../routes/program-layout.ts';
 import type { Arena } from './arena.ts';
 import { wordOf } from './finder.ts';
 import type { FoldedKey } from './key.ts';
@@ -18,8 +18,6 @@ import {
 } from './layout.ts';
 import type { StoredLinkBytes } from './stored-link-bytes.ts';
 import type { ZoneCells } from './zone-cells.ts';
-
-const wordRange = 2 ** 32;
 
 export class EntryWriter {
   readonly #arena: Arena;

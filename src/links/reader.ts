@@ -28,10 +28,9 @@ import {
   targetWord,
 } from './layout.ts';
 import type { LinkState } from '../model/code.ts';
+import { wordRange } from '../routes/program-layout.ts';
 import { ProgramReader } from '../routes/program-reader.ts';
 import { localMinutesOf } from './zone-cells.ts';
-
-const wordRange = 2 ** 32;
 
 export class LinkReader {
   readonly #control: Int32Array;

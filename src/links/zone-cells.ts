@@ -7,8 +7,8 @@
  *
  * Changes are known a day and more before they come, and the words are stored in their order: whatever a reader sees of
  * a new change, the time it reads is right. So a redirect reads three words, and nothing has to happen on time. A wall
- * clock that is set back is looked up anew, too. Cells are never freed: there are as many as zones exist, some hundred
- * names and every minute's offset, because names are told apart without case, as the runtime reads them.
+ * clock that is set back is looked up anew, too. Cells are never freed: there is one for each zone that was ever named, and
+ * the runtime knows some 600 names. They are compared without case, as the runtime does.
  */
 import { type ZoneOffset, zoneOffset } from '../routes/zone-offsets.ts';
 import type { Arena } from './arena.ts';
@@ -45,8 +45,8 @@ export class ZoneCells {
   }
 
   /**
-   * Unit offset of a zone's cell; 0 where this runtime does not know the zone: that of another machine of a cluster may be
-   * newer, and no time is within a window then. @throws Failure `storage_full`
+   * Unit offset of a zone's cell; 0 where this runtime does not know the zone: no time is within a window then.
+   * @throws Failure `storage_full`
    */
   cellOf(name: string): number {
     const zone = name.toLowerCase();
@@ -75,12 +75,8 @@ export class ZoneCells {
 
   #offset(zone: string): KnownOffset | undefined {
     const nowMs = this.#now();
-    try {
-      return { nowMs, ...zoneOffset(zone, nowMs, nowMs + horizonMs) };
-    } catch (error) {
-      if (error instanceof RangeError) return undefined;
-      throw error;
-    }
+    const offset = zoneOffset(zone, nowMs, nowMs + horizonMs);
+    return offset && { nowMs, ...offset };
   }
 
   #show(cell: ZoneCell, { nowMs, minutes, changesAtMs, minutesAfter }: KnownOffset): void {

@@ -61,10 +61,11 @@ export const conditionKind = {
 export const conditionShift = 8;
 
 export const minutesPerDay = 1_440;
+/** Of a number of 64 bits in two words: what the high one counts. */
 export const wordRange = 2 ** 32;
 
 const urlBytesMax = 2_048;
-/** Sixty countries, twenty languages, five pairs of a query in three bytes a letter: a rule never takes so much. */
+/** A rule of 60 countries, 20 languages and five pairs of a query, all with the longest texts, takes less than 4,000. */
 const ruleBytesMax = 4_800;
 /** What the bounds of a code's fields allow, and no more: 158,936 bytes. Checked where one is made. */
 export const programBytesMax =

@@ -1,5 +1,6 @@
 /**
- * How far the clocks of a time zone are from UTC, and when that changes next; by the rules that come with the runtime.
+ * How far the clocks of a time zone are from UTC, and when that changes next; by the rules that come with the runtime. One
+ * of another machine of a cluster may be newer, and know more zones.
  * A look takes some 50 µs: never on the path of a redirect.
  */
 const minuteMs = 60_000;
@@ -16,9 +17,10 @@ export interface ZoneOffset {
   readonly minutesAfter: number;
 }
 
-/** @param zone an IANA name @param untilMs how far to look for a change @throws RangeError for an unknown zone */
-export function zoneOffset(zone: string, nowMs: number, untilMs: number): ZoneOffset {
+/** @param zone an IANA name @param untilMs how far to look for a change @returns undefined for an unknown zone */
+export function zoneOffset(zone: string, nowMs: number, untilMs: number): ZoneOffset | undefined {
   const offsetAt = offsetsOf(zone);
+  if (offsetAt === undefined) return undefined;
   const minutes = offsetAt(nowMs);
   for (let from = nowMs; from < untilMs; from += stepMs) {
     const to = Math.min(from + stepMs, untilMs);
@@ -29,9 +31,11 @@ export function zoneOffset(zone: string, nowMs: number, untilMs: number): ZoneOf
   return { minutes, changesAtMs: undefined, minutesAfter: minutes };
 }
 
-/** Minutes since the epoch, on the clocks of a zone. */
-export const localMinutes = (zone: string, nowMs: number): number =>
-  Math.floor(nowMs / minuteMs) + offsetsOf(zone)(nowMs);
+/** Minutes since the epoch, on the clocks of a zone; NaN for an unknown one, in whose windows no time is. */
+export function localMinutes(zone: string, nowMs: number): number {
+  const offsetAt = offsetsOf(zone);
+  return offsetAt === undefined ? Number.NaN : Math.floor(nowMs / minuteMs) + offsetAt(nowMs);
+}
 
 /** The first minute between the two that has another offset. */
 function firstMinute(
@@ -50,18 +54,9 @@ function firstMinute(
   return after * minuteMs;
 }
 
-function offsetsOf(zone: string): (ms: number) => number {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
-    calendar: 'gregory',
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
+function offsetsOf(zone: string): ((ms: number) => number) | undefined {
+  const format = formatOf(zone);
+  if (format === undefined) return undefined;
   return (ms) => {
     const parts = format.formatToParts(ms);
     const [month, day, year, hour, minute, second] = parts
@@ -70,4 +65,23 @@ function offsetsOf(zone: string): (ms: number) => number {
     const local = Date.UTC(year!, month! - 1, day, hour, minute, second);
     return Math.round((local - Math.floor(ms / 1_000) * 1_000) / minuteMs);
   };
+}
+
+function formatOf(timeZone: string): Intl.DateTimeFormat | undefined {
+  try {
+    return new Intl.DateTimeFormat('en-US', {
+      timeZone,
+      calendar: 'gregory',
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    });
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }

@@ -1,8 +1,5 @@
-/** Clocks of time zones: by the minute over their changes, and in the cells that programs read. */
+/** Clocks of time zones by the minute over their changes. What programs read of them: test/links/zone-cells.test.ts. */
 import { describe, expect, it } from 'vitest';
-import { Arena } from '../../src/links/arena.ts';
-import { wordOf } from '../../src/links/finder.ts';
-import { localMinutesOf, ZoneCells } from '../../src/links/zone-cells.ts';
 import { localMinutes, zoneOffset } from '../../src/routes/zone-offsets.ts';
 import { clockOf } from './naive.ts';
 
@@ -26,44 +23,22 @@ const clockAt = (minutes: number): string =>
 
 describe.each(changes)('%s at %d', (zone, at) => {
   it('changes at its minute', () => {
-    const { minutes, changesAtMs, minutesAfter } = zoneOffset(zone, at - 30 * hourMs, at + hourMs);
+    const offset = zoneOffset(zone, at - 30 * hourMs, at + hourMs);
+    const { minutes, changesAtMs, minutesAfter } = offset!;
     const isChange = zone !== 'Asia/Kathmandu';
     expect(changesAtMs).toBe(isChange ? at : undefined);
     expect(minutes === minutesAfter).toBe(!isChange);
   });
 
-  it('shows the clock on the wall, minute by minute, from a cell that was made a day before', () => {
-    let nowMs = at - 26 * hourMs;
-    const arena = new Arena(new SharedArrayBuffer(65_536, { maxByteLength: 65_536 }));
-    const cells = new ZoneCells(arena, () => nowMs);
-    const cell = cells.cellOf(zone);
-    const words = arena.chunkOf(cell);
+  it('shows the clock on the wall, minute by minute', () => {
     for (let offset = -90; offset <= 90; offset += 1) {
       const ms = at + offset * minuteMs + 59_999;
-      const shown = localMinutesOf(words, wordOf(cell), ms);
-      expect([offset, clockAt(shown)]).toEqual([offset, clockOf(zone, ms)[1]]);
-      expect(shown).toBe(localMinutes(zone, ms));
+      expect([offset, clockAt(localMinutes(zone, ms))]).toEqual([offset, clockOf(zone, ms)[1]]);
     }
-    nowMs = at + hourMs;
-    cells.renew();
-    const later = nowMs + 20 * hourMs;
-    expect(localMinutesOf(words, wordOf(cell), later)).toBe(localMinutes(zone, later));
   });
 });
 
-it('a zone has one cell, whatever its case, and many are renewed a few at a time', () => {
-  const arena = new Arena(new SharedArrayBuffer(65_536, { maxByteLength: 65_536 }));
-  let nowMs = Date.UTC(2026, 0, 1);
-  const cells = new ZoneCells(arena, () => nowMs);
-  expect(cells.cellOf('Europe/Berlin')).toBe(cells.cellOf('EUROPE/berlin'));
-  const zones = Intl.supportedValuesOf('timeZone').slice(0, 25);
-  const made = zones.map((zone) => cells.cellOf(zone));
-  // The clocks of half a year later.
-  nowMs = Date.UTC(2026, 6, 1);
-  for (let run = 0; run < 3; run += 1) cells.renew();
-  for (const [index, zone] of zones.entries()) {
-    const cell = made[index]!;
-    const shown = localMinutesOf(arena.chunkOf(cell), wordOf(cell), nowMs);
-    expect([zone, shown]).toEqual([zone, localMinutes(zone, nowMs)]);
-  }
+it('a zone that the runtime does not know has no offset, and no time', () => {
+  expect(zoneOffset('Mars/Olympus', 0, hourMs)).toBeUndefined();
+  expect(localMinutes('Mars/Olympus', 0)).toBeNaN();
 });

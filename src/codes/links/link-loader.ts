@@ -10,6 +10,7 @@ import type { ImageCodes } from '../../links/image.ts';
 import { Failure } from '../../model/failure.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import {
+  asBuffer,
   codesOfBlock,
   createLinkCursor,
   eachLink,
@@ -360,9 +361,6 @@ export class LinkLoader {
     this.#limits.set(codeNo, scanLimit);
   }
 }
-
-const asBuffer = (bytes: Uint8Array): Buffer =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** As many as the batch holds, not a copy of all of them for each batch: a start may have a hundred thousand. */
 function take(codeNos: Iterable<CodeNo>, batch: CodeNo[]): void {

@@ -223,6 +223,6 @@ function decodeLink(bytes: Buffer, at: number, firstNo: number): StoredLink {
   };
 }
 
-function asBuffer(bytes: Uint8Array): Buffer {
+export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
