@@ -11,7 +11,7 @@ import { type CodeType, codeTypes, type QrCodeRecord } from '../../model/code.ts
 import { Failure, type Fault } from '../../model/failure.ts';
 import { alsoFinding, check, validationFailure } from '../faults.ts';
 import { type createBody, importBody } from './code-schemas.ts';
-import { readRoutes } from './read-routes.ts';
+import { readRouting } from './readable-routing.ts';
 
 /** What the rules go by; a field that is not of its kind is the schema's fault alone. */
 const ruledFields = z.object({
@@ -62,7 +62,7 @@ function routesFaults(
   code: { readonly dynamic: boolean; readonly slug: string },
   ownHosts: readonly string[],
 ): Fault[] {
-  const { routes, expiresAtMs } = readRoutes(body);
+  const { routes, expiresAtMs } = readRouting(body);
   const about = { ...code, campaign: '', expiresAtMs };
   return routeFaults(routes, about, targetCheck(ownHosts));
 }

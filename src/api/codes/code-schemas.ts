@@ -32,7 +32,13 @@ import {
   updatedAt,
 } from '../fields.ts';
 import { partialPageSchema, wasDeleted } from '../resource.ts';
-import { givenRoutes, patchedRoutes, shownRoutes, storableTime, unset } from './routing-schemas.ts';
+import {
+  givenRouting,
+  patchedRouting,
+  shownRouting,
+  storableTime,
+  unset,
+} from './routing-schemas.ts';
 
 /** The longest target of any type; the type's own rule may be stricter. */
 const targetLengthMax = 8_192;
@@ -100,7 +106,7 @@ export const createBody = z
     metadata: unset(metadata),
     externalId: unset(externalId),
     design: unset(design).meta({ description: 'Absent or null: the plain image' }),
-    ...givenRoutes,
+    ...givenRouting,
   })
   .meta({
     id: 'QrCodeCreate',
@@ -139,7 +145,7 @@ export const patchBody = z
     design: designPatch.nullable().optional().meta({
       description: 'Merged into the design; null makes the image plain',
     }),
-    ...patchedRoutes,
+    ...patchedRouting,
   })
   .meta({
     id: 'QrCodePatch',
@@ -157,7 +163,7 @@ export const putBody = z
     metadata: unset(metadata),
     campaignId: unset(campaignId),
     design: unset(design).meta({ description: 'Absent or null: the plain image' }),
-    ...givenRoutes,
+    ...givenRouting,
   })
   .meta({
     id: 'QrCodePut',
@@ -302,7 +308,7 @@ export const qrCode = z
       .record(z.string(), z.unknown())
       .meta({ description: 'Yours, as you set it', example: { table: 12 } }),
     design: design.nullable().meta({ description: 'Null = the plain image' }),
-    ...shownRoutes,
+    ...shownRouting,
     externalId: z
       .string()
       .nullable()

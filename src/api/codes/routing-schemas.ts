@@ -303,7 +303,7 @@ const startsAt = storableTime.meta({
 });
 
 /** Of a new code or a replacement: absent or null = default. */
-export const givenRoutes = {
+export const givenRouting = {
   rules: unset(fields.rules),
   split: unset(fields.split),
   utm: unset(fields.utm).meta({ description: 'Parameters that every target gets' }),
@@ -314,7 +314,7 @@ export const givenRoutes = {
 };
 
 /** Of a merge patch: absent keeps, null = default. */
-export const patchedRoutes = {
+export const patchedRouting = {
   rules: fields.rules.nullable().optional(),
   split: fields.split.nullable().optional(),
   utm: fields.utm
@@ -328,7 +328,7 @@ export const patchedRoutes = {
 };
 
 /** Of an answer. */
-export const shownRoutes = {
+export const shownRouting = {
   rules: fields.rules,
   split: fields.split.nullable().meta({
     description: 'In place of `target`, where no rule holds; null without',

@@ -8,7 +8,7 @@ import type { RandomBytes } from '../../model/ids.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 import type { Routing } from '../../model/routing/routing.ts';
 import { isFaults } from '../targets.ts';
-import { type RoutedCode, routeFaults, targetCheck, targetsOf } from './route-faults.ts';
+import { type OtherFields, routeFaults, targetCheck, targetsOf } from './route-faults.ts';
 import { type GivenRoutes, keptRoutes, type RouteFields } from './route-fields.ts';
 import { storedRouting } from './stored-routing.ts';
 
@@ -37,7 +37,7 @@ export class CodeRouting {
   }
 
   /** @param before what the code has so far: its own targets are not checked again */
-  check(given: GivenRoutes, code: RoutedCode, before: Routing | undefined): CheckedRoutes {
+  check(given: GivenRoutes, code: OtherFields, before: Routing | undefined): CheckedRoutes {
     const check = targetCheck(this.#ownHosts, before === undefined ? [] : hrefsOf(before));
     const faults = routeFaults(given, code, check);
     if (faults.length > 0 || !code.dynamic) return { faults };

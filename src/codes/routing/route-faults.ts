@@ -37,8 +37,8 @@ export interface ReadRoutes {
   readonly fallbackUrl?: string | undefined;
 }
 
-/** What the rules go by beside the routes. */
-export interface RoutedCode {
+/** What else of a code its routes are checked by. */
+export interface OtherFields {
   readonly dynamic: boolean;
   /** As it will be kept; undefined = not known, or at fault itself. */
   readonly target?: string | undefined;
@@ -65,7 +65,7 @@ export function targetCheck(
   };
 }
 
-export function routeFaults(routes: ReadRoutes, code: RoutedCode, check: TargetCheck): Fault[] {
+export function routeFaults(routes: ReadRoutes, code: OtherFields, check: TargetCheck): Fault[] {
   if (!code.dynamic) return staticFaults(routes);
   return [
     ...labelFaults(routes),
@@ -133,7 +133,7 @@ function labelFaults(routes: ReadRoutes): Fault[] {
 
 function targetFaults(
   routes: ReadRoutes,
-  { target: main, slug, campaign }: RoutedCode,
+  { target: main, slug, campaign }: OtherFields,
   check: TargetCheck,
 ): Fault[] {
   const utm = keptUtm(routes.utm);

@@ -33,7 +33,7 @@ export interface ReadBody {
   readonly expiresAtMs: number | undefined;
 }
 
-export function readRoutes(body: unknown): ReadBody {
+export function readRouting(body: unknown): ReadBody {
   const { startsAt, expiresAt, ...routes } = readable.catch({}).parse(body);
   return { routes: { ...routes, startsAtMs: startsAt }, expiresAtMs: expiresAt };
 }
