@@ -122,13 +122,8 @@ test('what cannot be asked is refused, all faults at once', async () => {
     `/v1/qr-codes/${id}/resolve?device=fridge&os=BeOS&country=de&at=noon&language=${'x'.repeat(1_025)}`,
   );
   expect(answer.status).toBe(422);
-  expect(answer.faults.map(({ path }) => path).toSorted()).toEqual([
-    'at',
-    'country',
-    'device',
-    'language',
-    'os',
-  ]);
+  const paths = new Set(answer.faults.map(({ path }) => path));
+  expect(paths).toEqual(new Set(['device', 'os', 'country', 'language', 'at']));
   const fixed = await create({ dynamic: false });
   const statics = await client.call('GET', `/v1/qr-codes/${fixed}/resolve`);
   expect([statics.status, statics.json.code]).toEqual([409, 'static_code']);
