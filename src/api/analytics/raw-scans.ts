@@ -58,7 +58,7 @@ const rawScan = z
       .meta({ description: 'Why it is no scan; null = it is one', example: null }),
     route: route.nullable().meta({
       description:
-        'Label of the rule or variant that led it, `target` = of none; null where the code has never had any',
+        'Label of the rule or variant that led it, `target` = of none; null where the code has never had any, or a bot was led nowhere',
     }),
   })
   .meta({ id: 'RawScan' });
