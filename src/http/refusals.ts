@@ -37,6 +37,13 @@ const staleRetrySeconds = 1;
 /** Pause before a client is sent back: 20 of them last longer than a takeover. */
 const sendBackMs = 200;
 
+/** Of some kinds of pages. */
+interface Details {
+  readonly retryAfterSeconds?: number;
+  /** Whose code it is. */
+  readonly workspaceNo?: number;
+}
+
 /** Of an installation that has set nothing. */
 const plainPages = () => ({ pages: new Pages({}), rootUrl: '' });
 
@@ -69,13 +76,8 @@ export class Refusals {
     if (path === '/' && this.#rootUrl !== '') return this.#leadOn(response, request, connection);
     const isCode = codeShaped.test(path);
     if (isCode && this.#throttle.isOver(this.#addresses.of(response, request), nowMs)) {
-      this.#send(
-        'throttled',
-        response,
-        request,
-        connection,
-        this.#throttle.retryAfterSeconds(nowMs),
-      );
+      const retryAfterSeconds = this.#throttle.retryAfterSeconds(nowMs);
+      this.#send('throttled', response, request, connection, { retryAfterSeconds });
     } else {
       this.#send('unknown', response, request, connection);
     }
@@ -98,15 +100,17 @@ export class Refusals {
     request: HttpRequest,
     connection: Connection,
   ): void {
-    this.#send(reason, response, request, connection, undefined, workspaceNo);
+    this.#send(reason, response, request, connection, { workspaceNo });
   }
 
   damaged(response: HttpResponse, request: HttpRequest, connection: Connection): void {
-    this.#send('damaged', response, request, connection, damagedRetrySeconds);
+    const retryAfterSeconds = damagedRetrySeconds;
+    this.#send('damaged', response, request, connection, { retryAfterSeconds });
   }
 
   stale(response: HttpResponse, request: HttpRequest, connection: Connection): void {
-    this.#send('stale', response, request, connection, staleRetrySeconds);
+    const retryAfterSeconds = staleRetrySeconds;
+    this.#send('stale', response, request, connection, { retryAfterSeconds });
   }
 
   /** Not counted: the process that the client comes to counts it. */
@@ -137,8 +141,7 @@ export class Refusals {
     response: HttpResponse,
     request: HttpRequest,
     connection: Connection,
-    retryAfterSeconds?: number,
-    workspaceNo?: number,
+    { retryAfterSeconds, workspaceNo }: Details = {},
   ): void {
     this.counts[kind]++;
     const wantsJson = /\bapplication\/(?:[\w.+-]*\+)?json\b/i.test(request.getHeader('accept'));

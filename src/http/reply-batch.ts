@@ -82,10 +82,13 @@ class RedirectBytes {
 
 const redirectBytes = new RedirectBytes(redirectHead);
 const closingRedirectBytes = new RedirectBytes(closingRedirectHead);
+/** @param connection `closing`: with the header that says so */
+const bytesFor = (connection: Connection): RedirectBytes =>
+  connection === 'closing' ? closingRedirectBytes : redirectBytes;
 
-/** The redirect to a live entry's target, valid until the next call. @param connection `closing`: with the header that says so */
+/** The redirect to a live entry's target, valid until the next call. */
 export const redirectTo = (links: LinkReader, entry: number, connection: Connection): Uint8Array =>
-  (connection === 'closing' ? closingRedirectBytes : redirectBytes).of(links, entry);
+  bytesFor(connection).of(links, entry);
 
 /** The redirect to a target of a program, as a copy; `query` is added where it may be. */
 export function redirectToProgram(
@@ -94,7 +97,7 @@ export function redirectToProgram(
   connection: Connection,
   query: string,
 ): Uint8Array {
-  const made = connection === 'closing' ? closingRedirectBytes : redirectBytes;
+  const made = bytesFor(connection);
   const bytes = made.ofProgram(words, target);
   return query === '' ? bytes.slice() : withQuery(made, bytes, query);
 }
@@ -106,7 +109,7 @@ export function redirectWithQuery(
   connection: Connection,
   query: string,
 ): Uint8Array {
-  const made = connection === 'closing' ? closingRedirectBytes : redirectBytes;
+  const made = bytesFor(connection);
   return withQuery(made, made.of(links, entry), query);
 }
 

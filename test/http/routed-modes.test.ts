@@ -13,9 +13,8 @@ import {
   type RedirectHarnessOptions,
   startRedirects,
 } from './redirect-harness.ts';
+import { agents } from './routes-harness.ts';
 
-const phone =
-  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
 let harness: RedirectHarness;
 afterEach(async () => {
   expect(harness.deaths()).toEqual([]);
@@ -42,7 +41,7 @@ const byQuery: Partial<Routing> = {
 async function visit(agent: Agent, query = ''): Promise<string | number> {
   return await new Promise((resolve, reject) => {
     const path = `/ROUTED23${query}`;
-    const headers = { 'user-agent': phone };
+    const headers = { 'user-agent': agents.iphone };
     const { port } = harness;
     const sent = httpRequest({ host: '127.0.0.1', port, path, agent, headers }, (answer) => {
       answer.resume();
@@ -138,7 +137,7 @@ describe('connections', () => {
 describe('a takeover', () => {
   const limited = { rules: byQuery.rules ?? [], fallbackUrl: targetOf('fallback') };
   const statusOf = async (query: string, method = 'GET'): Promise<string> => {
-    const text = `${method} /routed23${query} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${phone}\r\nConnection: close\r\n\r\n`;
+    const text = `${method} /routed23${query} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${agents.iphone}\r\nConnection: close\r\n\r\n`;
     const { text: answer } = await sendRaw(harness.port, [text]);
     return /^Location: (.*)\r$/m.exec(answer)?.[1] ?? answer.slice(9, 12);
   };

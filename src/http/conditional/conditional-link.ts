@@ -11,12 +11,12 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { LinkReader } from '../../links/reader.ts';
 import { missedRoutes } from '../../model/routing/labels.ts';
+import type { EndedReason } from '../../model/routing/pages.ts';
 import type { ProgramReader } from '../../routes/program-reader.ts';
 import { flagPrefetch, routeFlags } from '../../scans/record.ts';
 import type { Agents } from '../../scans/visitor/agents.ts';
 import type { OpenTable } from '../../scans/visitor/geo/table-units.ts';
 import type { Connection } from '../framing.ts';
-import type { EndedReason } from '../../model/routing/pages.ts';
 import { redirectToProgram, redirectWithQuery } from '../reply-batch.ts';
 import { ScanFacts } from './scan-facts.ts';
 import type { ScannerAddresses } from '../scanner-address.ts';
