@@ -92,8 +92,8 @@ class ImageWriting {
     this.#task.writer.stopRecording();
     if (!isRead) return undefined;
     const notes = [Int32Array.from(slotNotes), Int32Array.from(shapeNotes)];
-    const ofCodes = [codes.limited, codes.damaged, codes.zoned];
-    const words = [state.heads, state.waiting, ...notes, ...ofCodes];
+    const ofCodes = [codes.limited, codes.damaged];
+    const words = [state.heads, state.waiting, state.zones, ...notes, ...ofCodes];
     for (const { buffer, byteOffset, byteLength } of words) {
       if (!(await this.#section(buffer, byteOffset, byteLength))) return undefined;
     }

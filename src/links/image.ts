@@ -2,15 +2,15 @@
  * The link table's bytes in a file, so that a start fills it as fast as a disk reads: 10 million links in a second
  * instead of ten.
  *
- *   sections   slots | arena up to its tail | free lists | blocks in quarantine | notes of slots | notes of shapes |
- *              limited codes | damaged codes | codes with time zones                    each in pieces of 1 MiB
+ *   sections   slots | arena up to its tail | free lists | blocks in quarantine | cells of zones | notes of slots |
+ *              notes of shapes | limited codes | damaged codes                          each in pieces of 1 MiB
  *   head       numbers: magic, slot bits, hash seed, counts, the caller's number and token, bytes of each section,
  *              CRC-32 of each piece
  *   end        bytes of the head u32, CRC-32 of the head u32                            written last: 8 bytes
  *
  * All are words of this machine. The sections are what recording.ts describes: what changed while they were copied is put
  * back by the notes. Every piece is checked before the table is taken over; a fault of any kind leaves the table empty.
- * What a limited code has left is not in the image, nor what the clocks of zones show: its caller fills those anew. Which store the image belongs to is the
+ * What a limited code has left is not in the image: its caller fills those anew. Which store the image belongs to is the
  * caller's to know, by `token`.
  *
  * The hash seed stays the same for as long as images are made of images: the file is its owner's alone.
@@ -40,7 +40,7 @@ export const endBytes = 8;
 /** Of a head: pieces of 32 GiB. */
 const headBytesMax = 2 ** 20;
 
-export interface ImageHead extends TableLayout, Omit<TableState, 'heads' | 'waiting'> {
+export interface ImageHead extends TableLayout, Omit<TableState, 'heads' | 'waiting' | 'zones'> {
   /** Of the last change that is in it for certain. */
   readonly number: number;
   readonly token: number;
@@ -97,8 +97,6 @@ export interface ImageCodes {
   readonly limited: Int32Array;
   /** Those that are in the table as damaged. */
   readonly damaged: Int32Array;
-  /** Those whose programs name time zones. */
-  readonly zoned: Int32Array;
 }
 
 interface LoadedImage extends ImageCodes {
@@ -115,6 +113,7 @@ const emptyTable: TableState = {
   freeUnits: 0,
   heads: new Int32Array(blockUnitsMax + 1),
   waiting: new Int32Array(),
+  zones: new Int32Array(),
 };
 
 export class ImageFile {
@@ -177,10 +176,10 @@ export class ImageFile {
     if (memory.arena.byteLength < arenaBytes) memory.arena.grow(arenaBytes);
     this.#fill(memory.slots, slots.byteOffset, slots.byteLength);
     this.#fill(memory.arena, 0, tailBytes);
-    const [heads, waiting, slotNotes, shapeNotes, limited, damaged, zoned] = head.sections
+    const [heads, waiting, zones, slotNotes, shapeNotes, limited, damaged] = head.sections
       .slice(2)
       .map((bytes) => this.#words(bytes));
-    if (!heads || !waiting || !slotNotes || !shapeNotes || !limited || !damaged || !zoned) {
+    if (!heads || !waiting || !zones || !slotNotes || !shapeNotes || !limited || !damaged) {
       throw new ImageFault('it is cut short');
     }
     for (let at = slotNotes.length - 2; at >= 0; at -= 2)
@@ -191,7 +190,7 @@ export class ImageFile {
       const word = ((entry & chunkUnitMask) << 1) + entryWord.shape;
       chunks[entry >>> chunkUnitBits]![word] = shapeNotes[at + 1]!;
     }
-    return { state: { ...head, heads, waiting }, limited, damaged, zoned };
+    return { state: { ...head, heads, waiting, zones }, limited, damaged };
   }
 
   #words(bytes: number): Int32Array {

@@ -7,7 +7,7 @@
  *   so      below the tail only slots and the shape words of entries change: what each was before is noted here
  *
  * The notes, written back into the copy in reverse order, make it the table of the beginning, whenever a piece was
- * copied. Cells of limits are not noted: a start fills them anew.
+ * copied. Cells of limits and of zones are not noted: a start fills them anew.
  *
  * It ends by itself, and the image with it, when the arena has no space behind its tail, slots need a new generation,
  * quarantine is half full, or more has changed than may be noted: changes never wait for an image.
@@ -27,6 +27,8 @@ export interface TableState {
   readonly heads: Int32Array;
   /** Block and units, in turns: of blocks that nothing shows any more. */
   readonly waiting: Int32Array;
+  /** Cells of time zones (zone-cells.ts). */
+  readonly zones: Int32Array;
 }
 
 /** Slots and shapes together: as many changes as are kept by number make an image worthless anyway. */

@@ -233,8 +233,8 @@ export class LinkWriter {
     const slots = this.#slots.settled;
     if (slots === undefined) return undefined;
     const { waiting } = this.#quarantine;
-    const counts = { live: this.#live, lostUnits: this.#lostUnits, waiting };
-    const state = { ...this.#slots.state, ...this.#arena.state, ...counts };
+    const own = { live: this.#live, lostUnits: this.#lostUnits, waiting, zones: this.#zones.state };
+    const state = { ...this.#slots.state, ...this.#arena.state, ...own };
     return this.#setRecording(new Recording(state, slots));
   }
 
@@ -249,7 +249,10 @@ export class LinkWriter {
     return (this.#recording = recording);
   }
 
-  /** Takes over memory that was filled from an image (image.ts). Before the first change. */
+  /**
+   * Takes over memory that was filled from an image (image.ts). Before the first change.
+   * @throws Error when this runtime knows other time zones
+   */
   restore(state: TableState): void {
     this.#slots.restore(state.used);
     this.#arena.restore(state);
@@ -258,6 +261,7 @@ export class LinkWriter {
     for (let at = 0; at < state.waiting.length; at += 2) {
       this.#release(state.waiting[at]! >>> 0, state.waiting[at + 1]!);
     }
+    this.#zones.restore(state.zones);
   }
 
   #putTombstone(link: Link): void {

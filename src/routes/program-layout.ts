@@ -85,10 +85,6 @@ export function programBounds(
   };
 }
 
-/** @param at of the program in `bytes` */
-export const namesZones = (bytes: Buffer, at: number): boolean =>
-  bytes.readUInt32LE(at + 4 * programWord.zones) !== 0;
-
 /** A zone that a program names, and the word that is to lead to it. */
 export interface ProgramZone {
   readonly word: number;

@@ -10,7 +10,6 @@ import type { ImageCodes } from '../../links/image.ts';
 import { Failure } from '../../model/failure.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import {
-  asBuffer,
   codesOfBlock,
   createLinkCursor,
   eachLink,
@@ -20,7 +19,6 @@ import {
   type StoredLink,
   withLink,
 } from '../../store/management/link-blocks.ts';
-import { namesZones } from '../../routes/program-layout.ts';
 import { numberLinkChange } from '../../store/management/link-changes.ts';
 import { linkOf, readLinkBlock, repairLinkBlock } from '../../store/management/link-repair.ts';
 import type { Management } from '../../store/management/management.ts';
@@ -58,8 +56,6 @@ export class LinkLoader {
   #isLoading = false;
   /** Codes that are in the table as damaged. */
   readonly #damaged = new Set<number>();
-  /** Codes whose programs name time zones. */
-  readonly #zoned = new Set<number>();
   /** Blocks that are being written again. */
   readonly #repairing = new Set<number>();
   /** For the LinkRefresher. */
@@ -87,10 +83,6 @@ export class LinkLoader {
       if (cursor.isLimited && cursor.state === 'live') this.#pending.add(cursor.codeNo);
       else table.bulkLoad(cursor);
       if (cursor.state === 'damaged') this.#damaged.add(cursor.codeNo);
-      const { bytes, programStart, programEnd } = cursor;
-      if (programEnd > programStart && namesZones(bytes, programStart)) {
-        this.#zoned.add(cursor.codeNo);
-      }
       count++;
     };
     const damaged: number[] = [];
@@ -105,13 +97,12 @@ export class LinkLoader {
   }
 
   /**
-   * In place of `load`, where the table was filled from its image (links/image.ts): codes that are limited or go by the
-   * clocks of a zone, as far as the image knows, are refused until `loadLimited`. It throws before it changes anything.
+   * In place of `load`, where the table was filled from its image (links/image.ts): codes that are limited, as far as the
+   * image knows, are refused until `loadLimited`. It throws before it changes anything.
    */
-  restore({ limited, damaged, zoned }: ImageCodes): void {
+  restore({ limited, damaged }: ImageCodes): void {
     this.#store.environment.refresh();
-    const incomplete = [...limited, ...zoned];
-    const keys = new Map(incomplete.map((codeNo) => [codeNo, this.#stored(codeNo).key]));
+    const keys = new Map([...limited].map((codeNo) => [codeNo, this.#stored(codeNo).key]));
     this.#isLoading = true;
     for (const codeNo of damaged) this.#damaged.add(codeNo);
     for (const [codeNo, key] of keys) {
@@ -126,7 +117,6 @@ export class LinkLoader {
     return {
       limited: Int32Array.from(this.#limits.codeNos),
       damaged: Int32Array.from(this.#damaged),
-      zoned: Int32Array.from(this.#zoned),
     };
   }
 
@@ -323,7 +313,6 @@ export class LinkLoader {
 
   #put(link: StoredLink): void {
     this.#damaged.delete(link.codeNo);
-    this.#zoned.delete(link.codeNo);
     if (this.#isLoading && link.state === 'live' && link.scanLimit !== undefined) {
       this.#hide(link.key);
       return;
@@ -355,7 +344,6 @@ export class LinkLoader {
     const { scansLeft, more } = left;
     const table = this.#localTable();
     table.put({ key, codeNo, workspaceNo, target, expiresAtMs, scansLeft, state: 'live', program });
-    if (program !== undefined && namesZones(asBuffer(program), 0)) this.#zoned.add(codeNo);
     // Only now: after a put that failed the counter is still to be set.
     if (more !== 0) table.addScans(key, more);
     this.#limits.set(codeNo, scanLimit);

@@ -223,6 +223,6 @@ function decodeLink(bytes: Buffer, at: number, firstNo: number): StoredLink {
   };
 }
 
-export function asBuffer(bytes: Uint8Array): Buffer {
+function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
