@@ -3,7 +3,7 @@
  * redirect thread, with the clocks of zones asked of the runtime.
  */
 import { codeStatusAt, type CodeStatus, type QrCodeRecord } from '../model/code.ts';
-import { type MissedReason, routeName, targetLabel } from '../model/routing/labels.ts';
+import { labelOfRoute, type MissedReason, targetLabel } from '../model/routing/labels.ts';
 import type { RouteVariant } from '../model/routing/routing.ts';
 import { countryNumber } from '../model/scan.ts';
 import { compileLink, taggedTarget } from './compile.ts';
@@ -62,7 +62,7 @@ export function resolveRoute(
     return { status: 302, location: target, label: targetLabel, reason: 'target' };
   }
   const route = routeOf(program, asked);
-  const label = routeName(routing.labels, route) ?? targetLabel;
+  const label = labelOfRoute(routing.labels, route);
   const passed = (address: string): string =>
     routing.passQuery ? withPassedQuery(address, asked.query) : address;
   if (label === targetLabel) {

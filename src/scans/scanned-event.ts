@@ -9,13 +9,7 @@ import { isoTime } from '../model/day.ts';
 import type { ScannedCode } from '../model/code.ts';
 import type { EventEnvelope } from '../model/event.ts';
 import { type IdPrefix, positionId } from '../model/ids.ts';
-import {
-  isMissed,
-  type RouteLabel,
-  routeName,
-  targetLabel,
-  targetRoute,
-} from '../model/routing/labels.ts';
+import { isMissed, labelOfRoute, type RouteLabel, targetRoute } from '../model/routing/labels.ts';
 import type { Routing } from '../model/routing/routing.ts';
 import { botReasonNames, browserNames, deviceNames, osNames } from '../model/scan.ts';
 import type { ScanBlock } from './block.ts';
@@ -83,13 +77,9 @@ export function rawScan(block: ScanBlock, entry: number, labels: readonly RouteL
     browser: browserNames[block.browser(entry)] ?? 'other',
     referer: block.referer(entry) === '' ? null : block.referer(entry),
     bot: bot === 0 ? null : (botReasonNames[bot] ?? 'other'),
-    route: labels.length === 0 || isMissed(route) ? null : shownRoute(labels, route),
+    route: labels.length === 0 || isMissed(route) ? null : labelOfRoute(labels, route),
   };
 }
-
-/** A number that no label has any more, which only one without scans should lose, is shown as the target. */
-export const shownRoute = (labels: readonly RouteLabel[], route: number): string =>
-  routeName(labels, route) ?? targetLabel;
 
 /** Undefined for a scan from before the code had labels. */
 function routeOfEvent(
@@ -99,7 +89,7 @@ function routeOfEvent(
 ): string | undefined {
   const route = block.route(entry);
   const isBefore = route === targetRoute && block.timeMs(entry) < labelsSinceMs;
-  return labels.length === 0 || isBefore ? undefined : shownRoute(labels, route);
+  return labels.length === 0 || isBefore ? undefined : labelOfRoute(labels, route);
 }
 
 function entryId(prefix: IdPrefix, block: ScanBlock, entry: number): string {

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { dayMax, dayMs, type DayRange } from '../../src/model/day.ts';
-import { shownRoute } from '../../src/scans/scanned-event.ts';
+import { labelOfRoute } from '../../src/model/routing/labels.ts';
 import { EngineHarness, type ScanFact } from './engine-harness.ts';
 import {
   baseDay,
@@ -61,7 +61,7 @@ function checkRoutes(
   within: readonly ScanFact[],
 ): void {
   const own = hasLabels(code) ? labels : [];
-  const rows = analytics.routes(code, range, (route) => shownRoute(own, route));
+  const rows = analytics.routes(code, range, (route) => labelOfRoute(own, route));
   check(rows, routesOf(within, 'route'));
   const sum = rows.reduce((total, { scans }) => total + scans, 0);
   check(sum, within.filter(isPerson).length);

@@ -7,9 +7,9 @@ import type { Codes } from '../../codes/codes.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { dayOf, type DayRange } from '../../model/day.ts';
+import { labelOfRoute } from '../../model/routing/labels.ts';
 import type { Actor } from '../../model/workspace.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
-import { shownRoute } from '../../scans/scanned-event.ts';
 import { checkOrder } from '../fields.ts';
 import type { Route } from '../route.ts';
 import {
@@ -77,7 +77,7 @@ export function codeAnalyticsRoutes(options: CodeAnalyticsOptions): Route[] {
       routes: ({ subject, range, labels }, by) =>
         by === 'missed'
           ? scans.analytics.missed(subject.code, range)
-          : scans.analytics.routes(subject.code, range, (route) => shownRoute(labels, route)),
+          : scans.analytics.routes(subject.code, range, (route) => labelOfRoute(labels, route)),
     },
   });
 }

@@ -41,10 +41,12 @@ export const isMissed = (route: number): boolean => route >= firstMissed;
 export const missedReasonOf = (route: number): MissedReason | undefined =>
   missedReasons[route - firstMissed];
 
-/** The name that a number of this code's scans is shown under; undefined for those in vain. */
-export function routeName(labels: readonly RouteLabel[], route: number): string | undefined {
-  return route === targetRoute ? targetLabel : labels[route - 1]?.name;
-}
+/**
+ * What scans of a code are shown under. A number that no label has any more, which only one without scans should lose, is
+ * shown as the target. @param route 0 to 58
+ */
+export const labelOfRoute = (labels: readonly RouteLabel[], route: number): string =>
+  labels[route - 1]?.name ?? targetLabel;
 
 /** The number of a label in use. */
 export function routeNumberOf(labels: readonly RouteLabel[], name: string): number {
