@@ -207,16 +207,16 @@ describe('changes', () => {
       agent.destroy();
     };
     const all = answered.map(client);
+    const sum = (): number => answered.reduce((total, count) => total + count, 0);
     for (let no = 1; no <= changes; no++) {
-      await pause(10);
+      // However busy the machine is, each change is met by some answers.
+      while (sum() < 10 * no) await pause(1);
       put(changeOf(no));
       seen.published = no;
     }
     await Promise.all(all);
     expect(stale).toEqual([]);
-    const sum = answered.reduce((total, count) => total + count, 0);
-    expect(sum).toBeGreaterThan(10 * changes);
-    expect(scans()).toHaveLength(sum);
+    expect(scans()).toHaveLength(sum());
     const routes = new Set(scans().map(({ route }) => route));
     expect(routes).toEqual(new Set([1, missedRoutes.paused]));
   });
