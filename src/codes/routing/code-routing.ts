@@ -39,8 +39,8 @@ export class CodeRouting {
   }
 
   /**
-   * A campaign whose new name makes an address too long keeps the old one in this code: whoever pauses the code has not
-   * renamed the campaign.
+   * A campaign whose new name makes an address too long keeps the old one in this code: a change of something else is not
+   * refused because the campaign was renamed.
    *
    * @param before what the code has so far: its own targets are not checked again
    */

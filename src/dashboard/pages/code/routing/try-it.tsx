@@ -192,7 +192,7 @@ function reasonText({ rules }: QrCode, { reason, label }: ResolvedRoute): string
   return `Rule ${at + 1}: ${sentenceOf(rule.if)}.`;
 }
 
-/** Some browsers say a language that is none, such as `en-US@posix`. */
+/** Some browsers say what no BCP 47 language is, such as `en-US@posix`. */
 function localeOf(language: string): Intl.Locale {
   try {
     return new Intl.Locale(language).maximize();
