@@ -29,6 +29,16 @@ export function tlsFault(
   return undefined;
 }
 
+/** A short domain that leads to itself would keep browsers turning until they give up. */
+export function rootFault(rootUrl: string, shortUrlBase: string): string | undefined {
+  if (rootUrl === '') return undefined;
+  const { origin, pathname } = new URL(rootUrl);
+  const leadsToItself = origin === new URL(shortUrlBase).origin && pathname === '/';
+  return leadsToItself
+    ? `redirect.rootUrl is ${rootUrl}, which is where it leads from, expected another page`
+    : undefined;
+}
+
 interface BillingSettings {
   readonly provider: string;
   readonly currency: string;

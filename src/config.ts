@@ -14,6 +14,7 @@ import {
   keyFault,
   removedSettings,
   removedText,
+  rootFault,
   tlsFault,
 } from './config-faults.ts';
 import { type Environment, processEnvironment } from './environment.ts';
@@ -297,6 +298,7 @@ function checkTogether(config: Config): Config {
       : undefined) ??
     tlsFault('api', api, api.publicUrl) ??
     tlsFault('redirect', redirect, shortUrlBase) ??
+    rootFault(redirect.rootUrl, shortUrlBase) ??
     billingFault(billing) ??
     clusterFault(cluster, durability);
   if (fault !== undefined) throw new ConfigError(`Cannot start: ${fault}`);

@@ -100,6 +100,11 @@ test('loadConfig names every fault with its source', () => {
   for (const url of ['javascript:alert(1)', 'ftp://example.com', '/menu', 'https://e.co/a b']) {
     expect(faults('', { QZ_REDIRECT_ROOT_URL: url })).toContain('redirect.rootUrl');
   }
+  const domain = { QZ_SHORT_URL_BASE: 'https://s.example' };
+  for (const url of ['https://s.example', 'https://S.example/', 'https://s.example:443/?a=b']) {
+    expect(faults('', { ...domain, QZ_REDIRECT_ROOT_URL: url })).toContain('redirect.rootUrl');
+  }
+  expect(faults('', { ...domain, QZ_REDIRECT_ROOT_URL: 'https://s.example/ABC' })).toBe('');
   for (const url of ['javascript:alert(1)', 'data:text/html,x', 'help']) {
     expect(faults('', { QZ_PAGES_SUPPORT_URL: url })).toContain('pages.supportUrl');
   }

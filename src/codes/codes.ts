@@ -348,11 +348,11 @@ export class Codes {
   ): { readonly fields: Editable; readonly campaign: string } {
     const { type, dynamic, workspaceNo, shortCode: slug = '' } = current;
     const built = editableOf(given);
-    const campaign = this.memberships.nameOf(workspaceNo, built.campaignId);
+    const names = this.memberships.namesAfter(current, built.campaignId);
     const isBad = target !== undefined && isFaults(target);
     const href = isBad ? undefined : (target?.target ?? current.target);
     const { expiresAtMs } = built;
-    const about = { dynamic, target: href, slug, campaign, expiresAtMs };
+    const about = { dynamic, target: href, slug, ...names, expiresAtMs };
     const routes = this.#routing.check(given, about, current.routing);
     const faults = [
       ...(isBad ? target : []),
@@ -367,7 +367,7 @@ export class Codes {
       ? current.tags
       : spelledTags(this.#options.store, workspaceNo, built.tags, current.tags);
     const fields = compact({ ...built, tags, target: href, routing: routes.kept });
-    return { fields, campaign };
+    return { fields, campaign: routes.campaign };
   }
 
   #store(actor: Actor, current: QrCodeRecord, next: QrCodeRecord, difference: Difference): void {

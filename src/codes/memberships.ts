@@ -54,6 +54,15 @@ export class Memberships {
     return no !== undefined && this.#has(no, code.no) ? code : rest;
   }
 
+  /** What `{campaign}` stands for in a changed code, and stood for so far where its campaign stays. */
+  namesAfter(
+    { workspaceNo, campaignId: before, routing }: QrCodeRecord,
+    campaignId: string | undefined,
+  ): { readonly campaign: string; readonly campaignBefore?: string | undefined } {
+    const campaign = this.nameOf(workspaceNo, campaignId);
+    return campaignId === before ? { campaign, campaignBefore: routing?.campaign } : { campaign };
+  }
+
   /** What `{campaign}` stands for: the campaign's name; empty without one that can be read. */
   nameOf(workspaceNo: WorkspaceNo, campaignId: string | undefined): string {
     if (campaignId === undefined) return '';

@@ -10,7 +10,7 @@ import type { Actor } from '../../model/workspace.ts';
 import type { Positions } from '../positions.ts';
 import { csvFormat, formatOf, tableHeaders } from '../csv.ts';
 import { checkOrder } from '../fields.ts';
-import { withLogoBodyLimit } from '../images/logo-body-limit.ts';
+import { codeBodyBytesMax, withLogoBodyLimit } from '../images/logo-body-limit.ts';
 import { created, deleteRoute, getRoute, keptResult, viewsOf } from '../resource.ts';
 import {
   createRoute,
@@ -44,11 +44,11 @@ export interface QrCodesOptions {
 
 export function qrCodeRoutes(options: QrCodesOptions): Route[] {
   return [
-    withLogoBodyLimit(createOne(options)),
+    withLogoBodyLimit(createOne(options), 'design', codeBodyBytesMax),
     listMany(options),
     getOne(options),
-    withLogoBodyLimit(patchOne(options)),
-    withLogoBodyLimit(putOne(options)),
+    withLogoBodyLimit(patchOne(options), 'design', codeBodyBytesMax),
+    withLogoBodyLimit(putOne(options), 'design', codeBodyBytesMax),
     deleteOne(options),
   ];
 }

@@ -1,5 +1,6 @@
 /**
- * The body limit of routes that take a design or a brand: the usual one, not counting the logo in the body.
+ * The body limit of routes that take a design or a brand: the usual one, or that of a code with rules, not counting the
+ * logo in the body.
  */
 import { Failure } from '../../model/failure.ts';
 import { designBodyBytesMax } from './image-schemas.ts';
@@ -7,13 +8,19 @@ import { parseJson } from '../../model/json.ts';
 import { standardBodyBytesMax } from '../../http/request.ts';
 import type { Route } from '../route.ts';
 
-/** @param part of the body that has the logo */
-export function withLogoBodyLimit(route: Route, part: 'design' | 'brand' = 'design'): Route {
+/** A code at all bounds of its rules, splits and targets: 28 addresses of 2 KB, 20 rules of some 6 KB. */
+export const codeBodyBytesMax = 196_608;
+
+/** @param part of the body that has the logo @param limit bytes of the body without it */
+export function withLogoBodyLimit(
+  route: Route,
+  part: 'design' | 'brand' = 'design',
+  limit = standardBodyBytesMax,
+): Route {
   return {
     ...route,
-    bodyBytesMax: standardBodyBytesMax + designBodyBytesMax,
+    bodyBytesMax: limit + designBodyBytesMax,
     run: async (call) => {
-      const limit = standardBodyBytesMax;
       const bytes = await call.body();
       if (bytes.length > limit && bytes.length - logoLength(bytes, part) > limit) {
         const detail = `Cannot read the body: without its logo it is larger than ${limit} bytes`;

@@ -25,6 +25,8 @@ export interface CheckedRoutes {
   readonly faults: readonly Fault[];
   /** As they would be kept; undefined = all at their defaults. */
   readonly kept?: RouteFields | undefined;
+  /** What `{campaign}` stands for in them. */
+  readonly campaign: string;
 }
 
 export class CodeRouting {
@@ -36,16 +38,29 @@ export class CodeRouting {
     this.#ownHosts = ownHosts;
   }
 
-  /** @param before what the code has so far: its own targets are not checked again */
+  /**
+   * A campaign whose new name makes an address too long keeps the old one in this code: a change of something else is not
+   * refused because the campaign was renamed.
+   *
+   * @param before what the code has so far: its own targets are not checked again
+   */
   check(given: GivenRoutes, code: OtherFields, before: Routing | undefined): CheckedRoutes {
+    const checked = this.#checkNamed(given, code, before);
+    const { campaignBefore = code.campaign } = code;
+    if (checked.faults.length === 0 || campaignBefore === code.campaign) return checked;
+    return this.#checkNamed(given, { ...code, campaign: campaignBefore }, before);
+  }
+
+  #checkNamed(given: GivenRoutes, code: OtherFields, before: Routing | undefined): CheckedRoutes {
+    const { campaign } = code;
     const check = targetCheck(this.#ownHosts, before === undefined ? [] : hrefsOf(before));
     const faults = routeFaults(given, code, check);
-    if (faults.length > 0 || !code.dynamic) return { faults };
+    if (faults.length > 0 || !code.dynamic) return { faults, campaign };
     const hrefOf = (target: string): string => {
       const checked = check(target);
       return isFaults(checked) ? target : checked.target;
     };
-    return { faults: [], kept: keptRoutes(given, hrefOf) };
+    return { faults: [], kept: keptRoutes(given, hrefOf), campaign };
   }
 
   /**

@@ -46,6 +46,8 @@ export interface OtherFields {
   readonly slug: string;
   /** Name of its campaign; empty without. */
   readonly campaign: string;
+  /** Of a code whose campaign stays: the name that its addresses have. */
+  readonly campaignBefore?: string | undefined;
   readonly expiresAtMs?: number | undefined;
 }
 

@@ -334,3 +334,25 @@ describe('many at once', () => {
     },
   );
 });
+
+test('a code at its bounds is made, and replaced by what it answers', async () => {
+  const long = (name: string): string => `https://example.com/${name}-`.padEnd(2_048, 'x');
+  const value = 'ü'.repeat(118);
+  const table = Object.fromEntries([1, 2, 3, 4, 5].map((at) => [`table-${at}`, value + at]));
+  const rules = Array.from({ length: 20 }, (_, at) => ({
+    label: `rule-${at}`,
+    if: { query: { ...table, 'table-5': `${at}` } },
+    then: { target: long(`rule-${at}`) },
+  }));
+  const split = Array.from({ length: 8 }, (_, at) => ({
+    label: `variant-${at}`,
+    target: long(`variant-${at}`),
+    weight: 1,
+  }));
+  const body = { target: long('own'), fallbackUrl: long('fallback'), rules, split };
+  const made = await client.call('POST', '/v1/qr-codes', { body });
+  expect([made.status, made.json['rules']]).toEqual([201, rules]);
+  const path = `/v1/qr-codes/${word(made.json['id'])}`;
+  expect((await client.call('PUT', path, { body })).status).toBe(200);
+  expect((await client.call('PATCH', path, { body })).status).toBe(200);
+});

@@ -55,6 +55,28 @@ test('the name of the campaign is that of the last change', async () => {
   expect((await codes.change(actor, made.id, { campaignId: null })).routing?.campaign).toBe('');
 });
 
+test('a campaign that is renamed beyond what an address can take keeps its old name there', async () => {
+  const fixture = await openCodes();
+  const { codes, store } = fixture;
+  await putCampaign(fixture, campaignId, 1);
+  const long = target.padEnd(2_000, 'x');
+  const utm = { campaign: '{campaign}' };
+  const { id } = await codes.create(actor, { target: long, utm, campaignId });
+  const { campaigns } = store.campaigns;
+  const name = 'D'.repeat(100);
+  await store.environment.transaction(() => campaigns.put(1, { ...campaigns.get(1)!, name }));
+  const paused = await codes.change(actor, id, { paused: true });
+  expect(paused.routing).toMatchObject({ paused: true, campaign: 'C' });
+  const tooLong = { code: 'validation_failed', faults: [{ path: 'target', code: 'too_long' }] };
+  const longer = long.padEnd(2_040, 'x');
+  await expect(codes.change(actor, id, { target: longer })).rejects.toMatchObject(tooLong);
+  expect((await codes.change(actor, id, { target })).routing?.campaign).toBe(name);
+  await codes.change(actor, id, { campaignId: null });
+  await expect(codes.change(actor, id, { target: long, campaignId })).rejects.toMatchObject(
+    tooLong,
+  );
+});
+
 test('a label is given back by what the scans say; when none can be, nothing of the change is kept', async () => {
   const seen = new Set<number>();
   const fixture = await openCodes({ routesSeen: () => seen });
