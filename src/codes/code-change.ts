@@ -15,6 +15,7 @@ import {
   type RoutesChange,
   shownRoutes,
 } from './routing/route-fields.ts';
+import { deletedRouting } from './routing/stored-routing.ts';
 
 /** A merge patch: absent = keep, null = remove. */
 export interface CodeChange extends RoutesChange {
@@ -109,6 +110,12 @@ export function designAfter(
   change: Readonly<Record<string, unknown>> | null,
 ): object | undefined {
   return change === null ? undefined : mergePatch({ ...current }, change);
+}
+
+/** The record of a code that is deleted: what only says where it led is not kept. */
+export function deletedCode(current: QrCodeRecord, deletedAtMs: number): QrCodeRecord {
+  const routing = current.routing && deletedRouting(current.routing);
+  return compact({ ...current, routing, deletedAtMs });
 }
 
 /** What a code would be after the change, its target apart. */

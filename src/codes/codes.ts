@@ -29,6 +29,7 @@ import { CodeImport } from './bulk/code-import.ts';
 import {
   cleared,
   compact,
+  deletedCode,
   designAfter,
   differenceOf,
   editableOf,
@@ -252,9 +253,8 @@ export class Codes {
   async delete(actor: Actor, id: string): Promise<QrCodeRecord> {
     const { store, clock, outbox } = this.#options;
     const code = await store.environment.transaction(() => {
-      const current = this.get(actor.workspaceNo, id);
-      const nowMs = clock.now();
-      const deleted: QrCodeRecord = { ...current, deletedAtMs: nowMs };
+      const [current, nowMs] = [this.get(actor.workspaceNo, id), clock.now()];
+      const deleted = deletedCode(current, nowMs);
       store.codes.put(current.no, packCode(deleted));
       store.deletedCodes.put([nowMs, current.no], 1);
       moveTerms(store, current, undefined);
@@ -382,8 +382,8 @@ export class Codes {
 }
 
 function existing(code: QrCodeRecord | undefined): QrCodeRecord {
-  if (code === undefined) throw new Failure('not_found', 'There is no QR code with this id');
-  return code;
+  if (code !== undefined) return code;
+  throw new Failure('not_found', 'There is no QR code with this id');
 }
 
 /** What a change asks for, and what it makes of the code it finds. */

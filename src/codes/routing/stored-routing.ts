@@ -48,6 +48,15 @@ export function storedRouting(
   };
 }
 
+/** Of a deleted code: its analytics need the labels, and nothing leads anywhere. */
+export const deletedRouting = ({ labels, labelsSinceMs, seed }: Routing): Routing => ({
+  ...plainFields,
+  labels,
+  ...(labelsSinceMs === undefined ? {} : { labelsSinceMs }),
+  campaign: '',
+  seed,
+});
+
 function newSeed(randomBytes: RandomBytes): string {
   return Buffer.from(randomBytes(new Uint8Array(seedBytes))).toString('base64url');
 }

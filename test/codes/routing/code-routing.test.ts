@@ -41,6 +41,23 @@ test('labels and seed outlive the rules, a restart, and every other change', asy
   expect(other.routing?.seed).not.toBe(seed);
 });
 
+test('a deleted code keeps its labels for its analytics, and nothing else of where it led', async () => {
+  const { codes } = await openCodes();
+  const fallbackUrl = 'https://example.com/later';
+  const fields = { ...withLabels('a'), utm: { source: 'x' }, fallbackUrl, paused: true };
+  const made = await codes.create(actor, { target, ...fields });
+  await codes.delete(actor, made.id);
+  expect(codes.findKept(1, made.id)?.routing).toEqual({
+    rules: [],
+    passQuery: false,
+    paused: false,
+    labels: [{ name: 'a' }],
+    labelsSinceMs: made.createdAtMs,
+    campaign: '',
+    seed: made.routing?.seed,
+  });
+});
+
 test('the name of the campaign is that of the last change', async () => {
   const fixture = await openCodes();
   const { codes, store } = fixture;
