@@ -8,7 +8,7 @@
  * nowhere else afterwards, and the late change changes nothing.
  */
 import type { CodeEntry } from '../../crash/ledger.ts';
-import { targetNumber, targetOf } from '../../crash/ledger.ts';
+import { leadingTo, targetNumber } from '../../crash/ledger.ts';
 import type { Random } from '../../crash/random.ts';
 import { type Answer, type Client, word } from '../../support/client.ts';
 import { pause } from '../../support/process.ts';
@@ -200,11 +200,11 @@ function callOf(write: Write, client: Client): Promise<Answer> {
   const { code } = write;
   if (write.kind === 'delete') return client.call('DELETE', `/v1/qr-codes/${code.id}`);
   if (write.kind === 'target') {
-    const body = { target: targetOf(code, write.target) };
+    const body = leadingTo(code, write.target);
     return client.call('PATCH', `/v1/qr-codes/${code.id}`, { body });
   }
   return client.call('POST', '/v1/qr-codes', {
-    body: { target: targetOf(code, 0), slug: code.path.slice(1), name: code.path },
+    body: { ...leadingTo(code, 0), slug: code.path.slice(1), name: code.path },
     headers: { 'idempotency-key': `create-${code.number}` },
   });
 }
