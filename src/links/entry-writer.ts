@@ -34,7 +34,7 @@ export class EntryWriter {
   /** @param bits of a tombstone @param cell of the counter, 0 = no limit @throws Failure `storage_full` */
   write(link: Link, bits: number, cell: number): number {
     const { codeNo, workspaceNo, target, expiresAtMs } = link;
-    const program = link.program === undefined ? 0 : this.#program(Buffer.from(link.program));
+    const program = link.program === undefined ? 0 : this.#program(bufferOver(link.program));
     const shape =
       shapeOf(this.#key.length, target.length, expiresAtMs, program) |
       (cell === 0 ? 0 : shapeBit.limited) |
@@ -139,3 +139,7 @@ const shapeOf = (
   (targetLength << shapeBit.targetShift) |
   (expiresAtMs === 0 ? 0 : shapeBit.expires) |
   (program === 0 ? 0 : shapeBit.routed);
+
+/** The same bytes: the largest programs are not copied twice. */
+const bufferOver = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);

@@ -59,7 +59,7 @@ export function joinAddress(
   return path + (parameters.length === 0 ? '' : `?${parameters.join('&')}`) + fragment;
 }
 
-/** Parameters of a query that are looked at: more are nobody's own. */
+/** Parameters of a query that rules are compared with; the rest is passed over. */
 const parametersMax = 64;
 
 /** Names and values, decoded once, in turns. */
