@@ -1,4 +1,4 @@
-/** A demo of a few days, made and served in this process: what is in it, and that its numbers add up. */
+/** A demo of a few days, made in this process and served by the command: what is in it, and that its numbers add up. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,14 +6,14 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { buildDemo, type DemoOptions, type MadeDemo } from '../../../src/cli/demo/build-demo.ts';
 import { readDemo, writeDemo } from '../../../src/cli/demo/demo-folder.ts';
 import { DemoProgress } from '../../../src/cli/demo/demo-progress.ts';
-import { receiverNetwork } from '../../../src/cli/demo/receiver.ts';
 import { dayOf, formatDay } from '../../../src/model/day.ts';
+import { colleagues } from '../../../src/cli/demo/workspace.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { readAny, scanBoth } from '../../images/read-image.ts';
 import { Client, type Json, word } from '../../support/client.ts';
 import { addDashboard } from '../../support/dashboard.ts';
-import { TestService } from '../../support/test-service.ts';
+import { freePorts, runCommand, type ServiceProcess, startProcess } from '../../support/process.ts';
 
 const days = 8;
 const scans = 4_000;
@@ -36,7 +36,7 @@ const options = (over: DemoOptions['over']): DemoOptions => ({
 });
 
 let demo: MadeDemo;
-let service: TestService;
+let service: ServiceProcess;
 let api: Client;
 
 beforeAll(async () => {
@@ -44,17 +44,14 @@ beforeAll(async () => {
   writeDemo(folder, { seed: 1, email: '', password: '', receiverPort: 0, complete: false });
   addDashboard(folder);
   demo = await buildDemo(options('refuse'));
-  service = await TestService.start({
-    dataDir: folder,
-    environment: { QZ_WEBHOOKS_ALLOW_NETWORKS: receiverNetwork },
-    apiKey: demo.apiKey,
-  });
+  const command = ['demo', '--existing', '--dir', folder];
+  service = await startProcess({ dataDir: folder, ports: await freePorts(), command });
   api = new Client(`${service.apiUrl}/v1`, demo.apiKey);
 });
 
 afterAll(async () => {
   await api.close();
-  await service.close();
+  await service.terminate();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -110,7 +107,7 @@ it('each scan is kept raw, from the first day on', async () => {
 it('sixty codes with designs of their own, each of which scans', async () => {
   const codes = await allCodes();
   expect(codes).toHaveLength(60);
-  const shown = codes.filter(({ name }) => /^(London|Vienna) · /.test(word(name)));
+  const shown = codes.filter(({ name }) => /^London · |Wi-Fi/.test(word(name)));
   const styles = new Set<string>();
   for (const { id, shortUrl, target } of shown) {
     const { design } = (await api.call('GET', `/qr-codes/${word(id)}`)).json;
@@ -158,17 +155,29 @@ it('scans of codes with rules and splits are counted where they led', async () =
   expect(await routesOf('London Poster')).toEqual(['app-store', 'google-play', 'target']);
 });
 
-it('one endpoint takes what is sent, the other refuses it', async () => {
+it('one endpoint takes what is sent, the other refuses it; what changes now is sent, too', async () => {
   const { items: endpoints } = await api.call('GET', '/webhooks');
-  const delivered = await Promise.all(
-    endpoints.map(async ({ id }) => {
-      const { items } = await api.call('GET', `/webhooks/${word(id)}/deliveries?limit=100`);
-      return new Set(items.map(({ state }) => word(state)));
-    }),
-  );
-  expect(delivered).toEqual([new Set(['dead']), new Set(['delivered'])]);
-  const { items: dead } = await api.call('GET', '/webhooks/dead-letters');
-  expect(dead.map(({ event }) => word(event))).toEqual(['qr.updated', 'qr.updated', 'qr.updated']);
+  const [refusing, taking] = endpoints.map(({ id }) => word(id));
+  const statesOf = async (endpoint = ''): Promise<readonly string[]> => {
+    const { items } = await api.call('GET', `/webhooks/${endpoint}/deliveries?limit=100`);
+    return items.map(({ state }) => word(state));
+  };
+  expect(await statesOf(refusing)).toEqual(['dead', 'dead', 'dead']);
+  const before = await statesOf(taking);
+  expect(new Set(before)).toEqual(new Set(['delivered']));
+  const [code] = await allCodes();
+  await api.call('PATCH', `/qr-codes/${word(code?.id)}`, { body: { name: 'Another name' } });
+  await expect
+    .poll(async () => (await statesOf(taking)).join(' '))
+    .toBe([...before, 'delivered'].join(' '));
+});
+
+it('the command says who can sign in, and a viewer can', async () => {
+  const emails = [demo.email, ...colleagues.map(({ email }) => email)];
+  for (const text of [demo.password, ...emails]) expect(service.stdout).toContain(text);
+  const body = { email: emails.at(-1), password: demo.password };
+  const { status, json } = await api.call('POST', '/auth/sign-in', { key: undefined, body });
+  expect([status, json.workspace?.role]).toEqual([200, 'viewer']);
 });
 
 it('buildDemo refuses a demo that is there, and any folder that has something else', async () => {
@@ -177,5 +186,12 @@ it('buildDemo refuses a demo that is there, and any folder that has something el
   writeFileSync(join(other, 'notes.txt'), 'of a person');
   const over = { ...options('make anew'), folder: other };
   await expect(buildDemo(over)).rejects.toThrow('it has other files');
+  rmSync(other, { recursive: true });
+});
+
+it('the command refuses to serve a folder without a demo', async () => {
+  const other = mkdtempSync(join(tmpdir(), 'quietzone-demo-'));
+  const { code, stderr } = await runCommand(['demo', '--existing', '--dir', other], {});
+  expect([code, stderr]).toEqual([1, expect.stringContaining('has no demo')]);
   rmSync(other, { recursive: true });
 });
