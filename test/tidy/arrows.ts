@@ -52,6 +52,15 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   campaigns: ['store', 'outbox', 'scans/query/analytics.ts', 'scans/query/answers.ts'],
   workspaces: ['store', 'outbox'],
   billing: ['store', 'outbox'],
+  reports: [
+    'store',
+    'workspaces',
+    'routes',
+    'http/pages/colours.ts',
+    'scans/query/analytics.ts',
+    'scans/query/answers.ts',
+    'scans/query/queries.ts',
+  ],
   webhooks: [
     'store',
     'outbox',
@@ -72,6 +81,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'campaigns',
     'workspaces',
     'billing',
+    'reports',
     'webhooks',
     'images',
     'http',
