@@ -35,7 +35,7 @@ const throttled = noticePage('Too many requests', 'Please try again in a minute.
 const ended = noticePage('You are unsubscribed', 'You will get no more of these mails.');
 const question = noticePage(
   'Unsubscribe?',
-  'You get no more mails with the numbers of this workspace. You can ask for them again in your profile.',
+  'Then you get no more mails with the numbers of this workspace. You can ask for them again in your profile.',
   { more: '<form method="post"><button>Unsubscribe</button></form>' },
 );
 

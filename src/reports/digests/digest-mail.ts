@@ -3,7 +3,8 @@
  *
  * What shows everywhere are tables with background colours: Outlook draws by Word's rules (no SVG, no flex, no radius),
  * Gmail drops style sheets and pictures in the mail, and both may recolour it for a dark screen. So a bar is a table of
- * two cells, its number stands beside it, and nothing is loaded from anywhere: no picture tells that it was read.
+ * two cells, in shares of the width so that it fits a phone, with its number above it. Nothing is loaded from anywhere:
+ * no picture tells that it was read.
  */
 import { escapeHtml } from '../../model/text.ts';
 import type { DigestFrequency } from '../../model/reports/report.ts';
@@ -23,12 +24,13 @@ import type { DayScans, Numbers } from '../report-numbers.ts';
 
 const rowsMax = 5;
 const daysPerWeek = 7;
-/** Pixels of the mail, and of the longest bar. */
+/** Pixels of the mail where there is space for them. */
 const width = 560;
-const barWidth = 220;
+const percent = 100;
 const ink = '#1b2220';
 const soft = '#57625e';
 const line = '#e4e2d9';
+const shade = '#eceae3';
 const accent = '#0f6b5c';
 
 export interface DigestContent {
@@ -155,16 +157,21 @@ ${lists.join('\n')}
 `;
 }
 
-/** A name, its bar and its number. */
+/** A name and its number over its bar; the longest bar has the full width. */
 function rowOf({ label, scans }: Share, most: number): string {
-  const filled = Math.round((scans / most) * barWidth);
-  const bar =
-    filled === 0
-      ? '&nbsp;'
-      : `<table role="presentation" width="${filled}" cellpadding="0" cellspacing="0" border="0"><tr><td height="12" bgcolor="${accent}" style="font-size:0;line-height:12px">&nbsp;</td></tr></table>`;
+  const filled = Math.round((scans / most) * percent);
+  const cells = [
+    ...(filled > 0 ? [barCell(filled, accent)] : []),
+    ...(filled < percent ? [barCell(percent - filled, shade)] : []),
+  ];
+  const text = `font-size:14px;line-height:20px;color:${ink}`;
   return (
-    `<tr><td dir="auto" style="padding:4px 12px 4px 0;font-size:14px;line-height:20px;color:${ink};word-break:break-word">${escapeHtml(label)}</td>` +
-    `<td width="${barWidth}" style="padding:4px 0;font-size:0">${bar}</td>` +
-    `<td width="64" align="right" style="padding:4px 0 4px 12px;font-size:14px;line-height:20px;color:${ink}">${numberText(scans)}</td></tr>`
+    `<tr><td dir="auto" style="padding:6px 12px 3px 0;${text};word-break:break-word">${escapeHtml(label)}</td>` +
+    `<td align="right" valign="bottom" style="padding:6px 0 3px;${text};white-space:nowrap">${numberText(scans)}</td></tr>` +
+    '<tr><td colspan="2"><table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0">' +
+    `<tr>${cells.join('')}</tr></table></td></tr>`
   );
 }
+
+const barCell = (share: number, colour: string): string =>
+  `<td width="${share}%" height="6" bgcolor="${colour}" style="font-size:0;line-height:6px">&nbsp;</td>`;

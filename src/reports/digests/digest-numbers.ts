@@ -59,6 +59,6 @@ export class DigestNumbers {
     const { codes } = this.#options;
     const code = readOr(() => codes.findByNo(codeNo), undefined);
     if (code?.workspaceNo !== workspaceNo || code.deletedAtMs !== undefined) return undefined;
-    return code.name ?? codes.shortUrl(code);
+    return code.name ?? codes.shortUrl(code)?.replace(/^https?:\/\//, '');
   }
 }

@@ -51,10 +51,10 @@ export function columnChart(
   );
 }
 
-/** The smallest even number of the form 1, 2, 4, 6 or 10 times a power of ten that is not below `most`. */
+/** A number a little above, or the same, whose half is as round. */
 function roundUp(most: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(most, 1)));
-  const found = [1, 2, 4, 6, 10].map((step) => step * power).find((step) => step >= most);
+  const found = [1, 2, 3, 4, 6, 8, 10].map((step) => step * power).find((step) => step >= most);
   return Math.max(4, found ?? most);
 }
 

@@ -24,7 +24,7 @@ export const pageRules = [
   'nav{display:flex;flex-wrap:wrap;gap:.5rem;margin:1.25rem 0 0}',
   'nav a{padding:.375rem .875rem;border:1px solid var(--line);border-radius:99px;text-decoration:none;color:var(--ink)}',
   'nav a[aria-current]{border-color:var(--accent);color:var(--accent);font-weight:600}',
-  '.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(11rem,1fr));gap:1rem 2rem;' +
+  '.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(9rem,1fr));gap:1rem 2rem;' +
     'margin:1.5rem 0;padding:1.25rem 0;border:solid var(--line);border-width:1px 0}',
   '.figures dt{color:var(--soft);font-size:.9375rem}',
   '.figures dd{font-size:2rem;font-weight:650;line-height:1.2;font-variant-numeric:tabular-nums}',
