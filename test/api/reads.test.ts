@@ -205,6 +205,7 @@ describe('pages, health, metrics', () => {
     'routes',
     'images',
     'analytics',
+    'reports',
     'bulk',
     'webhooks',
     'people',

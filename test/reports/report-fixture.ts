@@ -13,7 +13,7 @@ export interface ReportFixture {
   readonly codeId: string;
   readonly codeNo: number;
   /** Shares a report; the answer to the owner. */
-  share(body?: Record<string, unknown>): Promise<Json>;
+  readonly share: (body?: Readonly<Record<string, unknown>>) => Promise<Json>;
 }
 
 export async function openReportFixture(options: TestAppOptions = {}): Promise<ReportFixture> {
@@ -31,7 +31,7 @@ export async function openReportFixture(options: TestAppOptions = {}): Promise<R
     client,
     codeId,
     codeNo: code.no,
-    async share(given = { qrCodeId: codeId }) {
+    share: async (given = { qrCodeId: codeId }) => {
       const answer = await client.call('POST', '/v1/reports', { body: given });
       if (answer.status !== 201) throw new Error(`Cannot share: ${answer.text}`);
       return answer.json;

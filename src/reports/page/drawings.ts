@@ -14,6 +14,8 @@ export interface Column {
   readonly scans: number;
 }
 
+/** Space is left for as many: a day alone is no wall. */
+const columnsMin = 7;
 /** Labels below the axis. */
 const ticksMax = 5;
 /** Units of the drawing: a column's place, its height, the gap between two. */
@@ -28,7 +30,8 @@ export function columnChart(
   size: 'high' | 'low',
 ): string {
   const top = roundUp(Math.max(...columns.map(({ scans }) => scans), 0));
-  const width = columns.length * columnWidth;
+  const count = Math.max(columns.length, columnsMin);
+  const width = count * columnWidth;
   const drawn = columns.map(({ label, scans }, at) => {
     const tall = round((scans / top) * height);
     const x = at * columnWidth;
@@ -40,7 +43,7 @@ export function columnChart(
     return `<g>${title}<rect class="hit" x="${x}" width="${columnWidth}" height="${height}"/>${bar}</g>`;
   });
   const marks = [top, top / 2, 0].map((mark) => `<span>${numberText(mark)}</span>`);
-  const ticks = tickPlaces(columns.length).map(
+  const ticks = tickPlaces(count).map(
     (at) => `<span>${escapeHtml(columns[at]?.short ?? '')}</span>`,
   );
   return (
