@@ -1,5 +1,6 @@
 /** What reports and digests call things: numbers, days, countries and the keys of breakdowns, in English. */
 import { dayMs, type DayRange } from '../model/day.ts';
+import { type Calendar, formatLocal } from '../model/zones/calendar.ts';
 import type { BreakdownRow } from '../scans/query/answers.ts';
 
 const numbers = new Intl.NumberFormat('en');
@@ -35,6 +36,17 @@ export function rangeText({ fromDay, toDay }: DayRange): string {
   if (fromDay === toDay) return dayText(toDay);
   const isSameYear = dayText(fromDay).slice(-4) === dayText(toDay).slice(-4);
   return `${isSameYear ? shortDayText(fromDay) : dayText(fromDay)} to ${dayText(toDay)}`;
+}
+
+/** `Berlin time` */
+export const zoneText = (zone: string): string =>
+  zone.includes('/') ? `${(zone.split('/').at(-1) ?? zone).replaceAll('_', ' ')} time` : zone;
+
+/** `26 Nov 2026, 14:03 (Berlin time)` */
+export function momentText(calendar: Calendar, timeMs: number): string {
+  const local = formatLocal(calendar, timeMs);
+  const day = dayText(Date.parse(`${local.slice(0, 10)}T00:00:00Z`) / dayMs);
+  return `${day}, ${local.slice(11, 16)} (${zoneText(calendar.zone)})`;
 }
 
 /** `12 % more than in the 30 days before`, in words: colours alone say nothing. */

@@ -4,6 +4,7 @@ import type { Clock } from '../model/clock.ts';
 import type { IdSource } from '../model/ids.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 import { type Brand, isSilent } from '../model/routing/pages.ts';
+import { type Calendar, calendarOf, utcCalendar } from '../model/zones/calendar.ts';
 import type { Subject } from '../scans/query/analytics.ts';
 import type { ScanQueries } from '../scans/query/queries.ts';
 import type { Management } from '../store/management/management.ts';
@@ -42,14 +43,20 @@ export function openReports(options: ReportServicesOptions): ReportServices {
     const pages = workspaces.pagesOf(workspaceNo);
     return isSilent({ ...pages, texts: {} }) ? brand : pages.brand;
   };
+  const zoneOf = (workspaceNo: WorkspaceNo): Calendar =>
+    calendarOf(workspaces.find(workspaceNo)?.timezone ?? utcCalendar.zone) ?? utcCalendar;
+  const shown = { ...options, scans: scans.analytics, brandOf, calendarOf: zoneOf };
   return {
     reports,
-    pages: new ReportPages({ ...options, reports, scans: scans.analytics, brandOf }),
+    pages: new ReportPages({ ...shown, reports }),
     digests: new Digests({
       ...options,
       tokens,
-      weeksOf: () => ({ zone: 'UTC', weekStart: 'mon' }),
+      weeksOf: (workspaceNo) => ({
+        calendar: zoneOf(workspaceNo),
+        weekStart: workspaces.find(workspaceNo)?.weekStart ?? 'mon',
+      }),
     }),
-    digestNumbers: new DigestNumbers({ ...options, workspaces }),
+    digestNumbers: new DigestNumbers({ ...options, workspaces, calendarOf: zoneOf }),
   };
 }

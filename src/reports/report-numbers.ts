@@ -7,10 +7,14 @@
  *   digest    a whole local week or month of a workspace
  *
  * The period before is as long, and ends the day before. Where it would begin before counting did, nothing is compared:
- * the change would mean nothing.
+ * the change would mean nothing. Days are those of a zone; where the numbers are not known in it that far back, they are
+ * days of UTC, and say so.
  */
-import { dayOf, type DayRange } from '../model/day.ts';
+import { dayMax, dayMs, parseDay } from '../model/day.ts';
+import { Failure } from '../model/failure.ts';
 import type { ReportRange } from '../model/reports/report.ts';
+import { type Calendar, utcCalendar } from '../model/zones/calendar.ts';
+import type { LocalRange, Stretch } from '../model/zones/local-range.ts';
 import type { ScanAnalytics, Subject } from '../scans/query/analytics.ts';
 import type { BreakdownRow } from '../scans/query/answers.ts';
 import type { ReportSubject } from './reports.ts';
@@ -28,8 +32,8 @@ export type ReportScans = Pick<ScanAnalytics, 'totals' | 'series' | 'breakdown'>
 
 /** Which days are looked at; `previous` undefined = they are compared with nothing. */
 export interface Period {
-  readonly days: DayRange;
-  readonly previous: DayRange | undefined;
+  readonly days: LocalRange;
+  readonly previous: LocalRange | undefined;
 }
 
 export interface DayScans {
@@ -52,32 +56,62 @@ export interface Numbers extends Period {
   readonly hours: readonly BreakdownRow[];
 }
 
-/** Undefined before its first day. @param today of the report's zone */
+/** Undefined before its first day. */
 export function periodOf(
   subject: ReportSubject,
   range: ReportRange,
-  today: number,
+  calendar: Calendar,
+  nowMs: number,
 ): Period | undefined {
-  const { first, last } = lifeOf(subject, today);
-  if (last < first) return undefined;
+  const { fromMs, endMs, within } = lifeOf(subject, nowMs);
+  if (nowMs < fromMs) return undefined;
+  const first = calendar.dayOf(fromMs);
+  const last = Math.max(first, calendar.dayOf(Math.min(nowMs, endMs - 1)));
   const length = daysOfRange[range];
-  const days = { fromDay: Math.max(first, last - length + 1), toDay: last };
-  const previous = { fromDay: last - 2 * length + 1, toDay: last - length };
+  const of = { calendar, within };
+  const days = { ...of, fromDay: Math.max(first, last - length + 1), toDay: last };
+  const previous = { ...of, fromDay: last - 2 * length + 1, toDay: last - length };
   const isWhole = range !== 'all' && previous.fromDay >= first;
   return { days, previous: isWhole ? previous : undefined };
 }
 
-function lifeOf(subject: ReportSubject, today: number): { first: number; last: number } {
-  if (subject.kind === 'campaign') {
-    const { startDay, endDay } = subject.campaign;
-    return { first: startDay, last: Math.min(today, endDay ?? today) };
-  }
-  const { createdAtMs, deletedAtMs } = subject.code;
-  const last = deletedAtMs === undefined ? today : Math.min(today, dayOf(deletedAtMs));
-  return { first: dayOf(createdAtMs), last };
+interface Life extends Stretch {
+  /** What of its days alone is counted; undefined = all. */
+  readonly within: Stretch | undefined;
 }
 
-/** @throws Failure overloaded when too many campaigns are read at a time */
+function lifeOf(subject: ReportSubject, nowMs: number): Life {
+  if (subject.kind === 'campaign') {
+    const { startDay, endDay = dayMax } = subject.campaign;
+    // Its schedule is of UTC days, whatever days are shown.
+    const within = { fromMs: startDay * dayMs, endMs: (endDay + 1) * dayMs };
+    return { ...within, within };
+  }
+  const { createdAtMs, deletedAtMs = Infinity } = subject.code;
+  // A clock that was set back must not turn the life of a code around.
+  return { fromMs: Math.min(createdAtMs, nowMs), endMs: deletedAtMs + 1, within: undefined };
+}
+
+/**
+ * The numbers by days of a zone, or by those of UTC where the zone's are not known.
+ * @param read throws what scans/query throws
+ */
+export async function readLocal<T>(
+  calendar: Calendar,
+  read: (calendar: Calendar) => Promise<T>,
+): Promise<T> {
+  try {
+    return await read(calendar);
+  } catch (error) {
+    if (calendar === utcCalendar || !isUnavailable(error)) throw error;
+    return await read(utcCalendar);
+  }
+}
+
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof Failure && error.faults.some(({ code }) => code === 'timezone_unavailable');
+
+/** @throws Failure overloaded when too many campaigns are read at a time; validation_failed, timezone_unavailable */
 export async function readNumbers(
   scans: ReportScans,
   subject: Subject,
@@ -94,7 +128,10 @@ export async function readNumbers(
     totalScans,
     uniqueScanners,
     change: before === undefined || before === 0 ? undefined : (totalScans - before) / before,
-    series: points.map(({ scans: count }, at) => ({ day: days.fromDay + at, scans: count })),
+    series: points.map(({ start, scans: count }) => ({
+      day: parseDay(start.slice(0, 10)) ?? days.fromDay,
+      scans: count,
+    })),
     countries: await by('country'),
     cities: await by('city'),
     devices: await by('device'),

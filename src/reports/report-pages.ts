@@ -10,14 +10,15 @@
 import { LRUCache } from 'lru-cache';
 import type { CampaignRecord } from '../model/campaign.ts';
 import type { Clock } from '../model/clock.ts';
-import { dayOf, isoTime } from '../model/day.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 import { type ReportRange, type ReportRecord, reportRanges } from '../model/reports/report.ts';
 import type { Brand } from '../model/routing/pages.ts';
+import { type Calendar, calendarOf, utcCalendar } from '../model/zones/calendar.ts';
 import type { Subject } from '../scans/query/analytics.ts';
 import type { FramedPage } from './page/frame.ts';
 import { reportPage } from './page/report-page.ts';
-import { periodOf, readNumbers, type ReportScans } from './report-numbers.ts';
+import { momentText, zoneText } from './labels.ts';
+import { periodOf, readLocal, readNumbers, type ReportScans } from './report-numbers.ts';
 import type { Reports, ReportSubject } from './reports.ts';
 
 /** How old the numbers of a page may be. */
@@ -30,6 +31,7 @@ export interface ReportPagesOptions {
   readonly scans: ReportScans;
   readonly campaignScans: (campaign: CampaignRecord) => Subject;
   readonly brandOf: (workspaceNo: WorkspaceNo) => Brand;
+  readonly calendarOf: (workspaceNo: WorkspaceNo) => Calendar;
   readonly clock: Clock;
 }
 
@@ -71,18 +73,26 @@ export class ReportPages {
     nowMs: number,
   ): Promise<FramedPage> {
     const { scans, campaignScans, brandOf } = this.#options;
-    const period = periodOf(subject, range, dayOf(nowMs));
     const counted: Subject =
       subject.kind === 'code' ? { code: subject.code.no } : campaignScans(subject.campaign);
-    return reportPage({
-      title: record.title ?? nameOf(subject),
-      kind: subject.kind,
-      brand: brandOf(record.workspaceNo),
-      range,
-      zone: 'UTC',
-      numbers: period && (await readNumbers(scans, counted, period)),
-      readAt: `${isoTime(nowMs).slice(0, 16).replace('T', ' ')} UTC`,
+    return await readLocal(this.#calendarOf(record), async (calendar) => {
+      const period = periodOf(subject, range, calendar, nowMs);
+      return reportPage({
+        title: record.title ?? nameOf(subject),
+        kind: subject.kind,
+        brand: brandOf(record.workspaceNo),
+        range,
+        zone: zoneText(calendar.zone),
+        numbers: period && (await readNumbers(scans, counted, period)),
+        readAt: momentText(calendar, nowMs),
+      });
     });
+  }
+
+  /** Of the report, or of its workspace; UTC where this runtime does not know the zone. */
+  #calendarOf({ timezone, workspaceNo }: ReportRecord): Calendar {
+    if (timezone === undefined) return this.#options.calendarOf(workspaceNo);
+    return calendarOf(timezone) ?? utcCalendar;
   }
 }
 

@@ -69,6 +69,11 @@ test(
 test(
   'its page is read on every screen, by every reader, and on paper',
   async () => {
+    const { json: session } = await harness.api.call('GET', '/v1/workspaces');
+    const zoned = { timezone: 'Asia/Tokyo' };
+    await harness.api.call('PATCH', `/v1/workspaces/${word(session.data?.[0]?.id)}`, {
+      body: zoned,
+    });
     const id = (await scannedCode()).split('/').at(-1);
     const { json } = await harness.api.call('POST', '/v1/reports', { body: { qrCodeId: id } });
     const { pathname } = new URL(word(json.url));
@@ -76,7 +81,8 @@ test(
       for (const width of [390, 1_440]) {
         const page = await harness.open({ scheme, width });
         await page.goto(pathname);
-        await page.getByRole('img', { name: /^Scans by day from/ }).waitFor();
+        await page.getByRole('img', { name: /^Scans by day from .*: 3, most:/ }).waitFor();
+        await page.getByText('(Tokyo time)').first().waitFor();
         expect(await faultsOn(page, `${scheme} ${width}`)).toEqual([]);
         await page.emulateMedia({ media: 'print' });
         expect(await page.getByRole('navigation').isVisible()).toBe(false);

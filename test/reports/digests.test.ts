@@ -299,3 +299,17 @@ test('where no mail is sent, or to an address that is not confirmed, nobody can 
   expect((await ask(zoe, 'weekly')).json.detail).toContain('your e-mail address is not confirmed');
   expect((await ask(zoe, 'daily')).status).toBe(422);
 });
+
+test('it follows the zone and the weeks of the workspace', async () => {
+  const server = await startMail();
+  const app = await startWithMail(server);
+  const client = new Client(app.url, app.apiKey);
+  onTestFinished(async () => await client.close());
+  const body = { timezone: 'America/New_York', weekStart: 'sun' };
+  await client.call('PATCH', `/v1/workspaces/${app.actor.workspaceId}`, { body });
+  const asked = await ask(await memberOf(app), 'weekly');
+  expect(asked.json.nextAt).toBe('2026-03-08T12:00:00.000Z');
+  app.clock.set(Date.UTC(2026, 2, 8, 12));
+  expect(await schedulerOf(app).tick()).toBe(1);
+  expect(unfolded((await server.next()).source)).toContain('1 Mar to 7 Mar 2026 (New York time)');
+});

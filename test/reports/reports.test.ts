@@ -1,11 +1,14 @@
 /** Shared reports: what a link shows, for how long, to whom, and what it never shows. */
 import { expect, test } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
+import { calendarOfRange, type LocalRange } from '../../src/model/zones/local-range.ts';
+import { unavailable } from '../../src/scans/query/spans.ts';
 import { reportsMax } from '../../src/model/reports/report.ts';
 import { word } from '../support/client.ts';
 import { clientOf, openLink, openReportFixture, secretTarget } from './report-fixture.ts';
 
 const gone = 'This link shows nothing';
+const isUtc = (range: LocalRange): boolean => calendarOfRange(range).zone === 'UTC';
 
 test('a link shows name, numbers and charts of a code, to everyone who has it', async () => {
   const { app, codeNo, share } = await openReportFixture();
@@ -295,4 +298,27 @@ test('a repeated Idempotency-Key makes one link, and is answered with it again',
   expect(app.reports.reports.list(1)).toHaveLength(1);
   const kept = JSON.stringify([...app.store.idempotency.range({})]);
   expect(kept).not.toContain(word(first.json.url).split('/').at(-1));
+});
+
+test('days are those of the workspace, or of the report’s own zone, or of UTC where no other is known', async () => {
+  const { app, client, codeId, share } = await openReportFixture();
+  const workspace = `/v1/workspaces/${app.actor.workspaceId}`;
+  await client.call('PATCH', workspace, { body: { timezone: 'America/New_York' } });
+  const own = await share();
+  const given = await share({ qrCodeId: codeId, timezone: 'Asia/Kathmandu' });
+  expect([own.timezone, given.timezone]).toEqual([null, 'Asia/Kathmandu']);
+  app.clock.set(Date.UTC(2026, 2, 4, 4, 30));
+  const page = await openLink(app, own.url);
+  expect(page.text).toContain('3 Mar 2026 (New York time)');
+  expect(page.text).toContain('As of 3 Mar 2026, 23:30 (New York time)');
+  expect((await openLink(app, given.url)).text).toContain('4 Mar 2026 (Kathmandu time)');
+  app.clock.move(30_000);
+  const { totals } = app.scans.analytics;
+  Object.assign(app.scans.analytics, {
+    totals: async (...[subject, range]: Parameters<typeof totals>) => {
+      app.scans.failure = isUtc(range) ? undefined : unavailable('not known');
+      return await totals(subject, range);
+    },
+  });
+  expect((await openLink(app, own.url)).text).toContain('4 Mar 2026 (UTC)');
 });

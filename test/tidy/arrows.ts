@@ -55,7 +55,6 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   reports: [
     'store',
     'workspaces',
-    'routes',
     'http/pages/colours.ts',
     'scans/query/analytics.ts',
     'scans/query/answers.ts',

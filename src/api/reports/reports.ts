@@ -13,6 +13,7 @@ import {
 } from '../../model/reports/report.ts';
 import { type Actor, roleAtLeast } from '../../model/workspace.ts';
 import { type Reports, reportStatuses } from '../../reports/reports.ts';
+import { timeZone } from '../codes/time-zone.ts';
 import { createdAt, givenId, idField, moment, plainText, time } from '../fields.ts';
 import { created, deleteRoute, getRoute, keptResult, listRoute, pageSchema } from '../resource.ts';
 import { createRoute, type Route } from '../route.ts';
@@ -34,6 +35,10 @@ const reportBody = z
     campaignId: givenId('cmp', 'a campaign').optional(),
     title: title.optional(),
     range: range.default('30d'),
+    timezone: timeZone.optional().meta({
+      description: 'Whose days are shown; default: that of the workspace, also when it changes',
+      example: 'Europe/Berlin',
+    }),
     expiresAt: moment.nullable().optional().meta({
       description: 'When the link stops to work; null or absent = when it is revoked',
     }),
@@ -67,6 +72,10 @@ const report = z
       example: 'Summer menu, all branches',
     }),
     range,
+    timezone: z.string().nullable().meta({
+      description: 'Whose days are shown; null = those of the workspace',
+      example: 'Europe/Berlin',
+    }),
     status: z.enum(reportStatuses).meta({
       description: '`expired`: by `expiresAt`; `gone`: the code or campaign is no more',
       example: 'active',
@@ -154,6 +163,7 @@ function view({ reports, publicUrl }: ReportRoutesOptions, record: ReportRecord,
     campaignId: isCampaign ? record.of : null,
     title: record.title ?? null,
     range: record.range,
+    timezone: record.timezone ?? null,
     status: reports.statusOf(record),
     expiresAt: record.expiresAtMs === undefined ? null : isoTime(record.expiresAtMs),
     createdBy: record.createdBy,

@@ -35,6 +35,8 @@ const accent = '#0f6b5c';
 
 export interface DigestContent {
   readonly workspaceName: string;
+  /** Whose days they are. */
+  readonly zone: string;
   readonly frequency: DigestFrequency;
   readonly numbers: Numbers;
   /** Most scans first. */
@@ -100,6 +102,10 @@ const monthName = ({ days }: Numbers): string =>
     new Date(`${dayText(days.fromDay)} UTC`),
   );
 
+/** `23 Nov to 29 Nov 2026 (Berlin time)` */
+const daysText = ({ numbers, zone }: DigestContent): string =>
+  `${rangeText(numbers.days)} (${zone})`;
+
 /** `12 % more than in the week before` */
 function comparison({ change }: Numbers, frequency: DigestFrequency): string {
   const before = frequency === 'weekly' ? 'the week before' : 'the month before';
@@ -116,7 +122,7 @@ function textOf(content: DigestContent, parts: readonly Part[]): string {
     return `${title}\n${lines.join('\n')}`;
   });
   return [
-    `${workspaceName}, ${rangeText(numbers.days)}`,
+    `${workspaceName}, ${daysText(content)}`,
     `${scansText(numbers.totalScans)} by ${numberText(numbers.uniqueScanners)} different people\n` +
       comparison(numbers, frequency),
     ...lists,
@@ -145,7 +151,7 @@ function htmlOf(content: DigestContent, parts: readonly Part[]): string {
 <tr><td height="6" bgcolor="${accent}" style="font-size:0;line-height:0">&nbsp;</td></tr>
 <tr><td style="padding:28px 28px 32px">
 <h1 dir="auto" style="margin:0;font-size:22px;line-height:30px;color:${ink}">${escapeHtml(workspaceName)}</h1>
-<p style="margin:0 0 20px;font-size:14px;line-height:20px;color:${soft}">${rangeText(numbers.days)}</p>
+<p style="margin:0 0 20px;font-size:14px;line-height:20px;color:${soft}">${escapeHtml(daysText(content))}</p>
 <table role="presentation" cellpadding="0" cellspacing="0" border="0"><tr>${figure(numberText(numbers.totalScans), 'scans')}${figure(numberText(numbers.uniqueScanners), 'different people')}</tr></table>
 <p style="margin:12px 0 0;font-size:15px;line-height:22px;color:${ink}">${comparison(numbers, frequency)}</p>
 ${lists.join('\n')}

@@ -8,73 +8,62 @@
  */
 import { dayMs, type DayRange } from '../../model/day.ts';
 import type { DigestFrequency } from '../../model/reports/report.ts';
-import { localMinutes } from '../../routes/zone-offsets.ts';
-import type { Period } from '../report-numbers.ts';
-
-export type WeekStart = 'mon' | 'sun' | 'sat';
+import {
+  type Calendar,
+  minuteMs,
+  startOfMonth,
+  startOfWeek,
+  type WeekStart,
+} from '../../model/zones/calendar.ts';
 
 /** How a workspace counts its days and weeks. */
 export interface LocalWeeks {
-  /** IANA name. */
-  readonly zone: string;
+  readonly calendar: Calendar;
   readonly weekStart: WeekStart;
 }
 
-const minuteMs = 60_000;
-const minutesPerDay = 1_440;
 /** 08:00. */
-const dueMinute = 8 * 60;
+const dueMs = 8 * 60 * minuteMs;
 const daysPerWeek = 7;
-/** Days from the last such weekday before 1970-01-01, a Thursday. */
-const daysSince: Readonly<Record<WeekStart, number>> = { mon: 3, sun: 4, sat: 5 };
+/** More than a month has: the day is in the next one. */
+const monthDaysMax = 31;
 
 /** The first time after `afterMs` that a digest is due. */
 export function nextDueMs(frequency: DigestFrequency, weeks: LocalWeeks, afterMs: number): number {
-  const begin = beginOfPeriod(frequency, weeks, localDay(weeks.zone, afterMs));
-  const dueMs = morningMs(weeks.zone, begin);
-  return dueMs > afterMs ? dueMs : morningMs(weeks.zone, nextBegin(frequency, begin));
+  const begin = beginOfPeriod(frequency, weeks, weeks.calendar.dayOf(afterMs));
+  const nextMs = morningMs(weeks.calendar, begin);
+  return nextMs > afterMs ? nextMs : morningMs(weeks.calendar, nextBegin(frequency, begin));
 }
 
 /** The last day of the last period that is whole at a time. */
 export function lastDayDone(frequency: DigestFrequency, weeks: LocalWeeks, atMs: number): number {
-  return beginOfPeriod(frequency, weeks, localDay(weeks.zone, atMs)) - 1;
+  return beginOfPeriod(frequency, weeks, weeks.calendar.dayOf(atMs)) - 1;
 }
 
-/** The period that ends with a day, and the one before it. */
-export function periodThrough(frequency: DigestFrequency, throughDay: number): Period {
+/** Days of the period that ends with a day, and of the one before it. */
+export function periodThrough(
+  frequency: DigestFrequency,
+  throughDay: number,
+): { readonly days: DayRange; readonly previous: DayRange } {
   const days = rangeThrough(frequency, throughDay);
   return { days, previous: rangeThrough(frequency, days.fromDay - 1) };
 }
 
 function rangeThrough(frequency: DigestFrequency, toDay: number): DayRange {
-  const fromDay = frequency === 'weekly' ? toDay - daysPerWeek + 1 : firstOfMonth(toDay, 0);
+  const fromDay = frequency === 'weekly' ? toDay - daysPerWeek + 1 : startOfMonth(toDay);
   return { fromDay, toDay };
 }
 
 const nextBegin = (frequency: DigestFrequency, begin: number): number =>
-  frequency === 'weekly' ? begin + daysPerWeek : firstOfMonth(begin, 1);
+  frequency === 'weekly' ? begin + daysPerWeek : startOfMonth(begin + monthDaysMax);
 
 function beginOfPeriod(frequency: DigestFrequency, { weekStart }: LocalWeeks, day: number): number {
-  if (frequency === 'monthly') return firstOfMonth(day, 0);
-  const since = daysSince[weekStart];
-  return day - ((day + since) % daysPerWeek);
-}
-
-/** @param later months after the one that the day is in */
-function firstOfMonth(day: number, later: number): number {
-  const date = new Date(day * dayMs);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later, 1) / dayMs;
-}
-
-function localDay(zone: string, atMs: number): number {
-  return Math.floor(localMinutes(zone, atMs) / minutesPerDay);
+  return frequency === 'monthly' ? startOfMonth(day) : startOfWeek(day, weekStart);
 }
 
 /** 08:00 of a local day; no zone changes its clocks then. */
-function morningMs(zone: string, day: number): number {
-  const wanted = day * minutesPerDay + dueMinute;
-  let atMs = wanted * minuteMs;
-  // The second step is by the offset that holds at about that time.
-  for (let step = 0; step < 2; step++) atMs += (wanted - localMinutes(zone, atMs)) * minuteMs;
-  return atMs;
+function morningMs(calendar: Calendar, day: number): number {
+  const localMs = day * dayMs + dueMs;
+  const nearMs = localMs - calendar.offsetAt(localMs) * minuteMs;
+  return localMs - calendar.offsetAt(nearMs) * minuteMs;
 }

@@ -42,7 +42,7 @@ export interface DigestSchedulerOptions {
   readonly log: Logger;
 }
 
-type Found = Pick<DigestContent, 'workspaceName' | 'numbers' | 'topCodes'>;
+type Found = Pick<DigestContent, 'workspaceName' | 'numbers' | 'topCodes' | 'zone'>;
 
 export class DigestScheduler {
   readonly #options: DigestSchedulerOptions;

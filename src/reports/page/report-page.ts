@@ -102,6 +102,7 @@ function parts(numbers: Numbers, zone: string): string {
 
 function overTime({ series, totalScans }: Numbers): string {
   const { step, columns } = seriesColumns(series);
+  if (columns.length === 0) return '<p class="soft">No scans in these days</p>';
   const most = columns.reduce((best, one) => (one.scans > best.scans ? one : best), columns[0]!);
   const description =
     `Scans by ${step} from ${dayText(series[0]?.day ?? 0)} to ${dayText(series.at(-1)?.day ?? 0)}: ` +
