@@ -27,6 +27,7 @@ const daysPerWeek = 7;
 /** Pixels of the mail where there is space for them. */
 const width = 560;
 const percent = 100;
+const attribution = 'Countries: IP Geolocation by DB-IP and NRO, CC BY 4.0.';
 const ink = '#1b2220';
 const soft = '#57625e';
 const line = '#e4e2d9';
@@ -127,7 +128,7 @@ function textOf(content: DigestContent, parts: readonly Part[]): string {
       comparison(numbers, frequency),
     ...lists,
     `See more:\n${url}`,
-    `You get this because you asked for it in your profile. Unsubscribe:\n${unsubscribeUrl}\n`,
+    `You get this because you asked for it in your profile. Unsubscribe:\n${unsubscribeUrl}\n\n${attribution}\n`,
   ].join('\n\n');
 }
 
@@ -156,7 +157,7 @@ function htmlOf(content: DigestContent, parts: readonly Part[]): string {
 <p style="margin:12px 0 0;font-size:15px;line-height:22px;color:${ink}">${comparison(numbers, frequency)}</p>
 ${lists.join('\n')}
 <p style="margin:32px 0 0;font-size:15px;line-height:22px"><a href="${escapeHtml(url)}" style="color:${accent};font-weight:bold">See more in the dashboard</a></p>
-<p style="margin:24px 0 0;padding:16px 0 0;border-top:1px solid ${line};font-size:13px;line-height:20px;color:${soft}">You get this because you asked for it in your profile. <a href="${escapeHtml(unsubscribeUrl)}" style="color:${soft}">Unsubscribe</a></p>
+<p style="margin:24px 0 0;padding:16px 0 0;border-top:1px solid ${line};font-size:13px;line-height:20px;color:${soft}">You get this because you asked for it in your profile. <a href="${escapeHtml(unsubscribeUrl)}" style="color:${soft}">Unsubscribe</a><br>${attribution}</p>
 </td></tr></table>
 </td></tr></table>
 </body></html>
