@@ -5,7 +5,7 @@ import type { IdSource } from '../model/ids.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 import { type Brand, isSilent } from '../model/routing/pages.ts';
 import { type Calendar, calendarOf, utcCalendar } from '../model/zones/calendar.ts';
-import type { Subject } from '../scans/query/analytics.ts';
+import type { Subject } from '../scans/query/subject.ts';
 import type { ScanQueries } from '../scans/query/queries.ts';
 import type { Management } from '../store/management/management.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';

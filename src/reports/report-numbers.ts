@@ -15,7 +15,8 @@ import { Failure } from '../model/failure.ts';
 import type { ReportRange } from '../model/reports/report.ts';
 import { type Calendar, utcCalendar } from '../model/zones/calendar.ts';
 import type { LocalRange, Stretch } from '../model/zones/local-range.ts';
-import type { ScanAnalytics, Subject } from '../scans/query/analytics.ts';
+import type { ScanAnalytics } from '../scans/query/analytics.ts';
+import type { Subject } from '../scans/query/subject.ts';
 import type { BreakdownRow } from '../scans/query/answers.ts';
 import type { ReportSubject } from './reports.ts';
 

@@ -66,6 +66,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'scans/query/analytics.ts',
     'scans/query/answers.ts',
     'scans/query/queries.ts',
+    'scans/query/subject.ts',
   ],
   webhooks: [
     'store',
