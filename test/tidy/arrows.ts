@@ -126,6 +126,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'store',
     'codes',
     'workspaces',
+    'routes',
     'http',
     'scans',
     'environment.ts',
