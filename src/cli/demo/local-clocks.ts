@@ -1,6 +1,6 @@
 /** The clocks of time zones, asked of the runtime twice for each day of the demo's time: a question takes 100 µs. */
 import { dayMs, dayOf } from '../../model/day.ts';
-import { localMinutes } from '../../routes/zone-offsets.ts';
+import { localMinutes } from '../../model/zones/zone-offsets.ts';
 
 const minuteMs = 60_000;
 
