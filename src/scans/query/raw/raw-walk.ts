@@ -1,0 +1,194 @@
+/**
+ * Reads the blocks that a query asks for, in slices of about 10 ms. Blocks are immutable and numbered, so a walk goes on by
+ * number, and each slice has a snapshot of its own: one that was held for seconds would keep writers from using pages again.
+ *
+ *   blocks   all from the first that may have scans of the spans to the last that counts: of a workspace, of many codes
+ *   chains   from block to block of a code (block.ts), then all blocks since the last checkpoint: of codes with few scans
+ *
+ * Where it begins is found by time, with a slack for blocks of several shards beside each other. Nothing bounds how late a
+ * scan is counted, after a crash or by a shard that had no disk, but later ones stand in later blocks: so the walk goes on
+ * to the last block, and ends before it only when as many scans were found as the rollups have (`expected`). Blocks may
+ * also be earlier than their times say, where a clock ran ahead or a shard was behind for longer than the slack: where the
+ * walk did not find what was expected, it reads the blocks before its beginning too.
+ *
+ * A damaged block is passed over and counted. One that has nothing of the query's codes is not checked: that costs as much
+ * as counting it, and a byte that hides the query's scans in it shows in what `expected` lacks.
+ */
+import { partitionOf } from '../../../model/code.ts';
+import { readOr } from '../../../model/failure.ts';
+import type { ValueInPlace } from '../../../store/environment.ts';
+import { readCheckpoints, type ScanStore } from '../../../store/scans/scans.ts';
+import { lastBlockBefore } from '../../stored-blocks.ts';
+import { namesPerDayMax, Summaries } from '../../summaries.ts';
+import { EntryCounter } from './entry-counter.ts';
+import { type PackedRawAnswer, packRollup, packSketch, type RawQuery } from './raw-query.ts';
+
+/** What blocks of several shards may overlap without another walk. */
+const slackMs = 600_000;
+/** Bytes of blocks that a slice reads: with many scans to a block, 10 ms. */
+const sliceBytesMax = 4_194_304;
+/** What a block costs beside its bytes: a slice of blocks of one scan each are 25,000. */
+const blockCostBytes = 32;
+/** A block that is looked up by its number costs as much as so many that are read in order. */
+const lookUpCost = 4;
+const chainedCodesMax = 1_000;
+
+type Share = number;
+
+/** @returns the answer; yields how much of the work is done, 0 to 1 */
+export function* walkRaw(store: ScanStore, query: RawQuery): Generator<Share, PackedRawAnswer> {
+  const chained = new RawWalk(store, query);
+  if (yield* chained.readChains()) return chained.answer();
+  const walk = new RawWalk(store, query);
+  yield* walk.readBlocks();
+  return walk.answer();
+}
+
+class RawWalk {
+  readonly #store: ScanStore;
+  readonly #query: RawQuery;
+  readonly #counter: EntryCounter;
+  readonly #fromMs: number;
+  #damagedBlocks = 0;
+
+  constructor(store: ScanStore, query: RawQuery) {
+    this.#store = store;
+    this.#query = query;
+    this.#counter = new EntryCounter(query);
+    this.#fromMs = query.spans[0]!.fromMs;
+  }
+
+  answer(): PackedRawAnswer {
+    const counter = this.#counter;
+    const { codes, scans } = counter.codes.filled();
+    return {
+      rollup: packRollup(counter.rollup()),
+      ...packSketch(counter.sketch),
+      quarters: counter.quarters(),
+      codes,
+      scansOfCodes: scans,
+      all: counter.all(),
+      damagedBlocks: this.#damagedBlocks,
+    };
+  }
+
+  *readBlocks(): Generator<Share> {
+    const { toSequence } = this.#query;
+    this.#store.environment.refresh();
+    const begin = this.#begin();
+    yield* this.#read(begin, toSequence);
+    if (this.#query.expected === undefined || this.#isComplete()) return;
+    const [oldest = begin] = this.#store.blocks.keys({ limit: 1 });
+    yield* this.#read(oldest, begin - 1);
+  }
+
+  #begin(): number {
+    return lastBlockBefore(this.#store, this.#fromMs - slackMs) + 1;
+  }
+
+  *#read(from: number, to: number): Generator<Share> {
+    const { environment, blocks } = this.#store;
+    const of = to - from + 1;
+    let next = from;
+    for (let isEnd = false; !isEnd && next <= to;) {
+      let left = sliceBytesMax;
+      isEnd = true;
+      environment.refresh();
+      blocks.eachInPlace({ start: next, end: to + 1 }, (sequence, value) => {
+        next = sequence + 1;
+        this.#countBlock(sequence, value);
+        left -= value.end - value.start + blockCostBytes;
+        isEnd = left > 0;
+        return isEnd;
+      });
+      if (this.#isComplete()) return;
+      if (!isEnd) yield (next - from) / of;
+    }
+  }
+
+  #isComplete(): boolean {
+    const { expected } = this.#query;
+    if (expected === undefined) return false;
+    const all = this.#counter.all();
+    return expected.every((scans, span) => all[span]! >= scans);
+  }
+
+  #countBlock(sequence: number, value: ValueInPlace): void {
+    const { reader } = this.#counter;
+    if (!reader.open(value)) {
+      this.#damagedBlocks++;
+      this.#store.blocks.isSound(sequence, value);
+      return;
+    }
+    if (reader.newestMs < this.#fromMs) return;
+    const first = this.#counter.firstWanted();
+    if (first === -1) return;
+    const isRead =
+      this.#store.blocks.isSound(sequence, value) &&
+      this.#counter.countGroups(first, reader.groups);
+    if (!isRead) this.#damagedBlocks++;
+  }
+
+  /**
+   * Reads what few codes have along their chains.
+   * @returns false when that would take longer than reading all blocks, or cannot be done: then the answer is of no use
+   */
+  *readChains(): Generator<Share, boolean> {
+    const chains = this.#chains();
+    if (chains === undefined) return false;
+    const { toSequence } = this.#query;
+    let cost = 0;
+    for (const [at, { codeNo, newest }] of chains.codes.entries()) {
+      for (let sequence = newest; sequence > 0 && !this.#isComplete();) {
+        const value = readOr(() => this.#store.blocks.getInPlace(sequence), 'damaged');
+        // It has expired, and so have those before it.
+        if (value === undefined) break;
+        if (value === 'damaged') return false;
+        const group = this.#openChained(sequence, value, codeNo);
+        if (group === -1) return false;
+        const { reader } = this.#counter;
+        const previous = reader.previous(group);
+        const isWanted = sequence < chains.recentFrom && sequence <= toSequence;
+        if (isWanted && !this.#counter.countGroups(group, group + 1)) return false;
+        sequence = previous;
+        cost += value.end - value.start + blockCostBytes * lookUpCost;
+        if (cost < sliceBytesMax) continue;
+        cost = 0;
+        yield at / chains.codes.length;
+        this.#store.environment.refresh();
+      }
+    }
+    yield* this.#read(chains.recentFrom, toSequence);
+    return this.#query.expected === undefined || this.#isComplete();
+  }
+
+  #openChained(sequence: number, value: ValueInPlace, codeNo: number): number {
+    const { reader } = this.#counter;
+    if (!reader.open(value) || !this.#store.blocks.isSound(sequence, value)) return -1;
+    return reader.find(codeNo);
+  }
+
+  /** Where chains begin, and the first block that none of them has; undefined where they are no shorter way. */
+  #chains():
+    | { readonly codes: ReadonlyArray<{ codeNo: number; newest: number }>; recentFrom: number }
+    | undefined {
+    const { codes, toSequence } = this.#query;
+    if (codes === undefined || codes.length > chainedCodesMax) return undefined;
+    this.#store.environment.refresh();
+    const blocks = toSequence - this.#begin();
+    const summaries = new Summaries(this.#store, namesPerDayMax);
+    return readOr(() => {
+      const checkpoints = readCheckpoints(this.#store);
+      const found: Array<{ codeNo: number; newest: number }> = [];
+      let recentFrom = toSequence + 1;
+      let scans = 0;
+      for (const codeNo of codes) {
+        recentFrom = Math.min(recentFrom, checkpoints[partitionOf(codeNo)]! + 1);
+        scans += summaries.total(codeNo);
+        if (scans * lookUpCost > blocks) return undefined;
+        found.push({ codeNo, newest: summaries.newestBlock(codeNo) });
+      }
+      return { codes: found, recentFrom };
+    }, undefined);
+  }
+}
