@@ -4,12 +4,7 @@
  * for; the city and the referer of scans that nobody counts never are.
  */
 import type { ValueInPlace } from '../../../store/environment.ts';
-import {
-  blockHeaderBytes,
-  blockVersion,
-  groupBytes,
-  oldestVersion,
-} from '../../block.ts';
+import { blockHeaderBytes, blockVersion, groupBytes, oldestVersion } from '../../block.ts';
 
 /** Strings of a block before the list of their places first grows. */
 const firstStrings = 1_024;

@@ -21,7 +21,13 @@ import { readCheckpoints, type ScanStore } from '../../../store/scans/scans.ts';
 import { lastBlockBefore } from '../../stored-blocks.ts';
 import { namesPerDayMax, Summaries } from '../../summaries.ts';
 import { EntryCounter } from './entry-counter.ts';
-import { type PackedRawAnswer, packRollup, packSketch, type RawQuery } from './raw-query.ts';
+import {
+  assertQuery,
+  type PackedRawAnswer,
+  packRollup,
+  packSketch,
+  type RawQuery,
+} from './raw-query.ts';
 
 /** What blocks of several shards may overlap without another walk. */
 const slackMs = 600_000;
@@ -37,8 +43,11 @@ type Share = number;
 
 /** @returns the answer; yields how much of the work is done, 0 to 1 */
 export function* walkRaw(store: ScanStore, query: RawQuery): Generator<Share, PackedRawAnswer> {
-  const chained = new RawWalk(store, query);
-  if (yield* chained.readChains()) return chained.answer();
+  assertQuery(query);
+  if (query.codes !== undefined) {
+    const chained = new RawWalk(store, query);
+    if (yield* chained.readChains()) return chained.answer();
+  }
   const walk = new RawWalk(store, query);
   yield* walk.readBlocks();
   return walk.answer();
