@@ -26,7 +26,7 @@ function makeTable(): Int32Array {
   return made;
 }
 
-/** zlib's `crc32` of the bytes from `start` to `end`, begun from `seed`. */
+/** zlib's `crc32` of the bytes from `start` to `end`, of which there are some, begun from `seed`. */
 export function crc32OfView(view: DataView, start: number, end: number, seed: number): number {
   let crc = ~seed;
   let at = start;

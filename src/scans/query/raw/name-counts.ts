@@ -32,7 +32,7 @@ export class NameCounts {
 
   addTo(rollup: Rollup, dimension: NamedDimension): void {
     for (const [number, name] of this.#names.entries()) {
-      rollup.countName(dimension, name, this.#counts[number]!);
+      rollup.countName(dimension, name, this.#counts[number]);
     }
   }
 }

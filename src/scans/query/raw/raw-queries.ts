@@ -29,13 +29,15 @@ const waitingOfWorkspaceMax = 3;
 const queriesMax = 64;
 const retryAfterSeconds = 2;
 /** How often a query that runs is asked how far it is. */
-const progressMs = 100;
+const standardProgressMs = 100;
 
 export interface RawQueriesOptions {
   /** scans.mdb. */
   readonly path: string;
   /** Of the thread, when nothing is asked; absent = 5 minutes. */
   readonly restMs?: number | undefined;
+  /** Between two calls of `onProgress`; absent = 100. */
+  readonly progressMs?: number;
 }
 
 export interface RawProgress {
@@ -47,13 +49,15 @@ export interface RawProgress {
 
 export class RawQueries {
   readonly #path: string;
+  readonly #progressMs: number;
   readonly #pool: Pool<RawTask, PackedRawAnswer | undefined>;
   readonly #workspaces = new Map<WorkspaceNo, LimitFunction>();
   readonly #running = new Set<RawControl>();
   #queries = 0;
 
-  constructor({ path, restMs }: RawQueriesOptions) {
+  constructor({ path, restMs, progressMs = standardProgressMs }: RawQueriesOptions) {
     this.#path = path;
+    this.#progressMs = progressMs;
     this.#pool = createPool<RawTask, PackedRawAnswer | undefined>({
       file: shipped.workerFile('raw-query'),
       threads: 1,
@@ -91,7 +95,7 @@ export class RawQueries {
     const cancel = (): void => control.cancel();
     signal?.addEventListener('abort', cancel);
     this.#running.add(control);
-    const timer = onProgress && setInterval(() => onProgress(control.share), progressMs);
+    const timer = onProgress && setInterval(() => onProgress(control.share), this.#progressMs);
     try {
       const packed = await this.#read({ path: this.#path, query, control: control.shared });
       signal?.throwIfAborted();

@@ -7,9 +7,10 @@
  *
  * Where it begins is found by time, with a slack for blocks of several shards beside each other. Nothing bounds how late a
  * scan is counted, after a crash or by a shard that had no disk, but later ones stand in later blocks: so the walk goes on
- * to the last block, and ends before it only when as many scans were found as the rollups have (`expected`). Blocks may
- * also be earlier than their times say, where a clock ran ahead or a shard was behind for longer than the slack: where the
- * walk did not find what was expected, it reads the blocks before its beginning too.
+ * to the last block. It ends before that when as many scans were found as the rollups have (`expected`), and bots and people
+ * in vain, of whom nothing is expected, have had the slack. Blocks may also be earlier than their times say, where a clock
+ * ran ahead or a shard was behind for longer than the slack: a walk that did not find what was expected goes on with the
+ * blocks before its beginning.
  *
  * A damaged block is passed over and counted. One that has nothing of the query's codes is not checked: that costs as much
  * as counting it, and a byte that hides the query's scans in it shows in what `expected` lacks.
@@ -57,14 +58,20 @@ class RawWalk {
   readonly #store: ScanStore;
   readonly #query: RawQuery;
   readonly #counter: EntryCounter;
-  readonly #fromMs: number;
+  /** Blocks that end before are not read by time, nor is what follows those that end behind. */
+  readonly #earliestMs: number;
+  readonly #latestMs: number;
+  /** A block behind all spans was read. */
+  #isPast = false;
   #damagedBlocks = 0;
 
   constructor(store: ScanStore, query: RawQuery) {
     this.#store = store;
     this.#query = query;
     this.#counter = new EntryCounter(query);
-    this.#fromMs = query.spans[0]!.fromMs;
+    const { spans } = query;
+    this.#earliestMs = spans[0]!.fromMs - slackMs;
+    this.#latestMs = spans.at(-1)!.endMs + slackMs;
   }
 
   answer(): PackedRawAnswer {
@@ -92,27 +99,30 @@ class RawWalk {
   }
 
   #begin(): number {
-    return lastBlockBefore(this.#store, this.#fromMs - slackMs) + 1;
+    return lastBlockBefore(this.#store, this.#earliestMs) + 1;
   }
 
   *#read(from: number, to: number): Generator<Share> {
-    const { environment, blocks } = this.#store;
-    const of = to - from + 1;
-    let next = from;
-    for (let isEnd = false; !isEnd && next <= to;) {
-      let left = sliceBytesMax;
-      isEnd = true;
-      environment.refresh();
-      blocks.eachInPlace({ start: next, end: to + 1 }, (sequence, value) => {
-        next = sequence + 1;
-        this.#countBlock(sequence, value);
-        left -= value.end - value.start + blockCostBytes;
-        isEnd = left > 0;
-        return isEnd;
-      });
-      if (this.#isComplete()) return;
-      if (!isEnd) yield (next - from) / of;
+    let next: number | undefined = from;
+    while (next !== undefined && next <= to) {
+      this.#store.environment.refresh();
+      next = this.#readSlice(next, to);
+      if (this.#isPast && this.#isComplete()) return;
+      if (next !== undefined) yield (next - from) / (to - from + 1);
     }
+  }
+
+  /** @returns the block to go on with; undefined at the end */
+  #readSlice(from: number, to: number): number | undefined {
+    let left = sliceBytesMax;
+    let next: number | undefined;
+    this.#store.blocks.eachInPlace({ start: from, end: to + 1 }, (sequence, value) => {
+      this.#countBlock(sequence, value);
+      left -= value.end - value.start + blockCostBytes;
+      if (left <= 0) next = sequence + 1;
+      return left > 0;
+    });
+    return next;
   }
 
   #isComplete(): boolean {
@@ -129,7 +139,9 @@ class RawWalk {
       this.#store.blocks.isSound(sequence, value);
       return;
     }
-    if (reader.newestMs < this.#fromMs) return;
+    const { newestMs } = reader;
+    if (newestMs >= this.#latestMs) this.#isPast = true;
+    if (newestMs < this.#earliestMs) return;
     const first = this.#counter.firstWanted();
     if (first === -1) return;
     const isRead =
@@ -145,20 +157,16 @@ class RawWalk {
   *readChains(): Generator<Share, boolean> {
     const chains = this.#chains();
     if (chains === undefined) return false;
-    const { toSequence } = this.#query;
-    let cost = 0;
+    yield* this.#read(chains.recentFrom, this.#query.toSequence);
     for (const [at, { codeNo, newest }] of chains.codes.entries()) {
-      for (let sequence = newest; sequence > 0 && !this.#isComplete();) {
+      let cost = 0;
+      for (let sequence = newest; sequence > 0;) {
         const value = readOr(() => this.#store.blocks.getInPlace(sequence), 'damaged');
         // It has expired, and so have those before it.
         if (value === undefined) break;
         if (value === 'damaged') return false;
-        const group = this.#openChained(sequence, value, codeNo);
-        if (group === -1) return false;
-        const { reader } = this.#counter;
-        const previous = reader.previous(group);
-        const isWanted = sequence < chains.recentFrom && sequence <= toSequence;
-        if (isWanted && !this.#counter.countGroups(group, group + 1)) return false;
+        const previous = this.#countChained(sequence, value, codeNo, chains.recentFrom);
+        if (previous === undefined) return false;
         sequence = previous;
         cost += value.end - value.start + blockCostBytes * lookUpCost;
         if (cost < sliceBytesMax) continue;
@@ -167,14 +175,23 @@ class RawWalk {
         this.#store.environment.refresh();
       }
     }
-    yield* this.#read(chains.recentFrom, toSequence);
-    return this.#query.expected === undefined || this.#isComplete();
+    return true;
   }
 
-  #openChained(sequence: number, value: ValueInPlace, codeNo: number): number {
+  /** @returns the block before in the chain, 0 = none that is needed; undefined where it cannot be told */
+  #countChained(
+    sequence: number,
+    value: ValueInPlace,
+    codeNo: number,
+    recentFrom: number,
+  ): number | undefined {
     const { reader } = this.#counter;
-    if (!reader.open(value) || !this.#store.blocks.isSound(sequence, value)) return -1;
-    return reader.find(codeNo);
+    if (!reader.open(value) || !this.#store.blocks.isSound(sequence, value)) return undefined;
+    const group = reader.find(codeNo);
+    if (group === -1) return undefined;
+    if (sequence < recentFrom && !this.#counter.countGroups(group, group + 1)) return undefined;
+    const isBefore = reader.newestMs < this.#earliestMs;
+    return isBefore && this.#isComplete() ? 0 : reader.previous(group);
   }
 
   /** Where chains begin, and the first block that none of them has; undefined where they are no shorter way. */

@@ -1,4 +1,5 @@
 /** A store of blocks as shards write them, and what a query must answer, counted entry by entry as live counting does. */
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -121,13 +122,17 @@ export function shownAnswer({ rollup, sketch, codes, quarters, all, damagedBlock
   const names = ([Dimension.city, Dimension.referer] as const).map((dimension) =>
     Array.from(rollup.names(dimension), ({ name, count }) => `${name}: ${count}`).sort(),
   );
-  const chunks = sketch.dirtyChunks().map((index) => Buffer.from(sketch.chunkBytes(index)));
+  const visitors = Sketch.empty();
+  visitors.merge(sketch);
+  const chunks = visitors.dirtyChunks().map((index) => {
+    return `${index}: ${createHash('md5').update(visitors.chunkBytes(index)).digest('hex')}`;
+  });
   return {
     scans: rollup.scans,
     counts,
     names,
-    inline: Buffer.from(sketch.inlineBytes()).toString('hex'),
-    chunks: chunks.map((bytes) => bytes.toString('hex')),
+    inline: Buffer.from(visitors.inlineBytes()).toString('hex'),
+    chunks,
     codes: [...codes].sort(([one], [other]) => one - other),
     quarters: quarters.map((counts) => [...counts]),
     all,
