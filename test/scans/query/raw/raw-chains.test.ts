@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
 import { dayMs } from '../../../../src/model/day.ts';
+import { ScanBlock } from '../../../../src/scans/block.ts';
 import { type RawQuery, unpackAnswer } from '../../../../src/scans/query/raw/raw-query.ts';
 import { walkRaw } from '../../../../src/scans/query/raw/raw-walk.ts';
 import { newestSequence, type ScanStore } from '../../../../src/store/scans/scans.ts';
@@ -147,10 +148,16 @@ it('reads the blocks of a code with few scans, and the newest of all', async () 
     expect(checked.mock.calls.length).toBeLessThanOrEqual(2 * 5);
     // Of the snapshot before the last scan.
     expect(answer(store, { ...query, toSequence: query.toSequence - 1 }).scans).toBe(4);
-    // A block of the chain is missing: so are those that it leads to.
-    const chain = [...store.blocks.keys({})];
-    store.environment.transactionSync(() => store.blocks.remove(chain[75]!));
-    expect(answer(store, { ...query, expected: [5] })).toMatchObject({ scans: 4, all: [4] });
+    const [, second = 0] = Array.from(store.blocks.keys({})).filter((sequence) =>
+      new ScanBlock(store.blocks.get(sequence)!).find(2) !== -1,
+    );
+    // Damaged, it hides where the chain goes on: all blocks are read.
+    const damage = vi.spyOn(store.blocks, 'isSound').mockImplementation((key) => key !== second);
+    expect(answer(store, query)).toMatchObject({ scans: 4, all: [4], damagedBlocks: 1 });
+    damage.mockRestore();
+    // What has expired leads nowhere, and so have those before it.
+    store.environment.transactionSync(() => store.blocks.remove(second));
+    expect(answer(store, { ...query, expected: [5] })).toMatchObject({ scans: 3, all: [3] });
   } finally {
     await engine.close();
   }
