@@ -25,6 +25,8 @@ import { isMissed } from '../model/routing/labels.ts';
 import { countryCode } from '../model/scan.ts';
 import type { Sketch } from '../model/sketch/sketch.ts';
 import { type Counted, dayStoredMax } from '../store/scans/scans.ts';
+import { quarterMs } from '../model/zones/calendar.ts';
+import { quartersPerDay } from './days/day.ts';
 import { Dimension, type Rollup } from './rollup.ts';
 import type { CodeNo } from '../model/numbers.ts';
 
@@ -35,7 +37,6 @@ export const groupBytes = 24;
 export const entryBytes = 40;
 const botMask = 3;
 const routeShift = 2;
-const hourMs = 3_600_000;
 /** ", US" at the end of a city's string. */
 const countrySuffixLength = 4;
 
@@ -142,8 +143,12 @@ export class ScanBlock {
   country(entry: number): string {
     return countryCode(this.#view.getUint16(this.#at(entry) + 26, true));
   }
+  /** With its country, as rollups name it: "Chicago, US". */
+  namedCity(entry: number): string {
+    return this.#string(this.#view.getUint32(this.#at(entry) + 28, true));
+  }
   city(entry: number): string {
-    const named = this.#string(this.#view.getUint32(this.#at(entry) + 28, true));
+    const named = this.namedCity(entry);
     return named === '' ? '' : named.slice(0, -countrySuffixLength);
   }
   referer(entry: number): string {
@@ -251,7 +256,8 @@ export function countShape(rollup: Rollup, shape: number, times: number): void {
 }
 
 export function countTime(rollup: Rollup, timeMs: number, times: number): void {
-  rollup.count(Dimension.hour, Math.floor(timeMs / hourMs) - dayOf(timeMs) * 24, times);
+  const quarter = Math.floor(timeMs / quarterMs) - dayOf(timeMs) * quartersPerDay;
+  rollup.count(Dimension.quarter, quarter, times);
 }
 
 /** Host of a referer without `www.`; the empty name without a valid one. At most 100 characters. */

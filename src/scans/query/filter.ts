@@ -1,14 +1,17 @@
-/** Which scans are asked for, in the words of breakdowns; all that are given must hold. */
+/** What scans are asked for by what was counted of them; each by the word that a breakdown has as its key. */
 export interface ScanFilter {
-  /** `DE`; `ZZ` = unknown. */
-  readonly country?: string;
-  /** "Chicago, US"; empty = unknown. */
-  readonly city?: string;
-  readonly device?: string;
-  readonly os?: string;
-  readonly browser?: string;
-  /** Its host without `www.`; empty = without a referer. */
-  readonly referer?: string;
-  /** Numbers of labels of one code, 0 = its target (model/routing/labels.ts). */
-  readonly routes?: readonly number[];
+  /** Two letters. */
+  readonly country?: string | undefined;
+  /** With its country, "Chicago, US"; empty = unknown. */
+  readonly city?: string | undefined;
+  readonly device?: string | undefined;
+  readonly os?: string | undefined;
+  readonly browser?: string | undefined;
+  /** A host; empty = none. */
+  readonly referer?: string | undefined;
+  /** Numbers of a code's label, 0 to 58; scans of several codes cannot be told apart by it. */
+  readonly routes?: readonly number[] | undefined;
 }
+
+export const isEmptyFilter = (filter: ScanFilter): boolean =>
+  Object.values(filter).every((value) => value === undefined);

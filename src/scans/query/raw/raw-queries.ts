@@ -12,19 +12,14 @@ import { Failure } from '../../../model/failure.ts';
 import type { WorkspaceNo } from '../../../model/numbers.ts';
 import { shipped } from '../../../shipped.ts';
 import { createPool, type Pool, type PoolStats, WorkerDied } from '../../../workers/pool.ts';
-import {
-  assertQuery,
-  type PackedRawAnswer,
-  type RawAnswer,
-  type RawQuery,
-  unpackAnswer,
-} from './raw-query.ts';
+import { type PackedRawAnswer, unpackAnswer } from './packed-answer.ts';
+import type { RawAnswer, RawQuery, RawScanCounter } from './raw-query.ts';
 import { RawControl, type RawTask } from './raw-task.ts';
 
 /** Queries whose slices follow one another: each holds its counts, a few megabytes. */
 const runningMax = 4;
-/** Of one workspace, beside the one that runs: a page asks for all its numbers at once, in one query. */
-const waitingOfWorkspaceMax = 3;
+/** Of one workspace, beside the one that runs: as many as a page has cards. */
+const waitingOfWorkspaceMax = 15;
 /** Of all workspaces, running ones too. */
 const queriesMax = 64;
 const retryAfterSeconds = 2;
@@ -40,18 +35,13 @@ export interface RawQueriesOptions {
   readonly progressMs?: number;
 }
 
-export interface RawProgress {
-  /** Called now and then with the part that is done, 0 to 1. */
-  readonly onProgress?: (share: number) => void;
-  /** Ends the query; `run` then rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
-}
+type OnProgress = (share: number) => void;
 
-export class RawQueries {
+export class RawQueries implements RawScanCounter {
   readonly #path: string;
   readonly #progressMs: number;
   readonly #pool: Pool<RawTask, PackedRawAnswer | undefined>;
-  readonly #workspaces = new Map<WorkspaceNo, LimitFunction>();
+  readonly #workspaces = new Map<WorkspaceNo | undefined, LimitFunction>();
   readonly #running = new Set<RawControl>();
   #queries = 0;
 
@@ -68,8 +58,7 @@ export class RawQueries {
   }
 
   /** @throws Failure overloaded, data_damaged; the signal's reason */
-  async run(query: RawQuery, progress: RawProgress = {}): Promise<RawAnswer> {
-    assertQuery(query);
+  async run(query: RawQuery, onProgress?: OnProgress, signal?: AbortSignal): Promise<RawAnswer> {
     const { workspaceNo } = query;
     const limit = this.#workspaces.get(workspaceNo) ?? pLimit(1);
     if (
@@ -82,14 +71,18 @@ export class RawQueries {
     this.#workspaces.set(workspaceNo, limit);
     this.#queries += 1;
     try {
-      return await limit(async () => await this.#run(query, progress));
+      return await limit(async () => await this.#run(query, onProgress, signal));
     } finally {
       this.#queries -= 1;
       if (limit.activeCount + limit.pendingCount === 0) this.#workspaces.delete(workspaceNo);
     }
   }
 
-  async #run(query: RawQuery, { onProgress, signal }: RawProgress): Promise<RawAnswer> {
+  async #run(
+    query: RawQuery,
+    onProgress: OnProgress | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<RawAnswer> {
     signal?.throwIfAborted();
     const control = new RawControl();
     const cancel = (): void => control.cancel();
@@ -100,7 +93,7 @@ export class RawQueries {
       const packed = await this.#read({ path: this.#path, query, control: control.shared });
       signal?.throwIfAborted();
       if (packed === undefined) throw new Error('Cannot query raw scans: the service is stopping');
-      return unpackAnswer(packed, query.names);
+      return unpackAnswer(packed, query.namesMax);
     } finally {
       clearInterval(timer);
       this.#running.delete(control);

@@ -5,7 +5,8 @@
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { openScanStore } from '../../../store/scans/scans.ts';
-import type { PackedRawAnswer, RawQuery } from './raw-query.ts';
+import type { PackedRawAnswer } from './packed-answer.ts';
+import type { RawQuery } from './raw-query.ts';
 import { walkRaw } from './raw-walk.ts';
 
 export interface RawTask {

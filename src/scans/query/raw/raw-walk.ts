@@ -18,17 +18,12 @@
 import { partitionOf } from '../../../model/code.ts';
 import { readOr } from '../../../model/failure.ts';
 import type { ValueInPlace } from '../../../store/environment.ts';
-import { readCheckpoints, type ScanStore } from '../../../store/scans/scans.ts';
+import { newestSequence, readCheckpoints, type ScanStore } from '../../../store/scans/scans.ts';
 import { lastBlockBefore } from '../../stored-blocks.ts';
 import { namesPerDayMax, Summaries } from '../../summaries.ts';
 import { EntryCounter } from './entry-counter.ts';
-import {
-  assertQuery,
-  type PackedRawAnswer,
-  packRollup,
-  packSketch,
-  type RawQuery,
-} from './raw-query.ts';
+import { type PackedRawAnswer, packRollup, packSketch, unpackAnswer } from './packed-answer.ts';
+import type { RawAnswer, RawQuery } from './raw-query.ts';
 
 /** What blocks of several shards may overlap without another walk. */
 const slackMs = 600_000;
@@ -42,9 +37,11 @@ const chainedCodesMax = 1_000;
 
 type Share = number;
 
-/** @returns the answer; yields how much of the work is done, 0 to 1 */
+/**
+ * @returns the answer; yields how much of the work is done, 0 to 1
+ * @throws Failure data_damaged
+ */
 export function* walkRaw(store: ScanStore, query: RawQuery): Generator<Share, PackedRawAnswer> {
-  assertQuery(query);
   if (query.codes !== undefined) {
     const chained = new RawWalk(store, query);
     if (yield* chained.readChains()) return chained.answer();
@@ -54,9 +51,18 @@ export function* walkRaw(store: ScanStore, query: RawQuery): Generator<Share, Pa
   return walk.answer();
 }
 
+/** In one go. @throws Failure data_damaged */
+export function countRaw(store: ScanStore, query: RawQuery): RawAnswer {
+  const walk = walkRaw(store, query);
+  let step = walk.next();
+  while (step.done !== true) step = walk.next();
+  return unpackAnswer(step.value, query.namesMax);
+}
+
 class RawWalk {
   readonly #store: ScanStore;
   readonly #query: RawQuery;
+  readonly #toSequence: number;
   readonly #counter: EntryCounter;
   /** Blocks that end before are not read by time, nor is what follows those that end behind. */
   readonly #earliestMs: number;
@@ -69,9 +75,10 @@ class RawWalk {
     this.#store = store;
     this.#query = query;
     this.#counter = new EntryCounter(query);
-    const { spans } = query;
-    this.#earliestMs = spans[0]!.fromMs - slackMs;
-    this.#latestMs = spans.at(-1)!.endMs + slackMs;
+    store.environment.refresh();
+    this.#toSequence = query.toSequence ?? newestSequence(store);
+    this.#earliestMs = (query.spans[0]?.fromMs ?? Infinity) - slackMs;
+    this.#latestMs = (query.spans.at(-1)?.endMs ?? Infinity) + slackMs;
   }
 
   answer(): PackedRawAnswer {
@@ -89,10 +96,8 @@ class RawWalk {
   }
 
   *readBlocks(): Generator<Share> {
-    const { toSequence } = this.#query;
-    this.#store.environment.refresh();
     const begin = this.#begin();
-    yield* this.#read(begin, toSequence);
+    yield* this.#read(begin, this.#toSequence);
     if (this.#query.expected === undefined || this.#isComplete()) return;
     const [oldest = begin] = this.#store.blocks.keys({ limit: 1 });
     yield* this.#read(oldest, begin - 1);
@@ -157,7 +162,7 @@ class RawWalk {
   *readChains(): Generator<Share, boolean> {
     const chains = this.#chains();
     if (chains === undefined) return false;
-    yield* this.#read(chains.recentFrom, this.#query.toSequence);
+    yield* this.#read(chains.recentFrom, this.#toSequence);
     for (const [at, { codeNo, newest }] of chains.codes.entries()) {
       let cost = 0;
       for (let sequence = newest; sequence > 0;) {
@@ -198,9 +203,9 @@ class RawWalk {
   #chains():
     | { readonly codes: ReadonlyArray<{ codeNo: number; newest: number }>; recentFrom: number }
     | undefined {
-    const { codes, toSequence } = this.#query;
+    const { codes } = this.#query;
+    const toSequence = this.#toSequence;
     if (codes === undefined || codes.length > chainedCodesMax) return undefined;
-    this.#store.environment.refresh();
     const blocks = toSequence - this.#begin();
     const summaries = new Summaries(this.#store, namesPerDayMax);
     return readOr(() => {

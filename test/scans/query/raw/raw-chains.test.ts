@@ -4,20 +4,15 @@ import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
 import { dayMs } from '../../../../src/model/day.ts';
 import { ScanBlock } from '../../../../src/scans/block.ts';
-import { type RawQuery, unpackAnswer } from '../../../../src/scans/query/raw/raw-query.ts';
-import { walkRaw } from '../../../../src/scans/query/raw/raw-walk.ts';
+import type { RawQuery } from '../../../../src/scans/query/raw/raw-query.ts';
+import { countRaw } from '../../../../src/scans/query/raw/raw-walk.ts';
 import { newestSequence, type ScanStore } from '../../../../src/store/scans/scans.ts';
 import { EngineHarness } from '../../engine-harness.ts';
 import { baseDay, codeOf, journals, run, step, workspaceOf } from '../../engine-steps.ts';
 import { isPerson } from '../../plain-model.ts';
 import { plainAnswer, shownAnswer } from './stored-scans.ts';
 
-function answer(store: ScanStore, query: RawQuery) {
-  const walk = walkRaw(store, query);
-  let step = walk.next();
-  while (step.done !== true) step = walk.next();
-  return shownAnswer(unpackAnswer(step.value, query.names));
-}
+const answer = (store: ScanStore, query: RawQuery) => shownAnswer(countRaw(store, query));
 
 const openEngine = (): EngineHarness => {
   const engine = new EngineHarness({
@@ -70,8 +65,8 @@ function check({
         toSequence,
         expected: [expected],
         filter: { os: 'iOS' },
-        labelsOf: subject === undefined ? 'workspaces' : 'codes',
-        names: 100,
+        of: subject === undefined ? 'workspaces' : 'codes',
+        namesMax: 100,
       };
       const found = answer(store, query);
       expect(found.all).toEqual([expected]);
@@ -133,23 +128,23 @@ it('reads the blocks of a code with few scans, and the newest of all', async () 
     engine.settle();
     const { store } = engine;
     store.environment.refresh();
+    const toSequence = newestSequence(store);
     const query: RawQuery = {
       codes: Uint32Array.of(2),
       workspaceNo: 1,
       spans: [{ fromMs: baseDay * dayMs, endMs: (baseDay + 1) * dayMs }],
-      toSequence: newestSequence(store),
       filter: {},
-      labelsOf: 'codes',
-      names: 100,
+      of: 'codes',
+      namesMax: 100,
     };
     const checked = vi.spyOn(store.blocks, 'isSound');
     expect(answer(store, query)).toEqual(shownAnswer(plainAnswer(store, query)));
     expect(answer(store, query).scans).toBe(5);
     expect(checked.mock.calls.length).toBeLessThanOrEqual(2 * 5);
     // Of the snapshot before the last scan.
-    expect(answer(store, { ...query, toSequence: query.toSequence - 1 }).scans).toBe(4);
-    const [, second = 0] = Array.from(store.blocks.keys({})).filter((sequence) =>
-      new ScanBlock(store.blocks.get(sequence)!).find(2) !== -1,
+    expect(answer(store, { ...query, toSequence: toSequence - 1 }).scans).toBe(4);
+    const [, second = 0] = Array.from(store.blocks.keys({})).filter(
+      (sequence) => new ScanBlock(store.blocks.get(sequence)!).find(2) !== -1,
     );
     // Damaged, it hides where the chain goes on: all blocks are read.
     const damage = vi.spyOn(store.blocks, 'isSound').mockImplementation((key) => key !== second);

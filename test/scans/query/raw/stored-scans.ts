@@ -6,11 +6,9 @@ import { join } from 'node:path';
 import { browserNames, deviceNames, osNames } from '../../../../src/model/scan.ts';
 import { Sketch } from '../../../../src/model/sketch/sketch.ts';
 import { refererHost, ScanBlock } from '../../../../src/scans/block.ts';
-import {
-  type RawAnswer,
-  type RawQuery,
-  quarterMs,
-} from '../../../../src/scans/query/raw/raw-query.ts';
+import { quarterMs } from '../../../../src/model/zones/calendar.ts';
+import type { RawAnswer, RawQuery } from '../../../../src/scans/query/raw/raw-query.ts';
+import { isWithin } from '../../../../src/scans/query/spans.ts';
 import { Dimension, Rollup } from '../../../../src/scans/rollup.ts';
 import { type Scan, setBlockSequence, Window } from '../../../../src/scans/window.ts';
 import { openScanStore, type ScanStore } from '../../../../src/store/scans/scans.ts';
@@ -63,12 +61,13 @@ export function openStoredScans(): StoredScans {
 type Entry = readonly [block: ScanBlock, entry: number, codeNo: number];
 
 function* entriesOf(store: ScanStore, query: RawQuery): Generator<Entry> {
-  const { codes, workspaceNo, toSequence } = query;
+  const { codes, workspaceNo, toSequence = Infinity } = query;
   for (const { value } of store.blocks.range({ end: toSequence + 1 })) {
     const block = new ScanBlock(value);
     for (let group = 0; group < block.groups; group++) {
       const codeNo = block.codeNo(group);
-      if (block.workspaceNo(group) !== workspaceNo || codes?.includes(codeNo) === false) continue;
+      const isOther = workspaceNo !== undefined && block.workspaceNo(group) !== workspaceNo;
+      if (isOther || codes?.includes(codeNo) === false) continue;
       const end = block.first(group) + block.count(group);
       for (let entry = block.first(group); entry < end; entry++) yield [block, entry, codeNo];
     }
@@ -93,23 +92,24 @@ function matches([block, entry]: Entry, { filter }: RawQuery): boolean {
 
 /** Counted one by one; cities have the country of their scan. */
 export function plainAnswer(store: ScanStore, query: RawQuery): RawAnswer {
-  const rollup = new Rollup(query.names);
+  const rollup = new Rollup(query.namesMax);
   const sketch = Sketch.empty();
   const codes = new Map<number, number>();
   const all = query.spans.map(() => 0);
   const quarters = query.spans.map(
-    ({ fromMs, endMs }) => new Float64Array((endMs - fromMs) / quarterMs),
+    ({ fromMs, endMs }) => new Float64Array(Math.ceil((endMs - fromMs) / quarterMs)),
   );
   for (const entry of entriesOf(store, query)) {
     const [block, at, codeNo] = entry;
     const timeMs = block.timeMs(at);
-    const span = query.spans.findIndex(({ fromMs, endMs }) => timeMs >= fromMs && timeMs < endMs);
+    const span = query.spans.findIndex((one) => isWithin(timeMs, one));
     if (span === -1) continue;
     if (block.isScan(at)) all[span]!++;
     if (!matches(entry, query)) continue;
-    if (!block.countInto(at, rollup, sketch, query.labelsOf)) continue;
+    if (!block.countInto(at, rollup, sketch, query.of)) continue;
     codes.set(codeNo, (codes.get(codeNo) ?? 0) + 1);
-    quarters[span]![Math.floor((timeMs - query.spans[span]!.fromMs) / quarterMs)]!++;
+    const quarter = Math.floor((timeMs - query.spans[span]!.fromMs) / quarterMs);
+    quarters[span]![Math.max(0, Math.min(quarter, quarters[span]!.length - 1))]!++;
   }
   return { rollup, sketch, quarters, codes, all, damagedBlocks: 0 };
 }
