@@ -130,5 +130,5 @@ it('data of an older program is taken over, and refused by that program from the
   const store = openScanStore(path);
   expect(store.meta.get('schemaVersion')).toBe(4);
   await store.environment.close();
-  expect(() => openEnvironment(path, older)).toThrow('its data has version 3, expected 2 or older');
+  expect(() => openEnvironment(path, older)).toThrow('its data has version 4, expected 2 or older');
 });
