@@ -43,9 +43,8 @@ export interface RawAnswer {
 
 export interface RawScanCounter {
   /**
-   * @param query its spans have up to 400,000 quarters of an hour together: eleven years
    * @param onProgress told now and then which share of the blocks is done, 0 to 1
-   * @throws Failure overloaded, data_damaged; the signal's reason
+   * @throws Failure overloaded, data_damaged, validation_failed (more than eleven years); the signal's reason
    */
   run(
     query: RawQuery,

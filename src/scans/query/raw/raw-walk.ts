@@ -16,7 +16,8 @@
  * as counting it, and a byte that hides the query's scans in it shows in what `expected` lacks.
  */
 import { partitionOf } from '../../../model/code.ts';
-import { readOr } from '../../../model/failure.ts';
+import { invalid, readOr } from '../../../model/failure.ts';
+import { quarterMs } from '../../../model/zones/calendar.ts';
 import type { ValueInPlace } from '../../../store/environment.ts';
 import { newestSequence, readCheckpoints, type ScanStore } from '../../../store/scans/scans.ts';
 import { lastBlockBefore } from '../../stored-blocks.ts';
@@ -34,14 +35,17 @@ const blockCostBytes = 32;
 /** A block that is looked up by its number costs as much as so many that are read in order. */
 const lookUpCost = 4;
 const chainedCodesMax = 1_000;
+/** Eleven years: each takes 16 bytes. */
+const quartersMax = 400_000;
 
 type Share = number;
 
 /**
  * @returns the answer; yields how much of the work is done, 0 to 1
- * @throws Failure data_damaged
+ * @throws Failure data_damaged; validation_failed where the range is too long
  */
 export function* walkRaw(store: ScanStore, query: RawQuery): Generator<Share, PackedRawAnswer> {
+  checkLength(query);
   if (query.codes !== undefined) {
     const chained = new RawWalk(store, query);
     if (yield* chained.readChains()) return chained.answer();
@@ -51,12 +55,18 @@ export function* walkRaw(store: ScanStore, query: RawQuery): Generator<Share, Pa
   return walk.answer();
 }
 
-/** In one go. @throws Failure data_damaged */
+/** In one go. @throws as `walkRaw` */
 export function countRaw(store: ScanStore, query: RawQuery): RawAnswer {
   const walk = walkRaw(store, query);
   let step = walk.next();
   while (step.done !== true) step = walk.next();
   return unpackAnswer(step.value, query.namesMax);
+}
+
+function checkLength({ spans }: RawQuery): void {
+  const quarters = spans.reduce((sum, { fromMs, endMs }) => sum + (endMs - fromMs) / quarterMs, 0);
+  if (quarters <= quartersMax) return;
+  throw invalid('from', 'range_too_long', 'Expected a range of at most 11 years with a filter');
 }
 
 class RawWalk {

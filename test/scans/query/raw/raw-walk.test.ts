@@ -257,4 +257,10 @@ describe('a query over raw scans', () => {
       { name: 'host-0.example', count: 3 },
     ]);
   });
+
+  it('refuses a range of more quarters than it has space for', () => {
+    const stored = open();
+    const spans = [{ fromMs: 0, endMs: 400_001 * quarterMs }];
+    expect(() => run(stored.store, { ...wholeQuery(0), spans })).toThrow('11 years');
+  });
 });
