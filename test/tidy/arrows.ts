@@ -47,7 +47,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'engine/installation/installation.ts',
     'engine/installation/key-files.ts',
   ],
-  scans: ['store', 'outbox', 'links', 'workers/thread-setup.ts'],
+  scans: ['store', 'outbox', 'links', 'workers'],
   codes: ['store', 'outbox', 'links', 'routes'],
   campaigns: [
     'store',
@@ -59,6 +59,15 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   ],
   workspaces: ['store', 'outbox'],
   billing: ['store', 'outbox'],
+  reports: [
+    'store',
+    'workspaces',
+    'http/pages/colours.ts',
+    'scans/query/analytics.ts',
+    'scans/query/answers.ts',
+    'scans/query/queries.ts',
+    'scans/query/subject.ts',
+  ],
   webhooks: [
     'store',
     'outbox',
@@ -79,6 +88,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'campaigns',
     'workspaces',
     'billing',
+    'reports',
     'webhooks',
     'images',
     'http',
