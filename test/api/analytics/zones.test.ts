@@ -339,3 +339,21 @@ test('a campaign counts its schedule of UTC days, in whichever zone it is read',
   const filtered = await get(`${path}?os=Android`);
   expect(filtered.json).toMatchObject({ totalScans: 7, conversionRate: null });
 });
+
+describe('Accept: text/event-stream', () => {
+  const accept = { headers: { accept: 'text/event-stream' } };
+  test('gives the answer as the last event', async () => {
+    const path = '/v1/analytics/summary?from=2026-11-01&to=2026-11-02&os=Android';
+    const { headers, text } = await client.call('GET', path, accept);
+    expect(headers['content-type']).toBe('text/event-stream');
+    const [name, data] = text.trim().split('\n').slice(-2);
+    expect(name).toBe('event: result');
+    expect(JSON.parse((data ?? '').slice('data: '.length))).toMatchObject({ totalScans: 7 });
+  });
+
+  test('and so what it refuses', async () => {
+    const path = '/v1/analytics/summary?from=2026-07-01&to=2026-07-01&os=Android';
+    const { text } = await client.call('GET', path, accept);
+    expect(text).toMatch(/^event: problem\ndata: .*"code":"raw_scans_expired"/m);
+  });
+});
