@@ -46,6 +46,12 @@ import {
 import { scansVersion } from './store/scans/scans.ts';
 import { systemClock, systemSteadyClock } from './system-clock.ts';
 import type { Logger } from './telemetry/log.ts';
+import { openTargetChecker } from './webhooks/attempt/target-checker.ts';
+import {
+  openWatches,
+  type WatchServices,
+  type WatchServicesOptions,
+} from './watches/open-watches.ts';
 import { openWebhooks, type Webhooks, type WebhooksOptions } from './webhooks/open-webhooks.ts';
 import { openWorkspaceServices, type WorkspaceServices } from './workspaces/services.ts';
 import type { Bootstrapped } from './workspaces/workspaces.ts';
@@ -176,6 +182,36 @@ export function openCampaignModule(
   given: Pick<CampaignServicesOptions, 'codes' | 'scans'>,
 ): CampaignServices {
   return openCampaigns({ store, outbox, ids, clock, ...given });
+}
+
+/** Watches nothing before its scheduler is started. */
+export function openWatchModule(
+  base: Base,
+  given: Pick<WatchServicesOptions, 'codes' | 'scans' | 'metrics' | 'counting' | 'isWell'> & {
+    readonly letters: Letters | undefined;
+  },
+): WatchServices {
+  const { config, management: store, outbox, ids, clock, log } = base;
+  const { letters } = given;
+  const { publicUrl } = config.api;
+  const settings = {
+    allowNetworks: config.webhooks.allowNetworks,
+    docsUrl: `${publicUrl}/docs/alerts`,
+  };
+  return openWatches({
+    ...given,
+    store,
+    outbox,
+    ids,
+    clock,
+    log,
+    publicUrl,
+    ownHost: new URL(config.shortUrlBase).host,
+    sendAlert: letters && ((alert) => letters.alert(alert)),
+    checker: openTargetChecker(settings, (err) =>
+      log.warn({ err }, 'the thread that requests targets failed, another one started'),
+    ),
+  });
 }
 
 /** With the payment provider that is configured; undefined = people settle by hand (`manual`). */

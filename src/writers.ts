@@ -2,7 +2,7 @@
  * The writers: all that changes the stores, but for shards (EngineThreads); redirect threads write journals alone. One
  * process writes at any time: at a takeover the predecessor's write nothing more before the successor opens its own.
  *
- *   open      webhooks -> billing -> campaigns, retention -> mail -> metrics -> API listens -> expiry
+ *   open      webhooks -> billing -> mail -> campaigns, watches, retention -> metrics -> API listens -> expiry
  *   endWork   what writes by itself ends, what waits in memory is stored; the API goes on answering
  *   close     the API drains, then everything in the order in which it was opened, backwards
  */
@@ -39,6 +39,7 @@ import {
   openMailModule,
   openMetricsServer,
   openPaymentProvider,
+  openWatchModule,
   openWebhookModule,
   openWorkspaceModule,
 } from './modules.ts';
@@ -143,7 +144,7 @@ async function open(options: WritersOptions, closers: Closers): Promise<Omit<Wri
   });
   const endWork = async (): Promise<void> => {
     await webhooks.stop();
-    const repeating = [expiry, schedules, work.billingScheduler, work.watched];
+    const repeating = [expiry, schedules, work.billingScheduler, work.watched, work.watches];
     await Promise.all([engine.linkImage.stop(), ...repeating.map((one) => one.close())]);
     await webhooks.finish();
     await webhooks.environment.hold();
@@ -182,9 +183,33 @@ async function openWork(
   closers.push(() => billingScheduler.close());
   const { codes, queries } = engine;
   const campaigns = openCampaignModule(base, { codes, scans: queries.analytics });
-  const schedules = startSchedules(base, engine, campaigns, cluster);
+  const local = engine.threads.journals.counting();
+  const counting = cluster?.counting(local) ?? local;
+  const mail = await openMailModule(base);
+  closers.push(() => mail?.close());
+  const watches = openWatchModule(base, {
+    codes,
+    scans: queries.analytics,
+    metrics,
+    counting,
+    isWell: () => isCounting(engine),
+    letters: mail?.letters,
+  });
+  watches.scheduler.start();
+  closers.push(async () => void (await watches.close()));
+  const schedules = startSchedules(base, engine, campaigns, { cluster, counting });
   closers.push(() => schedules.close());
-  return { webhooks, watched, billing, billingScheduler, campaigns, schedules };
+  return { webhooks, watched, billing, billingScheduler, mail, campaigns, watches, schedules };
+}
+
+/** Whether scans are answered and counted: an hour in which they are not says nothing to a watch. */
+function isCounting({ threads }: Engine): boolean {
+  const checks = [
+    threads.folder.healthCheck,
+    ...threads.redirects.checks,
+    ...threads.shards.checks,
+  ];
+  return checks.every(({ problem }) => problem() === undefined);
 }
 
 type Work = Awaited<ReturnType<typeof openWork>>;
@@ -197,12 +222,11 @@ async function openServers(
   const { config, log, management } = base;
   const { codes, queries, images, threads } = engine;
   const { webhooks, watched: stored, dashboard, changesFollowed, campaigns, billing } = work;
+  const { mail, watches } = work;
   const { cluster } = work;
   const committed = [management.environment.committed, threads.shards.committed];
   const imageCache = new ImageCache(config.images.cacheBytesMax, committed);
   registerImageMetrics(metrics, { images, imageCache });
-  const mail = await openMailModule(base);
-  closers.push(() => mail?.close());
   if (config.metrics.port > 0) {
     const metricsServer = await openMetricsServer(base, createMetricsHandler(metrics));
     closers.push(() => metricsServer.close());
@@ -219,6 +243,7 @@ async function openServers(
     first: cluster?.first,
     codes,
     campaigns,
+    watches,
     webhooks,
     workspaces,
     billing,
@@ -311,10 +336,8 @@ function startSchedules(
   { management, clock, log }: Base,
   { codes, threads }: Engine,
   { campaigns }: CampaignServices,
-  cluster: ClusterAnswers | undefined,
+  { cluster, counting }: { readonly cluster: ClusterAnswers | undefined; counting: Counting },
 ): Schedules {
-  const local = threads.journals.counting();
-  const counting = cluster?.counting(local) ?? local;
   const scheduler = new CampaignScheduler({ campaigns, counting, clock, log });
   scheduler.start();
   const retention = new CodeRetention({

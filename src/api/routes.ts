@@ -29,6 +29,7 @@ import { createSessionView, sessionRoutes } from './workspaces/session.ts';
 import { workspaceAnalyticsRoutes } from './analytics/workspace-analytics.ts';
 import { usageRoutes } from './billing/usage.ts';
 import { webhookRoutes } from './webhooks/webhooks.ts';
+import { watchRoutes } from './watches/watches.ts';
 import { workspacePageRoutes } from './workspaces/workspace-pages.ts';
 import { workspaceRoutes } from './workspaces/workspaces.ts';
 
@@ -77,6 +78,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     }),
     ...campaignRoutes({ ...campaigns, codes, scans: scans.analytics, clock, positions }),
     ...conversionRoutes({ conversions: campaigns.conversions, codes, clock }),
+    ...watchRoutes({ ...services.watches, positions }),
     ...webhookRoutes(services),
     ...deliveryRoutes(services.webhooks, positions),
     ...deadLetterRoutes(services.webhooks, positions),

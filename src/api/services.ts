@@ -27,6 +27,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { Deliveries } from '../webhooks/deliveries/deliveries.ts';
 import type { Endpoints } from '../webhooks/endpoints/endpoints.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';
+import type { WatchesApi } from './watches/watches.ts';
 
 export interface ApiServices {
   readonly config: Config;
@@ -34,6 +35,7 @@ export interface ApiServices {
   readonly log: Logger;
   readonly codes: Codes;
   readonly campaigns: CampaignServices;
+  readonly watches: WatchesApi;
   readonly workspaces: WorkspaceServices;
   readonly outbox: Outbox;
   readonly ids: IdSource;

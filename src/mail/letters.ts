@@ -4,6 +4,8 @@
  */
 import { isoTime } from '../model/day.ts';
 import { escapeHtml, visibleLine } from '../model/text.ts';
+import type { IncidentRecord } from '../model/watches/watch.ts';
+import { alertWords } from './alert-letter.ts';
 import type { Letter, Mailer } from './mailer.ts';
 
 export interface Invitation {
@@ -24,6 +26,15 @@ export interface AddressQuestion {
   readonly name: string;
   readonly confirmUrl: string;
   readonly expiresAtMs: number;
+}
+
+/** Tells a member what happened to something that is watched. */
+export interface AlertLetter {
+  readonly to: string;
+  readonly workspaceName: string;
+  readonly incident: IncidentRecord;
+  readonly what: 'begun' | 'ended';
+  readonly url: string;
 }
 
 export class Letters {
@@ -54,6 +65,16 @@ export class Letters {
       end: `Sign in as before to open the link; it works once, until ${timeText(expiresAtMs)}. If you are not ${name}, do nothing.`,
     };
     return this.#mailer.send({ to, ...letter(words, confirmUrl), onFailed: async () => undefined });
+  }
+
+  /** The same. A mail that is lost is in the dashboard. */
+  alert({ to, workspaceName, incident, what, url }: AlertLetter): boolean {
+    const words: Words = {
+      ...alertWords(incident, what),
+      action: 'Open it in Quietzone',
+      end: `You get this because you, or somebody of the workspace “${workspaceName}”, asked for it. Settings, Alerts ends it.`,
+    };
+    return this.#mailer.send({ to, ...letter(words, url), onFailed: async () => undefined });
   }
 }
 

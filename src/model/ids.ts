@@ -24,6 +24,8 @@ export type IdPrefix =
   | 'chk'
   | 'scn'
   | 'cl'
+  | 'wch'
+  | 'inc'
   | 'n'
   | 'req';
 

@@ -46,6 +46,7 @@ import {
   openCodeModule,
   openMailModule,
   openPaymentProvider,
+  openWatchModule,
   openWebhookModule,
   openWorkspaceModule,
 } from '../../src/modules.ts';
@@ -58,6 +59,7 @@ import { createLog } from '../../src/telemetry/log.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import type { AttemptSender } from '../../src/webhooks/attempt/attempt-sender.ts';
 import type { Webhooks, WebhooksOptions } from '../../src/webhooks/open-webhooks.ts';
+import type { WatchServices } from '../../src/watches/open-watches.ts';
 import type { WorkspaceServices } from '../../src/workspaces/services.ts';
 import type { Bootstrapped } from '../../src/workspaces/workspaces.ts';
 import { makeStores } from './fakes/empty-stores.ts';
@@ -146,6 +148,7 @@ export class TestApp {
   #campaigns: CampaignServices | undefined;
   #campaignScheduler: CampaignScheduler | undefined;
   #billing: Billing | undefined;
+  #watches: WatchServices | undefined;
   #images: Pick<Images, 'service' | 'logos' | 'designs'> | undefined;
   #webhooks: Webhooks | undefined;
   #server: HttpServer | undefined;
@@ -252,6 +255,11 @@ export class TestApp {
     return (this.#billing ??= this.#openBilling());
   }
 
+  /** Not started: a test calls `scheduler.tick`. */
+  get watches(): WatchServices {
+    return (this.#watches ??= this.#openWatches());
+  }
+
   get images(): Pick<Images, 'service' | 'logos' | 'designs'> {
     return (this.#images ??= assembleImages(imageOptions(this.base), localTasks));
   }
@@ -297,6 +305,7 @@ export class TestApp {
         campaigns: this.campaigns,
         workspaces,
         billing: this.billing,
+        watches: this.watches,
         webhooks: this.webhooks,
         mail: mail?.letters,
         scans: options.scans ?? this.scans,
@@ -356,6 +365,20 @@ export class TestApp {
     const scheduler = new CampaignScheduler({ ...base, campaigns, counting });
     this.#closers.push(() => scheduler.close());
     return scheduler;
+  }
+
+  #openWatches(): WatchServices {
+    const { options, base, mail } = this.#foundation;
+    const watches = openWatchModule(base, {
+      codes: this.codes,
+      scans: (options.scans ?? this.scans).analytics,
+      metrics: this.metrics,
+      counting: options.counting ?? counted,
+      isWell: () => this.health.ready,
+      letters: mail?.letters,
+    });
+    this.#closers.push(async () => void (await watches.close()));
+    return watches;
   }
 
   #openBilling(): Billing {

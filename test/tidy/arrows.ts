@@ -50,6 +50,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   scans: ['store', 'outbox', 'links', 'workers/thread-setup.ts'],
   codes: ['store', 'outbox', 'links', 'routes'],
   campaigns: ['store', 'outbox', 'scans/query/analytics.ts', 'scans/query/answers.ts'],
+  watches: ['store', 'outbox', 'scans/query/analytics.ts'],
   workspaces: ['store', 'outbox'],
   billing: ['store', 'outbox'],
   webhooks: [
@@ -70,6 +71,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'scans',
     'codes',
     'campaigns',
+    'watches',
     'workspaces',
     'billing',
     'webhooks',
