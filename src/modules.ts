@@ -35,6 +35,7 @@ import type { LogoStore } from './images/logo/logo-store.ts';
 import { libraryVariables } from './images/library-settings.ts';
 import type { Letters } from './mail/letters.ts';
 import type { Clock, SteadyClock } from './model/clock.ts';
+import type { TargetChecker } from './model/watches/watch.ts';
 import { createIdSource, type IdSource, type RandomBytes } from './model/ids.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { deliveryVersion } from './store/delivery/open-delivery.ts';
@@ -189,10 +190,12 @@ export function openWatchModule(
   base: Base,
   given: Pick<WatchServicesOptions, 'codes' | 'scans' | 'metrics' | 'counting' | 'isWell'> & {
     readonly letters: Letters | undefined;
+    /** Absent = a thread of its own. */
+    readonly checker?: TargetChecker | undefined;
   },
 ): WatchServices {
   const { config, management: store, outbox, ids, clock, log } = base;
-  const { letters } = given;
+  const { letters, checker } = given;
   const { publicUrl } = config.api;
   const settings = {
     allowNetworks: config.webhooks.allowNetworks,
@@ -208,9 +211,11 @@ export function openWatchModule(
     publicUrl,
     ownHost: new URL(config.shortUrlBase).host,
     sendAlert: letters && ((alert) => letters.alert(alert)),
-    checker: openTargetChecker(settings, (err) =>
-      log.warn({ err }, 'the thread that requests targets failed, another one started'),
-    ),
+    checker:
+      checker ??
+      openTargetChecker(settings, (err) =>
+        log.warn({ err }, 'the thread that requests targets failed, another one started'),
+      ),
   });
 }
 

@@ -34,6 +34,7 @@ import { assembleImages, type Images } from '../../src/images/image-service.ts';
 import { localTasks } from '../../src/images/tasks.ts';
 import type { Clock, SteadyClock } from '../../src/model/clock.ts';
 import { Signal } from '../../src/model/signal.ts';
+import type { TargetChecker } from '../../src/model/watches/watch.ts';
 import type { Actor, Plan, Role } from '../../src/model/workspace.ts';
 import {
   type Base,
@@ -98,6 +99,8 @@ export interface TestAppOptions {
   /** Default: the one that is configured. */
   readonly provider?: PaymentProvider;
   readonly sender?: AttemptSender;
+  /** Default: a thread of its own. */
+  readonly checker?: TargetChecker;
   readonly scanned?: WebhooksOptions['scanned'];
   readonly scarce?: MemoryShares | undefined;
   /** From 0 up to 1; default: always the middle. */
@@ -376,6 +379,7 @@ export class TestApp {
       counting: options.counting ?? counted,
       isWell: () => this.health.ready,
       letters: mail?.letters,
+      checker: options.checker,
     });
     this.#closers.push(async () => void (await watches.close()));
     return watches;
