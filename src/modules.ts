@@ -35,7 +35,6 @@ import type { LogoStore } from './images/logo/logo-store.ts';
 import { libraryVariables } from './images/library-settings.ts';
 import type { Letters } from './mail/letters.ts';
 import type { Clock, SteadyClock } from './model/clock.ts';
-import type { TargetChecker } from './model/watches/watch.ts';
 import { createIdSource, type IdSource, type RandomBytes } from './model/ids.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { deliveryVersion } from './store/delivery/open-delivery.ts';
@@ -47,12 +46,6 @@ import {
 import { scansVersion } from './store/scans/scans.ts';
 import { systemClock, systemSteadyClock } from './system-clock.ts';
 import type { Logger } from './telemetry/log.ts';
-import { openTargetChecker } from './webhooks/attempt/target-checker.ts';
-import {
-  openWatches,
-  type WatchServices,
-  type WatchServicesOptions,
-} from './watches/open-watches.ts';
 import { openWebhooks, type Webhooks, type WebhooksOptions } from './webhooks/open-webhooks.ts';
 import { openWorkspaceServices, type WorkspaceServices } from './workspaces/services.ts';
 import type { Bootstrapped } from './workspaces/workspaces.ts';
@@ -183,40 +176,6 @@ export function openCampaignModule(
   given: Pick<CampaignServicesOptions, 'codes' | 'scans'>,
 ): CampaignServices {
   return openCampaigns({ store, outbox, ids, clock, ...given });
-}
-
-/** Watches nothing before its scheduler is started. */
-export function openWatchModule(
-  base: Base,
-  given: Pick<WatchServicesOptions, 'codes' | 'scans' | 'metrics' | 'counting' | 'isWell'> & {
-    readonly letters: Letters | undefined;
-    /** Absent = a thread of its own. */
-    readonly checker?: TargetChecker | undefined;
-  },
-): WatchServices {
-  const { config, management: store, outbox, ids, clock, log } = base;
-  const { letters, checker } = given;
-  const { publicUrl } = config.api;
-  const settings = {
-    allowNetworks: config.webhooks.allowNetworks,
-    docsUrl: `${publicUrl}/docs/alerts`,
-  };
-  return openWatches({
-    ...given,
-    store,
-    outbox,
-    ids,
-    clock,
-    log,
-    publicUrl,
-    ownHost: new URL(config.shortUrlBase).host,
-    sendAlert: letters && ((alert) => letters.alert(alert)),
-    checker:
-      checker ??
-      openTargetChecker(settings, (err) =>
-        log.warn({ err }, 'the thread that requests targets failed, another one started'),
-      ),
-  });
 }
 
 /** With the payment provider that is configured; undefined = people settle by hand (`manual`). */

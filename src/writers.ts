@@ -39,7 +39,6 @@ import {
   openMailModule,
   openMetricsServer,
   openPaymentProvider,
-  openWatchModule,
   openWebhookModule,
   openWorkspaceModule,
 } from './modules.ts';
@@ -50,6 +49,7 @@ import type { ScanStore } from './store/scans/scans.ts';
 import { checkHealth, type HealthCheck } from './telemetry/health.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { Ticker } from './telemetry/ticker.ts';
+import { openWatches } from './watches/open-watches.ts';
 import type { WebhookCluster, Webhooks } from './webhooks/open-webhooks.ts';
 import type { WorkspaceServices } from './workspaces/services.ts';
 
@@ -187,7 +187,8 @@ async function openWork(
   const counting = cluster?.counting(local) ?? local;
   const mail = await openMailModule(base);
   closers.push(() => mail?.close());
-  const watches = openWatchModule(base, {
+  const watches = openWatches({
+    ...base,
     codes,
     scans: queries.analytics,
     metrics,

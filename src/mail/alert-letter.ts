@@ -13,28 +13,28 @@ export function alertWords(incident: IncidentRecord, what: 'begun' | 'ended'): A
   const { kind, name, sinceMs, hours = 0, expected = 0, seen = 0, url = '' } = incident;
   const of = `“${name}”`;
   const since = timeText(sinceMs);
-  switch (kind) {
-    case 'silent':
-      return {
-        subject: `No scans: ${name}`,
-        sentence: `${of} has had no scans since ${since}, ${hours} hours. On average it has ${numbers.format(expected)} in such hours.`,
-      };
-    case 'spiking':
-      return {
-        subject: `Many scans: ${name}`,
-        sentence: `${of} had ${numbers.format(seen)} scans in the hour from ${since}. On average it has ${numbers.format(expected)} in that hour of the week.`,
-      };
-    case 'target_failing':
-      return what === 'ended'
-        ? {
-            subject: `Target answers again: ${name}`,
-            sentence: `${url}, where ${of} leads, answers again. It had failed since ${since}.`,
-          }
-        : {
-            subject: `Target fails: ${name}`,
-            sentence: `${url}, where ${of} leads, ${faultText(incident)}. It has failed twice, first at ${since}.`,
-          };
+  if (kind === 'silent') {
+    return {
+      subject: `No scans: ${name}`,
+      sentence: `${of} has had no scans since ${since}, ${hours} hours. On average it has ${numbers.format(expected)} in such hours.`,
+    };
   }
+  if (kind === 'spiking') {
+    return {
+      subject: `Many scans: ${name}`,
+      sentence: `${of} had ${numbers.format(seen)} scans in the hour from ${since}. On average it has ${numbers.format(expected)} in that hour of the week.`,
+    };
+  }
+  if (what === 'ended') {
+    return {
+      subject: `Target answers again: ${name}`,
+      sentence: `${url}, where ${of} leads, answers again. It had failed since ${since}.`,
+    };
+  }
+  return {
+    subject: `Target fails: ${name}`,
+    sentence: `${url}, where ${of} leads, ${faultText(incident)}. It has failed twice, first at ${since}.`,
+  };
 }
 
 const faultTexts: Readonly<Record<string, string>> = {

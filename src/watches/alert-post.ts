@@ -4,7 +4,7 @@
  *   [atMs, workspace, incident, begun | ended, user]  --  removed in a transaction  ->  mailer
  *
  * So each goes out once, whatever process or machine comes to it. Who has left the workspace, or whose mailbox is not
- * proven to be theirs, gets none. What has waited for a day is no news: it is dropped.
+ * proven to be theirs, gets none. What has waited for a day is not sent any more.
  */
 import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';

@@ -7,7 +7,7 @@
  *   targets  a failure is noted; a second one an hour later or more begins an incident; an answer ends it, and the note.
  *            What is inconclusive (the guard refused the address, it asked for fewer requests, this machine may be
  *            offline) changes neither. An address that nobody is led to any more ends it too, as `changed`,
- *            and where there is none at all, as of a paused code, as `not_expected`.
+ *            or as `not_expected` where nobody is led anywhere, as by a paused code.
  */
 import {
   type FailingTarget,
@@ -106,14 +106,14 @@ function idleAfter(
 /** Scans to a tenth. */
 const rounded = (scans: number): number => Math.round(scans * 10) / 10;
 
-export type TargetVerdict =
+export type TargetResult =
   | { readonly is: 'answering'; readonly status?: number }
   | { readonly is: 'failing' | 'inconclusive'; readonly fault: TargetFaultClass; status?: number };
 
 const statusTooMany = 429;
 
-/** @param isOffline no host at all could be reached lately */
-export function verdictOf({ status, failure }: TargetAnswer, isOffline: boolean): TargetVerdict {
+/** @param isOffline no host at all could be reached recently */
+export function resultOf({ status, failure }: TargetAnswer, isOffline: boolean): TargetResult {
   if (status !== undefined) {
     if (status === statusTooMany) return { is: 'inconclusive', fault: 'rate_limited', status };
     if (status >= 400) return { is: 'failing', fault: 'status', status };
@@ -132,7 +132,7 @@ export const isUnreached = (fault: TargetFaultClass | undefined): boolean =>
 export interface CheckedTarget {
   readonly url: string;
   readonly atMs: number;
-  readonly verdict: TargetVerdict;
+  readonly result: TargetResult;
 }
 
 /** Without the times at which it is due. @param checked every address that people are led to now */
@@ -142,25 +142,25 @@ export function concludeTargets(
   nowMs: number,
   writer: IncidentWriter,
 ): WatchFindings {
-  const verdicts = new Map(checked.map((one) => [one.url, one]));
+  const results = new Map(checked.map((one) => [one.url, one]));
   const failing: FailingTarget[] = [];
   let { lastFault } = before;
   const noLonger = checked.length === 0 ? 'not_expected' : 'changed';
   for (const known of before.failing) {
-    const now = verdicts.get(known.url);
-    verdicts.delete(known.url);
-    if (now === undefined || now.verdict.is === 'answering') {
+    const now = results.get(known.url);
+    results.delete(known.url);
+    if (now === undefined || now.result.is === 'answering') {
       if (known.incidentId === undefined) continue;
       if (now === undefined) writer.end(known.incidentId, noLonger);
-      else writer.end(known.incidentId, 'recovered', now.verdict.status);
+      else writer.end(known.incidentId, 'recovered', now.result.status);
       continue;
     }
     lastFault = faultOf(now) ?? lastFault;
-    failing.push(now.verdict.is === 'failing' ? failedAgain(known, now, writer) : known);
+    failing.push(now.result.is === 'failing' ? failedAgain(known, now, writer) : known);
   }
-  for (const one of verdicts.values()) {
+  for (const one of results.values()) {
     lastFault = faultOf(one) ?? lastFault;
-    if (one.verdict.is !== 'failing' || failing.length >= failingMax) continue;
+    if (one.result.is !== 'failing' || failing.length >= failingMax) continue;
     failing.push({ url: one.url, sinceMs: one.atMs });
   }
   return {
@@ -173,22 +173,22 @@ export function concludeTargets(
 
 function failedAgain(
   known: FailingTarget,
-  { url, atMs, verdict }: CheckedTarget,
+  { url, atMs, result }: CheckedTarget,
   writer: IncidentWriter,
 ): FailingTarget {
-  if (known.incidentId !== undefined || verdict.is === 'answering') return known;
+  if (known.incidentId !== undefined || result.is === 'answering') return known;
   const { sinceMs } = known;
   // The clock was set back, or it was noted long ago: this is the first of two.
   if (atMs < sinceMs || atMs - sinceMs > historyMs) return { url, sinceMs: atMs };
   if (atMs - sinceMs < hourMs) return known;
-  const { fault, status } = verdict;
+  const { fault, status } = result;
   const answered = status === undefined ? {} : { status };
   const incidentId = writer.begin({ kind: 'target_failing', sinceMs, url, fault, ...answered });
   return { ...known, incidentId };
 }
 
-function faultOf({ url, atMs, verdict }: CheckedTarget): TargetFault | undefined {
-  if (verdict.is === 'answering') return undefined;
-  const { fault, status } = verdict;
+function faultOf({ url, atMs, result }: CheckedTarget): TargetFault | undefined {
+  if (result.is === 'answering') return undefined;
+  const { fault, status } = result;
   return { url, atMs, fault, ...(status === undefined ? {} : { status }) };
 }

@@ -5,7 +5,7 @@ export const hourMs = 3_600_000;
 /** Hours are compared with those of so many weeks before. */
 export const historyMs = 8 * 7 * 24 * hourMs;
 
-/** Adds a span, and forgets those before the history; beyond `gapsMax` the two oldest become one, with what is between. */
+/** Adds a span, and leaves out those before the history; beyond `gapsMax` the two oldest become one, with what is between. */
 export function withGap(gaps: readonly Gap[], gap: Gap, nowMs: number, gapsMax: number): Gap[] {
   const kept = [...gaps, gap].filter(([fromMs, toMs]) => toMs > nowMs - historyMs && fromMs < toMs);
   const [first, second, ...rest] = kept;

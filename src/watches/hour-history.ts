@@ -65,7 +65,7 @@ export class HourHistory {
     return { firstHour: firstDay * hoursPerDay, counts: counts.subarray(0, hoursKnown) };
   }
 
-  forget(watchId: string): void {
+  free(watchId: string): void {
     this.#kept.delete(watchId);
   }
 }

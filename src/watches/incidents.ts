@@ -1,6 +1,6 @@
 /**
  * Incidents begin and end here, always inside the transaction that writes what was found of their watch: so the incident,
- * its event and its letters exist once, or not at all, whoever evaluates the watch, and however often.
+ * its event and its letters exist once, or not at all, however often the watch is evaluated, and by how many machines.
  *
  * The list is bounded: an incident that begins takes the place of the oldest that has ended, or of the oldest of all.
  */
@@ -44,7 +44,7 @@ export class Incidents {
   begin(watch: WatchRecord, beginning: Beginning): string {
     const { store, ids, clock } = this.#options;
     const { id: watchId, workspaceNo, subject } = watch;
-    this.#makeRoom(workspaceNo);
+    this.#prune(workspaceNo);
     const openedAtMs = clock.now();
     const id = ids.newId('inc');
     const incident: IncidentRecord = {
@@ -107,7 +107,7 @@ export class Incidents {
     return { data, hasMore: false };
   }
 
-  #makeRoom(workspaceNo: WorkspaceNo): void {
+  #prune(workspaceNo: WorkspaceNo): void {
     const { incidents, open } = this.#options.store.watches;
     const range = {
       start: [workspaceNo, ''] satisfies [number, string],
@@ -148,7 +148,7 @@ export class Incidents {
 const lastId = 'inc_zzzzzzzzzzzzzzzzzzzzz';
 
 /** What webhooks are sent of an incident. */
-export function eventDataOf(incident: IncidentRecord, what: 'begun' | 'ended'): EventData {
+function eventDataOf(incident: IncidentRecord, what: 'begun' | 'ended'): EventData {
   const { id, watchId, subject, name, sinceMs, kind, hours, expected, seen } = incident;
   const of = {
     watchId,
@@ -158,15 +158,9 @@ export function eventDataOf(incident: IncidentRecord, what: 'begun' | 'ended'): 
     name,
     since: isoTime(sinceMs),
   };
-  switch (kind) {
-    case 'silent':
-      return { ...of, hours, expectedScans: expected, scans: seen };
-    case 'spiking':
-      return { ...of, expectedScans: expected, scans: seen };
-    case 'target_failing': {
-      const { url, status = null, fault } = incident;
-      const answered = { ...of, target: url, status };
-      return what === 'begun' ? { ...answered, fault } : answered;
-    }
-  }
+  if (kind === 'silent') return { ...of, hours, expectedScans: expected, scans: seen };
+  if (kind === 'spiking') return { ...of, expectedScans: expected, scans: seen };
+  const { url, status = null, fault } = incident;
+  const answered = { ...of, target: url, status };
+  return what === 'begun' ? { ...answered, fault } : answered;
 }

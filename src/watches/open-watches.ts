@@ -8,14 +8,17 @@
  * All of it is in the management environment, which a cluster replicates: findings, incident and event are one
  * transaction, so that a change of leader finds either all of it or nothing.
  */
+import type { Config } from '../config.ts';
 import type { Clock } from '../model/clock.ts';
 import type { IdSource } from '../model/ids.ts';
+import type { CodeNo } from '../model/numbers.ts';
 import type { TargetChecker } from '../model/watches/watch.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ScanAnalytics } from '../scans/query/analytics.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { openTargetChecker } from '../webhooks/attempt/target-checker.ts';
 import { type Alert, AlertPost } from './alert-post.ts';
 import { HourHistory } from './hour-history.ts';
 import { Incidents } from './incidents.ts';
@@ -27,7 +30,8 @@ import { Watches } from './watches.ts';
 import { WatchScheduler } from './watch-scheduler.ts';
 
 export interface WatchServicesOptions {
-  readonly store: Management;
+  readonly config: Config;
+  readonly management: Management;
   readonly outbox: Outbox;
   readonly ids: IdSource;
   readonly clock: Clock;
@@ -35,16 +39,13 @@ export interface WatchServicesOptions {
   readonly metrics: Metrics;
   readonly codes: WatchedCodes;
   readonly scans: Pick<ScanAnalytics, 'series' | 'lifetimeScans'>;
-  /** Of the short links. */
-  readonly ownHost: string;
-  /** Of the dashboard. */
-  readonly publicUrl: string;
-  /** Absent = no mail is sent. */
-  readonly sendAlert: ((alert: Alert) => boolean) | undefined;
+  /** Undefined = no mail is sent. */
+  readonly letters: { alert(alert: Alert): boolean } | undefined;
   readonly counting: CountingMarks;
   /** Whether scans are answered and counted now. */
   readonly isWell: () => boolean;
-  readonly checker: TargetChecker;
+  /** Absent = a thread of its own. */
+  readonly checker?: TargetChecker | undefined;
 }
 
 export interface WatchServices {
@@ -55,10 +56,14 @@ export interface WatchServices {
   close(): Promise<unknown>;
 }
 
-export function openWatches(options: WatchServicesOptions): WatchServices {
-  const { scans, metrics, sendAlert: send, checker } = options;
-  const subjects = new Subjects({ ...options, scansOf: (no) => scans.lifetimeScans(no) });
-  const incidents = new Incidents({ ...options, hasMail: send !== undefined });
+/** Watches nothing before its scheduler is started. */
+export function openWatches(given: WatchServicesOptions): WatchServices {
+  const { config, scans, metrics, letters, checker = openChecker(given) } = given;
+  const options = { ...given, store: given.management };
+  const ownHost = new URL(config.shortUrlBase).host;
+  const scansOf = (no: CodeNo): number => scans.lifetimeScans(no);
+  const subjects = new Subjects({ ...options, scansOf, ownHost });
+  const incidents = new Incidents({ ...options, hasMail: letters !== undefined });
   const watches = new Watches({ ...options, subjects, incidents });
   const requests = metrics.counter(
     'quietzone_watch_requests_total',
@@ -74,9 +79,14 @@ export function openWatches(options: WatchServicesOptions): WatchServices {
     running: new Running(options),
     rounds: new TargetRounds({
       ...options,
+      checker,
       onRequest: ({ failure = 'answered' }) => requests.add(1, { result: failure }),
     }),
-    post: new AlertPost({ ...options, send }),
+    post: new AlertPost({
+      ...options,
+      publicUrl: config.api.publicUrl,
+      send: letters && ((alert) => letters.alert(alert)),
+    }),
     meter: createWatchMeter(metrics),
   });
   registerWatchMetrics(metrics, scheduler);
@@ -88,4 +98,12 @@ export function openWatches(options: WatchServicesOptions): WatchServices {
     scheduler,
     close: () => (closing ??= Promise.all([scheduler.close(), checker.close()])),
   };
+}
+
+function openChecker({ config, log }: WatchServicesOptions): TargetChecker {
+  const { allowNetworks } = config.webhooks;
+  const docsUrl = `${config.api.publicUrl}/docs/alerts`;
+  return openTargetChecker({ allowNetworks, docsUrl }, (err) =>
+    log.warn({ err }, 'the thread that requests targets failed, another one started'),
+  );
 }

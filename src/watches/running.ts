@@ -11,7 +11,7 @@
  *
  * - Hours before the first record are used for averages (what was counted was counted) and never as silence.
  * - A clock that is set forward makes a gap of what it leaps over. Where it is set back, the record begins again at the
- *   new time: what it said of the time to come is forgotten.
+ *   new time: what it said of the time to come is left out.
  * - What is in a journal and not yet counted: hours are looked at up to `countedTo` alone, a moment up to which every
  *   scan is counted, by the mark that campaigns wait for too. In a cluster that waits for nodes that are cut off.
  *   It is in memory, and known a second after a start.

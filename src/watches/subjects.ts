@@ -72,16 +72,11 @@ export class Subjects {
 
   /** What people call it; undefined when it is gone. */
   nameOf(workspaceNo: WorkspaceNo, subject: WatchSubject): string | undefined {
-    switch (subject.kind) {
-      case 'workspace':
-        return this.#options.store.workspaces.get(workspaceNo)?.name;
-      case 'code': {
-        const code = this.#options.codes.find(workspaceNo, subject.id);
-        return code?.name ?? code?.target;
-      }
-      case 'campaign':
-        return this.#campaign(workspaceNo, subject.id)?.name;
-    }
+    const { store, codes } = this.#options;
+    if (subject.kind === 'workspace') return store.workspaces.get(workspaceNo)?.name;
+    if (subject.kind === 'campaign') return this.#campaign(workspaceNo, subject.id)?.name;
+    const code = codes.find(workspaceNo, subject.id);
+    return code?.name ?? code?.target;
   }
 
   /** Whether it can have scans, and whether it has addresses to request; undefined when it is not there. */
@@ -96,9 +91,9 @@ export class Subjects {
   }
 
   /** Undefined when it is gone. */
-  async look({ workspaceNo, subject }: WatchRecord): Promise<SeenSubject | undefined> {
-    if (subject.kind === 'code') return this.#lookAtCode(workspaceNo, subject.id);
-    if (subject.kind === 'campaign') return await this.#lookAtCampaign(workspaceNo, subject.id);
+  async inspect({ workspaceNo, subject }: WatchRecord): Promise<SeenSubject | undefined> {
+    if (subject.kind === 'code') return this.#inspectCode(workspaceNo, subject.id);
+    if (subject.kind === 'campaign') return await this.#inspectCampaign(workspaceNo, subject.id);
     const beginMs = this.#options.store.workspaces.get(workspaceNo)?.createdAtMs;
     if (beginMs === undefined) return undefined;
     return { scans: { workspace: workspaceNo }, key: '', beginMs, ...this.#learning(beginMs) };
@@ -147,7 +142,7 @@ export class Subjects {
     }
   }
 
-  #lookAtCode(workspaceNo: WorkspaceNo, id: string): SeenSubject | undefined {
+  #inspectCode(workspaceNo: WorkspaceNo, id: string): SeenSubject | undefined {
     const code = this.#options.codes.find(workspaceNo, id);
     if (code === undefined) return undefined;
     const beginMs = beginOf(code);
@@ -156,7 +151,7 @@ export class Subjects {
     return { scans: { code: code.no }, key: '', beginMs, ...idle };
   }
 
-  async #lookAtCampaign(workspaceNo: WorkspaceNo, id: string): Promise<SeenSubject | undefined> {
+  async #inspectCampaign(workspaceNo: WorkspaceNo, id: string): Promise<SeenSubject | undefined> {
     const campaign = this.#campaign(workspaceNo, id);
     if (campaign === undefined) return undefined;
     const codes: CodeNo[] = [];
@@ -195,7 +190,7 @@ const inactive = { idle: 'inactive' } as const satisfies { readonly idle: IdleRe
 const beginOf = ({ createdAtMs, routing }: QrCodeRecord): number =>
   Math.max(createdAtMs, routing?.startsAtMs ?? 0);
 
-/** Where a code leads to, whoever scans it. */
+/** Where a code leads to, to any visitor. */
 function targetsOf({ target, routing }: QrCodeRecord): string[] {
   if (routing === undefined) return [target];
   const { rules, split = [], fallbackUrl } = routing;

@@ -9,7 +9,7 @@
  *   this process began to write, because another one may have asked just before.
  * - An answer is used by all watches of the address for 10 minutes.
  * - Redirects are answers, and are not followed: what is behind them was not printed by anybody.
- * - Where no host at all has answered lately, and three or more could not be reached, it is probably this machine that is
+ * - Where no host at all has answered recently, and three or more could not be reached, it is probably this machine that is
  *   offline: that is inconclusive, whatever is asked for.
  *
  * All is in memory: a round that a stop cuts off is due as before, and is begun anew.
@@ -17,12 +17,12 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../model/clock.ts';
 import type { TargetAnswer, TargetChecker } from '../model/watches/watch.ts';
-import { type CheckedTarget, isUnreached, verdictOf } from './conclusions.ts';
+import { type CheckedTarget, isUnreached, resultOf } from './conclusions.ts';
 
 const hostEveryMs = 10_000;
 const inFlightMax = 8;
 /** Watches whose addresses are requested at a time. */
-export const roundsMax = 100;
+const roundsMax = 100;
 const answersKept = 10_000;
 const answerFreshMs = 600_000;
 /** Hosts of which is remembered when they were asked; they are all past long before there are more. */
@@ -97,11 +97,12 @@ export class TargetRounds {
     if (this.#isClosed) return;
     const nowMs = this.#options.clock.monotonicMs();
     for (const [id, round] of this.#rounds) this.#endIfDone(id, round);
-    for (const [host, queued] of [...this.#queues]) {
+    // Hosts move to the end meanwhile.
+    const queues = [...this.#queues];
+    for (const [host, queued] of queues) {
       if (this.#running.size >= inFlightMax) return;
       if (nowMs - (this.#askedAt.get(host) ?? this.#startedMs) < hostEveryMs) continue;
       const [job, ...others] = queued.filter(({ url }) => this.#isAwaited(url));
-      // Behind the other hosts.
       this.#queues.delete(host);
       if (others.length > 0) this.#queues.set(host, others);
       if (job !== undefined) this.#start(job, nowMs);
@@ -147,8 +148,8 @@ export class TargetRounds {
       return;
     }
     const isOffline = this.#unreached.size >= unreachedHostsMax;
-    const verdict = verdictOf(answer, isOffline);
-    const checked = { url: job.url, atMs: clock.now(), verdict };
+    const result = resultOf(answer, isOffline);
+    const checked = { url: job.url, atMs: clock.now(), result };
     this.#answers.set(job.url, { checked, ms: clock.monotonicMs() });
     for (const [id, round] of this.#rounds) {
       this.#take(round, checked);

@@ -136,7 +136,7 @@ export class WatchScheduler {
     await this.#moveFarTimers();
     const { record, countedToMs } = running;
     if (record !== undefined && countedToMs !== undefined) {
-      await this.#lookAtScans(record, countedToMs);
+      await this.#readScans(record, countedToMs);
     }
     await this.#beginRounds();
     rounds.tick();
@@ -148,7 +148,7 @@ export class WatchScheduler {
     await Promise.all(this.#concluding);
   }
 
-  async #lookAtScans(record: RunningRecord, countedToMs: number): Promise<void> {
+  async #readScans(record: RunningRecord, countedToMs: number): Promise<void> {
     const { store, clock } = this.#options;
     const nowMs = clock.now();
     if (nowMs - countedToMs > countingMsMax || nowMs - record.lastMs > countingMsMax) return;
@@ -170,7 +170,7 @@ export class WatchScheduler {
   async #read(watch: WatchRecord, record: RunningRecord, countedToMs: number): Promise<Read> {
     const { clock, subjects, history, log } = this.#options;
     try {
-      const seen = await subjects.look(watch);
+      const seen = await subjects.inspect(watch);
       if (seen === undefined) return { watch, reading: 'gone' };
       const nowMs = clock.now();
       const { idle } = seen;
@@ -217,7 +217,7 @@ export class WatchScheduler {
       }
     });
     for (const { watch, reading } of read) {
-      if (reading === 'gone') history.forget(watch.id);
+      if (reading === 'gone') history.free(watch.id);
       meter.checked('scans', typeof reading === 'string' ? reading : 'read');
     }
   }
@@ -263,7 +263,8 @@ export class WatchScheduler {
     const { store, clock, subjects, rounds, log } = this.#options;
     const { targetDue, watches } = store.watches;
     const end: [number, string] = [clock.now() + 1, ''];
-    for (const [, id] of [...targetDue.keys({ end, limit: readsMax })]) {
+    const due = [...targetDue.keys({ end, limit: readsMax })];
+    for (const [, id] of due) {
       if (this.#isClosed || rounds.isFull) return;
       const watch = watches.get(id, () => undefined);
       if (watch === undefined || rounds.has(id)) continue;
@@ -307,7 +308,7 @@ export class WatchScheduler {
       const writer = this.#writerOf(watch);
       const after =
         checked === undefined ? before : concludeTargets(before, checked, nowMs, writer);
-      const isClear = checked?.every(({ verdict }) => verdict.is === 'answering') ?? false;
+      const isClear = checked?.every(({ result }) => result.is === 'answering') ?? false;
       const targetDueMs = nowMs + (isClear ? targetEveryMs : targetAgainMs);
       putFindings(
         tables,
@@ -316,7 +317,7 @@ export class WatchScheduler {
         withDue(after, { scansDueMs: before.scansDueMs, targetDueMs }),
       );
     });
-    for (const { verdict } of checked ?? []) meter.checked('target', verdict.is);
+    for (const { result } of checked ?? []) meter.checked('target', result.is);
   }
 
   /** @throws Failure storage_full, not_active */
@@ -361,13 +362,13 @@ function readingOf(
   return {
     quiet: silentHours === undefined ? undefined : quietOf(evidence),
     lastScanMs: lastScanMs(evidence),
-    // Hours that were over when somebody asked to be told are no news.
+    // Hours that were over when the watch was made are not told.
     lastHour: lastHour && lastHour.sinceMs + hourMs > createdAtMs ? lastHour : undefined,
   };
 }
 
 /** After the end of this hour, at a minute that is the watch's own. */
-export function nextHourMs(id: string, nowMs: number): number {
+function nextHourMs(id: string, nowMs: number): number {
   let mixed = 0;
   for (const char of id) mixed = (mixed * 31 + char.charCodeAt(0)) % 9_973;
   const ownMs = afterHourMs + (mixed / 9_973) * spreadMs;

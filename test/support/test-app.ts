@@ -14,28 +14,25 @@
  * images (`images`), where campaigns ask how far counting is (`counting`). A thread that sends webhooks is started
  * by the first attempt.
  */
-import { createHash, getRandomValues } from 'node:crypto';
+import { getRandomValues } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished, TestRunner } from 'vitest';
-import type { ApiServices, ImageDrawing } from '../../src/api/services.ts';
 import type { Billing } from '../../src/billing/billing.ts';
 import type { PaymentProvider } from '../../src/billing/provider.ts';
-import { CampaignScheduler, type Counting } from '../../src/campaigns/campaign-scheduler.ts';
+import { CampaignScheduler } from '../../src/campaigns/campaign-scheduler.ts';
 import type { CampaignServices } from '../../src/campaigns/open-campaigns.ts';
-import type { Codes, CodesOptions } from '../../src/codes/codes.ts';
+import type { Codes } from '../../src/codes/codes.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
-import type { MemoryShares } from '../../src/engine/machine/machine-plan.ts';
-import type { HttpServer, HttpServerOptions } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/server.ts';
 import { ImageCache } from '../../src/images/image-cache.ts';
 import { assembleImages, type Images } from '../../src/images/image-service.ts';
 import { localTasks } from '../../src/images/tasks.ts';
 import type { Clock, SteadyClock } from '../../src/model/clock.ts';
 import { Signal } from '../../src/model/signal.ts';
-import type { TargetChecker } from '../../src/model/watches/watch.ts';
-import type { Actor, Plan, Role } from '../../src/model/workspace.ts';
+import type { Actor, Role } from '../../src/model/workspace.ts';
 import {
   type Base,
   imageOptions,
@@ -47,25 +44,24 @@ import {
   openCodeModule,
   openMailModule,
   openPaymentProvider,
-  openWatchModule,
   openWebhookModule,
   openWorkspaceModule,
 } from '../../src/modules.ts';
 import type { Outbox } from '../../src/outbox/outbox.ts';
-import type { ScanQueries } from '../../src/scans/query/queries.ts';
 import type { Management } from '../../src/store/management/management.ts';
 import { systemSteadyClock } from '../../src/system-clock.ts';
 import type { HealthReport } from '../../src/telemetry/health.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
-import type { AttemptSender } from '../../src/webhooks/attempt/attempt-sender.ts';
-import type { Webhooks, WebhooksOptions } from '../../src/webhooks/open-webhooks.ts';
-import type { WatchServices } from '../../src/watches/open-watches.ts';
+import type { Webhooks } from '../../src/webhooks/open-webhooks.ts';
+import { openWatches, type WatchServices } from '../../src/watches/open-watches.ts';
 import type { WorkspaceServices } from '../../src/workspaces/services.ts';
 import type { Bootstrapped } from '../../src/workspaces/workspaces.ts';
 import { makeStores } from './fakes/empty-stores.ts';
+import { counted, fakeImages } from './fakes/fake-engine.ts';
 import { FakeScans } from './fakes/fake-scans.ts';
 import { LazySender } from './fakes/lazy-sender.ts';
+import type { TestAppOptions } from './test-app-options.ts';
 import { isListening, openFilesIn } from './leaks.ts';
 import { RecordingLinks } from './fakes/recording-links.ts';
 import { TestClock } from './fakes/test-clock.ts';
@@ -74,38 +70,6 @@ import { TestClock } from './fakes/test-clock.ts';
 const passwordCostLog2 = 4;
 /** A letter that is refused is tried again after these, then given up. */
 const mailPausesMs = [20, 40];
-
-export interface TestAppOptions {
-  /** Of the first workspace; `none` = an empty store, as before the first start. */
-  readonly plan?: Plan | 'none';
-  /** Default: a `TestClock`. */
-  readonly clock?: Clock;
-  /** An existing data folder, kept when the application is closed. */
-  readonly dataDir?: string;
-  /** `QZ_…` variables. */
-  readonly environment?: Readonly<Record<string, string>>;
-  /** Limits of the API's server that are not the standard ones. */
-  readonly limits?: Pick<HttpServerOptions, 'bodyTimeoutMs' | 'inFlightMax' | 'forwarded'>;
-  /** As in a cluster. */
-  readonly answers?: Pick<
-    ApiServices,
-    'changesFollowed' | 'isStale' | 'answerWithinMs' | 'cluster'
-  >;
-  readonly links?: CodesOptions['links'];
-  readonly scans?: ScanQueries;
-  /** `drawn`: by this thread, as the pool's would. Default: a fake that says what was asked for. */
-  readonly images?: ImageDrawing | 'drawn';
-  readonly counting?: Counting;
-  /** Default: the one that is configured. */
-  readonly provider?: PaymentProvider;
-  readonly sender?: AttemptSender;
-  /** Default: a thread of its own. */
-  readonly checker?: TargetChecker;
-  readonly scanned?: WebhooksOptions['scanned'];
-  readonly scarce?: MemoryShares | undefined;
-  /** From 0 up to 1; default: always the middle. */
-  readonly random?: () => number;
-}
 
 /** Opens the store with its first workspace; modules follow as they are asked for. */
 export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp> {
@@ -372,7 +336,8 @@ export class TestApp {
 
   #openWatches(): WatchServices {
     const { options, base, mail } = this.#foundation;
-    const watches = openWatchModule(base, {
+    const watches = openWatches({
+      ...base,
       codes: this.codes,
       scans: (options.scans ?? this.scans).analytics,
       metrics: this.metrics,
@@ -409,16 +374,3 @@ export class TestApp {
 }
 
 const isSteady = (clock: Clock): clock is Clock & SteadyClock => 'sinceBootMs' in clock;
-
-/** Every scan is counted at once. */
-const counted: Counting = { mark: () => ({ isPast: () => true }) };
-
-/** Images that say what was asked for. */
-const fakeImages: ImageDrawing = {
-  render: async (request) => {
-    const bytes = Buffer.from(JSON.stringify(request));
-    const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
-    const contentType = request.format === 'svg' ? 'image/svg+xml' : `image/${request.format}`;
-    return { bytes, etag, contentType };
-  },
-};

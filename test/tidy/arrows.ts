@@ -50,7 +50,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   scans: ['store', 'outbox', 'links', 'workers/thread-setup.ts'],
   codes: ['store', 'outbox', 'links', 'routes'],
   campaigns: ['store', 'outbox', 'scans/query/analytics.ts', 'scans/query/answers.ts'],
-  watches: ['store', 'outbox', 'scans/query/analytics.ts'],
+  watches: ['store', 'outbox', 'scans/query/analytics.ts', 'webhooks/attempt/target-checker.ts'],
   workspaces: ['store', 'outbox'],
   billing: ['store', 'outbox'],
   webhooks: [

@@ -71,7 +71,7 @@ describe('silence', () => {
     expect(isSilence(quietOf(stopped(expectedLeast / 2))!, 1)).toBe(true);
   });
 
-  test('a scan in the hour that is not over ends it, and without a quiet hour there is none', () => {
+  test('a scan in the hour that is not over ends it, and without a quiet hour there is no silence', () => {
     expect(quietOf(evidence((at) => (at === length - 1 ? 1 : 0)))).toBeUndefined();
     expect(quietOf(stopped(0))).toBeUndefined();
   });

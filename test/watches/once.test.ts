@@ -1,25 +1,34 @@
 /**
  * Once per incident, whatever happens: random hours with and without scans, targets that fail and answer, restarts,
- * changes of the watch, and two schedulers that look at the same time, as when a leader does not know yet that it is none.
+ * changes of the watch, and two schedulers that look at the same time, as when a deposed leader does not know yet.
  */
 import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import type { TargetAnswer } from '../../src/model/watches/watch.ts';
-import { openWatchModule } from '../../src/modules.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
-import type { WatchServices } from '../../src/watches/open-watches.ts';
+import { openWatches, type WatchServices } from '../../src/watches/open-watches.ts';
 import { openReceiver } from '../support/fakes/receiver.ts';
 import { startMailServer } from '../support/fakes/mail-server.ts';
 import { soon } from '../support/soon.ts';
 import { hourMs, noonMs, openWatchesFixture, type WatchesFixture } from './watches-fixture.ts';
 
-const steps = ['quiet', 'scans', 'burst', 'fails', 'answers', 'restart', 'change', 'pause'] as const;
+const steps = [
+  'quiet',
+  'scans',
+  'burst',
+  'fails',
+  'answers',
+  'restart',
+  'change',
+  'pause',
+] as const;
 type Step = (typeof steps)[number];
 
 /** A second scheduler over the same stores. */
 function openRival({ app, scans, counting }: WatchesFixture): WatchServices {
-  return openWatchModule(app.base, {
+  return openWatches({
+    ...app.base,
     codes: app.codes,
     scans: scans.analytics,
     metrics: new Metrics(() => undefined),
@@ -46,7 +55,7 @@ async function run(given: readonly Step[]): Promise<number[]> {
     spikeFactor: 3,
     target: true,
   });
-  await fixture.look();
+  await fixture.evaluate();
   let rival = openRival(fixture);
   let hours = 2;
   for (const step of given) {
@@ -68,7 +77,7 @@ async function run(given: readonly Step[]): Promise<number[]> {
       await fixture.restart();
       rival = openRival(fixture);
     }
-    const both = (): Promise<unknown> => Promise.all([fixture.look(), rival.scheduler.tick()]);
+    const both = (): Promise<unknown> => Promise.all([fixture.evaluate(), rival.scheduler.tick()]);
     await fixture.pass(hourMs / 2);
     await both();
     await fixture.pass(hourMs / 2);
@@ -109,7 +118,7 @@ function check(fixture: WatchesFixture, watchId: string): void {
   expect(known.toSorted()).toEqual(open.map(({ id }) => id).toSorted());
 }
 
-test('each incident is told once, and each is one of the list', async () => {
+test('each incident is emitted once, and each is one of the list', async () => {
   const walks = fc.array(fc.constantFrom(...steps, 'quiet', 'quiet', 'fails'), {
     minLength: 5,
     maxLength: 14,
@@ -150,7 +159,7 @@ test('a webhook and a mail get it once, also over a restart', async () => {
   const { id, no } = await fixture.code();
   fixture.scans.steady(no, noonMs - 56 * dayMs, noonMs, 8);
   await fixture.watch({ subject: { kind: 'code', id }, silentHours: 2, mail: true });
-  await fixture.look();
+  await fixture.evaluate();
   await fixture.pass(hourMs);
   await fixture.pass(hourMs);
   await fixture.pass(hourMs);

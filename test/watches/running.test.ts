@@ -25,7 +25,7 @@ describe('the record', () => {
     expect(observedFrom({ ...record, sinceMs: noonMs + 1 })).toBe(hour + 1);
   });
 
-  test('a clock that is set back begins again, and forgets what it said of the time to come', () => {
+  test('a clock that is set back begins again, and leaves out what it said of the time to come', () => {
     const gap = [noonMs - 3 * hourMs, noonMs - hourMs] as const;
     const nowMs = noonMs - 2 * hourMs;
     expect(nextRecord({ ...record, gaps: [gap] }, nowMs)).toEqual({
@@ -62,19 +62,19 @@ test('is kept while there is a watch, and while scans are counted', async () => 
   const fixture = await openWatchesFixture();
   const { app } = fixture;
   const running = () => app.store.watches.running.get('service');
-  await fixture.look();
+  await fixture.evaluate();
   expect(running()).toBeUndefined();
   const id = await fixture.watch({ silentHours: 6 });
-  await fixture.look();
+  await fixture.evaluate();
   expect(running()).toEqual({ sinceMs: noonMs, lastMs: noonMs, gaps: [] });
   app.health = { ready: false, checks: [] };
   app.clock.move(10 * minuteMs);
-  await fixture.look();
+  await fixture.evaluate();
   expect(running()?.lastMs).toBe(noonMs);
   app.health = { ready: true, checks: [] };
-  await fixture.look();
+  await fixture.evaluate();
   expect(running()?.gaps).toEqual([[noonMs, noonMs + 10 * minuteMs]]);
   await app.watches.watches.delete(fixture.actor, id);
-  await fixture.look();
+  await fixture.evaluate();
   expect(running()).toBeUndefined();
 });

@@ -11,7 +11,7 @@ async function openBusy(draft: object, more: { weeks?: number } = {}) {
   const code = await fixture.code(more.weeks);
   fixture.scans.steady(code.no, noonMs - 8 * weekMs, noonMs, 2);
   const id = await fixture.watch({ subject: { kind: 'code', id: code.id }, ...draft });
-  await fixture.look();
+  await fixture.evaluate();
   return { fixture, code, id };
 }
 
@@ -25,7 +25,7 @@ async function hours(fixture: WatchesFixture, count: number): Promise<void> {
 }
 
 describe('silence', () => {
-  test('is told once after its hours, ends with a scan, and is told again the next time', async () => {
+  test('is emitted once after its hours, ends with a scan, and is emitted again the next time', async () => {
     const { fixture, code, id } = await openBusy({ silentHours: 6 });
     await hours(fixture, 6);
     expect(fixture.emitted('qr.silent')).toEqual([]);
@@ -55,7 +55,7 @@ describe('silence', () => {
     expect(fixture.emitted('qr.silent').length).toBe(2);
   });
 
-  test('goes on over a restart of the service without being told again', async () => {
+  test('goes on over a restart of the service without being emitted again', async () => {
     const { fixture } = await openBusy({ silentHours: 6 });
     await hours(fixture, 8);
     await fixture.restart();
@@ -66,7 +66,7 @@ describe('silence', () => {
   test('a stop of the service tells nobody, and its hours are none of the silence', async () => {
     const { fixture, code } = await openBusy({ silentHours: 6 });
     fixture.app.clock.move(48 * hourMs);
-    await fixture.look();
+    await fixture.evaluate();
     await hours(fixture, 6);
     expect(fixture.emitted('qr.silent')).toEqual([]);
     await hours(fixture, 2);
@@ -81,7 +81,7 @@ describe('silence', () => {
     expect(fixture.emitted('qr.silent')).toEqual([]);
     expect(fixture.app.watches.scheduler.behindMs).toBeGreaterThan(10 * hourMs);
     fixture.counting.isPrompt = true;
-    await fixture.look();
+    await fixture.evaluate();
     expect(fixture.emitted('qr.silent').length).toBe(1);
   });
 
@@ -125,7 +125,7 @@ describe('silence', () => {
       qrCodeIds: [one.id, two.id],
     });
     const watch = await fixture.watch({ subject: { kind: 'campaign', id }, silentHours: 6 });
-    await fixture.look();
+    await fixture.evaluate();
     await hours(fixture, 10);
     expect(fixture.emitted('qr.silent')).toEqual([]);
     await hours(fixture, 6);
@@ -142,7 +142,7 @@ describe('silence', () => {
     const { no } = await fixture.code();
     fixture.scans.steady(no, noonMs - 8 * weekMs, noonMs, 3);
     await fixture.watch({ silentHours: 3 });
-    await fixture.look();
+    await fixture.evaluate();
     await hours(fixture, 5);
     expect(fixture.emitted('qr.silent')).toMatchObject([
       { qrId: null, campaignId: null, hours: 3 },
@@ -151,13 +151,13 @@ describe('silence', () => {
 });
 
 describe('spikes', () => {
-  test('are told once, end with a usual hour, and of before the watch are no news', async () => {
+  test('are emitted once, end with a usual hour, and of before the watch are passed over', async () => {
     const fixture = await openWatchesFixture();
     const { id: code, no } = await fixture.code();
     fixture.scans.steady(no, noonMs - 8 * weekMs, noonMs + 48 * hourMs, 10);
     fixture.scans.add(no, noonMs - hourMs, 500);
     await fixture.watch({ subject: { kind: 'code', id: code }, spikeFactor: 4 });
-    await fixture.look();
+    await fixture.evaluate();
     expect(fixture.emitted('qr.spiked')).toEqual([]);
     fixture.scans.add(no, noonMs + hourMs, 90);
     fixture.scans.add(no, noonMs + 2 * hourMs, 15);
@@ -187,9 +187,9 @@ test('a watch whose code is deleted goes, and its incident ends', async () => {
 test('a clock that is set back a year moves the timers, and reads no more than it did', async () => {
   const { fixture, id } = await openBusy({ silentHours: 6 });
   fixture.app.clock.step(365 * dayMs);
-  await fixture.look();
+  await fixture.evaluate();
   fixture.app.clock.step(-365 * dayMs);
-  await fixture.look();
+  await fixture.evaluate();
   const { scansDueMs = 0, scansCheckedAtMs } = stateOf(fixture, id);
   expect(scansDueMs - fixture.app.clock.now()).toBeLessThanOrEqual(hourMs + 600_000);
   expect(scansCheckedAtMs).toBe(fixture.app.clock.now());

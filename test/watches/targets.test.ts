@@ -92,7 +92,7 @@ describe('a target', () => {
     expect(findings(fixture, id).failing).toEqual([]);
   });
 
-  test('that fails twice an hour apart is told once, and once when it answers again', async () => {
+  test('that fails twice an hour apart is emitted once, and once when it answers again', async () => {
     const target = await openTarget(status(404));
     const fixture = await open();
     const id = await watched(target, fixture);

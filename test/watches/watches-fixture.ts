@@ -7,7 +7,8 @@ import type { Subject } from '../../src/scans/query/analytics.ts';
 import type { WatchDraft } from '../../src/watches/watches.ts';
 import { FakeScans } from '../support/fakes/fake-scans.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
-import { openTestApp, type TestApp, type TestAppOptions } from '../support/test-app.ts';
+import { openTestApp, type TestApp } from '../support/test-app.ts';
+import type { TestAppOptions } from '../support/test-app-options.ts';
 
 export const hourMs = 3_600_000;
 /** A Wednesday at noon; codes are older. */
@@ -65,7 +66,7 @@ export interface WatchesFixture {
   /** Time passes while the service is running; then everything due is looked at. */
   pass(ms: number): Promise<void>;
   /** Looks until what was counted by now is known, and requests have ended. */
-  look(): Promise<void>;
+  evaluate(): Promise<void>;
   /** Data of the emitted events of a kind, oldest first. */
   emitted(kind: EventKind): Array<Readonly<Record<string, unknown>>>;
   restart(options?: TestAppOptions): Promise<void>;
@@ -110,9 +111,9 @@ export async function openWatchesFixture(options: TestAppOptions = {}): Promise<
         const record = running.get('service');
         if (record !== undefined) running.put('service', { ...record, lastMs: clock.now() });
       });
-      await fixture.look();
+      await fixture.evaluate();
     },
-    async look() {
+    async evaluate() {
       const { scheduler } = fixture.app.watches;
       for (let tick = 0; tick < 3; tick++) {
         await scheduler.tick();

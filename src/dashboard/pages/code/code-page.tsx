@@ -15,6 +15,7 @@ import { typeLabel } from '../codes/code-types.ts';
 import { StatusBadge } from '../codes/code-status.tsx';
 import { nameOf } from '../codes/codes-table.tsx';
 import type { PageProps } from '../../shell/page-props.ts';
+import { WatchCard } from '../alerts/watch-card.tsx';
 import { AnalyticsPart } from './analytics-part.tsx';
 import { CodeTop } from './code-top.tsx';
 import { DeleteCode } from './delete-code.tsx';
@@ -53,6 +54,7 @@ export function CodePage({ params }: PageProps) {
               onRetarget={() => setAction('retarget')}
             />
             <Parts code={shown} />
+            <WatchCard subject={{ qrCodeId: shown.id }} isScanned={shown.dynamic} />
             {action === 'retarget' && <Retarget code={shown} onClose={close} />}
             {action === 'delete' && <DeleteCode code={shown} onClose={close} />}
           </div>
