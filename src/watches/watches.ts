@@ -31,16 +31,19 @@ export interface WatchDraft {
   readonly silentHours?: number | undefined;
   readonly spikeFactor?: number | undefined;
   readonly target: boolean;
-  /** True = who asks. */
-  readonly mail: boolean | readonly string[];
+  /** Members, by their user ids. */
+  readonly mailTo?: readonly string[] | undefined;
+  /** Whether the person who asks is one of them; undefined = as `mailTo` says. */
+  readonly mail?: boolean | undefined;
 }
 
-/** A merge patch: absent = keep, null = look for it no more. `mail`: true and false add and remove who asks. */
+/** A merge patch: absent = keep, null = look for it no more. */
 export interface WatchChange {
   readonly silentHours?: number | null | undefined;
   readonly spikeFactor?: number | null | undefined;
   readonly target?: boolean | undefined;
-  readonly mail?: boolean | readonly string[] | undefined;
+  readonly mailTo?: readonly string[] | undefined;
+  readonly mail?: boolean | undefined;
 }
 
 export interface WatchesOptions {
@@ -70,9 +73,8 @@ export class Watches {
     const { store, ids, clock } = this.#options;
     const { workspaceNo, userId } = actor;
     return await store.environment.transaction(() => {
-      const { mail } = draft;
-      const mailTo = typeof mail === 'boolean' ? (mail ? [userId] : []) : mail;
-      const rules = rulesOf(draft, mailTo);
+      const { mailTo = [], mail } = draft;
+      const rules = rulesOf(draft, withPerson(mailTo, userId, mail));
       this.#check(workspaceNo, draft.subject, rules);
       const { watches, workspaceWatches } = store.watches;
       if (workspaceWatches.count(everyOf(workspaceNo)) >= watchesMax) {
@@ -170,17 +172,15 @@ export class Watches {
   #rulesAfter(current: WatchRecord, change: WatchChange, { userId }: Actor): WatchRules {
     const { memberships } = this.#options.store;
     const { silentHours, spikeFactor, target = current.target, mail } = change;
+    // Who has left the workspace meanwhile goes.
+    const isMember = (id: string): boolean => memberships.has([current.workspaceNo, id]);
+    const { mailTo = current.mailTo.filter(isMember) } = change;
     const draft = {
       silentHours: silentHours === undefined ? current.silentHours : (silentHours ?? undefined),
       spikeFactor: spikeFactor === undefined ? current.spikeFactor : (spikeFactor ?? undefined),
       target,
     };
-    if (mail !== undefined && typeof mail !== 'boolean') return rulesOf(draft, mail);
-    // Who has left the workspace meanwhile goes.
-    const members = current.mailTo.filter((id) => memberships.has([current.workspaceNo, id]));
-    if (mail === undefined) return rulesOf(draft, members);
-    const others = members.filter((id) => id !== userId);
-    return rulesOf(draft, mail ? [...others, userId] : others);
+    return rulesOf(draft, withPerson(mailTo, userId, mail));
   }
 
   /** The findings without incidents of rules that have changed. */
@@ -227,7 +227,7 @@ export class Watches {
     }
     for (const [at, userId] of mailTo.entries()) {
       if (store.memberships.has([workspaceNo, userId])) continue;
-      add(`mail.${at}`, 'unknown_member', 'There is no member with this id');
+      add(`mailTo.${at}`, 'unknown_member', 'There is no member with this id');
     }
     if (faults.length === 0) return;
     throw new Failure('validation_failed', 'The watch cannot be as asked', { faults });
@@ -251,8 +251,19 @@ function dueNow({ silentHours, spikeFactor, target }: WatchRules, nowMs: number)
   };
 }
 
+/** @param isWanted whether the person is one of them; undefined = as before */
+function withPerson(
+  mailTo: readonly string[],
+  userId: string,
+  isWanted: boolean | undefined,
+): readonly string[] {
+  if (isWanted === undefined) return mailTo;
+  const others = mailTo.filter((id) => id !== userId);
+  return isWanted ? [...others, userId] : others;
+}
+
 function rulesOf(
-  { silentHours, spikeFactor, target }: Omit<WatchDraft, 'subject' | 'mail'>,
+  { silentHours, spikeFactor, target }: Omit<WatchDraft, 'subject' | 'mail' | 'mailTo'>,
   mailTo: readonly string[],
 ): WatchRules {
   return {

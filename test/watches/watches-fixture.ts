@@ -98,7 +98,7 @@ export async function openWatchesFixture(options: TestAppOptions = {}): Promise<
       return { id, no };
     },
     async watch(draft) {
-      const rules = { target: false, mail: false, ...draft };
+      const rules = { target: false, ...draft };
       const subject = draft.subject ?? { kind: 'workspace' };
       const { watches } = fixture.app.watches;
       return (await watches.create(fixture.actor, { ...rules, subject })).id;

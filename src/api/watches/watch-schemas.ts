@@ -33,10 +33,17 @@ const target = z.boolean().meta({
     'Whether every address that it leads to is requested once a day; it tells when one fails twice',
   example: true,
 });
-const mail = z.union([z.boolean(), z.array(givenId('usr', 'a member')).max(mailToMax)]).meta({
-  description: 'Who gets mail too, where a mail server is set up: members, or `true` for yourself',
+const mail = z.boolean().meta({
+  description: 'Whether you get mail too, where a mail server is set up',
   example: true,
 });
+const mailTo = z
+  .array(givenId('usr', 'a member'))
+  .max(mailToMax)
+  .meta({
+    description: 'Members that get mail; `mail` adds or removes yourself',
+    example: ['usr_01k3zq8m4hd2v7c5x9ab'],
+  });
 
 export const watchBody = z
   .strictObject({
@@ -46,6 +53,7 @@ export const watchBody = z
     spikeFactor: spikeFactor.optional(),
     target: target.optional(),
     mail: mail.optional(),
+    mailTo: mailTo.optional(),
   })
   .refine(({ qrCodeId, campaignId }) => qrCodeId === undefined || campaignId === undefined, {
     path: ['campaignId'],
@@ -67,10 +75,8 @@ export const watchPatch = z
       .optional()
       .meta({ description: 'Null looks for it no more' }),
     target: target.optional(),
-    mail: mail.optional().meta({
-      description: 'A list replaces; `true` and `false` add and remove yourself',
-      example: true,
-    }),
+    mail: mail.optional(),
+    mailTo: mailTo.optional().meta({ description: 'Replaces the list' }),
   })
   .meta({
     id: 'WatchPatch',
@@ -79,8 +85,12 @@ export const watchPatch = z
   });
 
 const filters = {
-  qrCodeId: givenId('qr', 'a QR code').optional(),
-  campaignId: givenId('cmp', 'a campaign').optional(),
+  qrCodeId: givenId('qr', 'a QR code')
+    .optional()
+    .meta({ description: 'Only of this code', param: { id: 'WatchedCode' } }),
+  campaignId: givenId('cmp', 'a campaign')
+    .optional()
+    .meta({ description: 'Only of this campaign', param: { id: 'WatchedCampaign' } }),
 };
 export const watchListQuery = z.object({ ...pageQuery, ...filters });
 
@@ -89,7 +99,7 @@ export const incidentListQuery = z.object({
   limit,
   cursor,
   ...filters,
-  watchId: givenId('wch', 'a watch').optional(),
+  watchId: givenId('wch', 'a watch').optional().meta({ description: 'Only of this watch' }),
   open: z
     .enum(['true', 'false'])
     .transform((text) => text === 'true')
@@ -162,7 +172,7 @@ export const watch = z
     silentHours: silentHours.nullable(),
     spikeFactor: spikeFactor.nullable(),
     target,
-    mail: z
+    mailTo: z
       .array(z.string())
       .meta({ description: 'Members that get mail', example: ['usr_01k3zq8m4hd2v7c5x9ab'] }),
     state: z
@@ -234,7 +244,7 @@ export function viewWatch(
     silentHours: record.silentHours ?? null,
     spikeFactor: record.spikeFactor ?? null,
     target: record.target,
-    mail: [...record.mailTo],
+    mailTo: [...record.mailTo],
     state,
     since: worst.length === 0 ? null : isoTime(sinceMs),
     idle: idle?.reason ?? null,

@@ -51,8 +51,8 @@ function createOne(options: WatchRoutesOptions): Route {
     answer: { status: 201, schema: watch, what: 'The watch; Location names it' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body: { qrCodeId, campaignId, ...body }, keep }) => {
-      const { target = false, mail = false } = body;
-      const draft = { ...body, target, mail, subject: subjectOf(qrCodeId, campaignId) };
+      const { target = false } = body;
+      const draft = { ...body, target, subject: subjectOf(qrCodeId, campaignId) };
       return await keptResult(
         keep,
         (record: WatchRecord) => created('/watches', viewOf(options, record)),

@@ -33,7 +33,7 @@ export interface Watch extends Subject {
   readonly silentHours: number | null;
   readonly spikeFactor: number | null;
   readonly target: boolean;
-  readonly mail: readonly string[];
+  readonly mailTo: readonly string[];
   readonly state: WatchState;
   readonly idle: 'learning' | 'inactive' | null;
   readonly checkedAt: string | null;

@@ -32,7 +32,7 @@ const numberOf = (text: string): number | null => (text.trim() === '' ? null : N
 export function WatchForm({ watch, subject, isScanned, onClose }: FormProps) {
   const own = currentSession().user.id;
   const [target, setTarget] = useState(watch?.target ?? true);
-  const [isMailed, setMailed] = useState(watch?.mail.includes(own) ?? false);
+  const [isMailed, setMailed] = useState(watch?.mailTo.includes(own) ?? false);
   const usual = isScanned ? hoursUsual : '';
   const form = useForm({
     silentHours: watch === undefined ? usual : String(watch.silentHours ?? ''),
