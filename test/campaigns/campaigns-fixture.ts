@@ -2,7 +2,7 @@
 import type { CampaignScans } from '../../src/campaigns/campaign-analytics.ts';
 import type { Counting, CountingMark } from '../../src/campaigns/campaign-scheduler.ts';
 import { type DayRange, dayMs, isoTime, parseDay } from '../../src/model/day.ts';
-import type { Subject } from '../../src/scans/query/analytics.ts';
+import type { Subject } from '../../src/scans/query/subject.ts';
 import { actor } from '../codes/codes-fixture.ts';
 import { FakeScans } from '../support/fakes/fake-scans.ts';
 import { openTestApp, type TestApp } from '../support/test-app.ts';
@@ -42,6 +42,9 @@ export class PlainScans implements CampaignScans {
       start: isoTime(day.fromDay * dayMs),
       scans: this.#of(subject, day).length,
     }));
+  }
+  async filteredByCode() {
+    return [];
   }
   async scansByCode(codes: Iterable<number>, range: DayRange) {
     return Array.from(codes, (codeNo) => ({
@@ -109,6 +112,7 @@ const plainQueries = (scans: PlainScans): CampaignScans => ({
   totals: (subject, range) => scans.totals(subject, range),
   series: (subject, range) => scans.series(subject, range),
   scansByCode: (codes, range) => scans.scansByCode(codes, range),
+  filteredByCode: () => scans.filteredByCode(),
 });
 
 export function dayNumber(text: string): number {

@@ -49,8 +49,21 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   ],
   scans: ['store', 'outbox', 'links', 'workers/thread-setup.ts'],
   codes: ['store', 'outbox', 'links', 'routes'],
-  campaigns: ['store', 'outbox', 'scans/query/analytics.ts', 'scans/query/answers.ts'],
-  watches: ['store', 'outbox', 'scans/query/analytics.ts', 'webhooks/attempt/target-checker.ts'],
+  campaigns: [
+    'store',
+    'outbox',
+    'scans/query/analytics.ts',
+    'scans/query/answers.ts',
+    'scans/query/filter.ts',
+    'scans/query/subject.ts',
+  ],
+  watches: [
+    'store',
+    'outbox',
+    'scans/query/analytics.ts',
+    'scans/query/subject.ts',
+    'webhooks/attempt/target-checker.ts',
+  ],
   workspaces: ['store', 'outbox'],
   billing: ['store', 'outbox'],
   webhooks: [

@@ -3,7 +3,7 @@ import type { Counting } from '../../src/campaigns/campaign-scheduler.ts';
 import { type DayRange, dayMs, isoTime } from '../../src/model/day.ts';
 import type { EventKind } from '../../src/model/event.ts';
 import type { Actor } from '../../src/model/workspace.ts';
-import type { Subject } from '../../src/scans/query/analytics.ts';
+import type { Subject } from '../../src/scans/query/subject.ts';
 import type { WatchDraft } from '../../src/watches/watches.ts';
 import { FakeScans } from '../support/fakes/fake-scans.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';

@@ -100,6 +100,7 @@ export type Sequence =
   | 'endpoint'
   | 'campaign'
   | 'pages'
+  | 'zones'
   | 'journal'
   | 'node';
 
