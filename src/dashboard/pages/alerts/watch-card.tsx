@@ -90,7 +90,7 @@ export function WatchStatus({ watch }: { readonly watch: Watch }) {
       )}
       {lookedAt !== null && (
         <span class="row-sub">
-          Looked at <Time iso={lookedAt} />
+          Last check <Time iso={lookedAt} />
         </span>
       )}
     </>
