@@ -2,7 +2,7 @@
  * What the hours of a subject say: whether it has been silent for longer than chance explains, and whether its last hour
  * was far above what is usual. Nothing is read and nothing is kept here.
  *
- *   average of an hour   of the same hour of the week, the newest 4 of the 8 weeks before, at least 2; hours in a gap
+ *   average of an hour   of the same hour of the week on the workspace's clocks, the newest 4 of the 8 weeks before, at least 2; hours in a gap
  *                        (the service was down, the code was paused) count for nothing, neither as 0 nor as one of them
  *   silence              hours without a scan, backwards from the last whole hour; hours in a gap are passed over.
  *                        It is one when there are `silentHours` of them and their averages sum to 8 scans or more: where
@@ -43,6 +43,8 @@ export interface Evidence extends HourCounts {
   /** From here on it is known whether the service was running. */
   readonly observedFrom: number;
   readonly isInGap: (hour: number) => boolean;
+  /** Hours that the clocks of its workspace are ahead of UTC. */
+  readonly offsetOf: (hour: number) => number;
 }
 
 export interface Quiet {
@@ -71,7 +73,8 @@ export function averageOf(evidence: Evidence, hour: number, before: number): num
   let sum = 0;
   let samples = 0;
   for (let week = 1; week <= weeksBack && samples < samplesMax; week++) {
-    const at = hour - week * hoursPerWeek;
+    const sameInUtc = hour - week * hoursPerWeek;
+    const at = sameInUtc + evidence.offsetOf(hour) - evidence.offsetOf(sameInUtc);
     if (at < Math.max(evidence.knownFrom, evidence.firstHour)) break;
     if (at >= before || evidence.isInGap(at)) continue;
     sum += countAt(evidence, at);

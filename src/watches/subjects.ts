@@ -20,6 +20,8 @@ import type { Subject } from '../scans/query/subject.ts';
 import type { Management } from '../store/management/management.ts';
 
 const learningMs = 14 * dayMs;
+/** Of a code without a name: its target, cut. */
+const nameLengthMax = 120;
 /** Addresses of one code: its target, and the first of those that rules and variants lead to. */
 const codeUrlsMax = 8;
 /** Of a campaign or a workspace, from its newest codes: with one host, at most half an hour of requests, once a day. */
@@ -76,7 +78,7 @@ export class Subjects {
     if (subject.kind === 'workspace') return store.workspaces.get(workspaceNo)?.name;
     if (subject.kind === 'campaign') return this.#campaign(workspaceNo, subject.id)?.name;
     const code = codes.find(workspaceNo, subject.id);
-    return code?.name ?? code?.target;
+    return code?.name ?? code?.target.slice(0, nameLengthMax);
   }
 
   /** Whether it can have scans, and whether it has addresses to request; undefined when it is not there. */

@@ -12,6 +12,7 @@ import {
   spikeScansLeast,
 } from '../../src/watches/expectation.ts';
 import { hourMs } from '../../src/watches/gaps.ts';
+import { LocalHours } from '../../src/watches/local-hours.ts';
 
 const week = 168;
 const length = 9 * week;
@@ -27,6 +28,7 @@ function evidence(scansOf: (at: number) => number, more: Partial<Evidence> = {})
     knownFrom: firstHour,
     observedFrom: firstHour,
     isInGap: () => false,
+    offsetOf: () => 0,
     ...more,
   };
 }
@@ -56,6 +58,22 @@ describe('the average of an hour', () => {
       { numRuns: 200 },
     );
   });
+});
+
+test('an hour is compared with the same one on the clocks of the zone, also where they change', () => {
+  // Open from 8 to 20 in Berlin, whose clocks were set back in the night to 25 October 2026.
+  const from = Date.UTC(2026, 8, 20) / hourMs;
+  const nowMs = Date.UTC(2026, 9, 27, 12);
+  const offsetOf = new LocalHours().offsetsOf('Europe/Berlin', nowMs);
+  const counts = Array.from({ length: nowMs / hourMs - from + 1 }, (_, at) => {
+    const local = (from + at + offsetOf(from + at)) % 24;
+    return local >= 8 && local < 20 ? 9 : 0;
+  });
+  const berlin = evidence(() => 0, { firstHour: from, knownFrom: from, counts, offsetOf });
+  for (let hour = Date.UTC(2026, 9, 26) / hourMs; hour < nowMs / hourMs; hour++) {
+    expect([hour, averageOf(berlin, hour, hour)]).toEqual([hour, counts[hour - from]]);
+  }
+  expect([offsetOf(Date.UTC(2026, 9, 25) / hourMs), offsetOf(nowMs / hourMs)]).toEqual([2, 1]);
 });
 
 describe('silence', () => {

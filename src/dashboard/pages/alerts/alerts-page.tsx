@@ -79,7 +79,7 @@ function WatchTable({ list }: { readonly list: PageOf<Watch> }) {
         {list.data.map((watch) => (
           <tr key={watch.id}>
             <td>
-              <a class="row-title" dir="auto" href={subjectAddress(watch)}>
+              <a class="row-title break" dir="auto" href={subjectAddress(watch)}>
                 {watch.name ?? 'Deleted'}
               </a>
               <span class="row-sub">{kindOf(watch)}</span>
@@ -110,7 +110,7 @@ function IncidentTable({ incidents }: { readonly incidents: readonly Incident[] 
       {incidents.map((incident) => (
         <tr key={incident.id}>
           <td>
-            <a class="row-title" dir="auto" href={subjectAddress(incident)}>
+            <a class="row-title break" dir="auto" href={subjectAddress(incident)}>
               {incident.name}
             </a>
             <span class="row-sub break">{incidentText(incident)}</span>
