@@ -89,9 +89,10 @@ export function fillRawScans(
     setBlockSequence(block, ++sequence);
     store.blocks.put(sequence, block);
   };
-  while (made < scans) {
+  const blocks = Math.ceil(scans / scansPerBlock);
+  for (let first = 0; first < blocks; first += batch) {
     store.environment.transactionSync(() => {
-      for (let left = batch; left > 0 && made < scans; left--) addBlock();
+      for (let block = first; block < Math.min(first + batch, blocks); block++) addBlock();
       store.meta.put('sequence', sequence);
     });
   }
