@@ -8,6 +8,7 @@
 import { LRUCache } from 'lru-cache';
 import { isoTime } from '../../model/day.ts';
 import { dataDamaged, Failure } from '../../model/failure.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
 import { browserNames, countryNumber, deviceNames, osNames } from '../../model/scan.ts';
 import { quarterMs } from '../../model/zones/calendar.ts';
 import type { LocalRange, Stretch } from '../../model/zones/local-range.ts';
@@ -57,6 +58,7 @@ export interface FilteredScansOptions {
 export class FilteredScans {
   readonly #options: FilteredScansOptions;
   readonly #kept = new LRUCache<string, Promise<RawAnswer>>({ max: keptMax, ttl: keptMs });
+  readonly #shares = new Map<WorkspaceNo, number>();
 
   constructor(options: FilteredScansOptions) {
     this.#options = options;
@@ -78,9 +80,26 @@ export class FilteredScans {
     // Before the pass, which then has them all.
     const scans = await this.#options.scansOf(subject, range);
     const expected = query.spans.map(() => scans);
-    const answer = await this.#options.raw.run({ ...query, expected });
+    const answer = await this.#run({ ...query, expected });
     if (answer.all.reduce((sum, count) => sum + count, 0) >= scans) return answer;
     throw answer.damagedBlocks > 0 ? blocksDamaged(answer.damagedBlocks) : this.#expired();
+  }
+
+  /** What is done of the query that runs for a workspace, 0 to 1; undefined where none runs. */
+  shareOf(workspaceNo: WorkspaceNo): number | undefined {
+    return this.#shares.get(workspaceNo);
+  }
+
+  async #run(query: RawQuery): Promise<RawAnswer> {
+    const { workspaceNo } = query;
+    if (workspaceNo === undefined) return await this.#options.raw.run(query);
+    try {
+      return await this.#options.raw.run(query, (share) => {
+        this.#shares.set(workspaceNo, share);
+      });
+    } finally {
+      this.#shares.delete(workspaceNo);
+    }
   }
 
   #expired(): Failure {
