@@ -37,6 +37,17 @@ export interface AlertLetter {
   readonly url: string;
 }
 
+/** Numbers that a member asked for. */
+export interface DigestLetter {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  /** The same each time that it is sent. */
+  readonly messageId: string;
+  readonly unsubscribeUrl: string;
+}
+
 export class Letters {
   readonly #mailer: Mailer;
 
@@ -75,6 +86,20 @@ export class Letters {
       end: `You get this because you, or somebody of the workspace “${workspaceName}”, asked for it. Settings, Alerts ends it.`,
     };
     return this.#mailer.send({ to, ...letter(words, url), onFailed: async () => undefined });
+  }
+
+  /**
+   * Sends it once, now; the caller tries again. A mail program ends it by a button of its own (RFC 8058), and programs
+   * that answer for the absent stay silent (RFC 3834).
+   * @returns whether the mail server took it
+   */
+  async digest({ unsubscribeUrl, subject, ...mail }: DigestLetter): Promise<boolean> {
+    const headers = {
+      'List-Unsubscribe': `<${unsubscribeUrl}>`,
+      'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      'Auto-Submitted': 'auto-generated',
+    };
+    return await this.#mailer.sendOnce({ ...mail, subject: visibleLine(subject), headers });
   }
 }
 

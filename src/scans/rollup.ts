@@ -37,7 +37,7 @@ const hourOfQuarter = (quarter: number): number => Math.floor(quarter / quarters
 const valueBits = 16;
 const valueMask = (1 << valueBits) - 1;
 /** What names beyond the bound count as. */
-const otherName = 'other';
+export const otherName = 'other';
 
 /** A month unites up to 31 days' names; four times a day's bound keeps all but wild ones. */
 export const monthNamesFactor = 4;
@@ -187,6 +187,26 @@ export class Rollup {
       }
     }
     return rollup;
+  }
+
+  /** Times alone, straight from the bytes: a year of days has 35,000 quarters. */
+  static eachTime(
+    from: ByteReader,
+    visit: (
+      dimension: typeof Dimension.quarter | typeof Dimension.hour,
+      value: number,
+      count: number,
+    ) => void,
+  ): void {
+    from.integer();
+    for (let left = from.integer(); left > 0; left--) {
+      const key = from.integer();
+      const count = from.integer();
+      const dimension = key >>> valueBits;
+      if (dimension === Dimension.quarter || dimension === Dimension.hour) {
+        visit(dimension, key & valueMask, count);
+      }
+    }
   }
 
   /** The same, and past the names: for totals, in a fifth of the time. */

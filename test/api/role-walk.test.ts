@@ -76,6 +76,8 @@ const bodies: Readonly<Record<string, unknown>> = {
   updateCampaign: { name: 'n' },
   createWatch: { target: true },
   updateWatch: { target: true },
+  updateDigest: { frequency: 'off' },
+  createReport: { qrCodeId: 'qr_00000000000000000000' },
   createConversion: { qrId: 'qr_00000000000000000000' },
   createWebhook: { url: 'http://127.0.0.1:1/', events: ['member.joined'] },
   updateWebhook: { description: 'n' },
@@ -114,6 +116,9 @@ async function idFor({ path }: Operation): Promise<string> {
   if (path.startsWith('/logos')) return await made('/v1/logos', bodies.createLogo);
   if (path.startsWith('/campaigns')) return await made('/v1/campaigns', bodies.createCampaign);
   if (path.startsWith('/watches')) return await made('/v1/watches', bodies.createWatch);
+  if (path.startsWith('/reports')) {
+    return await made('/v1/reports', { qrCodeId: await made('/v1/qr-codes', { target }) });
+  }
   if (path.startsWith('/api-keys'))
     return await made('/v1/api-keys', { name: 'x', role: 'viewer' });
   if (path.startsWith('/team/invites')) {
@@ -186,6 +191,7 @@ test('another workspace’s ids are as unknown ones, and change nothing', async 
     '/logos': `logo:${'0'.repeat(32)}`,
     '/campaigns': 'cmp_00000000000000000000',
     '/watches': 'wch_00000000000000000000',
+    '/reports': 'rep_00000000000000000000',
     '/api-keys': 'key_00000000000000000000',
     '/team/invites': 'inv_00000000000000000000',
     '/team/members': 'usr_00000000000000000000',

@@ -44,10 +44,12 @@ import {
   openCodeModule,
   openMailModule,
   openPaymentProvider,
+  openReportModule,
   openWebhookModule,
   openWorkspaceModule,
 } from '../../src/modules.ts';
 import type { Outbox } from '../../src/outbox/outbox.ts';
+import type { ReportServices } from '../../src/reports/open-reports.ts';
 import type { Management } from '../../src/store/management/management.ts';
 import { systemSteadyClock } from '../../src/system-clock.ts';
 import type { HealthReport } from '../../src/telemetry/health.ts';
@@ -58,7 +60,8 @@ import { openWatches, type WatchServices } from '../../src/watches/open-watches.
 import type { WorkspaceServices } from '../../src/workspaces/services.ts';
 import type { Bootstrapped } from '../../src/workspaces/workspaces.ts';
 import { makeStores } from './fakes/empty-stores.ts';
-import { counted, fakeImages } from './fakes/fake-engine.ts';
+import { counted } from './fakes/counted.ts';
+import { fakeImages } from './fakes/fake-images.ts';
 import { FakeScans } from './fakes/fake-scans.ts';
 import { LazySender } from './fakes/lazy-sender.ts';
 import type { TestAppOptions } from './test-app-options.ts';
@@ -114,6 +117,7 @@ export class TestApp {
   #codes: Codes | undefined;
   #campaigns: CampaignServices | undefined;
   #campaignScheduler: CampaignScheduler | undefined;
+  #reports: ReportServices | undefined;
   #billing: Billing | undefined;
   #watches: WatchServices | undefined;
   #images: Pick<Images, 'service' | 'logos' | 'designs'> | undefined;
@@ -185,6 +189,9 @@ export class TestApp {
   get workspaces(): WorkspaceServices {
     return this.#foundation.workspaces;
   }
+  get mail(): Mail | undefined {
+    return this.#foundation.mail;
+  }
 
   /** What the first start printed. @throws Error where it was not the first, or `plan` is `none` */
   get first(): Bootstrapped {
@@ -216,6 +223,13 @@ export class TestApp {
   /** Not started: a test calls `tick`. */
   get campaignScheduler(): CampaignScheduler {
     return (this.#campaignScheduler ??= this.#openCampaignScheduler());
+  }
+
+  get reports(): ReportServices {
+    const { options, base, workspaces } = this.#foundation;
+    const { codes, campaigns } = this;
+    const scans = options.scans ?? this.scans;
+    return (this.#reports ??= openReportModule(base, { workspaces, codes, campaigns, scans }));
   }
 
   get billing(): Billing {
@@ -270,6 +284,7 @@ export class TestApp {
         ...options.answers,
         codes: this.codes,
         campaigns: this.campaigns,
+        reports: this.reports,
         workspaces,
         billing: this.billing,
         watches: this.watches,

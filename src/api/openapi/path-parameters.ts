@@ -14,6 +14,7 @@ const known: ReadonlyArray<readonly [start: string, parameter: z.ZodString]> = [
   ['/qr-codes/', idOf('QrCodeId', 'qr', 'QR code')],
   ['/campaigns/', idOf('CampaignId', 'cmp', 'campaign')],
   ['/watches/', idOf('WatchId', 'wch', 'watch')],
+  ['/reports/', idOf('ReportId', 'rep', 'report')],
   ['/team/invites/', idOf('InviteId', 'inv', 'invite')],
   ['/team/members/', idOf('UserId', 'usr', 'user')],
   ['/api-keys/', idOf('ApiKeyId', 'key', 'API key')],
