@@ -21,6 +21,7 @@ import type {
 } from '../../client/wire.ts';
 import { Bars } from '../../parts/bars.tsx';
 import { ButtonLink } from '../../parts/button.tsx';
+import { OpenIncidents } from '../alerts/open-incidents.tsx';
 import { Figure, Figures, Trend } from '../../parts/figures.tsx';
 import { ProblemNotice } from '../../parts/notice.tsx';
 import { chartHeight, LazyChart } from '../../parts/lazy-chart.tsx';
@@ -72,6 +73,7 @@ export function OverviewPage() {
   return (
     <Page title="Overview" actions={<NewCode />}>
       <div class="stack">
+        <OpenIncidents />
         <Ready of={summary} skeleton={<Skeleton height={118} />}>
           {(data) => <Numbers data={data} extra={counted.extra} />}
         </Ready>
