@@ -1,7 +1,7 @@
 /**
  * A cache of API answers by path: shown at once when a page returns to it, reloaded when old, invalidated when
- * a change may affect it. Nothing is loaded twice within a few seconds, and a request that a limit refused is
- * repeated when the limit's window ends.
+ * a change may affect it. Nothing is loaded twice within a few seconds, a request that a limit refused is
+ * repeated when the limit's window ends, and one whose answer nobody waits for any more is cancelled.
  */
 import { type Signal, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -19,8 +19,11 @@ interface Entry {
   readonly problem: Signal<Problem | undefined>;
   readonly isLoading: Signal<boolean>;
   loadedMs: number;
-  /** The request under way. */
+  /** The request under way, and what cancels it. */
   reading: Promise<void> | undefined;
+  controller: AbortController | undefined;
+  /** Mounted components that show it. */
+  users: number;
   retry: number | undefined;
 }
 
@@ -43,6 +46,7 @@ export function useResource<T>(path: string | undefined): Resource<T> {
   const before = useRef<{ path: string; data: T } | undefined>(undefined);
   const entry = path === undefined ? undefined : entryOf(path);
   const current = generation.value;
+  useEffect(() => (path === undefined ? undefined : use(path)), [path]);
   useEffect(() => {
     if (path !== undefined) void readIfOld(path);
   }, [path, current]);
@@ -141,12 +145,36 @@ function entryOf(path: string): Entry {
     isLoading: signal(true),
     loadedMs: 0,
     reading: undefined,
+    controller: undefined,
+    users: 0,
     retry: undefined,
   };
   entries.set(path, entry);
   const [oldest] = entries.keys();
   if (entries.size > entriesMax && oldest !== undefined) entries.delete(oldest);
   return entry;
+}
+
+/** @returns a function that ends the use; the last one cancels what is under way */
+function use(path: string): () => void {
+  const entry = entryOf(path);
+  entry.users += 1;
+  return () => {
+    entry.users -= 1;
+    // Another component may take it over, in this same change of the page.
+    queueMicrotask(() => {
+      if (entry.users > 0) return;
+      clearTimeout(entry.retry);
+      cancel(entry);
+    });
+  };
+}
+
+function cancel(entry: Entry): void {
+  entry.controller?.abort();
+  entry.controller = undefined;
+  entry.reading = undefined;
+  entry.isLoading.value = entry.data.peek() === undefined;
 }
 
 async function readIfOld(path: string): Promise<void> {
@@ -159,19 +187,25 @@ async function read(path: string): Promise<void> {
   const entry = entryOf(path);
   clearTimeout(entry.retry);
   entry.isLoading.value = true;
-  const reading = readOnce(path, entry);
+  const controller = new AbortController();
+  const reading = readOnce(path, entry, controller.signal);
   entry.reading = reading;
+  entry.controller = controller;
   await reading;
-  if (entry.reading === reading) entry.reading = undefined;
+  // Cancelled, or asked for once more meanwhile.
+  if (entry.reading !== reading) return;
+  entry.reading = undefined;
+  entry.controller = undefined;
   entry.isLoading.value = false;
 }
 
-async function readOnce(path: string, entry: Entry): Promise<void> {
+async function readOnce(path: string, entry: Entry, signal: AbortSignal): Promise<void> {
   try {
-    entry.data.value = await call<unknown>('GET', path);
+    entry.data.value = await call<unknown>('GET', path, { signal });
     entry.problem.value = undefined;
     entry.loadedMs = now();
   } catch (error) {
+    if (signal.aborted) return;
     const problem = problemOf(error);
     entry.problem.value = problem;
     retryLater(path, entry, problem);

@@ -37,7 +37,13 @@ export interface Workspace {
   readonly plan: Plan;
   readonly role: Role;
   readonly createdAt: string;
+  /** IANA name; absent = UTC. */
+  readonly timezone?: string;
+  readonly weekStart?: WeekStart;
 }
+
+/** First day of a week; absent = Monday. */
+export type WeekStart = 'mon' | 'sun' | 'sat';
 
 export interface WorkspaceDetails extends Workspace {
   readonly brand: Brand;
