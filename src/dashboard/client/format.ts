@@ -31,6 +31,12 @@ export const formatTick = (value: number): string => compactNumbers.format(value
 /** Tenths only for small values: 0.4 %, 12 %. */
 export const formatPercent = (fraction: number): string =>
   (Math.abs(fraction) < tenthsBelow ? percents : wholePercents).format(fraction);
+const signs = { signDisplay: 'exceptZero', style: 'percent' } as const;
+const changes = new Intl.NumberFormat(undefined, { ...signs, maximumFractionDigits: 1 });
+const wholeChanges = new Intl.NumberFormat(undefined, { ...signs, maximumFractionDigits: 0 });
+/** With its sign: `+12 %`. */
+export const formatChange = (fraction: number): string =>
+  (Math.abs(fraction) < tenthsBelow ? changes : wholeChanges).format(fraction);
 const formatDate = (iso: string): string => dates.format(new Date(iso));
 /** @param day a UTC day, `2026-03-01` */
 export const formatUtcDay = (day: string): string => utcDates.format(new Date(`${day}T00:00:00Z`));

@@ -1,6 +1,7 @@
 /** Today, the last month, and live activity: one request and a stream. */
 import { useState } from 'preact/hooks';
 import { now } from '../../client/browser-clock.ts';
+import { ChangeText } from '../../analytics/change-text.tsx';
 import {
   countryName,
   formatNumber,
@@ -21,7 +22,7 @@ import type {
 } from '../../client/wire.ts';
 import { Bars } from '../../parts/bars.tsx';
 import { ButtonLink } from '../../parts/button.tsx';
-import { Figure, Figures, Trend } from '../../parts/figures.tsx';
+import { Figure, Figures } from '../../parts/figures.tsx';
 import { ProblemNotice } from '../../parts/notice.tsx';
 import { chartHeight, LazyChart } from '../../parts/lazy-chart.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
@@ -148,12 +149,12 @@ function Numbers({ data, extra }: { readonly data: Summary; readonly extra: numb
       <Figure
         label="Last 7 days"
         value={formatShort(week)}
-        note={<Trend change={changeOf(week, weekBefore, isWhole)} than="the 7 days before" />}
+        note={<ChangeText change={changeOf(week, weekBefore, isWhole)} than="the 7 days before" />}
       />
       <Figure
         label="Last 30 days"
         value={formatShort(month)}
-        note={<Trend change={monthChange} than="the 30 days before" />}
+        note={<ChangeText change={monthChange} than="the 30 days before" />}
       />
       <Figure
         label="Unique scanners"
