@@ -136,23 +136,6 @@ export interface ResolvedRoute {
   }>;
 }
 
-export interface Analytics {
-  readonly totalScans: number;
-  readonly uniqueScanners: number;
-  readonly devices: { readonly ios: number; readonly android: number; readonly other: number };
-  readonly topCountries: ReadonlyArray<{ readonly code: string; readonly scans: number }>;
-}
-
-export interface Timeseries {
-  readonly interval: 'hour' | 'day';
-  readonly data: ReadonlyArray<{ readonly start: string; readonly scans: number }>;
-}
-
-export interface Breakdown {
-  readonly by: string;
-  readonly data: ReadonlyArray<{ readonly key: string; readonly scans: number }>;
-}
-
 export interface ServiceEvent {
   readonly id: string;
   readonly event: EventKind;

@@ -3,6 +3,7 @@
  * split bundles would share so much that each page took a dozen requests.
  */
 import type { ComponentType } from 'preact';
+import { AnalyticsPage } from '../pages/analytics/analytics-page.tsx';
 import { BillingPage } from '../pages/billing/billing-page.tsx';
 import { CheckoutPage } from '../pages/billing/checkout-page.tsx';
 import { NewCampaignPage } from '../pages/campaigns/campaign-form.tsx';
@@ -32,6 +33,7 @@ import type { PageProps } from './page-props.ts';
 export const pages: Readonly<Record<PathName, ComponentType<PageProps>>> = {
   overview: OverviewPage,
   signIn: OverviewPage,
+  analytics: AnalyticsPage,
   codes: CodesPage,
   newCode: NewCodePage,
   importCodes: ImportPage,

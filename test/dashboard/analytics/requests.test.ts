@@ -11,10 +11,10 @@ import {
 } from '../../../src/dashboard/analytics/state/requests.ts';
 import { readState, type ViewState } from '../../../src/dashboard/analytics/state/view-state.ts';
 import {
-  comparedWords,
-  rangeWords,
-  zoneWords,
-} from '../../../src/dashboard/analytics/state/words.ts';
+  comparedLabel,
+  rangeLabel,
+  zoneLabel,
+} from '../../../src/dashboard/analytics/state/labels.ts';
 
 const read = (text: string): ViewState =>
   readState(new URLSearchParams(text), {
@@ -58,15 +58,15 @@ test('a filter by a code asks the analytics of the code', () => {
 test('zones, ranges and periods in words', () => {
   expect(
     ['Europe/Berlin', 'America/Argentina/Buenos_Aires', 'UTC', 'Etc/UTC', 'Etc/GMT+5'].map(
-      zoneWords,
+      zoneLabel,
     ),
   ).toEqual(['Berlin time', 'Buenos Aires time', 'UTC', 'UTC', 'GMT+5']);
-  expect(rangeWords({ from: '2026-03-01', to: '2026-03-01' })).not.toContain('–');
-  expect(rangeWords({ from: '2026-03-01', to: '2026-03-02' })).toContain('–');
-  expect(comparedWords(read(''))).toBe('the 7 days before');
-  expect(comparedWords(read('range=today'))).toBe('the day before');
-  expect(comparedWords(read('compare=2026-01-01..2026-01-07'))).toBe(
-    rangeWords({ from: '2026-01-01', to: '2026-01-07' }),
+  expect(rangeLabel({ from: '2026-03-01', to: '2026-03-01' })).not.toContain('–');
+  expect(rangeLabel({ from: '2026-03-01', to: '2026-03-02' })).toContain('–');
+  expect(comparedLabel(read(''))).toBe('the 7 days before');
+  expect(comparedLabel(read('range=today'))).toBe('the day before');
+  expect(comparedLabel(read('compare=2026-01-01..2026-01-07'))).toBe(
+    rangeLabel({ from: '2026-01-01', to: '2026-01-07' }),
   );
 });
 

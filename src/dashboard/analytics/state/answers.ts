@@ -43,14 +43,8 @@ export interface Breakdown {
 export const sumOf = (rows: ReadonlyArray<{ readonly scans: number }>): number =>
   rows.reduce((sum, { scans }) => sum + scans, 0);
 
-/** A fraction; null from nothing, `partial` from days of which only a part was counted. */
-export function changeOf(
-  now: Told,
-  before: Told,
-  isWhole: boolean,
-): number | null | 'partial' | undefined {
-  if (now === null || now === undefined || before === null || before === undefined)
-    return undefined;
-  if (before === 0) return null;
-  return isWhole ? now / before - 1 : 'partial';
+/** A fraction; null from nothing. Undefined where one of the two is not known. */
+export function changeOf(now: Told, before: Told): number | null | undefined {
+  if (typeof now !== 'number' || typeof before !== 'number') return undefined;
+  return before === 0 ? null : now / before - 1;
 }

@@ -14,23 +14,29 @@ export interface Group {
   readonly name: GroupName;
   readonly title: string;
   readonly tabs: readonly Tab[];
+  /** Rows that there can be at first: the card keeps their space. */
+  readonly rowsMax: number;
 }
 
 const locations: Group = {
   name: 'locations',
   title: 'Locations',
-  tabs: ['country', 'city', 'map', 'referer'],
+  tabs: ['country', 'map', 'city', 'referer'],
+  rowsMax: 10,
 };
 const technology: Group = {
   name: 'technology',
   title: 'Technology',
-  tabs: ['device', 'os', 'browser'],
+  tabs: ['device', 'os', 'browser', 'bot'],
+  rowsMax: 6,
 };
-const routes: Group = { name: 'scanned', title: 'By route', tabs: ['route'] };
-const scanned: Readonly<Record<Subject['kind'], Group | undefined>> = {
-  workspace: { name: 'scanned', title: 'What was scanned', tabs: ['code', 'campaign', 'tag'] },
-  campaign: { name: 'scanned', title: 'What was scanned', tabs: ['code'] },
-  code: undefined,
+/** Bots are no scans, so no filter holds for them. */
+const filteredTechnology: Group = { ...technology, tabs: ['device', 'os', 'browser'] };
+const routes: Group = { name: 'scanned', title: 'By route', tabs: ['route'], rowsMax: 10 };
+const scanned: Group = {
+  ...routes,
+  title: 'What was scanned',
+  tabs: ['code', 'campaign', 'tag'],
 };
 
 /** What can be told apart. @param hasRoutes the code leads to more than its destination */
@@ -39,9 +45,11 @@ export function groupsOf(
   { filters }: Pick<ViewState, 'filters'>,
   hasRoutes: boolean,
 ): readonly Group[] {
+  const isFiltered = Object.keys(filters).length > 0;
+  const groups = [locations, isFiltered ? filteredTechnology : technology];
   const isOfCode = kind === 'code' || filters.code !== undefined;
-  const last = isOfCode && hasRoutes ? routes : isOfCode ? undefined : scanned[kind];
-  return [locations, technology, ...(last === undefined ? [] : [last])];
+  if (isOfCode && hasRoutes) return [...groups, routes];
+  return kind === 'workspace' && !isOfCode ? [locations, scanned, ...groups.slice(1)] : groups;
 }
 
 /** The open tab of a group. */
@@ -50,19 +58,11 @@ export const tabIn = (query: URLSearchParams, { name, tabs }: Group): Tab =>
 
 export const dimensionOf = (tab: Tab): Dimension => (tab === 'map' ? 'country' : tab);
 
+const ofScans = ['country', 'city', 'device', 'os', 'browser', 'referer'] as const;
+
+/** A campaign names its codes in a table of its own. */
 export const filtersOf: Readonly<Record<Subject['kind'], readonly FilterName[]>> = {
-  workspace: [
-    'country',
-    'city',
-    'device',
-    'os',
-    'browser',
-    'referer',
-    'tag',
-    'campaign',
-    'code',
-    'route',
-  ],
-  campaign: ['country', 'city', 'device', 'os', 'browser', 'referer', 'code', 'route'],
-  code: ['country', 'city', 'device', 'os', 'browser', 'referer', 'route'],
+  workspace: [...ofScans, 'tag', 'campaign', 'code'],
+  campaign: ofScans,
+  code: [...ofScans, 'route'],
 };

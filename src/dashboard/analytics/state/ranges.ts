@@ -42,6 +42,7 @@ export function daysOf(preset: Exclude<Preset, 'custom'>, today: string, whole: 
       return { from: addMonths(first, -1), to: addDays(first, -1) };
     }
     case '12m':
+    default:
       return { from: addDays(addMonths(today, -12), 1), to: today };
   }
 }

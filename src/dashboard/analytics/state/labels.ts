@@ -4,7 +4,7 @@ import { type Days, lengthOf } from './ranges.ts';
 import type { ViewState } from './view-state.ts';
 
 /** `Europe/Berlin` -> `Berlin time`; UTC and its relatives keep their names. */
-export function zoneWords(zone: string): string {
+export function zoneLabel(zone: string): string {
   const city = zone.split('/').at(-1) ?? zone;
   if (/^(Etc\/)?(UTC|UCT|Universal|Zulu|Greenwich|GMT[-+\d]*)$/.test(zone)) {
     return /UTC|UCT|Universal|Zulu/.test(city) ? 'UTC' : city;
@@ -12,18 +12,18 @@ export function zoneWords(zone: string): string {
   return `${city.replaceAll('_', ' ')} time`;
 }
 
-export function rangeWords(range: Days): string {
+export function rangeLabel(range: Days): string {
   const [from, to] = [formatUtcDay(range.from), formatUtcDay(range.to)];
   return range.from === range.to ? from : `${from} – ${to}`;
 }
 
 /** What numbers are compared with, after `against`. */
-export function comparedWords({
+export function comparedLabel({
   compare,
   comparedTo,
 }: Pick<ViewState, 'compare' | 'comparedTo'>): string {
   if (comparedTo === undefined) return '';
-  if (compare === 'custom') return rangeWords(comparedTo);
+  if (compare === 'custom') return rangeLabel(comparedTo);
   const days = lengthOf(comparedTo);
   return days === 1 ? 'the day before' : `the ${plural(days, 'day')} before`;
 }
