@@ -160,7 +160,7 @@ test.concurrent(
   async () => {
     const page = await harness.openSignedIn('/settings/data');
     let refused = 0;
-    await page.route(/\/campaigns\/cmp_\w+\/analytics$/, async (route) => {
+    await page.route(/\/campaigns\/cmp_\w+\/analytics\?/, async (route) => {
       refused += 1;
       if (refused === 1) await route.fulfill(refusal(10));
       else await route.continue();

@@ -1,5 +1,5 @@
 /** Ranges, zones and periods as people say them. */
-import { formatUtcDay, plural } from '../../client/format.ts';
+import { formatUtcDays, plural } from '../../client/format.ts';
 import { type Days, lengthOf } from './ranges.ts';
 import type { ViewState } from './view-state.ts';
 
@@ -12,10 +12,7 @@ export function zoneLabel(zone: string): string {
   return `${city.replaceAll('_', ' ')} time`;
 }
 
-export function rangeLabel(range: Days): string {
-  const [from, to] = [formatUtcDay(range.from), formatUtcDay(range.to)];
-  return range.from === range.to ? from : `${from} – ${to}`;
-}
+export const rangeLabel = ({ from, to }: Days): string => formatUtcDays(from, to);
 
 /** What numbers are compared with, after `against`. */
 export function comparedLabel({

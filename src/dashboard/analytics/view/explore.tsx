@@ -6,7 +6,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { currentSession } from '../../client/session.ts';
 import { ExportButton } from '../../parts/export-button.tsx';
-import { Card, Ready, Skeleton } from '../../parts/page.tsx';
+import { Card, Ready } from '../../parts/page.tsx';
 import { HeatMap } from '../heat-map.tsx';
 import type { Totals } from '../state/answers.ts';
 import { breakdownPath } from '../state/requests.ts';
@@ -15,7 +15,7 @@ import { FilterChips } from './filter-chips.tsx';
 import { GroupCard } from './group-card.tsx';
 import { RangeBar } from './range-bar.tsx';
 import { SeriesCard } from './series-card.tsx';
-import { TotalFigures } from './totals.tsx';
+import { TotalFigures, TotalPlaces } from './totals.tsx';
 import { isAboutQuery } from './query-faults.ts';
 import { Trouble } from './trouble.tsx';
 import { type Loaded, useAnalytics, type View } from './use-analytics.ts';
@@ -29,9 +29,6 @@ interface ExploreProps<T extends Totals> {
   /** Further cards, between the series and the breakdowns. */
   readonly children?: (totals: T | undefined) => ComponentChildren;
 }
-
-/** Of the totals while they load, in pixels. */
-const figuresHeight = 112;
 
 export function Explore<T extends Totals>(props: ExploreProps<T>) {
   const { view, hasRoutes = false, figures, children } = props;
@@ -49,10 +46,7 @@ export function Explore<T extends Totals>(props: ExploreProps<T>) {
         <Trouble problem={problem} view={view} onRetry={() => void totals.reload()} />
       )}
       {!isRefused && (problem === undefined || data !== undefined) && (
-        <Ready
-          of={{ ...totals, problem: undefined }}
-          skeleton={<Skeleton height={figuresHeight} />}
-        >
+        <Ready of={{ ...totals, problem: undefined }} skeleton={<TotalPlaces />}>
           {(shown) => (
             <TotalFigures data={shown} state={view.state}>
               {figures?.(shown)}

@@ -2,10 +2,10 @@
 import type { ComponentChildren } from 'preact';
 import { formatNumber } from '../../client/format.ts';
 import { Figure, Figures } from '../../parts/figures.tsx';
-import { changeOf, type Totals } from '../state/answers.ts';
-import type { ViewState } from '../state/view-state.ts';
-import { comparedLabel } from '../state/labels.ts';
 import { ChangeText } from '../change-text.tsx';
+import { changeOf, type Totals } from '../state/answers.ts';
+import { comparedLabel } from '../state/labels.ts';
+import type { ViewState } from '../state/view-state.ts';
 
 interface TotalsProps {
   readonly data: Totals;
@@ -13,6 +13,8 @@ interface TotalsProps {
   /** Further figures. */
   readonly children?: ComponentChildren;
 }
+
+const labels = ['Scans', 'Unique scanners', 'New scanners', 'Returning scanners'] as const;
 
 export function TotalFigures({ data, state, children }: TotalsProps) {
   const { totalScans, uniqueScanners, newScanners, returningScanners, previous } = data;
@@ -23,50 +25,65 @@ export function TotalFigures({ data, state, children }: TotalsProps) {
     if (than === '' || change === undefined) return undefined;
     return <ChangeText change={isPart && change !== null ? 'partial' : change} than={than} />;
   };
+  const [scans, uniques, fresh, returning] = labels;
   return (
-    <Figures>
-      <Figure
-        label="Scans"
-        value={formatNumber(totalScans)}
-        note={note(totalScans, previous?.totalScans)}
-      />
-      <Figure
-        label="Unique scanners"
-        value={numberText(uniqueScanners)}
-        note={
-          uniqueScanners === null
-            ? 'Not known with this filter'
-            : note(uniqueScanners, previous?.uniqueScanners)
-        }
-      />
-      {newScanners !== undefined && (
+    <div class="totals">
+      <Figures>
         <Figure
-          label="New scanners"
-          value={numberText(newScanners)}
-          note={newScanners === null ? tooFew : `Not seen in the 90 days before${errorText(data)}`}
+          label={scans}
+          value={formatNumber(totalScans)}
+          note={note(totalScans, previous?.totalScans)}
         />
-      )}
-      {returningScanners !== undefined && (
         <Figure
-          label="Returning scanners"
-          value={numberText(returningScanners)}
+          label={uniques}
+          value={countText(uniqueScanners)}
           note={
-            returningScanners === null ? tooFew : `Seen in the 90 days before${errorText(data)}`
+            uniqueScanners === null
+              ? 'Not known with this filter'
+              : note(uniqueScanners, previous?.uniqueScanners)
           }
         />
-      )}
-      {children}
-    </Figures>
+        {newScanners !== undefined && (
+          <Figure
+            label={fresh}
+            value={countText(newScanners)}
+            note={seenText('Not seen', newScanners, data)}
+          />
+        )}
+        {returningScanners !== undefined && (
+          <Figure
+            label={returning}
+            value={countText(returningScanners)}
+            note={seenText('Seen', returningScanners, data)}
+          />
+        )}
+        {children}
+      </Figures>
+    </div>
+  );
+}
+
+/** While they load, in their place. */
+export function TotalPlaces() {
+  return (
+    <div class="totals" aria-hidden="true">
+      <Figures>
+        {labels.map((label) => (
+          <Figure key={label} label={label} value="…" />
+        ))}
+      </Figures>
+    </div>
   );
 }
 
 type Count = number | null | undefined;
 
-const tooFew = 'Too few to tell for certain';
-
-const numberText = (value: Count): string =>
-  value === null || value === undefined ? '–' : formatNumber(value);
+const countText = (value: Count): string => (typeof value === 'number' ? formatNumber(value) : '–');
 
 /** Less than one scanner is no error. */
-const errorText = ({ error }: Totals): string =>
-  typeof error === 'number' && error >= 1 ? ` · ± ${formatNumber(Math.round(error))}` : '';
+function seenText(seen: string, value: number | null, { error }: Totals): string {
+  if (value === null) return 'Too few to tell for certain';
+  const isRough = typeof error === 'number' && error >= 1;
+  const text = `${seen} in the 90 days before`;
+  return isRough ? `${text}, ±\u00A0${formatNumber(Math.round(error))}` : text;
+}
