@@ -13,6 +13,7 @@ import { GeoOpening } from './engine/geo-data.ts';
 import { visitorKeyBytes, visitorKeyFile } from './engine/installation/key-files.ts';
 import { raise } from './engine/installation/numbers.ts';
 import { PageFeed } from './engine/page-feed.ts';
+import { ZoneFeed } from './engine/zone-feed.ts';
 import { threadCounts } from './engine/machine/machine-plan.ts';
 import type { Tails } from './engine/takeover/messages.ts';
 import type { PredecessorConnection } from './engine/takeover/predecessor-connection.ts';
@@ -175,6 +176,8 @@ function makeEngine(
   closers.push(() => geo.close());
   const pages = new PageFeed(management, log);
   closers.push(() => pages.close());
+  const zones = new ZoneFeed(management, log);
+  closers.push(() => zones.close());
   const threads = new EngineThreads({
     config,
     clock,
@@ -186,8 +189,10 @@ function makeEngine(
     visitor: visitorSetup(geo, folder),
     othersJournals,
     pages: () => pages.all(),
+    zones: () => zones.all(),
     node: node?.(scans),
   });
+  zones.start((changed) => threads.shards.setZones(changed));
   pages.start((changes) => threads.redirects.updatePages(changes));
   closers.push(() => threads.stop());
   void geo.table.then((table) => threads.redirects.useGeo(table));

@@ -11,7 +11,8 @@ import { Bench } from 'tinybench';
 import { openScanQueries } from '../../src/scans/query/queries.ts';
 import { countryNumber } from '../../src/model/scan.ts';
 import { Dimension } from '../../src/scans/rollup.ts';
-import { type Day, Summaries } from '../../src/scans/summaries.ts';
+import type { Day } from '../../src/scans/days/day.ts';
+import { Summaries } from '../../src/scans/summaries.ts';
 import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
 
 export const question = 'What do analytics over a year of a code with 10 M scans cost?';
@@ -29,7 +30,7 @@ const visitorsPerDay = 50_000;
 
 /** A day's scans in one go: visitors by an odd step through a year's pool, half of them new each day. */
 function countDay(day: Day, scans: number): void {
-  const { rollup, sketch } = day;
+  const { rollup, sketch } = day.pieces[0]!;
   const from = day.day * (visitorsPerDay / 2);
   for (let scan = 0; scan < scans; scan++) {
     const visitor = from + ((scan * 7_919) % visitorsPerDay);
@@ -68,7 +69,7 @@ function countDay(day: Day, scans: number): void {
 function build(store: ScanStore, days: number, scansPerDay: number): void {
   const summaries = new Summaries(store, namesMax);
   for (let index = 0; index < days; index++) {
-    const day = summaries.emptyDay(firstDay + index);
+    const day = summaries.emptyDay(firstDay + index, 1);
     countDay(day, scansPerDay);
     store.environment.transactionSync(() => {
       if (index < days - 1) summaries.closeDay(codeNo, day);

@@ -1,5 +1,6 @@
 /** The management API as one table: what exists below /v1, in the order of the reference page. */
 import type { ApiServices } from './services.ts';
+import type { AnalyticsServices } from './analytics/analytics-routes.ts';
 import { codeAnalyticsRoutes } from './analytics/code-analytics.ts';
 import { apiKeyRoutes } from './workspaces/api-keys.ts';
 import { billingRoutes } from './billing/billing.ts';
@@ -46,6 +47,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
   const sessionView = createSessionView(workspaces, shortUrlBase, (actor) =>
     seesCluster(installation, actor),
   );
+  const zoneOf: AnalyticsServices['zoneOf'] = (no) => workspaces.workspaces.find(no);
   const ownHosts = [new URL(shortUrlBase).host];
   return [
     ...qrCodeRoutes({ codes, view, positions, ownHosts }),
@@ -61,9 +63,9 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
       clock,
       bounds: services.bulk,
     }),
-    ...codeAnalyticsRoutes({ codes, scans, clock }),
-    ...workspaceAnalyticsRoutes({ codes, scans, clock }),
-    ...rawScanRoutes({ codes, scans, clock, positions, places }),
+    ...codeAnalyticsRoutes({ codes, scans, clock, zoneOf }),
+    ...workspaceAnalyticsRoutes({ codes, scans, clock, zoneOf }),
+    ...rawScanRoutes({ codes, scans, clock, positions, places, zoneOf }),
     ...eventRoutes({ outbox, scans: scans.events, positions, places }),
     ...eventStreamRoutes({
       outbox,
@@ -75,7 +77,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
       accessVersion: () => workspaces.accessVersion(),
       isSignedIn: (sessionHash) => workspaces.sessions.isOpen(sessionHash),
     }),
-    ...campaignRoutes({ ...campaigns, codes, scans: scans.analytics, clock, positions }),
+    ...campaignRoutes({ ...campaigns, codes, scans, clock, positions, zoneOf }),
     ...conversionRoutes({ conversions: campaigns.conversions, codes, clock }),
     ...webhookRoutes(services),
     ...deliveryRoutes(services.webhooks, positions),

@@ -5,9 +5,12 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { CampaignEnd, CampaignRecord } from '../model/campaign.ts';
 import type { Clock } from '../model/clock.ts';
-import { dayMax, dayOf, type DayRange } from '../model/day.ts';
+import { dayMax, dayMs, type DayRange } from '../model/day.ts';
+import { type Calendar, utcCalendar } from '../model/zones/calendar.ts';
+import type { LocalRange } from '../model/zones/local-range.ts';
 import type { ScanAnalytics, Subject } from '../scans/query/analytics.ts';
 import type { Analytics } from '../scans/query/answers.ts';
+import { isEmptyFilter, type ScanFilter } from '../scans/query/filter.ts';
 import type { CampaignCodes, CampaignMember } from './campaign-codes.ts';
 import type { Conversions, ConversionSum } from './conversions.ts';
 
@@ -16,7 +19,10 @@ const seriesDaysMax = 3_660;
 /** Codes whose conversions are read between two yields: about 2 ms. */
 const sliceCodes = 200;
 
-export type CampaignScans = Pick<ScanAnalytics, 'totals' | 'series' | 'scansByCode'>;
+export type CampaignScans = Pick<
+  ScanAnalytics,
+  'totals' | 'series' | 'scansByCode' | 'filteredByCode'
+>;
 
 export interface CampaignAnalyticsOptions {
   readonly scans: CampaignScans;
@@ -31,10 +37,20 @@ export interface CampaignSpan {
   readonly toDay?: number | undefined;
 }
 
+/** Whose scans of a campaign, and which. */
+export interface CampaignScope {
+  readonly subject: Subject;
+  readonly range: LocalRange;
+  /** The days of it that a series shows. */
+  readonly shown: LocalRange;
+  readonly filter: ScanFilter;
+}
+
 export interface CampaignTotals extends Analytics {
   readonly conversions: number;
   readonly conversionValue: number;
-  readonly conversionRate: number;
+  /** Null with a filter: conversions have no country, device, … */
+  readonly conversionRate: number | null;
   /** Most scans first, ties in the order of the list. */
   readonly codes: ReadonlyArray<{
     readonly qrId: string;
@@ -55,21 +71,30 @@ export class CampaignAnalytics {
   }
 
   subjectOf(campaign: CampaignRecord): Subject {
-    return { codes: this.#membersOf(campaign).map(({ codeNo }) => codeNo) };
+    const codes = this.#membersOf(campaign).map(({ codeNo }) => codeNo);
+    return { codes, workspace: campaign.workspaceNo };
   }
 
-  /** The part of a span that is in the schedule; backwards when no day is. */
-  range({ startDay, endDay }: CampaignRecord, { fromDay, toDay }: CampaignSpan): DayRange {
+  /** The part of a span that is in the schedule, which is of UTC days; backwards when no day is. */
+  range(
+    { startDay, endDay = dayMax }: CampaignRecord,
+    { fromDay = 0, toDay = dayMax }: CampaignSpan,
+    calendar: Calendar = utcCalendar,
+  ): LocalRange {
+    const within = { fromMs: startDay * dayMs, endMs: (endDay + 1) * dayMs };
     return {
-      fromDay: Math.max(startDay, fromDay ?? startDay),
-      toDay: Math.min(endDay ?? dayMax, toDay ?? dayMax),
+      fromDay: Math.max(calendar.dayOf(within.fromMs), fromDay),
+      toDay: Math.min(calendar.dayOf(within.endMs - 1), toDay),
+      calendar,
+      within,
     };
   }
 
   /** The days of it that a series shows: days to come are left out. */
-  seriesRange(campaign: CampaignRecord, span: CampaignSpan): DayRange {
-    const { fromDay, toDay } = this.range(campaign, span);
-    return { fromDay, toDay: Math.min(toDay, dayOf(this.#options.clock.now())) };
+  seriesRange(campaign: CampaignRecord, span: CampaignSpan, calendar?: Calendar): LocalRange {
+    const range = this.range(campaign, span, calendar);
+    const today = (calendar ?? utcCalendar).dayOf(this.#options.clock.now());
+    return { ...range, toDay: Math.min(range.toDay, today) };
   }
 
   /** What the whole schedule came to. */
@@ -83,23 +108,27 @@ export class CampaignAnalytics {
     return { totalScans, uniqueScanners, conversions: count, conversionRate };
   }
 
-  async totals(campaign: CampaignRecord, span: CampaignSpan): Promise<CampaignTotals> {
+  /** Conversions are counted by UTC days: those of the range, whatever its zone. */
+  async totals(campaign: CampaignRecord, scope: CampaignScope): Promise<CampaignTotals> {
     const { scans } = this.#options;
-    const members = this.#membersOf(campaign);
+    const { subject, range, filter } = scope;
+    const members = this.#membersOf(campaign).filter(isAmong(subject));
     const codes = members.map(({ codeNo }) => codeNo);
-    const range = this.range(campaign, span);
-    const counted = await scans.totals({ codes }, range);
-    const byCode = await scans.scansByCode(codes, range);
+    const isFiltered = !isEmptyFilter(filter);
+    const counted = await scans.totals(subject, range, filter);
+    const byCode = isFiltered
+      ? await scans.filteredByCode(subject, range, filter)
+      : await scans.scansByCode(codes, range);
     const converted = await this.#conversionsOf(members, range);
     const scansOf = new Map(byCode.map(({ codeNo, scans: count }) => [codeNo, count]));
-    const { fromDay, toDay } = this.seriesRange(campaign, span);
-    const shown = { fromDay: Math.max(fromDay, toDay - seriesDaysMax + 1), toDay };
-    const series = await scans.series({ codes }, shown, 'day');
+    const { fromDay, toDay } = scope.shown;
+    const shown = { ...scope.shown, fromDay: Math.max(fromDay, toDay - seriesDaysMax + 1) };
+    const series = await scans.series(subject, shown, 'day', { filter });
     return {
       ...counted,
       conversions: converted.count,
       conversionValue: converted.value,
-      conversionRate: rateOf(converted.count, counted.totalScans),
+      conversionRate: isFiltered ? null : rateOf(converted.count, counted.totalScans),
       codes: members
         .map(({ codeNo, qrId, isDeleted }) => ({
           qrId,
@@ -132,6 +161,12 @@ export class CampaignAnalytics {
     }
     return { count, value, byCode };
   }
+}
+
+function isAmong(subject: Subject): (member: CampaignMember) => boolean {
+  if (!('codes' in subject)) return () => true;
+  const codes = new Set(subject.codes);
+  return ({ codeNo }) => codes.has(codeNo);
 }
 
 /** Conversions a scan; 0 when nothing was scanned. */

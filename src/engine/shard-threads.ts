@@ -9,6 +9,7 @@ import { partitionCount, partitionOf } from '../model/code.ts';
 import { Signal } from '../model/signal.ts';
 import type { MarkRepair } from '../scans/mark-recovery.ts';
 import type { ShardFigures } from '../scans/shard.ts';
+import type { WorkspaceZone } from '../scans/days/zone-cuts.ts';
 import type { Place } from '../scans/journal/place.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
 import {
@@ -65,6 +66,8 @@ export interface ShardThreadsOptions {
   /** Of the store's file. */
   readonly storePlace: Place;
   readonly journals: Journals;
+  /** Time zones of workspaces that have another than UTC, as they are now; absent = none has. */
+  readonly zones?: (() => readonly WorkspaceZone[]) | undefined;
   /** Resolves when the data folder is where it was: a thread that starts opens its files there. */
   readonly whenInPlace: () => Promise<void>;
   /** No shard starts before it is there. */
@@ -158,6 +161,11 @@ export class ShardThreads {
     Atomics.store(this.#gate, 0, 0);
     this.#countedAtStop = this.counted();
     this.states.length = 0;
+  }
+
+  /** Days that begin from now on are cut at the midnights of these. */
+  setZones(zones: readonly WorkspaceZone[]): void {
+    for (const { thread } of this.states) thread.send({ kind: 'zones', zones });
   }
 
   #onVisitor(): void {
@@ -262,6 +270,7 @@ export class ShardThreads {
       journalRoot: journals.root,
       tails: journals.tails.memory,
       visitor,
+      zones: this.#options.zones?.() ?? [],
       deliveredBlock: this.#deliveredBlock,
     };
   }

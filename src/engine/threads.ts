@@ -21,7 +21,7 @@ import { FolderWatch } from './watch/folder-watch.ts';
 import { RedirectThreads, type RedirectThreadsOptions } from './redirect-threads.ts';
 import { StopTime } from './stop-time.ts';
 import { placeOf } from '../scans/journal/place.ts';
-import { logRepairs, ShardThreads } from './shard-threads.ts';
+import { logRepairs, ShardThreads, type ShardThreadsOptions } from './shard-threads.ts';
 
 export interface EngineThreadsOptions {
   readonly config: Config;
@@ -36,6 +36,7 @@ export interface EngineThreadsOptions {
   /** Journals of the predecessor in a takeover; absent = no other process journals. */
   readonly othersJournals?: readonly number[] | undefined;
   readonly pages?: RedirectThreadsOptions['pages'];
+  readonly zones?: ShardThreadsOptions['zones'];
   /** Of a node in a cluster. */
   readonly node?:
     | {

@@ -11,7 +11,7 @@
  * the runtime knows some 600 names. They are compared without case, as the runtime does. An image of the table (image.ts)
  * has the cells, and beside them whose they are, so that programs need not be written anew; what they show is.
  */
-import { type ZoneOffset, zoneOffset } from '../routes/zone-offsets.ts';
+import { type ZoneOffset, zoneOffset } from '../model/zones/zone-offsets.ts';
 import type { Arena } from './arena.ts';
 import { wordOf } from './finder.ts';
 

@@ -2,6 +2,7 @@
  * Workspaces: plans with their limits, roles, and the actor that a request acts as.
  * The numbers of the plans are the specification's.
  */
+import type { WeekStart } from './zones/calendar.ts';
 import type { WorkspaceNo } from './numbers.ts';
 
 /** From the most powerful down. */
@@ -42,6 +43,13 @@ export interface WorkspaceRecord {
   readonly plan: Plan;
   /** Replaces the plan's limits (Enterprise). */
   readonly limits?: PlanLimits;
+  /** IANA name; absent = UTC. */
+  readonly timezone?: string;
+  /** Absent = Monday. */
+  readonly weekStart?: WeekStart;
+  /** Where a zone was ever set: the first UTC day that is counted in it, and the zone of the days before. */
+  readonly zoneSinceDay?: number;
+  readonly zoneBefore?: string;
   readonly createdAtMs: number;
 }
 

@@ -11,7 +11,7 @@ import { preferredLanguage } from './language.ts';
 import { programWords, programZones } from './program-layout.ts';
 import { ProgramReader, type RouteFacts } from './program-reader.ts';
 import { queryPairs, withPassedQuery } from './query-text.ts';
-import { localMinutes } from './zone-offsets.ts';
+import { localMinutes } from '../model/zones/zone-offsets.ts';
 
 /** What is said of a person's scan. Device, os and browser in the numbers of model/scan.ts. */
 export interface AskedScan extends Pick<RouteFacts, 'nowMs' | 'device' | 'os' | 'browser'> {

@@ -25,6 +25,8 @@ import { isMissed } from '../model/routing/labels.ts';
 import { countryCode } from '../model/scan.ts';
 import type { Sketch } from '../model/sketch/sketch.ts';
 import { type Counted, dayStoredMax } from '../store/scans/scans.ts';
+import { quarterMs } from '../model/zones/calendar.ts';
+import { quartersPerDay } from './days/day.ts';
 import { Dimension, type Rollup } from './rollup.ts';
 import type { CodeNo } from '../model/numbers.ts';
 
@@ -35,7 +37,6 @@ export const groupBytes = 24;
 export const entryBytes = 40;
 const botMask = 3;
 const routeShift = 2;
-const hourMs = 3_600_000;
 /** ", US" at the end of a city's string. */
 const countrySuffixLength = 4;
 
@@ -137,8 +138,12 @@ export class ScanBlock {
   country(entry: number): string {
     return countryCode(this.#view.getUint16(this.#at(entry) + 26, true));
   }
+  /** With its country, as rollups name it: "Chicago, US". */
+  namedCity(entry: number): string {
+    return this.#string(this.#view.getUint32(this.#at(entry) + 28, true));
+  }
   city(entry: number): string {
-    const named = this.#string(this.#view.getUint32(this.#at(entry) + 28, true));
+    const named = this.namedCity(entry);
     return named === '' ? '' : named.slice(0, -countrySuffixLength);
   }
   referer(entry: number): string {
@@ -186,7 +191,10 @@ export class ScanBlock {
     rollup.count(Dimension.browser, view.getUint8(at + 38));
     rollup.count(Dimension.country, view.getUint16(at + 26, true));
     const timeMs = view.getFloat64(at, true);
-    rollup.count(Dimension.hour, Math.floor(timeMs / hourMs) - dayOf(timeMs) * 24);
+    rollup.count(
+      Dimension.quarter,
+      Math.floor(timeMs / quarterMs) - dayOf(timeMs) * quartersPerDay,
+    );
     rollup.countName(Dimension.city, this.#string(view.getUint32(at + 28, true)));
     rollup.countName(Dimension.referer, this.#host(view.getUint32(at + 32, true)));
     sketch.add(view.getUint32(at + 16, true), view.getUint32(at + 20, true));

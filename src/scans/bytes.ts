@@ -23,8 +23,13 @@ export class ByteWriter {
 
   /** Starts a value, dropping what an aborted one may have left. */
   begin(format: number): void {
-    this.#end = 0;
+    this.clear();
     this.byte(format);
+  }
+
+  /** The same for a part of a value, which has no format. */
+  clear(): void {
+    this.#end = 0;
   }
 
   byte(value: number): void {
@@ -117,6 +122,11 @@ export class ByteReader {
   skip(): void {
     const length = this.integer();
     this.#at += length;
+  }
+
+  /** All that is left: a view. */
+  rest(): Uint8Array {
+    return this.#bytes.subarray(this.#at);
   }
 
   bytes(): Uint8Array {

@@ -12,8 +12,9 @@
  */
 import { isDamage } from '../model/failure.ts';
 import type { ScanBlock } from './block.ts';
-import type { Day, Summaries } from './summaries.ts';
-import type { CodeNo } from '../model/numbers.ts';
+import { type Day, type Piece, pieceAt } from './days/day.ts';
+import type { Summaries } from './summaries.ts';
+import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 import { type Counted, countedBy } from '../store/scans/scans.ts';
 
 type State = 'clean' | 'dirty' | 'freezing' | 'frozen';
@@ -82,12 +83,22 @@ export class CodeActor {
   #count(block: ScanBlock, group: number): void {
     const first = block.first(group);
     const end = first + block.count(group);
-    let day: Day | undefined;
+    const workspaceNo = block.workspaceNo(group);
+    let piece: Piece | undefined;
     for (let entry = first; entry < end; entry++) {
-      const number = block.day(entry);
-      if (day === undefined || day.day !== number) day = this.#day(number);
-      if (block.countInto(entry, day.rollup, day.sketch, this.#counted)) this.#total++;
+      const timeMs = block.timeMs(entry);
+      if (piece === undefined || timeMs >= piece.endMs || timeMs < piece.fromMs) {
+        piece = pieceAt(this.#day(block.day(entry), workspaceNo), timeMs);
+      }
+      if (block.countInto(entry, piece.rollup, piece.sketch, this.#counted)) this.#total++;
     }
+  }
+
+  /** Where a scan that was taken since the last save is counted; undefined when it froze. */
+  pieceOf(block: ScanBlock, entry: number): Piece | undefined {
+    const day = block.day(entry);
+    const found = this.#days.find((one) => one.day === day);
+    return found && pieceAt(found, block.timeMs(entry));
   }
 
   #orFreeze(work: () => void): void {
@@ -129,14 +140,16 @@ export class CodeActor {
   /** After the commit: closed days leave memory, the rest is clean. */
   settle(): void {
     this.#days = this.#days.slice(-1);
-    this.#days.at(-1)?.sketch.clean();
+    for (const { sketch } of this.#days.at(-1)?.pieces ?? []) sketch.clean();
     this.#state = this.isFrozen ? 'frozen' : 'clean';
   }
 
-  #day(number: number): Day {
+  #day(number: number, workspaceNo: WorkspaceNo): Day {
     const known = this.#days.find((day) => day.day === number);
     if (known !== undefined) return known;
-    const day = this.#summaries.closedDay(this.codeNo, number) ?? this.#summaries.emptyDay(number);
+    const day =
+      this.#summaries.closedDay(this.codeNo, number) ??
+      this.#summaries.emptyDay(number, workspaceNo);
     this.#days.push(day);
     this.#days.sort((a, b) => a.day - b.day);
     return day;

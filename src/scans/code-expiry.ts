@@ -77,7 +77,7 @@ export class CodeExpiry {
 
   /** Undefined when the summary is damaged: that day's counts keep a code which no list shows any more. */
   #newestDayOf(codeNo: CodeNo): number | undefined {
-    return readOr(() => this.#summaries.newestDayCounts(codeNo)?.day, undefined);
+    return readOr(() => this.#summaries.newestPieces(codeNo)?.[0]?.day, undefined);
   }
 
   /** @returns what it cost in keys, `limit` or more when something may be left */

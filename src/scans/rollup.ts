@@ -6,6 +6,8 @@
  * as map entries they cost a third of a shard's time). Cities and referer hosts are names that
  * visitors choose, so each is bounded: beyond `namesMax` they count as `other`.
  * Bots count under their own dimension and nowhere else, so every dimension of people sums to `scans`.
+ * Times are counted by quarter of the UTC day, which makes the hours of every time zone; a sum of days has them by hour.
+ * Days that were counted by an older release have hours alone.
  * Routes are counted where a scan did not lead to the code's target, which is the rest of `scans`, so a code without
  * routes has none; those of people who came in vain are beside `scans` (model/routing/labels.ts).
  */
@@ -24,10 +26,14 @@ export const Dimension = {
   city: 8,
   referer: 9,
   route: 10,
+  quarter: 11,
 } as const;
 export type Dimension = (typeof Dimension)[keyof typeof Dimension];
 export type NamedDimension = typeof Dimension.city | typeof Dimension.referer;
 
+const hoursPerDay = 24;
+const quartersPerHour = 4;
+const hourOfQuarter = (quarter: number): number => Math.floor(quarter / quartersPerHour);
 const valueBits = 16;
 const valueMask = (1 << valueBits) - 1;
 /** What names beyond the bound count as. */
@@ -36,22 +42,29 @@ const otherName = 'other';
 /** A month unites up to 31 days' names; four times a day's bound keeps all but wild ones. */
 export const monthNamesFactor = 4;
 
-/** Values a small dimension can hold; countries, routes and names are open and live in maps. */
+/** Values a small dimension can hold; countries, routes, quarters and names are open and live in maps. */
 const sizes: Readonly<Partial<Record<Dimension, number>>> = {
   [Dimension.platform]: 4,
   [Dimension.device]: 4,
   [Dimension.os]: 8,
   [Dimension.browser]: 32,
-  [Dimension.hour]: 24,
+  [Dimension.hour]: hoursPerDay,
   [Dimension.bot]: 4,
 };
-const openDimensions: ReadonlySet<number> = new Set([Dimension.country, Dimension.route]);
+const openDimensions: ReadonlySet<number> = new Set([
+  Dimension.country,
+  Dimension.route,
+  Dimension.quarter,
+]);
 const keyOf = (dimension: number, value: number): number => (dimension << valueBits) | value;
 
 /** `smallKeys`: what each place of the flat array counts, as (dimension << 16 | value). */
 const { offsets, smallKeys } = layOut();
 const smallCounts = smallKeys.length;
 const smallPlaces = new Map(smallKeys.map((key, place) => [key, place]));
+const hourOffset = offsets[Dimension.hour]!;
+/** Those of quarters are the highest. */
+const quarterKeys = keyOf(Dimension.quarter, 0);
 const noCounts: readonly number[] = Array.from({ length: smallCounts }, () => 0);
 
 export class Rollup {
@@ -86,12 +99,14 @@ export class Rollup {
     this.#named(dimension).count(name, times);
   }
 
-  /** Adds another rollup, or with -1 takes away one that was added before. */
+  /** Adds another rollup, or with -1 takes away one that was added before. Its quarters become hours. */
   merge(other: Rollup, times: 1 | -1 = 1): void {
     this.scans += other.scans * times;
     for (let at = 0; at < smallCounts; at++) this.#small[at]! += other.#small[at]! * times;
     for (const [key, count] of other.#open) {
-      this.#open.set(key, (this.#open.get(key) ?? 0) + count * times);
+      if (key >= quarterKeys) {
+        this.#small[hourOffset + hourOfQuarter(key & valueMask)]! += count * times;
+      } else this.#open.set(key, (this.#open.get(key) ?? 0) + count * times);
     }
     for (const [name, count] of other.#cities.counts) this.#cities.count(name, count * times);
     for (const [name, count] of other.#referers.counts) this.#referers.count(name, count * times);
@@ -117,6 +132,15 @@ export class Rollup {
       const count = this.#small[offset + value]!;
       if (count > 0) yield { value, count };
     }
+  }
+
+  /** Scans by hour of the UTC day. */
+  hours(): number[] {
+    const hours = this.#small.slice(hourOffset, hourOffset + hoursPerDay);
+    for (const { value, count } of this.values(Dimension.quarter)) {
+      hours[hourOfQuarter(value)]! += count;
+    }
+    return hours;
   }
 
   *names(dimension: NamedDimension): Generator<{ name: string; count: number }> {
@@ -221,7 +245,7 @@ class Names {
 
 /** Lays the small dimensions end to end; `offsets` says where each begins, -1 = not a small one. */
 function layOut(): { offsets: readonly number[]; smallKeys: readonly number[] } {
-  const begins: number[] = Array.from({ length: Dimension.route + 1 }, () => -1);
+  const begins: number[] = Array.from({ length: Dimension.quarter + 1 }, () => -1);
   const keys: number[] = [];
   for (const [name, size] of Object.entries(sizes)) {
     const dimension = Number(name);

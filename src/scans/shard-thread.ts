@@ -1,6 +1,7 @@
 /** What the control thread and a shard's thread send each other. */
 import type { ExpiredCode } from '../model/code.ts';
 import type { Place } from './journal/place.ts';
+import type { WorkspaceZone } from './days/zone-cuts.ts';
 import type { MarkRepair } from './mark-recovery.ts';
 import type { DamagedPlace } from '../store/damage.ts';
 import type { ShardFigures } from './shard.ts';
@@ -34,6 +35,7 @@ export interface ShardSetup {
   readonly windowBytesMax: number;
   readonly actorsMax: number;
   readonly rawRetentionDays: number;
+  readonly zones?: readonly WorkspaceZone[];
   /** Blocks up to this sequence are done with by those who make deliveries of them. */
   readonly deliveredBlock: number;
 }
@@ -41,6 +43,7 @@ export interface ShardSetup {
 export type ShardCommand =
   | { readonly kind: 'stop' }
   | { readonly kind: 'delivered'; readonly block: number }
+  | { readonly kind: 'zones'; readonly zones: readonly WorkspaceZone[] }
   | { readonly kind: 'expire'; readonly codes: readonly ExpiredCode[] };
 
 export type ShardMessage =

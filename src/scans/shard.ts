@@ -25,6 +25,7 @@ import { expireBlocks } from './block-retention.ts';
 import { type CodeActor, FrozeWhileSaving } from './code-actor.ts';
 import { CodeActors } from './code-actors.ts';
 import { CodeExpiry } from './code-expiry.ts';
+import { type WorkspaceZone, ZoneCuts } from './days/zone-cuts.ts';
 import { type JournalConsumer, JournalConsumers } from './journal/consumers.ts';
 import type { Place } from './journal/place.ts';
 import type { JournalPositions } from './journal/positions.ts';
@@ -57,6 +58,8 @@ export interface ShardOptions {
   readonly windowBytesMax: number;
   readonly actorsMax: number;
   readonly rawRetentionDays: number;
+  /** Of workspaces that have another than UTC; absent = none has. */
+  readonly zones?: readonly WorkspaceZone[];
   /** Blocks after this sequence still have deliveries to be made of them: they are kept. */
   readonly deliveredBlock: number;
 }
@@ -91,6 +94,8 @@ export class Shard {
   readonly #partitions: number[] = [];
   readonly #workspaces: WorkspaceSums;
   readonly expiry: CodeExpiry;
+  /** Where days that begin from now on are cut. */
+  readonly cuts: ZoneCuts;
   readonly highestSeen = { code: 0, workspace: 0 };
   #uncommitted: { readonly bytes: Buffer; readonly block: ScanBlock } | undefined;
   #windowNumber = 0;
@@ -126,7 +131,8 @@ export class Shard {
   constructor(options: ShardOptions) {
     this.#options = options;
     this.#deliveredBlock = options.deliveredBlock;
-    this.#summaries = new Summaries(options.store, namesPerDayMax);
+    this.cuts = new ZoneCuts(options.zones);
+    this.#summaries = new Summaries(options.store, namesPerDayMax, this.cuts);
     this.expiry = new CodeExpiry(options.store, this.#summaries);
     this.#actors = new CodeActors(this.#summaries, this.expiry);
     for (let partition = options.shard; partition < partitionCount; partition += options.shards) {
@@ -144,7 +150,11 @@ export class Shard {
     });
     this.#checkpoint = recovered.from;
     this.#lostBlocks = recovered.damaged;
-    this.#workspaces = new WorkspaceSums({ ...options, partitions: this.#partitions });
+    this.#workspaces = new WorkspaceSums({
+      ...options,
+      partitions: this.#partitions,
+      cuts: this.cuts,
+    });
   }
 
   /**

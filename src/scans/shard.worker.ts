@@ -164,6 +164,10 @@ channel.onCommand((command) => {
     shard.delivered(command.block);
     return;
   }
+  if (command.kind === 'zones') {
+    shard.cuts.set(command.zones);
+    return;
+  }
   if (command.kind === 'expire') {
     shard.expiry.add(command.codes);
     isUnchanged = false;

@@ -1,9 +1,9 @@
 /**
  * Summaries of a code, a day and a month, between memory and the store.
  *
- *   summary total, newest block, its newest day with rollup and sketch: one value holds all that a
+ *   summary total, newest block, its newest day, rollup and sketch of each piece: one value holds all that a
  *           quiet code changes, so a checkpoint costs it one put
- *   day     a closed day: rollup and sketch
+ *   day     a closed day: rollup and sketch of each piece (days/day.ts), in a record of its own
  *   month   mask of the days in it, their sum and union: a year is read as 12 months and two edges
  *
  * A sketch beyond 64 visitors lies in chunks of its own beside its record. A day closes when a newer one
@@ -12,22 +12,38 @@
  * A damaged month is rebuilt from its days; any other damaged record is refused.
  */
 import { dayMs } from '../model/day.ts';
-import { Sketch, type ChunkSource } from '../model/sketch/sketch.ts';
+import { Sketch, type ChunkSource, sketchChunks } from '../model/sketch/sketch.ts';
 import { dataDamaged, readOr } from '../model/failure.ts';
-import { chunkKey, monthSpan, spanKey, spanOf, type ScanStore } from '../store/scans/scans.ts';
+import {
+  chunkKey,
+  monthSpan,
+  pieceOf,
+  spanKey,
+  spanOf,
+  type ScanStore,
+} from '../store/scans/scans.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
+import {
+  createDay,
+  type Day,
+  type Piece,
+  type Place,
+  type Quarters,
+  wholeDay,
+} from './days/day.ts';
+import { readDay, StoredPiece } from './days/stored-piece.ts';
+import { ZoneCuts } from './days/zone-cuts.ts';
 import { FrozenCounters } from './frozen.ts';
 import { monthNamesFactor, Rollup } from './rollup.ts';
-import type { CodeNo } from '../model/numbers.ts';
+import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
-const format = 1;
+/** A whole day, or a month. */
+const wholeFormat = 1;
+/** A piece of a day; or a summary whose day has several. */
+const piecesFormat = 2;
 const writer = new ByteWriter();
-
-export interface Day {
-  readonly day: number;
-  readonly rollup: Rollup;
-  readonly sketch: Sketch;
-}
+/** Of a summary's pieces, each of which is written with its length. */
+const pieceWriter = new ByteWriter();
 
 export interface CodeSummary {
   readonly total: number;
@@ -63,15 +79,18 @@ export class Summaries {
   readonly #store: ScanStore;
   readonly namesMax: number;
   readonly frozen: FrozenCounters;
+  readonly #cuts: ZoneCuts;
 
-  constructor(store: ScanStore, namesMax: number) {
+  /** @param cuts of those who count; readers make no days */
+  constructor(store: ScanStore, namesMax: number, cuts = new ZoneCuts()) {
     this.#store = store;
     this.namesMax = namesMax;
     this.frozen = new FrozenCounters(store);
+    this.#cuts = cuts;
   }
 
-  emptyDay(day: number): Day {
-    return { day, rollup: new Rollup(this.namesMax), sketch: Sketch.empty() };
+  emptyDay(day: number, workspaceNo: WorkspaceNo): Day {
+    return createDay(day, this.#cuts.of(workspaceNo, day), this.namesMax);
   }
 
   /** What is refused for one that is frozen. */
@@ -84,87 +103,85 @@ export class Summaries {
   summary(codeNo: CodeNo): CodeSummary | undefined {
     const bytes = this.#summaryOf(codeNo);
     if (bytes === undefined) return undefined;
-    const reader = open(bytes);
+    const { reader } = open(bytes);
     const total = reader.integer();
     const newestBlock = reader.integer();
-    const day = reader.integer();
-    return { total, newestBlock, newestDay: this.#readDay(reader, codeNo, day) };
+    const newestDay = readDay(this.#piecesOfSummary(codeNo, bytes), this.namesMax);
+    return { total, newestBlock, newestDay };
   }
 
   /** The lifetime total alone: the first number of the summary. */
   total(codeNo: CodeNo): number {
     const bytes = this.#summaryOf(codeNo);
-    return bytes === undefined ? 0 : open(bytes).integer();
+    return bytes === undefined ? 0 : open(bytes).reader.integer();
   }
 
   closedDay(codeNo: CodeNo, day: number): Day | undefined {
-    const bytes = this.#store.days.get(spanKey(codeNo, day));
-    return bytes === undefined ? undefined : this.#readDay(open(bytes), codeNo, day);
+    const pieces = [...this.closedPieces(codeNo, day, day + 1)];
+    return pieces.length === 0 ? undefined : readDay(pieces, this.namesMax);
   }
 
-  /** The rollup of a stored day, without its names and its sketch. */
-  countsOf(bytes: Uint8Array): Rollup {
-    return Rollup.readCounts(open(bytes), this.namesMax);
+  /** The stored pieces of the closed days of a range, in order. @param endDay excluded */
+  *closedPieces(codeNo: CodeNo, fromDay: number, endDay: number): Generator<StoredPiece> {
+    if (fromDay >= endDay) return;
+    const range = { start: spanKey(codeNo, fromDay), end: spanKey(codeNo, endDay) };
+    for (const { key, value } of this.#store.days.range(range)) {
+      const { format, reader } = open(value);
+      const quarters = format === piecesFormat ? readQuarters(reader) : wholeDay;
+      const place = { day: spanOf(key), index: pieceOf(key), ...quarters };
+      yield this.#piece(codeNo, place, reader.rest());
+    }
+  }
+
+  /** The stored pieces of the summary's day, in order; undefined when the code has no summary: then it has no days either. */
+  newestPieces(codeNo: CodeNo): readonly StoredPiece[] | undefined {
+    const bytes = this.#summaryOf(codeNo);
+    return bytes === undefined ? undefined : this.#piecesOfSummary(codeNo, bytes);
+  }
+
+  #piecesOfSummary(codeNo: CodeNo, bytes: Uint8Array): [StoredPiece, ...StoredPiece[]] {
+    const { format, reader } = open(bytes);
+    reader.integer();
+    reader.integer();
+    const day = reader.integer();
+    if (format === wholeFormat) {
+      return [this.#piece(codeNo, { day, index: 0, ...wholeDay }, reader.rest())];
+    }
+    const read = (index: number): StoredPiece =>
+      this.#piece(codeNo, { day, index, ...readQuarters(reader) }, reader.bytes());
+    const count = reader.byte();
+    const first = read(0);
+    return [first, ...Array.from({ length: count - 1 }, (_, at) => read(at + 1))];
+  }
+
+  #piece(codeNo: CodeNo, place: Place, bytes: Uint8Array): StoredPiece {
+    const { day, index: piece } = place;
+    const chunks: ChunkSource = (index) =>
+      this.#store.chunks.get(chunkKey(codeNo, day, piece * sketchChunks + index));
+    return new StoredPiece(place, bytes, chunks);
   }
 
   month(codeNo: CodeNo, month: number): Month | undefined {
     const bytes = this.#store.months.get(spanKey(codeNo, month));
     if (bytes === undefined) return undefined;
-    const reader = open(bytes);
+    const { reader } = open(bytes);
     const mask = reader.integer();
     const rollup = Rollup.read(reader, this.namesMax * monthNamesFactor);
-    return { mask, rollup, sketch: this.#readSketch(reader, codeNo, monthSpan(month)) };
+    const hasChunks = reader.byte() === 1;
+    const chunks = hasChunks ? this.#monthChunks(codeNo, month) : () => undefined;
+    return { mask, rollup, sketch: Sketch.fromParts(reader.bytes(), chunks) };
   }
 
   /** Sequence of the newest block that the summary knows of; 0 = none. */
   newestBlock(codeNo: CodeNo): number {
     const bytes = this.#summaryOf(codeNo);
     if (bytes === undefined) return 0;
-    const reader = open(bytes);
+    const { reader } = open(bytes);
     reader.integer();
     return reader.integer();
   }
 
-  /** The summary's day without its names and its sketch; undefined when the code has no summary. */
-  newestDayCounts(codeNo: CodeNo): { day: number; rollup: Rollup } | undefined {
-    const bytes = this.#summaryOf(codeNo);
-    if (bytes === undefined) return undefined;
-    const reader = open(bytes);
-    const day = dayOfSummary(reader);
-    return { day, rollup: Rollup.readCounts(reader, this.namesMax) };
-  }
-
-  /**
-   * Adds the summary's day to what is gathered for a range, if it is one of its days.
-   * @returns whether the code has a summary: without one it has no days and no months either
-   */
-  addSummary(
-    codeNo: CodeNo,
-    from: number,
-    to: number,
-    rollup: Rollup,
-    sketch: MaybeSketch,
-  ): boolean {
-    const bytes = this.#summaryOf(codeNo);
-    if (bytes === undefined) return false;
-    const reader = open(bytes);
-    const day = dayOfSummary(reader);
-    if (day >= from && day <= to) this.#add(reader, codeNo, day, rollup, sketch);
-    return true;
-  }
-
-  /** Adds a stored closed day, its sketch straight from the bytes. */
-  addDay(
-    codeNo: CodeNo,
-    day: number,
-    bytes: Uint8Array,
-    rollup: Rollup,
-    sketch: MaybeSketch,
-  ): void {
-    this.#add(open(bytes), codeNo, day, rollup, sketch);
-  }
-
-  /** The same for a month's closed days together. */
+  /** Adds a stored month, its sketch straight from the bytes. */
   addMonth(
     codeNo: CodeNo,
     month: number,
@@ -172,24 +189,42 @@ export class Summaries {
     rollup: Rollup,
     sketch: MaybeSketch,
   ): void {
-    const reader = open(bytes);
+    const { reader } = open(bytes);
     reader.integer();
-    this.#add(reader, codeNo, monthSpan(month), rollup, sketch);
+    const names = rollup.takesNames;
+    rollup.merge(
+      names ? Rollup.read(reader, Number.MAX_SAFE_INTEGER) : Rollup.readWithoutNames(reader),
+    );
+    if (sketch === undefined) return;
+    const hasChunks = reader.byte() === 1;
+    const chunks = hasChunks ? this.#monthChunks(codeNo, month) : () => undefined;
+    sketch.mergeParts(reader.bytes(), chunks);
   }
 
   /** Scans of a stored month. */
   monthScans(bytes: Uint8Array): number {
-    const reader = open(bytes);
+    const { reader } = open(bytes);
     reader.integer();
     return reader.integer();
   }
 
   putSummary(codeNo: CodeNo, summary: CodeSummary): void {
-    writer.begin(format);
+    const { day, pieces } = summary.newestDay;
+    const isWhole = pieces.length === 1;
+    writer.begin(isWhole ? wholeFormat : piecesFormat);
     writer.integer(summary.total);
     writer.integer(summary.newestBlock);
-    writer.integer(summary.newestDay.day);
-    this.#writeDay(codeNo, summary.newestDay);
+    writer.integer(day);
+    if (!isWhole) writer.byte(pieces.length);
+    for (const piece of pieces) {
+      if (isWhole) this.#writePiece(writer, codeNo, piece);
+      else {
+        pieceWriter.clear();
+        this.#writePiece(pieceWriter, codeNo, piece);
+        writeQuarters(piece);
+        writer.bytes(pieceWriter.take());
+      }
+    }
     this.#store.summaries.put(codeNo, writer.take());
   }
 
@@ -200,16 +235,21 @@ export class Summaries {
     const month = this.#monthToChange(codeNo, monthNumber);
     const isKnown = Math.floor(month.mask / bit) % 2 === 1;
     const before = isKnown ? this.closedDay(codeNo, day.day) : undefined;
-    month.rollup.merge(day.rollup);
-    if (before !== undefined) month.rollup.merge(before.rollup, -1);
-    month.sketch.merge(day.sketch);
-    writer.begin(format);
-    this.#writeDay(codeNo, day);
-    this.#store.days.put(spanKey(codeNo, day.day), writer.take());
-    writer.begin(format);
+    for (const { rollup } of before?.pieces ?? []) month.rollup.merge(rollup, -1);
+    for (const piece of day.pieces) {
+      month.rollup.merge(piece.rollup);
+      month.sketch.merge(piece.sketch);
+      writer.begin(day.pieces.length === 1 ? wholeFormat : piecesFormat);
+      if (day.pieces.length > 1) writeQuarters(piece);
+      this.#writePiece(writer, codeNo, piece);
+      this.#store.days.put(spanKey(codeNo, day.day, piece.index), writer.take());
+    }
+    writer.begin(wholeFormat);
     writer.integer(isKnown ? month.mask : month.mask + bit);
     month.rollup.write(writer);
-    this.#writeSketch(codeNo, monthSpan(monthNumber), month.sketch);
+    this.#writeSketch(writer, month.sketch, (index) =>
+      chunkKey(codeNo, monthSpan(monthNumber), index),
+    );
     this.#store.months.put(spanKey(codeNo, monthNumber), writer.take());
   }
 
@@ -222,78 +262,49 @@ export class Summaries {
   #monthOfDays(codeNo: CodeNo, month: number): Month {
     const rollup = new Rollup(this.namesMax * monthNamesFactor);
     const sketch = Sketch.empty();
-    let mask = 0;
-    const range = {
-      start: spanKey(codeNo, firstDayOf(month)),
-      end: spanKey(codeNo, firstDayOf(month + 1)),
-    };
-    for (const { key, value } of this.#store.days.range(range)) {
-      this.addDay(codeNo, spanOf(key), value, rollup, sketch);
-      mask += 2 ** dayOfMonth(spanOf(key));
+    const days = new Set<number>();
+    for (const piece of this.closedPieces(codeNo, firstDayOf(month), firstDayOf(month + 1))) {
+      piece.addTo(rollup, sketch);
+      days.add(piece.day);
     }
+    let mask = 0;
+    for (const day of days) mask += 2 ** dayOfMonth(day);
     return { mask, rollup, sketch };
   }
 
-  #add(
-    reader: ByteReader,
-    codeNo: CodeNo,
-    span: number,
-    rollup: Rollup,
-    sketch: MaybeSketch,
-  ): void {
-    rollup.merge(
-      rollup.takesNames
-        ? Rollup.read(reader, Number.MAX_SAFE_INTEGER)
-        : Rollup.readWithoutNames(reader),
-    );
-    if (sketch === undefined) return;
-    const hasChunks = reader.byte() === 1;
-    sketch.mergeParts(reader.bytes(), this.#chunkSource(hasChunks, codeNo, span));
+  #monthChunks(codeNo: CodeNo, month: number): ChunkSource {
+    return (index) => this.#store.chunks.get(chunkKey(codeNo, monthSpan(month), index));
   }
 
-  #readDay(reader: ByteReader, codeNo: CodeNo, day: number): Day {
-    const rollup = Rollup.read(reader, this.namesMax);
-    return { day, rollup, sketch: this.#readSketch(reader, codeNo, day) };
+  #writePiece(to: ByteWriter, codeNo: CodeNo, { day, index: piece, rollup, sketch }: Piece): void {
+    rollup.write(to);
+    this.#writeSketch(to, sketch, (index) => chunkKey(codeNo, day, piece * sketchChunks + index));
   }
 
-  #readSketch(reader: ByteReader, codeNo: CodeNo, span: number): Sketch {
-    const hasChunks = reader.byte() === 1;
-    const inline = reader.bytes();
-    return Sketch.fromParts(inline, this.#chunkSource(hasChunks, codeNo, span));
-  }
-
-  #chunkSource(hasChunks: boolean, codeNo: CodeNo, span: number): ChunkSource {
-    if (!hasChunks) return () => undefined;
-    return (index) => this.#store.chunks.get(chunkKey(codeNo, span, index));
-  }
-
-  #writeDay(codeNo: CodeNo, day: Day): void {
-    day.rollup.write(writer);
-    this.#writeSketch(codeNo, day.day, day.sketch);
-  }
-
-  /** Writes the record's part into the writer and the chunks that changed into their table. */
-  #writeSketch(codeNo: CodeNo, span: number, sketch: Sketch): void {
-    writer.byte(sketch.isInline() ? 0 : 1);
-    writer.bytes(sketch.inlineBytes());
+  /** Writes the record's part, and the chunks that changed into their table. */
+  #writeSketch(to: ByteWriter, sketch: Sketch, keyOf: (index: number) => Uint8Array): void {
+    to.byte(sketch.isInline() ? 0 : 1);
+    to.bytes(sketch.inlineBytes());
     for (const index of sketch.dirtyChunks()) {
-      this.#store.chunks.put(chunkKey(codeNo, span, index), sketch.chunkBytes(index));
+      this.#store.chunks.put(keyOf(index), sketch.chunkBytes(index));
     }
   }
 }
 
-/** Behind total and newest block. */
-function dayOfSummary(reader: ByteReader): number {
-  reader.integer();
-  reader.integer();
-  return reader.integer();
+function writeQuarters({ fromQuarter, endQuarter }: Quarters): void {
+  writer.byte(fromQuarter);
+  writer.byte(endQuarter);
 }
 
-function open(bytes: Uint8Array): ByteReader {
+function readQuarters(reader: ByteReader): Quarters {
+  return { fromQuarter: reader.byte(), endQuarter: reader.byte() };
+}
+
+function open(bytes: Uint8Array): { readonly format: number; readonly reader: ByteReader } {
   const reader = new ByteReader(bytes);
-  const found = reader.byte();
-  if (found !== format) {
-    throw dataDamaged(`Cannot read summary: format ${found}, expected ${format}`);
+  const format = reader.byte();
+  if (format !== wholeFormat && format !== piecesFormat) {
+    throw dataDamaged(`Cannot read summary: format ${format}, expected ${piecesFormat} at most`);
   }
-  return reader;
+  return { format, reader };
 }

@@ -20,7 +20,9 @@ import {
 } from '../store/scans/scans.ts';
 import type { ScanBlock } from './block.ts';
 import { CodeActor } from './code-actor.ts';
-import { addCounts, type CountsByDay } from './code-counts.ts';
+import { addCounts, PieceCounts } from './code-counts.ts';
+import type { Piece, Place } from './days/day.ts';
+import type { ZoneCuts } from './days/zone-cuts.ts';
 import { storedBlocks } from './stored-blocks.ts';
 import { Summaries } from './summaries.ts';
 import { UncountedBlocks } from './uncounted-blocks.ts';
@@ -38,7 +40,7 @@ interface Sum {
   /** Sequence up to which its scans had been saved when this shard began. */
   readonly from: number;
   readonly actor: CodeActor;
-  readonly counts: CountsByDay;
+  readonly counts: PieceCounts;
 }
 
 export interface WorkspaceSumsOptions {
@@ -47,6 +49,8 @@ export interface WorkspaceSumsOptions {
   readonly shards: number;
   /** Those that this shard owns. */
   readonly partitions: readonly number[];
+  /** Absent = no day is cut. */
+  readonly cuts?: ZoneCuts;
 }
 
 export class WorkspaceSums {
@@ -62,9 +66,9 @@ export class WorkspaceSums {
   lostBlocks = 0;
 
   constructor(options: WorkspaceSumsOptions) {
-    const { store, partitions } = options;
+    const { store, partitions, cuts } = options;
     this.#options = options;
-    this.#summaries = new Summaries(store, namesMax);
+    this.#summaries = new Summaries(store, namesMax, cuts);
     this.#saved = readCheckpoints(store, 'workspaces');
     this.#applied = Math.min(...partitions.map((partition) => this.#saved[partition]!));
   }
@@ -111,8 +115,7 @@ export class WorkspaceSums {
       (block, group) => block.codeNo(group),
       (codeNo, block, group) => {
         const own = this.#sums.get(block.workspaceNo(group));
-        if (own !== undefined && block.sequence > own.from)
-          countInto(own.counts, codeNo, block, group);
+        if (own !== undefined && block.sequence > own.from) countInto(own, codeNo, block, group);
       },
     );
     this.#uncounted.clear();
@@ -153,33 +156,31 @@ export class WorkspaceSums {
     const partition = partitionOf(counter);
     if (partition % shards !== shard) return undefined;
     const actor = new CodeActor(counter, this.#summaries);
-    const sum = { workspaceNo, from: this.#saved[partition]!, actor, counts: new Map() };
+    const sum = { workspaceNo, from: this.#saved[partition]!, actor, counts: new PieceCounts() };
     this.#sums.set(workspaceNo, sum);
     return sum;
   }
 }
 
-/** Scans of one code in one window are of one day, but for midnight: they are added in one go. */
-function countInto(counts: CountsByDay, codeNo: CodeNo, block: ScanBlock, group: number): void {
+/** Scans of one code in one window are of one piece, but for midnight: they are added in one go. */
+function countInto({ actor, counts }: Sum, codeNo: CodeNo, block: ScanBlock, group: number): void {
   const end = block.first(group) + block.count(group);
-  let day = -1;
+  let piece: Piece | undefined;
   let scans = 0;
+  const add = (place: Place): void => {
+    if (scans > 0) counts.add(place, codeNo, scans);
+    scans = 0;
+  };
   for (let entry = block.first(group); entry < end; entry++) {
     if (!block.isScan(entry)) continue;
-    const own = block.day(entry);
-    if (own !== day) {
-      add(counts, day, codeNo, scans);
-      day = own;
-      scans = 0;
+    const timeMs = block.timeMs(entry);
+    if (piece === undefined || timeMs >= piece.endMs || timeMs < piece.fromMs) {
+      if (piece !== undefined) add(piece);
+      piece = actor.pieceOf(block, entry);
+      // Its sums froze: these are the counts of a workspace whose numbers are refused.
+      if (piece === undefined) continue;
     }
     scans++;
   }
-  add(counts, day, codeNo, scans);
-}
-
-function add(counts: CountsByDay, day: number, codeNo: CodeNo, scans: number): void {
-  if (scans === 0) return;
-  let byCode = counts.get(day);
-  if (byCode === undefined) counts.set(day, (byCode = new Map()));
-  byCode.set(codeNo, (byCode.get(codeNo) ?? 0) + scans);
+  if (piece !== undefined) add(piece);
 }

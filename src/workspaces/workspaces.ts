@@ -3,6 +3,7 @@
  * an API key; secrets are handed to the caller once and not kept.
  */
 import type { Clock } from '../model/clock.ts';
+import { dayOf } from '../model/day.ts';
 import { Failure, notFound } from '../model/failure.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import type { Plan, PlanLimits, Role, UserRecord, WorkspaceRecord } from '../model/workspace.ts';
@@ -13,6 +14,7 @@ import type { ApiKeys } from './api-keys.ts';
 import { generatePassword } from './passwords.ts';
 import type { Users } from './users.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
+import { utcCalendar, type WeekStart } from '../model/zones/calendar.ts';
 import { noPages, type WorkspacePages } from '../model/routing/pages.ts';
 
 /** Each is small, but not free. */
@@ -36,6 +38,14 @@ export interface Bootstrapped {
   readonly password: string;
   /** The token, shown once. */
   readonly apiKey: string;
+}
+
+/** What is absent stays. */
+export interface WorkspaceChange {
+  readonly name?: string | undefined;
+  /** A known IANA name. */
+  readonly timezone?: string | undefined;
+  readonly weekStart?: WeekStart | undefined;
 }
 
 export interface WorkspacesOptions {
@@ -151,22 +161,24 @@ export class Workspaces {
   }
 
   /**
-   * Changes its name, its pages, or both.
+   * Changes its name, its time zone, its pages. A zone is counted in from the next UTC day on.
    * @param changedPages gets the pages as they are; what it throws is thrown, and nothing is changed
    * @throws Failure not_found
    */
   async change(
     workspaceNo: WorkspaceNo,
-    name: string | undefined,
+    change: WorkspaceChange,
     changedPages?: (now: WorkspacePages) => WorkspacePages,
   ): Promise<WorkspaceRecord> {
-    const { store } = this.#options;
+    const { store, clock } = this.#options;
     return await store.environment.transaction(() => {
       const now = this.get(workspaceNo);
       const pages = changedPages?.(this.pagesOf(workspaceNo));
       if (pages !== undefined) putPages(store, workspaceNo, pages);
-      if (name === undefined) return now;
-      const changed = { ...now, name };
+      const { name = now.name, timezone, weekStart = now.weekStart } = change;
+      const zoned = changedZone(now, timezone, dayOf(clock.now()));
+      if (zoned !== now) store.next('zones');
+      const changed = { ...zoned, name, ...(weekStart === undefined ? {} : { weekStart }) };
       store.workspaces.put(workspaceNo, changed);
       return changed;
     });
@@ -203,4 +215,22 @@ export class Workspaces {
     raiseAccessVersion(store);
     return changed;
   }
+}
+
+/** Today is counted in the zone that it began with: of several changes on one day the last one holds. */
+function changedZone(
+  now: WorkspaceRecord,
+  timezone: string | undefined,
+  today: number,
+): WorkspaceRecord {
+  const zone = now.timezone ?? utcCalendar.zone;
+  if (timezone === undefined || timezone === zone) return now;
+  const { zoneSinceDay: sinceDay, zoneBefore: before = utcCalendar.zone } = now;
+  const isPending = sinceDay !== undefined && sinceDay > today;
+  return {
+    ...now,
+    timezone,
+    zoneSinceDay: today + 1,
+    zoneBefore: isPending ? before : zone,
+  };
 }

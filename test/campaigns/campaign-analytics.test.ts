@@ -92,7 +92,10 @@ test('equal a plain count over its codes and days, in any range', async () => {
     const to = Math.min(span.endDay, toDay ?? 99_999);
     const facts = within(from, to);
     const { analytics } = services;
-    const found = await analytics.totals(made, { fromDay, toDay });
+    const subject = analytics.subjectOf(made);
+    const range = analytics.range(made, { fromDay, toDay });
+    const shown = analytics.seriesRange(made, { fromDay, toDay });
+    const found = await analytics.totals(made, { subject, range, shown, filter: {} });
     expect(found).toMatchObject(analyticsOf(facts));
     const perCode = inside.map(({ id, no }, at) => ({
       qrId: id,
@@ -102,11 +105,8 @@ test('equal a plain count over its codes and days, in any range', async () => {
       conversionValue: 0,
     }));
     expect(found.codes).toEqual(perCode.sort((a, b) => b.totalScans - a.totalScans));
-    const subject = analytics.subjectOf(made);
-    const range = analytics.range(made, { fromDay, toDay });
     const shares = await engine.queries.analytics.breakdown(subject, range, 'os');
     expect(shares).toEqual(breakdownOf(facts, 'os'));
-    const shown = analytics.seriesRange(made, { fromDay, toDay });
     const points = await engine.queries.analytics.series(subject, shown, 'day');
     expect(points).toEqual(timeseriesOf(facts, from, Math.min(to, first + 40), 24));
   }

@@ -43,6 +43,9 @@ export class PlainScans implements CampaignScans {
       scans: this.#of(subject, day).length,
     }));
   }
+  async filteredByCode() {
+    return [];
+  }
   async scansByCode(codes: Iterable<number>, range: DayRange) {
     return Array.from(codes, (codeNo) => ({
       codeNo,
@@ -109,6 +112,7 @@ const plainQueries = (scans: PlainScans): CampaignScans => ({
   totals: (subject, range) => scans.totals(subject, range),
   series: (subject, range) => scans.series(subject, range),
   scansByCode: (codes, range) => scans.scansByCode(codes, range),
+  filteredByCode: () => scans.filteredByCode(),
 });
 
 export function dayNumber(text: string): number {

@@ -163,7 +163,12 @@ describe('membership', () => {
     await fixture.app.codes.delete(actor, b);
     expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
     expect(await listed(fixture, made.id)).toEqual([a]);
-    const found = await analytics.totals(made, {});
+    const found = await analytics.totals(made, {
+      subject: analytics.subjectOf(made),
+      range: analytics.range(made, {}),
+      shown: analytics.seriesRange(made, {}),
+      filter: {},
+    });
     expect(found).toMatchObject({ totalScans: 2, uniqueScanners: 1 });
     expect(found.codes).toEqual([
       { qrId: a, deleted: false, totalScans: 1, conversions: 0, conversionValue: 0 },

@@ -232,7 +232,7 @@ async function compareNumbers(
     compareRoutes(
       ledger,
       code,
-      analytics.routes(no, range, (route) => labels[route] ?? 'target'),
+      await analytics.routes(subject, range, (route) => labels[route] ?? 'target'),
       {
         ...devices,
         totalScans,

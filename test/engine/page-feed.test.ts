@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const say = async (name: string | undefined): Promise<void> => {
   const brand = name === undefined ? {} : { name };
-  await app.workspaces.workspaces.change(1, undefined, () => ({ brand, texts: {} }));
+  await app.workspaces.workspaces.change(1, {}, () => ({ brand, texts: {} }));
 };
 
 /** Of new connections, which the kernel deals out to both threads. */
@@ -58,7 +58,7 @@ test('a damaged record keeps no thread from its start, and no other workspace fr
   const { workspaces } = before.workspaces;
   const second = await workspaces.create(before.first.user.id, 'Second');
   for (const no of [1, second.no]) {
-    await workspaces.change(no, undefined, () => ({ brand: { name: `No ${no}` }, texts: {} }));
+    await workspaces.change(no, {}, () => ({ brand: { name: `No ${no}` }, texts: {} }));
   }
   await before.close();
   const bytes = new StoredBytes(join(dataDir, 'management.mdb'));

@@ -7,7 +7,7 @@ import {
   weekdays,
 } from '../../src/model/routing/routing.ts';
 import { minutesPerDay } from '../../src/routes/program-layout.ts';
-import { localMinutes } from '../../src/routes/zone-offsets.ts';
+import { localMinutes } from '../../src/model/zones/zone-offsets.ts';
 import { plainTarget, routedLink, targetOf, variant } from '../links/routed.ts';
 import { linkOf } from '../links/table.ts';
 import { soon } from '../support/soon.ts';

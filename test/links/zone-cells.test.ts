@@ -13,7 +13,7 @@ const yearMs = 365 * 24 * hourMs;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Minutes ahead of UTC, in another way than src/routes/zone-offsets.ts has them. */
+/** Minutes ahead of UTC, in another way than src/model/zones/zone-offsets.ts has them. */
 function aheadOf(zone: string, ms: number): number {
   const format =
     formats.get(zone) ??

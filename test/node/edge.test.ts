@@ -224,6 +224,6 @@ test('the pages of its codes have what their workspace says', async () => {
   expect(await opened.read('over')).toContain('This code has ended');
   const text = { title: 'We are sold out', text: 'Thank you!' };
   const pages = { brand: { name: 'Bakery' }, texts: { deleted: { en: text } } };
-  await app.workspaces.workspaces.change(1, undefined, () => pages);
+  await app.workspaces.workspaces.change(1, {}, () => pages);
   await expect.poll(() => opened.read('over'), soon).toMatch(/Bakery.*We are sold out/);
 });

@@ -18,7 +18,7 @@ import {
   programZones,
 } from '../../src/routes/program-layout.ts';
 import { ProgramReader } from '../../src/routes/program-reader.ts';
-import { localMinutes } from '../../src/routes/zone-offsets.ts';
+import { localMinutes } from '../../src/model/zones/zone-offsets.ts';
 import { naiveRoute, type NaiveScan } from './naive.ts';
 
 const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kathmandu'];

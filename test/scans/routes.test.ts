@@ -61,7 +61,9 @@ it('are counted on with where an older program has stopped, from its blocks and 
   makeBlocksOld(engine);
   engine.startShards(1);
   expect([...storedBlocks(engine.store, {})].every(([, block]) => block !== undefined)).toBe(true);
-  expect(analytics.routes(5, always, nameOf)).toEqual([{ key: 'target', scans: 7 }]);
+  expect(await analytics.routes({ code: 5 }, always, nameOf)).toEqual([
+    { key: 'target', scans: 7 },
+  ]);
   expect(analytics.routesSeen(5)).toEqual(new Set());
   engine.scan(0, baseDay * dayMs, scansOf(5, [2, 2, 58, missedRoutes.expired]));
   const wanted = [
@@ -71,8 +73,8 @@ it('are counted on with where an older program has stopped, from its blocks and 
   ];
   for (const step of [() => engine.settle(), () => engine.checkpoint(0)]) {
     step();
-    expect(analytics.routes(5, always, nameOf)).toEqual(wanted);
-    expect(analytics.missed(5, always)).toEqual([{ key: 'expired', scans: 1 }]);
+    expect(await analytics.routes({ code: 5 }, always, nameOf)).toEqual(wanted);
+    expect(await analytics.missed({ code: 5 }, always)).toEqual([{ key: 'expired', scans: 1 }]);
     expect(analytics.routesSeen(5)).toEqual(new Set([2, 58]));
     expect(analytics.lifetimeScans(5)).toBe(10);
   }
@@ -96,9 +98,9 @@ it('a code that only led nowhere has no scans, in no list and for no visitor', a
     expect(await topCodes.find(all)).toEqual([]);
     expect(raw.begin({ ...always, codeNo: 5, bots: 'with' })).toBeUndefined();
     expect(events.page(1, undefined, 10).data).toEqual([]);
-    expect(analytics.routes(5, always, nameOf)).toEqual([]);
+    expect(await analytics.routes({ code: 5 }, always, nameOf)).toEqual([]);
     expect(analytics.routesSeen(5)).toEqual(new Set());
-    expect(analytics.missed(5, always)).toEqual([
+    expect(await analytics.missed({ code: 5 }, always)).toEqual([
       { key: 'paused', scans: 2 },
       { key: 'used_up', scans: 1 },
     ]);
@@ -114,8 +116,8 @@ it('bots count by reason alone, whatever a code did with them', async () => {
   engine.settle();
   engine.checkpoint(0);
   expect(await analytics.breakdown({ code: 5 }, always, 'bot')).toEqual([{ key: 'bot', scans: 3 }]);
-  expect(analytics.routes(5, always, nameOf)).toEqual([]);
-  expect(analytics.missed(5, always)).toEqual([]);
+  expect(await analytics.routes({ code: 5 }, always, nameOf)).toEqual([]);
+  expect(await analytics.missed({ code: 5 }, always)).toEqual([]);
   expect(analytics.routesSeen(5)).toEqual(new Set());
 });
 

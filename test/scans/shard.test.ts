@@ -54,18 +54,18 @@ async function checkNumbers(engine: EngineHarness, facts: readonly ScanFact[]): 
   }
 }
 
-function checkRoutes(
+async function checkRoutes(
   { queries: { analytics } }: EngineHarness,
   code: number,
   range: DayRange,
   within: readonly ScanFact[],
-): void {
+): Promise<void> {
   const own = hasLabels(code) ? labels : [];
-  const rows = analytics.routes(code, range, (route) => labelOfRoute(own, route));
+  const rows = await analytics.routes({ code }, range, (route) => labelOfRoute(own, route));
   check(rows, routesOf(within, 'route'));
   const sum = rows.reduce((total, { scans }) => total + scans, 0);
   check(sum, within.filter(isPerson).length);
-  check(analytics.missed(code, range), routesOf(within, 'missed'));
+  check(await analytics.missed({ code }, range), routesOf(within, 'missed'));
 }
 
 async function checkDetails(engine: EngineHarness, facts: readonly ScanFact[]): Promise<void> {
@@ -81,7 +81,7 @@ async function checkDetails(engine: EngineHarness, facts: readonly ScanFact[]): 
       for (const by of breakdowns) {
         check(await analytics.breakdown({ code }, range, by), breakdownOf(within, by));
       }
-      checkRoutes(engine, code, range, within);
+      await checkRoutes(engine, code, range, within);
       if (toDay - fromDay > 10) continue;
       const hours = await analytics.series({ code }, range, 'hour');
       check(hours, timeseriesOf(within, fromDay, toDay, 1));

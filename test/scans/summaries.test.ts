@@ -6,7 +6,8 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Sketch } from '../../src/model/sketch/sketch.ts';
 import { Dimension, monthNamesFactor, Rollup } from '../../src/scans/rollup.ts';
-import { type Day, firstDayOf, monthOf, Summaries } from '../../src/scans/summaries.ts';
+import type { Piece } from '../../src/scans/days/day.ts';
+import { firstDayOf, monthOf, Summaries } from '../../src/scans/summaries.ts';
 import { openScanStore, type ScanStore, spanKey } from '../../src/store/scans/scans.ts';
 import { visitorHashes } from '../support/visitor-hashes.ts';
 
@@ -32,7 +33,7 @@ interface Visits {
   readonly count: number;
 }
 
-function countVisits(day: Day, { first, count }: Visits): void {
+function countVisits(day: Piece, { first, count }: Visits): void {
   for (let visitor = first; visitor < first + count; visitor++) {
     hashes.make(visitor);
     day.sketch.add(hashes.hi, hashes.lo);
@@ -60,8 +61,8 @@ describe('closeDay', () => {
       codeNo++;
       for (const step of steps) {
         store.environment.transactionSync(() => {
-          const day = summaries.closedDay(codeNo, step.day) ?? summaries.emptyDay(step.day);
-          countVisits(day, step);
+          const day = summaries.closedDay(codeNo, step.day) ?? summaries.emptyDay(step.day, 1);
+          countVisits(day.pieces[0]!, step);
           summaries.closeDay(codeNo, day);
         });
       }
@@ -75,10 +76,10 @@ describe('closeDay', () => {
         const sketch = Sketch.empty();
         const wanted = new Rollup(Number.MAX_SAFE_INTEGER);
         for (const number of new Set(own.map(({ day }) => day))) {
-          const day = summaries.closedDay(codeNo, number)!;
-          union.merge(day.sketch);
-          wanted.merge(day.rollup);
-          expect(sumOf(day.rollup, 'city')).toBe(day.rollup.scans);
+          const [day] = summaries.closedDay(codeNo, number)!.pieces;
+          union.merge(day!.sketch);
+          wanted.merge(day!.rollup);
+          expect(sumOf(day!.rollup, 'city')).toBe(day!.rollup.scans);
         }
         const bytes = store.months.get(spanKey(codeNo, month));
         if (bytes !== undefined) summaries.addMonth(codeNo, month, bytes, rollup, sketch);
@@ -99,14 +100,14 @@ describe('closeDay', () => {
   });
 
   it('undoes nothing and adds nothing when the same day closes twice', () => {
-    const day = summaries.emptyDay(20_000);
-    countVisits(day, { day: 20_000, first: 0, count: 500 });
+    const day = summaries.emptyDay(20_000, 1);
+    countVisits(day.pieces[0]!, { day: 20_000, first: 0, count: 500 });
     for (let i = 0; i < 3; i++) {
       store.environment.transactionSync(() => summaries.closeDay(1, day));
     }
     const month = summaries.month(1, monthOf(20_000))!;
     expect(month.rollup.scans).toBe(500);
-    expect(month.sketch.estimate()).toBe(day.sketch.estimate());
+    expect(month.sketch.estimate()).toBe(day.pieces[0]!.sketch.estimate());
   });
 });
 
@@ -118,8 +119,9 @@ describe('putSummary', () => {
       fc.integer({ min: 0, max: 61_439 }),
       fc.integer({ min: 1, max: 4_000 }),
       (total, newestBlock, number, count) => {
-        const newestDay = summaries.emptyDay(number);
-        countVisits(newestDay, { day: number, first: 0, count });
+        const newestDay = summaries.emptyDay(number, 1);
+        const [made] = newestDay.pieces;
+        countVisits(made!, { day: number, first: 0, count });
         const head = { total, newestBlock, newestDay };
         store.environment.transactionSync(() => summaries.putSummary(total % 1_000, head));
         const found = summaries.summary(total % 1_000)!;
@@ -129,9 +131,10 @@ describe('putSummary', () => {
           number,
         ]);
         expect(summaries.total(total % 1_000)).toBe(total);
-        expect(found.newestDay.sketch.estimate()).toBe(newestDay.sketch.estimate());
-        expect([...found.newestDay.rollup.names(Dimension.city)]).toEqual([
-          ...newestDay.rollup.names(Dimension.city),
+        const [piece] = found.newestDay.pieces;
+        expect(piece!.sketch.estimate()).toBe(made!.sketch.estimate());
+        expect([...piece!.rollup.names(Dimension.city)]).toEqual([
+          ...made!.rollup.names(Dimension.city),
         ]);
       },
     );
@@ -149,11 +152,12 @@ describe('putSummary', () => {
 describe('names of a month', () => {
   it('stay bounded, and the rest counts as other', () => {
     for (let day = 0; day < 31; day++) {
-      const made = summaries.emptyDay(20_730 + day);
-      for (let i = 0; i < 5; i++) made.rollup.countName(Dimension.referer, `r${day}-${i}.example`);
+      const made = summaries.emptyDay(20_730 + day, 1);
+      const { rollup } = made.pieces[0]!;
+      for (let i = 0; i < 5; i++) rollup.countName(Dimension.referer, `r${day}-${i}.example`);
       store.environment.transactionSync(() => summaries.closeDay(4, made));
     }
-    const rollup = summaries.month(4, monthOf(20_740))!.rollup;
+    const { rollup } = summaries.month(4, monthOf(20_740))!;
     const names = [...rollup.names(Dimension.referer)];
     expect(names.length).toBeLessThanOrEqual(namesMax * monthNamesFactor + 1);
     expect(names.some(({ name }) => name === 'other')).toBe(true);

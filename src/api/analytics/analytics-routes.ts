@@ -1,26 +1,49 @@
 /**
- * The analytics of a code, a campaign or the workspace: three routes each, `totals`, `series` and
- * `breakdown`, with the same answers, the same bounds of their ranges, and the same numbers as CSV.
+ * The analytics of a code, a campaign or the workspace: three routes each, `totals`, `series` and `breakdown`, with the same
+ * answers, the same bounds of their ranges, and the same numbers as CSV.
+ *
+ *   query --> calendar of its time zone --> scope of the resource: whose numbers, over which days
+ *         --> codes that it is narrowed to --> filter --> the same of the period that is compared with
  */
 import { z } from 'zod';
+import type { Codes } from '../../codes/codes.ts';
 import { type DayRange, formatDay } from '../../model/day.ts';
 import { Failure, type FailureCode } from '../../model/failure.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
+import type { Calendar, WeekStart } from '../../model/zones/calendar.ts';
+import type { LocalRange } from '../../model/zones/local-range.ts';
 import type { Subject } from '../../scans/query/analytics.ts';
-import {
-  type Analytics,
-  type BreakdownRow,
-  breakdowns,
-  type Interval,
-  intervals,
-  type RouteBreakdownBy,
-  routeBreakdowns,
-} from '../../scans/query/answers.ts';
+import type { Analytics, BreakdownRow, RouteBreakdownBy } from '../../scans/query/answers.ts';
+import type { ScanFilter } from '../../scans/query/filter.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
+import type { Interval } from '../../scans/query/series.ts';
 import { csvFormat, csvResult, formatOf, formatTypes, tableHeaders, tableSample } from '../csv.ts';
-import { count, queryDay, time } from '../fields.ts';
 import type { Tag } from '../openapi/tags.ts';
 import type { OperationId } from '../roles.ts';
 import { type Call, createRoute, jsonResult, type Route, type StreamedResult } from '../route.ts';
+import {
+  calendarFor,
+  changeOf,
+  comparedRange,
+  filterOf,
+  narrowed,
+  type Question,
+  questionShape,
+  type ZoneSettings,
+} from './analytics-query.ts';
+import {
+  type AnyBreakdownBy,
+  breakdown,
+  byOfCode,
+  bySeveral,
+  type GroupBreakdownBy,
+  groupBreakdowns,
+  interval,
+  type RangeQuery,
+  type rangeShape,
+  timeseries,
+  type TotalsRow,
+} from './analytics-schemas.ts';
 
 export const analyticsTag = 'Analytics';
 /** Answers that are JSON or CSV. */
@@ -31,126 +54,45 @@ const seriesColumns = ['start', 'scans'];
 /** The same address answers in several forms. */
 export const varied = { Vary: 'Accept' };
 
-/** Points a series has at most: an answer of about 200 KB. */
-const daysMax: Readonly<Record<Interval, number>> = { hour: 92, day: 3_660 };
-
-/** A UTC day in an answer. */
-export const day = z.string().meta({
-  override: { format: 'date' },
-  description: 'UTC day',
-  example: '2026-03-01',
-});
-export const firstDay = day.meta({ description: 'First UTC day that is counted' });
-export const lastDay = day.meta({
-  description: 'Last UTC day that is counted',
-  example: '2026-03-31',
-});
-export const scanCount = count.meta({ description: 'Scans', example: 42 });
-
-/** `from` and `to` of a query, described by what they are when absent; components of the document. */
-export const rangeShape = (of: 'Code' | 'Campaign' | 'Workspace', from: string, to: string) => ({
-  from: queryDay
-    .optional()
-    .meta({ description: `First UTC day; default: ${from}`, param: { id: `${of}From` } }),
-  to: queryDay
-    .optional()
-    .meta({ description: `Last UTC day, included; default: ${to}`, param: { id: `${of}To` } }),
-});
-export type RangeQuery = z.output<z.ZodObject<ReturnType<typeof rangeShape>>>;
-
-export const country = z.string().meta({
-  override: { pattern: '^[A-Z]{2}$' },
-  description: 'Two letters (ISO 3166); unknown is `ZZ`',
-  example: 'DE',
-});
-
-export const totalsShape = {
-  totalScans: count.meta({ description: 'Scans; bots and prefetches not counted', example: 42 }),
-  uniqueScanners: count.meta({
-    description: 'Different scanners: exact while few, then within 2 %',
-    example: 35,
-  }),
-  devices: z
-    .object({
-      ios: count.meta({ description: 'iPhones and iPads', example: 20 }),
-      android: count.meta({ description: 'Android phones and tablets', example: 18 }),
-      other: count.meta({ description: 'Everything else', example: 4 }),
-    })
-    .meta({ description: 'Scans by device; sums to `totalScans`' }),
-  topCountries: z
-    .array(z.object({ code: country, scans: scanCount }))
-    .max(10)
-    .meta({ description: 'At most ten, most scans first; unknown is `ZZ`' }),
+/** Points a series has at most: an answer of about 200 KB; 120 weeks, 120 months. */
+const daysMax: Readonly<Record<Interval, number>> = {
+  quarter_hour: 7,
+  hour: 92,
+  day: 3_660,
+  week: 840,
+  month: 3_660,
 };
 
-const interval = z
-  .enum(intervals)
-  .default('day')
-  .meta({
-    description: 'Length of a point',
-    param: { id: 'Interval' },
-  });
-const byDescription = { description: 'What the scans are told apart by', example: 'country' };
-const by = z.enum(breakdowns).meta({ ...byDescription, param: { id: 'BreakdownBy' } });
-const codeBreakdowns = [...breakdowns, ...routeBreakdowns] as const;
-const codeBy = z.enum(codeBreakdowns).meta({ ...byDescription, param: { id: 'CodeBreakdownBy' } });
-const isOfRoutes = (wanted: (typeof codeBreakdowns)[number]): wanted is RouteBreakdownBy =>
-  routeBreakdowns.some((one) => one === wanted);
-
-const timeseries = z
-  .object({
-    interval: z.enum(intervals).meta({ description: 'Length of a point', example: 'day' }),
-    from: firstDay,
-    to: lastDay,
-    data: z
-      .array(
-        z.object({
-          start: time.meta({ description: 'Start of the point, UTC' }),
-          scans: scanCount,
-        }),
-      )
-      .meta({ description: 'Every point of the range, oldest first, empty ones too' }),
-  })
-  .meta({ id: 'Timeseries' });
-
-const breakdown = z
-  .object({
-    by: z.enum(codeBreakdowns).meta({ description: 'As asked for', example: 'country' }),
-    from: firstDay,
-    to: lastDay,
-    data: z
-      .array(
-        z.object({
-          key: z
-            .string()
-            .meta({ description: 'The country, city, system, label, …', example: 'DE' }),
-          scans: scanCount,
-        }),
-      )
-      .meta({ description: 'Most scans first' }),
-  })
-  .meta({ id: 'Breakdown' });
-
 export const seriesDescription =
-  'Every hour (92 days at most) or day (3,660 at most) of the range, empty ones too.';
+  'Every quarter of an hour (7 days at most), hour (92), day (3,660), week (120 weeks) or month (120) of the range, ' +
+  'empty ones too.';
 const breakdownDescription =
-  'Scans by country, city, system, browser, device, referer or hour of the UTC day; ' +
-  '`bot` counts what was kept out of the scans, by reason. Cities and referers beyond the bound of a ' +
+  'Scans by country, city, system, browser, device, referer, hour of the day, weekday or hour of the week (`mon-00` to ' +
+  '`sun-23`); `bot` counts what was kept out of the scans, by reason. Cities and referers beyond the bound of a ' +
   'day count as `other`.';
 const routesDescription =
   ' `route` says which label each scan was led by, `target` = by none; `missed` counts people whom the code led ' +
   'nowhere, or to its `fallbackUrl`, by reason: they are in no other number.';
+const groupsDescription =
+  ' `code`, `tag` and `campaign` tell apart the codes that exist; a code with two tags counts under both.';
 
 /** Whose numbers over which days. */
 export interface Scope {
   readonly subject: Subject;
-  readonly range: DayRange;
+  readonly range: LocalRange;
   /** The days that answers name and a series shows, when other than those counted. */
-  readonly shown?: DayRange;
+  readonly shown?: LocalRange;
 }
 
-type RangeCall = Pick<Call<RangeQuery, undefined>, 'actor' | 'id' | 'query'>;
-type TotalsRow = readonly [metric: string, key: string, value: number];
+/** What of them is asked for. */
+export type Asked<Of extends Scope> = Of & {
+  readonly filter: ScanFilter;
+  readonly weekStart: WeekStart;
+};
+
+export type ScopeCall = Pick<Call<RangeQuery, undefined>, 'actor' | 'id' | 'query'> & {
+  readonly calendar: Calendar;
+};
 
 interface Described {
   readonly path: string;
@@ -158,67 +100,136 @@ interface Described {
   readonly summary: string;
 }
 
-export interface AnalyticsResource<Of extends Scope, Found> {
+export interface AnalyticsResource<Of extends Scope, Found extends Analytics> {
   readonly tag: Tag;
   readonly failures: readonly FailureCode[];
   readonly rangeShape: ReturnType<typeof rangeShape>;
   /** @throws Failure not_found, validation_failed when the range is backwards */
-  readonly scopeOf: (call: RangeCall) => Of;
+  readonly scopeOf: (call: ScopeCall) => Of;
+  /** Numbers of a label; of a resource that has routes. */
+  readonly routesOf?: (scope: Of, label: string) => readonly number[];
   readonly totals: Described & {
     readonly description: string;
     readonly schema: z.ZodType;
     /** Of the CSV file, without its days. */
     readonly fileName: string;
-    readonly find: (scope: Of, actor: RangeCall['actor']) => Promise<Found>;
+    readonly find: (scope: Asked<Of>, actor: ScopeCall['actor']) => Promise<Found>;
     readonly rows: (found: Found) => readonly TotalsRow[];
   };
   readonly series: Described & { readonly description: string };
   readonly breakdown: Described & {
     /** Of a resource that has routes. */
-    readonly routes?: (scope: Of, by: RouteBreakdownBy) => BreakdownRow[];
+    readonly routes?: (scope: Asked<Of>, by: RouteBreakdownBy) => Promise<BreakdownRow[]>;
+    /** Of a resource that has several codes. */
+    readonly groups?: (
+      scope: Asked<Of>,
+      by: GroupBreakdownBy,
+      workspaceNo: WorkspaceNo,
+    ) => Promise<BreakdownRow[]>;
   };
 }
 
-export function analyticsRoutes<Of extends Scope, Found>(
-  scans: ScanQueries['analytics'],
-  resource: AnalyticsResource<Of, Found>,
-): Route[] {
-  return [totalsRoute(resource), seriesRoute(scans, resource), breakdownRoute(scans, resource)];
+export interface AnalyticsServices {
+  readonly scans: ScanQueries['analytics'];
+  readonly codes: Pick<Codes, 'listAll' | 'getKept'>;
+  readonly zoneOf: (workspaceNo: WorkspaceNo) => ZoneSettings | undefined;
 }
 
-function totalsRoute<Of extends Scope, Found>(resource: AnalyticsResource<Of, Found>): Route {
-  const { tag, failures, rangeShape: range, scopeOf } = resource;
+type AskedCall = Pick<Call<RangeQuery & Question, undefined>, 'actor' | 'id' | 'query'>;
+
+export function analyticsRoutes<Of extends Scope, Found extends Analytics>(
+  services: AnalyticsServices,
+  resource: AnalyticsResource<Of, Found>,
+): Route[] {
+  return [
+    totalsRoute(services, resource),
+    seriesRoute(services, resource),
+    breakdownRoute(services, resource),
+  ];
+}
+
+/** What a call asks for, and the same of the period to compare with. @throws Failure not_found, validation_failed */
+async function ask<Of extends Scope, Found extends Analytics>(
+  { codes, zoneOf }: AnalyticsServices,
+  { scopeOf, routesOf }: AnalyticsResource<Of, Found>,
+  { actor, id, query }: AskedCall,
+) {
+  const settings = zoneOf(actor.workspaceNo);
+  const calendar = calendarFor(query.timezone, settings);
+  const within = async (days: RangeQuery): Promise<Asked<Of>> => {
+    const scope = scopeOf({ actor, id, query: days, calendar });
+    const filter = filterOf(query, routesOf && ((label) => routesOf(scope, label)));
+    const subject = await narrowed(scope.subject, actor.workspaceNo, query, codes);
+    return { ...scope, subject, filter, weekStart: settings?.weekStart ?? 'mon' };
+  };
+  const scope = await within(query);
+  const period = comparedRange(query.compare, scope.shown ?? scope.range);
+  const before = period && (await within({ from: period.fromDay, to: period.toDay }));
+  return { scope, before, timezone: calendar.zone };
+}
+
+function totalsRoute<Of extends Scope, Found extends Analytics>(
+  services: AnalyticsServices,
+  resource: AnalyticsResource<Of, Found>,
+): Route {
+  const { tag, failures, rangeShape: range } = resource;
   const { schema, fileName, find, rows, ...described } = resource.totals;
   return createRoute({
     ...described,
     method: 'GET',
     tag,
-    query: z.object({ ...range, format: csvFormat }),
+    query: z.object({ ...range, ...questionShape, format: csvFormat }),
     answer: { status: 200, schema, what: 'The numbers', mediaTypes, headers: tableHeaders },
     samples: tableSample(totalsColumns, ['totalScans', '', 42], ['device', 'ios', 20]),
     failures,
     handle: async (call) => {
-      const scope = scopeOf(call);
+      const { scope, before, timezone } = await ask(services, resource, call);
       const found = await find(scope, call.actor);
-      if (formatOfCall(call) === 'json') return jsonResult(200, found, varied);
-      return csvFile(fileName, scope.shown ?? scope.range, totalsColumns, rows(found));
+      const then = before && (await find(before, call.actor));
+      const shown = scope.shown ?? scope.range;
+      if (formatOfCall(call) === 'csv') {
+        const compared = then === undefined ? [] : previousRows(then);
+        return csvFile(fileName, shown, totalsColumns, [...rows(found), ...compared]);
+      }
+      const compared = then && {
+        previous: { ...formatRange(before!.shown ?? before!.range), ...then },
+        change: changesOf(found, then),
+      };
+      return jsonResult(200, { ...found, timezone, ...compared }, varied);
     },
   });
 }
 
-function seriesRoute<Of extends Scope, Found>(
-  scans: ScanQueries['analytics'],
-  { tag, failures, rangeShape: range, scopeOf, series }: AnalyticsResource<Of, Found>,
+const previousRows = ({ totalScans, uniqueScanners }: Analytics): TotalsRow[] => [
+  ['previousTotalScans', '', totalScans],
+  ['previousUniqueScanners', '', uniqueScanners],
+];
+
+const changesOf = (now: Analytics, then: Analytics) => ({
+  totalScans: changeOf(now.totalScans, then.totalScans),
+  uniqueScanners: changeOf(now.uniqueScanners, then.uniqueScanners),
+});
+
+/** Of two periods, without their numbers at hand. */
+async function changeBetween(
+  { scans }: AnalyticsServices,
+  now: Asked<Scope>,
+  then: Asked<Scope>,
+): Promise<ReturnType<typeof changesOf>> {
+  const of = ({ subject, range, filter }: Asked<Scope>) => scans.totals(subject, range, filter);
+  return changesOf(await of(now), await of(then));
+}
+
+function seriesRoute<Of extends Scope, Found extends Analytics>(
+  services: AnalyticsServices,
+  resource: AnalyticsResource<Of, Found>,
 ): Route {
+  const { tag, failures, rangeShape: range, series } = resource;
   return createRoute({
     ...series,
     method: 'GET',
     tag,
-    query: z.object({
-      ...range,
-      interval,
-      format: csvFormat,
-    }),
+    query: z.object({ ...range, interval, ...questionShape, format: csvFormat }),
     answer: {
       status: 200,
       schema: timeseries,
@@ -229,38 +240,43 @@ function seriesRoute<Of extends Scope, Found>(
     samples: tableSample(seriesColumns, ['2026-03-01T00:00:00.000Z', 42]),
     failures,
     handle: async (call) => {
-      const scope = scopeOf(call);
+      const { scope, before, timezone } = await ask(services, resource, call);
       const { interval: length } = call.query;
-      const shown = scope.shown ?? scope.range;
-      checkLength(shown, length);
-      const data = await scans.series(scope.subject, shown, length);
-      if (formatOfCall(call) === 'json') {
-        return jsonResult(200, { interval: length, ...formatRange(shown), data }, varied);
+      const seriesOf = async (of: Asked<Of>) => {
+        const { subject, weekStart, filter, range: counted, shown = counted } = of;
+        checkLength(shown, length);
+        const choice = { weekStart, filter };
+        const data = await services.scans.series(subject, shown, length, choice);
+        return { interval: length, ...formatRange(shown), data };
+      };
+      const found = await seriesOf(scope);
+      if (formatOfCall(call) === 'csv') {
+        const rows = found.data.map(({ start, scans }) => [start, scans]);
+        return csvFile(`scans-by-${length}`, scope.shown ?? scope.range, seriesColumns, rows);
       }
-      const rows = data.map(({ start, scans: value }) => [start, value]);
-      return csvFile(`scans-by-${length}`, shown, seriesColumns, rows);
+      const compared = before && {
+        previous: await seriesOf(before),
+        change: await changeBetween(services, scope, before),
+      };
+      return jsonResult(200, { ...found, timezone, ...compared }, varied);
     },
   });
 }
 
-function breakdownRoute<Of extends Scope, Found>(
-  scans: ScanQueries['analytics'],
-  {
-    tag,
-    failures,
-    rangeShape: range,
-    scopeOf,
-    breakdown: ofResource,
-  }: AnalyticsResource<Of, Found>,
+function breakdownRoute<Of extends Scope, Found extends Analytics>(
+  services: AnalyticsServices,
+  resource: AnalyticsResource<Of, Found>,
 ): Route {
-  const { routes, ...described } = ofResource;
-  const hasRoutes = routes !== undefined;
+  const { tag, failures, rangeShape: range } = resource;
+  const { routes, groups, ...described } = resource.breakdown;
+  const by = routes === undefined ? bySeveral : byOfCode;
   return createRoute({
     ...described,
     method: 'GET',
     tag,
-    description: breakdownDescription + (hasRoutes ? routesDescription : ''),
-    query: z.object({ ...range, by: hasRoutes ? codeBy : by, format: csvFormat }),
+    description:
+      breakdownDescription + (routes === undefined ? groupsDescription : routesDescription),
+    query: z.object({ ...range, by, ...questionShape, format: csvFormat }),
     answer: {
       status: 200,
       schema: breakdown,
@@ -271,20 +287,42 @@ function breakdownRoute<Of extends Scope, Found>(
     samples: tableSample(['country', 'scans'], ['DE', 30], ['AT', 12]),
     failures,
     handle: async (call) => {
-      const scope = scopeOf(call);
-      const { by: dimension } = call.query;
-      const shown = scope.shown ?? scope.range;
-      const data = isOfRoutes(dimension)
-        ? (routes?.(scope, dimension) ?? [])
-        : await scans.breakdown(scope.subject, scope.range, dimension);
-      if (formatOfCall(call) === 'json') {
-        return jsonResult(200, { by: dimension, ...formatRange(shown), data }, varied);
+      const { scope, before, timezone } = await ask(services, resource, call);
+      const wanted: AnyBreakdownBy = call.query.by;
+      const rowsOf = async (of: Asked<Of>) => {
+        const shown = of.shown ?? of.range;
+        const data = await rowsBy(services, resource, of, wanted, call.actor.workspaceNo);
+        return { by: wanted, ...formatRange(shown), data };
+      };
+      const found = await rowsOf(scope);
+      if (formatOfCall(call) === 'csv') {
+        const rows = found.data.map(({ key, scans }) => [key, scans]);
+        return csvFile(`scans-by-${wanted}`, scope.shown ?? scope.range, [wanted, 'scans'], rows);
       }
-      const rows = data.map(({ key, scans: value }) => [key, value]);
-      return csvFile(`scans-by-${dimension}`, shown, [dimension, 'scans'], rows);
+      const compared = before && {
+        previous: await rowsOf(before),
+        change: await changeBetween(services, scope, before),
+      };
+      return jsonResult(200, { ...found, timezone, ...compared }, varied);
     },
   });
 }
+
+async function rowsBy<Of extends Scope, Found extends Analytics>(
+  { scans }: AnalyticsServices,
+  { breakdown: { routes, groups } }: AnalyticsResource<Of, Found>,
+  scope: Asked<Of>,
+  by: AnyBreakdownBy,
+  workspaceNo: WorkspaceNo,
+): Promise<readonly BreakdownRow[]> {
+  if (by === 'route' || by === 'missed') return (await routes?.(scope, by)) ?? [];
+  if (isOfGroups(by)) return (await groups?.(scope, by, workspaceNo)) ?? [];
+  const { subject, range, weekStart, filter } = scope;
+  return await scans.breakdown(subject, range, by, { weekStart, filter });
+}
+
+const isOfGroups = (by: AnyBreakdownBy): by is GroupBreakdownBy =>
+  groupBreakdowns.some((one) => one === by);
 
 const formatOfCall = ({
   query,
@@ -293,8 +331,8 @@ const formatOfCall = ({
   formatOf(query.format, header('accept'), tableFormats);
 
 export const formatRange = ({ fromDay, toDay }: DayRange) => ({
-  from: formatDay(fromDay),
-  to: formatDay(toDay),
+  from: formatDay(Math.max(0, fromDay)),
+  to: formatDay(Math.max(0, toDay)),
 });
 
 export function fileNameOf(what: string, range: DayRange): string {
@@ -310,20 +348,9 @@ const csvFile = (
 ): StreamedResult => csvResult(fileNameOf(what, range), columns, rows);
 
 /** @throws Failure validation_failed when a series over the range would be too long */
-export function checkLength({ fromDay, toDay }: DayRange, interval: Interval): void {
-  if (toDay - fromDay < daysMax[interval]) return;
-  const message = `Expected at most ${daysMax[interval]} days for interval=${interval}`;
+export function checkLength({ fromDay, toDay }: DayRange, length: Interval): void {
+  if (toDay - fromDay < daysMax[length]) return;
+  const message = `Expected at most ${daysMax[length]} days for interval=${length}`;
   const faults = [{ path: 'from', code: 'range_too_long', message }];
   throw new Failure('validation_failed', 'The range is too long', { faults });
-}
-
-/** One row a number: what it is of, which, and how many. */
-export function totalsRows(analytics: Analytics): TotalsRow[] {
-  const { totalScans, uniqueScanners, devices, topCountries } = analytics;
-  return [
-    ['totalScans', '', totalScans],
-    ['uniqueScanners', '', uniqueScanners],
-    ...Object.entries(devices).map(([key, scans]): TotalsRow => ['device', key, scans]),
-    ...topCountries.map(({ code, scans }): TotalsRow => ['country', code, scans]),
-  ];
 }

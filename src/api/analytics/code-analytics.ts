@@ -2,30 +2,35 @@
  * /qr-codes/:id/analytics: numbers over a range of UTC days, both ends included. Deleted codes answer as
  * long as their record is kept (90 days).
  */
-import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
-import { dayOf, type DayRange } from '../../model/day.ts';
-import { labelOfRoute } from '../../model/routing/labels.ts';
+import { labelOfRoute, labelsMax } from '../../model/routing/labels.ts';
 import type { Actor } from '../../model/workspace.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import { checkOrder } from '../fields.ts';
 import type { Route } from '../route.ts';
+import { type Calendar, utcCalendar } from '../../model/zones/calendar.ts';
+import type { LocalRange } from '../../model/zones/local-range.ts';
 import {
+  type AnalyticsServices,
   analyticsRoutes,
   analyticsTag,
+  seriesDescription,
+} from './analytics-routes.ts';
+import {
+  comparedTotals,
   rangeShape,
   type RangeQuery,
-  seriesDescription,
+  scannersShape,
   totalsRows,
   totalsShape,
-} from './analytics-routes.ts';
+} from './analytics-schemas.ts';
 
 const path = '/qr-codes/:id/analytics';
 export const codeRangeShape = rangeShape('Code', 'the day of creation', 'today');
 
-const analytics = z.object(totalsShape).meta({
+const analytics = comparedTotals({ ...totalsShape, ...scannersShape }, 'AnalyticsBefore').meta({
   id: 'Analytics',
   example: {
     totalScans: 42,
@@ -35,6 +40,10 @@ const analytics = z.object(totalsShape).meta({
       { code: 'DE', scans: 30 },
       { code: 'AT', scans: 12 },
     ],
+    newScanners: 25,
+    returningScanners: 10,
+    error: 0,
+    timezone: 'Europe/Berlin',
   },
 });
 
@@ -42,44 +51,58 @@ export interface CodeAnalyticsOptions {
   readonly codes: Codes;
   readonly scans: ScanQueries;
   readonly clock: Clock;
+  readonly zoneOf: AnalyticsServices['zoneOf'];
 }
 
+const routeNumbers = Array.from({ length: labelsMax + 1 }, (_, route) => route);
+
 export function codeAnalyticsRoutes(options: CodeAnalyticsOptions): Route[] {
-  const { scans } = options;
-  return analyticsRoutes(scans.analytics, {
-    tag: analyticsTag,
-    failures: ['not_found'],
-    rangeShape: codeRangeShape,
-    scopeOf: ({ actor, id, query }) => {
-      const { code, range } = codeRange(options, actor, id, query);
-      return { subject: { code: code.no }, range, labels: code.routing?.labels ?? [] };
+  const { scans, codes, zoneOf } = options;
+  const { analytics: numbers } = scans;
+  return analyticsRoutes(
+    { scans: numbers, codes, zoneOf },
+    {
+      tag: analyticsTag,
+      failures: ['not_found'],
+      rangeShape: codeRangeShape,
+      scopeOf: ({ actor, id, query, calendar }) => {
+        const { code, range } = codeRange(options, actor, id, query, calendar);
+        const subject = { code: code.no, workspace: actor.workspaceNo };
+        return { subject, range, labels: code.routing?.labels ?? [] };
+      },
+      routesOf: ({ labels }, label) =>
+        routeNumbers.filter((route) => labelOfRoute(labels, route) === label),
+      totals: {
+        path,
+        operationId: 'getAnalytics',
+        summary: 'Scan analytics',
+        description:
+          'Totals over a range of days. `devices` sums to `totalScans`. `timezone`, `compare` and filters hold for all ' +
+          'analytics; a filter is answered as long as raw scans of the range are kept.',
+        schema: analytics,
+        fileName: 'analytics',
+        find: ({ subject, range, filter }) => numbers.totalsWithScanners(subject, range, filter),
+        rows: totalsRows,
+      },
+      series: {
+        path: `${path}/timeseries`,
+        operationId: 'getTimeseries',
+        summary: 'Scans over time',
+        description: seriesDescription,
+      },
+      breakdown: {
+        path: `${path}/breakdown`,
+        operationId: 'getBreakdown',
+        summary: 'Scans by dimension',
+        routes: ({ subject, range, labels, filter }, by) => {
+          const nameOf = (route: number): string => labelOfRoute(labels, route);
+          return by === 'missed'
+            ? numbers.missed(subject, range, filter)
+            : numbers.routes(subject, range, nameOf, filter);
+        },
+      },
     },
-    totals: {
-      path,
-      operationId: 'getAnalytics',
-      summary: 'Scan analytics',
-      description: 'Totals over a range of days. `devices` sums to `totalScans`.',
-      schema: analytics,
-      fileName: 'analytics',
-      find: ({ subject, range }) => scans.analytics.totals(subject, range),
-      rows: totalsRows,
-    },
-    series: {
-      path: `${path}/timeseries`,
-      operationId: 'getTimeseries',
-      summary: 'Scans over time',
-      description: seriesDescription,
-    },
-    breakdown: {
-      path: `${path}/breakdown`,
-      operationId: 'getBreakdown',
-      summary: 'Scans by dimension',
-      routes: ({ subject, range, labels }, by) =>
-        by === 'missed'
-          ? scans.analytics.missed(subject.code, range)
-          : scans.analytics.routes(subject.code, range, (route) => labelOfRoute(labels, route)),
-    },
-  });
+  );
 }
 
 /** The range asked for, by default from the day of creation to today. @throws Failure not_found, validation_failed */
@@ -88,13 +111,14 @@ export function codeRange(
   actor: Actor,
   id: string,
   query: RangeQuery,
-): { readonly code: QrCodeRecord; readonly range: DayRange } {
+  calendar: Calendar = utcCalendar,
+): { readonly code: QrCodeRecord; readonly range: LocalRange } {
   const code = codes.getKept(actor.workspaceNo, id);
-  const createdDay = dayOf(code.createdAtMs);
+  const createdDay = calendar.dayOf(code.createdAtMs);
   const fromDay = query.from ?? createdDay;
-  const today = dayOf(clock.now());
+  const today = calendar.dayOf(clock.now());
   // A clock that was set back must not turn the whole life of a code into a backwards range.
   const toDay = query.to ?? (query.from === undefined ? Math.max(today, createdDay) : today);
   checkOrder(fromDay, toDay);
-  return { code, range: { fromDay, toDay } };
+  return { code, range: { fromDay, toDay, calendar } };
 }

@@ -14,7 +14,9 @@ import type { RawPlace, RawScanFilter, RawStep } from '../../scans/query/raw-sca
 import type { RawScan } from '../../scans/scanned-event.ts';
 import type { StorePlaces } from '../../scans/query/store-places.ts';
 import type { Positions } from '../positions.ts';
-import { analyticsTag, country, fileNameOf, varied } from './analytics-routes.ts';
+import { zoneShape, calendarFor } from './analytics-query.ts';
+import { type AnalyticsServices, analyticsTag, fileNameOf, varied } from './analytics-routes.ts';
+import { country } from './analytics-schemas.ts';
 import { codeRange, codeRangeShape } from './code-analytics.ts';
 import { formatCursor, parseCursor } from '../../model/cursor.ts';
 import { csvLine } from '../../model/csv.ts';
@@ -67,13 +69,14 @@ const rawScanPage = cursorPageSchema('RawScanPage', rawScan);
 
 const query = z.object({
   ...codeRangeShape,
+  ...zoneShape,
   bots: z
     .enum(['true', 'false'])
     .default('false')
     .meta({ description: 'Whether what was kept out of the scans comes too' }),
   limit: queryInteger(1, 100, 20).meta({ description: 'Items of a JSON page' }),
   cursor: z.string().min(1).max(512).optional().meta({
-    description: '`nextCursor` of the page before, with the same from, to and bots',
+    description: '`nextCursor` of the page before, with the same from, to, timezone and bots',
   }),
   format: streamFormat,
 });
@@ -82,6 +85,7 @@ export interface RawScansOptions {
   readonly codes: Codes;
   readonly scans: ScanQueries;
   readonly clock: Clock;
+  readonly zoneOf: AnalyticsServices['zoneOf'];
   readonly positions: Positions;
   readonly places?: StorePlaces | undefined;
 }
@@ -113,7 +117,8 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
     },
     failures: ['not_found'],
     handle: async ({ actor, id, query: asked, header }) => {
-      const { code, range } = codeRange(options, actor, id, asked);
+      const calendar = calendarFor(asked.timezone, options.zoneOf(actor.workspaceNo));
+      const { code, range } = codeRange(options, actor, id, asked, calendar);
       const bots = asked.bots === 'true' ? 'with' : 'without';
       const labels = code.routing?.labels ?? [];
       const filter: RawScanFilter = { ...range, codeNo: code.no, bots, labels };

@@ -6,28 +6,40 @@
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import type { Clock } from '../../model/clock.ts';
-import { dayOf, type DayRange, formatDay } from '../../model/day.ts';
+import { formatDay } from '../../model/day.ts';
 import { readOr } from '../../model/failure.ts';
-import type { Subject } from '../../scans/query/analytics.ts';
+import type { Calendar } from '../../model/zones/calendar.ts';
+import type { LocalRange } from '../../model/zones/local-range.ts';
+import { isEmptyFilter } from '../../scans/query/filter.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import { checkOrder, count, idField } from '../fields.ts';
 import { shortUrl, shownName, shownTarget } from '../codes/code-schemas.ts';
 import type { Route } from '../route.ts';
 import {
+  type AnalyticsServices,
   analyticsRoutes,
   analyticsTag,
+  type Asked,
   checkLength,
+  formatRange,
+  type Scope,
+  seriesDescription,
+} from './analytics-routes.ts';
+import {
+  changeShape,
   day,
   firstDay,
-  formatRange,
   lastDay,
   rangeShape,
   type RangeQuery,
   scanCount,
-  seriesDescription,
+  scannersShape,
+  timezoneName,
   totalsRows,
   totalsShape,
-} from './analytics-routes.ts';
+} from './analytics-schemas.ts';
+import type { CodeScans } from '../../scans/query/analytics.ts';
+import { groupRows, scansByCode } from './code-rows.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** Without `from`: a month to look back at. */
@@ -49,7 +61,9 @@ const summary = z
   .object({
     from: firstDay,
     to: lastDay,
+    timezone: timezoneName,
     ...totalsShape,
+    ...scannersShape,
     topCodes: z
       .array(topCode)
       .max(topCodesMax)
@@ -62,8 +76,8 @@ const summary = z
       .meta({ description: 'Oldest first, empty days too' }),
     previous: z
       .object({
-        from: day.meta({ description: 'Its first UTC day', example: '2026-01-29' }),
-        to: day.meta({ description: 'Its last UTC day', example: '2026-02-28' }),
+        from: day.meta({ description: 'Its first day', example: '2026-01-29' }),
+        to: day.meta({ description: 'Its last day', example: '2026-02-28' }),
         totalScans: count.meta({ description: 'Scans of those days', example: 34 }),
         uniqueScanners: count.meta({
           description: 'Different scanners of those days',
@@ -73,16 +87,16 @@ const summary = z
           description: 'False when the first scan of the workspace came after its first day',
         }),
       })
-      .meta({ description: 'The period of equal length right before' }),
-    change: z
-      .number()
-      .nullable()
       .meta({
         description:
-          'Of `totalScans` against the period before, as a fraction; null when that had none, or when ' +
-          'counting began within it',
-        example: 0.25,
+          'The period of equal length right before; with `compare` that period, with all that is above',
       }),
+    change: z.union([z.number().nullable(), changeShape]).meta({
+      description:
+        'Of `totalScans` against the period before, as a fraction; null when that had none, or when ' +
+        'counting began within it. With `compare` those of both numbers',
+      example: 0.25,
+    }),
   })
   .meta({ id: 'Summary' });
 type Summary = z.input<typeof summary>;
@@ -91,77 +105,76 @@ export interface WorkspaceAnalyticsOptions {
   readonly codes: Codes;
   readonly scans: ScanQueries;
   readonly clock: Clock;
+  readonly zoneOf: AnalyticsServices['zoneOf'];
 }
 
 export function workspaceAnalyticsRoutes(options: WorkspaceAnalyticsOptions): Route[] {
-  const { scans, clock } = options;
-  return analyticsRoutes(scans.analytics, {
-    tag: analyticsTag,
-    failures: [],
-    rangeShape: rangeShape('Workspace', '29 days before `to`', 'today'),
-    scopeOf: ({ actor, query }) => ({
-      subject: { workspace: actor.workspaceNo },
-      range: workspaceRange(clock, query),
-    }),
-    totals: {
-      path: '/analytics/summary',
-      operationId: 'getSummary',
-      summary: 'Workspace summary',
-      description:
-        'All scans of the workspace over a range of days, with the period before. `uniqueScanners` is ' +
-        'the union over all codes: who scans two of them counts once.',
-      schema: summary,
-      fileName: 'summary',
-      find: ({ range }, { workspaceNo }) => summaryOf(options, workspaceNo, range),
-      rows: (found) => [
-        ...totalsRows(found),
-        ...found.topCodes.map(({ id, scans: value }) => ['code', id, value] as const),
-        ...found.scansPerDay.map((point) => ['day', point.day, point.scans] as const),
-        ['previousTotalScans', '', found.previous.totalScans],
-        ['previousUniqueScanners', '', found.previous.uniqueScanners],
-      ],
+  const { scans, clock, codes, zoneOf } = options;
+  return analyticsRoutes(
+    { scans: scans.analytics, codes, zoneOf },
+    {
+      tag: analyticsTag,
+      failures: [],
+      rangeShape: rangeShape('Workspace', '29 days before `to`', 'today'),
+      scopeOf: ({ actor, query, calendar }): Scope => ({
+        subject: { workspace: actor.workspaceNo },
+        range: workspaceRange(clock, query, calendar),
+      }),
+      totals: {
+        path: '/analytics/summary',
+        operationId: 'getSummary',
+        summary: 'Workspace summary',
+        description:
+          'All scans of the workspace over a range of days, with the period before. `uniqueScanners` is ' +
+          'the union over all codes: who scans two of them counts once.',
+        schema: summary,
+        fileName: 'summary',
+        find: (scope, { workspaceNo }) => summaryOf(options, workspaceNo, scope),
+        rows: (found) => [
+          ...totalsRows(found),
+          ...found.topCodes.map(({ id, scans: value }) => ['code', id, value] as const),
+          ...found.scansPerDay.map((point) => ['day', point.day, point.scans] as const),
+          ['previousTotalScans', '', found.previous.totalScans],
+          ['previousUniqueScanners', '', found.previous.uniqueScanners],
+        ],
+      },
+      series: {
+        path: '/analytics/timeseries',
+        operationId: 'getWorkspaceTimeseries',
+        summary: 'Workspace scans over time',
+        description: seriesDescription,
+      },
+      breakdown: {
+        path: '/analytics/breakdown',
+        operationId: 'getWorkspaceBreakdown',
+        summary: 'Workspace scans by dimension',
+        groups: (scope, by, workspaceNo) => groupRows(options, scope, by, workspaceNo),
+      },
     },
-    series: {
-      path: '/analytics/timeseries',
-      operationId: 'getWorkspaceTimeseries',
-      summary: 'Workspace scans over time',
-      description: seriesDescription,
-    },
-    breakdown: {
-      path: '/analytics/breakdown',
-      operationId: 'getWorkspaceBreakdown',
-      summary: 'Workspace scans by dimension',
-    },
-  });
+  );
 }
 
 async function summaryOf(
-  { codes, scans }: WorkspaceAnalyticsOptions,
+  options: WorkspaceAnalyticsOptions,
   workspaceNo: WorkspaceNo,
-  range: DayRange,
-): Promise<Summary> {
+  scope: Asked<Scope>,
+): Promise<Omit<Summary, 'timezone'>> {
+  const { analytics } = options.scans;
+  const { subject, range, filter } = scope;
   checkLength(range, 'day');
   const { fromDay, toDay } = range;
-  const subject = { workspace: workspaceNo };
-  const before = { fromDay: fromDay - (toDay - fromDay + 1), toDay: fromDay - 1 };
-  const now = await scans.analytics.totals(subject, range);
-  const points = await scans.analytics.series(subject, range, 'day');
-  const then = await scans.analytics.totals(subject, before);
-  const isWhole = await hasScans(scans, subject, { fromDay: 0, toDay: before.fromDay });
-  const unreadable = new Set<CodeNo>();
-  const isListed = (codeNo: CodeNo): boolean => {
-    const code = readOr(() => codes.findByNo(codeNo), 'damaged');
-    if (code === 'damaged') unreadable.add(codeNo);
-    if (code === undefined || code === 'damaged') return false;
-    return code.workspaceNo === workspaceNo && code.deletedAtMs === undefined;
-  };
-  const top = await scans.topCodes.find({ ...range, workspaceNo, limit: topCodesMax, isListed });
+  const before = { ...range, fromDay: fromDay - (toDay - fromDay + 1), toDay: fromDay - 1 };
+  const now = await analytics.totalsWithScanners(subject, range, filter);
+  const points = await analytics.series(subject, range, 'day', { filter });
+  const then = await analytics.totals(subject, before, filter);
+  const isWhole = await hasScans(options, scope, { ...before, fromDay: 0, toDay: before.fromDay });
+  const { topCodes, unreadable } = await topCodesOf(options, workspaceNo, scope);
   return {
     ...formatRange(range),
     ...now,
     topCountries: [...now.topCountries],
-    topCodes: top.flatMap(({ codeNo, scans: value }) => topCodeOf(codes, codeNo, value)),
-    ...(unreadable.size > 0 ? { unreadable: unreadable.size } : {}),
+    topCodes,
+    ...(unreadable > 0 ? { unreadable } : {}),
     scansPerDay: points.map(({ start, scans: value }) => ({
       day: start.slice(0, 10),
       scans: value,
@@ -179,9 +192,43 @@ async function summaryOf(
 }
 
 /** Without its scanners, which are most of the cost: months are read as one each. */
-async function hasScans(scans: ScanQueries, subject: Subject, range: DayRange): Promise<boolean> {
-  const devices = await scans.analytics.breakdown(subject, range, 'device');
+async function hasScans(
+  { scans }: WorkspaceAnalyticsOptions,
+  { subject }: Scope,
+  { fromDay, toDay }: LocalRange,
+): Promise<boolean> {
+  // Of UTC days, which are known as far back as there are scans.
+  const devices = await scans.analytics.breakdown(subject, { fromDay, toDay }, 'device');
   return devices.some(({ scans: count }) => count > 0);
+}
+
+/** Of the codes that exist, most scans first. */
+async function topCodesOf(
+  { codes, scans }: WorkspaceAnalyticsOptions,
+  workspaceNo: WorkspaceNo,
+  { subject, range, filter }: Asked<Scope>,
+): Promise<{ readonly topCodes: Summary['topCodes']; readonly unreadable: number }> {
+  const damaged = new Set<CodeNo>();
+  const isListed = (codeNo: CodeNo): boolean => {
+    const code = readOr(() => codes.findByNo(codeNo), 'damaged');
+    if (code === 'damaged') damaged.add(codeNo);
+    if (code === undefined || code === 'damaged') return false;
+    return code.workspaceNo === workspaceNo && code.deletedAtMs === undefined;
+  };
+  const rowOf = ({ codeNo, scans: count }: CodeScans) => topCodeOf(codes, codeNo, count);
+  if (isEmptyFilter(filter) && !('codes' in subject)) {
+    const request = { ...range, workspaceNo, limit: topCodesMax, isListed };
+    const top = await scans.topCodes.find(request);
+    return { topCodes: top.flatMap(rowOf), unreadable: damaged.size };
+  }
+  const found = await scansByCode(scans, { subject, range, filter }, workspaceNo);
+  found.sort((one, other) => other.scans - one.scans || one.codeNo - other.codeNo);
+  const top: CodeScans[] = [];
+  for (const row of found) {
+    if (top.length === topCodesMax) break;
+    if (isListed(row.codeNo)) top.push(row);
+  }
+  return { topCodes: top.flatMap(rowOf), unreadable: damaged.size };
 }
 
 function topCodeOf(codes: Codes, codeNo: CodeNo, scans: number): Summary['topCodes'] {
@@ -193,9 +240,9 @@ function topCodeOf(codes: Codes, codeNo: CodeNo, scans: number): Summary['topCod
 }
 
 /** @throws Failure when the range is backwards */
-function workspaceRange(clock: Clock, query: RangeQuery): DayRange {
-  const toDay = query.to ?? dayOf(clock.now());
+function workspaceRange(clock: Clock, query: RangeQuery, calendar: Calendar): LocalRange {
+  const toDay = query.to ?? calendar.dayOf(clock.now());
   const fromDay = query.from ?? Math.max(0, toDay - standardDays + 1);
   checkOrder(fromDay, toDay);
-  return { fromDay, toDay };
+  return { fromDay, toDay, calendar };
 }

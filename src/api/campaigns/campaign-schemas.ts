@@ -8,13 +8,14 @@ import {
 } from '../../model/campaign.ts';
 import { formatDay, isoTime } from '../../model/day.ts';
 import {
+  comparedTotals,
   day,
   firstDay,
   lastDay,
   rangeShape,
   scanCount,
   totalsShape,
-} from '../analytics/analytics-routes.ts';
+} from '../analytics/analytics-schemas.ts';
 import {
   count,
   createdAt,
@@ -147,12 +148,15 @@ export const campaignDeleted = z
 
 export const campaignRangeShape = rangeShape('Campaign', 'the start', 'the end');
 
-export const campaignAnalytics = z
-  .object({
+export const campaignAnalytics = comparedTotals(
+  {
     ...totalsShape,
     conversions,
     conversionValue,
-    conversionRate: rate,
+    conversionRate: rate.nullable().meta({
+      description: 'Conversions divided by scans; 0 without scans, null with a filter',
+      example: 0.05,
+    }),
     codes: z
       .array(
         z.object({
@@ -168,8 +172,9 @@ export const campaignAnalytics = z
     timeseries: z
       .array(z.object({ date: day, scans: scanCount }))
       .meta({ description: 'Scans of each day until today or the end' }),
-  })
-  .meta({ id: 'CampaignAnalytics' });
+  },
+  'CampaignAnalyticsBefore',
+).meta({ id: 'CampaignAnalytics' });
 
 export const conversionBody = z
   .strictObject({

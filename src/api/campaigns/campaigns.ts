@@ -12,7 +12,13 @@ import type { Clock } from '../../model/clock.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { Positions } from '../positions.ts';
-import { analyticsRoutes, seriesDescription, totalsRows } from '../analytics/analytics-routes.ts';
+import {
+  type AnalyticsServices,
+  analyticsRoutes,
+  seriesDescription,
+} from '../analytics/analytics-routes.ts';
+import { totalsRows } from '../analytics/analytics-schemas.ts';
+import { groupRows } from '../analytics/code-rows.ts';
 import { checkOrder } from '../fields.ts';
 import { created, deleteRoute, getRoute, keptResult, viewsOf } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
@@ -33,8 +39,9 @@ const tag = 'Campaigns';
 const sliceCodes = 200;
 
 export interface CampaignsOptions extends Omit<CampaignServices, 'conversions'> {
-  readonly codes: Pick<Codes, 'find'>;
-  readonly scans: ScanQueries['analytics'];
+  readonly codes: Codes;
+  readonly scans: ScanQueries;
+  readonly zoneOf: AnalyticsServices['zoneOf'];
   readonly clock: Clock;
   readonly positions: Positions;
 }
@@ -154,50 +161,60 @@ function deleteOne({ campaigns }: CampaignsOptions): Route {
 
 function analytics(options: CampaignsOptions): Route[] {
   const path = '/campaigns/:id/analytics';
-  return analyticsRoutes(options.scans, {
-    tag,
-    failures: ['not_found'],
-    rangeShape: campaignRangeShape,
-    scopeOf: ({ actor, id, query: { from, to } }) => {
-      const record = options.campaigns.get(actor, id);
-      checkOrder(from, to);
-      const span = { fromDay: from, toDay: to };
-      const subject = options.analytics.subjectOf(record);
-      const range = options.analytics.range(record, span);
-      return { subject, range, shown: options.analytics.seriesRange(record, span), record, span };
+  const { codes, zoneOf } = options;
+  return analyticsRoutes(
+    { scans: options.scans.analytics, codes, zoneOf },
+    {
+      tag,
+      failures: ['not_found'],
+      rangeShape: campaignRangeShape,
+      scopeOf: ({ actor, id, query: { from, to }, calendar }) => {
+        const record = options.campaigns.get(actor, id);
+        checkOrder(from, to);
+        const span = { fromDay: from, toDay: to };
+        const subject = options.analytics.subjectOf(record);
+        const range = options.analytics.range(record, span, calendar);
+        const shown = options.analytics.seriesRange(record, span, calendar);
+        return { subject, range, shown, record };
+      },
+      totals: {
+        path,
+        operationId: 'getCampaignAnalytics',
+        summary: 'Campaign analytics',
+        description:
+          'Scans inside the schedule, which is of UTC days, over all codes: sums, and the union of the scanners. ' +
+          '`conversionRate` is conversions divided by scans; conversions are counted by UTC days.',
+        schema: campaignAnalytics,
+        fileName: 'campaign',
+        find: async ({ record, ...scope }) =>
+          await withNames(
+            options,
+            record.workspaceNo,
+            await options.analytics.totals(record, scope),
+          ),
+        rows: (found) => [
+          ...totalsRows(found),
+          ['conversions', '', found.conversions],
+          ['conversionValue', '', found.conversionValue],
+          ['conversionRate', '', found.conversionRate ?? 0],
+          ...found.codes.map(({ qrId, totalScans }) => ['code', qrId, totalScans] as const),
+          ...found.timeseries.map(({ date, scans }) => ['day', date, scans] as const),
+        ],
+      },
+      series: {
+        path: `${path}/timeseries`,
+        operationId: 'getCampaignTimeseries',
+        summary: 'Campaign scans over time',
+        description: `${seriesDescription} Only days of the schedule, until today.`,
+      },
+      breakdown: {
+        path: `${path}/breakdown`,
+        operationId: 'getCampaignBreakdown',
+        summary: 'Campaign scans by dimension',
+        groups: (scope, by, workspaceNo) => groupRows(options, scope, by, workspaceNo),
+      },
     },
-    totals: {
-      path,
-      operationId: 'getCampaignAnalytics',
-      summary: 'Campaign analytics',
-      description:
-        'Scans inside the schedule, over all codes: sums, and the union of the scanners. ' +
-        '`conversionRate` is conversions divided by scans.',
-      schema: campaignAnalytics,
-      fileName: 'campaign',
-      find: async ({ record, span }) =>
-        await withNames(options, record.workspaceNo, await options.analytics.totals(record, span)),
-      rows: (found) => [
-        ...totalsRows(found),
-        ['conversions', '', found.conversions],
-        ['conversionValue', '', found.conversionValue],
-        ['conversionRate', '', found.conversionRate],
-        ...found.codes.map(({ qrId, totalScans }) => ['code', qrId, totalScans] as const),
-        ...found.timeseries.map(({ date, scans }) => ['day', date, scans] as const),
-      ],
-    },
-    series: {
-      path: `${path}/timeseries`,
-      operationId: 'getCampaignTimeseries',
-      summary: 'Campaign scans over time',
-      description: `${seriesDescription} Only days of the schedule, until today.`,
-    },
-    breakdown: {
-      path: `${path}/breakdown`,
-      operationId: 'getCampaignBreakdown',
-      summary: 'Campaign scans by dimension',
-    },
-  });
+  );
 }
 
 function view({ campaigns, clock }: CampaignsOptions, record: CampaignRecord) {

@@ -17,7 +17,7 @@ export const timeZone = z
   })
   .meta({ description: 'IANA time zone', example: 'Europe/Berlin' });
 
-function isTimeZone(text: string): boolean {
+export function isTimeZone(text: string): boolean {
   const found = known.get(text) ?? (name.test(text) && canFormat(text));
   known.set(text, found);
   return found;

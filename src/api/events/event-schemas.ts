@@ -5,7 +5,7 @@ import { codeTypes } from '../../model/code.ts';
 import { type EventEnvelope, type EventKind, eventKinds } from '../../model/event.ts';
 import { roles } from '../../model/workspace.ts';
 import { sampleEvent } from './sample-events.ts';
-import { day } from '../analytics/analytics-routes.ts';
+import { day } from '../analytics/analytics-schemas.ts';
 import { route, scanFields } from '../analytics/raw-scans.ts';
 import { dynamic, shortUrl, shownTarget } from '../codes/code-schemas.ts';
 import { count, idField, time } from '../fields.ts';

@@ -1,6 +1,7 @@
 /** Fields that sessions, workspaces, members, invites and API keys share, as the wire has them. */
 import { z } from 'zod';
 import { isoTime } from '../../model/day.ts';
+import { weekStarts } from '../../model/zones/calendar.ts';
 import { plans, roles, type Role, type WorkspaceRecord } from '../../model/workspace.ts';
 import { passwordLengthMax } from '../../workspaces/passwords.ts';
 import { emailLengthMax, nameLengthMax } from '../../workspaces/users.ts';
@@ -54,13 +55,16 @@ export const workspace = z
     name: z.string().meta({ description: 'What people call it', example: 'My workspace' }),
     plan: z.enum(plans).meta({ description: 'Its plan now', example: 'pro' }),
     role: role.meta({ description: 'Your role in it' }),
+    timezone: z.string().meta({ description: 'Time zone of its days', example: 'Europe/Berlin' }),
+    weekStart: z.enum(weekStarts).meta({ description: 'First day of its weeks', example: 'mon' }),
     createdAt,
   })
   .meta({ id: 'Workspace' });
 
 export function viewWorkspace(record: WorkspaceRecord, own: Role) {
-  const { id, plan, createdAtMs } = record;
-  return { id, name: record.name, plan, role: own, createdAt: isoTime(createdAtMs) };
+  const { id, name: called, plan, timezone = 'UTC', weekStart = 'mon', createdAtMs } = record;
+  const createdAt = isoTime(createdAtMs);
+  return { id, name: called, plan, role: own, timezone, weekStart, createdAt };
 }
 
 export const timeOrNull = (timeMs: number | undefined): string | null =>

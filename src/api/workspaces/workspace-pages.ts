@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { previewPage } from '../../http/pages.ts';
 import type { Logos } from '../../images/logo/logos.ts';
 import { Failure, invalid, notFound } from '../../model/failure.ts';
+import { weekStarts } from '../../model/zones/calendar.ts';
 import {
   type Brand,
   endedReasons,
@@ -15,6 +16,7 @@ import {
 import type { Actor, WorkspaceRecord } from '../../model/workspace.ts';
 import type { Workspaces } from '../../workspaces/workspaces.ts';
 import { validationFailure } from '../faults.ts';
+import { timeZone } from '../codes/time-zone.ts';
 import { withLogoBodyLimit } from '../images/logo-body-limit.ts';
 import { readDataUrl } from '../images/logos.ts';
 import { getRoute } from '../resource.ts';
@@ -32,6 +34,14 @@ import { name, viewWorkspace, workspace } from './people.ts';
 const changeBody = z
   .strictObject({
     name: name.optional().meta({ description: 'What people call it', example: 'Second shop' }),
+    timezone: timeZone.optional().meta({
+      description: 'Time zone of its days in analytics; holds from the next UTC day on',
+      example: 'Europe/Berlin',
+    }),
+    weekStart: z
+      .enum(weekStarts)
+      .optional()
+      .meta({ description: 'First day of its weeks', example: 'mon' }),
     ...pageFields,
   })
   .meta({ id: 'WorkspaceChange' });
@@ -83,7 +93,7 @@ const patchOne = (modules: Modules): Route =>
     tag,
     summary: 'Change a workspace',
     description:
-      'The one you are in: its name, its brand, and what its pages say. A merge patch: what is absent stays, ' +
+      'The one you are in: its name, its time zone, its brand, and what its pages say. A merge patch: what is absent stays, ' +
       'null removes. Pages have it within a second.',
     body: changeBody,
     answer: { status: 200, schema: details, what: 'The workspace' },
@@ -95,7 +105,7 @@ const patchOne = (modules: Modules): Route =>
       const change = await drawn(actor, body, modules);
       const changed = await workspaces.change(
         actor.workspaceNo,
-        body.name,
+        body,
         isPages ? (now) => merged(now, change) : undefined,
       );
       return jsonResult(200, view(changed, actor, workspaces));

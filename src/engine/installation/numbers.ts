@@ -80,7 +80,8 @@ function findDamagedNumbers(management: Management, log: Logger): void {
     campaign: () => newestNumber(campaigns.campaigns),
     pages: () => newestPageChange(management.pages),
     journal: () => highestJournal(cluster.nodes),
-    // A count: any number that is another one tells a change.
+    // Counts: any number that is another one tells a change.
+    zones: () => 0,
     node: () => 0,
   };
   for (const [number, find] of Object.entries(highest)) {

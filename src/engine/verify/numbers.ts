@@ -97,9 +97,9 @@ function sumOf(store: ScanStore, summaries: Summaries, counter: number): string 
   const range = { start: spanKey(counter, 0), end: spanKey(counter, spanEnd) };
   try {
     for (const { value } of store.months.range(range, damaged)) sum += summaries.monthScans(value);
-    const newest = summaries.newestDayCounts(counter);
+    const newest = summaries.newestPieces(counter) ?? [];
     const total = summaries.total(counter);
-    sum += newest?.rollup.scans ?? 0;
+    for (const { scans } of newest) sum += scans;
     return isDamaged || total === sum ? undefined : `${total}, its months and days have ${sum}`;
   } catch {
     // Damaged, or of a form that this program does not know: found as such.

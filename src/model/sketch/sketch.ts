@@ -33,7 +33,7 @@ import {
   sparseVisitorsMax,
   type Chunk,
 } from './sketch-chunk.ts';
-import { estimateDistinct } from './ultra-log-log.ts';
+import { estimateDistinct, relativeError } from './ultra-log-log.ts';
 
 export const sketchChunks = 16;
 /** Visitors kept inline: 384 bytes in the day's record, above which a chunk of its own is cheaper. */
@@ -87,7 +87,20 @@ export class Sketch {
 
   /** Distinct visitors: exact while every chunk is sparse. */
   estimate(): number {
-    if (this.#inline !== undefined) return this.#inline.count;
+    const { counted, estimated } = this.#sum();
+    return counted + estimated;
+  }
+
+  /** Standard error of the estimate, in visitors: that of the registers; 0 while it is exact. */
+  standardError(): number {
+    const { estimated, registers } = this.#sum();
+    return registers === 0 ? 0 : estimated * relativeError(registers);
+  }
+
+  #sum(): { readonly counted: number; readonly estimated: number; readonly registers: number } {
+    if (this.#inline !== undefined) {
+      return { counted: this.#inline.count, estimated: 0, registers: 0 };
+    }
     let counted = 0;
     let registers = 0;
     let counts: Uint32Array | undefined;
@@ -101,9 +114,8 @@ export class Sketch {
       for (let at = 1; at <= chunkRegisters; at++) counts[chunk.bytes[at]!]!++;
       registers += chunkRegisters;
     }
-    return counts === undefined
-      ? counted
-      : counted + Math.round(estimateDistinct(counts, registers));
+    const estimated = counts === undefined ? 0 : Math.round(estimateDistinct(counts, registers));
+    return { counted, estimated, registers };
   }
 
   isInline(): boolean {

@@ -17,6 +17,9 @@ import { dataDamaged } from '../failure.ts';
 /** Levels come from 32 hash bits: 32 leading zeros at most, so 33 is the last, as likely as 32. */
 const levelMax = 33;
 
+/** Standard error of an estimate, as a share of it. */
+export const relativeError = (registers: number): number => 0.76 / Math.sqrt(registers);
+
 /** What the union of anything with an impossible byte becomes: it stays and `estimate` finds it. */
 const poisoned = 0xff;
 

@@ -1,6 +1,6 @@
 /**
  * The numbers of a code, of many codes together, or of a workspace: totals, a series over time, and a
- * breakdown, over a range of UTC days.
+ * breakdown, over a range of days of a time zone.
  *
  *   one code     range.ts   months + days + summary + blocks since the checkpoint, in one snapshot
  *   workspace    range.ts   the same, from the sums that the engine keeps; deleted codes are in them
@@ -12,25 +12,34 @@
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import pLimit from 'p-limit';
-import type { DayRange } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
 import { Sketch } from '../../model/sketch/sketch.ts';
 import { isMissed } from '../../model/routing/labels.ts';
 import { dayStoredMax, workspaceCounter } from '../../store/scans/scans.ts';
 import { Dimension, Rollup } from '../rollup.ts';
+import type { WeekStart } from '../../model/zones/calendar.ts';
+import type { LocalRange, Stretch } from '../../model/zones/local-range.ts';
+import type { Timed } from '../days/stored-piece.ts';
 import {
   type Analytics,
   analyticsFrom,
   type BreakdownBy,
   type BreakdownRow,
-  type Interval,
   missedRows,
   routeRows,
   rowsOf,
-  Series,
+  type Scanners,
+  scannersFrom,
   type SeriesPoint,
+  unknownScanners,
 } from './answers.ts';
-import type { Ranges } from './range.ts';
+import { isEmptyFilter, type ScanFilter } from './filter.ts';
+import { FilteredScans, quartersOf, rawSpansOf, wordOf } from './filtered-scans.ts';
+import { NeedsRawScans, type Ranges, type Wanted } from './range.ts';
+import { RawParts } from './raw/raw-parts.ts';
+import type { RawScanCounter } from './raw/raw-query.ts';
+import { HoursOfWeek, type Interval, Series } from './series.ts';
+import { spansOf } from './spans.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** Look-ups of one slice: an idle code is one, 0.7 µs each. About 2 ms in all. */
@@ -41,14 +50,23 @@ const recordLookUps = 32;
 const waitingMax = 64;
 /** Cities and referer hosts of a union; the rest is `other`. Visitors choose the names. */
 const unionNamesMax = 10_000;
+/** Scanners who were seen in so many days before a range return in it. */
+const seenBeforeDays = 90;
 /** One counter's names: no further bound than its days and months have. */
 const rangeNamesMax = Number.MAX_SAFE_INTEGER;
 
-/** Whose scans; all by number. */
+/** Whose scans; all by number. With a code or codes, the workspace that asks: it has one raw query at a time. */
 export type Subject =
-  | { readonly code: CodeNo }
-  | { readonly codes: Iterable<CodeNo> }
+  | { readonly code: CodeNo; readonly workspace?: WorkspaceNo }
+  | { readonly codes: Iterable<CodeNo>; readonly workspace?: WorkspaceNo }
   | { readonly workspace: WorkspaceNo };
+
+/** What a series or a breakdown may be asked for beside its range. */
+export interface Choice {
+  /** Default Monday. */
+  readonly weekStart?: WeekStart | undefined;
+  readonly filter?: ScanFilter | undefined;
+}
 
 export interface CodeScans {
   readonly codeNo: CodeNo;
@@ -58,10 +76,18 @@ export interface CodeScans {
 /** All that take a list of codes throw Failure overloaded when too many lists wait. */
 export class ScanAnalytics {
   readonly #ranges: Ranges;
+  readonly #raw: RawScanCounter;
+  readonly #filtered: FilteredScans;
   readonly #lists = pLimit(1);
 
-  constructor(ranges: Ranges) {
+  constructor(ranges: Ranges, raw: RawScanCounter) {
     this.#ranges = ranges;
+    this.#raw = raw;
+    this.#filtered = new FilteredScans({
+      raw,
+      scansOf: (subject, range) => this.#scansOf(subject, range),
+      oldestMs: () => ranges.oldestRawMs(),
+    });
   }
 
   /** All scans of a code, ever: what lists show. */
@@ -74,24 +100,102 @@ export class ScanAnalytics {
     return total;
   }
 
-  async totals(subject: Subject, range: DayRange): Promise<Analytics> {
-    const rollup = new Rollup(0);
-    const sketch = Sketch.empty();
-    await this.#read(subject, range, (no) => this.#ranges.add(no, range, rollup, sketch));
-    return analyticsFrom(rollup, sketch);
+  /** @throws Failure validation_failed where the range's zone, or its raw scans, are not known that far back; overloaded */
+  async totals(subject: Subject, range: LocalRange, filter: ScanFilter = {}): Promise<Analytics> {
+    if (!isEmptyFilter(filter)) {
+      const { rollup, sketch } = await this.#filtered.of(subject, range, filter);
+      return analyticsFrom(rollup, sketch);
+    }
+    const wanted = { rollup: new Rollup(0), sketch: Sketch.empty() };
+    await this.#gather(subject, range, wanted);
+    return analyticsFrom(wanted.rollup, wanted.sketch);
   }
 
-  /** Scans per UTC hour or day, one row for each in the range, zeros included. */
-  async series(subject: Subject, range: DayRange, interval: Interval): Promise<SeriesPoint[]> {
-    const series = new Series(range, interval);
-    const add = (day: number, rollup: Rollup): void => series.add(day, rollup);
-    await this.#read(subject, range, (no) => this.#ranges.eachDay(no, range, add));
+  /**
+   * The same, with how many of the scanners had been seen in the 90 days before.
+   * @throws Failure validation_failed, overloaded
+   */
+  async totalsWithScanners(
+    subject: Subject,
+    range: LocalRange,
+    filter: ScanFilter = {},
+  ): Promise<Analytics & Scanners> {
+    if (!isEmptyFilter(filter)) {
+      return { ...(await this.totals(subject, range, filter)), ...unknownScanners };
+    }
+    const now = { rollup: new Rollup(0), sketch: Sketch.empty() };
+    await this.#gather(subject, range, now);
+    const before = Sketch.empty();
+    const past = { ...range, fromDay: range.fromDay - seenBeforeDays, toDay: range.fromDay - 1 };
+    const isKnown = await this.#gather(subject, past, { rollup: new Rollup(0), sketch: before })
+      .then(() => true)
+      .catch(falseWhereUnavailable);
+    const analytics = analyticsFrom(now.rollup, now.sketch);
+    return { ...analytics, ...(isKnown ? scannersFrom(now.sketch, before) : unknownScanners) };
+  }
+
+  /** Every point of the range, zeros included. @throws Failure validation_failed */
+  async series(
+    subject: Subject,
+    range: LocalRange,
+    interval: Interval,
+    { weekStart = 'mon', filter = {} }: Choice = {},
+  ): Promise<SeriesPoint[]> {
+    const fromRollups = await this.#seriesOfWord(subject, range, filter, () => {
+      return new Series(range, interval, weekStart);
+    });
+    if (fromRollups !== undefined) return fromRollups.points();
+    const series = new Series(range, interval, weekStart);
+    await this.#eachPiece(subject, range, filter, (piece) => series.add(piece));
     return series.points();
   }
 
-  async breakdown(subject: Subject, range: DayRange, by: BreakdownBy): Promise<BreakdownRow[]> {
+  /** Of one word by days that rollups have; undefined where they do not answer it. */
+  async #seriesOfWord(
+    subject: Subject,
+    range: LocalRange,
+    filter: ScanFilter,
+    create: () => Series,
+  ): Promise<Series | undefined> {
+    const word = wordOf(filter);
+    if (word === undefined) return undefined;
+    const series = create();
+    const spans = spansOf(range);
+    const addPiece = (stretch: Stretch, counts: Rollup): void => {
+      const scans = counts.get(word.dimension, word.value);
+      if (scans > 0) series.add({ ...stretch, scans, eachTime: needRawScans });
+    };
+    try {
+      await this.#read(subject, range, (no) => this.#ranges.eachCounts(no, spans, addPiece));
+      return series;
+    } catch (error) {
+      if (error instanceof NeedsRawScans) return undefined;
+      throw error;
+    }
+  }
+
+  /** @throws Failure validation_failed */
+  async breakdown(
+    subject: Subject,
+    range: LocalRange,
+    by: BreakdownBy,
+    { weekStart = 'mon', filter = {} }: Choice = {},
+  ): Promise<BreakdownRow[]> {
+    if (by === 'hour' || by === 'weekday' || by === 'hour_of_week') {
+      const hours = new HoursOfWeek(range);
+      await this.#eachPiece(subject, range, filter, (piece) => hours.add(piece));
+      return hours.rows(by, weekStart);
+    }
+    const word = wordOf(filter);
+    if (word !== undefined && Dimension[by] === word.dimension) {
+      const rows = await this.breakdown(subject, range, by);
+      return rows.filter(({ key }) => Object.values(filter).includes(key));
+    }
+    if (!isEmptyFilter(filter)) {
+      return rowsOf((await this.#filtered.of(subject, range, filter)).rollup, by);
+    }
     const rollup = new Rollup('codes' in subject ? unionNamesMax : rangeNamesMax);
-    await this.#read(subject, range, (no) => this.#ranges.add(no, range, rollup, undefined));
+    await this.#gather(subject, range, { rollup, of: by === 'bot' ? 'all' : 'scans' });
     return rowsOf(rollup, by);
   }
 
@@ -99,45 +203,115 @@ export class ScanAnalytics {
    * A code's scans by where they led; the rows sum to its `totalScans`.
    * @param nameOf what a number, 0 to 58, is called; those of one name are one row
    */
-  routes(codeNo: CodeNo, range: DayRange, nameOf: (route: number) => string): BreakdownRow[] {
-    return routeRows(this.#countsOf(codeNo, range), nameOf);
+  async routes(
+    subject: Subject,
+    range: LocalRange,
+    nameOf: (route: number) => string,
+    filter: ScanFilter = {},
+  ): Promise<BreakdownRow[]> {
+    return routeRows(await this.#countsOf(subject, range, 'scans', filter), nameOf);
   }
 
   /** People whom a code led nowhere, by reason: no scans. */
-  missed(codeNo: CodeNo, range: DayRange): BreakdownRow[] {
-    return missedRows(this.#countsOf(codeNo, range));
+  async missed(
+    subject: Subject,
+    range: LocalRange,
+    filter: ScanFilter = {},
+  ): Promise<BreakdownRow[]> {
+    return missedRows(await this.#countsOf(subject, range, 'all', filter));
   }
 
   /** The numbers of labels, 1 to 58, that any scan of a code has that is counted by now. @throws Failure data_damaged */
   routesSeen(codeNo: CodeNo): ReadonlySet<number> {
-    const rollup = this.#countsOf(codeNo, { fromDay: 0, toDay: dayStoredMax });
+    const rollup = new Rollup(0);
+    this.#ranges.refresh();
+    this.#ranges.add(codeNo, spansOf({ fromDay: 0, toDay: dayStoredMax }), { rollup });
     const seen = Array.from(rollup.values(Dimension.route), ({ value }) => value);
     return new Set(seen.filter((route) => !isMissed(route)));
   }
 
-  /** Without names and scanners. */
-  #countsOf(codeNo: CodeNo, range: DayRange): Rollup {
-    const rollup = new Rollup(0);
-    this.#ranges.refresh();
-    if (range.fromDay <= range.toDay) this.#ranges.add(codeNo, range, rollup, undefined);
-    return rollup;
-  }
-
-  /** Scans of each code that has some, in the order of the list. */
-  async scansByCode(codes: Iterable<CodeNo>, range: DayRange): Promise<CodeScans[]> {
+  /** Scans of each code that has some, in the order of the list. @throws Failure validation_failed */
+  async scansByCode(codes: Iterable<CodeNo>, range: LocalRange): Promise<CodeScans[]> {
     const found: CodeScans[] = [];
+    const spans = spansOf(range);
     await this.#read({ codes }, range, (codeNo) => {
-      const [scans, records] = this.#ranges.scans(codeNo, range);
+      const [scans, records] = this.#ranges.scans(codeNo, spans);
       if (scans > 0) found.push({ codeNo, scans });
       return records;
     });
     return found;
   }
 
+  /** Scans that match a filter, of each code that has some, most first. @throws Failure validation_failed, overloaded */
+  async filteredByCode(
+    subject: Subject,
+    range: LocalRange,
+    filter: ScanFilter,
+  ): Promise<CodeScans[]> {
+    const { codes } = await this.#filtered.of(subject, range, filter);
+    const rows = Array.from(codes, ([codeNo, scans]) => ({ codeNo, scans }));
+    return rows.sort((one, other) => other.scans - one.scans || one.codeNo - other.codeNo);
+  }
+
+  /** Without names and scanners. */
+  async #countsOf(
+    subject: Subject,
+    range: LocalRange,
+    of: 'scans' | 'all',
+    filter: ScanFilter,
+  ): Promise<Rollup> {
+    if (!isEmptyFilter(filter)) return (await this.#filtered.of(subject, range, filter)).rollup;
+    const rollup = new Rollup(0);
+    await this.#gather(subject, range, { rollup, of });
+    return rollup;
+  }
+
+  /** Adds what was counted in a range. @throws Failure validation_failed, overloaded, data_damaged */
+  async #gather(subject: Subject, range: LocalRange, wanted: Wanted): Promise<void> {
+    const spans = spansOf(range);
+    const parts = new RawParts();
+    await this.#read(subject, range, (counter) => {
+      const { records, rawParts } = this.#ranges.add(counter, spans, wanted);
+      parts.add(counter, rawParts);
+      return records;
+    });
+    if (parts.isEmpty) return;
+    const of = 'code' in subject || 'codes' in subject ? 'codes' : 'workspaces';
+    const namesMax = wanted.rollup.takesNames ? unionNamesMax : 0;
+    await parts.addTo(this.#raw, { workspaceNo: subject.workspace, of, namesMax }, wanted);
+  }
+
+  async #eachPiece(
+    subject: Subject,
+    range: LocalRange,
+    filter: ScanFilter,
+    visit: (piece: Timed) => void,
+  ): Promise<void> {
+    if (!isEmptyFilter(filter)) {
+      const answer = await this.#filtered.of(subject, range, filter);
+      for (const piece of quartersOf(answer, rawSpansOf(range))) visit(piece);
+      return;
+    }
+    const spans = spansOf(range);
+    await this.#read(subject, range, (no) => this.#ranges.eachPiece(no, spans, visit));
+  }
+
+  /** Whether they match a filter or not. */
+  async #scansOf(subject: Subject, range: LocalRange): Promise<number> {
+    const spans = spansOf(range);
+    let sum = 0;
+    await this.#read(subject, range, (counter) => {
+      const [scans, records] = this.#ranges.scans(counter, spans);
+      sum += scans;
+      return records;
+    });
+    return sum;
+  }
+
   /** @param read reads one counter; returns the records that it read */
   async #read(
     subject: Subject,
-    { fromDay, toDay }: DayRange,
+    { fromDay, toDay }: LocalRange,
     read: (counter: number) => number,
   ): Promise<void> {
     if (fromDay > toDay) return;
@@ -163,4 +337,14 @@ export class ScanAnalytics {
       }
     });
   }
+}
+
+function needRawScans(): never {
+  throw new NeedsRawScans();
+}
+
+/** The days before a range are not known in its zone. */
+function falseWhereUnavailable(error: unknown): false {
+  if (error instanceof Failure && error.code === 'validation_failed') return false;
+  throw error;
 }

@@ -1,7 +1,6 @@
 /**
  * Numbers in words: what was counted, as analytics, breakdowns and series name it.
  */
-import { type DayRange, dayMs, isoTime } from '../../model/day.ts';
 import { isMissed, missedReasonOf, targetRoute } from '../../model/routing/labels.ts';
 import {
   botReasonNames,
@@ -16,7 +15,6 @@ import { Dimension, type Rollup } from '../rollup.ts';
 
 /** Countries that `topCountries` lists. */
 const topCountriesMax = 10;
-const hoursPerDay = 24;
 
 export interface Analytics {
   readonly totalScans: number;
@@ -32,21 +30,39 @@ export const breakdowns = [
   'device',
   'referer',
   'hour',
+  'weekday',
+  'hour_of_week',
   'bot',
 ] as const;
 export type BreakdownBy = (typeof breakdowns)[number];
+export type TimeBreakdownBy = 'hour' | 'weekday' | 'hour_of_week';
+type NamedBy = 'city' | 'referer';
+type ValueBreakdownBy = Exclude<BreakdownBy, TimeBreakdownBy>;
 /** Of one code alone: another's labels mean something else. */
 export const routeBreakdowns = ['route', 'missed'] as const;
 export type RouteBreakdownBy = (typeof routeBreakdowns)[number];
-export const intervals = ['hour', 'day'] as const;
-export type Interval = (typeof intervals)[number];
+/** Scanners of a range, by whether they had scanned in the 90 days before it. */
+export interface Scanners {
+  /** Null = the sketches cannot tell it: their error is more than a tenth of it. */
+  readonly newScanners: number | null;
+  readonly returningScanners: number | null;
+  /** Standard error of both, in scanners; 0 = exact, null = the days before are not known. */
+  readonly error: number | null;
+}
+export const unknownScanners: Scanners = {
+  newScanners: null,
+  returningScanners: null,
+  error: null,
+};
 export interface SeriesPoint {
-  /** ISO 8601. */
+  /** ISO 8601: UTC with `Z`, other zones with their offset. */
   readonly start: string;
   readonly scans: number;
 }
 export interface BreakdownRow {
   readonly key: string;
+  /** Of a code or campaign; null = it has none. */
+  readonly name?: string | null;
   readonly scans: number;
 }
 
@@ -66,8 +82,30 @@ export function analyticsFrom(rollup: Rollup, sketch: Sketch): Analytics {
   };
 }
 
+/** More than that of a number is not worth to be told. */
+const shareOfErrorMax = 0.1;
+
+/**
+ * By inclusion and exclusion: |A ∪ B| - |B| of A are new, the others return. The errors of both sketches add up, as if they
+ * were independent: those of sets that overlap are less.
+ */
+export function scannersFrom(now: Sketch, before: Sketch): Scanners {
+  const scanners = now.estimate();
+  const seen = before.estimate();
+  const beforeError = before.standardError();
+  before.merge(now);
+  const newScanners = Math.min(scanners, Math.max(0, before.estimate() - seen));
+  const error = Math.hypot(before.standardError(), beforeError);
+  const known = (value: number): number | null => (error > shareOfErrorMax * value ? null : value);
+  return {
+    newScanners: known(newScanners),
+    returningScanners: known(scanners - newScanners),
+    error: Math.round(error * 10) / 10,
+  };
+}
+
 /** Most scans first, ties by key. */
-export function rowsOf(rollup: Rollup, by: BreakdownBy): BreakdownRow[] {
+export function rowsOf(rollup: Rollup, by: ValueBreakdownBy): BreakdownRow[] {
   const rows = by === 'city' || by === 'referer' ? namedRows(rollup, by) : valueRows(rollup, by);
   return mostFirst(rows);
 }
@@ -99,47 +137,16 @@ export function missedRows(rollup: Rollup): BreakdownRow[] {
 const mostFirst = (rows: BreakdownRow[]): BreakdownRow[] =>
   rows.sort((a, b) => b.scans - a.scans || (a.key < b.key ? -1 : 1));
 
-/** Scans per hour or day of a range, gathered day by day. */
-export class Series {
-  readonly #fromDay: number;
-  readonly #perDay: number;
-  readonly #counts: Float64Array;
-
-  constructor({ fromDay, toDay }: DayRange, interval: Interval) {
-    this.#fromDay = fromDay;
-    this.#perDay = interval === 'hour' ? hoursPerDay : 1;
-    this.#counts = new Float64Array(Math.max(0, toDay - fromDay + 1) * this.#perDay);
-  }
-
-  add(day: number, rollup: Rollup): void {
-    const at = (day - this.#fromDay) * this.#perDay;
-    if (this.#perDay === 1) this.#counts[at]! += rollup.scans;
-    else
-      for (let hour = 0; hour < hoursPerDay; hour++) {
-        this.#counts[at + hour]! += rollup.get(Dimension.hour, hour);
-      }
-  }
-
-  /** A point for every hour or day, zeros included, oldest first. */
-  points(): SeriesPoint[] {
-    const stepMs = dayMs / this.#perDay;
-    return Array.from(this.#counts, (scans, index) => ({
-      start: isoTime(this.#fromDay * dayMs + index * stepMs),
-      scans,
-    }));
-  }
-}
-
-const namedRows = (rollup: Rollup, by: 'city' | 'referer'): BreakdownRow[] =>
+const namedRows = (rollup: Rollup, by: NamedBy): BreakdownRow[] =>
   Array.from(rollup.names(Dimension[by]), ({ name, count }) => ({ key: name, scans: count }));
 
-const valueRows = (rollup: Rollup, by: BreakdownBy): BreakdownRow[] =>
+const valueRows = (rollup: Rollup, by: Exclude<ValueBreakdownBy, NamedBy>): BreakdownRow[] =>
   Array.from(rollup.values(Dimension[by]), ({ value, count }) => ({
     key: nameOf(by, value),
     scans: count,
   }));
 
-function nameOf(by: BreakdownBy, value: number): string {
+function nameOf(by: Exclude<ValueBreakdownBy, NamedBy>, value: number): string {
   switch (by) {
     case 'country':
       return countryCode(value);
@@ -149,9 +156,7 @@ function nameOf(by: BreakdownBy, value: number): string {
       return browserNames[value] ?? 'other';
     case 'device':
       return deviceNames[value] ?? 'other';
-    case 'bot':
-      return botReasonNames[value] ?? 'other';
     default:
-      return String(value).padStart(2, '0');
+      return botReasonNames[value] ?? 'other';
   }
 }

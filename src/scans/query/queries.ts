@@ -3,6 +3,8 @@ import type { ScannedCode } from '../../model/code.ts';
 import type { ScanStore } from '../../store/scans/scans.ts';
 import { ScanAnalytics } from './analytics.ts';
 import { Ranges } from './range.ts';
+import { countRaw } from './raw/count-raw.ts';
+import type { RawScanCounter } from './raw/raw-query.ts';
 import { RawScans } from './raw-scans.ts';
 import { ScanEvents } from './scan-events.ts';
 import { TopCodes } from './top-codes.ts';
@@ -16,14 +18,18 @@ export interface ScanQueries {
   readonly events: Pick<ScanEvents, keyof ScanEvents>;
 }
 
-/** @param codeOf undefined when it is removed */
+/**
+ * @param codeOf undefined when it is removed
+ * @param raw who counts raw scans; absent = this thread
+ */
 export function openScanQueries(
   store: ScanStore,
   codeOf: (codeNo: CodeNo) => ScannedCode | undefined,
+  raw: RawScanCounter = { run: async (query) => countRaw(store, query) },
 ): ScanQueries {
   const ranges = new Ranges(store);
   return {
-    analytics: new ScanAnalytics(ranges),
+    analytics: new ScanAnalytics(ranges, raw),
     topCodes: new TopCodes(store, ranges),
     raw: new RawScans(store, ranges),
     events: new ScanEvents(store, ranges, codeOf),

@@ -1,27 +1,49 @@
 /**
- * A range of days of one counter, put together: whole months, single days at the edges, the summary's day,
- * and the blocks since the last checkpoint. All are read in one snapshot, so the parts never overlap and
- * never miss one another. The cost depends on the months in the range, not on the number of scans; a code
- * without a summary, as most of a long list are, costs one look-up.
+ * A range of days of one counter, put together: whole months, single days, what lies of a day at the edges, the summary's day,
+ * and the blocks since the last checkpoint. All are read in one snapshot, so the parts never overlap and never miss one
+ * another. The cost depends on the months in the range, not on the number of scans; a code without a summary, as most of a
+ * long list are, costs one look-up.
+ *
+ * The edges of a range in a time zone lie within UTC days. Where a day is cut there (days/day.ts), its pieces are added as days
+ * are. Where it is not, but all of its scans lie on one side, it is added or left out as a whole; else that part of it is left
+ * to whoever asks, to be counted from raw scans (raw/raw-parts.ts).
  */
-import type { DayRange } from '../../model/day.ts';
 import { readOr } from '../../model/failure.ts';
 import { Sketch } from '../../model/sketch/sketch.ts';
-import {
-  countedBy,
-  dayStoredMax,
-  type ScanStore,
-  spanKey,
-  spanOf,
-} from '../../store/scans/scans.ts';
+import { quarterMs } from '../../model/zones/calendar.ts';
+import type { Stretch } from '../../model/zones/local-range.ts';
+import { countedBy, type ScanStore, spanKey, spanOf } from '../../store/scans/scans.ts';
+import type { StoredPiece, Timed } from '../days/stored-piece.ts';
+import { Dimension, Rollup } from '../rollup.ts';
+import { storedBlocks } from '../stored-blocks.ts';
+import { firstDayOf, namesPerDayMax, Summaries } from '../summaries.ts';
 import { RecentBlocks } from './recent-blocks.ts';
-import { Rollup } from '../rollup.ts';
-import { firstDayOf, monthOf, namesPerDayMax, Summaries } from '../summaries.ts';
+import { clip, hoursAlone, isWithin, overlapOf, scansWithin, type Spans } from './spans.ts';
 
-/** A range of days, and the whole months in it, of which the end is excluded. */
-export interface Spans extends DayRange {
-  readonly firstMonth: number;
-  readonly endMonth: number;
+/** A part of a day that no record has by itself. */
+export interface RawPart extends Stretch {
+  /** Scans that it has. */
+  readonly scans: number;
+}
+
+export interface Gathered {
+  /** What it cost. */
+  readonly records: number;
+  /** Parts of the range that are not in what was gathered. */
+  readonly rawParts: readonly RawPart[];
+}
+
+export interface Wanted {
+  readonly rollup: Rollup;
+  /** Absent = scanners are not united, which is most of the cost. */
+  readonly sketch?: Sketch | undefined;
+  /** `all` = bots and people who came in vain too, of whom no hour is kept; default: scans. */
+  readonly of?: 'scans' | 'all';
+}
+
+/** Thrown where rollups cannot answer: they have one count for a day. */
+export class NeedsRawScans extends Error {
+  override readonly name = 'NeedsRawScans';
 }
 
 export class Ranges {
@@ -41,97 +63,157 @@ export class Ranges {
     this.recent.refresh();
   }
 
-  /**
-   * Adds what was counted in a range. Without a sketch the scanners are not united, which is most of the
-   * cost.
-   * @returns records read: what it cost
-   */
-  add(counter: number, range: DayRange, rollup: Rollup, sketch: Sketch | undefined): number {
-    const spans = spansOf(range);
+  /** When the oldest raw scans were made that are kept, epoch ms. */
+  oldestRawMs(): number | undefined {
+    for (const [, block] of storedBlocks(this.#store, { limit: 1 })) return block?.newestMs;
+    return undefined;
+  }
+
+  /** Adds what was counted in a range, apart from what is left to be counted from raw scans. */
+  add(counter: number, spans: Spans, wanted: Wanted): Gathered {
+    const { rollup, sketch } = wanted;
+    const newest = this.summaries.newestPieces(counter);
     let records = 0;
-    if (this.summaries.addSummary(counter, spans.fromDay, spans.toDay, rollup, sketch)) {
-      records = 1;
+    let rawParts: RawPart[] = [];
+    if (newest !== undefined) {
+      const addPiece = (piece: StoredPiece): void => {
+        const part = addOrLeave(piece, spans, wanted);
+        if (part !== undefined) rawParts.push(part);
+      };
+      newest.forEach(addPiece);
+      records = 1 + this.#eachEdge(counter, spans, addPiece);
       records += this.#eachClosed(
         counter,
         spans,
         (month, bytes) => this.summaries.addMonth(counter, month, bytes, rollup, sketch),
-        (day, bytes) => this.summaries.addDay(counter, day, bytes, rollup, sketch),
+        (piece) => piece.addTo(rollup, sketch),
       );
     }
     const seen = sketch ?? Sketch.empty();
     const of = countedBy(counter);
     this.recent.each(counter, (block, entry) => {
-      if (isWithin(block.day(entry), spans)) block.countInto(entry, rollup, seen, of);
+      const timeMs = block.timeMs(entry);
+      if (!isWithin(timeMs, spans)) return;
+      if (!rawParts.some((part) => isWithin(timeMs, part))) {
+        block.countInto(entry, rollup, seen, of);
+      } else if (block.isScan(entry)) {
+        rawParts = rawParts.map((part) =>
+          isWithin(timeMs, part) ? { ...part, scans: part.scans + 1 } : part,
+        );
+      }
     });
-    return records;
+    return { records, rawParts };
   }
 
-  /** Scans in a range, their number alone. @returns scans, records read */
-  scans(counter: number, range: DayRange): [scans: number, records: number] {
-    const spans = spansOf(range);
+  /** Scans in a range, their number alone. @returns scans, records read @throws Failure validation_failed */
+  scans(counter: number, spans: Spans): [scans: number, records: number] {
     let scans = 0;
     let records = 0;
-    const newest = this.summaries.newestDayCounts(counter);
+    const newest = this.summaries.newestPieces(counter);
     if (newest !== undefined) {
-      if (isWithin(newest.day, spans)) scans += newest.rollup.scans;
-      records = 1;
-      records += this.#eachClosed(
-        counter,
-        spans,
-        (_month, bytes) => {
-          scans += this.summaries.monthScans(bytes);
-        },
-        (_day, bytes) => {
-          scans += this.summaries.countsOf(bytes).scans;
-        },
-      );
+      const add = (piece: Timed): void => {
+        scans += piece.scans;
+      };
+      const addEdge = clipped(spans, add);
+      newest.forEach(addEdge);
+      records = 1 + this.#eachEdge(counter, spans, addEdge);
+      const addMonth = (_month: number, bytes: Uint8Array): void => {
+        scans += this.summaries.monthScans(bytes);
+      };
+      records += this.#eachClosed(counter, spans, addMonth, add);
     }
     this.recent.each(counter, (block, entry) => {
-      if (block.isScan(entry) && isWithin(block.day(entry), spans)) scans++;
+      if (block.isScan(entry) && isWithin(block.timeMs(entry), spans)) scans++;
     });
     return [scans, records];
   }
 
-  /** Visits a code's days of a range, in no order; a day may come twice. @returns records read */
-  eachDay(counter: number, range: DayRange, visit: (day: number, rollup: Rollup) => void): number {
-    const spans = spansOf(range);
+  /**
+   * Visits what a range has, piece by piece, in no order; a stretch of time may come twice.
+   * @returns records read @throws Failure validation_failed
+   */
+  eachPiece(counter: number, spans: Spans, visit: (piece: Timed) => void): number {
     let records = 0;
-    const newest = this.summaries.newestDayCounts(counter);
+    const newest = this.summaries.newestPieces(counter);
     if (newest !== undefined) {
-      records = 1;
-      if (isWithin(newest.day, spans)) visit(newest.day, newest.rollup);
-      records += this.#days(counter, spans.fromDay, spans.toDay + 1, (day, bytes) =>
-        visit(day, this.summaries.countsOf(bytes)),
-      );
+      const visitEdge = clipped(spans, visit);
+      newest.forEach(visitEdge);
+      records = 1 + this.#eachEdge(counter, spans, visitEdge);
+      records += this.#pieces(counter, spans.fromDay, spans.endDay, visit);
     }
-    const recent = new Map<number, Rollup>();
-    const unused = Sketch.empty();
-    const of = countedBy(counter);
-    this.recent.each(counter, (block, entry) => {
-      const day = block.day(entry);
-      if (!isWithin(day, spans)) return;
-      const rollup = recent.get(day) ?? new Rollup(1);
-      block.countInto(entry, rollup, unused, of);
-      recent.set(day, rollup);
-    });
-    for (const [day, rollup] of recent) visit(day, rollup);
+    for (const piece of this.#recentQuarters(counter, spans)) visit(piece);
     return records;
   }
 
-  /** Visits the whole months of a range and the days that none of them has: all of its days where a month is damaged. */
+  /**
+   * Visits the counts of a range, piece by piece, without names; a stretch of time may come twice.
+   * @returns records read @throws NeedsRawScans where a piece has only a part of the range
+   */
+  eachCounts(
+    counter: number,
+    spans: Spans,
+    visit: (stretch: Stretch, counts: Rollup) => void,
+  ): number {
+    const newest = this.summaries.newestPieces(counter);
+    let records = 0;
+    if (newest !== undefined) {
+      const visitPiece = (piece: StoredPiece): void => {
+        const overlap = overlapOf(piece, spans);
+        if (overlap === 'partly' && piece.scans > 0) throw new NeedsRawScans();
+        if (overlap === 'inside') visit(piece, piece.counts());
+      };
+      newest.forEach(visitPiece);
+      records = 1 + this.#eachEdge(counter, spans, visitPiece);
+      records += this.#pieces(counter, spans.fromDay, spans.endDay, visitPiece);
+    }
+    const of = countedBy(counter);
+    const scanners = Sketch.empty();
+    this.recent.each(counter, (block, entry) => {
+      const timeMs = block.timeMs(entry);
+      if (!isWithin(timeMs, spans)) return;
+      const counts = new Rollup(0);
+      block.countInto(entry, counts, scanners, of);
+      visit({ fromMs: timeMs, endMs: timeMs + 1 }, counts);
+    });
+    return records;
+  }
+
+  #recentQuarters(counter: number, spans: Spans): Timed[] {
+    const quarters = new Map<number, number>();
+    this.recent.each(counter, (block, entry) => {
+      const timeMs = block.timeMs(entry);
+      if (!block.isScan(entry) || !isWithin(timeMs, spans)) return;
+      const quarter = Math.floor(timeMs / quarterMs);
+      quarters.set(quarter, (quarters.get(quarter) ?? 0) + 1);
+    });
+    return Array.from(quarters, ([quarter, scans]) => {
+      const fromMs = quarter * quarterMs;
+      const endMs = fromMs + quarterMs;
+      return { fromMs, endMs, scans, eachTime: (visit) => visit(fromMs, endMs, scans) };
+    });
+  }
+
+  /** Closed pieces of the days at the edges. @returns records read */
+  #eachEdge(counter: number, { edgeDays }: Spans, visit: (piece: StoredPiece) => void): number {
+    let records = 0;
+    for (const day of edgeDays) records += this.#pieces(counter, day, day + 1, visit);
+    return records;
+  }
+
+  /** Visits the whole months of a range and the whole days that none of them has: all of its days where a month is damaged. */
   #eachClosed(
     counter: number,
-    { fromDay, toDay, firstMonth, endMonth }: Spans,
+    { fromDay, endDay, firstMonth, endMonth }: Spans,
     visitMonth: (month: number, bytes: Uint8Array) => void,
-    visitDay: (day: number, bytes: Uint8Array) => void,
+    visitPiece: (piece: StoredPiece) => void,
   ): number {
     const months = firstMonth < endMonth ? this.#months(counter, firstMonth, endMonth) : undefined;
-    if (months === undefined) return this.#days(counter, fromDay, toDay + 1, visitDay);
+    if (months === undefined) return this.#pieces(counter, fromDay, endDay, visitPiece);
     for (const { key, value } of months) visitMonth(spanOf(key), value);
     return (
       months.length +
-      this.#days(counter, fromDay, firstDayOf(firstMonth), visitDay) +
-      this.#days(counter, firstDayOf(endMonth), toDay + 1, visitDay)
+      this.#pieces(counter, fromDay, firstDayOf(firstMonth), visitPiece) +
+      this.#pieces(counter, firstDayOf(endMonth), endDay, visitPiece)
     );
   }
 
@@ -145,31 +227,48 @@ export class Ranges {
     return readOr(() => [...this.#store.months.range(range)], undefined);
   }
 
-  #days(
-    counter: number,
-    from: number,
-    end: number,
-    visit: (day: number, bytes: Uint8Array) => void,
-  ): number {
-    if (from >= end) return 0;
+  #pieces(counter: number, from: number, end: number, visit: (piece: StoredPiece) => void): number {
     let records = 0;
-    const range = { start: spanKey(counter, from), end: spanKey(counter, end) };
-    for (const { key, value } of this.#store.days.range(range)) {
-      visit(spanOf(key), value);
+    for (const piece of this.summaries.closedPieces(counter, from, end)) {
+      visit(piece);
       records++;
     }
     return records;
   }
 }
 
-/** The part of a range that can hold scans: the API takes dates up to the year 9999. */
-export function spansOf(range: DayRange): Spans {
-  const fromDay = Math.max(0, range.fromDay);
-  const toDay = Math.min(range.toDay, dayStoredMax);
-  const month = monthOf(fromDay);
-  const firstMonth = firstDayOf(month) === fromDay ? month : month + 1;
-  return { fromDay, toDay, firstMonth, endMonth: monthOf(toDay + 1) };
+/** Passes a piece on as far as it lies in a stretch. */
+function clipped(stretch: Stretch, visit: (piece: Timed) => void): (piece: Timed) => void {
+  return (piece) => {
+    const overlap = overlapOf(piece, stretch);
+    if (overlap === 'outside' || piece.scans === 0) return;
+    visit(overlap === 'inside' ? piece : clip(piece, stretch));
+  };
 }
 
-export const isWithin = (day: number, { fromDay, toDay }: DayRange): boolean =>
-  day >= fromDay && day <= toDay;
+/** @returns the part that the piece cannot give @throws Failure validation_failed */
+function addOrLeave(
+  piece: StoredPiece,
+  stretch: Stretch,
+  { rollup, sketch, of = 'scans' }: Wanted,
+): RawPart | undefined {
+  const overlap = overlapOf(piece, stretch);
+  if (overlap === 'inside') piece.addTo(rollup, sketch);
+  if (overlap !== 'partly') return undefined;
+  const scans = scansWithin(piece, stretch);
+  if (scans === undefined) throw hoursAlone();
+  const isWhole = of === 'scans' || !hasOthers(piece.counts());
+  if (isWhole && scans === piece.scans) piece.addTo(rollup, sketch);
+  else if (!isWhole || scans > 0) {
+    const fromMs = Math.max(piece.fromMs, stretch.fromMs);
+    return { fromMs, endMs: Math.min(piece.endMs, stretch.endMs), scans };
+  }
+  return undefined;
+}
+
+/** Whether it has more than scans. */
+function hasOthers(counts: Rollup): boolean {
+  for (const _bot of counts.values(Dimension.bot)) return true;
+  for (const _route of counts.values(Dimension.route)) return true;
+  return false;
+}

@@ -11,12 +11,14 @@
  * an old code cost what they hold; time alone cannot end it, for clocks step.
  * A damaged block ends it: where the chain goes on stands in it, so the next step is refused.
  */
-import type { DayRange } from '../../model/day.ts';
+import { dayOf } from '../../model/day.ts';
 import { dataDamaged, readOr } from '../../model/failure.ts';
 import type { ScanStore } from '../../store/scans/scans.ts';
 import { ScanBlock } from '../block.ts';
 import { storedBlocks } from '../stored-blocks.ts';
-import { isWithin, type Ranges } from './range.ts';
+import type { LocalRange } from '../../model/zones/local-range.ts';
+import type { Ranges } from './range.ts';
+import { isWithin, spansOf } from './spans.ts';
 import { Dimension, Rollup } from '../rollup.ts';
 import { type RawScan, rawScan } from '../scanned-event.ts';
 import type { CodeNo } from '../../model/numbers.ts';
@@ -27,7 +29,7 @@ const stepBytesMax = 524_288;
 /** What opening a block costs, in bytes of reading. */
 const blockCostBytes = 8_192;
 
-export interface RawScanFilter extends DayRange {
+export interface RawScanFilter extends LocalRange {
   readonly codeNo: CodeNo;
   /** Whether bots, which are not counted as scans, come too. */
   readonly bots: 'without' | 'with';
@@ -70,16 +72,25 @@ export class RawScans {
    */
   begin(filter: RawScanFilter, newest = Infinity): RawPlace | undefined {
     const { codeNo, bots } = filter;
-    const rollup = new Rollup(0);
     this.#ranges.refresh();
-    this.#ranges.add(codeNo, filter, rollup, undefined);
-    let left = rollup.scans;
-    if (bots === 'with') for (const { count } of rollup.values(Dimension.bot)) left += count;
+    let [left] = this.#ranges.scans(codeNo, spansOf(filter));
+    if (bots === 'with') left += this.#bots(codeNo, filter);
     const { recent, summaries } = this.#ranges;
     const sequence = recent.newestOf(codeNo) || summaries.newestBlock(codeNo);
     if (left === 0 || sequence === 0) return undefined;
     const begin = sequence <= newest ? sequence : this.#blockWith(codeNo, newest);
     return { sequence: begin ?? sequence, done: 0, left };
+  }
+
+  /** Bots of the UTC days that a range touches: more than it has where it begins within one, and the walk then ends later. */
+  #bots(codeNo: CodeNo, range: LocalRange): number {
+    const { fromMs, endMs } = spansOf(range);
+    const rollup = new Rollup(0);
+    const days = { fromDay: dayOf(fromMs), toDay: dayOf(endMs - 1) };
+    this.#ranges.add(codeNo, spansOf(days), { rollup });
+    let bots = 0;
+    for (const { count } of rollup.values(Dimension.bot)) bots += count;
+    return bots;
   }
 
   /** The last block up to `newest` that has scans of the code; undefined where it is not among the last ones. */
@@ -100,6 +111,7 @@ export class RawScans {
     const scans: RawScan[] = [];
     let { sequence, done, left } = from;
     let bytes = 0;
+    const spans = spansOf(filter);
     this.#ranges.refresh();
     while (sequence > 0 && left > 0) {
       const block = readOr(() => this.#block(sequence), 'damaged');
@@ -114,7 +126,7 @@ export class RawScans {
         if (left === 0 || scans.length === limit)
           return { scans, next: placeOf(sequence, done, left) };
         done++;
-        if (!isWithin(block.day(entry), filter)) continue;
+        if (!isWithin(block.timeMs(entry), spans)) continue;
         const isListed = block.isScan(entry) || (bots === 'with' && block.bot(entry) !== 0);
         if (!isListed) continue;
         scans.push(rawScan(block, entry, labels));

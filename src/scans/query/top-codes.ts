@@ -6,11 +6,20 @@
  * the event loop: a chunk costs its months and edge days, about 5 µs each and 50 ns a code in them.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import type { DayRange } from '../../model/day.ts';
-import { monthSpan, type ScanStore } from '../../store/scans/scans.ts';
-import { chunkOf, chunkOfKey, countKey, readCounts } from '../code-counts.ts';
+import { monthSpan, type ScanStore, workspaceCounter } from '../../store/scans/scans.ts';
+import {
+  chunkOf,
+  chunkOfKey,
+  countKey,
+  quartersOf,
+  readCounts,
+  spanOfKey,
+} from '../code-counts.ts';
+import { stretchOfQuarters } from '../days/day.ts';
 import type { CodeScans } from './analytics.ts';
-import { isWithin, type Ranges, spansOf, type Spans } from './range.ts';
+import type { LocalRange, Stretch } from '../../model/zones/local-range.ts';
+import type { Ranges } from './range.ts';
+import { isWithin, overlapOf, type Spans, spansOf, spansOfStretch } from './spans.ts';
 import { firstDayOf } from '../summaries.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
@@ -18,7 +27,7 @@ import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 const sliceMax = 20_000;
 const recordCost = 100;
 
-export interface TopCodesRequest extends DayRange {
+export interface TopCodesRequest extends LocalRange {
   readonly workspaceNo: WorkspaceNo;
   readonly limit: number;
   /** Asked of each code that would get into the list: deleted codes stay out. */
@@ -34,47 +43,102 @@ export class TopCodes {
     this.#ranges = ranges;
   }
 
-  /** Most scans first, ties by age of the code. */
+  /** Most scans first, ties by age of the code. @throws Failure validation_failed */
   async find(request: TopCodesRequest): Promise<CodeScans[]> {
+    const best = new Best(request);
+    await this.eachChunk(request, (counts) => best.offer(counts));
+    return best.rows();
+  }
+
+  /**
+   * Visits the scans of all codes that have some in a range, 4,096 codes at a time.
+   * @throws Failure validation_failed
+   */
+  async eachChunk(
+    request: LocalRange & { readonly workspaceNo: WorkspaceNo },
+    visit: (counts: ReadonlyMap<number, number>) => void,
+  ): Promise<void> {
     const { workspaceNo } = request;
     const spans = spansOf(request);
-    const best = new Best(request);
     const seen = new Set<number>();
     let recent = this.#recent(workspaceNo, spans);
     let cost = 0;
     for (let chunk = this.#nextChunk(workspaceNo, 0); chunk !== undefined;) {
       seen.add(chunk);
-      const counts = new Map(recent.get(chunk));
-      cost += recordCost * this.#addChunk(workspaceNo, chunk, spans, counts) + counts.size;
-      best.offer(counts);
+      const counts = new Map(recent.counts.get(chunk));
+      const { records, partly } = this.#addChunk(workspaceNo, chunk, spans, counts);
+      cost += recordCost * records + counts.size;
+      for (const codeNo of recent.partly.get(chunk) ?? []) partly.add(codeNo);
+      for (const codeNo of partly) {
+        this.#addParts(codeNo, recent.parts, counts);
+        cost += recordCost;
+        if (cost >= sliceMax) cost = await this.#yield();
+      }
+      visit(counts);
       if (cost >= sliceMax) {
-        await yieldToEventLoop();
-        cost = 0;
+        cost = await this.#yield();
         recent = this.#recent(workspaceNo, spans);
       }
       chunk = this.#nextChunk(workspaceNo, chunk + 1);
     }
-    for (const [chunk, counts] of recent) if (!seen.has(chunk)) best.offer(counts);
-    return best.rows();
+    for (const [chunk, counts] of recent.counts) if (!seen.has(chunk)) visit(counts);
   }
 
-  /** Scans since the last checkpoint, by chunk and code, of the newest commit. */
-  #recent(workspaceNo: WorkspaceNo, spans: Spans): Map<number, Map<number, number>> {
-    const chunks = new Map<number, Map<number, number>>();
+  async #yield(): Promise<number> {
+    await yieldToEventLoop();
     this.#ranges.refresh();
+    return 0;
+  }
+
+  /** Scans since the last checkpoint, of the newest commit. */
+  #recent(workspaceNo: WorkspaceNo, spans: Spans): Recent {
+    this.#ranges.refresh();
+    const parts = this.#partsOf(workspaceNo, spans);
+    const recent: Recent = { parts, counts: new Map(), partly: new Map() };
     this.#ranges.recent.eachGroup(workspaceNo, (block, group) => {
       const codeNo = block.codeNo(group);
+      const chunk = chunkOf(codeNo);
       let scans = 0;
       const end = block.first(group) + block.count(group);
       for (let entry = block.first(group); entry < end; entry++) {
-        if (block.isScan(entry) && isWithin(block.day(entry), spans)) scans++;
+        const timeMs = block.timeMs(entry);
+        if (!block.isScan(entry) || !isWithin(timeMs, spans)) continue;
+        if (parts.some((part) => isWithin(timeMs, part))) {
+          const codes = recent.partly.get(chunk) ?? new Set<number>();
+          recent.partly.set(chunk, codes.add(codeNo));
+        } else scans++;
       }
       if (scans === 0) return;
-      const counts = chunks.get(chunkOf(codeNo)) ?? new Map<number, number>();
+      const counts = recent.counts.get(chunk) ?? new Map<number, number>();
       counts.set(codeNo, (counts.get(codeNo) ?? 0) + scans);
-      chunks.set(chunkOf(codeNo), counts);
+      recent.counts.set(chunk, counts);
     });
-    return chunks;
+    return recent;
+  }
+
+  /** What the range has of days that are not cut where it begins or ends: the counts by code are cut as the sums are. */
+  #partsOf(workspaceNo: WorkspaceNo, spans: Spans): Stretch[] {
+    if (spans.edgeDays.length === 0) return [];
+    const { summaries } = this.#ranges;
+    const counter = workspaceCounter(workspaceNo);
+    const closed = spans.edgeDays.flatMap((day) => [
+      ...summaries.closedPieces(counter, day, day + 1),
+    ]);
+    const pieces = [...closed, ...(summaries.newestPieces(counter) ?? [])];
+    return pieces
+      .filter((piece) => overlapOf(piece, spans) === 'partly')
+      .map(({ fromMs, endMs }) => ({
+        fromMs: Math.max(fromMs, spans.fromMs),
+        endMs: Math.min(endMs, spans.endMs),
+      }));
+  }
+
+  /** Those of one code, from its own records. */
+  #addParts(codeNo: CodeNo, parts: readonly Stretch[], counts: Map<number, number>): void {
+    for (const part of parts) {
+      const [scans] = this.#ranges.scans(codeNo, spansOfStretch(part));
+      if (scans > 0) counts.set(codeNo, (counts.get(codeNo) ?? 0) + scans);
+    }
   }
 
   #nextChunk(workspaceNo: WorkspaceNo, from: number): number | undefined {
@@ -87,32 +151,48 @@ export class TopCodes {
     return undefined;
   }
 
-  /** @returns records read */
+  /** @returns records read, and the codes in those that have only a part of the range */
   #addChunk(
     workspaceNo: WorkspaceNo,
     chunk: number,
-    { fromDay, toDay, firstMonth, endMonth }: Spans,
+    spans: Spans,
     counts: Map<number, number>,
-  ): number {
+  ): { readonly records: number; readonly partly: Set<number> } {
+    const { fromDay, endDay, firstMonth, endMonth, edgeDays } = spans;
+    const partly = new Map<number, number>();
     let records = 1;
     const add = (from: number, end: number): void => {
       if (from >= end) return;
       const start = countKey(workspaceNo, chunk, from);
       const range = { start, end: countKey(workspaceNo, chunk, end) };
-      for (const { value } of this.#store.codeCounts.range(range)) {
-        readCounts(value, chunk, counts);
+      for (const { key, value } of this.#store.codeCounts.range(range)) {
         records++;
+        const isEdge = edgeDays.includes(from);
+        const overlap = isEdge
+          ? overlapOf(stretchOfQuarters(spanOfKey(key), quartersOf(value)), spans)
+          : 'inside';
+        if (overlap !== 'outside') readCounts(value, chunk, overlap === 'inside' ? counts : partly);
       }
     };
+    for (const day of edgeDays) add(day, day + 1);
     if (firstMonth < endMonth) {
       add(fromDay, firstDayOf(firstMonth));
       add(monthSpan(firstMonth), monthSpan(endMonth));
-      add(firstDayOf(endMonth), toDay + 1);
+      add(firstDayOf(endMonth), endDay);
     } else {
-      add(fromDay, toDay + 1);
+      add(fromDay, endDay);
     }
-    return records;
+    return { records, partly: new Set(partly.keys()) };
   }
+}
+
+interface Recent {
+  /** Parts of the range that are read code by code. */
+  readonly parts: readonly Stretch[];
+  /** By chunk and code, without those parts. */
+  readonly counts: Map<number, Map<number, number>>;
+  /** Codes with scans in those parts, by chunk. */
+  readonly partly: Map<number, Set<number>>;
 }
 
 /** The codes with the most scans of all that are offered. */

@@ -99,6 +99,7 @@ export type Sequence =
   | 'endpoint'
   | 'campaign'
   | 'pages'
+  | 'zones'
   | 'journal'
   | 'node';
 

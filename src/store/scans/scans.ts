@@ -2,13 +2,15 @@
  * The `scans` environment: written by the shards, read by everyone.
  *
  *   heads        code u32                      the code's summary: total, newest block, newest day
- *   days         code u32 | day u16            a closed day: rollup and inline sketch
+ *   days         code u32 | day u16 | piece u8  a piece of a closed day (scans/days/day.ts): rollup and inline sketch;
+ *                                              the first piece, mostly the only one, has no number in its key
  *   months       code u32 | month u16          sum and union of a month's closed days
- *   chunks       code u32 | span u16 | i u8    a sketch's chunk; span = day, or 0xf000 + month
+ *   chunks       code u32 | span u16 | i u8    a sketch's chunk; span = day, or 0xf000 + month; i = piece * 16 + chunk
  *   blocks       sequence                      one window of one shard: raw scans, outbox of qr.scanned
  *   watermarks   journal * 64 + partition      journal position below which every scan is in a block
  *   checkpoints  0 codes, 1 workspaces         64 f64: sequence up to which a partition's blocks are in summaries
- *   code_counts  workspace u32 | chunk u32 | span u16   scans by code of a day or month, 4,096 codes a chunk
+ *   code_counts  workspace u32 | chunk u32 | span u16 | piece u8   scans by code of a day's piece or a month,
+ *                                              4,096 codes a chunk; the first piece has no number in its key
  *   frozen       code u32                      sequence: the code's records are damaged, and miss the blocks after it
  *   meta         name                          sequence, schemaVersion
  *
@@ -41,10 +43,12 @@ export interface ScanStore {
 
 /** Changes nothing: from this version on blocks and rollups may have routes, which older programs cannot read. */
 const routesFromHere: Migration = () => undefined;
+/** Changes nothing: from this version on rollups may have quarters of hours, and days several pieces. */
+const quartersFromHere: Migration = () => undefined;
 
 export const scansVersion: EnvironmentVersion = {
-  version: 3,
-  migrations: [checksumsFromHere, routesFromHere],
+  version: 4,
+  migrations: [checksumsFromHere, routesFromHere, quartersFromHere],
   versionKey: 'schemaVersion',
 };
 
@@ -75,14 +79,18 @@ export function openScanStore(path: string, mode: OpenMode = 'existing'): ScanSt
 export const openWatermarks = (environment: StoreEnvironment): ScanStore['watermarks'] =>
   environment.table('watermarks', { key: 'uint32' });
 
-/** Key of a day or month of a code. */
-export function spanKey(codeNo: CodeNo, span: number): Buffer {
-  const key = Buffer.allocUnsafe(6);
+const spanKeyBytes = 6;
+
+/** Key of a month of a code, or of a piece of a day. */
+export function spanKey(codeNo: CodeNo, span: number, piece = 0): Buffer {
+  const key = Buffer.allocUnsafe(spanKeyBytes + (piece === 0 ? 0 : 1));
   key.writeUInt32BE(codeNo, 0);
   key.writeUInt16BE(span, 4);
+  if (piece > 0) key[spanKeyBytes] = piece;
   return key;
 }
 export const spanOf = (key: Uint8Array): number => (key[4]! << 8) | key[5]!;
+export const pieceOf = (key: Uint8Array): number => key[spanKeyBytes] ?? 0;
 
 const monthSpanFirst = 0xf000;
 /** Distinguishes a month's chunks from a day's. */

@@ -109,7 +109,7 @@ test('what workspaces say on their pages comes too, each change once; another cl
   const older = await FeedServer.open();
   const say = async ({ app }: FeedServer, name: string): Promise<void> => {
     const { workspaces } = app.workspaces;
-    await workspaces.change(1, undefined, () => ({ brand: { name }, texts: {} }));
+    await workspaces.change(1, {}, () => ({ brand: { name }, texts: {} }));
   };
   await say(older, 'First');
   let core = older;

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { Codes } from '../../../src/codes/codes.ts';
 import type { LinkWriter } from '../../../src/links/writer.ts';
 import type { RouteConditions, Routing } from '../../../src/model/routing/routing.ts';
-import { localMinutes } from '../../../src/routes/zone-offsets.ts';
+import { localMinutes } from '../../../src/model/zones/zone-offsets.ts';
 import { linksIn } from '../../../src/store/management/link-blocks.ts';
 import { actor, type CodesFixture, openCodes } from '../codes-fixture.ts';
 import { readProgram } from '../../links/table.ts';

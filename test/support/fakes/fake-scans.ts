@@ -25,8 +25,15 @@ export class FakeScans implements ScanQueries {
     breakdown: async (subject, range) => [
       { key: 'DE', scans: 'codes' in subject ? this.#scansOf(subject, range) : 2 },
     ],
-    routes: () => [],
-    missed: () => [],
+    totalsWithScanners: async (subject, range) => ({
+      ...(await this.analytics.totals(subject, range)),
+      newScanners: 0,
+      returningScanners: 0,
+      error: 0,
+    }),
+    routes: async () => [],
+    missed: async () => [],
+    filteredByCode: async () => [],
     routesSeen: () => new Set(),
     scansByCode: async (codes, range) =>
       Array.from(codes, (codeNo) => ({
@@ -34,7 +41,7 @@ export class FakeScans implements ScanQueries {
         scans: this.#scansOf({ code: codeNo }, range),
       })).filter(({ scans }) => scans > 0),
   };
-  readonly topCodes = { find: async () => [] };
+  readonly topCodes = { find: async () => [], eachChunk: async () => undefined };
   readonly raw = { begin: () => undefined, step: () => ({ scans: [], next: undefined }) };
   readonly events: ScanQueries['events'] = {
     newest: () => ({ sequence: 1, entry: 0 }),

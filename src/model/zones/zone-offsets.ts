@@ -54,7 +54,8 @@ function firstMinute(
   return after * minuteMs;
 }
 
-function offsetsOf(zone: string): ((ms: number) => number) | undefined {
+/** Minutes ahead of UTC at a time, epoch ms; undefined for an unknown zone. */
+export function offsetsOf(zone: string): ((ms: number) => number) | undefined {
   const format = formatOf(zone);
   if (format === undefined) return undefined;
   return (ms) => {

@@ -1,0 +1,196 @@
+/**
+ * What analytics are asked for, beside their range: the time zone that its days are of, a period to compare with, and what scans
+ * must have to be counted.
+ */
+import { z } from 'zod';
+import type { Codes } from '../../codes/codes.ts';
+import { parseDay, type DayRange } from '../../model/day.ts';
+import { invalid } from '../../model/failure.ts';
+import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
+import { browserNames, deviceNames, osNames } from '../../model/scan.ts';
+import {
+  type Calendar,
+  calendarOf,
+  utcCalendar,
+  type WeekStart,
+} from '../../model/zones/calendar.ts';
+import type { Subject } from '../../scans/query/analytics.ts';
+import type { ScanFilter } from '../../scans/query/filter.ts';
+import { tagLengthMax } from '../../codes/rules.ts';
+import { isTimeZone } from '../codes/time-zone.ts';
+import { givenId } from '../fields.ts';
+
+/** `timezone` of a query that means that of the workspace. */
+const ofWorkspace = 'workspace';
+const nameLengthMax = 200;
+const periodPattern = /^(\d{4}-\d{2}-\d{2})\.\.(\d{4}-\d{2}-\d{2})$/;
+const previous = 'previous';
+
+const zone = z
+  .string()
+  .max(64)
+  .refine((text) => text === ofWorkspace || isTimeZone(text), {
+    message: 'Expected UTC, workspace, or a time zone such as Europe/Berlin',
+    params: { code: 'unknown_timezone' },
+  })
+  .default(utcCalendar.zone)
+  .meta({
+    description: 'Whose days are meant: `UTC`, `workspace` (its time zone) or an IANA name',
+    example: 'Europe/Berlin',
+    param: { id: 'Timezone' },
+  });
+
+/** Days of a period, or `previous`. */
+const compare = z
+  .string()
+  .transform((text, context): DayRange | typeof previous => {
+    if (text === previous) return previous;
+    const [, from = '', to = ''] = periodPattern.exec(text) ?? [];
+    const [fromDay, toDay] = [parseDay(from), parseDay(to)];
+    if (fromDay !== undefined && toDay !== undefined && fromDay <= toDay) return { fromDay, toDay };
+    context.addIssue({
+      code: 'custom',
+      message: 'Expected `previous`, or days as 2026-02-01..2026-02-28',
+    });
+    return z.NEVER;
+  })
+  .optional()
+  .meta({
+    override: { type: 'string' },
+    description:
+      'A period to compare with: `previous` is as many days right before, `YYYY-MM-DD..YYYY-MM-DD` days of the same number',
+    example: previous,
+    param: { id: 'Compare' },
+  });
+
+const named = (description: string, example: string) =>
+  z.string().max(nameLengthMax).optional().meta({ description, example });
+
+export const zoneShape = { timezone: zone };
+export const questionShape = {
+  ...zoneShape,
+  compare,
+  country: z
+    .string()
+    .regex(/^[A-Z]{2}$/, 'Expected two capital letters such as DE')
+    .optional()
+    .meta({
+      description: 'Scans of this country alone; `ZZ` = unknown',
+      example: 'DE',
+      param: { id: 'ByCountry' },
+    }),
+  city: named('Of this city alone, as a breakdown names it; empty = unknown', 'Leipzig, DE').meta({
+    param: { id: 'ByCity' },
+  }),
+  device: z
+    .enum(deviceNames)
+    .optional()
+    .meta({
+      description: 'By this kind of device alone',
+      example: 'mobile',
+      param: { id: 'ByDevice' },
+    }),
+  os: z
+    .enum(osNames)
+    .optional()
+    .meta({ description: 'By this system alone', example: 'iOS', param: { id: 'ByOs' } }),
+  browser: z
+    .enum(browserNames)
+    .optional()
+    .meta({ description: 'By this browser alone', example: 'Safari', param: { id: 'ByBrowser' } }),
+  referer: named('From pages of this host alone; empty = from none', 'example.com').meta({
+    param: { id: 'ByReferer' },
+  }),
+  route: named('Led by this label alone, `target` = by none; of one code', 'app-store').meta({
+    param: { id: 'ByRoute' },
+  }),
+  tag: z
+    .string()
+    .min(1)
+    .max(tagLengthMax)
+    .optional()
+    .meta({ description: 'Codes with this tag alone', example: 'menu', param: { id: 'ByTag' } }),
+  campaignId: givenId('cmp', 'a campaign')
+    .optional()
+    .meta({ param: { id: 'ByCampaign' } }),
+  qrId: givenId('qr', 'a code')
+    .optional()
+    .meta({ param: { id: 'ByCode' } }),
+};
+export type Question = z.output<z.ZodObject<typeof questionShape>>;
+
+export interface ZoneSettings {
+  readonly timezone?: string | undefined;
+  readonly weekStart?: WeekStart | undefined;
+}
+
+/** @throws Failure validation_failed where this runtime does not know the workspace's zone */
+export function calendarFor(timezone: string, settings: ZoneSettings | undefined): Calendar {
+  const name = timezone === ofWorkspace ? (settings?.timezone ?? utcCalendar.zone) : timezone;
+  const calendar = calendarOf(name);
+  if (calendar !== undefined) return calendar;
+  throw invalid('timezone', 'unknown_timezone', `Expected a known time zone, ${name} is none`);
+}
+
+/** The period that a range is compared with. @throws Failure validation_failed */
+export function comparedRange(
+  asked: Question['compare'],
+  { fromDay, toDay }: DayRange,
+): DayRange | undefined {
+  if (asked === undefined) return undefined;
+  const days = toDay - fromDay + 1;
+  if (asked === previous) return { fromDay: fromDay - days, toDay: fromDay - 1 };
+  const found = asked.toDay - asked.fromDay + 1;
+  if (found === days) return asked;
+  throw invalid(
+    'compare',
+    'compare_length',
+    `Expected ${days} days as in the range, found ${found}`,
+  );
+}
+
+/** What scans must have; without what narrows the codes. @param routesOf the numbers of a label; absent = not of one code */
+export function filterOf(
+  asked: Question,
+  routesOf: ((label: string) => readonly number[]) | undefined,
+): ScanFilter {
+  const { country, city, device, os, browser, referer, route } = asked;
+  if (route === undefined) return { country, city, device, os, browser, referer };
+  if (routesOf === undefined) {
+    throw invalid('route', 'needs_code', 'Labels are those of one code, expected one');
+  }
+  return { country, city, device, os, browser, referer, routes: routesOf(route) };
+}
+
+/** The part of a subject that has a tag, is in a campaign, or is one code. @throws Failure not_found */
+export async function narrowed(
+  subject: Subject,
+  workspaceNo: WorkspaceNo,
+  { tag, campaignId, qrId }: Question,
+  codes: Pick<Codes, 'listAll' | 'getKept'>,
+): Promise<Subject> {
+  if (tag === undefined && campaignId === undefined && qrId === undefined) return subject;
+  const within = numbersOf(subject);
+  const found: CodeNo[] = [];
+  const add = (no: CodeNo): void => {
+    if (within === undefined || within.has(no)) found.push(no);
+  };
+  const one = qrId === undefined ? undefined : codes.getKept(workspaceNo, qrId);
+  if (tag === undefined && campaignId === undefined) add(one!.no);
+  else {
+    // Deleted codes have left both.
+    for await (const { codes: slice } of codes.listAll(workspaceNo, { tag, campaignId })) {
+      for (const { no } of slice) if (one === undefined || one.no === no) add(no);
+    }
+  }
+  return { codes: found, workspace: workspaceNo };
+}
+
+function numbersOf(subject: Subject): ReadonlySet<number> | undefined {
+  if ('code' in subject) return new Set([subject.code]);
+  return 'codes' in subject ? new Set(subject.codes) : undefined;
+}
+
+/** As a fraction; null from zero. */
+export const changeOf = (now: number, before: number): number | null =>
+  before === 0 ? null : (now - before) / before;

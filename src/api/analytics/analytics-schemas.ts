@@ -1,0 +1,198 @@
+/** The shapes that analytics of codes, campaigns and the workspace share. */
+import { z } from 'zod';
+import { type Analytics, breakdowns, routeBreakdowns } from '../../scans/query/answers.ts';
+import { intervals } from '../../scans/query/series.ts';
+import { count, queryDay } from '../fields.ts';
+
+/** A day in an answer. */
+export const day = z.string().meta({
+  override: { format: 'date' },
+  description: 'Day of `timezone`',
+  example: '2026-03-01',
+});
+export const firstDay = day.meta({ description: 'First day that is counted' });
+export const lastDay = day.meta({
+  description: 'Last day that is counted',
+  example: '2026-03-31',
+});
+export const scanCount = count.meta({ description: 'Scans', example: 42 });
+
+/** `from` and `to` of a query, described by what they are when absent; components of the document. */
+export const rangeShape = (of: 'Code' | 'Campaign' | 'Workspace', from: string, to: string) => ({
+  from: queryDay
+    .optional()
+    .meta({ description: `First day; default: ${from}`, param: { id: `${of}From` } }),
+  to: queryDay
+    .optional()
+    .meta({ description: `Last day, included; default: ${to}`, param: { id: `${of}To` } }),
+});
+export type RangeQuery = z.output<z.ZodObject<ReturnType<typeof rangeShape>>>;
+
+export const country = z.string().meta({
+  override: { pattern: '^[A-Z]{2}$' },
+  description: 'Two letters (ISO 3166); unknown is `ZZ`',
+  example: 'DE',
+});
+
+export const totalsShape = {
+  totalScans: count.meta({ description: 'Scans; bots and prefetches not counted', example: 42 }),
+  uniqueScanners: count.meta({
+    description: 'Different scanners: exact while few, then within 2 %',
+    example: 35,
+  }),
+  devices: z
+    .object({
+      ios: count.meta({ description: 'iPhones and iPads', example: 20 }),
+      android: count.meta({ description: 'Android phones and tablets', example: 18 }),
+      other: count.meta({ description: 'Everything else', example: 4 }),
+    })
+    .meta({ description: 'Scans by device; sums to `totalScans`' }),
+  topCountries: z
+    .array(z.object({ code: country, scans: scanCount }))
+    .max(10)
+    .meta({ description: 'At most ten, most scans first; unknown is `ZZ`' }),
+};
+
+/** Of whoever scanned in the range, by the 90 days before it. */
+export const scannersShape = {
+  newScanners: count.nullable().meta({
+    description:
+      'Of `uniqueScanners`, those who had not scanned in the 90 days before; null where `error` is more than a ' +
+      'tenth of it, with a filter, and where those days are not known in this time zone',
+    example: 25,
+  }),
+  returningScanners: count
+    .nullable()
+    .meta({ description: 'Those who had; null as above', example: 10 }),
+  error: z
+    .number()
+    .min(0)
+    .nullable()
+    .meta({ description: 'Standard error of both, in scanners; 0 = exact', example: 0 }),
+};
+
+export const timezoneName = z
+  .string()
+  .meta({ description: 'Time zone of the days', example: 'Europe/Berlin' });
+
+export const interval = z
+  .enum(intervals)
+  .default('day')
+  .meta({
+    description: 'Length of a point',
+    param: { id: 'Interval' },
+  });
+const byDescription = { description: 'What the scans are told apart by', example: 'country' };
+/** Of many codes. */
+export const groupBreakdowns = ['code', 'tag', 'campaign'] as const;
+export type GroupBreakdownBy = (typeof groupBreakdowns)[number];
+const severalBreakdowns = [...breakdowns, ...groupBreakdowns] as const;
+const codeBreakdowns = [...breakdowns, ...routeBreakdowns] as const;
+export type AnyBreakdownBy = (typeof severalBreakdowns)[number] | (typeof codeBreakdowns)[number];
+export const bySeveral = z
+  .enum(severalBreakdowns)
+  .meta({ ...byDescription, param: { id: 'BreakdownBy' } });
+export const byOfCode = z
+  .enum(codeBreakdowns)
+  .meta({ ...byDescription, param: { id: 'CodeBreakdownBy' } });
+
+/** As fractions of the period before. */
+const fraction = z.number().nullable();
+export const changeShape = z
+  .object({
+    totalScans: fraction.meta({ description: 'Null when there were none', example: 0.25 }),
+    uniqueScanners: fraction.meta({ description: 'Null when there were none', example: 0.2 }),
+  })
+  .meta({ id: 'Change', description: 'Against `previous`, as fractions; with `compare` alone' });
+
+/** Totals with the zone of their days and, with `compare`, the period before. */
+export const comparedTotals = <Shape extends z.ZodRawShape>(shape: Shape, id: string) =>
+  z.object({
+    ...shape,
+    timezone: timezoneName,
+    previous: z
+      .object({ from: firstDay, to: lastDay, ...shape })
+      .optional()
+      .meta({ id, description: 'The period of `compare`' }),
+    change: changeShape.optional(),
+  });
+
+const seriesFields = {
+  interval: z.enum(intervals).meta({ description: 'Length of a point', example: 'day' }),
+  from: firstDay,
+  to: lastDay,
+  data: z
+    .array(
+      z.object({
+        start: z.string().meta({
+          override: { type: 'string', format: 'date-time' },
+          description: 'Start of the point, with the offset of the time zone; UTC with `Z`',
+          example: '2026-03-01T00:00:00+01:00',
+        }),
+        scans: scanCount,
+      }),
+    )
+    .meta({
+      description:
+        'Every point of the range, oldest first, empty ones too; the first begins with the range',
+    }),
+};
+export const timeseries = z
+  .object({
+    ...seriesFields,
+    timezone: timezoneName,
+    previous: z
+      .object(seriesFields)
+      .optional()
+      .meta({ id: 'SeriesBefore', description: 'The period of `compare`' }),
+    change: changeShape.optional(),
+  })
+  .meta({ id: 'Timeseries' });
+
+const breakdownFields = {
+  by: z
+    .enum([...codeBreakdowns, ...groupBreakdowns])
+    .meta({ description: 'As asked for', example: 'country' }),
+  from: firstDay,
+  to: lastDay,
+  data: z
+    .array(
+      z.object({
+        key: z.string().meta({ description: 'The country, city, system, label, …', example: 'DE' }),
+        name: z
+          .string()
+          .nullable()
+          .optional()
+          .meta({ description: 'Of a code or campaign, what people call it', example: 'Menu' }),
+        scans: scanCount,
+      }),
+    )
+    .meta({
+      description:
+        'Most scans first; `weekday` and `hour_of_week` in the order of the week, empty ones too',
+    }),
+};
+export const breakdown = z
+  .object({
+    ...breakdownFields,
+    timezone: timezoneName,
+    previous: z
+      .object(breakdownFields)
+      .optional()
+      .meta({ id: 'BreakdownBefore', description: 'The period of `compare`' }),
+    change: changeShape.optional(),
+  })
+  .meta({ id: 'Breakdown' });
+
+export type TotalsRow = readonly [metric: string, key: string, value: number];
+
+/** One row a number: what it is of, which, and how many. */
+export function totalsRows(analytics: Analytics): TotalsRow[] {
+  const { totalScans, uniqueScanners, devices, topCountries } = analytics;
+  return [
+    ['totalScans', '', totalScans],
+    ['uniqueScanners', '', uniqueScanners],
+    ...Object.entries(devices).map(([key, scans]): TotalsRow => ['device', key, scans]),
+    ...topCountries.map(({ code, scans }): TotalsRow => ['country', code, scans]),
+  ];
+}

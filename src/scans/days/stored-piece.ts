@@ -1,0 +1,96 @@
+/**
+ * A piece of a day as it is stored, read as far as a question needs: its scans are the first number, times stand before the
+ * names, which are the larger part, and scanners come last.
+ */
+import { dayMs } from '../../model/day.ts';
+import { type ChunkSource, Sketch } from '../../model/sketch/sketch.ts';
+import { hourMs, quarterMs } from '../../model/zones/calendar.ts';
+import { ByteReader } from '../bytes.ts';
+import { Dimension, Rollup } from '../rollup.ts';
+import { createPiece, type Day, type Piece, type Place, stretchOfQuarters } from './day.ts';
+
+/** Scans of a stretch of time, epoch ms, the end excluded: a quarter of an hour, or an hour of days counted long ago. */
+export type VisitTime = (fromMs: number, endMs: number, scans: number) => void;
+
+/** Something that was counted in a stretch of time. */
+export interface Timed {
+  readonly fromMs: number;
+  readonly endMs: number;
+  readonly scans: number;
+  /** By quarter, or by hour where it is not known better. */
+  eachTime(visit: VisitTime): void;
+}
+
+export class StoredPiece implements Timed {
+  readonly #place: Place;
+  readonly fromMs: number;
+  readonly endMs: number;
+  /** From the rollup on. */
+  readonly #bytes: Uint8Array;
+  readonly #chunks: ChunkSource;
+
+  constructor(place: Place, bytes: Uint8Array, chunks: ChunkSource) {
+    const { fromMs, endMs } = stretchOfQuarters(place.day, place);
+    this.#place = place;
+    this.fromMs = fromMs;
+    this.endMs = endMs;
+    this.#bytes = bytes;
+    this.#chunks = chunks;
+  }
+
+  get day(): number {
+    return this.#place.day;
+  }
+
+  get scans(): number {
+    return new ByteReader(this.#bytes).integer();
+  }
+
+  eachTime(visit: VisitTime): void {
+    eachTimeOf(this.counts(), this.day, visit);
+  }
+
+  /** Without its names. */
+  counts(): Rollup {
+    return Rollup.readCounts(new ByteReader(this.#bytes), 0);
+  }
+
+  /** @param sketch undefined = scanners are not asked for, which are most of the cost */
+  addTo(rollup: Rollup, sketch: Sketch | undefined): void {
+    const reader = new ByteReader(this.#bytes);
+    rollup.merge(
+      rollup.takesNames
+        ? Rollup.read(reader, Number.MAX_SAFE_INTEGER)
+        : Rollup.readWithoutNames(reader),
+    );
+    sketch?.mergeParts(...this.#scanners(reader));
+  }
+
+  read(namesMax: number): Piece {
+    const reader = new ByteReader(this.#bytes);
+    const rollup = Rollup.read(reader, namesMax);
+    return createPiece(this.#place, rollup, Sketch.fromParts(...this.#scanners(reader)));
+  }
+
+  /** Whether it has chunks, then what stands inline. */
+  #scanners(reader: ByteReader): [inline: Uint8Array, chunks: ChunkSource] {
+    const hasChunks = reader.byte() === 1;
+    return [reader.bytes(), hasChunks ? this.#chunks : () => undefined];
+  }
+}
+
+/** @param pieces at least one */
+export const readDay = (pieces: readonly StoredPiece[], namesMax: number): Day => ({
+  day: pieces[0]!.day,
+  pieces: pieces.map((piece) => piece.read(namesMax)),
+});
+
+export function eachTimeOf(counts: Rollup, day: number, visit: VisitTime): void {
+  const startMs = day * dayMs;
+  for (const { value, count } of counts.values(Dimension.hour)) {
+    visit(startMs + value * hourMs, startMs + (value + 1) * hourMs, count);
+  }
+  for (const { value, count } of counts.values(Dimension.quarter)) {
+    visit(startMs + value * quarterMs, startMs + (value + 1) * quarterMs, count);
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Where the days of workspaces are cut: at the midnights of the time zone that each has. A zone that is set holds from the
+ * next UTC day on, and the one before it until then, so that no day that was begun is cut anew.
+ *
+ * Which zone that is, is told by the control thread, and may come late: a day that was begun without it stays whole, and what
+ * is asked of it in the zone is counted from its raw scans (query/range.ts).
+ */
+import type { WorkspaceNo } from '../../model/numbers.ts';
+import { calendarOf, midnightsIn } from '../../model/zones/calendar.ts';
+
+export interface WorkspaceZone {
+  readonly workspaceNo: WorkspaceNo;
+  /** IANA name. */
+  readonly zone: string;
+  /** The first UTC day that is cut in it. */
+  readonly sinceDay: number;
+  /** The zone of the days before. */
+  readonly before: string;
+}
+
+const uncut: readonly number[] = [];
+
+export class ZoneCuts {
+  #zones = new Map<number, WorkspaceZone>();
+  /** Of the last day that was asked for. */
+  #day = -1;
+  #ofDay = new Map<string, readonly number[]>();
+
+  constructor(zones: readonly WorkspaceZone[] = []) {
+    this.set(zones);
+  }
+
+  /** Of all workspaces; those that are not among them have UTC. */
+  set(zones: readonly WorkspaceZone[]): void {
+    this.#zones = new Map(zones.map((zone) => [zone.workspaceNo, zone]));
+  }
+
+  /** @returns quarters of an hour of a UTC day at which a piece begins, ascending, without 0 */
+  of(workspaceNo: WorkspaceNo, day: number): readonly number[] {
+    const found = this.#zones.get(workspaceNo);
+    if (found === undefined) return uncut;
+    return this.#cutsOf(day < found.sinceDay ? found.before : found.zone, day);
+  }
+
+  #cutsOf(zone: string, day: number): readonly number[] {
+    if (day !== this.#day) {
+      this.#day = day;
+      this.#ofDay.clear();
+    }
+    let cuts = this.#ofDay.get(zone);
+    if (cuts === undefined) {
+      const calendar = calendarOf(zone);
+      cuts = calendar === undefined ? uncut : midnightsIn(calendar, day);
+      this.#ofDay.set(zone, cuts);
+    }
+    return cuts;
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * Numbers of the scans that match a filter.
+ *
+ *   one word of one kind, by day    from rollups, as far back as there are any (`wordOf`)
+ *   everything else                 from raw scans, as long as these are kept: one pass answers totals, series and all
+ *                                   breakdowns of a question, so that its answer is kept for seconds, and shared meanwhile
+ */
+import { LRUCache } from 'lru-cache';
+import { isoTime } from '../../model/day.ts';
+import { Failure } from '../../model/failure.ts';
+import { browserNames, countryNumber, deviceNames, osNames } from '../../model/scan.ts';
+import { quarterMs } from '../../model/zones/calendar.ts';
+import type { LocalRange, Stretch } from '../../model/zones/local-range.ts';
+import type { Timed } from '../days/stored-piece.ts';
+import { Dimension } from '../rollup.ts';
+import type { Subject } from './analytics.ts';
+import type { ScanFilter } from './filter.ts';
+import type { RawAnswer, RawQuery, RawScanCounter } from './raw/raw-query.ts';
+import { spansOf } from './spans.ts';
+
+/** The cards of a page ask at once; who asks again a little later gets newer numbers. */
+const keptMs = 3_000;
+/** One may have the counts of 100,000 codes, 5 MB. */
+const keptMax = 16;
+/** Cities and referer hosts; the rest is `other`. */
+const namesMax = 10_000;
+
+/** A word that rollups have counts of: its dimension and number. */
+export interface RollupWord {
+  readonly dimension: Dimension;
+  readonly value: number;
+}
+
+/** Undefined where a filter asks for more than one thing, or for a name: of names a day has a hundred, and the rest as one. */
+export function wordOf(filter: ScanFilter): RollupWord | undefined {
+  const [only, ...others] = Object.entries(filter).filter(([, value]) => value !== undefined);
+  if (only === undefined || others.length > 0) return undefined;
+  const { country, device, os, browser } = filter;
+  const of = (dimension: Dimension, value: number): RollupWord => ({ dimension, value });
+  if (country !== undefined) return of(Dimension.country, countryNumber(country));
+  if (device !== undefined) return of(Dimension.device, numberIn(deviceNames, device));
+  if (os !== undefined) return of(Dimension.os, numberIn(osNames, os));
+  if (browser !== undefined) return of(Dimension.browser, numberIn(browserNames, browser));
+  return undefined;
+}
+
+const numberIn = (names: readonly string[], name: string): number => names.indexOf(name);
+
+export interface FilteredScansOptions {
+  readonly raw: RawScanCounter;
+  /** Scans of a subject in a range, whether they match or not. */
+  readonly scansOf: (subject: Subject, range: LocalRange) => Promise<number>;
+  /** When the oldest raw scans were made that are kept, epoch ms; undefined = there are none. */
+  readonly oldestMs: () => number | undefined;
+}
+
+export class FilteredScans {
+  readonly #options: FilteredScansOptions;
+  readonly #kept = new LRUCache<string, Promise<RawAnswer>>({ max: keptMax, ttl: keptMs });
+
+  constructor(options: FilteredScansOptions) {
+    this.#options = options;
+  }
+
+  /** @throws Failure validation_failed where raw scans of the range have expired; overloaded, data_damaged */
+  async of(subject: Subject, range: LocalRange, filter: ScanFilter): Promise<RawAnswer> {
+    const query = queryOf(subject, range, filter);
+    const key = JSON.stringify([query, query.codes && [...query.codes]]);
+    const known = this.#kept.get(key);
+    if (known !== undefined) return await known;
+    const asked = this.#ask(subject, range, query);
+    this.#kept.set(key, asked);
+    asked.catch(() => this.#kept.delete(key));
+    return await asked;
+  }
+
+  async #ask(subject: Subject, range: LocalRange, query: RawQuery): Promise<RawAnswer> {
+    // Before the pass, which then has them all.
+    const scans = await this.#options.scansOf(subject, range);
+    const answer = await this.#options.raw.run(query);
+    if (answer.all.reduce((sum, count) => sum + count, 0) < scans) throw this.#expired();
+    return answer;
+  }
+
+  #expired(): Failure {
+    const oldestMs = this.#options.oldestMs();
+    const since =
+      oldestMs === undefined ? 'none are kept' : `the oldest are of ${isoTime(oldestMs)}`;
+    const message = `Raw scans of this range have expired, ${since}; expected a later \`from\`, or no filter`;
+    return new Failure('validation_failed', 'The range is not kept as raw scans', {
+      faults: [{ path: 'from', code: 'raw_scans_expired', message }],
+    });
+  }
+}
+
+/** Scans by quarter of an hour, as pieces of a series. */
+export function* quartersOf(answer: RawAnswer, spans: readonly Stretch[]): Generator<Timed> {
+  for (const [at, counts] of answer.quarters.entries()) {
+    for (const [quarter, scans] of counts.entries()) {
+      if (scans === 0) continue;
+      const fromMs = spans[at]!.fromMs + quarter * quarterMs;
+      const endMs = fromMs + quarterMs;
+      yield { fromMs, endMs, scans, eachTime: (visit) => visit(fromMs, endMs, scans) };
+    }
+  }
+}
+
+/** @throws never: a range outside of what is stored has no span */
+export function rawSpansOf(range: LocalRange): readonly Stretch[] {
+  const { fromMs, endMs } = spansOf(range);
+  return fromMs < endMs ? [{ fromMs, endMs }] : [];
+}
+
+function queryOf(subject: Subject, range: LocalRange, filter: ScanFilter): RawQuery {
+  const numbers =
+    'code' in subject ? [subject.code] : 'codes' in subject ? subject.codes : undefined;
+  return {
+    workspaceNo: subject.workspace,
+    codes: numbers && Uint32Array.from(numbers).sort(),
+    spans: rawSpansOf(range),
+    filter,
+    of: 'code' in subject ? 'codes' : 'workspaces',
+    namesMax,
+  };
+}

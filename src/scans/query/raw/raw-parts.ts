@@ -1,0 +1,58 @@
+/**
+ * What the records of many counters have left to be counted from raw scans (range.ts), put together: counters with the same
+ * part are counted in one go. A part whose blocks have expired has fewer raw scans than its records say: it is refused.
+ */
+import type { CodeNo } from '../../../model/numbers.ts';
+import type { Stretch } from '../../../model/zones/local-range.ts';
+import type { RawPart, Wanted } from '../range.ts';
+import { unavailable } from '../spans.ts';
+import type { RawQuery, RawScanCounter } from './raw-query.ts';
+
+interface Part extends Stretch {
+  readonly counters: number[];
+  scans: number;
+}
+
+export class RawParts {
+  readonly #parts = new Map<string, Part>();
+
+  add(counter: CodeNo, parts: readonly RawPart[]): void {
+    for (const { fromMs, endMs, scans } of parts) {
+      const key = `${fromMs}-${endMs}`;
+      const part = this.#parts.get(key) ?? { fromMs, endMs, counters: [], scans: 0 };
+      part.counters.push(counter);
+      part.scans += scans;
+      this.#parts.set(key, part);
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#parts.size === 0;
+  }
+
+  /** Adds them to what was gathered. @throws Failure validation_failed, overloaded, data_damaged */
+  async addTo(
+    raw: RawScanCounter,
+    of: Pick<RawQuery, 'workspaceNo' | 'of' | 'namesMax'>,
+    { rollup, sketch }: Wanted,
+  ): Promise<void> {
+    for (const { fromMs, endMs, counters, scans } of this.#parts.values()) {
+      const answer = await raw.run({
+        ...of,
+        codes: of.of === 'codes' ? Uint32Array.from(counters).sort() : undefined,
+        spans: [{ fromMs, endMs }],
+        filter: {},
+      });
+      if (answer.all[0]! < scans) throw expired();
+      rollup.merge(answer.rollup);
+      sketch?.merge(answer.sketch);
+    }
+  }
+}
+
+function expired() {
+  return unavailable(
+    'The first or last day of the range is not kept by this zone, and its raw scans have expired; ' +
+      'ask for timezone=UTC, for timezone=workspace, or for a range that begins later',
+  );
+}
