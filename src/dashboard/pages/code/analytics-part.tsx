@@ -25,7 +25,7 @@ export function AnalyticsPart({ code }: { readonly code: QrCode }) {
       <Conversions path={`/qr-codes/${code.id}/conversions?${span}`} scans={totals.data} />
       <Card
         title="Scans over time"
-        lead={interval === 'day' ? 'Per day, in UTC' : 'Per hour, in your time zone'}
+        lead={interval === 'day' ? 'Per day, in UTC' : 'Per hour, in UTC'}
         actions={
           <ExportButton
             path={`${base}/timeseries?${span}&interval=${interval}`}
