@@ -19,7 +19,7 @@ interface LiveProps {
   readonly scans: readonly ServiceEvent[] | undefined;
 }
 
-const liveRowsMax = 20;
+export const liveRowsMax = 20;
 const stateTexts: Readonly<Record<LiveState, string>> = {
   connecting: 'Connecting…',
   live: 'Live',
