@@ -12,7 +12,7 @@ import { sharedBrowser, waitMs } from './harness.ts';
 
 const script = '../../test/dashboard/gallery/gallery.tsx';
 
-interface Look {
+interface Options {
   readonly width?: number;
   readonly scheme?: 'light' | 'dark';
   /** `loading`, `empty`. */
@@ -22,7 +22,7 @@ interface Look {
 export interface Gallery {
   readonly bundle: DashboardBundle;
   /** A page with the gallery on it. */
-  open(look?: Look): Promise<Page>;
+  open(options?: Options): Promise<Page>;
   /** What browsers complained of: errors of scripts and refusals of the policy. */
   readonly complaints: readonly string[];
   close(): Promise<void>;
@@ -40,7 +40,7 @@ export async function openGallery(): Promise<Gallery> {
   const { port } = server.address() as AddressInfo;
   const browser = await sharedBrowser();
   const complaints: string[] = [];
-  const open = async ({ width = 1_440, scheme = 'light', state = '' }: Look = {}) => {
+  const open = async ({ width = 1_440, scheme = 'light', state = '' }: Options = {}) => {
     const context = await browser.newContext({
       viewport: { width, height: 900 },
       colorScheme: scheme,

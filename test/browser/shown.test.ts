@@ -259,7 +259,7 @@ test(
     await month.getByText('Too early to compare with the 30 days before').waitFor();
     complete = true;
     await page.goto('/');
-    await month.getByText('▲').waitFor();
+    await month.getByText('against the 30 days before').waitFor();
     await page.context().close();
   },
   testMs,

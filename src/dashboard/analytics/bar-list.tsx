@@ -31,7 +31,9 @@ export function BarList(props: BarListProps) {
   if (rows === undefined) {
     return (
       <>
-        <LoadingRows count={expected} />
+        <div style={space}>
+          <LoadingRows count={expected} />
+        </div>
         {csv !== undefined && <p class="bar-list-foot" />}
       </>
     );

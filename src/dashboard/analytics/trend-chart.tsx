@@ -27,7 +27,7 @@ interface Previous {
 }
 
 /** The line about the change, and the line below the chart. */
-const aroundHeight = 64;
+const aroundHeight = 68;
 
 export function TrendChart({ points, interval, previous }: TrendProps) {
   if (points === undefined) return <Skeleton height={chartHeight + aroundHeight} />;
@@ -89,7 +89,7 @@ function NumberTable({ points, interval, previous }: NumbersProps) {
   const [labels, labelsBefore] = [labelsOf(points, interval), labelsOf(before, interval)];
   const more = previous === undefined ? [] : [capitalize(previous.name), { end: 'Scans before' }];
   return (
-    <div class="trend-table">
+    <div class="trend-table" tabIndex={0} role="group" aria-label="Scans over time">
       <Table caption="Scans over time" columns={['Time', { end: 'Scans' }, ...more]}>
         {points.map((point, index) => (
           <tr key={point.start}>

@@ -37,16 +37,24 @@ export function WorldMap({ rows, selected, onSelect }: MapProps) {
   );
 }
 
-type Loaded = Awaited<ReturnType<typeof load>>;
+type Loaded = Awaited<ReturnType<typeof loadParts>>;
 let loaded: Loaded | undefined;
 
 /** The code and the atlas, side by side. */
-async function load() {
+async function loadParts() {
   const [{ WorldDrawing }, { default: atlas }] = await Promise.all([
     import('./map/world-drawing.tsx'),
     import('world-atlas/countries-110m.json'),
   ]);
   return { WorldDrawing, atlas };
+}
+
+async function load(): Promise<Loaded | 'failed'> {
+  try {
+    return (loaded ??= await loadParts());
+  } catch {
+    return 'failed';
+  }
 }
 
 interface LazyProps extends FilterProps {
@@ -57,14 +65,7 @@ interface LazyProps extends FilterProps {
 function LazyDrawing(props: LazyProps) {
   const [drawing, setDrawing] = useState<Loaded | 'failed' | undefined>(loaded);
   useEffect(() => {
-    if (loaded !== undefined) return;
-    void load().then(
-      (found) => {
-        loaded = found;
-        setDrawing(found);
-      },
-      () => setDrawing('failed'),
-    );
+    if (loaded === undefined) void load().then(setDrawing);
   }, []);
   if (drawing === 'failed') {
     return <p class="map-place soft">The map cannot be loaded. The table has all its numbers.</p>;

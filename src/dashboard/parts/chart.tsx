@@ -5,7 +5,7 @@
  * For screen readers it is a slider over its points: a label with the span, the sum and the highest point, and as its
  * value the point of the crosshair, which the arrow keys move.
  */
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { formatNumber, formatTick } from '../client/format.ts';
 import { type Interval, labelsOf, type Point, ticksOf, tickOf } from '../client/point-labels.ts';
@@ -26,7 +26,10 @@ export function Chart({ points, interval, height, before = none }: ChartProps) {
   const plot = useRef<uPlot | undefined>(undefined);
   const [at, setAt] = useState<number | undefined>();
   const theme = shownTheme.value;
-  const labels = textsOf(points, before, interval);
+  const [label, labels] = useMemo(
+    () => [describe(points, interval), textsOf(points, before, interval)] as const,
+    [points, before, interval],
+  );
   // Before the page is painted, or printed.
   useLayoutEffect(() => {
     const { current } = place;
@@ -44,7 +47,6 @@ export function Chart({ points, interval, height, before = none }: ChartProps) {
     setAt(next);
     plot.current.setCursor({ left: plot.current.valToPos(next, 'x'), top: 0 });
   };
-  const label = describe(points, interval);
   if (last < 0) return <div class="chart" role="img" aria-label={label} ref={place} />;
   return (
     <div
@@ -197,7 +199,10 @@ const wholeSteps = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].flatMap((power) =>
   [1, 2, 5].map((one) => one * 10 ** power),
 );
 
-/** Shows the numbers beside the crosshair, a line each. */
+/** Pixels between the crosshair and its numbers. */
+const tipGap = 12;
+
+/** Shows the numbers beside the crosshair, a line each; where it is narrow, over it. */
 function tooltip(labels: Labels): uPlot.Plugin {
   const box = document.createElement('div');
   box.className = 'chart-tip';
@@ -210,9 +215,9 @@ function tooltip(labels: Labels): uPlot.Plugin {
         box.hidden = typeof idx !== 'number' || left < 0;
         if (box.hidden || typeof idx !== 'number') return;
         box.textContent = labels(idx).join('\n');
-        const isRight = left > plot.over.clientWidth / 2;
-        box.style.left = isRight ? '' : `${left + 12}px`;
-        box.style.right = isRight ? `${plot.over.clientWidth - left + 12}px` : '';
+        const { clientWidth: width } = plot.over;
+        const beside = left > width / 2 ? left - tipGap - box.offsetWidth : left + tipGap;
+        box.style.left = `${Math.max(0, Math.min(beside, width - box.offsetWidth))}px`;
       },
     },
   };

@@ -7,7 +7,7 @@ import { useState } from 'preact/hooks';
 import { BarList } from '../../../src/dashboard/analytics/bar-list.tsx';
 import { ChangeText } from '../../../src/dashboard/analytics/change-text.tsx';
 import { HeatMap } from '../../../src/dashboard/analytics/heat-map.tsx';
-import { LiveView } from '../../../src/dashboard/analytics/live-view.tsx';
+import { LiveView, liveRowsMax } from '../../../src/dashboard/analytics/live-view.tsx';
 import type { Row } from '../../../src/dashboard/analytics/rows.ts';
 import { TrendChart } from '../../../src/dashboard/analytics/trend-chart.tsx';
 import { WorldMap } from '../../../src/dashboard/analytics/world-map.tsx';
@@ -83,7 +83,7 @@ const scanOf = (index: number): ServiceEvent => ({
 });
 
 function Live() {
-  const [count, setCount] = useState(30);
+  const [count, setCount] = useState(liveRowsMax + 10);
   const scans = Array.from({ length: count }, (_, index) => scanOf(count - index));
   return (
     <Card title="Live">

@@ -4,6 +4,7 @@
  * Countries with scans are buttons: one stop of the Tab key, from which the arrow keys go on by rank, as the table
  * beside the map has them. A country too small for the atlas is a dot, drawn when it has scans.
  */
+import { Fragment } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { countryName, formatPercent, plural } from '../../client/format.ts';
 import { stepClass } from '../color-steps.ts';
@@ -21,15 +22,12 @@ export interface DrawingProps extends FilterProps {
 export function WorldDrawing({ atlas, rows, steps, selected, onSelect }: DrawingProps) {
   const world = useMemo(() => worldOf(atlas), [atlas]);
   const element = useRef<SVGSVGElement>(null);
-  const scans = useMemo(() => new Map(rows.map((row) => [row.key, row.scans])), [rows]);
-  const drawn = useMemo(
-    () => new Set([...world.lands, ...world.dots].map(({ key }) => key)),
-    [world],
-  );
-  const ranked = rows.filter((row) => row.scans > 0 && drawn.has(row.key)).map(({ key }) => key);
   const [focused, setFocused] = useState<string | undefined>();
-  const stop = focused !== undefined && ranked.includes(focused) ? focused : ranked[0];
+  const scans = new Map(rows.map((row) => [row.key, row.scans]));
   const total = sumOf(rows);
+  const drawn = new Set([...world.lands, ...world.dots].map(({ key }) => key));
+  const ranked = rows.filter((row) => row.scans > 0 && drawn.has(row.key)).map(({ key }) => key);
+  const stop = focused !== undefined && ranked.includes(focused) ? focused : ranked[0];
   const choose = (key: string): void => onSelect?.(key === selected ? undefined : key);
   const press = (event: KeyboardEvent): void => {
     if (stop === undefined) return;
@@ -40,58 +38,82 @@ export function WorldDrawing({ atlas, rows, steps, selected, onSelect }: Drawing
     else return;
     event.preventDefault();
   };
-  const draw = (shape: Shape, kind: 'map-land' | 'map-dot') => {
-    const { key } = shape;
-    const count = key === undefined ? 0 : (scans.get(key) ?? 0);
-    const look = { class: `${kind} ${stepClass(count, steps)}`, d: shape.path };
-    if (key === undefined) return <path {...look} />;
-    const text = tipText(key, count, total);
-    const tip = { 'data-tip': text, 'data-at': shape.at.join(',') };
-    if (count === 0) return <path key={key} {...look} {...tip} />;
-    return (
-      <path
-        key={key}
-        {...look}
-        {...tip}
-        {...(onSelect === undefined
-          ? ({ role: 'img' } as const)
-          : ({ role: 'button', 'aria-pressed': key === selected } as const))}
-        data-key={key}
-        aria-label={text}
-        tabIndex={key === stop ? 0 : -1}
-        onFocus={() => setFocused(key)}
-        onClick={() => choose(key)}
-      />
-    );
-  };
-  const edgeClass = (key: string | undefined): string =>
-    key === selected || key === focused ? 'map-dot-edge map-dot-marked' : 'map-dot-edge';
-  const outline = (key: string | undefined, kind: string) =>
-    world.lands
-      .filter((land) => key !== undefined && land.key === key)
-      .map(({ path }) => <path class={kind} d={path} aria-hidden="true" />);
+  const countryOf = (shape: Shape) => ({
+    shape,
+    steps,
+    total,
+    scans: scans.get(shape.key ?? '') ?? 0,
+    isStop: shape.key === stop,
+    isSelected: shape.key === selected,
+    onFocus: setFocused,
+    onChoose: onSelect === undefined ? undefined : choose,
+  });
+  const isMarked = ({ key }: Shape): boolean =>
+    key !== undefined && (key === selected || key === focused);
   return (
     <Tips>
       <svg
         ref={element}
-        class={`map${onSelect === undefined ? '' : ' map-clickable'}`}
+        class="map"
         viewBox={world.viewBox}
         role="group"
         aria-label="Map of scans by country, the arrow keys go by rank"
         onKeyDown={press}
         onFocusOut={() => setFocused(undefined)}
       >
-        {world.lands.map((shape) => draw(shape, 'map-land'))}
+        {world.lands.map((land) => (
+          <Country {...countryOf(land)} kind="land" />
+        ))}
         {world.dots
-          .filter(({ key }) => key !== undefined && scans.has(key))
-          .flatMap((shape) => [
-            <path class={edgeClass(shape.key)} d={shape.path} aria-hidden="true" />,
-            draw(shape, 'map-dot'),
-          ])}
-        {outline(selected, 'map-selected')}
-        {outline(focused, 'map-focused')}
+          .filter(({ key }) => scans.has(key ?? ''))
+          .map((dot) => (
+            <Fragment key={dot.key}>
+              <path class={`map-edge${isMarked(dot) ? ' map-marked' : ''}`} d={dot.path} />
+              <Country {...countryOf(dot)} kind="dot" />
+            </Fragment>
+          ))}
+        {world.lands.filter(isMarked).map(({ key, path }) => (
+          <path class={key === focused ? 'map-outline map-focused' : 'map-outline'} d={path} />
+        ))}
       </svg>
     </Tips>
+  );
+}
+
+interface CountryProps {
+  readonly shape: Shape;
+  readonly kind: 'land' | 'dot';
+  readonly scans: number;
+  readonly total: number;
+  readonly steps: readonly number[];
+  readonly isStop: boolean;
+  readonly isSelected: boolean;
+  readonly onFocus: (key: string) => void;
+  readonly onChoose: ((key: string) => void) | undefined;
+}
+
+/** A button where there are scans to filter by. */
+function Country(props: CountryProps) {
+  const { shape, kind, scans, total, steps, isStop, isSelected, onFocus, onChoose } = props;
+  const { key, path, at } = shape;
+  const drawing = { class: `map-${kind} ${stepClass(scans, steps)}`, d: path };
+  if (key === undefined) return <path {...drawing} />;
+  const text = tipText(key, scans, total);
+  const tip = { 'data-tip': text, 'data-at': at.join(',') };
+  if (scans === 0) return <path {...drawing} {...tip} />;
+  const role = onChoose === undefined ? 'img' : 'button';
+  return (
+    <path
+      {...drawing}
+      {...tip}
+      role={role}
+      aria-label={text}
+      aria-pressed={onChoose === undefined ? undefined : isSelected}
+      data-key={key}
+      tabIndex={isStop ? 0 : -1}
+      onFocus={() => onFocus(key)}
+      onClick={() => onChoose?.(key)}
+    />
   );
 }
 
