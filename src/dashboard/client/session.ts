@@ -84,7 +84,7 @@ export function currentSession(): Session {
 }
 
 /** IANA name of the zone that the workspace's days are of. */
-export const zoneOfWorkspace = (): string => currentSession().workspace.timezone ?? 'UTC';
+export const zoneOfWorkspace = (): string => currentSession().workspace.timezone;
 
 /** Whether the user has at least this role. */
 export function may(least: Role): boolean {

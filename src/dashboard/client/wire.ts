@@ -6,6 +6,7 @@ import type { MissedReason } from '../../model/routing/labels.ts';
 import type { RouteRule, RouteVariant, Utm } from '../../model/routing/routing.ts';
 import type { Brand, WorkspacePages } from '../../model/routing/pages.ts';
 import type { Plan, Role } from '../../model/workspace.ts';
+import type { WeekStart } from '../../model/zones/calendar.ts';
 import type { FieldFault } from './problem.ts';
 
 export interface Page<T> {
@@ -37,13 +38,10 @@ export interface Workspace {
   readonly plan: Plan;
   readonly role: Role;
   readonly createdAt: string;
-  /** IANA name; absent = UTC. */
-  readonly timezone?: string;
-  readonly weekStart?: WeekStart;
+  /** IANA name. */
+  readonly timezone: string;
+  readonly weekStart: WeekStart;
 }
-
-/** First day of a week; absent = Monday. */
-export type WeekStart = 'mon' | 'sun' | 'sat';
 
 export interface WorkspaceDetails extends Workspace {
   readonly brand: Brand;

@@ -10,10 +10,9 @@ type Case = readonly [typeof code, Filters, 'routes' | 'no routes', readonly str
 
 const cases: readonly Case[] = [
   [workspaceSubject, {}, 'no routes', ['Locations', 'What was scanned', 'Technology']],
-  [workspaceSubject, { code: 'qr_1' }, 'no routes', ['Locations', 'Technology']],
   [code, {}, 'no routes', ['Locations', 'Technology']],
   [code, {}, 'routes', ['Locations', 'Technology', 'By route']],
-  [campaign, {}, 'no routes', ['Locations', 'Technology']],
+  [campaign, {}, 'no routes', ['Locations', 'What was scanned', 'Technology']],
 ];
 
 test.each(cases)('cards of %o, filtered by %o, with %s', (subject, filters, routes, titles) => {
@@ -43,4 +42,6 @@ test('a campaign is not filtered by campaign, a code not by code', () => {
   expect(filtersOf.campaign).not.toContain('campaign');
   expect(filtersOf.code).not.toContain('code');
   expect(filtersOf.workspace).toContain('code');
+  const [, scanned] = groupsOf(campaign, { filters: {} }, false);
+  expect(scanned?.tabs).toEqual(['code', 'tag']);
 });

@@ -1,8 +1,7 @@
 /** What is asked for what is shown, and how ranges and zones are said. */
 import { expect, test } from 'vitest';
-import { isFilterKey, keyLabel } from '../../../src/dashboard/analytics/state/filters.ts';
+import { keyLabel } from '../../../src/dashboard/analytics/state/filters.ts';
 import {
-  askedSubject,
   breakdownPath,
   seriesPath,
   subjectOf,
@@ -45,14 +44,11 @@ test('without a comparison nothing is compared, and other days are named', () =>
   );
 });
 
-test('a filter by a code asks the analytics of the code', () => {
-  const state = read('code=qr_7&country=DE');
-  const asked = askedSubject(workspaceSubject, state);
-  expect(totalsPath(asked, state)).toBe(
-    '/qr-codes/qr_7/analytics?from=2026-11-20&to=2026-11-26&timezone=workspace&country=DE&compare=previous',
+test('ids have names of their own; scans from no page are asked for by the empty name', () => {
+  const path = totalsPath(workspaceSubject, read('code=qr_7&campaign=cmp_1&city=-&compare=none'));
+  expect(path).toBe(
+    '/analytics/summary?from=2026-11-20&to=2026-11-26&timezone=workspace&city=&campaignId=cmp_1&qrId=qr_7',
   );
-  const campaign = subjectOf('campaign', 'cmp_1');
-  expect(askedSubject(campaign, read(''))).toBe(campaign);
 });
 
 test('zones, ranges and periods in words', () => {
@@ -70,11 +66,10 @@ test('zones, ranges and periods in words', () => {
   );
 });
 
-test('keys in words; sums are no filters', () => {
+test('keys in words', () => {
   expect(keyLabel('country', 'ZZ')).toBe('Unknown');
   expect(keyLabel('referer', '')).toBe('Direct (camera)');
   expect(keyLabel('route', 'target')).toBe('Everyone else');
   expect(keyLabel('missed', 'not_started')).toBe('Not started');
   expect(keyLabel('os', 'iOS')).toBe('iOS');
-  expect(['other', '', 'ZZ', 'iOS'].map(isFilterKey)).toEqual([false, false, true, true]);
 });

@@ -172,6 +172,8 @@ test('changes of the address: the standard is absent, and what no longer fits go
 test('filters combine, and all go at once', () => {
   expect(changed('', filterChange('os', 'iOS'))).toBe('os=iOS');
   expect(changed('os=iOS', filterChange('city', 'Chicago, US'))).toBe('os=iOS&city=Chicago%2C+US');
+  const unknown = changed('', filterChange('city', ''));
+  expect([unknown, read(unknown).filters]).toEqual(['city=-', { city: '' }]);
   expect(changed('os=iOS&country=DE', filterChange('os', undefined))).toBe('country=DE');
   expect(changed('range=7d&os=iOS&country=DE', noFilters)).toBe('range=7d');
 });

@@ -1,6 +1,6 @@
 /**
- * What scans are told apart by, and how that is said. Every dimension here but the last four is a filter too: a click on
- * a row filters by it. `other` and the empty key are sums, by which nothing can be filtered.
+ * What scans are told apart by, and how that is said. Nearly every dimension is a filter too: a click on a row filters
+ * by its key.
  */
 import { targetLabel } from '../../../model/routing/labels.ts';
 import { capitalize, countryName } from '../../client/format.ts';
@@ -66,5 +66,7 @@ export function keyLabel(dimension: Dimension, key: string): string {
 export const isFilter = (dimension: Dimension): dimension is FilterName =>
   filterNames.some((name) => name === dimension);
 
-/** Whether a row is one value, not a sum of several or of nothing known. */
-export const isFilterKey = (key: string): boolean => key !== '' && key !== 'other';
+/** Stands for the empty key in an address, where nothing would mean no filter: scans that came from no page. */
+const emptyKey = '-';
+export const addressOfKey = (key: string): string => (key === '' ? emptyKey : key);
+export const keyInAddress = (text: string): string => (text === emptyKey ? '' : text);

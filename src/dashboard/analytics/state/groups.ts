@@ -33,11 +33,8 @@ const technology: Group = {
 /** Bots are no scans, so no filter holds for them. */
 const filteredTechnology: Group = { ...technology, tabs: ['device', 'os', 'browser'] };
 const routes: Group = { name: 'scanned', title: 'By route', tabs: ['route'], rowsMax: 10 };
-const scanned: Group = {
-  ...routes,
-  title: 'What was scanned',
-  tabs: ['code', 'campaign', 'tag'],
-};
+const scanned: Group = { ...routes, title: 'What was scanned', tabs: ['code', 'campaign', 'tag'] };
+const scannedOfCampaign: Group = { ...scanned, tabs: ['code', 'tag'] };
 
 /** What can be told apart. @param hasRoutes the code leads to more than its destination */
 export function groupsOf(
@@ -46,10 +43,10 @@ export function groupsOf(
   hasRoutes: boolean,
 ): readonly Group[] {
   const isFiltered = Object.keys(filters).length > 0;
-  const groups = [locations, isFiltered ? filteredTechnology : technology];
-  const isOfCode = kind === 'code' || filters.code !== undefined;
-  if (isOfCode && hasRoutes) return [...groups, routes];
-  return kind === 'workspace' && !isOfCode ? [locations, scanned, ...groups.slice(1)] : groups;
+  const last = isFiltered ? filteredTechnology : technology;
+  if (kind === 'workspace') return [locations, scanned, last];
+  if (kind === 'campaign') return [locations, scannedOfCampaign, last];
+  return hasRoutes ? [locations, last, routes] : [locations, last];
 }
 
 /** The open tab of a group. */
@@ -60,9 +57,8 @@ export const dimensionOf = (tab: Tab): Dimension => (tab === 'map' ? 'country' :
 
 const ofScans = ['country', 'city', 'device', 'os', 'browser', 'referer'] as const;
 
-/** A campaign names its codes in a table of its own. */
 export const filtersOf: Readonly<Record<Subject['kind'], readonly FilterName[]>> = {
   workspace: [...ofScans, 'tag', 'campaign', 'code'],
-  campaign: ofScans,
+  campaign: [...ofScans, 'tag', 'code'],
   code: [...ofScans, 'route'],
 };

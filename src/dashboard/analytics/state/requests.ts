@@ -1,7 +1,4 @@
-/**
- * What a page asks the API, from what it shows. A filter by one code asks that code's own analytics, in which the
- * other filters hold too.
- */
+/** What a page asks the API, from what it shows. */
 import type { Dimension } from './filters.ts';
 import { compareText, type ViewState } from './view-state.ts';
 
@@ -24,10 +21,8 @@ export function subjectOf(kind: 'code' | 'campaign', id: string): Subject {
   return { kind, totals: base, base };
 }
 
-/** Of the workspace the code that it is filtered by, else itself. */
-export function askedSubject(subject: Subject, { filters: { code } }: ViewState): Subject {
-  return code === undefined || subject.kind === 'code' ? subject : subjectOf('code', code);
-}
+/** The names that the API knows ids by. */
+const idParameters: Readonly<Record<string, string>> = { campaign: 'campaignId', code: 'qrId' };
 
 type Shown = Pick<ViewState, 'range' | 'zone' | 'filters'>;
 
@@ -35,8 +30,8 @@ type Shown = Pick<ViewState, 'range' | 'zone' | 'filters'>;
 function span({ range, zone, filters }: Shown): string {
   const parts = [`from=${range.from}`, `to=${range.to}`, `timezone=${zone}`];
   for (const [name, value] of Object.entries(filters)) {
-    if (name === 'code' || value === undefined) continue;
-    parts.push(`${name === 'campaign' ? 'campaignId' : name}=${encodeURIComponent(value)}`);
+    if (value !== undefined)
+      parts.push(`${idParameters[name] ?? name}=${encodeURIComponent(value)}`);
   }
   return parts.join('&');
 }

@@ -10,7 +10,13 @@
  * What an address says that is impossible is left out, as if it were absent. Nothing here reads the clock.
  */
 import { isDay } from './days.ts';
-import { type FilterName, filterNames, type Filters } from './filters.ts';
+import {
+  addressOfKey,
+  type FilterName,
+  filterNames,
+  type Filters,
+  keyInAddress,
+} from './filters.ts';
 import {
   type Days,
   daysBefore,
@@ -99,7 +105,7 @@ function readCompare(
 function readFilters(query: URLSearchParams, names: readonly FilterName[]): Filters {
   const found = names.flatMap((name): Array<[FilterName, string]> => {
     const value = query.get(name);
-    return value === null || value === '' ? [] : [[name, value]];
+    return value === null || value === '' ? [] : [[name, keyInAddress(value)]];
   });
   return Object.fromEntries(found);
 }
@@ -133,9 +139,9 @@ export function compareChange(
 
 export const compareText = ({ from, to }: Days): string => `${from}..${to}`;
 
-/** @param value undefined takes the filter away */
+/** @param value the key; undefined takes the filter away */
 export const filterChange = (name: FilterName, value: string | undefined): QueryChange => ({
-  [name]: value,
+  [name]: value === undefined ? undefined : addressOfKey(value),
 });
 
 export const noFilters: QueryChange = Object.fromEntries(

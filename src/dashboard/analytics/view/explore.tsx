@@ -68,8 +68,8 @@ interface LoadedProps {
 }
 
 function Breakdowns({ view, loaded: { groups, hours } }: LoadedProps) {
-  const { asked, state, zone } = view;
-  const weekStart = currentSession().workspace.weekStart ?? 'mon';
+  const { subject, state, zone } = view;
+  const { weekStart } = currentSession().workspace;
   // Beside the last card, or below all in their whole width.
   const isWide = groups.filter(({ tab }) => tab !== 'map').length % 2 === 0;
   return (
@@ -83,7 +83,7 @@ function Breakdowns({ view, loaded: { groups, hours } }: LoadedProps) {
         lead={zoneLabel(zone)}
         actions={
           <ExportButton
-            path={breakdownPath(asked, state, 'hour_of_week')}
+            path={breakdownPath(subject, state, 'hour_of_week')}
             fileName="hours-of-the-week.csv"
             label="CSV"
             of="Hours of the week"

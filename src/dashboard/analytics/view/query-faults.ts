@@ -1,5 +1,5 @@
 /** Refusals of a range, a zone or a filter, and what there would be numbers for. */
-import type { FieldFault, Problem } from '../../client/problem.ts';
+import type { Problem } from '../../client/problem.ts';
 import { noFilters, type QueryChange } from '../state/view-state.ts';
 import { zoneLabel } from '../state/labels.ts';
 
@@ -39,18 +39,19 @@ const explanations: Readonly<Record<string, (zone: string) => Explained>> = {
   }),
 };
 
-const faultIn = ({ faults }: Problem): FieldFault | undefined =>
-  faults.find(({ code }) => code in explanations);
-
-/** In words, where asking again gives the same. @param zone that was asked for */
+/** In words, where asking again gives the same; undefined for any other problem. @param zone that was asked for */
 export function explain(
-  problem: Problem,
+  { status, faults, message }: Problem,
   zone: string,
 ): (Explained & { readonly message: string }) | undefined {
-  const fault = faultIn(problem);
-  const explained = fault && explanations[fault.code]?.(zone);
-  return explained && { ...explained, message: fault.message };
+  const known = faults.find(({ code }) => code in explanations);
+  const explained = known && explanations[known.code]?.(zone);
+  if (explained !== undefined) return { ...explained, message: known?.message ?? message };
+  // A value or an id that an address had, and the service has not.
+  if (status !== 422 && status !== 404) return undefined;
+  const title = 'Nothing can be counted for this';
+  return { title, ways: [unfiltered], message: faults[0]?.message ?? message };
 }
 
 export const isAboutQuery = (problem: Problem | undefined): boolean =>
-  problem !== undefined && faultIn(problem) !== undefined;
+  problem !== undefined && explain(problem, '') !== undefined;

@@ -19,7 +19,7 @@ interface SeriesProps {
 }
 
 export function SeriesCard({ view, series }: SeriesProps) {
-  const { state, zone, asked } = view;
+  const { state, zone, subject } = view;
   const { interval, range } = state;
   // With the numbers, not after them.
   useEffect(() => void loadChart(), []);
@@ -39,7 +39,7 @@ export function SeriesCard({ view, series }: SeriesProps) {
             }
           />
           <ExportButton
-            path={seriesPath(asked, state)}
+            path={seriesPath(subject, state)}
             fileName="scans-over-time.csv"
             label="CSV"
             of="Scans over time"

@@ -39,7 +39,7 @@ export function TotalFigures({ data, state, children }: TotalsProps) {
           value={countText(uniqueScanners)}
           note={
             uniqueScanners === null
-              ? 'Not known with this filter'
+              ? 'Not known with filters'
               : note(uniqueScanners, previous?.uniqueScanners)
           }
         />
@@ -47,14 +47,14 @@ export function TotalFigures({ data, state, children }: TotalsProps) {
           <Figure
             label={fresh}
             value={countText(newScanners)}
-            note={seenText('Not seen', newScanners, data)}
+            note={seenText('Not seen', newScanners, { data, state })}
           />
         )}
         {returningScanners !== undefined && (
           <Figure
             label={returning}
             value={countText(returningScanners)}
-            note={seenText('Seen', returningScanners, data)}
+            note={seenText('Seen', returningScanners, { data, state })}
           />
         )}
         {children}
@@ -80,10 +80,16 @@ type Count = number | null | undefined;
 
 const countText = (value: Count): string => (typeof value === 'number' ? formatNumber(value) : '–');
 
-/** Less than one scanner is no error. */
-function seenText(seen: string, value: number | null, { error }: Totals): string {
-  if (value === null) return 'Too few to tell for certain';
-  const isRough = typeof error === 'number' && error >= 1;
-  const text = `${seen} in the 90 days before`;
-  return isRough ? `${text}, ±\u00A0${formatNumber(Math.round(error))}` : text;
+function seenText(seen: string, value: number | null, { data, state }: TotalsProps): string {
+  const { error } = data;
+  if (value !== null) {
+    const text = `${seen} in the 90 days before`;
+    // Less than one scanner is no error.
+    const isRough = typeof error === 'number' && error >= 1;
+    return isRough ? `${text}, ±\u00A0${formatNumber(Math.round(error))}` : text;
+  }
+  if (Object.keys(state.filters).length > 0) return 'Not known with filters';
+  return typeof error === 'number'
+    ? 'Too few to tell for certain'
+    : 'The 90 days before are not known';
 }

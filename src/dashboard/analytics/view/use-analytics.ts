@@ -22,13 +22,7 @@ import {
   tabIn,
 } from '../state/groups.ts';
 import type { Days } from '../state/ranges.ts';
-import {
-  askedSubject,
-  breakdownPath,
-  seriesPath,
-  type Subject,
-  totalsPath,
-} from '../state/requests.ts';
+import { breakdownPath, seriesPath, type Subject, totalsPath } from '../state/requests.ts';
 import {
   readState,
   type ViewBounds,
@@ -41,8 +35,6 @@ import { isSettled, useLater } from './use-later.ts';
 
 export interface View {
   readonly subject: Subject;
-  /** Of the code that the workspace is filtered by; else the same. */
-  readonly asked: Subject;
   readonly bounds: ViewBounds;
   readonly state: ViewState;
   /** IANA name of the zone that days are of. */
@@ -80,22 +72,22 @@ export function useView({ subject, wholeOf, standard = thirtyDays }: ViewOptions
   const whole = wholeOf?.(today, zone);
   const bounds = { today, whole, standard, filters: filtersOf[subject.kind] };
   const state = readState(query, bounds);
-  return { subject, asked: askedSubject(subject, state), bounds, state, zone };
+  return { subject, bounds, state, zone };
 }
 
 /** @param hasRoutes of a code that leads to more than its destination */
 export function useAnalytics<T extends Totals>(view: View, hasRoutes: boolean): Loaded<T> {
-  const { subject, asked, state } = view;
+  const { subject, state } = view;
   const isQueued = Object.keys(state.filters).length > 0;
-  const totals = useResource<T>(totalsPath(asked, state));
-  const series = useLater<Series>(seriesPath(asked, state), !isQueued || isSettled(totals));
+  const totals = useResource<T>(totalsPath(subject, state));
+  const series = useLater<Series>(seriesPath(subject, state), !isQueued || isSettled(totals));
   const isRefused = isAboutQuery(totals.problem);
   const isFirst = isSettled(totals) && isSettled(series) && !isRefused;
   const groups = groupsOf(subject, state, hasRoutes);
   const pathOf = (name: GroupName): string | undefined => {
     const group = groups.find((one) => one.name === name);
     if (group === undefined) return undefined;
-    return breakdownPath(asked, state, dimensionOf(tabIn(currentQuery.value, group)));
+    return breakdownPath(subject, state, dimensionOf(tabIn(currentQuery.value, group)));
   };
   const locations = useLater<Breakdown>(pathOf('locations'), isFirst);
   const isSecond = isFirst && (!isQueued || isSettled(locations));
@@ -103,7 +95,7 @@ export function useAnalytics<T extends Totals>(view: View, hasRoutes: boolean): 
   const isThird = isSecond && (!isQueued || isSettled(technology));
   const scanned = useLater<Breakdown>(pathOf('scanned'), isThird);
   const isLast = isThird && isSettled(locations) && isSettled(technology);
-  const hours = useLater<Breakdown>(breakdownPath(asked, state, 'hour_of_week'), isLast);
+  const hours = useLater<Breakdown>(breakdownPath(subject, state, 'hour_of_week'), isLast);
   const rows = { locations, technology, scanned };
   return {
     totals,

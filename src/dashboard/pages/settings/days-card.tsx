@@ -7,7 +7,8 @@ import { call } from '../../client/http.ts';
 import { invalidate } from '../../client/resource.ts';
 import { currentSession, may, noteWorkspace } from '../../client/session.ts';
 import { useForm } from '../../client/use-form.ts';
-import type { WeekStart, Workspace } from '../../client/wire.ts';
+import type { Workspace } from '../../client/wire.ts';
+import type { WeekStart } from '../../../model/zones/calendar.ts';
 import { allZones, browserZone } from '../../client/zones.ts';
 import { Button } from '../../parts/button.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
@@ -23,7 +24,7 @@ const weekStarts: ReadonlyArray<{ readonly value: WeekStart; readonly label: str
 
 export function DaysCard() {
   const { workspace } = currentSession();
-  const before = { timezone: workspace.timezone ?? 'UTC', weekStart: workspace.weekStart ?? 'mon' };
+  const before = { timezone: workspace.timezone, weekStart: workspace.weekStart };
   const form = useForm<{ readonly timezone: string; readonly weekStart: string }>(before);
   const timezone = form.texts.timezone.trim();
   const { weekStart } = form.texts;
@@ -33,10 +34,7 @@ export function DaysCard() {
   const save = async (): Promise<void> => {
     const body = { timezone, weekStart };
     const changed = await call<Workspace>('PATCH', `/workspaces/${workspace.id}`, { body });
-    noteWorkspace({
-      timezone: changed.timezone ?? timezone,
-      ...(changed.weekStart === undefined ? {} : { weekStart: changed.weekStart }),
-    });
+    noteWorkspace({ timezone: changed.timezone, weekStart: changed.weekStart });
     invalidate('/analytics', '/workspaces');
     say('Days and weeks changed.');
   };
