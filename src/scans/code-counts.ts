@@ -109,7 +109,9 @@ export function removeCount(
     start: countKey(workspaceNo, chunk, span),
     end: countKey(workspaceNo, chunk, span + 1),
   };
-  for (const key of [...store.codeCounts.keys(range)]) {
+  // The table changes meanwhile.
+  const keys = [...store.codeCounts.keys(range)];
+  for (const key of keys) {
     const stored = countsToChange(store, key, chunk);
     if (stored === undefined || !stored.counts.delete(codeNo)) continue;
     if (stored.counts.size === 0) store.codeCounts.remove(key);

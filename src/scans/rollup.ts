@@ -134,13 +134,8 @@ export class Rollup {
     }
   }
 
-  /** Scans by hour of the UTC day. */
-  hours(): number[] {
-    const hours = this.#small.slice(hourOffset, hourOffset + hoursPerDay);
-    for (const { value, count } of this.values(Dimension.quarter)) {
-      hours[hourOfQuarter(value)]! += count;
-    }
-    return hours;
+  isEmpty(dimension: Dimension): boolean {
+    return this.values(dimension).next().done === true;
   }
 
   *names(dimension: NamedDimension): Generator<{ name: string; count: number }> {

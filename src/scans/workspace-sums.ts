@@ -21,7 +21,8 @@ import {
 import type { ScanBlock } from './block.ts';
 import { CodeActor } from './code-actor.ts';
 import { addCounts, PieceCounts } from './code-counts.ts';
-import type { Piece, Place } from './days/day.ts';
+import { type Place, wholePlace } from './days/day.ts';
+import type { Stretch } from '../model/zones/local-range.ts';
 import type { ZoneCuts } from './days/zone-cuts.ts';
 import { storedBlocks } from './stored-blocks.ts';
 import { Summaries } from './summaries.ts';
@@ -165,7 +166,7 @@ export class WorkspaceSums {
 /** Scans of one code in one window are of one piece, but for midnight: they are added in one go. */
 function countInto({ actor, counts }: Sum, codeNo: CodeNo, block: ScanBlock, group: number): void {
   const end = block.first(group) + block.count(group);
-  let piece: Piece | undefined;
+  let piece: (Place & Stretch) | undefined;
   let scans = 0;
   const add = (place: Place): void => {
     if (scans > 0) counts.add(place, codeNo, scans);
@@ -176,9 +177,8 @@ function countInto({ actor, counts }: Sum, codeNo: CodeNo, block: ScanBlock, gro
     const timeMs = block.timeMs(entry);
     if (piece === undefined || timeMs >= piece.endMs || timeMs < piece.fromMs) {
       if (piece !== undefined) add(piece);
-      piece = actor.pieceOf(block, entry);
-      // Its sums froze: these are the counts of a workspace whose numbers are refused.
-      if (piece === undefined) continue;
+      // Where its sums froze the codes are counted on, by UTC day.
+      piece = actor.pieceOf(block, entry) ?? wholePlace(block.day(entry));
     }
     scans++;
   }

@@ -2,7 +2,7 @@
 import type { CampaignScans } from '../../src/campaigns/campaign-analytics.ts';
 import type { Counting, CountingMark } from '../../src/campaigns/campaign-scheduler.ts';
 import { type DayRange, dayMs, isoTime, parseDay } from '../../src/model/day.ts';
-import type { Subject } from '../../src/scans/query/analytics.ts';
+import type { Subject } from '../../src/scans/query/subject.ts';
 import { actor } from '../codes/codes-fixture.ts';
 import { FakeScans } from '../support/fakes/fake-scans.ts';
 import { openTestApp, type TestApp } from '../support/test-app.ts';

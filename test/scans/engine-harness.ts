@@ -31,6 +31,8 @@ import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { flagPrefetch, RecordCursor, routeFlags, ScanBatch } from '../../src/scans/record.ts';
 import { type MarkRepair, repairMarks } from '../../src/scans/mark-recovery.ts';
+import type { WorkspaceZone } from '../../src/scans/days/zone-cuts.ts';
+import type { RawScanCounter } from '../../src/scans/query/raw/raw-query.ts';
 import { openScanQueries, type ScanQueries } from '../../src/scans/query/queries.ts';
 import { Shard } from '../../src/scans/shard.ts';
 import { openVisitor, type Visitor } from '../../src/scans/visitor/visitor.ts';
@@ -66,6 +68,10 @@ export interface HarnessOptions {
   readonly codeOf: (codeNo: number) => ScannedCode | undefined;
   /** Default: a window has frames of one journal. */
   readonly windowBytesMax?: number;
+  /** Time zones of workspaces, as shards know them when they start. */
+  readonly zones?: readonly WorkspaceZone[];
+  /** Who counts raw scans; default: the queries themselves. */
+  readonly raw?: RawScanCounter;
   /** A copy of another's folder, which becomes this one's: as after a crash of that one. */
   readonly folder?: string;
 }
@@ -92,14 +98,16 @@ export class EngineHarness {
   #consumed: JournalPositions[] = [];
   readonly #writers: Array<JournalWriter | undefined> = [];
   #commits = 0;
+  #zones: readonly WorkspaceZone[];
 
   constructor(options: HarnessOptions) {
     this.#options = options;
+    this.#zones = options.zones ?? [];
     this.#root = options.folder ?? mkdtempSync(join(tmpdir(), 'quietzone-engine-'));
     const file = join(this.#root, 'scans.mdb');
     this.store = openScanStore(file, 'create');
     this.#readStore = openScanStore(file, 'create');
-    this.queries = openScanQueries(this.#readStore, options.codeOf);
+    this.queries = openScanQueries(this.#readStore, options.codeOf, options.raw);
     mkdirSync(this.#journalRoot, { recursive: true });
     this.repairs = repairMarks(this.store);
     this.#place = placeOf(this.#journalRoot);
@@ -210,6 +218,12 @@ export class EngineHarness {
     for (let shard = 0; shard < count; shard++) this.shards.push(this.#createShard(shard, count));
   }
 
+  /** Shards know them from now on. */
+  setZones(zones: readonly WorkspaceZone[]): void {
+    this.#zones = zones;
+    for (const shard of this.shards) shard.cuts.set(zones);
+  }
+
   /** One cycle, as the worker runs it: an expected failure is kept for the next try. */
   cycle(shard: number): boolean {
     const it = this.shards[shard % this.shards.length]!;
@@ -276,6 +290,7 @@ export class EngineHarness {
       windowBytesMax: this.#options.windowBytesMax ?? 1,
       actorsMax: this.#options.actorsMax,
       rawRetentionDays: this.#options.rawRetentionDays,
+      zones: this.#zones,
       deliveredBlock: Number.MAX_SAFE_INTEGER,
     });
   }

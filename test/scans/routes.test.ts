@@ -128,7 +128,7 @@ it('data of an older program is taken over, and refused by that program from the
   const older = { ...scansVersion, version: 2, migrations: [checksumsFromHere] };
   await openEnvironment(path, older, 'create').environment.close();
   const store = openScanStore(path);
-  expect(store.meta.get('schemaVersion')).toBe(3);
+  expect(store.meta.get('schemaVersion')).toBe(4);
   await store.environment.close();
-  expect(() => openEnvironment(path, older)).toThrow('its data has version 3, expected 2 or older');
+  expect(() => openEnvironment(path, older)).toThrow('its data has version 4, expected 2 or older');
 });

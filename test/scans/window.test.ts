@@ -178,8 +178,8 @@ describe('countInto', () => {
       const people = scans.filter(isScan);
       expect(rollup.scans).toBe(people.length);
       expect(sketch.estimate()).toBeLessThanOrEqual(people.length);
-      const { platform, device, os, browser, country, hour, bot } = Dimension;
-      for (const dimension of [platform, device, os, browser, country, hour]) {
+      const { platform, device, os, browser, country, quarter, bot } = Dimension;
+      for (const dimension of [platform, device, os, browser, country, quarter]) {
         const sum = [...rollup.values(dimension)].reduce((total, { count }) => total + count, 0);
         expect(sum).toBe(people.length);
       }

@@ -49,7 +49,14 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   ],
   scans: ['store', 'outbox', 'links', 'workers/thread-setup.ts'],
   codes: ['store', 'outbox', 'links', 'routes'],
-  campaigns: ['store', 'outbox', 'scans/query/analytics.ts', 'scans/query/answers.ts'],
+  campaigns: [
+    'store',
+    'outbox',
+    'scans/query/analytics.ts',
+    'scans/query/answers.ts',
+    'scans/query/filter.ts',
+    'scans/query/subject.ts',
+  ],
   workspaces: ['store', 'outbox'],
   billing: ['store', 'outbox'],
   webhooks: [

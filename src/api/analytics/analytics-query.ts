@@ -14,7 +14,7 @@ import {
   utcCalendar,
   type WeekStart,
 } from '../../model/zones/calendar.ts';
-import type { Subject } from '../../scans/query/analytics.ts';
+import type { Subject } from '../../scans/query/subject.ts';
 import type { ScanFilter } from '../../scans/query/filter.ts';
 import { tagLengthMax } from '../../codes/rules.ts';
 import { isTimeZone } from '../codes/time-zone.ts';
@@ -112,10 +112,10 @@ export const questionShape = {
     .meta({ description: 'Codes with this tag alone', example: 'menu', param: { id: 'ByTag' } }),
   campaignId: givenId('cmp', 'a campaign')
     .optional()
-    .meta({ param: { id: 'ByCampaign' } }),
+    .meta({ description: 'Codes in this campaign alone', param: { id: 'ByCampaign' } }),
   qrId: givenId('qr', 'a code')
     .optional()
-    .meta({ param: { id: 'ByCode' } }),
+    .meta({ description: 'This code alone', param: { id: 'ByCode' } }),
 };
 export type Question = z.output<z.ZodObject<typeof questionShape>>;
 
@@ -129,7 +129,11 @@ export function calendarFor(timezone: string, settings: ZoneSettings | undefined
   const name = timezone === ofWorkspace ? (settings?.timezone ?? utcCalendar.zone) : timezone;
   const calendar = calendarOf(name);
   if (calendar !== undefined) return calendar;
-  throw invalid('timezone', 'unknown_timezone', `Expected a known time zone, ${name} is none`);
+  throw invalid(
+    'timezone',
+    'unknown_timezone',
+    `This runtime does not know ${name}, expected another time zone`,
+  );
 }
 
 /** The period that a range is compared with. @throws Failure validation_failed */

@@ -12,7 +12,7 @@ import { Failure, type FailureCode } from '../../model/failure.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { Calendar, WeekStart } from '../../model/zones/calendar.ts';
 import type { LocalRange } from '../../model/zones/local-range.ts';
-import type { Subject } from '../../scans/query/analytics.ts';
+import type { Subject } from '../../scans/query/subject.ts';
 import type { Analytics, BreakdownRow, RouteBreakdownBy } from '../../scans/query/answers.ts';
 import type { ScanFilter } from '../../scans/query/filter.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
@@ -191,10 +191,11 @@ function totalsRoute<Of extends Scope, Found extends Analytics>(
         const compared = then === undefined ? [] : previousRows(then);
         return csvFile(fileName, shown, totalsColumns, [...rows(found), ...compared]);
       }
-      const compared = then && {
-        previous: { ...formatRange(before!.shown ?? before!.range), ...then },
-        change: changesOf(found, then),
-      };
+      const compared = before &&
+        then && {
+          previous: { ...formatRange(before.shown ?? before.range), ...then },
+          change: changesOf(found, then),
+        };
       return jsonResult(200, { ...found, timezone, ...compared }, varied);
     },
   });
@@ -268,10 +269,12 @@ function breakdownRoute<Of extends Scope, Found extends Analytics>(
   resource: AnalyticsResource<Of, Found>,
 ): Route {
   const { tag, failures, rangeShape: range } = resource;
-  const { routes, groups, ...described } = resource.breakdown;
+  const { path, operationId, summary, routes } = resource.breakdown;
   const by = routes === undefined ? bySeveral : byOfCode;
   return createRoute({
-    ...described,
+    path,
+    operationId,
+    summary,
     method: 'GET',
     tag,
     description:

@@ -53,7 +53,7 @@ export const totalsShape = {
     .meta({ description: 'At most ten, most scans first; unknown is `ZZ`' }),
 };
 
-/** Of whoever scanned in the range, by the 90 days before it. */
+/** Scanners of the range, by the 90 days before it. */
 export const scannersShape = {
   newScanners: count.nullable().meta({
     description:
@@ -127,7 +127,7 @@ const seriesFields = {
         start: z.string().meta({
           override: { type: 'string', format: 'date-time' },
           description: 'Start of the point, with the offset of the time zone; UTC with `Z`',
-          example: '2026-03-01T00:00:00+01:00',
+          example: '2026-03-01T00:00:00.000Z',
         }),
         scans: scanCount,
       }),

@@ -4,7 +4,7 @@ import type { Codes } from '../../codes/codes.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { readOr } from '../../model/failure.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
-import type { CodeScans, Subject } from '../../scans/query/analytics.ts';
+import type { CodeScans, Subject } from '../../scans/query/subject.ts';
 import type { BreakdownRow } from '../../scans/query/answers.ts';
 import { isEmptyFilter, type ScanFilter } from '../../scans/query/filter.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';

@@ -38,7 +38,7 @@ import {
   totalsRows,
   totalsShape,
 } from './analytics-schemas.ts';
-import type { CodeScans } from '../../scans/query/analytics.ts';
+import type { CodeScans } from '../../scans/query/subject.ts';
 import { groupRows, scansByCode } from './code-rows.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 

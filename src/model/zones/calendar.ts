@@ -2,14 +2,13 @@
  * The days of a time zone: when each begins, in UTC, and what the clocks of a time show. Days are numbered as UTC ones are,
  * since 1970-01-01, so that ranges of them are integers.
  *
- *   offsets of a zone    a table for each year that was asked for, made of a look a week; some 2 ms a year, once
- *   a day that is none   (Apia, 2011-12-30) begins when the next one does
+ *   offsets of a zone    a table for each year that was asked for, made of a sample a week; some 2 ms a year, once
+ *   a day left out        (Apia, 2011-12-30) begins when the next one does
  *   midnight twice       the day begins at the later one where the clocks go back to the day before, as most do;
  *                        once it has begun it is not taken back (St. John's at 00:01, until 2011)
  *
  * UTC is a calendar like any other, without a table.
  */
-import { LRUCache } from 'lru-cache';
 import { dayMs, dayOf } from '../day.ts';
 import { offsetsOf } from './zone-offsets.ts';
 
@@ -17,11 +16,11 @@ export const minuteMs = 60_000;
 export const hourMs = 3_600_000;
 export const quarterMs = 900_000;
 /** No zone has kept a change for less time: the shortest, of Ramadan, are of four weeks. */
-const lookMs = 7 * dayMs;
+const sampleMs = 7 * dayMs;
 /** No clock is farther from UTC. */
 const offsetMaxMs = 26 * hourMs;
 /** Zones whose tables are kept: there are about 600, of 1 KB a year. */
-const calendarsMax = 200;
+const calendarsMax = 1_000;
 
 /** From a time on. */
 interface Change {
@@ -108,7 +107,7 @@ class ZoneCalendar implements Calendar {
     let minutes = this.#offsetAt(atMs);
     const changes: Change[] = [{ atMs, minutes }];
     while (atMs < endMs) {
-      const next = Math.min(atMs + lookMs, endMs);
+      const next = Math.min(atMs + sampleMs, endMs);
       const after = this.#offsetAt(next);
       if (after !== minutes) {
         changes.push({ atMs: this.#changeBetween(minutes, atMs, next), minutes: after });
@@ -134,7 +133,7 @@ class ZoneCalendar implements Calendar {
 
 export const utcCalendar: Calendar = new UtcCalendar();
 
-const calendars = new LRUCache<string, Calendar>({ max: calendarsMax });
+const calendars = new Map<string, Calendar>();
 const namePattern = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
 const nameLengthMax = 64;
 
@@ -149,6 +148,8 @@ export function calendarOf(zone: string): Calendar | undefined {
   const offsetAt = offsetsOf(zone);
   if (offsetAt === undefined) return undefined;
   const calendar = zone === utcCalendar.zone ? utcCalendar : new ZoneCalendar(zone, offsetAt);
+  // Names have many spellings.
+  if (calendars.size >= calendarsMax) calendars.clear();
   calendars.set(zone, calendar);
   return calendar;
 }

@@ -30,6 +30,13 @@ export interface Place extends Quarters {
   readonly index: number;
 }
 
+export const wholePlace = (day: number): Place & Stretch => ({
+  day,
+  index: 0,
+  ...wholeDay,
+  ...stretchOfQuarters(day, wholeDay),
+});
+
 export interface Piece extends Place {
   /** Epoch ms, the end excluded. */
   readonly fromMs: number;

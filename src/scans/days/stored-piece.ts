@@ -85,7 +85,7 @@ export const readDay = (pieces: readonly StoredPiece[], namesMax: number): Day =
   pieces: pieces.map((piece) => piece.read(namesMax)),
 });
 
-export function eachTimeOf(counts: Rollup, day: number, visit: VisitTime): void {
+function eachTimeOf(counts: Rollup, day: number, visit: VisitTime): void {
   const startMs = day * dayMs;
   for (const { value, count } of counts.values(Dimension.hour)) {
     visit(startMs + value * hourMs, startMs + (value + 1) * hourMs, count);

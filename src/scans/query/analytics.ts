@@ -40,7 +40,8 @@ import { RawParts } from './raw/raw-parts.ts';
 import type { RawScanCounter } from './raw/raw-query.ts';
 import { HoursOfWeek, type Interval, Series } from './series.ts';
 import { spansOf } from './spans.ts';
-import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
+import type { CodeNo } from '../../model/numbers.ts';
+import type { CodeScans, Subject } from './subject.ts';
 
 /** Look-ups of one slice: an idle code is one, 0.7 µs each. About 2 ms in all. */
 const sliceMax = 2_000;
@@ -55,22 +56,11 @@ const seenBeforeDays = 90;
 /** One counter's names: no further bound than its days and months have. */
 const rangeNamesMax = Number.MAX_SAFE_INTEGER;
 
-/** Whose scans; all by number. With a code or codes, the workspace that asks: it has one raw query at a time. */
-export type Subject =
-  | { readonly code: CodeNo; readonly workspace?: WorkspaceNo }
-  | { readonly codes: Iterable<CodeNo>; readonly workspace?: WorkspaceNo }
-  | { readonly workspace: WorkspaceNo };
-
 /** What a series or a breakdown may be asked for beside its range. */
 export interface Choice {
   /** Default Monday. */
   readonly weekStart?: WeekStart | undefined;
   readonly filter?: ScanFilter | undefined;
-}
-
-export interface CodeScans {
-  readonly codeNo: CodeNo;
-  readonly scans: number;
 }
 
 /** All that take a list of codes throw Failure overloaded when too many lists wait. */

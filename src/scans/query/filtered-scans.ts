@@ -13,7 +13,7 @@ import { quarterMs } from '../../model/zones/calendar.ts';
 import type { LocalRange, Stretch } from '../../model/zones/local-range.ts';
 import type { Timed } from '../days/stored-piece.ts';
 import { Dimension } from '../rollup.ts';
-import type { Subject } from './analytics.ts';
+import type { Subject } from './subject.ts';
 import type { ScanFilter } from './filter.ts';
 import type { RawAnswer, RawQuery, RawScanCounter } from './raw/raw-query.ts';
 import { spansOf } from './spans.ts';

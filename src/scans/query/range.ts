@@ -6,7 +6,7 @@
  *
  * The edges of a range in a time zone lie within UTC days. Where a day is cut there (days/day.ts), its pieces are added as days
  * are. Where it is not, but all of its scans lie on one side, it is added or left out as a whole; else that part of it is left
- * to whoever asks, to be counted from raw scans (raw/raw-parts.ts).
+ * to the caller, to be counted from raw scans (raw/raw-parts.ts).
  */
 import { readOr } from '../../model/failure.ts';
 import { Sketch } from '../../model/sketch/sketch.ts';
@@ -268,7 +268,5 @@ function addOrLeave(
 
 /** Whether it has more than scans. */
 function hasOthers(counts: Rollup): boolean {
-  for (const _bot of counts.values(Dimension.bot)) return true;
-  for (const _route of counts.values(Dimension.route)) return true;
-  return false;
+  return [Dimension.bot, Dimension.route].some((dimension) => !counts.isEmpty(dimension));
 }

@@ -16,7 +16,7 @@ import {
   spanOfKey,
 } from '../code-counts.ts';
 import { stretchOfQuarters } from '../days/day.ts';
-import type { CodeScans } from './analytics.ts';
+import type { CodeScans } from './subject.ts';
 import type { LocalRange, Stretch } from '../../model/zones/local-range.ts';
 import type { Ranges } from './range.ts';
 import { isWithin, overlapOf, type Spans, spansOf, spansOfStretch } from './spans.ts';
