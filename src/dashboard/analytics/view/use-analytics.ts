@@ -3,8 +3,8 @@
  *
  *   totals, series  ->  one breakdown for each card, as its open tab says  ->  hours of the week
  *
- * With filters each waits for the one before: such a query may read single scans, of which the service reads for one at
- * a time. What was shown stays until the new answer is there; a request that is no longer wanted is cancelled.
+ * With filters all at once: the service then reads single scans, and one pass over them answers all that is asked
+ * meanwhile. What was shown stays until the new answer is there; a request that is no longer wanted is cancelled.
  */
 import { now } from '../../client/browser-clock.ts';
 import { type Resource, useResource } from '../../client/resource.ts';
@@ -78,23 +78,21 @@ export function useView({ subject, wholeOf, standard = thirtyDays }: ViewOptions
 /** @param hasRoutes of a code that leads to more than its destination */
 export function useAnalytics<T extends Totals>(view: View, hasRoutes: boolean): Loaded<T> {
   const { subject, state } = view;
-  const isQueued = Object.keys(state.filters).length > 0;
   const totals = useResource<T>(totalsPath(subject, state));
-  const series = useLater<Series>(seriesPath(subject, state), !isQueued || isSettled(totals));
-  const isRefused = isAboutQuery(totals.problem);
-  const isFirst = isSettled(totals) && isSettled(series) && !isRefused;
+  const series = useResource<Series>(seriesPath(subject, state));
+  const isAtOnce = Object.keys(state.filters).length > 0;
+  const isFirst = isSettled(totals) && isSettled(series);
+  const mayLoad = !isAboutQuery(totals.problem) && (isAtOnce || isFirst);
   const groups = groupsOf(subject, state, hasRoutes);
   const pathOf = (name: GroupName): string | undefined => {
     const group = groups.find((one) => one.name === name);
     if (group === undefined) return undefined;
     return breakdownPath(subject, state, dimensionOf(tabIn(currentQuery.value, group)));
   };
-  const locations = useLater<Breakdown>(pathOf('locations'), isFirst);
-  const isSecond = isFirst && (!isQueued || isSettled(locations));
-  const technology = useLater<Breakdown>(pathOf('technology'), isSecond);
-  const isThird = isSecond && (!isQueued || isSettled(technology));
-  const scanned = useLater<Breakdown>(pathOf('scanned'), isThird);
-  const isLast = isThird && isSettled(locations) && isSettled(technology);
+  const locations = useLater<Breakdown>(pathOf('locations'), mayLoad);
+  const technology = useLater<Breakdown>(pathOf('technology'), mayLoad);
+  const scanned = useLater<Breakdown>(pathOf('scanned'), mayLoad);
+  const isLast = mayLoad && (isAtOnce || (isSettled(locations) && isSettled(technology)));
   const hours = useLater<Breakdown>(breakdownPath(subject, state, 'hour_of_week'), isLast);
   const rows = { locations, technology, scanned };
   return {

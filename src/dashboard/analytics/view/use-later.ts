@@ -1,4 +1,4 @@
-/** Requests one after the other: what is above all comes first, and one slow query does not wait behind ten others. */
+/** Requests that wait for others: on a slow line, what is on top of the page comes first. */
 import { useRef } from 'preact/hooks';
 import { type Resource, useResource } from '../../client/resource.ts';
 

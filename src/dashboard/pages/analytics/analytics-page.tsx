@@ -4,8 +4,9 @@ import { LiveView, liveRowsMax } from '../../analytics/live-view.tsx';
 import { workspaceSubject } from '../../analytics/state/requests.ts';
 import { Explore } from '../../analytics/view/explore.tsx';
 import { useView } from '../../analytics/view/use-analytics.ts';
+import { useLiveCount } from '../../client/live-count.ts';
 import { useLive } from '../../client/live.ts';
-import { useResource } from '../../client/resource.ts';
+import { invalidate, useResource } from '../../client/resource.ts';
 import { currentQuery, setQuery } from '../../client/router.ts';
 import type { EventPage, ServiceEvent } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
@@ -36,13 +37,17 @@ export function AnalyticsPage() {
   );
 }
 
+/** From a scan until the numbers are loaded again, which are about six requests. */
+const settleMs = 20_000;
+
 function LiveScans() {
   const past = useResource<EventPage>(`/events?type=qr.scanned&limit=${liveRowsMax}`);
   const [scans, setScans] = useState<readonly ServiceEvent[]>([]);
+  const counted = useLiveCount(settleMs, async () => invalidate('/analytics/'));
   const state = useLive((event) => {
-    if (event.event === 'qr.scanned') {
-      setScans((before) => [event, ...before].slice(0, liveRowsMax));
-    }
+    if (event.event !== 'qr.scanned') return;
+    setScans((before) => [event, ...before].slice(0, liveRowsMax));
+    counted.add();
   }, '/v1/events/stream?event=qr.scanned');
   const { data, problem, reload } = past;
   const seen = new Set(scans.map(({ id }) => id));
