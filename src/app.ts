@@ -63,8 +63,8 @@ export interface App {
 }
 
 export interface AppOptions {
-  /** Default: this one. */
-  readonly machine?: Machine;
+  /** In place of this one's, part by part. */
+  readonly machine?: Partial<Machine>;
   /** Whether a first start may be made; default `any`. */
   readonly start?: ServiceStart;
   /** Takes over from the service that runs on the data folder, where one does. */
@@ -119,9 +119,10 @@ export function openAdministration(
 export async function openApp(
   configured: Config,
   log: Logger,
-  { machine = thisMachine, start = 'any', takeover, onPredecessor }: AppOptions = {},
+  { machine: given, start = 'any', takeover, onPredecessor }: AppOptions = {},
 ): Promise<App> {
   const config = fitToMemory(configured);
+  const machine = { ...thisMachine, ...given };
   assertNoNodeFolder(resolve(config.dataDir));
   const release = { release: shipped.version, dataVersions };
   const service = await ServiceFolder.open(config.dataDir, start, log, takeover && release);

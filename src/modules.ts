@@ -30,6 +30,7 @@ import { ClientAddresses } from './http/client-address.ts';
 import type { Handler, Reply, Request } from './http/request.ts';
 import { HttpServer, type HttpServerOptions } from './http/server.ts';
 import { assertTlsFiles } from './http/tls-files.ts';
+import { installationBrand } from './http/pages.ts';
 import type { ImagesOptions } from './images/image-service.ts';
 import type { LogoStore } from './images/logo/logo-store.ts';
 import { libraryVariables } from './images/library-settings.ts';
@@ -37,6 +38,8 @@ import type { Letters } from './mail/letters.ts';
 import type { Clock, SteadyClock } from './model/clock.ts';
 import { createIdSource, type IdSource, type RandomBytes } from './model/ids.ts';
 import { Outbox } from './outbox/outbox.ts';
+import { openReports, type ReportServices } from './reports/open-reports.ts';
+import type { ScanQueries } from './scans/query/queries.ts';
 import { deliveryVersion } from './store/delivery/open-delivery.ts';
 import {
   type Management,
@@ -176,6 +179,21 @@ export function openCampaignModule(
   given: Pick<CampaignServicesOptions, 'codes' | 'scans'>,
 ): CampaignServices {
   return openCampaigns({ store, outbox, ids, clock, ...given });
+}
+
+export function openReportModule(
+  { config, management: store, ids, clock }: Base,
+  given: {
+    readonly workspaces: WorkspaceServices;
+    readonly codes: Codes;
+    readonly campaigns: CampaignServices;
+    readonly scans: ScanQueries;
+  },
+): ReportServices {
+  const { campaigns, analytics } = given.campaigns;
+  const campaignScans = analytics.subjectOf.bind(analytics);
+  const brand = installationBrand(config.pages);
+  return openReports({ ...given, campaigns, campaignScans, brand, store, ids, clock });
 }
 
 /** With the payment provider that is configured; undefined = people settle by hand (`manual`). */

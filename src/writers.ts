@@ -2,7 +2,7 @@
  * The writers: all that changes the stores, but for shards (EngineThreads); redirect threads write journals alone. One
  * process writes at any time: at a takeover the predecessor's write nothing more before the successor opens its own.
  *
- *   open      webhooks -> billing -> campaigns, retention -> mail -> metrics -> API listens -> expiry
+ *   open      webhooks -> billing -> campaigns, retention -> mail, digests -> metrics -> API listens -> expiry
  *   endWork   what writes by itself ends, what waits in memory is stored; the API goes on answering
  *   close     the API drains, then everything in the order in which it was opened, backwards
  */
@@ -35,13 +35,17 @@ import {
   openApiServer,
   openBillingModule,
   openCampaignModule,
+  type Mail,
   openHttpsRedirect,
   openMailModule,
   openMetricsServer,
   openPaymentProvider,
+  openReportModule,
   openWebhookModule,
   openWorkspaceModule,
 } from './modules.ts';
+import { DigestScheduler } from './reports/digests/digest-scheduler.ts';
+import type { ReportServices } from './reports/open-reports.ts';
 import type { Counting as ScanCounting } from './scans/counting.ts';
 import type { ScanQueries } from './scans/query/queries.ts';
 import type { StorePlaces } from './scans/query/store-places.ts';
@@ -143,7 +147,7 @@ async function open(options: WritersOptions, closers: Closers): Promise<Omit<Wri
   });
   const endWork = async (): Promise<void> => {
     await webhooks.stop();
-    const repeating = [expiry, schedules, work.billingScheduler, work.watched];
+    const repeating = [expiry, schedules, work.digests, work.billingScheduler, work.watched];
     await Promise.all([engine.linkImage.stop(), ...repeating.map((one) => one.close())]);
     await webhooks.finish();
     await webhooks.environment.hold();
@@ -163,7 +167,7 @@ interface Opening {
   readonly metrics: Metrics;
 }
 
-/** What works by itself: webhooks, billing, campaigns, schedules. */
+/** What works by itself: webhooks, billing, campaigns, schedules, digests. */
 async function openWork(
   { base, engine, workspaces, metrics, cluster }: Opening & WritersOptions,
   closers: Closers,
@@ -184,7 +188,22 @@ async function openWork(
   const campaigns = openCampaignModule(base, { codes, scans: queries.analytics });
   const schedules = startSchedules(base, engine, campaigns, cluster);
   closers.push(() => schedules.close());
-  return { webhooks, watched, billing, billingScheduler, campaigns, schedules };
+  const mail = await openMailModule(base);
+  closers.push(() => mail?.close());
+  const reports = openReportModule(base, { workspaces, codes, campaigns, scans: queries });
+  const digests = startDigests(base, reports, mail);
+  closers.push(() => digests.close());
+  return {
+    webhooks,
+    watched,
+    billing,
+    billingScheduler,
+    campaigns,
+    schedules,
+    mail,
+    reports,
+    digests,
+  };
 }
 
 type Work = Awaited<ReturnType<typeof openWork>>;
@@ -197,12 +216,10 @@ async function openServers(
   const { config, log, management } = base;
   const { codes, queries, images, threads } = engine;
   const { webhooks, watched: stored, dashboard, changesFollowed, campaigns, billing } = work;
-  const { cluster } = work;
+  const { cluster, reports, mail } = work;
   const committed = [management.environment.committed, threads.shards.committed];
   const imageCache = new ImageCache(config.images.cacheBytesMax, committed);
   registerImageMetrics(metrics, { images, imageCache });
-  const mail = await openMailModule(base);
-  closers.push(() => mail?.close());
   if (config.metrics.port > 0) {
     const metricsServer = await openMetricsServer(base, createMetricsHandler(metrics));
     closers.push(() => metricsServer.close());
@@ -219,6 +236,7 @@ async function openServers(
     first: cluster?.first,
     codes,
     campaigns,
+    reports,
     webhooks,
     workspaces,
     billing,
@@ -335,4 +353,19 @@ function startSchedules(
       await scheduler.close();
     },
   };
+}
+
+/** Sends the digests that are due; without a mail server they wait. */
+function startDigests(
+  { config, clock, log }: Base,
+  { digests, digestNumbers: numbers }: ReportServices,
+  mail: Mail | undefined,
+): { close(): Promise<void> } {
+  if (mail === undefined) return { close: async () => undefined };
+  const { publicUrl } = config.api;
+  const { letters } = mail;
+  const send = (letter: Parameters<typeof letters.digest>[0]) => letters.digest(letter);
+  const scheduler = new DigestScheduler({ digests, numbers, send, publicUrl, clock, log });
+  scheduler.start();
+  return scheduler;
 }

@@ -11,7 +11,11 @@ import { Bench } from 'tinybench';
 import { openScanQueries } from '../../src/scans/query/queries.ts';
 import { countryNumber } from '../../src/model/scan.ts';
 import { Dimension } from '../../src/scans/rollup.ts';
-import type { Day } from '../../src/scans/days/day.ts';
+import { calendarOf } from '../../src/model/zones/calendar.ts';
+import type { LocalRange } from '../../src/model/zones/local-range.ts';
+import { type Day, type Piece, quartersPerDay } from '../../src/scans/days/day.ts';
+import { ZoneCuts } from '../../src/scans/days/zone-cuts.ts';
+import type { ScanAnalytics } from '../../src/scans/query/analytics.ts';
 import { Summaries } from '../../src/scans/summaries.ts';
 import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
 
@@ -24,14 +28,31 @@ export interface Row {
 }
 
 const codeNo = 1;
+/** Its workspace has a time zone: its days are cut. */
+const zonedCodeNo = 2;
+const zone = 'America/New_York';
+const zonedWorkspace = { workspaceNo: 2, zone, sinceDay: 0, before: zone };
 const firstDay = 20_454; // 1 January 2026
 const namesMax = 100;
 const visitorsPerDay = 50_000;
 
-/** A day's scans in one go: visitors by an odd step through a year's pool, half of them new each day. */
+/** Scans of a day, evenly over its quarters of an hour; the first has what is over. */
 function countDay(day: Day, scans: number): void {
-  const { rollup, sketch } = day.pieces[0]!;
-  const from = day.day * (visitorsPerDay / 2);
+  const perQuarter = Math.floor(scans / quartersPerDay);
+  for (const piece of day.pieces) {
+    const quarters = piece.endQuarter - piece.fromQuarter;
+    const rest = piece.index === 0 ? scans - perQuarter * quartersPerDay : 0;
+    countPiece(piece, perQuarter, rest);
+    const counted = quarters * perQuarter + rest;
+    if (piece.rollup.scans !== counted) throw new Error('Wrong number of scans in a piece');
+  }
+}
+
+/** A piece's scans in one go: visitors by an odd step through a year's pool, half of them new each day. */
+function countPiece(piece: Piece, perQuarter: number, rest: number): void {
+  const { rollup, sketch, fromQuarter, endQuarter } = piece;
+  const scans = (endQuarter - fromQuarter) * perQuarter + rest;
+  const from = piece.day * (visitorsPerDay / 2);
   for (let scan = 0; scan < scans; scan++) {
     const visitor = from + ((scan * 7_919) % visitorsPerDay);
     const high = Math.imul(visitor ^ 0x5bd1e995, 0x9e3779b1);
@@ -44,12 +65,14 @@ function countDay(day: Day, scans: number): void {
     [Dimension.device, 4],
     [Dimension.os, 7],
     [Dimension.browser, 12],
-    [Dimension.hour, 24],
   ] as const) {
     for (let value = 0; value < values; value++) {
       const share = Math.floor(scans / values);
       rollup.count(dimension, value, value === 0 ? scans - share * (values - 1) : share);
     }
+  }
+  for (let quarter = fromQuarter; quarter < endQuarter; quarter++) {
+    rollup.count(Dimension.quarter, quarter, perQuarter + (quarter === fromQuarter ? rest : 0));
   }
   const share = Math.floor(scans / 60);
   for (let country = 0; country < 60; country++) {
@@ -66,10 +89,10 @@ function countDay(day: Day, scans: number): void {
   }
 }
 
-function build(store: ScanStore, days: number, scansPerDay: number): void {
-  const summaries = new Summaries(store, namesMax);
+function build(store: ScanStore, codeNo: number, days: number, scansPerDay: number): void {
+  const summaries = new Summaries(store, namesMax, new ZoneCuts([zonedWorkspace]));
   for (let index = 0; index < days; index++) {
-    const day = summaries.emptyDay(firstDay + index, 1);
+    const day = summaries.emptyDay(firstDay + index, codeNo);
     countDay(day, scansPerDay);
     store.environment.transactionSync(() => {
       if (index < days - 1) summaries.closeDay(codeNo, day);
@@ -79,12 +102,42 @@ function build(store: ScanStore, days: number, scansPerDay: number): void {
   }
 }
 
+/** Days of New York, where days are cut, and where only their quarters are known: these have no totals without raw scans. */
+function addZoned(
+  bench: Bench,
+  analytics: Pick<ScanAnalytics, keyof ScanAnalytics>,
+  range: LocalRange,
+): void {
+  const zoned = { code: zonedCodeNo };
+  const before = { ...range, fromDay: range.fromDay - 1, toDay: range.fromDay - 1 };
+  bench.add('in a zone, analytics with new and returning scanners', async () => {
+    await analytics.totalsWithScanners(zoned, range);
+  });
+  bench.add('in a zone, analytics', async () => void (await analytics.totals(zoned, range)));
+  bench.add('in a zone, analytics of a day', async () => {
+    await analytics.totals(zoned, before);
+  });
+  for (const interval of ['day', 'week', 'month'] as const) {
+    bench.add(`in a zone, time series by ${interval}`, async () => {
+      await analytics.series(zoned, range, interval);
+    });
+  }
+  for (const by of ['country', 'city', 'os', 'hour', 'hour_of_week'] as const) {
+    bench.add(`in a zone, by ${by}`, async () => {
+      await analytics.breakdown(zoned, range, by);
+    });
+  }
+  bench.add('in another zone, time series by day', async () => {
+    await analytics.series({ code: codeNo }, range, 'day');
+  });
+}
+
 /** The median call of each case. */
 export async function run(options: { readonly quick: boolean }): Promise<Row[]> {
   const [days, scansPerDay] = options.quick ? [70, 2_000] : [365, 27_400];
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-bench-'));
   const store = openScanStore(join(folder, 'scans.mdb'), 'create');
-  build(store, days, scansPerDay);
+  for (const no of [codeNo, zonedCodeNo]) build(store, no, days, scansPerDay);
   const { analytics } = openScanQueries(store, () => ({ id: 'qr_1' }));
   const subject = { code: codeNo };
   const last = firstDay + days - 1;
@@ -111,6 +164,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
   bench.add('time series by day, all days', async () => {
     await analytics.series(subject, all, 'day');
   });
+  addZoned(bench, analytics, { ...edges, calendar: calendarOf(zone)! });
   bench.add('lifetime scans', () => void analytics.lifetimeScans(codeNo));
   await bench.run();
   await store.environment.close();

@@ -1,5 +1,5 @@
 /**
- * `npm run cluster:demo -- [--folder demo]`: a cluster on this machine, three brokers and three nodes, to try what
+ * `npm run cluster:demo -- [--folder cluster-demo]`: a cluster on this machine, three brokers and three nodes, to try what
  * happens when some of them die. It takes commands until it is ended with Ctrl-C; the folder can be deleted afterwards.
  *
  * A nats-server is searched in PATH, else one is fetched (fetch-nats-server.ts).
@@ -22,7 +22,7 @@ const help = `
   quit              stops everything (Ctrl-C)
 `;
 
-const { values } = parseArgs({ options: { folder: { type: 'string', default: 'demo' } } });
+const { values } = parseArgs({ options: { folder: { type: 'string', default: 'cluster-demo' } } });
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const server = await serverHere();
 if ('missing' in server) {

@@ -4,11 +4,11 @@
  *   /v1/…            match -> admit (key, quota, role) -> idempotency -> read, check, handle -> headers
  *   /i/…             images, no key
  *   /docs            pages made once at start
+ *   /r/… /unsubscribe/…   what people without an account open, by the token of a link
  *   / /codes … /assets/…   the dashboard, where there is one
  *   /health/… /metrics
  *
- * Every error becomes an answer here: a Failure its problem, anything else a 500 whose cause is only in the
- * log.
+ * Every error becomes an answer here: a Failure its problem, anything else a 500 whose cause is in the log alone.
  */
 import { hash } from 'node:crypto';
 import type { Handler, KeptHeader, ReadyAnswers, Reply, Request } from '../http/request.ts';
@@ -41,6 +41,7 @@ import {
 import { operationAccess, type Access } from './roles.ts';
 import { takesBody, type RawCall, type Result, type Route, type StreamedResult } from './route.ts';
 import { Router, type Match } from './router.ts';
+import { PublicPages, publicPrefixes } from './reports/public-pages.ts';
 import { createRoutes } from './routes.ts';
 import type { ApiServices } from './services.ts';
 import { withUnknownParameters } from './unknown-parameters.ts';
@@ -48,7 +49,7 @@ import { withUnknownParameters } from './unknown-parameters.ts';
 const versionPrefix = '/v1';
 const imagePrefix = '/i/';
 /** Paths below these are never the dashboard's. */
-const ownPaths = [imagePrefix, '/docs', '/health/', '/metrics'];
+const ownPaths = [imagePrefix, '/docs', '/health/', '/metrics', ...publicPrefixes];
 /** Upper bounds, in seconds, of the latency histogram: from a cached read to a slow disk. */
 const latencyBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
@@ -63,6 +64,7 @@ export class ApiServer implements Handler {
   readonly #guard: Guard;
   readonly #router: Router;
   readonly #docs: Docs;
+  readonly #publicPages: PublicPages;
   readonly #docsUrl: string;
   readonly ready: ReadyAnswers;
   readonly #requests: CounterHandle;
@@ -74,6 +76,7 @@ export class ApiServer implements Handler {
     const { publicUrl } = config.api;
     const cookie = new SessionCookie(publicUrl);
     this.#guard = new Guard(services.workspaces, cookie);
+    this.#publicPages = new PublicPages(services);
     const routes = createRoutes(services, cookie);
     this.#router = new Router(routes);
     this.#docsUrl = `${publicUrl}/docs`;
@@ -150,6 +153,9 @@ export class ApiServer implements Handler {
     const isOwn = ownPaths.some((prefix) => path.startsWith(prefix));
     const pages = reads && !isOwn ? dashboard?.reply(request) : undefined;
     if (pages !== undefined) return { reply: pages, route: 'dashboard' };
+    const open = this.#publicPages.find(request);
+    const opened = async () => ({ reply: await this.#current(request, open!), route: 'public' });
+    if (open !== undefined) return this.#leading(request, opened);
     const page = this.#docs.find(path);
     const isImage = path.startsWith(imagePrefix);
     const isMetrics = path === '/metrics' && config.metrics.port === 0 && mayReadMetrics(request);

@@ -7,6 +7,8 @@ import { billingRoutes } from './billing/billing.ts';
 import { campaignRoutes } from './campaigns/campaigns.ts';
 import { bulkRoutes } from './codes/bulk.ts';
 import { CodeView } from './codes/code-view.ts';
+import { digestRoutes } from './reports/digest.ts';
+import { reportRoutes } from './reports/reports.ts';
 import { clusterRoutes, seesCluster } from './cluster/cluster.ts';
 import { conversionRoutes } from './campaigns/conversions.ts';
 import type { SessionCookie } from './workspaces/cookie.ts';
@@ -79,6 +81,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     }),
     ...campaignRoutes({ ...campaigns, codes, scans, clock, positions, zoneOf }),
     ...conversionRoutes({ conversions: campaigns.conversions, codes, clock }),
+    ...reportRoutes({ reports: services.reports.reports, publicUrl: config.api.publicUrl }),
     ...webhookRoutes(services),
     ...deliveryRoutes(services.webhooks, positions),
     ...deadLetterRoutes(services.webhooks, positions),
@@ -89,6 +92,11 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     ...workspacePageRoutes(workspaces.workspaces, services.logos, installationBrand(config.pages)),
     ...sessionRoutes(workspaces, cookie, sessionView),
     ...profileRoutes({ workspaces, mail, publicUrl: config.api.publicUrl }),
+    ...digestRoutes({
+      digests: services.reports.digests,
+      users: workspaces.users,
+      sendsMail: mail !== undefined,
+    }),
     ...billingRoutes(services.billing),
     ...usageRoutes({ workspaces, codes }),
     ...clusterRoutes(installation),

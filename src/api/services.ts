@@ -19,6 +19,7 @@ import type { Clock } from '../model/clock.ts';
 import type { IdSource } from '../model/ids.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Outbox } from '../outbox/outbox.ts';
+import type { ReportServices } from '../reports/open-reports.ts';
 import type { ScanQueries } from '../scans/query/queries.ts';
 import type { StorePlaces } from '../scans/query/store-places.ts';
 import type { HealthReport } from '../telemetry/health.ts';
@@ -34,6 +35,7 @@ export interface ApiServices {
   readonly log: Logger;
   readonly codes: Codes;
   readonly campaigns: CampaignServices;
+  readonly reports: Pick<ReportServices, 'reports' | 'pages' | 'digests'>;
   readonly workspaces: WorkspaceServices;
   readonly outbox: Outbox;
   readonly ids: IdSource;

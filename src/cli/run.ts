@@ -25,6 +25,7 @@ import {
 } from './command.ts';
 import { wholeNumber } from './whole-number.ts';
 import { addClusterCommands } from './cluster/command.ts';
+import { addDemoCommand } from './demo/command.ts';
 import { addHealthCommand } from './health.ts';
 import { addImportCommand } from './import/command.ts';
 import { addKeyCommands } from './keys.ts';
@@ -132,6 +133,7 @@ function commands(context: CommandContext): Command {
       context.progress(fault);
       context.fail();
     });
+  addDemoCommand(program, context);
   addKeyCommands(program, context);
   addUserCommands(program, context);
   addWorkspaceCommands(program, context);

@@ -24,6 +24,8 @@ export interface ServeOptions extends CommonOptions {
   readonly role?: Config['cluster']['role'];
   /** A descriptor on which to say that this process serves (reload.ts). */
   readonly readyOn?: number;
+  /** What a person types to start it like this; absent = what starts the service. */
+  readonly start?: string;
 }
 
 export async function serve(context: Process, options: ServeOptions): Promise<void> {
@@ -40,6 +42,7 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
   process.on('unhandledRejection', (err) => onDefect(err, 'unhandledRejection'));
   process.on('uncaughtException', onDefect);
   const { existing, takeover, readyOn } = options;
+  const { start = startCommand(shipped, process.argv0) } = options;
   const shutdown = new Shutdown(log, die);
   const open = config.cluster.nats.length === 0 ? openApp : await nodeOf(config);
   const opening = open(config, log, {
@@ -54,7 +57,7 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
   if (readyOn !== undefined) sayReady(readyOn);
   adopt();
   await Promise.race([
-    greet(context, config, app, log),
+    greet(context, { config, app, start }, log),
     pause(greetMsMax, undefined, { ref: false }),
   ]);
   log.info({ version: shipped.version, commit: shipped.commit, node: process.version }, 'ready');
@@ -75,10 +78,19 @@ function sayReady(descriptor: number): void {
   }
 }
 
-async function greet(context: Process, config: Config, app: App, log: Logger): Promise<void> {
+interface Greeting {
+  readonly config: Config;
+  readonly app: App;
+  readonly start: string;
+}
+
+async function greet(
+  context: Process,
+  { config, app, start }: Greeting,
+  log: Logger,
+): Promise<void> {
   const { firstSecrets } = app;
   try {
-    const start = startCommand(shipped, process.argv0);
     await context.show(welcome(config, firstSecrets, networkInterfaces(), start));
     if (firstSecrets !== undefined) app.secretsShown();
   } catch (error) {

@@ -26,6 +26,17 @@ export interface AddressQuestion {
   readonly expiresAtMs: number;
 }
 
+/** Numbers that a member asked for. */
+export interface DigestLetter {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  /** The same each time that it is sent. */
+  readonly messageId: string;
+  readonly unsubscribeUrl: string;
+}
+
 export class Letters {
   readonly #mailer: Mailer;
 
@@ -54,6 +65,20 @@ export class Letters {
       end: `Sign in as before to open the link; it works once, until ${timeText(expiresAtMs)}. If you are not ${name}, do nothing.`,
     };
     return this.#mailer.send({ to, ...letter(words, confirmUrl), onFailed: async () => undefined });
+  }
+
+  /**
+   * Sends it once, now; the caller tries again. A mail program ends it by a button of its own (RFC 8058), and programs
+   * that answer for the absent stay silent (RFC 3834).
+   * @returns whether the mail server took it
+   */
+  async digest({ unsubscribeUrl, subject, ...mail }: DigestLetter): Promise<boolean> {
+    const headers = {
+      'List-Unsubscribe': `<${unsubscribeUrl}>`,
+      'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      'Auto-Submitted': 'auto-generated',
+    };
+    return await this.#mailer.sendOnce({ ...mail, subject: visibleLine(subject), headers });
   }
 }
 

@@ -34,6 +34,12 @@ export interface Letter {
   readonly onFailed: () => Promise<void>;
 }
 
+/** A mail whose tries are the caller's. */
+export interface SingleLetter extends Omit<Letter, 'onFailed'> {
+  readonly messageId: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 export class Mailer {
   readonly #transport: Transporter;
   readonly #from: string;
@@ -71,6 +77,24 @@ export class Mailer {
     return true;
   }
 
+  /** Sends it once, now. @returns whether the server took it; the log has why not */
+  async sendOnce({ to, headers, ...letter }: SingleLetter): Promise<boolean> {
+    if (this.#isClosed) return false;
+    const address = { name: '', address: to };
+    try {
+      await this.#transport.sendMail({
+        ...letter,
+        from: this.#from,
+        to: address,
+        headers: { ...headers },
+      });
+      return true;
+    } catch (error) {
+      this.#log.warn({ code: codeOf(error) }, 'mail failed');
+      return false;
+    }
+  }
+
   close(): void {
     this.#isClosed = true;
     for (const timer of this.#timers) clearTimeout(timer);
@@ -97,8 +121,7 @@ export class Mailer {
 
   async #failed(letter: Letter, tried: number, error: unknown): Promise<void> {
     const pauseMs = this.#pausesMs[tried];
-    // The server's own message repeats the address: only the code is logged.
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = codeOf(error);
     if (pauseMs !== undefined) {
       this.#log.warn({ code, tries: tried + 1 }, 'mail failed, retrying');
       const timer = setTimeout(() => {
@@ -116,3 +139,7 @@ export class Mailer {
     });
   }
 }
+
+/** The server's own message repeats the address: only the code is logged. */
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : 'unknown';

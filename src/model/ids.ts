@@ -21,6 +21,7 @@ export type IdPrefix =
   | 'whk'
   | 'dlv'
   | 'inv'
+  | 'rep'
   | 'chk'
   | 'scn'
   | 'cl'

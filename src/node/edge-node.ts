@@ -49,7 +49,7 @@ const sentStepMs = 20;
 export async function openEdgeNode(
   configured: Config,
   log: Logger,
-  { machine = thisMachine, takeover, stopping }: AppOptions = {},
+  { machine, takeover, stopping }: AppOptions = {},
 ): Promise<App> {
   assertNoTakeover(takeover);
   const config = fitToMemory(configured);
@@ -61,7 +61,7 @@ export async function openEdgeNode(
     await assertPortsFree(config);
     assertTlsFiles(config.redirect);
     assertTlsFiles(config.api);
-    const context = connectNode(config, log, machine, stopping);
+    const context = connectNode(config, log, { ...thisMachine, ...machine }, stopping);
     closers.push(() => context.connection.close());
     const edge = await EdgeNode.open(context, folder, closers);
     for (const warning of warnings) log.warn(warning);

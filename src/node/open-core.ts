@@ -75,7 +75,7 @@ interface CoreOpening {
 export async function openCore(
   configured: Config,
   log: Logger,
-  { machine = thisMachine, start = 'any', takeover, stopping }: AppOptions = {},
+  { machine: given, start = 'any', takeover, stopping }: AppOptions = {},
 ): Promise<App> {
   assertNoTakeover(takeover);
   const config = fitToMemory(configured);
@@ -84,6 +84,7 @@ export async function openCore(
   const closers: Closers = [() => service.close()];
   const close = (): Promise<void> => closeAll(closers);
   try {
+    const machine = { ...thisMachine, ...given };
     return { ...(await open({ config, log, machine, service, closers, stopping })), close };
   } catch (error) {
     await close();

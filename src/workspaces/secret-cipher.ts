@@ -22,7 +22,10 @@ const ivBytes = 12;
 const tagBytes = 16;
 
 /** What a key is for: part of its derivation, and so of what is stored. */
-export type CipherPurpose = 'quietzone kept answers' | 'quietzone positions';
+export type CipherPurpose =
+  | 'quietzone kept answers'
+  | 'quietzone positions'
+  | 'quietzone report links';
 
 export class SecretCipher {
   readonly #secret: () => KeyObject;

@@ -45,6 +45,8 @@ export interface WorkspaceServices {
   readonly cipher: SecretCipher;
   /** For what clients hold and send back: cursors, ids of the event stream. */
   readonly positionCipher: SecretCipher;
+  /** For the tokens in links of reports and digests. */
+  readonly linkCipher: SecretCipher;
   /** A new secret signs API keys from now on, also in a running service. @returns its kid */
   rotateSigningKeys(): string;
   /** Removes kept answers, sessions and invites after their time, a batch of each. */
@@ -100,6 +102,7 @@ export function openWorkspaceServices(options: WorkspaceServicesOptions): Worksp
     accessVersion: () => accessVersion(store),
     cipher,
     positionCipher: new SecretCipher(secret, randomBytes, 'quietzone positions'),
+    linkCipher: new SecretCipher(secret, randomBytes, 'quietzone report links'),
     // The writer lock of the store keeps a second rotation out.
     rotateSigningKeys: () =>
       store.environment.transactionSync(() => {

@@ -209,6 +209,7 @@ describe('pages, health, metrics', () => {
     'routes',
     'images',
     'analytics',
+    'reports',
     'bulk',
     'webhooks',
     'people',

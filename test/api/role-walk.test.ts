@@ -74,6 +74,8 @@ const bodies: Readonly<Record<string, unknown>> = {
   changeSubscription: { plan: 'pro' },
   createCampaign: { name: 'n', startDate: '2026-03-01', qrCodeIds: [] },
   updateCampaign: { name: 'n' },
+  updateDigest: { frequency: 'off' },
+  createReport: { qrCodeId: 'qr_00000000000000000000' },
   createConversion: { qrId: 'qr_00000000000000000000' },
   createWebhook: { url: 'http://127.0.0.1:1/', events: ['member.joined'] },
   updateWebhook: { description: 'n' },
@@ -111,6 +113,9 @@ async function idFor({ path }: Operation): Promise<string> {
   if (path.startsWith('/qr-codes')) return await made('/v1/qr-codes', { target });
   if (path.startsWith('/logos')) return await made('/v1/logos', bodies.createLogo);
   if (path.startsWith('/campaigns')) return await made('/v1/campaigns', bodies.createCampaign);
+  if (path.startsWith('/reports')) {
+    return await made('/v1/reports', { qrCodeId: await made('/v1/qr-codes', { target }) });
+  }
   if (path.startsWith('/api-keys'))
     return await made('/v1/api-keys', { name: 'x', role: 'viewer' });
   if (path.startsWith('/team/invites')) {
@@ -182,6 +187,7 @@ test('another workspace’s ids are as unknown ones, and change nothing', async 
     '/qr-codes': 'qr_00000000000000000000',
     '/logos': `logo:${'0'.repeat(32)}`,
     '/campaigns': 'cmp_00000000000000000000',
+    '/reports': 'rep_00000000000000000000',
     '/api-keys': 'key_00000000000000000000',
     '/team/invites': 'inv_00000000000000000000',
     '/team/members': 'usr_00000000000000000000',

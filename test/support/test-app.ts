@@ -14,7 +14,7 @@
  * images (`images`), where campaigns ask how far counting is (`counting`). A thread that sends webhooks is started
  * by the first attempt.
  */
-import { createHash, getRandomValues } from 'node:crypto';
+import { getRandomValues } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,10 +46,12 @@ import {
   openCodeModule,
   openMailModule,
   openPaymentProvider,
+  openReportModule,
   openWebhookModule,
   openWorkspaceModule,
 } from '../../src/modules.ts';
 import type { Outbox } from '../../src/outbox/outbox.ts';
+import type { ReportServices } from '../../src/reports/open-reports.ts';
 import type { ScanQueries } from '../../src/scans/query/queries.ts';
 import type { Management } from '../../src/store/management/management.ts';
 import { systemSteadyClock } from '../../src/system-clock.ts';
@@ -61,6 +63,8 @@ import type { Webhooks, WebhooksOptions } from '../../src/webhooks/open-webhooks
 import type { WorkspaceServices } from '../../src/workspaces/services.ts';
 import type { Bootstrapped } from '../../src/workspaces/workspaces.ts';
 import { makeStores } from './fakes/empty-stores.ts';
+import { counted } from './fakes/counted.ts';
+import { fakeImages } from './fakes/fake-images.ts';
 import { FakeScans } from './fakes/fake-scans.ts';
 import { LazySender } from './fakes/lazy-sender.ts';
 import { isListening, openFilesIn } from './leaks.ts';
@@ -145,6 +149,7 @@ export class TestApp {
   #codes: Codes | undefined;
   #campaigns: CampaignServices | undefined;
   #campaignScheduler: CampaignScheduler | undefined;
+  #reports: ReportServices | undefined;
   #billing: Billing | undefined;
   #images: Pick<Images, 'service' | 'logos' | 'designs'> | undefined;
   #webhooks: Webhooks | undefined;
@@ -215,6 +220,9 @@ export class TestApp {
   get workspaces(): WorkspaceServices {
     return this.#foundation.workspaces;
   }
+  get mail(): Mail | undefined {
+    return this.#foundation.mail;
+  }
 
   /** What the first start printed. @throws Error where it was not the first, or `plan` is `none` */
   get first(): Bootstrapped {
@@ -246,6 +254,13 @@ export class TestApp {
   /** Not started: a test calls `tick`. */
   get campaignScheduler(): CampaignScheduler {
     return (this.#campaignScheduler ??= this.#openCampaignScheduler());
+  }
+
+  get reports(): ReportServices {
+    const { options, base, workspaces } = this.#foundation;
+    const { codes, campaigns } = this;
+    const scans = options.scans ?? this.scans;
+    return (this.#reports ??= openReportModule(base, { workspaces, codes, campaigns, scans }));
   }
 
   get billing(): Billing {
@@ -295,6 +310,7 @@ export class TestApp {
         ...options.answers,
         codes: this.codes,
         campaigns: this.campaigns,
+        reports: this.reports,
         workspaces,
         billing: this.billing,
         webhooks: this.webhooks,
@@ -382,16 +398,3 @@ export class TestApp {
 }
 
 const isSteady = (clock: Clock): clock is Clock & SteadyClock => 'sinceBootMs' in clock;
-
-/** Every scan is counted at once. */
-const counted: Counting = { mark: () => ({ isPast: () => true }) };
-
-/** Images that say what was asked for. */
-const fakeImages: ImageDrawing = {
-  render: async (request) => {
-    const bytes = Buffer.from(JSON.stringify(request));
-    const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
-    const contentType = request.format === 'svg' ? 'image/svg+xml' : `image/${request.format}`;
-    return { bytes, etag, contentType };
-  },
-};

@@ -18,6 +18,7 @@ const titles = {
   routes: 'Where a code leads',
   images: 'Images and designs',
   analytics: 'Analytics and events',
+  reports: 'Shared reports and mails',
   bulk: 'Bulk creation and imports',
   webhooks: 'Receiving webhooks',
   pages: 'Pages of codes that lead nowhere',

@@ -13,6 +13,7 @@ const known: ReadonlyArray<readonly [start: string, parameter: z.ZodString]> = [
   ['/webhooks/', idOf('WebhookId', 'whk', 'endpoint')],
   ['/qr-codes/', idOf('QrCodeId', 'qr', 'QR code')],
   ['/campaigns/', idOf('CampaignId', 'cmp', 'campaign')],
+  ['/reports/', idOf('ReportId', 'rep', 'report')],
   ['/team/invites/', idOf('InviteId', 'inv', 'invite')],
   ['/team/members/', idOf('UserId', 'usr', 'user')],
   ['/api-keys/', idOf('ApiKeyId', 'key', 'API key')],

@@ -4,6 +4,7 @@ export const tags = {
   Analytics: 'Scans of a code and of the workspace, counted and raw.',
   Events: 'What happened in the workspace, as a list and as a live stream.',
   Campaigns: 'Codes with a schedule, their results, and conversions.',
+  Reports: 'Links that show numbers to people without an account.',
   Webhooks: 'Endpoints that events are sent to, deliveries and dead letters.',
   Team: 'Members of the workspace and invites.',
   'API keys': 'Keys for programs.',

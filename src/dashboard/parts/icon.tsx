@@ -15,6 +15,7 @@ const shapes = {
   left: 'M15 5l-7 7 7 7',
   right: 'M9 5l7 7-7 7',
   check: 'M4 12.5l5 5L20 6.5',
+  share: 'M12 15V3.5M7.5 8L12 3.5 16.5 8M5 12v8.5h14V12',
   copy: 'M9 9h11v11H9zM5 15H4V4h11v1',
   download: 'M12 4v11M7 10.5l5 5 5-5M4 20h16',
   upload: 'M12 16V5M7 9.5l5-5 5 5M4 20h16',

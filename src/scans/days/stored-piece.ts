@@ -47,7 +47,11 @@ export class StoredPiece implements Timed {
   }
 
   eachTime(visit: VisitTime): void {
-    eachTimeOf(this.counts(), this.day, visit);
+    const startMs = this.day * dayMs;
+    Rollup.eachTime(new ByteReader(this.#bytes), (dimension, value, count) => {
+      const stepMs = dimension === Dimension.quarter ? quarterMs : hourMs;
+      visit(startMs + value * stepMs, startMs + (value + 1) * stepMs, count);
+    });
   }
 
   /** Without its names. */
@@ -84,13 +88,3 @@ export const readDay = (pieces: readonly StoredPiece[], namesMax: number): Day =
   day: pieces[0]!.day,
   pieces: pieces.map((piece) => piece.read(namesMax)),
 });
-
-function eachTimeOf(counts: Rollup, day: number, visit: VisitTime): void {
-  const startMs = day * dayMs;
-  for (const { value, count } of counts.values(Dimension.hour)) {
-    visit(startMs + value * hourMs, startMs + (value + 1) * hourMs, count);
-  }
-  for (const { value, count } of counts.values(Dimension.quarter)) {
-    visit(startMs + value * quarterMs, startMs + (value + 1) * quarterMs, count);
-  }
-}

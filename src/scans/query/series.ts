@@ -2,7 +2,7 @@
  * Scans over time: the points of a range in its zone, and the hours of its weeks. Both are fed with what a range has, piece by
  * piece; a piece that lies in one point whole is added by its sum, else by its quarters of an hour.
  */
-import { isoTime } from '../../model/day.ts';
+import { dayMs, dayOf, isoTime } from '../../model/day.ts';
 import {
   type Calendar,
   formatLocal,
@@ -122,9 +122,9 @@ function stepsOf(range: LocalRange, stepMs: number): number[] {
 export class HoursOfWeek {
   readonly #calendar: Calendar;
   readonly #scans = new Float64Array(weekdays.length * hoursPerDay);
-  /** Hour of the week at the beginning of the hour that was asked for last, UTC. */
-  #hour = -1;
-  #at = 0;
+  /** The UTC day that was asked for last, and the clocks' distance on it; undefined = they changed on it. */
+  #day = -1;
+  #offsetOfDayMs: number | undefined;
 
   constructor(range: LocalRange) {
     this.#calendar = calendarOfRange(range);
@@ -167,14 +167,21 @@ export class HoursOfWeek {
   }
 
   #hourAt(timeMs: number): number {
-    const quarter = Math.floor(timeMs / quarterMs);
-    if (quarter === this.#hour) return this.#at;
-    const localMs = timeMs + this.#calendar.offsetAt(timeMs) * minuteMs;
-    const hours = Math.floor(localMs / hourMs);
+    const hours = Math.floor((timeMs + this.#offsetMs(timeMs)) / hourMs);
     const day = Math.floor(hours / hoursPerDay);
-    this.#hour = quarter;
-    this.#at = weekdayOf(day) * hoursPerDay + (hours - day * hoursPerDay);
-    return this.#at;
+    return weekdayOf(day) * hoursPerDay + (hours - day * hoursPerDay);
+  }
+
+  /** Asked for each quarter of a year, of which the zone's table is read twice a day. */
+  #offsetMs(timeMs: number): number {
+    const day = dayOf(timeMs);
+    if (day !== this.#day) {
+      const minutes = this.#calendar.offsetAt(day * dayMs);
+      const isSame = minutes === this.#calendar.offsetAt((day + 1) * dayMs - 1);
+      this.#day = day;
+      this.#offsetOfDayMs = isSame ? minutes * minuteMs : undefined;
+    }
+    return this.#offsetOfDayMs ?? this.#calendar.offsetAt(timeMs) * minuteMs;
   }
 }
 

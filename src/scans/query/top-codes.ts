@@ -68,26 +68,43 @@ export class TopCodes {
       const counts = new Map(recent.counts.get(chunk));
       const { records, partly } = this.#addChunk(workspaceNo, chunk, spans, counts);
       cost += recordCost * records + counts.size;
-      for (const codeNo of recent.partly.get(chunk) ?? []) partly.add(codeNo);
-      for (const codeNo of partly) {
-        this.#addParts(codeNo, recent.parts, counts);
-        cost += recordCost;
-        if (cost >= sliceMax) cost = await this.#yield();
-      }
+      cost += await this.#addPartly(chunk, partly, recent, counts);
       visit(counts);
       if (cost >= sliceMax) {
-        cost = await this.#yield();
+        await yieldToEventLoop();
+        cost = 0;
         recent = this.#recent(workspaceNo, spans);
       }
       chunk = this.#nextChunk(workspaceNo, chunk + 1);
     }
-    for (const [chunk, counts] of recent.counts) if (!seen.has(chunk)) visit(counts);
+    for (const chunk of new Set([...recent.counts.keys(), ...recent.partly.keys()])) {
+      if (seen.has(chunk)) continue;
+      const counts = new Map(recent.counts.get(chunk));
+      await this.#addPartly(chunk, new Set(), recent, counts);
+      visit(counts);
+    }
   }
 
-  async #yield(): Promise<number> {
-    await yieldToEventLoop();
-    this.#ranges.refresh();
-    return 0;
+  /** Codes that have a part of a day in the range, from their own records. @returns what it cost since it yielded last */
+  async #addPartly(
+    chunk: number,
+    stored: ReadonlySet<number>,
+    recent: Recent,
+    counts: Map<number, number>,
+  ): Promise<number> {
+    let cost = 0;
+    for (const codeNo of new Set([...stored, ...(recent.partly.get(chunk) ?? [])])) {
+      for (const part of recent.parts) {
+        const [scans] = this.#ranges.scans(codeNo, spansOfStretch(part));
+        if (scans > 0) counts.set(codeNo, (counts.get(codeNo) ?? 0) + scans);
+      }
+      cost += recordCost;
+      if (cost < sliceMax) continue;
+      await yieldToEventLoop();
+      cost = 0;
+      this.#ranges.refresh();
+    }
+    return cost;
   }
 
   /** Scans since the last checkpoint, of the newest commit. */
@@ -131,14 +148,6 @@ export class TopCodes {
         fromMs: Math.max(fromMs, spans.fromMs),
         endMs: Math.min(endMs, spans.endMs),
       }));
-  }
-
-  /** Those of one code, from its own records. */
-  #addParts(codeNo: CodeNo, parts: readonly Stretch[], counts: Map<number, number>): void {
-    for (const part of parts) {
-      const [scans] = this.#ranges.scans(codeNo, spansOfStretch(part));
-      if (scans > 0) counts.set(codeNo, (counts.get(codeNo) ?? 0) + scans);
-    }
   }
 
   #nextChunk(workspaceNo: WorkspaceNo, from: number): number | undefined {

@@ -29,7 +29,7 @@
  *   idempotency_expiry   [expiresAtMs, workspaceNo, name]                     -> 1
  *   quota                workspaceNo                                          -> windows (workspaces/quota.ts)
  *   installation         mark, fingerprints of key files                      (store/installation.ts)
- *   …                    people, billing, bulk, campaigns, logos, pages, webhooks and cluster draw theirs
+ *   …                    people, billing, bulk, campaigns, logos, pages, reports, webhooks and cluster draw theirs
  *
  * Transactions check first and write after. One that throws is undone (tested).
  */
@@ -57,6 +57,7 @@ import { foldTags, openTagSpellings } from './fold-tags.ts';
 import { openLogoTables } from './logos.ts';
 import { openPageTables } from './pages.ts';
 import { openPeopleTables } from './people.ts';
+import { openReportTables } from './reports.ts';
 import { openWebhookTables } from './webhooks.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
@@ -135,6 +136,7 @@ function openTables(environment: StoreEnvironment) {
     bulk: openBulkTables(environment),
     logos: openLogoTables(environment),
     pages: openPageTables(environment),
+    reports: openReportTables(environment),
     webhooks: openWebhookTables(environment),
     cluster: openClusterTables(environment),
   };

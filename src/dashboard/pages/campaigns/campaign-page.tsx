@@ -22,6 +22,7 @@ import { pathTo } from '../../paths.ts';
 import type { PageProps } from '../../shell/page-props.ts';
 import { Attribution } from '../code/analytics-part.tsx';
 import { nameOf } from '../codes/codes-table.tsx';
+import { ShareButton } from '../reports/share.tsx';
 import { CampaignForm, campaignBody } from './campaign-form.tsx';
 import {
   type Campaign,
@@ -96,6 +97,7 @@ function Actions({ campaign, onAction }: ActionsProps) {
       <ButtonLink icon="code" href={`${pathTo('codes')}?campaign=${campaign.id}`}>
         View codes
       </ButtonLink>
+      <ShareButton of={{ campaignId: campaign.id }} />
       {campaign.status !== 'ended' && (
         <Button icon="edit" onClick={() => onAction('edit')}>
           Edit

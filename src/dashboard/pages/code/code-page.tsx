@@ -15,6 +15,7 @@ import { typeLabel } from '../codes/code-types.ts';
 import { StatusBadge } from '../codes/code-status.tsx';
 import { nameOf } from '../codes/codes-table.tsx';
 import type { PageProps } from '../../shell/page-props.ts';
+import { ShareButton } from '../reports/share.tsx';
 import { AnalyticsPart } from './analytics-part.tsx';
 import { CodeTop } from './code-top.tsx';
 import { DeleteCode } from './delete-code.tsx';
@@ -98,6 +99,7 @@ function Actions({ code, onAction }: ActionsProps) {
   return (
     <>
       <DownloadMenu code={code} />
+      {may('editor') && code.dynamic && <ShareButton of={{ qrCodeId: code.id }} />}
       {may('editor') && code.dynamic && <PauseButton code={code} />}
       {may('editor') && (
         <Button icon="trash" label="Delete this code" onClick={() => onAction('delete')} />

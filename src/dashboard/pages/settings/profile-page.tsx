@@ -11,6 +11,7 @@ import { Form } from '../../parts/form.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
+import { DigestCard } from '../reports/digest-card.tsx';
 
 const themes: ReadonlyArray<{ value: Theme; label: string }> = [
   { value: 'system', label: 'System' },
@@ -40,6 +41,7 @@ export function ProfilePage() {
             <p class="soft">Times are shown in {zone}.</p>
           </div>
         </Card>
+        <DigestCard />
         <PasswordCard />
       </div>
     </Page>

@@ -1,0 +1,89 @@
+/** /profile/digest: whether the signed-in person gets the numbers of the workspace they are in by mail. */
+import { z } from 'zod';
+import { isoTime } from '../../model/day.ts';
+import { Failure } from '../../model/failure.ts';
+import { digestFrequencies } from '../../model/reports/report.ts';
+import type { Digests } from '../../reports/digests/digests.ts';
+import type { WorkspaceServices } from '../../workspaces/services.ts';
+import { isProven } from '../../workspaces/users.ts';
+import { time } from '../fields.ts';
+import { getRoute } from '../resource.ts';
+import { createRoute, jsonResult, type Route } from '../route.ts';
+
+const tag = 'Sessions';
+
+const frequency = z.enum(['off', ...digestFrequencies]).meta({
+  description:
+    '`weekly`: at 08:00 of the day on which the workspace’s weeks begin; `monthly`: at 08:00 of the first',
+  example: 'weekly',
+});
+const digest = z
+  .object({
+    available: z.boolean().meta({
+      description: 'Whether this service sends mail, and your address is confirmed',
+      example: true,
+    }),
+    frequency,
+    nextAt: time.nullable().meta({ description: 'When the next one is sent; null when `off`' }),
+  })
+  .meta({ id: 'Digest' });
+const digestBody = z.strictObject({ frequency }).meta({ id: 'DigestChange' });
+
+export interface DigestRoutesOptions {
+  readonly digests: Digests;
+  readonly users: WorkspaceServices['users'];
+  readonly sendsMail: boolean;
+}
+
+export function digestRoutes({ digests, users, sendsMail }: DigestRoutesOptions): Route[] {
+  /** Why no mail can go there. */
+  const obstacle = (userId: string): string | undefined => {
+    if (!sendsMail) return 'this service is not set up to send mail';
+    const user = users.find(userId);
+    const isReachable = user !== undefined && isProven(user);
+    return isReachable ? undefined : 'your e-mail address is not confirmed';
+  };
+  const view = (key: { readonly userId: string; readonly workspaceNo: number }) => {
+    const found = digests.find(key);
+    return {
+      available: obstacle(key.userId) === undefined,
+      frequency: found?.frequency ?? 'off',
+      nextAt: found === undefined ? null : isoTime(found.dueAtMs),
+    };
+  };
+  const getDigest = getRoute({
+    path: '/profile/digest',
+    operationId: 'getDigest',
+    tag,
+    summary: 'Get your digest',
+    description: 'Whether you get the numbers of the workspace you are in by mail, and how often.',
+    schema: digest,
+    what: 'Your digest',
+    read: ({ actor }) => view(actor),
+  });
+  const updateDigest = createRoute({
+    method: 'PUT',
+    path: '/profile/digest',
+    operationId: 'updateDigest',
+    tag,
+    summary: 'Change your digest',
+    description:
+      'Scans, different people, the period before, codes and countries of the workspace you are in, to your ' +
+      'address. Each mail has a link that ends it. 409 where the service sends no mail, or your address is not ' +
+      'confirmed.',
+    body: digestBody,
+    answer: { status: 200, schema: digest, what: 'Your digest' },
+    failures: ['conflict', 'storage_full'],
+    handle: async ({ actor, body }) => {
+      const { userId, workspaceNo } = actor;
+      if (body.frequency === 'off') await digests.end({ userId, workspaceNo });
+      else {
+        const why = obstacle(userId);
+        if (why !== undefined) throw new Failure('conflict', `Cannot send you a digest: ${why}`);
+        await digests.ask({ userId, workspaceNo }, body.frequency);
+      }
+      return jsonResult(200, view({ userId, workspaceNo }));
+    },
+  });
+  return [getDigest, updateDigest];
+}

@@ -1,0 +1,109 @@
+/**
+ * What people without an account open on the management address:
+ *
+ *   GET  /r/<token>            the page of a shared report; `?range=7d|30d|90d|all`
+ *   GET  /unsubscribe/<token>  a page with a button: programs that open every link of a mail end nothing
+ *   POST /unsubscribe/<token>  ends the digest; what a mail program sends by its own button (RFC 8058)
+ *
+ * A token that is unknown, revoked or over is answered with the same page, and counts against the caller's address in
+ * the bucket of callers without a key, so that guesses, of 256 bits that are found by their hash, are slow besides. A link
+ * that works counts against the address too, in a bucket of its own that an office behind one
+ * address does not exhaust; never against the quota of its workspace.
+ */
+import type { Reply, Request } from '../../http/request.ts';
+import { addressGroup } from '../../model/address.ts';
+import type { Clock } from '../../model/clock.ts';
+import type { Digests } from '../../reports/digests/digests.ts';
+import { type FramedPage, noticePage } from '../../reports/page/frame.ts';
+import type { ReportPages } from '../../reports/report-pages.ts';
+import { type AddressQuota, MemoryQuota } from '../../workspaces/memory-quota.ts';
+import type { QuotaAnswer } from '../../workspaces/window-count.ts';
+import { withRate } from '../guard.ts';
+
+const reportPrefix = '/r/';
+const unsubscribePrefix = '/unsubscribe/';
+/** Paths below these are no other page's. */
+export const publicPrefixes = [reportPrefix, unsubscribePrefix];
+/** Opened links of one address: two a second. */
+const openedLimits = { perMinute: 120, perDay: undefined };
+
+const unknown = noticePage(
+  'This link shows nothing',
+  'It is not complete, or does not work any more. Ask the person who sent it for a new one.',
+);
+const throttled = noticePage('Too many requests', 'Please try again in a minute.');
+const ended = noticePage('You are unsubscribed', 'You will get no more of these mails.');
+const question = noticePage(
+  'Unsubscribe?',
+  'Then you get no more mails with the numbers of this workspace. You can ask for them again in your profile.',
+  { more: '<form method="post"><button>Unsubscribe</button></form>' },
+);
+
+export interface PublicPagesOptions {
+  readonly reports: {
+    readonly pages: Pick<ReportPages, 'find'>;
+    readonly digests: Pick<Digests, 'isToken' | 'unsubscribe'>;
+  };
+  readonly workspaces: { readonly ipQuota: AddressQuota };
+  readonly clock: Clock;
+}
+
+export class PublicPages {
+  readonly #options: PublicPagesOptions;
+  readonly #opened: MemoryQuota;
+
+  constructor(options: PublicPagesOptions) {
+    this.#options = options;
+    this.#opened = new MemoryQuota(options.clock, openedLimits);
+  }
+
+  /** Answers it; undefined for a path or a method that is no page's. @throws Failure overloaded, storage_full */
+  find(request: Request): (() => Promise<Reply>) | undefined {
+    const { method, path } = request;
+    const reads = method === 'GET' || method === 'HEAD';
+    if (path.startsWith(reportPrefix)) {
+      return reads ? async () => await this.#report(request) : undefined;
+    }
+    if (!path.startsWith(unsubscribePrefix) || !(reads || method === 'POST')) return undefined;
+    return async () => await this.#unsubscribe(request);
+  }
+
+  async #report(request: Request): Promise<Reply> {
+    const token = request.path.slice(reportPrefix.length);
+    const range = new URLSearchParams(request.query).get('range');
+    const rate = this.#opened.peek(addressGroup(request.clientAddress));
+    if (!rate.allowed) return send(429, throttled, rate);
+    const page = await this.#options.reports.pages.find(token, range);
+    return page === undefined ? this.#missed(request) : this.#known(request, page);
+  }
+
+  async #unsubscribe(request: Request): Promise<Reply> {
+    const { digests } = this.#options.reports;
+    const token = request.path.slice(unsubscribePrefix.length);
+    if (request.method !== 'POST') {
+      return digests.isToken(token) ? this.#known(request, question) : this.#missed(request);
+    }
+    // A mail program may send it twice: the second finds nothing any more, and all is well.
+    const isEnded = await digests.unsubscribe(token);
+    return isEnded ? this.#known(request, ended) : this.#missed(request, 200, ended);
+  }
+
+  #known(request: Request, page: FramedPage): Reply {
+    const rate = this.#opened.take(addressGroup(request.clientAddress));
+    return rate.allowed ? send(200, page, rate) : send(429, throttled, rate);
+  }
+
+  #missed(request: Request, status = 404, page = unknown): Reply {
+    const rate = this.#options.workspaces.ipQuota.take(request.clientAddress);
+    return rate.allowed ? send(status, page, rate) : send(429, throttled, rate);
+  }
+}
+
+function send(status: number, { html, headers }: FramedPage, rate: QuotaAnswer): Reply {
+  const { retryAfterSeconds } = rate;
+  const retry =
+    status === 429 && retryAfterSeconds !== undefined
+      ? { 'Retry-After': String(retryAfterSeconds) }
+      : {};
+  return withRate({ status, headers: { ...headers, ...retry }, body: html }, rate);
+}

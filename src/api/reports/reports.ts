@@ -1,0 +1,172 @@
+/**
+ * /reports: links that show the numbers of a code or a campaign to people without an account. The rules are in
+ * src/reports; what a link opens is in public-pages.ts. A link stands in the answers to those who may make one: a viewer's
+ * key sees that there are reports, and gives none of them away.
+ */
+import { z } from 'zod';
+import { isoTime } from '../../model/day.ts';
+import {
+  type ReportRecord,
+  reportRanges,
+  reportsMax,
+  reportTitleLengthMax,
+} from '../../model/reports/report.ts';
+import { type Actor, roleAtLeast } from '../../model/workspace.ts';
+import { type Reports, reportStatuses } from '../../reports/reports.ts';
+import { timeZone } from '../codes/time-zone.ts';
+import { createdAt, givenId, idField, moment, plainText, time } from '../fields.ts';
+import { created, deleteRoute, getRoute, keptResult, listRoute, pageSchema } from '../resource.ts';
+import { createRoute, type Route } from '../route.ts';
+
+const tag = 'Reports';
+
+const range = z.enum(reportRanges).meta({
+  description: 'Days that the page shows at first; `all`: since the code or the campaign began',
+  example: '30d',
+});
+const title = plainText(reportTitleLengthMax).meta({
+  description: 'What the page is called, in place of the name of the code or campaign',
+  example: 'Summer menu, all branches',
+});
+
+const reportBody = z
+  .strictObject({
+    qrCodeId: givenId('qr', 'a QR code').optional(),
+    campaignId: givenId('cmp', 'a campaign').optional(),
+    title: title.optional(),
+    range: range.default('30d'),
+    timezone: timeZone.optional().meta({
+      description: 'Whose days are shown; default: that of the workspace, also when it changes',
+      example: 'Europe/Berlin',
+    }),
+    expiresAt: moment.nullable().optional().meta({
+      description: 'When the link stops to work; null or absent = when it is revoked',
+    }),
+  })
+  .superRefine(({ qrCodeId, campaignId }, context) => {
+    if ((qrCodeId === undefined) !== (campaignId === undefined)) return;
+    const message = 'Expected either qrCodeId or campaignId';
+    const params = { code: qrCodeId === undefined ? 'required' : 'not_allowed' };
+    context.addIssue({ code: 'custom', path: ['qrCodeId'], message, params });
+  })
+  .meta({ id: 'ReportCreate', example: { qrCodeId: 'qr_01k3zq8m4hd2v7c5x9ab', range: '30d' } });
+
+const report = z
+  .object({
+    id: idField('rep', 'Id of the report'),
+    url: z
+      .string()
+      .nullable()
+      .meta({
+        override: { format: 'uri' },
+        description:
+          'The link: all who have it see the numbers. Null for a viewer, and where the service has other signing keys',
+        example: 'http://localhost:8080/r/Wm3Qx0uYt6n1kZ8vB4hR2cJ7sLpE9dGaFoKiXyTbUqM',
+      }),
+    qrCodeId: idField('qr', 'The code').nullable().meta({ description: 'Null for a campaign’s' }),
+    campaignId: idField('cmp', 'The campaign')
+      .nullable()
+      .meta({ description: 'Null for a code’s' }),
+    title: z.string().nullable().meta({
+      description: 'What the page is called; null = as the code or campaign is',
+      example: 'Summer menu, all branches',
+    }),
+    range,
+    timezone: z.string().nullable().meta({
+      description: 'Whose days are shown; null = those of the workspace',
+      example: 'Europe/Berlin',
+    }),
+    status: z.enum(reportStatuses).meta({
+      description: '`expired`: by `expiresAt`; `gone`: the code or campaign is no more',
+      example: 'active',
+    }),
+    expiresAt: time.nullable().meta({ description: 'Null = it works until it is revoked' }),
+    createdBy: idField('usr', 'User who shared it'),
+    createdAt,
+  })
+  .meta({ id: 'Report' });
+
+export interface ReportRoutesOptions {
+  readonly reports: Reports;
+  /** The management address. */
+  readonly publicUrl: string;
+}
+
+export function reportRoutes(options: ReportRoutesOptions): Route[] {
+  const { reports } = options;
+  const views = (record: ReportRecord, actor: Actor) => view(options, record, actor);
+  const listReports = listRoute({
+    path: '/reports',
+    operationId: 'listReports',
+    tag,
+    summary: 'List shared reports',
+    description: `Newest first, those that are over too; at most ${reportsMax}.`,
+    schema: pageSchema('ReportPage', report),
+    items: ({ actor }) => reports.list(actor.workspaceNo).map((record) => ({ record, actor })),
+    idOf: ({ record }) => record.id,
+    view: ({ record, actor }) => views(record, actor),
+  });
+  const getReport = getRoute({
+    path: '/reports/:id',
+    operationId: 'getReport',
+    tag,
+    summary: 'Get a shared report',
+    description: 'With its link, for those who may share.',
+    schema: report,
+    what: 'The report',
+    read: ({ actor, id }) => views(reports.get(actor.workspaceNo, id), actor),
+  });
+  const deleteReport = deleteRoute({
+    path: '/reports/:id',
+    operationId: 'deleteReport',
+    tag,
+    summary: 'Revoke a shared report',
+    description: 'Its link shows nothing from now on.',
+    remove: async ({ workspaceNo }, id) => await reports.revoke(workspaceNo, id),
+  });
+  return [createReport(options), listReports, getReport, deleteReport];
+}
+
+const createReport = (options: ReportRoutesOptions): Route =>
+  createRoute({
+    method: 'POST',
+    path: '/reports',
+    operationId: 'createReport',
+    tag,
+    summary: 'Share a report',
+    description:
+      'Makes a link to a page with the numbers and charts of one code or one campaign, and nothing else: no ' +
+      'target, no addresses, no single scan. It works for everyone who has it, until it expires or is revoked.',
+    body: reportBody,
+    returnsSecret: true,
+    answer: { status: 201, schema: report, what: 'The report; Location names it' },
+    failures: ['not_found', 'static_code', 'conflict', 'idempotency_conflict', 'storage_full'],
+    handle: async ({ actor, body, keep }) => {
+      const { qrCodeId, campaignId, expiresAt, ...rest } = body;
+      const of = qrCodeId ?? campaignId ?? '';
+      const draft = { ...rest, of, expiresAtMs: expiresAt ?? undefined };
+      return await keptResult(
+        keep,
+        (made: ReportRecord) => created('/reports', view(options, made, actor)),
+        async (kept) => await options.reports.create(actor, draft, kept),
+      );
+    },
+  });
+
+function view({ reports, publicUrl }: ReportRoutesOptions, record: ReportRecord, actor: Actor) {
+  const token = roleAtLeast(actor.role, 'editor') ? reports.tokenOf(record) : undefined;
+  const isCampaign = record.of.startsWith('cmp_');
+  return {
+    id: record.id,
+    url: token === undefined ? null : `${publicUrl}/r/${token}`,
+    qrCodeId: isCampaign ? null : record.of,
+    campaignId: isCampaign ? record.of : null,
+    title: record.title ?? null,
+    range: record.range,
+    timezone: record.timezone ?? null,
+    status: reports.statusOf(record),
+    expiresAt: record.expiresAtMs === undefined ? null : isoTime(record.expiresAtMs),
+    createdBy: record.createdBy,
+    createdAt: isoTime(record.createdAtMs),
+  };
+}

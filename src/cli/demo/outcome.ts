@@ -1,0 +1,99 @@
+/**
+ * What a redirect thread would have recorded of a scan: the same program is followed, for a visitor of the demo. Which
+ * states a code can be in, and in what order they are asked for: http/conditional/conditional-link.ts.
+ */
+import { codeStatusAt, type CodeStatus, type QrCodeRecord } from '../../model/code.ts';
+import { type MissedReason, missedRoutes, targetRoute } from '../../model/routing/labels.ts';
+import { countryNumber } from '../../model/scan.ts';
+import { compileLink } from '../../routes/compile.ts';
+import { preferredLanguage } from '../../routes/language.ts';
+import { programWords, programZones } from '../../routes/program-layout.ts';
+import { ProgramReader } from '../../routes/program-reader.ts';
+import { flagPrefetch, routeFlags } from '../../scans/record.ts';
+import type { Agents } from '../../scans/visitor/agents.ts';
+import { splitPoint } from '../../scans/visitor/split-point.ts';
+import { addressBytes } from './content/places.ts';
+import type { LocalClocks } from './local-clocks.ts';
+import type { DemoScan } from './traffic.ts';
+
+const missedOf: Readonly<Record<Exclude<CodeStatus, 'active'>, MissedReason>> = {
+  paused: 'paused',
+  not_started: 'not_started',
+  expired: 'expired',
+  limit_reached: 'used_up',
+};
+
+export interface Outcome {
+  /** Of the record. */
+  readonly flags: number;
+  /** Whether it counts: a person who did not come in vain. */
+  readonly isScan: boolean;
+}
+
+/** What the codes of a demo share. */
+export interface Shared {
+  readonly agents: Agents;
+  readonly clocks: LocalClocks;
+}
+
+/** A code, and how many scans it has had so far. */
+export class DemoCode {
+  readonly record: QrCodeRecord;
+  readonly #shared: Shared;
+  readonly #words: Int32Array | undefined;
+  readonly #zones: readonly string[];
+  readonly #reader = new ProgramReader();
+  #scans = 0;
+
+  constructor(record: QrCodeRecord, shared: Shared) {
+    this.record = record;
+    this.#shared = shared;
+    const { program } = compileLink(record);
+    this.#words = program && programWords(program);
+    const zones = this.#words === undefined ? [] : programZones(this.#words);
+    // As in the arena a zone's word leads to its clock; 0 would be no zone.
+    for (const [index, { word }] of zones.entries()) this.#words![word] = index + 1;
+    this.#zones = zones.map(({ name }) => name);
+  }
+
+  /** Undefined: nothing was recorded. */
+  take(scan: DemoScan): Outcome | undefined {
+    const agent = this.#shared.agents.get(scan.visitor.agent);
+    const flags = scan.isPrefetch ? flagPrefetch : 0;
+    const isPerson = agent.isPerson && !scan.isPrefetch;
+    const status = codeStatusAt(
+      { ...this.record, ...this.record.routing },
+      scan.timeMs,
+      () => this.#scans,
+    );
+    if (status !== 'active') {
+      if (this.#words === undefined) return undefined;
+      return { flags: flags | routeFlags(missedRoutes[missedOf[status]]), isScan: false };
+    }
+    if (!isPerson) return { flags, isScan: false };
+    this.#scans += 1;
+    return { flags: routeFlags(this.#routeOf(scan)), isScan: true };
+  }
+
+  #routeOf({ timeMs, visitor }: DemoScan): number {
+    const words = this.#words;
+    if (words === undefined) return targetRoute;
+    const agent = this.#shared.agents.get(visitor.agent);
+    const { device, os, browser } = agent.visitorClass;
+    const address = new Uint8Array(16).fill(255, 10, 12);
+    address.set(addressBytes(visitor.address), 12);
+    this.#reader.open(words, 0);
+    this.#reader.follow({
+      nowMs: timeMs,
+      device,
+      os,
+      browser,
+      country: countryNumber(visitor.city.country),
+      language: preferredLanguage(visitor.language),
+      query: [],
+      localMinutes: (zone) => this.#shared.clocks.minutes(this.#zones[zone - 1] ?? '', timeMs),
+      splitPoint: (split, seed) => splitPoint(split, seed, address, agent.hashes),
+    });
+    return this.#reader.route;
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * The digest scheduler: once a minute it sends the digests that are due, one after the other, on the machine that leads.
+ *
+ *   due -> its numbers are read -> claimed (digests.ts) -> sent, or put back
+ *
+ * What is due is in the store, so a tick that is late or fails loses nothing. Numbers come before the claim: a store that
+ * cannot be read costs no period. Members of one workspace share what is read. One mail is sent at a time, and the mailer
+ * has two connections: an invite does not wait for a thousand digests.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../model/clock.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { Ticker } from '../../telemetry/ticker.ts';
+import { type DigestContent, type DigestMail, digestMail } from './digest-mail.ts';
+import { periodThrough } from './digest-schedule.ts';
+import type { ClaimedDigest, Digests, DueDigest } from './digests.ts';
+import type { DigestNumbers } from './digest-numbers.ts';
+
+const tickMs = 60_000;
+/** Looked up at a time. */
+const batchMax = 50;
+/** Workspaces whose numbers are kept within a tick. */
+const keptMax = 100;
+/** How long a mail that is on its way is waited for at a stop. */
+const closingMsMax = 3_000;
+
+export interface MailedDigest extends DigestMail {
+  readonly to: string;
+  /** The same each time that it is sent. */
+  readonly messageId: string;
+  readonly unsubscribeUrl: string;
+}
+
+export interface DigestSchedulerOptions {
+  readonly digests: Pick<Digests, 'due' | 'claim' | 'putBack'>;
+  readonly numbers: DigestNumbers;
+  /** Sends it, once. @returns whether the mail server took it */
+  readonly send: (mail: MailedDigest) => Promise<boolean>;
+  /** The dashboard's address. */
+  readonly publicUrl: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+type Found = Pick<DigestContent, 'workspaceName' | 'numbers' | 'topCodes' | 'zone'>;
+
+export class DigestScheduler {
+  readonly #options: DigestSchedulerOptions;
+  readonly #ticker: Ticker;
+  #isClosed = false;
+
+  constructor(options: DigestSchedulerOptions) {
+    this.#options = options;
+    this.#ticker = new Ticker({
+      everyMs: tickMs,
+      run: async () => await this.tick(),
+      log: options.log,
+      failed: 'sending digests failed, retrying',
+      resumed: 'sending digests resumed',
+    });
+  }
+
+  start(): void {
+    this.#ticker.start();
+  }
+
+  /**
+   * Nothing is begun from here on. Before the mailer and the management environment are closed. A mail that takes longer
+   * than the wait is not put back: it may have been taken.
+   */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const { promise: isLate, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, closingMsMax);
+    await Promise.race([this.#ticker.close(), isLate]);
+    clearTimeout(timer);
+  }
+
+  /** @returns mails that were taken @throws the first failure, after the other digests were tried */
+  async tick(): Promise<number> {
+    const { digests, log } = this.#options;
+    const kept = new LRUCache<string, Found>({ max: keptMax });
+    const failed = new Set<string>();
+    let sent = 0;
+    let fault: unknown;
+    for (;;) {
+      const due = digests.due(batchMax + failed.size).filter((one) => !failed.has(nameOf(one)));
+      if (due.length === 0 || this.#isClosed) break;
+      for (const digest of due) {
+        if (this.#isClosed) break;
+        try {
+          if (await this.#send(digest, kept)) sent++;
+        } catch (error) {
+          failed.add(nameOf(digest));
+          fault ??= error;
+        }
+      }
+    }
+    if (sent > 0) log.info({ sent }, 'digests sent');
+    if (fault !== undefined) throw fault;
+    return sent;
+  }
+
+  async #send(digest: DueDigest, kept: LRUCache<string, Found>): Promise<boolean> {
+    const { digests, send, log } = this.#options;
+    const found = await this.#find(digest, kept);
+    const claimed = await digests.claim(digest);
+    if (claimed === undefined || found === undefined) return false;
+    if (await send(this.#mailOf(claimed, found))) return true;
+    if (this.#isClosed) return false;
+    const isLater = await digests.putBack(claimed);
+    const { workspaceNo, tries } = claimed;
+    log.warn(
+      { workspaceNo, tries },
+      isLater ? 'digest failed, retrying' : 'digest failed, given up',
+    );
+    return false;
+  }
+
+  async #find(
+    { workspaceNo, frequency, throughDay }: DueDigest,
+    kept: LRUCache<string, Found>,
+  ): Promise<Found | undefined> {
+    const key = `${workspaceNo} ${frequency} ${throughDay}`;
+    const known = kept.get(key);
+    if (known !== undefined) return known;
+    const found = await this.#options.numbers.read(
+      workspaceNo,
+      periodThrough(frequency, throughDay),
+    );
+    if (found !== undefined) kept.set(key, found);
+    return found;
+  }
+
+  #mailOf(
+    { user, token, frequency, throughDay, workspaceNo }: ClaimedDigest,
+    found: Found,
+  ): MailedDigest {
+    const { publicUrl } = this.#options;
+    const unsubscribeUrl = `${publicUrl}/unsubscribe/${token}`;
+    const content = { ...found, frequency, url: `${publicUrl}/`, unsubscribeUrl };
+    const name = `digest.${throughDay}.${workspaceNo}.${user.id}`;
+    return {
+      ...digestMail(content),
+      to: user.email,
+      messageId: `<${name}@${new URL(publicUrl).hostname}>`,
+      unsubscribeUrl,
+    };
+  }
+}
+
+const nameOf = ({ userId, workspaceNo }: DueDigest): string => `${userId} ${workspaceNo}`;

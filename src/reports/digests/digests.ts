@@ -1,0 +1,211 @@
+/**
+ * Who gets digests, and when the next one is due.
+ *
+ *   ask       -> due at the next 08:00 of a week or month
+ *   claim     due -> the period is done, the next one is due        in one transaction, before anything is sent
+ *   putBack   the mail server refused it -> due again in a while    five tries in eleven hours, then it is given up
+ *   off       by the member, by the link of a mail, or found at a claim when the member has left
+ *
+ * A claim commits before its mail is sent, so a process that dies in between, a restart and a change of leader send
+ * nothing twice: a period is sent at most once. What that costs: the mail that is on its way when a process dies may be
+ * lost. One is sent twice only if the mail server took it and its answer was lost; both have the same Message-ID.
+ */
+import type { Clock } from '../../model/clock.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
+import type { DigestFrequency, DigestRecord } from '../../model/reports/report.ts';
+import type { UserRecord } from '../../model/workspace.ts';
+import type { Management } from '../../store/management/management.ts';
+import { type LinkTokens, tokenHash } from '../link-tokens.ts';
+import { lastDayDone, type LocalWeeks, nextDueMs } from './digest-schedule.ts';
+
+const minuteMs = 60_000;
+/** Before the second try and later ones: a restart of the mail server, an absence, a night. */
+const pausesMs: readonly number[] = [5, 30, 120, 480].map((minutes) => minutes * minuteMs);
+const noDay = -1;
+
+export interface DigestKey {
+  readonly userId: string;
+  readonly workspaceNo: WorkspaceNo;
+}
+
+/** A digest that is to be sent now. */
+export interface DueDigest extends DigestKey {
+  readonly frequency: DigestFrequency;
+  /** The last day of the period that it is about. */
+  readonly throughDay: number;
+  /** How often it was tried, this time included. */
+  readonly tries: number;
+}
+
+export interface ClaimedDigest extends DueDigest {
+  readonly user: UserRecord;
+  /** In its link to unsubscribe. */
+  readonly token: string;
+}
+
+export interface DigestsOptions {
+  readonly store: Management;
+  readonly clock: Clock;
+  readonly tokens: LinkTokens;
+  readonly weeksOf: (workspaceNo: WorkspaceNo) => LocalWeeks;
+}
+
+export class Digests {
+  readonly #options: DigestsOptions;
+
+  constructor(options: DigestsOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined = none are wanted. */
+  find({ userId, workspaceNo }: DigestKey): DigestRecord | undefined {
+    const { store } = this.#options;
+    const record = store.reports.digests.get([userId, workspaceNo]);
+    return record !== undefined && this.#isMember(userId, workspaceNo, record) ? record : undefined;
+  }
+
+  /** The next one is due at the end of the period that runs. */
+  async ask(key: DigestKey, frequency: DigestFrequency): Promise<DigestRecord> {
+    const { store, clock, tokens, weeksOf } = this.#options;
+    return await store.environment.transaction(() => {
+      const before = store.reports.digests.get([key.userId, key.workspaceNo]);
+      const known = this.find(key);
+      const nowMs = clock.now();
+      const askedAtMs = known?.askedAtMs ?? nowMs;
+      const record: DigestRecord = {
+        frequency,
+        askedAtMs,
+        tokenHash: tokens.make(tokenName(key, askedAtMs)).hash,
+        dueAtMs: nextDueMs(frequency, weeksOf(key.workspaceNo), nowMs),
+        doneThroughDay: known?.doneThroughDay ?? noDay,
+      };
+      this.#put(key, record, before);
+      return record;
+    });
+  }
+
+  async end(key: DigestKey): Promise<void> {
+    const { store } = this.#options;
+    await store.environment.transaction(() => {
+      const record = store.reports.digests.get([key.userId, key.workspaceNo]);
+      if (record !== undefined) this.#remove(key, record);
+    });
+  }
+
+  /** Whether the token is of a digest that is wanted. */
+  isToken(token: string): boolean {
+    return this.#keyOf(token) !== undefined;
+  }
+
+  /** @returns whether the token was of a digest */
+  async unsubscribe(token: string): Promise<boolean> {
+    const key = this.#keyOf(token);
+    if (key === undefined) return false;
+    await this.end(key);
+    return true;
+  }
+
+  /** By time, oldest first. */
+  due(limit: number): DueDigest[] {
+    const { store, clock, weeksOf } = this.#options;
+    const nowMs = clock.now();
+    const keys = store.reports.digestsDue.keys({ end: [nowMs + 1, '', 0], limit });
+    return [...keys].flatMap(([, userId, workspaceNo]) => {
+      const record = store.reports.digests.get([userId, workspaceNo], () => undefined);
+      if (record === undefined) return [];
+      const { frequency, retry } = record;
+      const throughDay = retry?.throughDay ?? lastDayDone(frequency, weeksOf(workspaceNo), nowMs);
+      return [{ userId, workspaceNo, frequency, throughDay, tries: (retry?.tries ?? 0) + 1 }];
+    });
+  }
+
+  /**
+   * Takes a digest that is due: its period counts as sent from here on.
+   * @returns undefined when nothing is to be sent: it was taken, changed or turned off meanwhile, the period was sent
+   * before, the member has left, or has no mailbox that is proven
+   */
+  async claim(digest: DueDigest): Promise<ClaimedDigest | undefined> {
+    const { store, clock, tokens, weeksOf } = this.#options;
+    const { userId, workspaceNo, frequency, throughDay } = digest;
+    return await store.environment.transaction(() => {
+      const record = store.reports.digests.get([userId, workspaceNo]);
+      const nowMs = clock.now();
+      if (record === undefined || record.dueAtMs > nowMs) return undefined;
+      const user = store.users.get(userId);
+      if (user === undefined || !this.#isMember(userId, workspaceNo, record)) {
+        this.#remove(digest, record);
+        return undefined;
+      }
+      const { retry, ...rest } = record;
+      const { token, hash } = tokens.make(tokenName(digest, record.askedAtMs));
+      const isWanted =
+        frequency === record.frequency &&
+        (retry === undefined
+          ? throughDay > record.doneThroughDay
+          : throughDay === retry.throughDay && digest.tries === retry.tries + 1);
+      this.#put(
+        digest,
+        {
+          ...rest,
+          // The same as before, unless the signing keys are others: then links of older mails end.
+          tokenHash: hash,
+          dueAtMs: nextDueMs(record.frequency, weeksOf(workspaceNo), nowMs),
+          doneThroughDay: Math.max(record.doneThroughDay, throughDay),
+        },
+        record,
+      );
+      if (!isWanted || user.mailboxProven === false) return undefined;
+      return { ...digest, user, token };
+    });
+  }
+
+  /** After a try that failed. @returns whether it will be tried again */
+  async putBack({ throughDay, tries, ...key }: DueDigest): Promise<boolean> {
+    const { store, clock } = this.#options;
+    const pauseMs = pausesMs[tries - 1];
+    if (pauseMs === undefined) return false;
+    return await store.environment.transaction(() => {
+      const record = store.reports.digests.get([key.userId, key.workspaceNo]);
+      if (record?.doneThroughDay !== throughDay || record.retry !== undefined) return false;
+      const dueAtMs = Math.min(record.dueAtMs, clock.now() + pauseMs);
+      this.#put(key, { ...record, dueAtMs, retry: { throughDay, tries } }, record);
+      return true;
+    });
+  }
+
+  #keyOf(token: string): DigestKey | undefined {
+    const hash = tokenHash(token);
+    const found =
+      hash === undefined ? undefined : this.#options.store.reports.digestTokens.get(hash);
+    if (found === undefined) return undefined;
+    const [userId, workspaceNo] = found;
+    return { userId, workspaceNo };
+  }
+
+  /** A member who has left and come back has not asked again. */
+  #isMember(userId: string, workspaceNo: WorkspaceNo, { askedAtMs }: DigestRecord): boolean {
+    const membership = this.#options.store.memberships.get([workspaceNo, userId]);
+    return membership !== undefined && membership.joinedAtMs <= askedAtMs;
+  }
+
+  /** Inside a transaction. @param before what it takes the place of */
+  #put(key: DigestKey, record: DigestRecord, before: DigestRecord | undefined): void {
+    const { digests, digestTokens, digestsDue } = this.#options.store.reports;
+    const { userId, workspaceNo } = key;
+    if (before !== undefined) this.#remove(key, before);
+    digests.put([userId, workspaceNo], record);
+    digestTokens.put(record.tokenHash, [userId, workspaceNo]);
+    digestsDue.put([record.dueAtMs, userId, workspaceNo], 1);
+  }
+
+  /** Inside a transaction. */
+  #remove({ userId, workspaceNo }: DigestKey, record: DigestRecord): void {
+    const { digests, digestTokens, digestsDue } = this.#options.store.reports;
+    digests.remove([userId, workspaceNo]);
+    digestTokens.remove(record.tokenHash);
+    digestsDue.remove([record.dueAtMs, userId, workspaceNo]);
+  }
+}
+
+const tokenName = ({ userId, workspaceNo }: DigestKey, askedAtMs: number): string =>
+  `digest ${userId} ${workspaceNo} ${askedAtMs}`;

@@ -1,0 +1,41 @@
+/**
+ * The secrets in links: 256 bits made of an id under a key that is not in the store (workspaces/secret-cipher.ts). Stored
+ * is the SHA-256 alone, which finds what a token belongs to. People who may see a link can be shown it again, because it is
+ * made anew. The data file, or a backup of it without `signing-keys.json`, opens no link.
+ *
+ * With other signing keys a known link still opens, by its hash; it cannot be shown again.
+ */
+import { hashOf, isSameText } from '../workspaces/secret-text.ts';
+import type { SecretCipher } from '../workspaces/secret-cipher.ts';
+
+const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
+
+export interface LinkToken {
+  readonly token: string;
+  readonly hash: string;
+}
+
+export class LinkTokens {
+  readonly #cipher: Pick<SecretCipher, 'digest'>;
+
+  constructor(cipher: Pick<SecretCipher, 'digest'>) {
+    this.#cipher = cipher;
+  }
+
+  /** @param name of what the link opens; no two have the same */
+  make(name: string): LinkToken {
+    const token = this.#cipher.digest(name);
+    return { token, hash: hashOf(token) };
+  }
+
+  /** The token of a hash that `make` gave for the name; undefined when it was made under another key. */
+  again(name: string, hash: string): string | undefined {
+    const made = this.make(name);
+    return isSameText(made.hash, hash) ? made.token : undefined;
+  }
+}
+
+/** What a token of a link is looked up by; undefined for what cannot be one. */
+export function tokenHash(token: string): string | undefined {
+  return tokenPattern.test(token) ? hashOf(token) : undefined;
+}

@@ -1,0 +1,141 @@
+/**
+ * The numbers of a report or a digest: read here and nowhere else, so that neither can show more than these. No target,
+ * no id, no raw scan, and no code beside the one that is asked for.
+ *
+ *   report    code: from the day of its creation to today, or to the day of its deletion
+ *             campaign: the days of its schedule that have begun; a range counts back from the last of them
+ *   digest    a whole local week or month of a workspace
+ *
+ * The period before is as long, and ends the day before. Where it would begin before counting did, nothing is compared:
+ * the change would mean nothing. Days are those of a zone; where the numbers are not known in it that far back, they are
+ * days of UTC, and say so.
+ */
+import { dayMax, dayMs, parseDay } from '../model/day.ts';
+import { Failure } from '../model/failure.ts';
+import type { ReportRange } from '../model/reports/report.ts';
+import { type Calendar, utcCalendar } from '../model/zones/calendar.ts';
+import type { LocalRange, Stretch } from '../model/zones/local-range.ts';
+import type { ScanAnalytics } from '../scans/query/analytics.ts';
+import type { Subject } from '../scans/query/subject.ts';
+import type { BreakdownRow } from '../scans/query/answers.ts';
+import type { ReportSubject } from './reports.ts';
+
+/** Days of `all` at most, as of any series: ten years. */
+const daysMax = 3_660;
+const daysOfRange: Readonly<Record<ReportRange, number>> = {
+  '7d': 7,
+  '30d': 30,
+  '90d': 90,
+  all: daysMax,
+};
+
+export type ReportScans = Pick<ScanAnalytics, 'totals' | 'series' | 'breakdown'>;
+
+/** Which days are looked at; `previous` undefined = they are compared with nothing. */
+export interface Period {
+  readonly days: LocalRange;
+  readonly previous: LocalRange | undefined;
+}
+
+export interface DayScans {
+  readonly day: number;
+  readonly scans: number;
+}
+
+export interface Numbers extends Period {
+  readonly totalScans: number;
+  readonly uniqueScanners: number;
+  /** Of the scans, against the period before, as a fraction; undefined without one, or when it had none. */
+  readonly change: number | undefined;
+  /** Every day, oldest first, empty ones too. */
+  readonly series: readonly DayScans[];
+  /** Most scans first. */
+  readonly countries: readonly BreakdownRow[];
+  readonly cities: readonly BreakdownRow[];
+  readonly devices: readonly BreakdownRow[];
+  /** `00` to `23`, those with scans. */
+  readonly hours: readonly BreakdownRow[];
+}
+
+/** Undefined before its first day. */
+export function periodOf(
+  subject: ReportSubject,
+  range: ReportRange,
+  calendar: Calendar,
+  nowMs: number,
+): Period | undefined {
+  const { fromMs, endMs, within } = lifeOf(subject, nowMs);
+  if (nowMs < fromMs) return undefined;
+  const first = calendar.dayOf(fromMs);
+  const last = Math.max(first, calendar.dayOf(Math.min(nowMs, endMs - 1)));
+  const length = daysOfRange[range];
+  const of = { calendar, within };
+  const days = { ...of, fromDay: Math.max(first, last - length + 1), toDay: last };
+  const previous = { ...of, fromDay: last - 2 * length + 1, toDay: last - length };
+  const isWhole = range !== 'all' && previous.fromDay >= first;
+  return { days, previous: isWhole ? previous : undefined };
+}
+
+interface Life extends Stretch {
+  /** What of its days alone is counted; undefined = all. */
+  readonly within: Stretch | undefined;
+}
+
+function lifeOf(subject: ReportSubject, nowMs: number): Life {
+  if (subject.kind === 'campaign') {
+    const { startDay, endDay = dayMax } = subject.campaign;
+    // Its schedule is of UTC days, whatever days are shown.
+    const within = { fromMs: startDay * dayMs, endMs: (endDay + 1) * dayMs };
+    return { ...within, within };
+  }
+  const { createdAtMs, deletedAtMs = Infinity } = subject.code;
+  // A clock that was set back must not turn the life of a code around.
+  return { fromMs: Math.min(createdAtMs, nowMs), endMs: deletedAtMs + 1, within: undefined };
+}
+
+/**
+ * The numbers by days of a zone, or by those of UTC where the zone's are not known.
+ * @param read throws what scans/query throws
+ */
+export async function readLocal<T>(
+  calendar: Calendar,
+  read: (calendar: Calendar) => Promise<T>,
+): Promise<T> {
+  try {
+    return await read(calendar);
+  } catch (error) {
+    if (calendar === utcCalendar || !isUnavailable(error)) throw error;
+    return await read(utcCalendar);
+  }
+}
+
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof Failure && error.faults.some(({ code }) => code === 'timezone_unavailable');
+
+/** @throws Failure overloaded when too many campaigns are read at a time; validation_failed, timezone_unavailable */
+export async function readNumbers(
+  scans: ReportScans,
+  subject: Subject,
+  { days, previous }: Period,
+): Promise<Numbers> {
+  const { totalScans, uniqueScanners } = await scans.totals(subject, days);
+  const points = await scans.series(subject, days, 'day');
+  const before = previous && (await scans.totals(subject, previous)).totalScans;
+  const by = (what: 'country' | 'city' | 'device' | 'hour'): Promise<BreakdownRow[]> =>
+    scans.breakdown(subject, days, what);
+  return {
+    days,
+    previous,
+    totalScans,
+    uniqueScanners,
+    change: before === undefined || before === 0 ? undefined : (totalScans - before) / before,
+    series: points.map(({ start, scans: count }) => ({
+      day: parseDay(start.slice(0, 10)) ?? days.fromDay,
+      scans: count,
+    })),
+    countries: await by('country'),
+    cities: await by('city'),
+    devices: await by('device'),
+    hours: await by('hour'),
+  };
+}

@@ -1,0 +1,113 @@
+/** Numbers that are shared: made in the dashboard, opened by a stranger, on every screen and on paper; and asked for by mail. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { word } from '../support/client.ts';
+import { type MailServer, startMailServer } from '../support/fakes/mail-server.ts';
+import { faultsOn } from './accessibility.ts';
+import { type Harness, openHarness, waitMs } from './harness.ts';
+
+let harness: Harness;
+let mail: MailServer;
+beforeAll(async () => {
+  mail = await startMailServer();
+  harness = await openHarness(mail.environment);
+}, waitMs * 4);
+afterAll(async () => {
+  await harness.close();
+  await mail.close();
+});
+
+const phone =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1';
+
+/** A code that was scanned by three phones; its path in the dashboard. */
+async function scannedCode(): Promise<string> {
+  const { api, service } = harness;
+  const body = { target: 'https://secret.example/offer', name: 'Summer menu' };
+  const { json } = await api.call('POST', '/v1/qr-codes', { body });
+  const path = new URL(word(json.shortUrl)).pathname;
+  for (const from of ['84.44.128.1', '84.44.128.2', '77.116.0.1']) {
+    const headers = { 'user-agent': phone, 'x-forwarded-for': from };
+    await fetch(`${service.redirectUrl}${path}`, { headers, redirect: 'manual' });
+  }
+  const scans = async () => (await api.call('GET', `/v1/qr-codes/${word(json.id)}`)).json.scans;
+  await expect.poll(scans).toBe(3);
+  return `/codes/${word(json.id)}`;
+}
+
+test(
+  'a link is made beside the numbers, shows them to a stranger, and ends when it is revoked',
+  async () => {
+    const page = await harness.openSignedIn(await scannedCode());
+    await page.getByRole('button', { name: 'Share' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Title of the page').fill('Menu <b>of</b> the summer');
+    await dialog.getByRole('button', { name: 'Create link' }).click();
+    const link = dialog.getByLabel('the link', { exact: true });
+    await link.waitFor();
+    expect(await faultsOn(page, 'share')).toEqual([]);
+    const url = (await link.textContent()) ?? '';
+    const stranger = await harness.open();
+    await stranger.goto(new URL(url).pathname);
+    await stranger.getByRole('heading', { name: 'Menu <b>of</b> the summer' }).waitFor();
+    const figure = stranger.locator('.figures div', { hasText: 'Different people' });
+    expect(await figure.locator('dd').first().textContent()).toBe('3');
+    await stranger.getByText('Show as a table').click();
+    await stranger.getByRole('rowheader').last().waitFor();
+    expect(await stranger.content()).not.toContain('secret.example');
+    await stranger.getByRole('link', { name: '7 days' }).click();
+    await stranger.waitForURL(/range=7d$/);
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('Link revoked.').waitFor();
+    await stranger.reload();
+    await stranger.getByRole('heading', { name: 'This link shows nothing' }).waitFor();
+    expect(harness.complaints).toEqual([]);
+  },
+  waitMs * 6,
+);
+
+test(
+  'its page is read on every screen, by every reader, and on paper',
+  async () => {
+    const { json: session } = await harness.api.call('GET', '/v1/workspaces');
+    const zoned = { timezone: 'Asia/Tokyo' };
+    await harness.api.call('PATCH', `/v1/workspaces/${word(session.data?.[0]?.id)}`, {
+      body: zoned,
+    });
+    const id = (await scannedCode()).split('/').at(-1);
+    const { json } = await harness.api.call('POST', '/v1/reports', { body: { qrCodeId: id } });
+    const { pathname } = new URL(word(json.url));
+    for (const scheme of ['light', 'dark'] as const) {
+      for (const width of [390, 1_440]) {
+        const page = await harness.open({ scheme, width });
+        await page.goto(pathname);
+        await page.getByRole('img', { name: /^Scans by day from .*: 3, most:/ }).waitFor();
+        await page.getByText('(Tokyo time)').first().waitFor();
+        expect(await faultsOn(page, `${scheme} ${width}`)).toEqual([]);
+        await page.emulateMedia({ media: 'print' });
+        expect(await page.getByRole('navigation').isVisible()).toBe(false);
+        const colour = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+        expect(colour).toBe('rgb(255, 255, 255)');
+        await page.context().close();
+      }
+    }
+    expect(harness.complaints).toEqual([]);
+  },
+  waitMs * 6,
+);
+
+test(
+  'the numbers by mail are asked for in the profile',
+  async () => {
+    const page = await harness.openSignedIn('/settings/profile');
+    await page.getByRole('radio', { name: 'Each month' }).check();
+    await page.getByText('The next one comes').waitFor();
+    expect(await faultsOn(page, 'profile')).toEqual([]);
+    await page.reload();
+    await expect.poll(() => page.getByRole('radio', { name: 'Each month' }).isChecked()).toBe(true);
+    await page.getByRole('radio', { name: 'Never' }).check();
+    await page.getByText('You get no more mails.').waitFor();
+    expect(harness.complaints).toEqual([]);
+  },
+  waitMs * 6,
+);

@@ -1,0 +1,197 @@
+/** A demo of a few days, made in this process and served by the command: what is in it, and that its numbers add up. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { buildDemo, type DemoOptions, type MadeDemo } from '../../../src/cli/demo/build-demo.ts';
+import { readDemo, writeDemo } from '../../../src/cli/demo/demo-folder.ts';
+import { DemoProgress } from '../../../src/cli/demo/demo-progress.ts';
+import { dayOf, formatDay } from '../../../src/model/day.ts';
+import { colleagues } from '../../../src/cli/demo/workspace.ts';
+import { systemClock } from '../../../src/system-clock.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { readAny, scanBoth } from '../../images/read-image.ts';
+import { Client, type Json, word } from '../../support/client.ts';
+import { addDashboard } from '../../support/dashboard.ts';
+import { freePorts, runCommand, type ServiceProcess, startProcess } from '../../support/process.ts';
+
+const days = 8;
+const scans = 4_000;
+
+const folder = mkdtempSync(join(tmpdir(), 'quietzone-demo-'));
+const logLines: string[] = [];
+const printed: string[] = [];
+
+const options = (over: DemoOptions['over']): DemoOptions => ({
+  folder,
+  over,
+  environment: {},
+  clock: systemClock,
+  log: createLog('error', { write: (line) => void logLines.push(line) }),
+  progress: new DemoProgress({ progress: (line) => void printed.push(line), terminal: undefined }),
+  days,
+  scans,
+  receiverPort: 0,
+  machine: { passwordCostLog2: 4 },
+});
+
+let demo: MadeDemo;
+let service: ServiceProcess;
+let api: Client;
+
+beforeAll(async () => {
+  // As one that was cut short: it finds the dashboard built.
+  writeDemo(folder, { seed: 1, email: '', password: '', receiverPort: 0, complete: false });
+  addDashboard(folder);
+  demo = await buildDemo(options('refuse'));
+  const command = ['demo', '--existing', '--dir', folder];
+  service = await startProcess({ dataDir: folder, ports: await freePorts(), command });
+  api = new Client(`${service.apiUrl}/v1`, demo.apiKey);
+});
+
+afterAll(async () => {
+  await api.close();
+  await service.terminate();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const sum = (counts: readonly Json[], field: string): number =>
+  counts.reduce((total, one) => total + Number(one[field]), 0);
+
+const range = (): string => {
+  const today = dayOf(systemClock.now());
+  return `from=${formatDay(today - days + 1)}&to=${formatDay(today)}`;
+};
+
+async function allCodes(): Promise<readonly Json[]> {
+  const { items } = await api.call('GET', '/qr-codes?limit=100');
+  return items;
+}
+
+it('buildDemo says what it does, complains of nothing, and leaves its mark', () => {
+  expect(printed).toHaveLength(4);
+  expect(logLines).toEqual([]);
+  expect(readDemo(folder)).toMatchObject({ complete: true, password: demo.password, seed: 1 });
+});
+
+it('scans of days, codes, countries, cities and devices are all of them', async () => {
+  expect(Math.abs(demo.scans + demo.others - scans)).toBeLessThan(scans / 5);
+  const summary = (await api.call('GET', `/analytics/summary?${range()}`)).json;
+  const perDay = Object.values(summary.scansPerDay ?? {});
+  const counted = {
+    total: Number(summary.totalScans),
+    days: sum(perDay, 'scans'),
+    devices: Object.values(summary.devices ?? {}).reduce((total, one) => total + Number(one), 0),
+    codes: sum(await allCodes(), 'scans'),
+  };
+  const all = demo.scans;
+  expect(counted).toEqual({ total: all, days: all, devices: all, codes: all });
+  expect(perDay).toHaveLength(days);
+  for (const { scans: ofDay } of perDay) expect(Number(ofDay)).toBeGreaterThan(0);
+  for (const by of ['country', 'city', 'browser', 'hour']) {
+    const { items } = await api.call('GET', `/analytics/breakdown?by=${by}&limit=100&${range()}`);
+    expect([by, sum(items, 'scans')]).toEqual([by, all]);
+  }
+});
+
+it('each scan is kept raw, from the first day on', async () => {
+  const [code] = (await allCodes()).filter(({ name }) => word(name) === 'London · Menu card');
+  const { text } = await api.call('GET', `/qr-codes/${word(code?.id)}/scans?format=csv`);
+  const [columns = '', ...raw] = text.trim().split('\r\n');
+  expect(raw).toHaveLength(Number(code?.scans));
+  const oldest = raw.at(-1)?.split(',')[columns.split(',').indexOf('scannedAt')];
+  const first = formatDay(dayOf(systemClock.now()) - days + 1);
+  expect(oldest?.slice(0, 10)).toBe(first);
+});
+
+it('sixty codes with designs of their own, each of which scans', async () => {
+  const codes = await allCodes();
+  expect(codes).toHaveLength(60);
+  const shown = codes.filter(({ name }) => /^London · |Wi-Fi/.test(word(name)));
+  const styles = new Set<string>();
+  for (const { id, shortUrl, target } of shown) {
+    const { design } = (await api.call('GET', `/qr-codes/${word(id)}`)).json;
+    styles.add(JSON.stringify(design));
+    const image = await fetch(`${service.apiUrl}/i/${word(id)}.png?size=640`);
+    const read = await scanBoth(await readAny(new Uint8Array(await image.arrayBuffer()), 'png'));
+    const held = word(shortUrl ?? target).toLowerCase();
+    expect(read.map((text) => text?.toLowerCase())).toEqual([held, held]);
+  }
+  expect(styles.size).toBe(shown.length);
+});
+
+it('codes in every state, campaigns in every state, people in every role', async () => {
+  const statuses: Record<string, number> = {};
+  for (const { status } of await allCodes()) {
+    statuses[word(status)] = (statuses[word(status)] ?? 0) + 1;
+  }
+  expect(statuses).toEqual({
+    active: 56,
+    paused: 1,
+    not_started: 1,
+    expired: 1,
+    limit_reached: 1,
+  });
+  const { items: campaigns } = await api.call('GET', '/campaigns');
+  const ends = campaigns.map(({ status }) => word(status));
+  expect(ends.toSorted()).toEqual(['active', 'active', 'ended', 'scheduled']);
+  const { items: ended } = await api.call('GET', '/events?type=campaign.ended');
+  expect(ended).toHaveLength(1);
+  const { items: members } = await api.call('GET', '/team/members');
+  expect(members.map(({ role }) => word(role)).toSorted()).toEqual(['editor', 'owner', 'viewer']);
+});
+
+it('scans of codes with rules and splits are counted where they led', async () => {
+  const routesOf = async (name: string): Promise<readonly string[]> => {
+    const [code] = (await api.call('GET', `/qr-codes?search=${encodeURIComponent(name)}`)).items;
+    const { items } = await api.call(
+      'GET',
+      `/qr-codes/${word(code?.id)}/analytics/breakdown?by=route`,
+    );
+    return items.map(({ key }) => word(key)).toSorted();
+  };
+  expect(await routesOf('Berlin Menu card')).toEqual(['english', 'french', 'lunch', 'target']);
+  expect(await routesOf('London Takeaway bag')).toEqual(['free-dessert', 'points']);
+  expect(await routesOf('London Poster')).toEqual(['app-store', 'google-play', 'target']);
+});
+
+it('one endpoint takes what is sent, the other refuses it; what changes now is sent, too', async () => {
+  const { items: endpoints } = await api.call('GET', '/webhooks');
+  const [refusing, taking] = endpoints.map(({ id }) => word(id));
+  const statesOf = async (endpoint = ''): Promise<readonly string[]> => {
+    const { items } = await api.call('GET', `/webhooks/${endpoint}/deliveries?limit=100`);
+    return items.map(({ state }) => word(state));
+  };
+  expect(await statesOf(refusing)).toEqual(['dead', 'dead', 'dead']);
+  const before = await statesOf(taking);
+  expect(new Set(before)).toEqual(new Set(['delivered']));
+  const [code] = await allCodes();
+  await api.call('PATCH', `/qr-codes/${word(code?.id)}`, { body: { name: 'Another name' } });
+  await expect
+    .poll(async () => (await statesOf(taking)).join(' '))
+    .toBe([...before, 'delivered'].join(' '));
+});
+
+it('the command says who can sign in, and a viewer can', async () => {
+  const emails = [demo.email, ...colleagues.map(({ email }) => email)];
+  for (const text of [demo.password, ...emails]) expect(service.stdout).toContain(text);
+  const body = { email: emails.at(-1), password: demo.password };
+  const { status, json } = await api.call('POST', '/auth/sign-in', { key: undefined, body });
+  expect([status, json.workspace?.role]).toEqual([200, 'viewer']);
+});
+
+it('buildDemo refuses a demo that is there, and any folder that has something else', async () => {
+  await expect(buildDemo(options('refuse'))).rejects.toThrow('there is one');
+  const other = mkdtempSync(join(tmpdir(), 'quietzone-demo-'));
+  writeFileSync(join(other, 'notes.txt'), 'of a person');
+  const over = { ...options('make anew'), folder: other };
+  await expect(buildDemo(over)).rejects.toThrow('it has other files');
+  rmSync(other, { recursive: true });
+});
+
+it('the command refuses to serve a folder without a demo', async () => {
+  const other = mkdtempSync(join(tmpdir(), 'quietzone-demo-'));
+  const { code, stderr } = await runCommand(['demo', '--existing', '--dir', other], {});
+  expect([code, stderr]).toEqual([1, expect.stringContaining('has no demo')]);
+  rmSync(other, { recursive: true });
+});

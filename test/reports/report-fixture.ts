@@ -1,0 +1,61 @@
+/** The application with the API, a code and a campaign of it, and what opens links: no key, an address of its own. */
+import { onTestFinished } from 'vitest';
+import { type Answer, Client, type Json, word } from '../support/client.ts';
+import { startTestApi, type TestApp, type TestAppOptions } from '../support/test-app.ts';
+
+/** Nothing that is answered to a stranger may hold it. */
+export const secretTarget = 'https://secret.example/private?offer=42';
+
+export interface ReportFixture {
+  readonly app: TestApp;
+  /** The owner's key. */
+  readonly client: Client;
+  readonly codeId: string;
+  readonly codeNo: number;
+  /** Shares a report; the answer to the owner. */
+  readonly share: (body?: Readonly<Record<string, unknown>>) => Promise<Json>;
+}
+
+export async function openReportFixture(options: TestAppOptions = {}): Promise<ReportFixture> {
+  const app = await startTestApi({
+    ...options,
+    environment: { QZ_TRUSTED_PROXIES: '127.0.0.1', ...options.environment },
+  });
+  const client = clientOf(app, app.apiKey);
+  const body = { target: secretTarget, name: 'Summer <menu>', tags: ['hidden-tag'] };
+  const { json } = await client.call('POST', '/v1/qr-codes', { body });
+  const codeId = word(json.id);
+  const code = app.codes.get(1, codeId);
+  return {
+    app,
+    client,
+    codeId,
+    codeNo: code.no,
+    share: async (given = { qrCodeId: codeId }) => {
+      const answer = await client.call('POST', '/v1/reports', { body: given });
+      if (answer.status !== 201) throw new Error(`Cannot share: ${answer.text}`);
+      return answer.json;
+    },
+  };
+}
+
+/** Closed when the test ends. */
+export function clientOf(app: Pick<TestApp, 'url'>, key?: string): Client {
+  const client = new Client(app.url, key);
+  onTestFinished(async () => await client.close());
+  return client;
+}
+
+let addresses = 0;
+
+/** Opens a link as a stranger does. @param url absolute, as the API gave it */
+export async function openLink(
+  app: TestApp,
+  url: unknown,
+  { method = 'GET', query = '', from = '' } = {},
+): Promise<Answer> {
+  addresses += 1;
+  const path = new URL(word(url)).pathname;
+  const headers = { 'x-forwarded-for': from === '' ? `198.51.100.${addresses % 250}` : from };
+  return await clientOf(app).call(method, `${path}${query}`, { headers });
+}
