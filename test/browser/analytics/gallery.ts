@@ -5,10 +5,13 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
-import { buildDashboard, type DashboardBundle } from '../../src/http/dashboard/dashboard-build.ts';
-import { DashboardFiles } from '../../src/http/dashboard/dashboard-files.ts';
-import type { Request } from '../../src/http/request.ts';
-import { sharedBrowser, waitMs } from './harness.ts';
+import {
+  buildDashboard,
+  type DashboardBundle,
+} from '../../../src/http/dashboard/dashboard-build.ts';
+import { DashboardFiles } from '../../../src/http/dashboard/dashboard-files.ts';
+import type { Request } from '../../../src/http/request.ts';
+import { sharedBrowser, waitMs } from '../harness.ts';
 
 const script = '../../test/dashboard/gallery/gallery.tsx';
 

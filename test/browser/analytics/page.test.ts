@@ -4,10 +4,10 @@
  */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { word } from '../support/client.ts';
-import { faultsOn } from './accessibility.ts';
-import { openHarness, type Harness, waitMs } from './harness.ts';
-import { scan, untilCounted } from './seed.ts';
+import { word } from '../../support/client.ts';
+import { faultsOn } from '../accessibility.ts';
+import { openHarness, type Harness, waitMs } from '../harness.ts';
+import { scan, untilCounted } from '../seed.ts';
 
 const testMs = 120_000;
 const agents = {

@@ -4,7 +4,7 @@
  */
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { faultsOn } from './accessibility.ts';
+import { faultsOn } from '../accessibility.ts';
 import { type Gallery, openGallery } from './gallery.ts';
 
 let gallery: Gallery;
