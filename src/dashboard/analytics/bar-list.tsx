@@ -15,6 +15,8 @@ import { type Row, sumOf } from './rows.ts';
 interface BarListProps extends BarProps {
   /** Undefined while they load. `other` is the sum of those that the service does not name. */
   readonly rows: readonly Row[] | undefined;
+  /** What shares are of, where a scan may be in several rows; else the rows' sum. */
+  readonly of?: number | undefined;
   readonly emptyText?: string;
   /** Rows whose space is kept: fewer where there can only be a few. */
   readonly expected?: number;
@@ -38,8 +40,9 @@ export function BarList(props: BarListProps) {
       </>
     );
   }
-  const total = sumOf(rows);
-  if (total === 0) {
+  const sum = sumOf(rows);
+  const total = props.of ?? sum;
+  if (sum === 0) {
     return (
       <div style={space}>
         <Empty icon="scan" title={emptyText} />

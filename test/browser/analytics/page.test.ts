@@ -300,7 +300,6 @@ const everything = '/analytics?country=DE&locations=map&live=1&range=custom&comp
 test.each([
   { scheme: 'dark', width: 390 },
   { scheme: 'light', width: 320 },
-  { scheme: 'light', width: 1_440 },
 ] as const)(
   'with all that can be opened, $scheme and $width pixels wide, it breaks no rule and fits',
   async (options) => {

@@ -67,7 +67,7 @@ interface LoadedProps {
   readonly loaded: Loaded;
 }
 
-function Breakdowns({ view, loaded: { groups, hours } }: LoadedProps) {
+function Breakdowns({ view, loaded: { groups, hours, totals } }: LoadedProps) {
   const { subject, state, zone } = view;
   const { weekStart } = currentSession().workspace;
   // Beside the last card, or below all in their whole width.
@@ -75,7 +75,7 @@ function Breakdowns({ view, loaded: { groups, hours } }: LoadedProps) {
   return (
     <div class="explore-cards">
       {groups.map((group) => (
-        <GroupCard key={group.name} view={view} group={group} />
+        <GroupCard key={group.name} view={view} group={group} scans={totals.data?.totalScans} />
       ))}
       <Card
         {...(isWide ? { class: 'card-wide' } : {})}

@@ -1,10 +1,9 @@
 /** A breakdown with tabs for others. A click on a row filters the page by it, another one takes that back. */
-import type { Resource } from '../../client/resource.ts';
 import { pushQuery, setQuery } from '../../client/router.ts';
 import { Tabs } from '../../parts/list.tsx';
 import { Card, Ready } from '../../parts/page.tsx';
 import { BarList } from '../bar-list.tsx';
-import type { Breakdown, Row } from '../state/answers.ts';
+import type { Row } from '../state/answers.ts';
 import { type Dimension, dimensionLabels, isFilter, keyLabel } from '../state/filters.ts';
 import { dimensionOf, type Tab } from '../state/groups.ts';
 import { filterChange, type ViewState } from '../state/view-state.ts';
@@ -16,10 +15,12 @@ const tabLabel = (tab: Tab): string => (tab === 'map' ? 'Map' : dimensionLabels[
 interface GroupProps {
   readonly view: View;
   readonly group: ShownGroup;
+  /** All, of which each row is a share. */
+  readonly scans: number | undefined;
 }
 
-export function GroupCard({ view, group }: GroupProps) {
-  const { name, title, tabs, tab, rows, path, rowsMax } = group;
+export function GroupCard({ view, group, scans }: GroupProps) {
+  const { name, title, tabs, tab } = group;
   return (
     <Card
       {...(tab === 'map' ? { class: 'card-wide' } : {})}
@@ -35,21 +36,16 @@ export function GroupCard({ view, group }: GroupProps) {
         )
       }
     >
-      <Rows key={tab} view={view} tab={tab} rows={rows} path={path} expected={rowsMax} />
+      <Rows key={tab} view={view} group={group} scans={scans} />
     </Card>
   );
 }
 
-interface RowsProps {
-  readonly view: View;
-  readonly tab: Tab;
-  readonly rows: Resource<Breakdown>;
-  /** Of the request. */
-  readonly path: string;
-  readonly expected: number;
-}
+/** A scan is in each of a code's tags and campaigns, and in none of a code that was deleted. */
+const ofAllScans: ReadonlySet<Dimension> = new Set(['code', 'campaign', 'tag']);
 
-function Rows({ view: { state, bounds }, tab, rows, path, expected }: RowsProps) {
+function Rows({ view: { state, bounds }, group, scans }: GroupProps) {
+  const { tab, rows, path, rowsMax } = group;
   const dimension = dimensionOf(tab);
   const filter = filterOf(dimension, state, bounds.filters);
   if (tab === 'map') {
@@ -63,7 +59,8 @@ function Rows({ view: { state, bounds }, tab, rows, path, expected }: RowsProps)
   const list = {
     name: dimensionLabels[dimension],
     csv: { path, fileName: `scans-by-${dimension}.csv` },
-    expected,
+    expected: rowsMax,
+    of: ofAllScans.has(dimension) ? scans : undefined,
     emptyText: dimension === 'bot' ? 'No bots in this period' : 'No scans in this period',
     ...filter,
   };
