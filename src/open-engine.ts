@@ -23,6 +23,7 @@ import { addressSpace, createLinkTableMemory } from './links/layout.ts';
 import { LinkWriter } from './links/writer.ts';
 import { type Base, imageOptions, openCodeModule } from './modules.ts';
 import { openScanQueries } from './scans/query/queries.ts';
+import { RawQueries } from './scans/query/raw/raw-queries.ts';
 import type { VisitorSetup } from './scans/visitor/visitor.ts';
 import { openScanStore, type ScanStore } from './store/scans/scans.ts';
 import type { Engine } from './writers.ts';
@@ -150,7 +151,9 @@ function makeEngine(
     linksExpected: management.last('code') + newLinksExpected,
   });
   const links = new LinkWriter(memory, clock);
-  const queries = openScanQueries(scans, (codeNo) => codes.findScanned(codeNo));
+  const rawQueries = new RawQueries({ path: folder.scansFile });
+  closers.push(() => rawQueries.close());
+  const queries = openScanQueries(scans, (codeNo) => codes.findScanned(codeNo), rawQueries);
   const images = openImages(imageOptions(base));
   closers.push(() => images.close());
   const codes = openCodeModule(base, {

@@ -17,7 +17,8 @@ export type WorkerName =
   | 'geo'
   | 'hold'
   | 'scan-transfer'
-  | 'core-copy';
+  | 'core-copy'
+  | 'raw-query';
 
 /** The settings whose value `bundled` names a file that comes along. */
 export type GeoName = 'countryFile' | 'cityFileV4' | 'cityFileV6';
@@ -85,6 +86,7 @@ const workers: Readonly<Record<WorkerName, string>> = {
   hold: './engine/opening/hold.worker.ts',
   'scan-transfer': './cluster/scans/scan-transfer.worker.ts',
   'core-copy': './cluster/copy/core-copy.worker.ts',
+  'raw-query': './scans/query/raw/raw-query.worker.ts',
 };
 
 const geo: Readonly<Record<GeoName, readonly [name: string, file: string]>> = {

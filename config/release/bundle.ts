@@ -65,6 +65,7 @@ export async function bundleProgram(options: BundleOptions): Promise<Bundle> {
       'hold.worker': 'src/engine/opening/hold.worker.ts',
       'scan-transfer.worker': 'src/cluster/scans/scan-transfer.worker.ts',
       'core-copy.worker': 'src/cluster/copy/core-copy.worker.ts',
+      'raw-query.worker': 'src/scans/query/raw/raw-query.worker.ts',
     },
     outExtension: { '.js': '.mjs' },
     entryNames: '[name]',

@@ -31,7 +31,7 @@ import { Dimension, type Rollup } from './rollup.ts';
 import type { CodeNo } from '../model/numbers.ts';
 
 export const blockVersion = 2;
-const oldestVersion = 1;
+export const oldestVersion = 1;
 export const blockHeaderBytes = 32;
 export const groupBytes = 24;
 export const entryBytes = 40;
@@ -42,6 +42,11 @@ const countrySuffixLength = 4;
 
 /** The last byte of an entry. @param bot 0 to 3 @param route 0 to 63 */
 export const outcomeOf = (bot: number, route: number): number => bot | (route << routeShift);
+const botOf = (outcome: number): number => outcome & botMask;
+export const routeOf = (outcome: number): number => outcome >>> routeShift;
+/** Whether it counts: a person who did not come in vain. */
+export const isScanOutcome = (outcome: number): boolean =>
+  botOf(outcome) === 0 && !isMissed(routeOf(outcome));
 
 export class ScanBlock {
   readonly #view: DataView;
@@ -159,11 +164,11 @@ export class ScanBlock {
     return this.#view.getUint8(this.#at(entry) + 38);
   }
   bot(entry: number): number {
-    return this.#view.getUint8(this.#at(entry) + 39) & botMask;
+    return botOf(this.#view.getUint8(this.#at(entry) + 39));
   }
   /** Where it led. */
   route(entry: number): number {
-    return this.#view.getUint8(this.#at(entry) + 39) >>> routeShift;
+    return routeOf(this.#view.getUint8(this.#at(entry) + 39));
   }
   /** Whether it counts: a person who did not come in vain. */
   isScan(entry: number): boolean {
@@ -171,7 +176,7 @@ export class ScanBlock {
   }
 
   /**
-   * Counts one entry: the only way a scan becomes a number.
+   * Counts one entry.
    * @param of whose rollup it is: labels of different codes are not mixed in one
    * @returns whether it is a scan
    */
@@ -180,21 +185,16 @@ export class ScanBlock {
     const at = this.#at(entry);
     const outcome = view.getUint8(at + 39);
     if (outcome !== 0) {
-      countOutcome(outcome, rollup, of);
+      countOutcome(rollup, outcome, of, 1);
       if (!isScanOutcome(outcome)) return false;
     }
     const shape = view.getUint8(at + 36);
     rollup.scans++;
-    rollup.count(Dimension.platform, shape >>> 4);
-    rollup.count(Dimension.device, shape & 0xf);
+    countShape(rollup, shape, 1);
     rollup.count(Dimension.os, view.getUint8(at + 37));
     rollup.count(Dimension.browser, view.getUint8(at + 38));
     rollup.count(Dimension.country, view.getUint16(at + 26, true));
-    const timeMs = view.getFloat64(at, true);
-    rollup.count(
-      Dimension.quarter,
-      Math.floor(timeMs / quarterMs) - dayOf(timeMs) * quartersPerDay,
-    );
+    countTime(rollup, view.getFloat64(at, true), 1);
     rollup.countName(Dimension.city, this.#string(view.getUint32(at + 28, true)));
     rollup.countName(Dimension.referer, this.#host(view.getUint32(at + 32, true)));
     sketch.add(view.getUint32(at + 16, true), view.getUint32(at + 20, true));
@@ -237,15 +237,27 @@ export class ScanBlock {
   }
 }
 
-const isScanOutcome = (outcome: number): boolean =>
-  (outcome & botMask) === 0 && !isMissed(outcome >>> routeShift);
+/**
+ * What a field of an entry counts as, once or many times: live counting takes an entry at a time, a query over raw scans
+ * counts each field by itself (query/raw/entry-counter.ts). Bots by reason, wherever they were led; people by route.
+ * @param outcome not 0, which counts as nothing
+ */
+export function countOutcome(rollup: Rollup, outcome: number, of: Counted, times: number): void {
+  const bot = botOf(outcome);
+  const route = routeOf(outcome);
+  if (bot !== 0) rollup.count(Dimension.bot, bot, times);
+  else if (of === 'codes' || isMissed(route)) rollup.count(Dimension.route, route, times);
+}
 
-/** Bots by reason, wherever they were led; people by route. */
-function countOutcome(outcome: number, rollup: Rollup, of: Counted): void {
-  const bot = outcome & botMask;
-  const route = outcome >>> routeShift;
-  if (bot !== 0) rollup.count(Dimension.bot, bot);
-  else if (of === 'codes' || isMissed(route)) rollup.count(Dimension.route, route);
+/** Of scans alone, as `countTime`. @param shape device and platform in one byte */
+export function countShape(rollup: Rollup, shape: number, times: number): void {
+  rollup.count(Dimension.platform, shape >>> 4, times);
+  rollup.count(Dimension.device, shape & 0xf, times);
+}
+
+export function countTime(rollup: Rollup, timeMs: number, times: number): void {
+  const quarter = Math.floor(timeMs / quarterMs) - dayOf(timeMs) * quartersPerDay;
+  rollup.count(Dimension.quarter, quarter, times);
 }
 
 /** Host of a referer without `www.`; the empty name without a valid one. At most 100 characters. */

@@ -37,7 +37,7 @@ const hourOfQuarter = (quarter: number): number => Math.floor(quarter / quarters
 const valueBits = 16;
 const valueMask = (1 << valueBits) - 1;
 /** What names beyond the bound count as. */
-const otherName = 'other';
+export const otherName = 'other';
 
 /** A month unites up to 31 days' names; four times a day's bound keeps all but wild ones. */
 export const monthNamesFactor = 4;

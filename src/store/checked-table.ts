@@ -11,9 +11,17 @@ import { type AuditedSlice, type AuditedTable, auditOf } from './audit.ts';
 import type { Codec } from './codec.ts';
 import type { DamageLog } from './damage.ts';
 import { isDamagedFile } from './data-file-error.ts';
-import { checksumBytes, checksumMark, hasChecksum, keySeed, writeChecksum } from './checksum.ts';
+import {
+  checksumBytes,
+  checksumMark,
+  hasChecksum,
+  hasChecksumInPlace,
+  keySeed,
+  writeChecksum,
+} from './checksum.ts';
 import type { ReplicatedWrites, WrittenTable } from './replicated-writes.ts';
-import type { Range, Table, TableKey } from './table.ts';
+import type { Range, Table, TableKey, ValueInPlace, ValueTable } from './table.ts';
+import { PlacedValue } from './placed-value.ts';
 
 /** Of an environment, for all its tables. */
 export interface Checking {
@@ -51,13 +59,14 @@ export type TableUpgrade = () => {
 };
 
 export class CheckedTable<K extends TableKey, V>
-  implements Table<K, V>, AuditedTable, WrittenTable<K>
+  implements ValueTable<K, V>, AuditedTable, WrittenTable<K>
 {
   readonly name: string;
   readonly #database: Database<Uint8Array, K>;
   readonly #options: CheckedTableOptions<V>;
   readonly #codec: Codec<V>;
   readonly #seed: number;
+  readonly #placed = new PlacedValue();
 
   constructor(database: Database<Uint8Array, K>, options: CheckedTableOptions<V>) {
     this.name = options.name;
@@ -149,6 +158,50 @@ export class CheckedTable<K extends TableKey, V>
 
   count(range: Range<K>): number {
     return this.#database.getKeysCount(range);
+  }
+
+  eachInPlace(range: Range<K>, visit: (key: K, value: ValueInPlace) => boolean): void {
+    const placed = this.#placed;
+    // Not by `#walk`: another generator costs a fifth of all that reading a small value does.
+    const iterator = this.#database.getRange(range)[Symbol.iterator]();
+    const next = (): IteratorResult<{ key: K; value: Uint8Array }> => this.#nextOf(iterator);
+    try {
+      for (let entry = next(); entry.done !== true; entry = next()) {
+        if (!visit(entry.value.key, placed.at(entry.value.value))) break;
+      }
+    } finally {
+      iterator.return?.();
+    }
+  }
+
+  #nextOf<T>(iterator: Iterator<T>): IteratorResult<T> {
+    try {
+      return iterator.next();
+    } catch (error) {
+      // Its cursor would keep the transaction, which reads nothing any more, in use.
+      iterator.return?.();
+      this.#failedRead('page', error);
+      throw damagedRecord();
+    }
+  }
+
+  getInPlace(key: K): ValueInPlace | undefined {
+    try {
+      const bytes = this.#database.get(key);
+      return bytes && this.#placed.at(bytes);
+    } catch (error) {
+      this.#failedRead(key, error);
+      throw damagedRecord();
+    }
+  }
+
+  isSound(key: K, value: ValueInPlace): boolean {
+    const isKnown =
+      value.start === checksumBytes
+        ? hasChecksumInPlace(value, this.#seedOf(key))
+        : this.#mayBeOlder(key, value.bytes[0], value.end);
+    if (!isKnown) this.#noteDamage(key);
+    return isKnown;
   }
 
   /** Gives the records of an older release their checksums, slice by slice. */
@@ -292,7 +345,7 @@ export class SetTable<K extends TableKey> implements Table<K, 1>, AuditedTable, 
 }
 
 /** A table that is not there yet, where none may be made. */
-export class EmptyTable<K extends TableKey, V> implements Table<K, V> {
+export class EmptyTable<K extends TableKey, V> implements ValueTable<K, V> {
   get(): undefined {
     return undefined;
   }
@@ -313,5 +366,14 @@ export class EmptyTable<K extends TableKey, V> implements Table<K, V> {
   }
   count(): number {
     return 0;
+  }
+  eachInPlace(): void {
+    // Nothing to visit.
+  }
+  getInPlace(): undefined {
+    return undefined;
+  }
+  isSound(): boolean {
+    return false;
   }
 }

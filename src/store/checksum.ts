@@ -16,7 +16,8 @@
  * slot number below it: a value of a release without checksums is told from one with by its first byte.
  */
 import { crc32 } from 'node:zlib';
-import type { TableKey } from './table.ts';
+import { crc32OfView, shortBytesMax } from './short-crc32.ts';
+import type { TableKey, ValueInPlace } from './table.ts';
 
 export const checksumMark = 0xc1;
 /** In front of a value: the mark and the CRC. */
@@ -51,4 +52,14 @@ export function hasChecksum(bytes: Uint8Array, end: number, seed: number): boole
   if (end < checksumBytes || bytes[0] !== checksumMark) return false;
   const stored = (bytes[1]! | (bytes[2]! << 8) | (bytes[3]! << 16) | (bytes[4]! << 24)) >>> 0;
   return stored === crc32(bytes.subarray(checksumBytes, end), seed);
+}
+
+/** The same of a value that begins behind its checksum. */
+export function hasChecksumInPlace(value: ValueInPlace, seed: number): boolean {
+  const { bytes, view, start, end } = value;
+  const stored = view.getUint32(start - checksumBytes + 1, true);
+  // Of no bytes zlib's is 0, whatever it begins from.
+  return end > start && end - start <= shortBytesMax
+    ? stored === crc32OfView(view, start, end, seed)
+    : stored === crc32(bytes.subarray(start, end), seed);
 }

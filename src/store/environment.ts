@@ -30,9 +30,9 @@ import { type BatchRun, ReplicatedTransactions, type Work } from './replicated-t
 import { ReplicatedWrites } from './replicated-writes.ts';
 import type { Replicator, StoredWrite } from './replication.ts';
 import { fullDisk, isRefusedWrite, SpaceGuard, WriteProbe } from './space-guard.ts';
-import type { KeyEncoding, Table, TableEncodings, TableKey } from './table.ts';
+import type { KeyEncoding, Table, TableEncodings, TableKey, ValueTable } from './table.ts';
 
-export type { Range, Table, TableKey } from './table.ts';
+export type { Range, Table, TableKey, ValueInPlace, ValueTable } from './table.ts';
 
 /**
  * lmdb's TransactionFlags ABORTABLE (undo the writes when the work throws) and NO_SYNC_FLUSH (commit
@@ -119,7 +119,7 @@ export class StoreEnvironment {
   }
 
   /** A table whose values have checksums. */
-  table<K extends TableKey, V>(name: string, encodings: TableEncodings = {}): Table<K, V> {
+  table<K extends TableKey, V>(name: string, encodings: TableEncodings = {}): ValueTable<K, V> {
     if (this.#isMissing(name)) return new EmptyTable();
     const table = new CheckedTable<K, V>(this.#openDatabase(name, encodings.key), {
       name,

@@ -43,3 +43,26 @@ export interface Table<K extends TableKey, V> {
   keys(range: Range<K>): Iterable<K>;
   count(range: Range<K>): number;
 }
+
+/** A value where it stands, unchecked: in a buffer that the next read of this thread overwrites. */
+export interface ValueInPlace {
+  readonly bytes: Buffer;
+  /** Of the same bytes. */
+  readonly view: DataView;
+  readonly start: number;
+  /** Excluded. */
+  readonly end: number;
+}
+
+/** A table whose values can be read without a copy each, and checked one by one: by what reads millions. */
+export interface ValueTable<K extends TableKey, V> extends Table<K, V> {
+  /**
+   * Hands over each value, one object for all of them, until `visit` returns false.
+   * @throws Failure data_damaged where a page is damaged: what follows it cannot be found
+   */
+  eachInPlace(range: Range<K>, visit: (key: K, value: ValueInPlace) => boolean): void;
+  /** @throws Failure data_damaged where a page is damaged */
+  getInPlace(key: K): ValueInPlace | undefined;
+  /** Whether a value is what was put under this key; notes the damage where it is not. */
+  isSound(key: K, value: ValueInPlace): boolean;
+}

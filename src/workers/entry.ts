@@ -12,7 +12,9 @@ import { isMainThread } from 'node:worker_threads';
 import { Failure, type Fault, type FailureCode } from '../model/failure.ts';
 
 /** A third of a redirect thread's weight where both want one core. */
-const niceness = 5;
+const lowPriority = 5;
+/** A seventieth: for what may take long, and takes all of a core meanwhile. */
+export const lowestPriority = 19;
 
 export type Outcome<Result> =
   | { readonly kind: 'done'; readonly value: Result }
@@ -25,11 +27,15 @@ export type Outcome<Result> =
     }
   | { readonly kind: 'broken'; readonly message: string; readonly stack: string | undefined };
 
-/** A worker file is `export default threadEntry(work)` and nothing else. */
+/**
+ * A worker file is `export default threadEntry(work)` and nothing else.
+ * @param niceness of its threads, as of setpriority(2)
+ */
 export function threadEntry<Task, Result>(
   work: (task: Task) => Result | Promise<Result>,
+  niceness = lowPriority,
 ): (task: Task) => Promise<Outcome<Result>> {
-  lowerPriority();
+  lowerPriority(niceness);
   return async (task) => {
     try {
       return { kind: 'done', value: await work(task) };
@@ -44,7 +50,7 @@ export function threadEntry<Task, Result>(
   };
 }
 
-function lowerPriority(): void {
+function lowerPriority(niceness: number): void {
   // On Linux 0 is the calling thread, on other systems the process.
   if (isMainThread || process.platform !== 'linux') return;
   try {

@@ -47,7 +47,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'engine/installation/installation.ts',
     'engine/installation/key-files.ts',
   ],
-  scans: ['store', 'outbox', 'links', 'workers/thread-setup.ts'],
+  scans: ['store', 'outbox', 'links', 'workers'],
   codes: ['store', 'outbox', 'links', 'routes'],
   campaigns: [
     'store',

@@ -20,7 +20,14 @@ import type { Interval } from '../../scans/query/series.ts';
 import { csvFormat, csvResult, formatOf, formatTypes, tableHeaders, tableSample } from '../csv.ts';
 import type { Tag } from '../openapi/tags.ts';
 import type { OperationId } from '../roles.ts';
-import { type Call, createRoute, jsonResult, type Route, type StreamedResult } from '../route.ts';
+import {
+  type Call,
+  createRoute,
+  jsonResult,
+  type Result,
+  type Route,
+  type StreamedResult,
+} from '../route.ts';
 import {
   calendarFor,
   changeOf,
@@ -31,6 +38,7 @@ import {
   questionShape,
   type ZoneSettings,
 } from './analytics-query.ts';
+import { withProgress } from './progress.ts';
 import {
   type AnyBreakdownBy,
   breakdown,
@@ -148,6 +156,14 @@ export function analyticsRoutes<Of extends Scope, Found extends Analytics>(
   ];
 }
 
+/** With progress, for clients that ask for it. */
+const told = (
+  { scans }: AnalyticsServices,
+  { header, actor }: Pick<Call<unknown, undefined>, 'actor' | 'header'>,
+  answer: () => Promise<Result | StreamedResult>,
+): Promise<Result | StreamedResult> =>
+  withProgress(header('accept'), () => scans.rawShare(actor.workspaceNo), answer);
+
 /** What a call asks for, and the same of the period to compare with. @throws Failure not_found, validation_failed */
 async function ask<Of extends Scope, Found extends Analytics>(
   { codes, zoneOf }: AnalyticsServices,
@@ -182,22 +198,23 @@ function totalsRoute<Of extends Scope, Found extends Analytics>(
     answer: { status: 200, schema, what: 'The numbers', mediaTypes, headers: tableHeaders },
     samples: tableSample(totalsColumns, ['totalScans', '', 42], ['device', 'ios', 20]),
     failures,
-    handle: async (call) => {
-      const { scope, before, timezone } = await ask(services, resource, call);
-      const found = await find(scope, call.actor);
-      const then = before && (await find(before, call.actor));
-      const shown = scope.shown ?? scope.range;
-      if (formatOfCall(call) === 'csv') {
-        const compared = then === undefined ? [] : previousRows(then);
-        return csvFile(fileName, shown, totalsColumns, [...rows(found), ...compared]);
-      }
-      const compared = before &&
-        then && {
-          previous: { ...formatRange(before.shown ?? before.range), ...then },
-          change: changesOf(found, then),
-        };
-      return jsonResult(200, { ...found, timezone, ...compared }, varied);
-    },
+    handle: async (call) =>
+      await told(services, call, async () => {
+        const { scope, before, timezone } = await ask(services, resource, call);
+        const found = await find(scope, call.actor);
+        const then = before && (await find(before, call.actor));
+        const shown = scope.shown ?? scope.range;
+        if (formatOfCall(call) === 'csv') {
+          const compared = then === undefined ? [] : previousRows(then);
+          return csvFile(fileName, shown, totalsColumns, [...rows(found), ...compared]);
+        }
+        const compared = before &&
+          then && {
+            previous: { ...formatRange(before.shown ?? before.range), ...then },
+            change: changesOf(found, then),
+          };
+        return jsonResult(200, { ...found, timezone, ...compared }, varied);
+      }),
   });
 }
 
@@ -240,27 +257,28 @@ function seriesRoute<Of extends Scope, Found extends Analytics>(
     },
     samples: tableSample(seriesColumns, ['2026-03-01T00:00:00.000Z', 42]),
     failures,
-    handle: async (call) => {
-      const { scope, before, timezone } = await ask(services, resource, call);
-      const { interval: length } = call.query;
-      const seriesOf = async (of: Asked<Of>) => {
-        const { subject, weekStart, filter, range: counted, shown = counted } = of;
-        checkLength(shown, length);
-        const choice = { weekStart, filter };
-        const data = await services.scans.series(subject, shown, length, choice);
-        return { interval: length, ...formatRange(shown), data };
-      };
-      const found = await seriesOf(scope);
-      if (formatOfCall(call) === 'csv') {
-        const rows = found.data.map(({ start, scans }) => [start, scans]);
-        return csvFile(`scans-by-${length}`, scope.shown ?? scope.range, seriesColumns, rows);
-      }
-      const compared = before && {
-        previous: await seriesOf(before),
-        change: await changeBetween(services, scope, before),
-      };
-      return jsonResult(200, { ...found, timezone, ...compared }, varied);
-    },
+    handle: async (call) =>
+      await told(services, call, async () => {
+        const { scope, before, timezone } = await ask(services, resource, call);
+        const { interval: length } = call.query;
+        const seriesOf = async (of: Asked<Of>) => {
+          const { subject, weekStart, filter, range: counted, shown = counted } = of;
+          checkLength(shown, length);
+          const choice = { weekStart, filter };
+          const data = await services.scans.series(subject, shown, length, choice);
+          return { interval: length, ...formatRange(shown), data };
+        };
+        const found = await seriesOf(scope);
+        if (formatOfCall(call) === 'csv') {
+          const rows = found.data.map(({ start, scans }) => [start, scans]);
+          return csvFile(`scans-by-${length}`, scope.shown ?? scope.range, seriesColumns, rows);
+        }
+        const compared = before && {
+          previous: await seriesOf(before),
+          change: await changeBetween(services, scope, before),
+        };
+        return jsonResult(200, { ...found, timezone, ...compared }, varied);
+      }),
   });
 }
 
@@ -289,25 +307,26 @@ function breakdownRoute<Of extends Scope, Found extends Analytics>(
     },
     samples: tableSample(['country', 'scans'], ['DE', 30], ['AT', 12]),
     failures,
-    handle: async (call) => {
-      const { scope, before, timezone } = await ask(services, resource, call);
-      const wanted: AnyBreakdownBy = call.query.by;
-      const rowsOf = async (of: Asked<Of>) => {
-        const shown = of.shown ?? of.range;
-        const data = await rowsBy(services, resource, of, wanted, call.actor.workspaceNo);
-        return { by: wanted, ...formatRange(shown), data };
-      };
-      const found = await rowsOf(scope);
-      if (formatOfCall(call) === 'csv') {
-        const rows = found.data.map(({ key, scans }) => [key, scans]);
-        return csvFile(`scans-by-${wanted}`, scope.shown ?? scope.range, [wanted, 'scans'], rows);
-      }
-      const compared = before && {
-        previous: await rowsOf(before),
-        change: await changeBetween(services, scope, before),
-      };
-      return jsonResult(200, { ...found, timezone, ...compared }, varied);
-    },
+    handle: async (call) =>
+      await told(services, call, async () => {
+        const { scope, before, timezone } = await ask(services, resource, call);
+        const wanted: AnyBreakdownBy = call.query.by;
+        const rowsOf = async (of: Asked<Of>) => {
+          const shown = of.shown ?? of.range;
+          const data = await rowsBy(services, resource, of, wanted, call.actor.workspaceNo);
+          return { by: wanted, ...formatRange(shown), data };
+        };
+        const found = await rowsOf(scope);
+        if (formatOfCall(call) === 'csv') {
+          const rows = found.data.map(({ key, scans }) => [key, scans]);
+          return csvFile(`scans-by-${wanted}`, scope.shown ?? scope.range, [wanted, 'scans'], rows);
+        }
+        const compared = before && {
+          previous: await rowsOf(before),
+          change: await changeBetween(services, scope, before),
+        };
+        return jsonResult(200, { ...found, timezone, ...compared }, varied);
+      }),
   });
 }
 

@@ -40,7 +40,7 @@ import { RawParts } from './raw/raw-parts.ts';
 import type { RawScanCounter } from './raw/raw-query.ts';
 import { HoursOfWeek, type Interval, Series } from './series.ts';
 import { spansOf } from './spans.ts';
-import type { CodeNo } from '../../model/numbers.ts';
+import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 import type { CodeScans, Subject } from './subject.ts';
 
 /** Look-ups of one slice: an idle code is one, 0.7 µs each. About 2 ms in all. */
@@ -241,6 +241,11 @@ export class ScanAnalytics {
     const { codes } = await this.#filtered.of(subject, range, filter);
     const rows = Array.from(codes, ([codeNo, scans]) => ({ codeNo, scans }));
     return rows.sort((one, other) => other.scans - one.scans || one.codeNo - other.codeNo);
+  }
+
+  /** What is done of the raw scans that a workspace has asked for, 0 to 1; undefined where it has not. */
+  rawShare(workspaceNo: WorkspaceNo): number | undefined {
+    return this.#filtered.shareOf(workspaceNo);
   }
 
   /** Without names and scanners. */

@@ -7,7 +7,8 @@
  */
 import { LRUCache } from 'lru-cache';
 import { isoTime } from '../../model/day.ts';
-import { Failure } from '../../model/failure.ts';
+import { dataDamaged, Failure } from '../../model/failure.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
 import { browserNames, countryNumber, deviceNames, osNames } from '../../model/scan.ts';
 import { quarterMs } from '../../model/zones/calendar.ts';
 import type { LocalRange, Stretch } from '../../model/zones/local-range.ts';
@@ -57,6 +58,7 @@ export interface FilteredScansOptions {
 export class FilteredScans {
   readonly #options: FilteredScansOptions;
   readonly #kept = new LRUCache<string, Promise<RawAnswer>>({ max: keptMax, ttl: keptMs });
+  readonly #shares = new Map<WorkspaceNo, number>();
 
   constructor(options: FilteredScansOptions) {
     this.#options = options;
@@ -77,9 +79,27 @@ export class FilteredScans {
   async #ask(subject: Subject, range: LocalRange, query: RawQuery): Promise<RawAnswer> {
     // Before the pass, which then has them all.
     const scans = await this.#options.scansOf(subject, range);
-    const answer = await this.#options.raw.run(query);
-    if (answer.all.reduce((sum, count) => sum + count, 0) < scans) throw this.#expired();
-    return answer;
+    const expected = query.spans.map(() => scans);
+    const answer = await this.#run({ ...query, expected });
+    if (answer.all.reduce((sum, count) => sum + count, 0) >= scans) return answer;
+    throw answer.damagedBlocks > 0 ? blocksDamaged(answer.damagedBlocks) : this.#expired();
+  }
+
+  /** What is done of the query that runs for a workspace, 0 to 1; undefined where none runs. */
+  shareOf(workspaceNo: WorkspaceNo): number | undefined {
+    return this.#shares.get(workspaceNo);
+  }
+
+  async #run(query: RawQuery): Promise<RawAnswer> {
+    const { workspaceNo } = query;
+    if (workspaceNo === undefined) return await this.#options.raw.run(query);
+    try {
+      return await this.#options.raw.run(query, (share) => {
+        this.#shares.set(workspaceNo, share);
+      });
+    } finally {
+      this.#shares.delete(workspaceNo);
+    }
   }
 
   #expired(): Failure {
@@ -92,6 +112,9 @@ export class FilteredScans {
     });
   }
 }
+
+const blocksDamaged = (blocks: number): Failure =>
+  dataDamaged(`Raw scans of this range cannot be read: ${blocks} of their blocks are damaged`);
 
 /** Scans by quarter of an hour, as pieces of a series. */
 export function* quartersOf(answer: RawAnswer, spans: readonly Stretch[]): Generator<Timed> {

@@ -3,7 +3,7 @@ import type { ScannedCode } from '../../model/code.ts';
 import type { ScanStore } from '../../store/scans/scans.ts';
 import { ScanAnalytics } from './analytics.ts';
 import { Ranges } from './range.ts';
-import { countRaw } from './raw/count-raw.ts';
+import { countRaw } from './raw/raw-walk.ts';
 import type { RawScanCounter } from './raw/raw-query.ts';
 import { RawScans } from './raw-scans.ts';
 import { ScanEvents } from './scan-events.ts';

@@ -18,7 +18,7 @@
  * code's are, under a number from the upper end that no code has (`workspaceCounter`).
  */
 import { partitionCount } from '../../model/code.ts';
-import type { OpenMode, StoreEnvironment, Table } from '../environment.ts';
+import type { OpenMode, StoreEnvironment, Table, ValueTable } from '../environment.ts';
 import {
   type EnvironmentVersion,
   type Migration,
@@ -33,7 +33,7 @@ export interface ScanStore {
   readonly days: Table<Uint8Array, Uint8Array>;
   readonly months: Table<Uint8Array, Uint8Array>;
   readonly chunks: Table<Uint8Array, Uint8Array>;
-  readonly blocks: Table<number, Uint8Array>;
+  readonly blocks: ValueTable<number, Uint8Array>;
   readonly watermarks: Table<number, number>;
   readonly checkpoints: Table<number, Uint8Array>;
   readonly codeCounts: Table<Uint8Array, Uint8Array>;

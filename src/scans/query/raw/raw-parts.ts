@@ -41,6 +41,7 @@ export class RawParts {
         ...of,
         codes: of.of === 'codes' ? Uint32Array.from(counters).sort() : undefined,
         spans: [{ fromMs, endMs }],
+        expected: [scans],
         filter: {},
       });
       if (answer.all[0]! < scans) throw expired();

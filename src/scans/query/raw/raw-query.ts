@@ -11,8 +11,15 @@ export interface RawQuery {
   readonly workspaceNo?: WorkspaceNo | undefined;
   /** Ascending; absent = all of the workspace. One of the two is there. */
   readonly codes?: Uint32Array | undefined;
-  /** Whole quarters of an hour; ascending, none overlaps another. */
+  /** Ascending, none overlaps another; without one nothing is read. */
   readonly spans: readonly Stretch[];
+  /**
+   * Scans that the records have of each span, of the same codes, whether they match or not. Reading ends when they are
+   * found, and goes on with all blocks that are kept where they are not.
+   */
+  readonly expected?: readonly number[] | undefined;
+  /** The last block that counts, of the snapshot of the caller's other numbers; absent = the newest. */
+  readonly toSequence?: number | undefined;
   readonly filter: ScanFilter;
   /** Whether people's scans are told apart by route: those of one code alone can be. */
   readonly of: Counted;
@@ -30,12 +37,14 @@ export interface RawAnswer {
   readonly codes: ReadonlyMap<CodeNo, number>;
   /** Scans of each span, whether they match or not: fewer than the rollups have, where blocks have expired. */
   readonly all: readonly number[];
+  /** Blocks that could not be read. What they had is in no number here, and may have been of any time. */
+  readonly damagedBlocks: number;
 }
 
 export interface RawScanCounter {
   /**
    * @param onProgress told now and then which share of the blocks is done, 0 to 1
-   * @throws Failure overloaded, data_damaged
+   * @throws Failure overloaded, data_damaged, validation_failed (more than eleven years); the signal's reason
    */
   run(
     query: RawQuery,

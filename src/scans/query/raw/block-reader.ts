@@ -1,0 +1,100 @@
+/**
+ * A block as it stands in the store (block.ts draws it), without a copy, a map or an object of its own: one reader goes
+ * over millions of blocks, of which most have few scans on a quiet installation. Strings are found when they are asked
+ * for; the city and the referer of scans that nobody counts never are.
+ */
+import type { ValueInPlace } from '../../../store/environment.ts';
+import { blockHeaderBytes, blockVersion, groupBytes, oldestVersion } from '../../block.ts';
+
+/** Strings of a block before the list of their places first grows. */
+const firstStrings = 1_024;
+
+export class BlockReader {
+  view: DataView = new DataView(new ArrayBuffer(0));
+  #bytes: Buffer = Buffer.alloc(0);
+  #at = 0;
+  /** Where each string's bytes begin, by its number; of `#foundStrings` of them. */
+  #stringPlaces = new Uint32Array(firstStrings);
+  #foundStrings = 0;
+  #nextStringAt = 0;
+  groups = 0;
+  /** Where groups, entries and strings begin in `view`. */
+  groupsAt = 0;
+  entriesAt = 0;
+  stringsAt = 0;
+  /** Differs from that of the block before. */
+  opened = 0;
+
+  /** @returns whether it has the form of a block: nothing of it is read outside of it then */
+  open({ bytes, view, start, end }: ValueInPlace): boolean {
+    const length = end - start;
+    if (length < blockHeaderBytes) return false;
+    const version = view.getUint8(start);
+    const groups = view.getUint32(start + 4, true);
+    const entriesAt = blockHeaderBytes + groups * groupBytes;
+    const stringsAt = view.getUint32(start + 24, true);
+    if (version < oldestVersion || version > blockVersion) return false;
+    if (entriesAt > stringsAt || stringsAt > length) return false;
+    this.#bytes = bytes;
+    this.view = view;
+    this.#at = start;
+    this.groups = groups;
+    this.groupsAt = start + blockHeaderBytes;
+    this.entriesAt = start + entriesAt;
+    this.stringsAt = start + stringsAt;
+    this.#foundStrings = 0;
+    this.#nextStringAt = this.stringsAt;
+    this.opened++;
+    return true;
+  }
+
+  get newestMs(): number {
+    return this.view.getFloat64(this.#at + 16, true);
+  }
+  codeNo(group: number): number {
+    return this.view.getUint32(this.groupsAt + group * groupBytes, true);
+  }
+  previous(group: number): number {
+    return this.view.getFloat64(this.groupsAt + group * groupBytes + 16, true);
+  }
+
+  /** The group of a code, or -1: binary search. */
+  find(codeNo: number): number {
+    let low = 0;
+    let high = this.groups - 1;
+    while (low <= high) {
+      const middle = (low + high) >>> 1;
+      const found = this.codeNo(middle);
+      if (found === codeNo) return middle;
+      if (found < codeNo) low = middle + 1;
+      else high = middle - 1;
+    }
+    return -1;
+  }
+
+  /** Where the bytes of a string begin in `view`. @param number not 0, which is the empty one */
+  stringAt(number: number): number {
+    while (this.#foundStrings < number) this.#findString();
+    return this.#stringPlaces[number]!;
+  }
+  /** Bytes of the string there. */
+  stringBytes(at: number): number {
+    return this.view.getUint16(at - 2, true);
+  }
+  text(at: number): string {
+    return this.#bytes.toString('utf8', at, at + this.stringBytes(at));
+  }
+
+  #findString(): void {
+    const number = this.#foundStrings + 1;
+    if (number >= this.#stringPlaces.length) {
+      const grown = new Uint32Array(number * 2);
+      grown.set(this.#stringPlaces);
+      this.#stringPlaces = grown;
+    }
+    const at = this.#nextStringAt + 2;
+    this.#stringPlaces[number] = at;
+    this.#nextStringAt = at + this.stringBytes(at);
+    this.#foundStrings = number;
+  }
+}

@@ -1,0 +1,359 @@
+/**
+ * Analytics in time zones, compared and filtered, through HTTP, over real scans in a real engine: what answers say, what is
+ * refused and in which words, and that nothing of another workspace is told.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Clock } from '../../../src/model/clock.ts';
+
+import { EngineHarness } from '../../scans/engine-harness.ts';
+import { Client, word } from '../../support/client.ts';
+import { startTestApi, type TestApp } from '../../support/test-app.ts';
+
+const iPhone =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
+const android =
+  'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/122.0.0.0 Mobile Safari/537.36';
+const noonMs = Date.UTC(2026, 10, 15, 12);
+const clock: Clock = { now: () => noonMs, monotonicMs: () => performance.now() };
+const names = new Map<number, { id: string }>();
+
+let engine: EngineHarness;
+let service: TestApp;
+let client: Client;
+let menu: { id: string; no: number };
+let poster: { id: string; no: number };
+let campaign: string;
+let workspaceId: string;
+
+beforeAll(async () => {
+  engine = new EngineHarness({
+    journals: 1,
+    segmentBytesMax: 1_000_000,
+    actorsMax: 100,
+    rawRetentionDays: 30,
+    codeOf: (codeNo) => names.get(codeNo),
+  });
+  engine.nowMs = noonMs;
+  engine.startShards(1);
+  service = await startTestApi({ scans: engine.queries, clock });
+  client = new Client(service.url, service.apiKey);
+  const { data } = JSON.parse((await get('/workspaces')).text);
+  workspaceId = data[0].id;
+  menu = await create({ target: 'https://example.com/menu', tags: ['menu'], name: 'Menu' });
+  poster = await create({ target: 'https://example.com/poster', tags: ['poster', 'menu'] });
+  const made = await client.call('POST', '/v1/campaigns', {
+    body: { name: 'Autumn', startDate: '2026-10-31', endDate: '2026-11-02', qrCodeIds: [menu.id] },
+  });
+  campaign = word(made.json.id);
+  // Long ago: its raw scans have expired.
+  scanAt(menu, '2026-07-01T03:00:00Z', 7);
+  scanAt(menu, '2026-07-01T12:00:00Z', 8, android);
+  engine.settle();
+  engine.checkpoint(0);
+  // New York puts its clocks back on 1 November: 01:30 comes twice.
+  scanAt(menu, '2026-11-01T03:59:00Z', 1);
+  scanAt(menu, '2026-11-01T04:00:00Z', 2);
+  scanAt(menu, '2026-11-01T05:30:00Z', 3, android);
+  scanAt(menu, '2026-11-01T06:30:00Z', 4, android, 'https://www.example.org/');
+  scanAt(poster, '2026-11-02T04:59:00Z', 5);
+  scanAt(menu, '2026-11-02T05:00:00Z', 6);
+  // The first checkpoint has counted them, the second lets what is too old expire.
+  for (let step = 0; step < 2; step++) {
+    engine.settle();
+    engine.checkpoint(0);
+  }
+});
+afterAll(async () => {
+  await client.close();
+  await service.close();
+  await engine.close();
+});
+
+async function create(body: object): Promise<{ id: string; no: number }> {
+  const { json } = await client.call('POST', '/v1/qr-codes', { body });
+  const id = word(json.id);
+  const no = service.codes.findAnywhere(id)?.no ?? 0;
+  names.set(no, { id });
+  return { id, no };
+}
+
+function scanAt(
+  { no }: { no: number },
+  at: string,
+  scans: number,
+  agent = iPhone,
+  referer = '',
+): void {
+  for (let index = 0; index < scans; index++) {
+    const address = Uint8Array.of(192, 0, 2, index);
+    const input = { codeNo: no, workspaceNo: 1, agent, referer, address, isPrefetch: false };
+    engine.scan(0, Date.parse(at), [input]);
+  }
+}
+
+const get = (path: string) => client.call('GET', `/v1${path}`);
+const newYork = 'timezone=America/New_York&from=2026-11-01&to=2026-11-01';
+const faultOf = ({ json }: Awaited<ReturnType<typeof get>>): unknown =>
+  Array.isArray(json.errors) ? json.errors[0] : undefined;
+
+describe('a day of another zone', () => {
+  test('has the scans between its midnights, in every answer', async () => {
+    const { json } = await get(`/analytics/summary?${newYork}`);
+    expect(json).toMatchObject({
+      timezone: 'America/New_York',
+      totalScans: 14,
+      devices: { ios: 7, android: 7, other: 0 },
+      topCodes: [
+        { id: menu.id, scans: 9 },
+        { id: poster.id, scans: 5 },
+      ],
+      scansPerDay: [{ day: '2026-11-01', scans: 14 }],
+    });
+    const ofCode = await get(`/qr-codes/${menu.id}/analytics?${newYork}`);
+    expect(ofCode.json).toMatchObject({ totalScans: 9, timezone: 'America/New_York' });
+    const os = await get(`/analytics/breakdown?by=os&${newYork}`);
+    expect(os.json.data).toEqual([
+      { key: 'Android', scans: 7 },
+      { key: 'iOS', scans: 7 },
+    ]);
+  });
+
+  test('has 25 hours and 100 quarters when the clocks go back, each with its offset', async () => {
+    const hours = await get(`/qr-codes/${menu.id}/analytics/timeseries?interval=hour&${newYork}`);
+    const { data } = JSON.parse(hours.text);
+    expect(data).toHaveLength(25);
+    expect(data.slice(0, 4)).toEqual([
+      { start: '2026-11-01T00:00:00-04:00', scans: 2 },
+      { start: '2026-11-01T01:00:00-04:00', scans: 3 },
+      { start: '2026-11-01T01:00:00-05:00', scans: 4 },
+      { start: '2026-11-01T02:00:00-05:00', scans: 0 },
+    ]);
+    const quarters = await get(`/analytics/timeseries?interval=quarter_hour&${newYork}`);
+    expect(quarters.json.data).toHaveLength(100);
+  });
+
+  test('UTC stays as it was, and is the default', async () => {
+    const { json } = await get('/analytics/timeseries?from=2026-11-01&to=2026-11-01');
+    expect(json).toMatchObject({
+      timezone: 'UTC',
+      data: [{ start: '2026-11-01T00:00:00.000Z', scans: 10 }],
+    });
+  });
+
+  test('weekdays and hours of the week are all there, in the order of the week', async () => {
+    await client.call('PATCH', `/v1/workspaces/${workspaceId}`, {
+      body: { weekStart: 'sun' },
+    });
+    const days = await get(`/analytics/breakdown?by=weekday&${newYork}`);
+    expect(days.json.data).toEqual(
+      ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'].map((key) => {
+        return { key, scans: key === 'sun' ? 14 : 0 };
+      }),
+    );
+    const hours = await get(`/analytics/breakdown?by=hour_of_week&${newYork}`);
+    const { data } = JSON.parse(hours.text);
+    expect(data).toHaveLength(168);
+    expect(data[1]).toEqual({ key: 'sun-01', scans: 7 });
+    const weeks = await get(`/analytics/timeseries?interval=week&from=2026-10-30&to=2026-11-02`);
+    expect(weeks.json.data).toEqual([
+      { start: '2026-10-30T00:00:00.000Z', scans: 0 },
+      { start: '2026-11-01T00:00:00.000Z', scans: 21 },
+    ]);
+  });
+
+  test('raw scans are those of its days', async () => {
+    const { json } = await get(`/qr-codes/${menu.id}/scans?limit=100&${newYork}`);
+    expect(json.data).toHaveLength(9);
+  });
+});
+
+describe('timezone=workspace', () => {
+  test('is what was set, from then on in every answer', async () => {
+    const path = `/v1/workspaces/${workspaceId}`;
+    const set = await client.call('PATCH', path, { body: { timezone: 'Asia/Kathmandu' } });
+    expect(set.json).toMatchObject({ timezone: 'Asia/Kathmandu', weekStart: 'sun' });
+    const { json } = await get(
+      '/analytics/summary?timezone=workspace&from=2026-11-02&to=2026-11-02',
+    );
+    // From 18:15 UTC to 18:15 UTC.
+    expect(json).toMatchObject({ timezone: 'Asia/Kathmandu', totalScans: 11 });
+    const bad = await client.call('PATCH', path, {
+      body: { timezone: 'Mars/Base', weekStart: 'tue' },
+    });
+    expect(bad.status).toBe(422);
+    expect(bad.json.errors).toEqual([
+      expect.objectContaining({ path: 'timezone', code: 'unknown_timezone' }),
+      expect.objectContaining({ path: 'weekStart' }),
+    ]);
+  });
+});
+
+describe('compare', () => {
+  const days = 'from=2026-11-02&to=2026-11-02';
+  test.each([
+    ['previous', '2026-11-01', 10],
+    ['2026-07-01..2026-07-01', '2026-07-01', 15],
+  ])('%s gives the other period in the same shape, and the change', async (compare, day, scans) => {
+    for (const path of ['/analytics/summary', `/qr-codes/${menu.id}/analytics`]) {
+      const { json } = await get(`${path}?${days}&compare=${compare}`);
+      expect(json.previous).toMatchObject({ from: day, to: day, totalScans: scans });
+      const now = path === '/analytics/summary' ? 11 : 6;
+      expect(json.change).toMatchObject({ totalScans: (now - scans) / scans });
+      expect(json.previous).toHaveProperty('devices');
+    }
+    const series = await get(`/analytics/timeseries?${days}&compare=${compare}`);
+    expect(series.json.previous).toMatchObject({ data: [{ scans }] });
+    const shares = await get(`/analytics/breakdown?by=os&${days}&compare=${compare}`);
+    expect(shares.json.previous).toMatchObject({ by: 'os', from: day });
+    expect(shares.json.change).toMatchObject({ totalScans: (11 - scans) / scans });
+  });
+
+  test('from nothing is null, and another number of days is refused', async () => {
+    const { json } = await get(
+      '/analytics/timeseries?from=2026-10-01&to=2026-10-01&compare=previous',
+    );
+    expect(json.change).toEqual({ totalScans: null, uniqueScanners: null });
+    const refused = await get(`/analytics/summary?${days}&compare=2026-07-01..2026-07-02`);
+    expect(refused.status).toBe(422);
+    expect(faultOf(refused)).toMatchObject({ path: 'compare', code: 'compare_length' });
+  });
+});
+
+describe('filters', () => {
+  const days = 'from=2026-11-01&to=2026-11-02';
+  test('combine, and every card follows', async () => {
+    const path = `/analytics/summary?${days}&os=Android&referer=example.org`;
+    expect((await get(path)).json).toMatchObject({
+      totalScans: 4,
+      uniqueScanners: 4,
+      devices: { ios: 0, android: 4, other: 0 },
+      topCodes: [{ id: menu.id, scans: 4 }],
+      newScanners: null,
+    });
+    const series = await get(`/analytics/timeseries?${days}&os=Android`);
+    expect(series.json.data).toMatchObject([{ scans: 7 }, { scans: 0 }]);
+    const hosts = await get(`/analytics/breakdown?by=referer&${days}&os=Android`);
+    expect(hosts.json.data).toEqual([
+      { key: 'example.org', scans: 4 },
+      { key: '', scans: 3 },
+    ]);
+    const code = await get(`/qr-codes/${menu.id}/analytics?${newYork}&device=mobile&os=iOS`);
+    expect(code.json).toMatchObject({ totalScans: 2 });
+  });
+
+  test('by tag, campaign and code are answered by rollups, as far back as there are any', async () => {
+    const long = 'from=2026-07-01&to=2026-07-01';
+    expect((await get(`/analytics/summary?${long}&tag=menu`)).json).toMatchObject({
+      totalScans: 15,
+    });
+    expect((await get(`/analytics/summary?${long}&tag=poster`)).json).toMatchObject({
+      totalScans: 0,
+    });
+    const inCampaign = await get(`/analytics/summary?${days}&campaignId=${campaign}`);
+    expect(inCampaign.json).toMatchObject({ totalScans: 16, topCodes: [{ id: menu.id }] });
+    const one = await get(`/analytics/breakdown?by=os&${days}&qrId=${poster.id}`);
+    expect(one.json.data).toEqual([{ key: 'iOS', scans: 5 }]);
+    const tags = await get(`/analytics/breakdown?by=tag&${days}`);
+    expect(tags.json.data).toEqual([
+      { key: 'menu', scans: 21 },
+      { key: 'poster', scans: 5 },
+    ]);
+    const codes = await get(`/analytics/breakdown?by=code&${days}`);
+    expect(codes.json.data).toEqual([
+      { key: menu.id, name: 'Menu', scans: 16 },
+      { key: poster.id, name: null, scans: 5 },
+    ]);
+    const campaigns = await get(`/analytics/breakdown?by=campaign&${days}`);
+    expect(campaigns.json.data).toEqual([{ key: campaign, name: 'Autumn', scans: 16 }]);
+  });
+
+  test('of one word by day are answered by rollups, and others refused where raw scans have expired', async () => {
+    const long = 'from=2026-07-01&to=2026-07-01';
+    const series = await get(`/analytics/timeseries?${long}&os=Android`);
+    expect(series.json.data).toMatchObject([{ scans: 8 }]);
+    const shares = await get(`/analytics/breakdown?by=os&${long}&os=Android`);
+    expect(shares.json.data).toEqual([{ key: 'Android', scans: 8 }]);
+    const refused = await get(`/analytics/summary?${long}&os=Android`);
+    expect(refused.status).toBe(422);
+    expect(faultOf(refused)).toMatchObject({ path: 'from', code: 'raw_scans_expired' });
+  });
+
+  test('of another workspace: a code is not found, a campaign has no scans', async () => {
+    const other = await startTestApi({ clock });
+    const stranger = new Client(other.url, other.apiKey);
+    const made = await stranger.call('POST', '/v1/qr-codes', {
+      body: { target: 'https://a.example/' },
+    });
+    await stranger.close();
+    await other.close();
+    const { status } = await get(`/analytics/summary?${days}&qrId=${word(made.json.id)}`);
+    expect(status).toBe(404);
+  });
+
+  test('a label is that of one code', async () => {
+    const refused = await get(`/analytics/summary?${days}&route=target`);
+    expect(faultOf(refused)).toMatchObject({ path: 'route', code: 'needs_code' });
+    const led = await get(`/qr-codes/${menu.id}/analytics?${days}&route=target`);
+    expect(led.json).toMatchObject({ totalScans: 16 });
+  });
+});
+
+describe('what is not known is refused in words', () => {
+  test.each([
+    ['timezone=Mars/Base', 'timezone', 'unknown_timezone'],
+    ['timezone=%2B01:00', 'timezone', 'unknown_timezone'],
+    ['interval=quarter_hour&from=2026-11-01&to=2026-11-08', 'from', 'range_too_long'],
+    ['compare=yesterday', 'compare', 'invalid'],
+    ['country=Germany', 'country', 'invalid_format'],
+    ['campaignId=qr_1', 'campaignId', 'invalid'],
+  ])('%s', async (query, path, code) => {
+    const answer = await get(`/analytics/timeseries?${query}`);
+    expect(answer.status).toBe(422);
+    expect(faultOf(answer)).toMatchObject({ path, code });
+  });
+
+  test('a day whose raw scans have expired, in a zone that does not cut it', async () => {
+    const days = 'timezone=America/New_York&from=2026-07-01&to=2026-07-01';
+    const totals = await get(`/qr-codes/${menu.id}/analytics?${days}`);
+    expect(totals.status).toBe(422);
+    expect(faultOf(totals)).toMatchObject({ path: 'timezone', code: 'timezone_unavailable' });
+    // Its quarters of hours are known all the same.
+    const series = await get(`/qr-codes/${menu.id}/analytics/timeseries?${days}`);
+    expect(series.json.data).toMatchObject([{ scans: 8 }]);
+  });
+});
+
+test('a campaign counts its schedule of UTC days, in whichever zone it is read', async () => {
+  const path = `/campaigns/${campaign}/analytics`;
+  const utc = await get(path);
+  const local = await get(`${path}?timezone=America/New_York`);
+  expect(utc.json).toMatchObject({ totalScans: 16 });
+  expect(local.json).toMatchObject({ totalScans: 16, timezone: 'America/New_York' });
+  const { timeseries } = JSON.parse(local.text);
+  expect(timeseries).toEqual([
+    { date: '2026-10-30', scans: 0 },
+    { date: '2026-10-31', scans: 1 },
+    { date: '2026-11-01', scans: 9 },
+    { date: '2026-11-02', scans: 6 },
+  ]);
+  const filtered = await get(`${path}?os=Android`);
+  expect(filtered.json).toMatchObject({ totalScans: 7, conversionRate: null });
+});
+
+describe('Accept: text/event-stream', () => {
+  const accept = { headers: { accept: 'text/event-stream' } };
+  test('gives the answer as the last event', async () => {
+    const path = '/v1/analytics/summary?from=2026-11-01&to=2026-11-02&os=Android';
+    const { headers, text } = await client.call('GET', path, accept);
+    expect(headers['content-type']).toBe('text/event-stream');
+    const [name, data] = text.trim().split('\n').slice(-2);
+    expect(name).toBe('event: result');
+    expect(JSON.parse((data ?? '').slice('data: '.length))).toMatchObject({ totalScans: 7 });
+  });
+
+  test('and so what it refuses', async () => {
+    const path = '/v1/analytics/summary?from=2026-07-01&to=2026-07-01&os=Android';
+    const { text } = await client.call('GET', path, accept);
+    expect(text).toMatch(/^event: problem\ndata: .*"code":"raw_scans_expired"/m);
+  });
+});

@@ -1,0 +1,266 @@
+/** Queries over raw scans against a plain count of the same blocks. */
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+import { dayMs } from '../../../../src/model/day.ts';
+import { browserNames, countryNumber, deviceNames, osNames } from '../../../../src/model/scan.ts';
+import { quarterMs } from '../../../../src/model/zones/calendar.ts';
+import type { RawQuery } from '../../../../src/scans/query/raw/raw-query.ts';
+import { unpackAnswer } from '../../../../src/scans/query/raw/packed-answer.ts';
+import { walkRaw } from '../../../../src/scans/query/raw/raw-walk.ts';
+import { Dimension } from '../../../../src/scans/rollup.ts';
+import type { Scan } from '../../../../src/scans/window.ts';
+import { dayStoredMax, type ScanStore } from '../../../../src/store/scans/scans.ts';
+import { StoredBytes } from '../../../support/stored-bytes.ts';
+import { openStoredScans, plainAnswer, shownAnswer, type StoredScans } from './stored-scans.ts';
+
+const opened: StoredScans[] = [];
+const open = (): StoredScans => {
+  const stored = openStoredScans();
+  opened.push(stored);
+  return stored;
+};
+afterEach(async () => {
+  for (const stored of opened.splice(0)) await stored.close();
+});
+
+const baseMs = 20_700 * dayMs;
+const workspaceOf = (codeNo: number): number => (codeNo % 2) + 1;
+const places = ['DE', 'US', 'ZZ'];
+const cities = ['', 'Köln', 'Ulm', 'New York', 'A'];
+const referers = [
+  '',
+  'https://www.example.org/a?b=c',
+  'https://example.org/',
+  'http://x.test',
+  'no',
+];
+const routes = [0, 0, 0, 1, 2, 58, 59, 62];
+
+const scan: fc.Arbitrary<Scan> = fc
+  .record({
+    codeNo: fc.integer({ min: 1, max: 9 }),
+    timeMs: fc.oneof(
+      {
+        weight: 30,
+        arbitrary: fc.integer({ min: -2 * dayMs, max: 3 * dayMs }).map((ms) => baseMs + ms),
+      },
+      // Of clocks that are far off.
+      { weight: 1, arbitrary: fc.constantFrom(-dayMs, 1e14) },
+    ),
+    journal: fc.integer({ min: 0, max: 9 }),
+    position: fc.integer({ min: 0, max: 2 ** 50 }),
+    visitor: fc.integer({ min: 0, max: 2_000 }),
+    place: fc.constantFrom(...places),
+    town: fc.constantFrom(...cities),
+    referer: fc.constantFrom(...referers),
+    device: fc.integer({ min: 0, max: 3 }),
+    platform: fc.integer({ min: 0, max: 2 }),
+    os: fc.integer({ min: 0, max: 6 }),
+    browser: fc.integer({ min: 0, max: 27 }),
+    bot: fc.constantFrom(0, 0, 0, 0, 1, 3),
+    route: fc.constantFrom(...routes),
+  })
+  .map(({ visitor, place, town, ...rest }) => ({
+    ...rest,
+    workspaceNo: workspaceOf(rest.codeNo),
+    country: countryNumber(place),
+    city: town === '' ? '' : `${town}, ${place}`,
+    visitorHigh: Math.imul(visitor, 0x9e3779b1) >>> 0,
+    visitorLow: Math.imul(visitor ^ 0x5bd1e995, 0xc2b2ae35) >>> 0,
+  }));
+const block = fc.record({
+  scans: fc.array(scan, { minLength: 1, maxLength: 40 }),
+  version: fc.constantFrom(1, 2),
+});
+
+const optional = <T>(values: readonly T[]): fc.Arbitrary<T | undefined> =>
+  fc.option(fc.constantFrom(...values), { nil: undefined, freq: 1 });
+const filter = fc.record(
+  {
+    country: fc.constantFrom(...places, 'FR'),
+    city: fc.constantFrom('', 'Köln, DE', 'New York, US', 'Paris, FR'),
+    device: fc.constantFrom(...deviceNames),
+    os: fc.constantFrom(...osNames),
+    browser: fc.constantFrom(...browserNames),
+    referer: fc.constantFrom('', 'example.org', 'x.test', 'www.example.org'),
+    routes: fc.subarray([0, 1, 2, 58, 59]),
+  },
+  { requiredKeys: [] },
+);
+const bound = fc.oneof(
+  fc.integer({ min: -2 * 96, max: 3 * 96 }).map((quarter) => baseMs + quarter * quarterMs),
+  // The start of a campaign is of any millisecond.
+  fc.integer({ min: -2 * dayMs, max: 3 * dayMs }).map((ms) => baseMs + ms),
+);
+const storedEndMs = (dayStoredMax + 1) * dayMs;
+const edges = [
+  { fromMs: 0, endMs: dayMs },
+  { fromMs: storedEndMs - dayMs, endMs: storedEndMs },
+];
+const spansNear = fc
+  .uniqueArray(bound, { maxLength: 4 })
+  .filter((bounds) => bounds.length % 2 === 0)
+  .map((bounds) => {
+    const sorted = bounds.toSorted((a, b) => a - b);
+    return sorted.flatMap((fromMs, at) =>
+      at % 2 === 0 ? [{ fromMs, endMs: sorted[at + 1]! }] : [],
+    );
+  });
+
+const spans = fc.oneof(
+  { weight: 9, arbitrary: spansNear },
+  { weight: 1, arbitrary: fc.constant(edges) },
+);
+
+/** The same scans in blocks of the same lengths, the oldest first. */
+function inOrder<Block extends { readonly scans: readonly Scan[] }>(
+  blocks: readonly Block[],
+): Block[] {
+  const scans = blocks.flatMap((block) => block.scans).sort((a, b) => a.timeMs - b.timeMs);
+  return blocks.map((block) => ({ ...block, scans: scans.splice(0, block.scans.length) }));
+}
+
+function run(store: ScanStore, query: RawQuery) {
+  const walk = walkRaw(store, query);
+  for (let step = walk.next(); ; step = walk.next()) {
+    if (step.done === true) return shownAnswer(unpackAnswer(step.value, query.namesMax));
+    expect(step.value).toBeGreaterThanOrEqual(0);
+    expect(step.value).toBeLessThanOrEqual(1);
+  }
+}
+
+const wholeSpan = [{ fromMs: baseMs - 2 * dayMs, endMs: baseMs + 4 * dayMs }];
+const wholeQuery = (toSequence: number): RawQuery => ({
+  workspaceNo: 1,
+  spans: wholeSpan,
+  toSequence,
+  filter: {},
+  of: 'workspaces',
+  namesMax: 1_000,
+});
+
+function someScan(more: Partial<Scan>): Scan {
+  const [one] = fc.sample(scan, { numRuns: 1, seed: 7 });
+  return { ...one!, codeNo: 2, workspaceNo: 1, timeMs: baseMs, bot: 0, route: 0, ...more };
+}
+
+describe('a query over raw scans', () => {
+  it('counts what a plain count does, sketch and names to the byte', () => {
+    const stored = open();
+    const property = fc.property(
+      fc.array(block, { minLength: 1, maxLength: 12 }),
+      fc.array(fc.record({ filter, spans, namesMax: fc.constantFrom(0, 2, 1_000) }), {
+        minLength: 6,
+        maxLength: 6,
+      }),
+      optional([Uint32Array.of(2, 3, 4), Uint32Array.of(7), new Uint32Array()]),
+      fc.constantFrom('codes' as const, 'workspaces' as const),
+      fc.nat({ max: 2 }),
+      (blocks, asked, codes, of, behind) => {
+        stored.fill(inOrder(blocks));
+        const toSequence = blocks.length - behind;
+        const workspaceNo = codes?.length === 1 ? undefined : 1;
+        for (const one of asked) {
+          const query = {
+            ...one,
+            workspaceNo,
+            toSequence,
+            of,
+            ...(codes && { codes }),
+          };
+          const wanted = plainAnswer(stored.store, query);
+          const found = run(stored.store, { ...query, expected: wanted.all });
+          if (!isDeepStrictEqual(found, shownAnswer(wanted))) {
+            expect(found).toEqual(shownAnswer(wanted));
+          }
+        }
+      },
+    );
+    fc.assert(property, { numRuns: 60 });
+  });
+
+  it('finds late scans, and scans in blocks before their time, by what is expected', () => {
+    const stored = open();
+    const hours = (count: number): number => baseMs + count * 3_600_000;
+    const add = (...times: number[]): number =>
+      stored.add(...times.map((timeMs) => someScan({ timeMs })));
+    // A shard that was behind for hours counts its scans after another's, in whose middle the search lands.
+    add(hours(1));
+    add(hours(10));
+    for (let late = 2; late < 12; late++) add(hours(late));
+    const last = add(hours(40), hours(10));
+    const query = {
+      ...wholeQuery(last),
+      spans: [{ fromMs: hours(9.5), endMs: hours(10.5) }],
+    };
+    const { all } = plainAnswer(stored.store, query);
+    expect(all).toEqual([3]);
+    expect(run(stored.store, { ...query, expected: all }).all).toEqual([3]);
+    // Without it blocks from the beginning that was found on are read, to the last.
+    expect(run(stored.store, query).all[0]).toBeGreaterThanOrEqual(2);
+  });
+
+  it('shows by what it has counted in all that blocks have expired', () => {
+    const stored = open();
+    for (let day = 0; day < 3; day++) {
+      stored.add(someScan({ timeMs: baseMs + day * dayMs }), someScan({ timeMs: baseMs }));
+    }
+    stored.store.environment.transactionSync(() => stored.store.blocks.remove(1));
+    const found = run(stored.store, { ...wholeQuery(3), expected: [6] });
+    expect(found).toMatchObject({ all: [4], scans: 4, damagedBlocks: 0 });
+  });
+
+  it('passes over a damaged block, and counts it', async () => {
+    const stored = open();
+    for (let at = 0; at < 3; at++) stored.add(someScan({ timeMs: baseMs + at }));
+    const other = stored.add(someScan({ codeNo: 1, workspaceNo: 2 }));
+    const bytes = new StoredBytes(stored.path);
+    try {
+      const [, second, , fourth] = bytes.keys('blocks');
+      bytes.flip('blocks', second!, 8 * 70);
+      bytes.flip('blocks', fourth!, 8 * 70);
+      stored.store.environment.refresh();
+      const found = run(stored.store, { ...wholeQuery(other), expected: [3] });
+      // Of the fourth nothing is asked.
+      expect(found).toMatchObject({ all: [2], damagedBlocks: 1 });
+      expect(stored.store.environment.damage.places.map(({ key }) => key)).toEqual(['2']);
+      bytes.flip('blocks', second!, 8 * 70);
+      bytes.flip('blocks', second!, 8 * 5);
+      stored.store.environment.refresh();
+      expect(run(stored.store, wholeQuery(other))).toMatchObject({ all: [2], damagedBlocks: 1 });
+    } finally {
+      await bytes.close();
+    }
+  });
+
+  it('tells more names apart than it keeps strings of', () => {
+    const stored = open();
+    const names = 70_000;
+    const one = someScan({});
+    for (let from = 0; from < names; from += 7_000) {
+      const scans = Array.from({ length: 7_000 }, (_, index) => {
+        const host = `host-${from + index}.example`;
+        return [`https://${host}/`, `https://${host}/`.padEnd(300, 'x')];
+      });
+      stored.add(...scans.flat().map((referer) => ({ ...one, referer })));
+    }
+    // The first ones again: they were let go meanwhile.
+    const last = stored.add({ ...one, referer: 'https://host-0.example/' });
+    const walk = walkRaw(stored.store, { ...wholeQuery(last), namesMax: names + 10 });
+    let step = walk.next();
+    while (step.done !== true) step = walk.next();
+    const { rollup } = unpackAnswer(step.value, names + 10);
+    const counts = [...rollup.names(Dimension.referer)];
+    expect(counts.length).toBe(names);
+    expect(counts.filter(({ count }) => count !== 2)).toEqual([
+      { name: 'host-0.example', count: 3 },
+    ]);
+  });
+
+  it('refuses a range of more quarters than it has space for', () => {
+    const stored = open();
+    const spans = [{ fromMs: 0, endMs: 400_001 * quarterMs }];
+    expect(() => run(stored.store, { ...wholeQuery(0), spans })).toThrow('11 years');
+  });
+});

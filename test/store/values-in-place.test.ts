@@ -1,0 +1,114 @@
+/** Values read where they stand: the same as copies of them, of any size, and as well guarded. */
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, expect, test } from 'vitest';
+import { StoreEnvironment, type ValueTable } from '../../src/store/environment.ts';
+import { StoredBytes } from '../support/stored-bytes.ts';
+import { temporaryFolder } from './temporary-management.ts';
+
+const closers: Array<() => Promise<void>> = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+function opened() {
+  const path = join(temporaryFolder(), 'scans.mdb');
+  const environment = new StoreEnvironment(path, 'create');
+  closers.push(async () => await environment.close());
+  environment.requireChecksums();
+  const table = environment.table<number, Uint8Array>('blocks', { value: 'binary' });
+  const put = (values: readonly Uint8Array[]): void =>
+    environment.transactionSync(() => {
+      for (const key of Array.from(table.keys({}))) table.remove(key);
+      for (const [key, value] of values.entries()) table.put(key, value);
+    });
+  return { path, environment, table, put };
+}
+
+function soundIn(table: ValueTable<number, Uint8Array>): Array<[key: number, value: string]> {
+  const found: Array<[number, string]> = [];
+  table.eachInPlace({}, (key, value) => {
+    if (!table.isSound(key, value)) return true;
+    const { bytes, view, start, end } = value;
+    const copied = Buffer.from(bytes.subarray(start, end));
+    for (const [at, byte] of copied.entries()) {
+      if (view.getUint8(start + at) !== byte) throw new Error(`Byte ${at} of ${key} differs`);
+    }
+    found.push([key, copied.toString('hex')]);
+    return true;
+  });
+  return found;
+}
+
+test('eachInPlace and getInPlace give what was put', () => {
+  const { table, put } = opened();
+  const value = fc.oneof(
+    fc.uint8Array({ maxLength: 400 }),
+    fc
+      .tuple(fc.nat({ max: 255 }), fc.integer({ min: 1_000, max: 200_000 }))
+      .map(([byte, length]) => new Uint8Array(length).fill(byte)),
+  );
+  fc.assert(
+    fc.property(fc.array(value, { maxLength: 20 }), (values) => {
+      put(values);
+      const wanted = Array.from(values, (bytes, key) => [key, Buffer.from(bytes).toString('hex')]);
+      expect(soundIn(table)).toEqual(wanted);
+      for (const [key, bytes] of values.entries()) {
+        const found = table.getInPlace(key)!;
+        expect(table.isSound(key, found)).toBe(true);
+        expect(Buffer.compare(found.bytes.subarray(found.start, found.end), bytes)).toBe(0);
+      }
+      expect(table.getInPlace(values.length)).toBeUndefined();
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('eachInPlace ends when it is told to, and reads a part of the keys', () => {
+  const { table, put } = opened();
+  put(Array.from({ length: 9 }, (_, at) => Uint8Array.of(at)));
+  const keys: number[] = [];
+  table.eachInPlace({ start: 2, end: 8 }, (key) => keys.push(key) < 3);
+  expect(keys).toEqual([2, 3, 4]);
+});
+
+test('isSound notices any bit that changed, in short values and long ones, and notes where', async () => {
+  const { path, environment, table, put } = opened();
+  const values = [50, 130, 251, 252, 300, 9_000].map((length) => new Uint8Array(length).fill(7));
+  put(values);
+  const stored = new StoredBytes(path);
+  closers.push(async () => await stored.close());
+  const keys = stored.keys('blocks');
+  fc.assert(
+    fc.property(fc.nat({ max: values.length - 1 }), fc.nat(), (at, bit) => {
+      stored.flip('blocks', keys[at]!, bit);
+      environment.refresh();
+      const found = table.getInPlace(at)!;
+      expect(table.isSound(at, found)).toBe(false);
+      expect(soundIn(table).map(([key]) => key)).not.toContain(at);
+      expect(environment.damage.places.map(({ key }) => key)).toContain(String(at));
+      stored.flip('blocks', keys[at]!, bit);
+      environment.refresh();
+      expect(soundIn(table)).toHaveLength(values.length);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('isSound takes values of a release without checksums, until all have theirs', async () => {
+  const path = join(temporaryFolder(), 'scans.mdb');
+  const environment = new StoreEnvironment(path, 'create');
+  closers.push(async () => await environment.close());
+  const table = environment.table<number, Uint8Array>('blocks', { value: 'binary' });
+  environment.transactionSync(() => table.put(1, Uint8Array.of(1, 2, 3)));
+  // What is left without its first byte, the checksum's mark, is a value of such a release.
+  const stored = new StoredBytes(path);
+  closers.push(async () => await stored.close());
+  stored.flip('blocks', stored.keys('blocks')[0]!, 7);
+  environment.refresh();
+  const found = table.getInPlace(1)!;
+  expect([found.start, found.end]).toEqual([0, 8]);
+  expect(table.isSound(1, found)).toBe(true);
+  environment.requireChecksums();
+  expect(table.isSound(1, found)).toBe(false);
+});
