@@ -4,6 +4,7 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { formatPercent } from '../../client/format.ts';
 import { currentSession } from '../../client/session.ts';
 import { ExportButton } from '../../parts/export-button.tsx';
 import { Card, Ready } from '../../parts/page.tsx';
@@ -117,13 +118,22 @@ function SlowNotice({ loaded: { totals, series, groups } }: { readonly loaded: L
     };
   }, [isLoading]);
   return (
-    <div role="status">
+    <>
+      <span class="unseen" role="status">
+        {isSlow && 'Counting scans one by one'}
+      </span>
       {isSlow && (
-        <p class="slow">
-          <span class="spinner" aria-hidden="true" />
-          Counting scans one by one. The numbers appear as they are ready.
-        </p>
+        <div class="slow">
+          <progress
+            class="progress"
+            aria-label="Counted so far"
+            max={1}
+            {...(totals.share === undefined ? {} : { value: totals.share })}
+          />
+          Counting scans one by one
+          {totals.share !== undefined && `, ${formatPercent(totals.share)} done`}
+        </div>
       )}
-    </div>
+    </>
   );
 }

@@ -4,7 +4,7 @@
  *   totals, series  ->  one breakdown for each card, as its open tab says  ->  hours of the week
  *
  * With filters all at once: the service then reads single scans, and one pass over them answers all that is asked
- * meanwhile. What was shown stays until the new answer is there; a request that is no longer wanted is cancelled.
+ * meanwhile; the totals tell how far it is. What was shown stays until the new answer is there; a request that is no longer wanted is cancelled.
  */
 import { now } from '../../client/browser-clock.ts';
 import { type Resource, useResource } from '../../client/resource.ts';
@@ -78,9 +78,9 @@ export function useView({ subject, wholeOf, standard = thirtyDays }: ViewOptions
 /** @param hasRoutes of a code that leads to more than its destination */
 export function useAnalytics<T extends Totals>(view: View, hasRoutes: boolean): Loaded<T> {
   const { subject, state } = view;
-  const totals = useResource<T>(totalsPath(subject, state));
-  const series = useResource<Series>(seriesPath(subject, state));
   const isAtOnce = Object.keys(state.filters).length > 0;
+  const totals = useResource<T>(totalsPath(subject, state), isAtOnce ? 'progress' : 'plain');
+  const series = useResource<Series>(seriesPath(subject, state));
   const isFirst = isSettled(totals) && isSettled(series);
   const mayLoad = !isAboutQuery(totals.problem) && (isAtOnce || isFirst);
   const groups = groupsOf(subject, state, hasRoutes);
