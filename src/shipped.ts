@@ -14,6 +14,7 @@ export type WorkerName =
   | 'redirect'
   | 'render'
   | 'attempt'
+  | 'target-request'
   | 'geo'
   | 'hold'
   | 'scan-transfer'
@@ -82,6 +83,7 @@ const workers: Readonly<Record<WorkerName, string>> = {
   redirect: './http/redirect.worker.ts',
   render: './images/render.worker.ts',
   attempt: './webhooks/attempt/attempt.worker.ts',
+  'target-request': './webhooks/attempt/target-request.worker.ts',
   geo: './scans/visitor/geo/table.worker.ts',
   hold: './engine/opening/hold.worker.ts',
   'scan-transfer': './cluster/scans/scan-transfer.worker.ts',

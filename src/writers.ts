@@ -2,7 +2,7 @@
  * The writers: all that changes the stores, but for shards (EngineThreads); redirect threads write journals alone. One
  * process writes at any time: at a takeover the predecessor's write nothing more before the successor opens its own.
  *
- *   open      webhooks -> billing -> campaigns, retention -> mail, digests -> metrics -> API listens -> expiry
+ *   open      webhooks -> billing -> mail -> campaigns, watches, retention, digests -> metrics -> API listens -> expiry
  *   endWork   what writes by itself ends, what waits in memory is stored; the API goes on answering
  *   close     the API drains, then everything in the order in which it was opened, backwards
  */
@@ -53,6 +53,7 @@ import type { ScanStore } from './store/scans/scans.ts';
 import { checkHealth, type HealthCheck } from './telemetry/health.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { Ticker } from './telemetry/ticker.ts';
+import { openWatches } from './watches/open-watches.ts';
 import type { WebhookCluster, Webhooks } from './webhooks/open-webhooks.ts';
 import type { WorkspaceServices } from './workspaces/services.ts';
 
@@ -147,7 +148,8 @@ async function open(options: WritersOptions, closers: Closers): Promise<Omit<Wri
   });
   const endWork = async (): Promise<void> => {
     await webhooks.stop();
-    const repeating = [expiry, schedules, work.digests, work.billingScheduler, work.watched];
+    const { digests, billingScheduler, watched: kept, watches } = work;
+    const repeating = [expiry, schedules, digests, billingScheduler, kept, watches];
     await Promise.all([engine.linkImage.stop(), ...repeating.map((one) => one.close())]);
     await webhooks.finish();
     await webhooks.environment.hold();
@@ -186,10 +188,23 @@ async function openWork(
   closers.push(() => billingScheduler.close());
   const { codes, queries } = engine;
   const campaigns = openCampaignModule(base, { codes, scans: queries.analytics });
-  const schedules = startSchedules(base, engine, campaigns, cluster);
-  closers.push(() => schedules.close());
+  const local = engine.threads.journals.counting();
+  const counting = cluster?.counting(local) ?? local;
   const mail = await openMailModule(base);
   closers.push(() => mail?.close());
+  const watches = openWatches({
+    ...base,
+    codes,
+    scans: queries.analytics,
+    metrics,
+    counting,
+    isWell: () => isCounting(engine),
+    letters: mail?.letters,
+  });
+  watches.scheduler.start();
+  closers.push(async () => void (await watches.close()));
+  const schedules = startSchedules(base, engine, campaigns, { cluster, counting });
+  closers.push(() => schedules.close());
   const reports = openReportModule(base, { workspaces, codes, campaigns, scans: queries });
   const digests = startDigests(base, reports, mail);
   closers.push(() => digests.close());
@@ -201,9 +216,20 @@ async function openWork(
     campaigns,
     schedules,
     mail,
+    watches,
     reports,
     digests,
   };
+}
+
+/** Whether scans are answered and counted: an hour in which they are not says nothing to a watch. */
+function isCounting({ threads }: Engine): boolean {
+  const checks = [
+    threads.folder.healthCheck,
+    ...threads.redirects.checks,
+    ...threads.shards.checks,
+  ];
+  return checks.every(({ problem }) => problem() === undefined);
 }
 
 type Work = Awaited<ReturnType<typeof openWork>>;
@@ -216,7 +242,7 @@ async function openServers(
   const { config, log, management } = base;
   const { codes, queries, images, threads } = engine;
   const { webhooks, watched: stored, dashboard, changesFollowed, campaigns, billing } = work;
-  const { cluster, reports, mail } = work;
+  const { cluster, reports, mail, watches } = work;
   const committed = [management.environment.committed, threads.shards.committed];
   const imageCache = new ImageCache(config.images.cacheBytesMax, committed);
   registerImageMetrics(metrics, { images, imageCache });
@@ -237,6 +263,7 @@ async function openServers(
     codes,
     campaigns,
     reports,
+    watches,
     webhooks,
     workspaces,
     billing,
@@ -329,10 +356,8 @@ function startSchedules(
   { management, clock, log }: Base,
   { codes, threads }: Engine,
   { campaigns }: CampaignServices,
-  cluster: ClusterAnswers | undefined,
+  { cluster, counting }: { readonly cluster: ClusterAnswers | undefined; counting: Counting },
 ): Schedules {
-  const local = threads.journals.counting();
-  const counting = cluster?.counting(local) ?? local;
   const scheduler = new CampaignScheduler({ campaigns, counting, clock, log });
   scheduler.start();
   const retention = new CodeRetention({

@@ -61,6 +61,7 @@ export async function bundleProgram(options: BundleOptions): Promise<Bundle> {
       'redirect.worker': 'src/http/redirect.worker.ts',
       'render.worker': 'src/images/render.worker.ts',
       'attempt.worker': 'src/webhooks/attempt/attempt.worker.ts',
+      'target-request.worker': 'src/webhooks/attempt/target-request.worker.ts',
       'geo.worker': 'src/scans/visitor/geo/table.worker.ts',
       'hold.worker': 'src/engine/opening/hold.worker.ts',
       'scan-transfer.worker': 'src/cluster/scans/scan-transfer.worker.ts',

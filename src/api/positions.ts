@@ -19,6 +19,7 @@ export type PositionList =
   | 'dead letters'
   | 'deliveries'
   | 'events'
+  | 'incidents'
   | 'scans'
   | 'stream';
 

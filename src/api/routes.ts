@@ -32,6 +32,7 @@ import { createSessionView, sessionRoutes } from './workspaces/session.ts';
 import { workspaceAnalyticsRoutes } from './analytics/workspace-analytics.ts';
 import { usageRoutes } from './billing/usage.ts';
 import { webhookRoutes } from './webhooks/webhooks.ts';
+import { watchRoutes } from './watches/watches.ts';
 import { workspacePageRoutes } from './workspaces/workspace-pages.ts';
 import { workspaceRoutes } from './workspaces/workspaces.ts';
 
@@ -82,6 +83,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     ...campaignRoutes({ ...campaigns, codes, scans, clock, positions, zoneOf }),
     ...conversionRoutes({ conversions: campaigns.conversions, codes, clock }),
     ...reportRoutes({ reports: services.reports.reports, publicUrl: config.api.publicUrl }),
+    ...watchRoutes({ ...services.watches, positions }),
     ...webhookRoutes(services),
     ...deliveryRoutes(services.webhooks, positions),
     ...deadLetterRoutes(services.webhooks, positions),

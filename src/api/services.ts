@@ -28,6 +28,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { Deliveries } from '../webhooks/deliveries/deliveries.ts';
 import type { Endpoints } from '../webhooks/endpoints/endpoints.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';
+import type { WatchesApi } from './watches/watches.ts';
 
 export interface ApiServices {
   readonly config: Config;
@@ -36,6 +37,7 @@ export interface ApiServices {
   readonly codes: Codes;
   readonly campaigns: CampaignServices;
   readonly reports: Pick<ReportServices, 'reports' | 'pages' | 'digests'>;
+  readonly watches: WatchesApi;
   readonly workspaces: WorkspaceServices;
   readonly outbox: Outbox;
   readonly ids: IdSource;

@@ -25,6 +25,7 @@ export const paths = {
   webhook: '/settings/webhooks/:id',
   deadLetters: '/settings/webhooks/dead-letters',
   delivery: '/settings/deliveries/:id',
+  alerts: '/settings/alerts',
   retention: '/settings/data',
   cluster: '/settings/cluster',
   acceptInvite: '/accept-invite',

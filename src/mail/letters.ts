@@ -4,6 +4,8 @@
  */
 import { isoTime } from '../model/day.ts';
 import { escapeHtml, visibleLine } from '../model/text.ts';
+import type { IncidentRecord } from '../model/watches/watch.ts';
+import { alertWords } from './alert-letter.ts';
 import type { Letter, Mailer } from './mailer.ts';
 
 export interface Invitation {
@@ -35,6 +37,15 @@ export interface DigestLetter {
   /** The same each time that it is sent. */
   readonly messageId: string;
   readonly unsubscribeUrl: string;
+}
+
+/** Tells a member what happened to something that is watched. */
+export interface AlertLetter {
+  readonly to: string;
+  readonly workspaceName: string;
+  readonly incident: IncidentRecord;
+  readonly what: 'begun' | 'ended';
+  readonly url: string;
 }
 
 export class Letters {
@@ -79,6 +90,16 @@ export class Letters {
       'Auto-Submitted': 'auto-generated',
     };
     return await this.#mailer.sendOnce({ ...mail, subject: visibleLine(subject), headers });
+  }
+
+  /** The same. A mail that is lost is in the dashboard. */
+  alert({ to, workspaceName, incident, what, url }: AlertLetter): boolean {
+    const words: Words = {
+      ...alertWords(incident, what),
+      action: 'Open it in Quietzone',
+      end: `You get this because you, or somebody of the workspace “${workspaceName}”, asked for it. Settings, Alerts ends it.`,
+    };
+    return this.#mailer.send({ to, ...letter(words, url), onFailed: async () => undefined });
   }
 }
 

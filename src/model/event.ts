@@ -1,5 +1,5 @@
 /**
- * Events: the eleven kinds of the specification and the envelope each travels in.
+ * Events: the eleven kinds of the specification, four of watches, and the envelope each travels in.
  * `createdAt` is present in QR code events only, as specified.
  */
 export const eventKinds = [
@@ -7,6 +7,10 @@ export const eventKinds = [
   'qr.updated',
   'qr.deleted',
   'qr.scanned',
+  'qr.silent',
+  'qr.spiked',
+  'qr.target_failed',
+  'qr.target_recovered',
   'campaign.created',
   'campaign.ended',
   'subscription.created',

@@ -25,6 +25,8 @@ export type IdPrefix =
   | 'chk'
   | 'scn'
   | 'cl'
+  | 'wch'
+  | 'inc'
   | 'n'
   | 'req';
 

@@ -76,6 +76,8 @@ const bodies: Readonly<Record<string, unknown>> = {
   updateCampaign: { name: 'n' },
   updateDigest: { frequency: 'off' },
   createReport: { qrCodeId: 'qr_00000000000000000000' },
+  createWatch: { target: true },
+  updateWatch: { target: true },
   createConversion: { qrId: 'qr_00000000000000000000' },
   createWebhook: { url: 'http://127.0.0.1:1/', events: ['member.joined'] },
   updateWebhook: { description: 'n' },
@@ -116,6 +118,7 @@ async function idFor({ path }: Operation): Promise<string> {
   if (path.startsWith('/reports')) {
     return await made('/v1/reports', { qrCodeId: await made('/v1/qr-codes', { target }) });
   }
+  if (path.startsWith('/watches')) return await made('/v1/watches', bodies.createWatch);
   if (path.startsWith('/api-keys'))
     return await made('/v1/api-keys', { name: 'x', role: 'viewer' });
   if (path.startsWith('/team/invites')) {
@@ -188,6 +191,7 @@ test('another workspace’s ids are as unknown ones, and change nothing', async 
     '/logos': `logo:${'0'.repeat(32)}`,
     '/campaigns': 'cmp_00000000000000000000',
     '/reports': 'rep_00000000000000000000',
+    '/watches': 'wch_00000000000000000000',
     '/api-keys': 'key_00000000000000000000',
     '/team/invites': 'inv_00000000000000000000',
     '/team/members': 'usr_00000000000000000000',

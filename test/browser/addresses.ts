@@ -89,6 +89,12 @@ function settingsAddresses({ endpointId, deliveryId }: Seeded): readonly Address
       heading: 'API keys',
       shows: 'Till in the north',
     },
+    {
+      name: 'alerts',
+      path: '/settings/alerts',
+      heading: 'Alerts',
+      shows: 'no scans for 24 hours',
+    },
     { name: 'webhooks', path: '/settings/webhooks', heading: 'Webhooks', shows: '/hooks' },
     {
       name: 'webhook',

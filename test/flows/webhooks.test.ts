@@ -38,6 +38,9 @@ const kindsAt = (receiver: Receiver): string[] => [
   ...new Set(envelopesAt(receiver).map(({ event }) => event)),
 ];
 
+/** Those of watches need weeks of scans. */
+const isOfWalk = (kind: string): boolean => !/^qr\.(silent|spiked|target_)/.test(kind);
+
 /** @param key of the first start, for a later one */
 async function open(
   dataDir: string,
@@ -210,7 +213,7 @@ it(
         () => kindsAt(receiver).includes('campaign.ended'),
         'the campaign has ended',
       );
-      expect(kindsAt(receiver).sort()).toEqual([...eventKinds].sort());
+      expect(kindsAt(receiver).sort()).toEqual(eventKinds.filter(isOfWalk).sort());
       await checkRequests(later, receiver, word(made.secret));
       await checkRetry(flaky, before);
       const { status } = await later.api.call('POST', '/webhooks', {

@@ -1,7 +1,8 @@
 /** The application with the API, a code and a campaign of it, and what opens links: no key, an address of its own. */
 import { onTestFinished } from 'vitest';
 import { type Answer, Client, type Json, word } from '../support/client.ts';
-import { startTestApi, type TestApp, type TestAppOptions } from '../support/test-app.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
+import type { TestAppOptions } from '../support/test-app-options.ts';
 
 /** Nothing that is answered to a stranger may hold it. */
 export const secretTarget = 'https://secret.example/private?offer=42';

@@ -19,22 +19,20 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished, TestRunner } from 'vitest';
-import type { ApiServices, ImageDrawing } from '../../src/api/services.ts';
 import type { Billing } from '../../src/billing/billing.ts';
 import type { PaymentProvider } from '../../src/billing/provider.ts';
-import { CampaignScheduler, type Counting } from '../../src/campaigns/campaign-scheduler.ts';
+import { CampaignScheduler } from '../../src/campaigns/campaign-scheduler.ts';
 import type { CampaignServices } from '../../src/campaigns/open-campaigns.ts';
-import type { Codes, CodesOptions } from '../../src/codes/codes.ts';
+import type { Codes } from '../../src/codes/codes.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
-import type { MemoryShares } from '../../src/engine/machine/machine-plan.ts';
-import type { HttpServer, HttpServerOptions } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/server.ts';
 import { ImageCache } from '../../src/images/image-cache.ts';
 import { assembleImages, type Images } from '../../src/images/image-service.ts';
 import { localTasks } from '../../src/images/tasks.ts';
 import type { Clock, SteadyClock } from '../../src/model/clock.ts';
 import { Signal } from '../../src/model/signal.ts';
-import type { Actor, Plan, Role } from '../../src/model/workspace.ts';
+import type { Actor, Role } from '../../src/model/workspace.ts';
 import {
   type Base,
   imageOptions,
@@ -52,21 +50,20 @@ import {
 } from '../../src/modules.ts';
 import type { Outbox } from '../../src/outbox/outbox.ts';
 import type { ReportServices } from '../../src/reports/open-reports.ts';
-import type { ScanQueries } from '../../src/scans/query/queries.ts';
 import type { Management } from '../../src/store/management/management.ts';
 import { systemSteadyClock } from '../../src/system-clock.ts';
 import type { HealthReport } from '../../src/telemetry/health.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
-import type { AttemptSender } from '../../src/webhooks/attempt/attempt-sender.ts';
-import type { Webhooks, WebhooksOptions } from '../../src/webhooks/open-webhooks.ts';
+import type { Webhooks } from '../../src/webhooks/open-webhooks.ts';
+import { openWatches, type WatchServices } from '../../src/watches/open-watches.ts';
 import type { WorkspaceServices } from '../../src/workspaces/services.ts';
 import type { Bootstrapped } from '../../src/workspaces/workspaces.ts';
 import { makeStores } from './fakes/empty-stores.ts';
-import { counted } from './fakes/counted.ts';
-import { fakeImages } from './fakes/fake-images.ts';
+import { counted, fakeImages } from './fakes/fake-engine.ts';
 import { FakeScans } from './fakes/fake-scans.ts';
 import { LazySender } from './fakes/lazy-sender.ts';
+import type { TestAppOptions } from './test-app-options.ts';
 import { isListening, openFilesIn } from './leaks.ts';
 import { RecordingLinks } from './fakes/recording-links.ts';
 import { TestClock } from './fakes/test-clock.ts';
@@ -75,36 +72,6 @@ import { TestClock } from './fakes/test-clock.ts';
 const passwordCostLog2 = 4;
 /** A letter that is refused is tried again after these, then given up. */
 const mailPausesMs = [20, 40];
-
-export interface TestAppOptions {
-  /** Of the first workspace; `none` = an empty store, as before the first start. */
-  readonly plan?: Plan | 'none';
-  /** Default: a `TestClock`. */
-  readonly clock?: Clock;
-  /** An existing data folder, kept when the application is closed. */
-  readonly dataDir?: string;
-  /** `QZ_…` variables. */
-  readonly environment?: Readonly<Record<string, string>>;
-  /** Limits of the API's server that are not the standard ones. */
-  readonly limits?: Pick<HttpServerOptions, 'bodyTimeoutMs' | 'inFlightMax' | 'forwarded'>;
-  /** As in a cluster. */
-  readonly answers?: Pick<
-    ApiServices,
-    'changesFollowed' | 'isStale' | 'answerWithinMs' | 'cluster'
-  >;
-  readonly links?: CodesOptions['links'];
-  readonly scans?: ScanQueries;
-  /** `drawn`: by this thread, as the pool's would. Default: a fake that says what was asked for. */
-  readonly images?: ImageDrawing | 'drawn';
-  readonly counting?: Counting;
-  /** Default: the one that is configured. */
-  readonly provider?: PaymentProvider;
-  readonly sender?: AttemptSender;
-  readonly scanned?: WebhooksOptions['scanned'];
-  readonly scarce?: MemoryShares | undefined;
-  /** From 0 up to 1; default: always the middle. */
-  readonly random?: () => number;
-}
 
 /** Opens the store with its first workspace; modules follow as they are asked for. */
 export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp> {
@@ -151,6 +118,7 @@ export class TestApp {
   #campaignScheduler: CampaignScheduler | undefined;
   #reports: ReportServices | undefined;
   #billing: Billing | undefined;
+  #watches: WatchServices | undefined;
   #images: Pick<Images, 'service' | 'logos' | 'designs'> | undefined;
   #webhooks: Webhooks | undefined;
   #server: HttpServer | undefined;
@@ -267,6 +235,11 @@ export class TestApp {
     return (this.#billing ??= this.#openBilling());
   }
 
+  /** Not started: a test calls `scheduler.tick`. */
+  get watches(): WatchServices {
+    return (this.#watches ??= this.#openWatches());
+  }
+
   get images(): Pick<Images, 'service' | 'logos' | 'designs'> {
     return (this.#images ??= assembleImages(imageOptions(this.base), localTasks));
   }
@@ -313,6 +286,7 @@ export class TestApp {
         reports: this.reports,
         workspaces,
         billing: this.billing,
+        watches: this.watches,
         webhooks: this.webhooks,
         mail: mail?.letters,
         scans: options.scans ?? this.scans,
@@ -372,6 +346,22 @@ export class TestApp {
     const scheduler = new CampaignScheduler({ ...base, campaigns, counting });
     this.#closers.push(() => scheduler.close());
     return scheduler;
+  }
+
+  #openWatches(): WatchServices {
+    const { options, base, mail } = this.#foundation;
+    const watches = openWatches({
+      ...base,
+      codes: this.codes,
+      scans: (options.scans ?? this.scans).analytics,
+      metrics: this.metrics,
+      counting: options.counting ?? counted,
+      isWell: () => this.health.ready,
+      letters: mail?.letters,
+      checker: options.checker,
+    });
+    this.#closers.push(async () => void (await watches.close()));
+    return watches;
   }
 
   #openBilling(): Billing {

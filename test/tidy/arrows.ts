@@ -57,6 +57,13 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'scans/query/filter.ts',
     'scans/query/subject.ts',
   ],
+  watches: [
+    'store',
+    'outbox',
+    'scans/query/analytics.ts',
+    'scans/query/subject.ts',
+    'webhooks/attempt/target-checker.ts',
+  ],
   workspaces: ['store', 'outbox'],
   billing: ['store', 'outbox'],
   reports: [
@@ -86,6 +93,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'scans',
     'codes',
     'campaigns',
+    'watches',
     'workspaces',
     'billing',
     'reports',

@@ -11,7 +11,8 @@ import type {
 } from '../../src/webhooks/attempt/attempt-sender.ts';
 import type { NewEndpoint } from '../../src/webhooks/endpoints/endpoints.ts';
 import type { Webhooks } from '../../src/webhooks/open-webhooks.ts';
-import { openTestApp, type TestApp, type TestAppOptions } from '../support/test-app.ts';
+import { openTestApp, type TestApp } from '../support/test-app.ts';
+import type { TestAppOptions } from '../support/test-app-options.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
 
 export const delaysMs = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000];

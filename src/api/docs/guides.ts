@@ -19,6 +19,7 @@ const titles = {
   images: 'Images and designs',
   analytics: 'Analytics and events',
   reports: 'Shared reports and mails',
+  alerts: 'Alerts',
   bulk: 'Bulk creation and imports',
   webhooks: 'Receiving webhooks',
   pages: 'Pages of codes that lead nowhere',

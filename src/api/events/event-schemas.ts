@@ -1,8 +1,9 @@
-/** The eleven events on the wire: what webhooks, `GET /events` and the stream carry. */
+/** The events on the wire: what webhooks, `GET /events` and the stream carry. */
 import { z } from 'zod';
 import { billingIntervals, paidPlans } from '../../model/billing.ts';
 import { codeTypes } from '../../model/code.ts';
 import { type EventEnvelope, type EventKind, eventKinds } from '../../model/event.ts';
+import { targetFaults } from '../../model/watches/watch.ts';
 import { roles } from '../../model/workspace.ts';
 import { sampleEvent } from './sample-events.ts';
 import { day } from '../analytics/analytics-schemas.ts';
@@ -19,6 +20,24 @@ const plan = z.enum(paidPlans).meta({ description: 'The plan' });
 const interval = z.enum(billingIntervals).meta({ description: 'How often it is paid' });
 const changed = z.record(z.string(), z.unknown());
 const terms = z.object({ plan, interval: interval.optional() });
+
+const watched = {
+  watchId: idField('wch', 'Id of the watch'),
+  incidentId: idField('inc', 'Id of the incident: the same when it ends'),
+  qrId: qrId.nullable().meta({ description: 'Id of the code; null = another is watched' }),
+  campaignId: campaignId
+    .nullable()
+    .meta({ description: 'Id of the campaign; null = another is watched, or the workspace' }),
+  name: z.string().meta({ description: 'What people call what is watched' }),
+};
+const expectedScans = z.number().min(0).meta({
+  description: 'Scans that the same hours of the week have had, on average of the weeks before',
+});
+const failing = {
+  ...watched,
+  target: z.string().meta({ description: 'The address that was requested' }),
+  since: time.meta({ description: 'When it first failed' }),
+};
 
 const data = {
   'qr.created': z.object({
@@ -43,6 +62,28 @@ const data = {
       description:
         'Label of the rule or variant that led it, `target` = of none; absent where the code had never had any',
     }),
+  }),
+  'qr.silent': z.object({
+    ...watched,
+    since: time.meta({ description: 'The end of the last hour with a scan' }),
+    hours: count.meta({ description: 'Hours without a scan while the service was running' }),
+    expectedScans,
+    scans: z.literal(0).meta({ description: 'Scans there were' }),
+  }),
+  'qr.spiked': z.object({
+    ...watched,
+    since: time.meta({ description: 'The beginning of the hour' }),
+    expectedScans,
+    scans: count.meta({ description: 'Scans of the hour' }),
+  }),
+  'qr.target_failed': z.object({
+    ...failing,
+    status: count.nullable().meta({ description: 'Status it answered with; null = no answer' }),
+    fault: z.enum(targetFaults).meta({ description: 'How it failed; `status`: by its status' }),
+  }),
+  'qr.target_recovered': z.object({
+    ...failing,
+    status: count.nullable().meta({ description: 'Status it answers with' }),
   }),
   'campaign.created': z.object({
     id: campaignId,
@@ -113,6 +154,10 @@ export const eventCauses: Readonly<Record<EventKind, string>> = {
   'qr.updated': 'the destination, details or design of a code changed',
   'qr.deleted': 'a code was deleted for good',
   'qr.scanned': 'somebody scanned a dynamic code',
+  'qr.silent': 'a watched code, campaign or workspace had no scans for longer than chance explains',
+  'qr.spiked': 'a watched code, campaign or workspace had an hour far above its average',
+  'qr.target_failed': 'the target of a watched code failed twice, an hour apart or more',
+  'qr.target_recovered': 'a target that had failed answers again',
   'campaign.created': 'a campaign was created',
   'campaign.ended': 'the end date of a campaign has passed, with its results',
   'subscription.created': 'a paid plan began',

@@ -10,6 +10,14 @@ const qrId = `qr_${tail}`;
 const campaignId = `cmp_${tail}`;
 const userId = `usr_${tail}`;
 const workspaceId = `ws_${tail}`;
+const watched = {
+  watchId: `wch_${tail}`,
+  incidentId: `inc_${tail}`,
+  qrId,
+  campaignId: null,
+  name: 'Menu, table 4',
+};
+const failing = { ...watched, target: 'https://example.com/menu' };
 
 const sampleData = {
   'qr.created': {
@@ -37,6 +45,26 @@ const sampleData = {
     referer: null,
     route: 'app-store',
   },
+  'qr.silent': {
+    ...watched,
+    since: '2026-02-28T12:00:00.000Z',
+    hours: 24,
+    expectedScans: 41.5,
+    scans: 0,
+  },
+  'qr.spiked': {
+    ...watched,
+    since: '2026-03-01T11:00:00.000Z',
+    expectedScans: 12.3,
+    scans: 184,
+  },
+  'qr.target_failed': {
+    ...failing,
+    since: '2026-03-01T11:00:00.000Z',
+    status: 404,
+    fault: 'status',
+  },
+  'qr.target_recovered': { ...failing, since: '2026-03-01T11:00:00.000Z', status: 200 },
   'campaign.created': {
     id: campaignId,
     name: 'Spring menu',

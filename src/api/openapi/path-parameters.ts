@@ -14,6 +14,7 @@ const known: ReadonlyArray<readonly [start: string, parameter: z.ZodString]> = [
   ['/qr-codes/', idOf('QrCodeId', 'qr', 'QR code')],
   ['/campaigns/', idOf('CampaignId', 'cmp', 'campaign')],
   ['/reports/', idOf('ReportId', 'rep', 'report')],
+  ['/watches/', idOf('WatchId', 'wch', 'watch')],
   ['/team/invites/', idOf('InviteId', 'inv', 'invite')],
   ['/team/members/', idOf('UserId', 'usr', 'user')],
   ['/api-keys/', idOf('ApiKeyId', 'key', 'API key')],

@@ -5,6 +5,7 @@ export const tags = {
   Events: 'What happened in the workspace, as a list and as a live stream.',
   Campaigns: 'Codes with a schedule, their results, and conversions.',
   Reports: 'Links that show numbers to people without an account.',
+  Alerts: 'Watches on codes, campaigns and the workspace, and their incidents.',
   Webhooks: 'Endpoints that events are sent to, deliveries and dead letters.',
   Team: 'Members of the workspace and invites.',
   'API keys': 'Keys for programs.',

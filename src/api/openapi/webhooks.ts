@@ -1,4 +1,4 @@
-/** The `webhooks` of the document: the eleven events as requests that endpoints get. */
+/** The `webhooks` of the document: the events as requests that endpoints get. */
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
 import { eventKinds } from '../../model/event.ts';

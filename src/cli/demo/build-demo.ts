@@ -27,7 +27,6 @@ import type { DemoProgress } from './demo-progress.ts';
 import { type DemoServiceOptions, withService } from './demo-service.ts';
 import { demoSettings } from './demo-settings.ts';
 import { type Journaled, journalScans } from './journal.ts';
-import { LocalClocks } from './local-clocks.ts';
 import { MovedClock } from './moved-clock.ts';
 import { DemoCode } from './outcome.ts';
 import { makeRecentDays, recentMs } from './recent-days.ts';
@@ -158,12 +157,12 @@ async function findCodes(
   const administration = openAdministration(config, folder);
   try {
     const { no } = workspaceOf(administration.services, undefined);
-    const shared = { agents: new Agents(), clocks: new LocalClocks() };
+    const agents = new Agents();
     const codes = [...ids].map(([slug, id]) => [slug, administration.codes.get(no, id)] as const);
     return new Map(
       codes
         .filter(([, { dynamic }]) => dynamic)
-        .map(([slug, code]) => [slug, new DemoCode(code, shared)]),
+        .map(([slug, code]) => [slug, new DemoCode(code, agents)]),
     );
   } finally {
     await administration.close();

@@ -1,6 +1,6 @@
 /** `quietzone demo`: a service with the data of a chain of restaurants, to look at before a first code is made. */
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { CommandContext } from '../command.ts';
 import { wholeNumber } from '../whole-number.ts';
 import type { DemoCommandOptions } from './run-demo.ts';
@@ -13,7 +13,7 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
     )
     .option('--dir <folder>', 'folder of the demo alone', 'demo')
     .option('--again', 'make it anew where it is there: what was changed in it is lost')
-    .option('--existing', 'serve the one that is there')
+    .addOption(new Option('--existing', 'serve the one that is there').conflicts(['again', 'seed']))
     .option('--no-serve', 'only make it')
     .option('--seed <number>', 'other scans (default: 1)', wholeNumber)
     .action(async ({ dir, ...options }: DemoCommandOptions) => {

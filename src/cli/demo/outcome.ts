@@ -5,6 +5,7 @@
 import { codeStatusAt, type CodeStatus, type QrCodeRecord } from '../../model/code.ts';
 import { type MissedReason, missedRoutes, targetRoute } from '../../model/routing/labels.ts';
 import { countryNumber } from '../../model/scan.ts';
+import { type Calendar, minuteMs } from '../../model/zones/calendar.ts';
 import { compileLink } from '../../routes/compile.ts';
 import { preferredLanguage } from '../../routes/language.ts';
 import { programWords, programZones } from '../../routes/program-layout.ts';
@@ -13,7 +14,7 @@ import { flagPrefetch, routeFlags } from '../../scans/record.ts';
 import type { Agents } from '../../scans/visitor/agents.ts';
 import { splitPoint } from '../../scans/visitor/split-point.ts';
 import { addressBytes } from './content/places.ts';
-import type { LocalClocks } from './local-clocks.ts';
+import { knownCalendar } from './content/restaurants.ts';
 import type { DemoScan } from './traffic.ts';
 
 const missedOf: Readonly<Record<Exclude<CodeStatus, 'active'>, MissedReason>> = {
@@ -30,35 +31,29 @@ export interface Outcome {
   readonly isScan: boolean;
 }
 
-/** What the codes of a demo share. */
-export interface Shared {
-  readonly agents: Agents;
-  readonly clocks: LocalClocks;
-}
-
 /** A code, and how many scans it has had so far. */
 export class DemoCode {
   readonly record: QrCodeRecord;
-  readonly #shared: Shared;
+  readonly #agents: Agents;
   readonly #words: Int32Array | undefined;
-  readonly #zones: readonly string[];
+  readonly #zones: readonly Calendar[];
   readonly #reader = new ProgramReader();
   #scans = 0;
 
-  constructor(record: QrCodeRecord, shared: Shared) {
+  constructor(record: QrCodeRecord, agents: Agents) {
     this.record = record;
-    this.#shared = shared;
+    this.#agents = agents;
     const { program } = compileLink(record);
     this.#words = program && programWords(program);
     const zones = this.#words === undefined ? [] : programZones(this.#words);
     // As in the arena a zone's word leads to its clock; 0 would be no zone.
     for (const [index, { word }] of zones.entries()) this.#words![word] = index + 1;
-    this.#zones = zones.map(({ name }) => name);
+    this.#zones = zones.map(({ name }) => knownCalendar(name));
   }
 
   /** Undefined: nothing was recorded. */
   take(scan: DemoScan): Outcome | undefined {
-    const agent = this.#shared.agents.get(scan.visitor.agent);
+    const agent = this.#agents.get(scan.visitor.agent);
     const flags = scan.isPrefetch ? flagPrefetch : 0;
     const isPerson = agent.isPerson && !scan.isPrefetch;
     const status = codeStatusAt(
@@ -78,7 +73,7 @@ export class DemoCode {
   #routeOf({ timeMs, visitor }: DemoScan): number {
     const words = this.#words;
     if (words === undefined) return targetRoute;
-    const agent = this.#shared.agents.get(visitor.agent);
+    const agent = this.#agents.get(visitor.agent);
     const { device, os, browser } = agent.visitorClass;
     const address = new Uint8Array(16).fill(255, 10, 12);
     address.set(addressBytes(visitor.address), 12);
@@ -91,7 +86,10 @@ export class DemoCode {
       country: countryNumber(visitor.city.country),
       language: preferredLanguage(visitor.language),
       query: [],
-      localMinutes: (zone) => this.#shared.clocks.minutes(this.#zones[zone - 1] ?? '', timeMs),
+      localMinutes: (zone) => {
+        const aheadMinutes = this.#zones[zone - 1]?.offsetAt(timeMs) ?? Number.NaN;
+        return Math.floor(timeMs / minuteMs) + aheadMinutes;
+      },
       splitPoint: (split, seed) => splitPoint(split, seed, address, agent.hashes),
     });
     return this.#reader.route;

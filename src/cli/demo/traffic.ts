@@ -6,13 +6,12 @@
  * come again from one day to the next.
  */
 import { dayMs } from '../../model/day.ts';
-import { weekdays } from '../../model/routing/routing.ts';
+import { type Calendar, hourMs, weekdayOf, weekdays } from '../../model/zones/calendar.ts';
 import { referers } from './content/agents.ts';
 import { hourShares, weekdayFactors } from './content/hours.ts';
 import type { Print } from './content/prints.ts';
-import type { Restaurant } from './content/restaurants.ts';
+import { knownCalendar, type Restaurant } from './content/restaurants.ts';
 import type { DemoDays } from './demo-days.ts';
-import { LocalClocks } from './local-clocks.ts';
 import { Chance } from './random.ts';
 import { botVisitor, type DemoVisitor, Guests } from './visitors.ts';
 
@@ -38,10 +37,7 @@ export interface TrafficOptions {
   readonly scans: number;
 }
 
-const hourMs = 3_600_000;
 const hoursPerDay = 24;
-/** Monday, counted from the day of the epoch, a Thursday. */
-const epochWeekday = 3;
 /** The chain grows: its first day has so much of the last one's scans. */
 const growthFrom = 0.72;
 /** A day is up to so much above or below what its weekday has. */
@@ -57,12 +53,12 @@ interface Place {
   readonly restaurant: Restaurant;
   readonly prints: readonly Print[];
   readonly guests: Guests;
+  readonly calendar: Calendar;
 }
 
 export class Traffic {
   readonly #options: TrafficOptions;
   readonly #places: readonly Place[];
-  readonly #clocks = new LocalClocks();
   /** So that all days together have about the scans that are asked for. */
   readonly #factor: number;
 
@@ -71,6 +67,7 @@ export class Traffic {
     this.#places = options.printed.map((place) => ({
       ...place,
       guests: new Guests(place.restaurant),
+      calendar: knownCalendar(place.restaurant.timezone),
     }));
     const { days, scans } = options;
     let mean = 0;
@@ -100,10 +97,10 @@ export class Traffic {
   /** Scans of a day, before they are made more or less by a factor. */
   #meanOf(day: number): number {
     let mean = 0;
-    for (const { restaurant, prints } of this.#places) {
+    for (const { restaurant, prints, calendar } of this.#places) {
       for (let hour = 0; hour < hoursPerDay; hour += 1) {
         const fromMs = day * dayMs + hour * hourMs;
-        const localHours = this.#clocks.minutes(restaurant.timezone, fromMs) / 60;
+        const localHours = fromMs / hourMs + calendar.offsetAt(fromMs) / 60;
         const means = prints.map((print) => this.#meanAt(print, restaurant, localHours));
         mean += restaurant.weight * means.reduce((sum, one) => sum + one, 0);
       }
@@ -113,7 +110,7 @@ export class Traffic {
 
   #scansOf(
     print: Print,
-    { restaurant, guests }: Place,
+    { restaurant, guests, calendar }: Place,
     day: number,
     factor: number,
     chance: Chance,
@@ -121,7 +118,7 @@ export class Traffic {
   ): void {
     for (let hour = 0; hour < hoursPerDay; hour += 1) {
       const fromMs = day * dayMs + hour * hourMs;
-      const localHours = this.#clocks.minutes(restaurant.timezone, fromMs) / 60;
+      const localHours = fromMs / hourMs + calendar.offsetAt(fromMs) / 60;
       const mean = factor * this.#meanAt(print, restaurant, localHours);
       for (let left = chance.times(mean); left > 0; left -= 1) {
         const timeMs = fromMs + chance.below(hourMs);
@@ -140,7 +137,7 @@ export class Traffic {
     const { days } = this.#options;
     const localDay = Math.floor(localHours / hoursPerDay);
     const hour = Math.floor(localHours) - localDay * hoursPerDay;
-    const weekday = (((localDay + epochWeekday) % 7) + 7) % 7;
+    const weekday = weekdayOf(localDay);
     const { openedDays, closed } = restaurant;
     if (openedDays !== undefined && localDay < days.day(openedDays)) return 0;
     const isInside = pattern !== 'street' && pattern !== 'evening';

@@ -1,5 +1,6 @@
 /** The workspace of the demo before its first scan: people, codes and campaigns, each made through the API when it came to be. */
 import { dayMs } from '../../model/day.ts';
+import { hourMs } from '../../model/zones/calendar.ts';
 import type { ApiClient } from './api-client.ts';
 import { type DemoCampaign, runningCampaigns } from './content/campaigns.ts';
 import { type Print, printsOf } from './content/prints.ts';
@@ -8,7 +9,8 @@ import type { DemoDays } from './demo-days.ts';
 import type { MovedClock } from './moved-clock.ts';
 import type { PrintedAt } from './traffic.ts';
 
-const workspaceName = 'Saffron & Rye';
+/** Its first restaurant is in Berlin. */
+const workspaceSettings = { name: 'Saffron & Rye', timezone: 'Europe/Berlin' };
 /** In a domain that nobody has (RFC 2606). */
 export const owner = 'owner@saffron-and-rye.example';
 export const colleagues = [
@@ -20,7 +22,6 @@ export const colleagues = [
 const beginDays = 6;
 /** Prints are made so long before their restaurant opens. */
 const printedDays = 3;
-const hourMs = 3_600_000;
 
 export const beginMs = (days: DemoDays): number => (days.first - beginDays) * dayMs + 9 * hourMs;
 
@@ -44,7 +45,7 @@ export interface WorkspaceOptions {
 export async function makeWorkspace(options: WorkspaceOptions): Promise<MadeWorkspace> {
   const { api, clock, days } = options;
   const [workspace] = (await api.get('/workspaces')).get('data').items;
-  await api.patch(`/workspaces/${workspace?.get('id').text}`, { name: workspaceName });
+  await api.patch(`/workspaces/${workspace?.get('id').text}`, workspaceSettings);
   await addColleagues(options);
   const made = await makeCodes(options);
   for (const campaign of runningCampaigns) {

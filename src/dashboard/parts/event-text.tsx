@@ -12,6 +12,10 @@ export const eventIcons: Readonly<Record<EventKind, IconName>> = {
   'qr.updated': 'edit',
   'qr.deleted': 'trash',
   'qr.scanned': 'scan',
+  'qr.silent': 'warning',
+  'qr.spiked': 'warning',
+  'qr.target_failed': 'warning',
+  'qr.target_recovered': 'check',
   'campaign.created': 'calendar',
   'campaign.ended': 'calendar',
   'subscription.created': 'card',
@@ -26,6 +30,10 @@ export const eventLabels: Readonly<Record<EventKind, string>> = {
   'qr.updated': 'Code updated',
   'qr.deleted': 'Code deleted',
   'qr.scanned': 'Code scanned',
+  'qr.silent': 'No scans',
+  'qr.spiked': 'Many scans',
+  'qr.target_failed': 'Target fails',
+  'qr.target_recovered': 'Target answers again',
   'campaign.created': 'Campaign created',
   'campaign.ended': 'Campaign ended',
   'subscription.created': 'Paid plan started',
@@ -96,6 +104,7 @@ function OtherText({ event, id }: { readonly event: ServiceEvent; readonly id: s
       .join(' · ');
     return <Lines first={eventLabels[kind]} second={second} />;
   }
+  if (textOf(data.watchId) !== '') return <WatchText event={event} />;
   if (kind === 'campaign.created' || kind === 'campaign.ended') {
     const name = textOf(data.name);
     const link = <a href={pathTo('campaign', { id })}>{name === '' ? 'campaign' : name}</a>;
@@ -115,6 +124,33 @@ function OtherText({ event, id }: { readonly event: ServiceEvent; readonly id: s
     <Lines
       first={eventLabels[kind]}
       second={effectiveAt === '' ? textOf(data.plan) : `Until ${formatMoment(effectiveAt)}`}
+    />
+  );
+}
+
+/** Events of watches. */
+function WatchText({ event: { event: kind, data } }: { readonly event: ServiceEvent }) {
+  const [qrId, campaignId] = [textOf(data.qrId), textOf(data.campaignId)];
+  const href =
+    qrId !== ''
+      ? pathTo('code', { id: qrId })
+      : campaignId !== ''
+        ? pathTo('campaign', { id: campaignId })
+        : pathTo('alerts');
+  const link = (
+    <a dir="auto" href={href}>
+      {textOf(data.name)}
+    </a>
+  );
+  const second = textOf(data.target) || `Since ${formatMoment(textOf(data.since))}`;
+  return (
+    <Lines
+      first={
+        <>
+          {eventLabels[kind]}: {link}
+        </>
+      }
+      second={second}
     />
   );
 }

@@ -37,6 +37,7 @@ const settings: readonly SettingsPlace[] = [
   { name: 'workspace', label: 'Workspace', icon: 'building' },
   { name: 'pages', label: 'Pages', icon: 'book', least: 'admin' },
   { name: 'apiKeys', label: 'API keys', icon: 'key', least: 'admin' },
+  { name: 'alerts', label: 'Alerts', icon: 'warning' },
   { name: 'webhooks', label: 'Webhooks', icon: 'hook', least: 'admin' },
   { name: 'retention', label: 'Data', icon: 'database' },
   { name: 'cluster', label: 'Cluster', icon: 'servers', isOfCluster: true },

@@ -3,6 +3,7 @@
  * split bundles would share so much that each page took a dozen requests.
  */
 import type { ComponentType } from 'preact';
+import { AlertsPage } from '../pages/alerts/alerts-page.tsx';
 import { AnalyticsPage } from '../pages/analytics/analytics-page.tsx';
 import { BillingPage } from '../pages/billing/billing-page.tsx';
 import { CheckoutPage } from '../pages/billing/checkout-page.tsx';
@@ -53,6 +54,7 @@ export const pages: Readonly<Record<PathName, ComponentType<PageProps>>> = {
   webhook: WebhookPage,
   deadLetters: DeadLettersPage,
   delivery: DeliveryPage,
+  alerts: AlertsPage,
   retention: RetentionPage,
   cluster: ClusterPage,
   acceptInvite: AcceptInvitePage,

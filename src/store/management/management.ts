@@ -29,7 +29,8 @@
  *   idempotency_expiry   [expiresAtMs, workspaceNo, name]                     -> 1
  *   quota                workspaceNo                                          -> windows (workspaces/quota.ts)
  *   installation         mark, fingerprints of key files                      (store/installation.ts)
- *   …                    people, billing, bulk, campaigns, logos, pages, reports, webhooks and cluster draw theirs
+ *   …                    people, billing, bulk, campaigns, logos, pages, reports, watches, webhooks and cluster draw
+ *                        theirs
  *
  * Transactions check first and write after. One that throws is undone (tested).
  */
@@ -58,6 +59,7 @@ import { openLogoTables } from './logos.ts';
 import { openPageTables } from './pages.ts';
 import { openPeopleTables } from './people.ts';
 import { openReportTables } from './reports.ts';
+import { openWatchTables } from './watches.ts';
 import { openWebhookTables } from './webhooks.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
@@ -137,6 +139,7 @@ function openTables(environment: StoreEnvironment) {
     logos: openLogoTables(environment),
     pages: openPageTables(environment),
     reports: openReportTables(environment),
+    watches: openWatchTables(environment),
     webhooks: openWebhookTables(environment),
     cluster: openClusterTables(environment),
   };

@@ -253,7 +253,7 @@ function failureOf(status: number): FailureClass | undefined {
 const resets = /^(ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|UND_ERR_SOCKET)$/;
 
 /** The class of an error: our own refusals, then undici's codes, then its parser's. */
-function classOf(error: unknown): FailureClass {
+export function classOf(error: unknown): FailureClass {
   if (error instanceof Refusal) return error.failure;
   if (!(error instanceof Error)) return 'unknown';
   const code = 'code' in error ? String(error.code) : '';

@@ -214,7 +214,7 @@ function bag(printing: Printing): Print {
     tags: ['takeaway'],
     pattern: 'evening',
     scans: 44,
-    design: { foreground: dark, dotStyle: 'dots', eyeStyle: 'rounded', eyeColor: accent },
+    design: { foreground: dark, dotStyle: 'rounded', eyeStyle: 'circle', eyeColor: accent },
     withLogo: true,
     ...(isTried && { more: { split } }),
   });

@@ -1,5 +1,6 @@
 /** The restaurants of the demo's chain: where they are, when they are open, who comes, what they look like. */
 import type { Weekday } from '../../../model/routing/routing.ts';
+import { type Calendar, calendarOf } from '../../../model/zones/calendar.ts';
 
 export interface Restaurant {
   /** Of its slugs: `BER-T1`. Upper case, so that a symbol is small. */
@@ -52,7 +53,7 @@ export const restaurants: readonly Restaurant[] = [
     closed: 'mon',
     weight: 1.25,
     dark: '#14532d',
-    accent: '#65a30d',
+    accent: '#4d7c0f',
     paper: '#ffffff',
     logo: picture('#14532d', leaf),
     guests: [
@@ -194,3 +195,10 @@ export const travellers: ReadonlyArray<readonly [city: string, weight: number]> 
 ];
 /** Of a hundred guests. */
 export const travellersShare = 16;
+
+/** The days of a restaurant. @param zone IANA */
+export function knownCalendar(zone: string): Calendar {
+  const found = calendarOf(zone);
+  if (found === undefined) throw new Error(`Cannot tell the time in ${zone}: it is no known zone`);
+  return found;
+}

@@ -20,6 +20,7 @@ import { Time } from '../../parts/time.tsx';
 import { say } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
 import type { PageProps } from '../../shell/page-props.ts';
+import { WatchCard } from '../alerts/watch-card.tsx';
 import { Attribution } from '../code/analytics-part.tsx';
 import { nameOf } from '../codes/codes-table.tsx';
 import { ShareButton } from '../reports/share.tsx';
@@ -73,6 +74,7 @@ export function CampaignPage({ params }: PageProps) {
           </>
         )}
       </Ready>
+      <WatchCard subject={{ campaignId: id }} />
     </Page>
   );
 }

@@ -16,6 +16,7 @@ import { StatusBadge } from '../codes/code-status.tsx';
 import { nameOf } from '../codes/codes-table.tsx';
 import type { PageProps } from '../../shell/page-props.ts';
 import { ShareButton } from '../reports/share.tsx';
+import { WatchCard } from '../alerts/watch-card.tsx';
 import { AnalyticsPart } from './analytics-part.tsx';
 import { CodeTop } from './code-top.tsx';
 import { DeleteCode } from './delete-code.tsx';
@@ -54,6 +55,7 @@ export function CodePage({ params }: PageProps) {
               onRetarget={() => setAction('retarget')}
             />
             <Parts code={shown} />
+            <WatchCard subject={{ qrCodeId: shown.id }} isScanned={shown.dynamic} />
             {action === 'retarget' && <Retarget code={shown} onClose={close} />}
             {action === 'delete' && <DeleteCode code={shown} onClose={close} />}
           </div>

@@ -16,6 +16,7 @@ import { Figure, Figures } from '../../parts/figures.tsx';
 import { chartHeight, LazyChart } from '../../parts/lazy-chart.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { pathTo } from '../../paths.ts';
+import { OpenIncidents } from '../alerts/open-incidents.tsx';
 import { Attribution } from '../code/analytics-part.tsx';
 import { feedRowsMax, LiveFeed } from './live-feed.tsx';
 import { Welcome } from './welcome.tsx';
@@ -62,6 +63,7 @@ export function OverviewPage() {
   return (
     <Page title="Overview" actions={<NewCode />}>
       <div class="stack">
+        <OpenIncidents />
         <Ready of={summary} skeleton={<Skeleton height={118} />}>
           {(data) => <Numbers data={data} extra={counted.extra} />}
         </Ready>

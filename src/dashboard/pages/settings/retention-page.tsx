@@ -45,6 +45,11 @@ const retention: readonly Retention[] = [
     note: 'They can be sent again until then.',
   },
   {
+    what: 'Incidents of watches',
+    howLong: 'The last 1,000',
+    note: 'Also those of watches that were deleted.',
+  },
+  {
     what: 'Answers to requests with an Idempotency-Key',
     howLong: '24 hours',
     note: 'Encrypted: not even the operator can read them.',
@@ -74,7 +79,7 @@ export function RetentionPage() {
       </Card>
       <p class="attribution">
         All data lives in one folder on the operator’s machine. Nothing is sent anywhere else,
-        except the webhooks and e-mails you set up.
+        except the webhooks and e-mails you set up, and requests to the targets that you watch.
       </p>
     </Page>
   );

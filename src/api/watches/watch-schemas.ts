@@ -1,0 +1,267 @@
+/** Watches and incidents on the wire: what a client may send and what it gets. */
+import { z } from 'zod';
+import { isoTime } from '../../model/day.ts';
+import {
+  incidentEnds,
+  incidentKinds,
+  type IncidentRecord,
+  mailToMax,
+  silentHoursMax,
+  spikeFactorMax,
+  spikeFactorMin,
+  targetFaults,
+  watchStates,
+  watchStateOf,
+  type WatchFindings,
+  type WatchRecord,
+} from '../../model/watches/watch.ts';
+import { count, createdAt, givenId, idField, pageQuery, time, updatedAt } from '../fields.ts';
+import { cursorPageSchema, partialPageSchema } from '../resource.ts';
+
+const silentHours = z.int().min(1).max(silentHoursMax).meta({
+  description:
+    'Tells when there were no scans for so many hours, and the average of the same hours of the week has 8 or more',
+  example: 24,
+});
+const spikeFactor = z.number().min(spikeFactorMin).max(spikeFactorMax).meta({
+  description:
+    'Tells when an hour has so many times the average of its hour of the week, and 20 scans or more',
+  example: 5,
+});
+const target = z.boolean().meta({
+  description:
+    'Whether every address that it leads to is requested once a day; it tells when one fails twice',
+  example: true,
+});
+const mail = z.boolean().meta({
+  description: 'Whether you get mail too, where a mail server is set up',
+  example: true,
+});
+const mailTo = z
+  .array(givenId('usr', 'a member'))
+  .max(mailToMax)
+  .meta({
+    description: 'Members that get mail; `mail` adds or removes yourself',
+    example: ['usr_01k3zq8m4hd2v7c5x9ab'],
+  });
+
+export const watchBody = z
+  .strictObject({
+    qrCodeId: givenId('qr', 'a QR code').optional(),
+    campaignId: givenId('cmp', 'a campaign').optional(),
+    silentHours: silentHours.optional(),
+    spikeFactor: spikeFactor.optional(),
+    target: target.optional(),
+    mail: mail.optional(),
+    mailTo: mailTo.optional(),
+  })
+  .refine(({ qrCodeId, campaignId }) => qrCodeId === undefined || campaignId === undefined, {
+    path: ['campaignId'],
+    message: 'Expected a code or a campaign, or neither for the workspace',
+  })
+  .meta({
+    id: 'WatchCreate',
+    example: { qrCodeId: 'qr_01k3zq8m4hd2v7c5x9ab', silentHours: 24, target: true },
+  });
+
+export const watchPatch = z
+  .strictObject({
+    silentHours: silentHours
+      .nullable()
+      .optional()
+      .meta({ description: 'Null looks for it no more' }),
+    spikeFactor: spikeFactor
+      .nullable()
+      .optional()
+      .meta({ description: 'Null looks for it no more' }),
+    target: target.optional(),
+    mail: mail.optional(),
+    mailTo: mailTo.optional().meta({ description: 'Replaces the list' }),
+  })
+  .meta({
+    id: 'WatchPatch',
+    example: { silentHours: 48 },
+    description: 'JSON merge patch: absent keeps',
+  });
+
+const filters = {
+  qrCodeId: givenId('qr', 'a QR code')
+    .optional()
+    .meta({ description: 'Only of this code', param: { id: 'WatchedCode' } }),
+  campaignId: givenId('cmp', 'a campaign')
+    .optional()
+    .meta({ description: 'Only of this campaign', param: { id: 'WatchedCampaign' } }),
+};
+export const watchListQuery = z.object({ ...pageQuery, ...filters });
+
+const { limit, cursor } = pageQuery;
+export const incidentListQuery = z.object({
+  limit,
+  cursor,
+  ...filters,
+  watchId: givenId('wch', 'a watch').optional().meta({ description: 'Only of this watch' }),
+  open: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .default(false)
+    .meta({
+      override: { type: 'boolean', enum: undefined, default: false },
+      description: 'Only those that have not ended',
+    }),
+});
+
+const fault = z
+  .enum(targetFaults)
+  .meta({ description: 'How it failed; `status`: by its status', example: 'status' });
+const status = z
+  .int()
+  .nullable()
+  .meta({ description: 'Its status; null = no answer', example: 404 });
+const subject = {
+  qrCodeId: idField('qr', 'Id of the code').nullable().meta({ description: 'Null = another' }),
+  campaignId: idField('cmp', 'Id of the campaign')
+    .nullable()
+    .meta({ description: 'Null = another' }),
+};
+const watchId = idField('wch', 'Id of the watch');
+const orNull = (description: string) => time.nullable().meta({ description, example: null });
+const address = z.string().meta({
+  override: { format: 'uri' },
+  description: 'The address that was requested',
+  example: 'https://example.com/menu',
+});
+const scansOrNull = (description: string) =>
+  z.number().min(0).nullable().meta({ description, example: 41.5 });
+
+export const incident = z
+  .object({
+    id: idField('inc', 'Id of the incident'),
+    watchId,
+    ...subject,
+    name: z.string().meta({ description: 'What was watched', example: 'Menu, table 4' }),
+    kind: z.enum(incidentKinds).meta({ description: 'What it is', example: 'silent' }),
+    since: time.meta({
+      description:
+        'The end of the last hour with a scan, the hour of the spike, or the first failure',
+    }),
+    openedAt: time.meta({ description: 'When it was told' }),
+    endedAt: orNull('When it was over; null = it is open'),
+    endedBy: z.enum(incidentEnds).nullable().meta({
+      description:
+        '`not_expected`: it was paused, or has ended; `changed`: the watch was, or where the code leads',
+      example: null,
+    }),
+    expectedScans: scansOrNull('What its average has; null of a target'),
+    scans: scansOrNull('What there was; null of a target'),
+    hours: count.nullable().meta({ description: 'Of a silence, when it was told', example: 24 }),
+    target: address.nullable().meta({ description: 'Of a target; else null' }),
+    fault: fault.nullable(),
+    status,
+  })
+  .meta({ id: 'Incident' });
+export const incidentPage = cursorPageSchema('IncidentPage', incident);
+
+export const watch = z
+  .object({
+    id: watchId,
+    ...subject,
+    name: z.string().nullable().meta({
+      description: 'What people call what is watched; null = it is gone, and the watch will be',
+      example: 'Menu, table 4',
+    }),
+    silentHours: silentHours.nullable(),
+    spikeFactor: spikeFactor.nullable(),
+    target,
+    mailTo: z
+      .array(z.string())
+      .meta({ description: 'Members that get mail', example: ['usr_01k3zq8m4hd2v7c5x9ab'] }),
+    state: z
+      .enum(watchStates)
+      .meta({ description: 'The worst of its open incidents', example: 'ok' }),
+    since: orNull('When that began; null while it is ok'),
+    idle: z.enum(['learning', 'inactive']).nullable().meta({
+      description:
+        'Why no scans are expected: `learning` for its first two weeks, `inactive` while nobody is led anywhere',
+      example: null,
+    }),
+    checkedAt: orNull('When its scans were last looked at'),
+    targetCheckedAt: orNull('When its targets were last requested'),
+    lastFault: z
+      .object({ target: address, fault, status, at: time })
+      .nullable()
+      .meta({ description: 'The last request that did not end well', example: null }),
+    incidents: z.array(incident).meta({ description: 'Those that are open', example: [] }),
+    createdBy: idField('usr', 'User who made it'),
+    createdAt,
+    updatedAt,
+  })
+  .meta({ id: 'Watch' });
+export const watchPage = partialPageSchema('WatchPage', watch);
+
+const timeOrNull = (timeMs: number | undefined): string | null =>
+  timeMs === undefined ? null : isoTime(timeMs);
+
+const subjectIds = ({ subject: of }: Pick<WatchRecord, 'subject'>) => ({
+  qrCodeId: of.kind === 'code' ? of.id : null,
+  campaignId: of.kind === 'campaign' ? of.id : null,
+});
+
+export function viewIncident(record: IncidentRecord): z.input<typeof incident> {
+  return {
+    id: record.id,
+    watchId: record.watchId,
+    ...subjectIds(record),
+    name: record.name,
+    kind: record.kind,
+    since: isoTime(record.sinceMs),
+    openedAt: isoTime(record.openedAtMs),
+    endedAt: timeOrNull(record.endedAtMs),
+    endedBy: record.endedBy ?? null,
+    expectedScans: record.expected ?? null,
+    scans: record.seen ?? null,
+    hours: record.hours ?? null,
+    target: record.url ?? null,
+    fault: record.fault ?? null,
+    status: record.status ?? null,
+  };
+}
+
+/** @param open its incidents that have not ended */
+export function viewWatch(
+  record: WatchRecord,
+  findings: WatchFindings,
+  name: string | undefined,
+  open: readonly IncidentRecord[],
+): z.input<typeof watch> & { readonly id: string } {
+  const { lastFault, idle, scansCheckedAtMs, targetCheckedAtMs } = findings;
+  const state = watchStateOf(findings);
+  const worst = open.filter(({ kind }) => kind === state);
+  const sinceMs = Math.min(...worst.map((one) => one.sinceMs));
+  return {
+    id: record.id,
+    ...subjectIds(record),
+    name: name ?? null,
+    silentHours: record.silentHours ?? null,
+    spikeFactor: record.spikeFactor ?? null,
+    target: record.target,
+    mailTo: [...record.mailTo],
+    state,
+    since: worst.length === 0 ? null : isoTime(sinceMs),
+    idle: idle?.reason ?? null,
+    checkedAt: timeOrNull(scansCheckedAtMs),
+    targetCheckedAt: timeOrNull(targetCheckedAtMs),
+    lastFault:
+      lastFault === undefined
+        ? null
+        : {
+            target: lastFault.url,
+            fault: lastFault.fault,
+            status: lastFault.status ?? null,
+            at: isoTime(lastFault.atMs),
+          },
+    incidents: open.map(viewIncident),
+    createdBy: record.createdBy,
+    createdAt: isoTime(record.createdAtMs),
+    updatedAt: isoTime(record.updatedAtMs),
+  };
+}

@@ -1,0 +1,87 @@
+/**
+ * Letters about incidents: written down in the transaction of the incident (incidents.ts), handed to the mailer here.
+ *
+ *   [atMs, workspace, incident, begun | ended, user]  --  removed in a transaction  ->  mailer
+ *
+ * So each goes out once, whatever process or machine comes to it. Who has left the workspace, or whose mailbox is not
+ * proven to be theirs, gets none. What has waited for a day is not sent any more.
+ */
+import type { Clock } from '../model/clock.ts';
+import { dayMs } from '../model/day.ts';
+import type { IncidentRecord } from '../model/watches/watch.ts';
+import type { LetterKey } from '../store/management/watches.ts';
+import type { Management } from '../store/management/management.ts';
+
+const lettersPerTick = 50;
+const letterMsMax = dayMs;
+
+export interface Alert {
+  readonly to: string;
+  readonly workspaceName: string;
+  readonly incident: IncidentRecord;
+  readonly what: 'begun' | 'ended';
+  /** In the dashboard. */
+  readonly url: string;
+}
+
+export interface AlertPostOptions {
+  readonly store: Management;
+  readonly clock: Clock;
+  /** Of the dashboard. */
+  readonly publicUrl: string;
+  /** @returns false when too many wait; absent = no mail is sent */
+  readonly send: ((alert: Alert) => boolean) | undefined;
+}
+
+export class AlertPost {
+  readonly #options: AlertPostOptions;
+
+  constructor(options: AlertPostOptions) {
+    this.#options = options;
+  }
+
+  /** @throws Failure storage_full, not_active */
+  async tick(): Promise<void> {
+    const { store, clock, send } = this.#options;
+    const { letters } = store.watches;
+    const taken = [...letters.keys({ limit: lettersPerTick })];
+    if (taken.length === 0) return;
+    const oldestMs = clock.now() - letterMsMax;
+    const taking = await store.environment.transaction(() =>
+      taken.filter((key) => {
+        const isThere = letters.has(key);
+        letters.remove(key);
+        return isThere;
+      }),
+    );
+    const refused: LetterKey[] = [];
+    for (const key of taking) {
+      const alert = key[0] < oldestMs ? undefined : this.#alertOf(key);
+      if (alert !== undefined && send?.(alert) === false) refused.push(key);
+    }
+    if (refused.length === 0) return;
+    await store.environment.transaction(() => {
+      for (const key of refused) letters.put(key, 1);
+    });
+  }
+
+  #alertOf([, workspaceNo, incidentId, what, userId]: LetterKey): Alert | undefined {
+    const { store } = this.#options;
+    const incident = store.watches.incidents.get([workspaceNo, incidentId], () => undefined);
+    const user = store.users.get(userId);
+    const workspaceName = store.workspaces.get(workspaceNo)?.name;
+    const isMember = store.memberships.has([workspaceNo, userId]);
+    if (incident === undefined || user === undefined || workspaceName === undefined || !isMember) {
+      return undefined;
+    }
+    if (user.mailboxProven === false) return undefined;
+    const url = this.#urlOf(incident);
+    return { to: user.email, workspaceName, incident, what, url };
+  }
+
+  #urlOf({ subject }: IncidentRecord): string {
+    const { publicUrl } = this.#options;
+    if (subject.kind === 'workspace') return `${publicUrl}/settings/alerts`;
+    return `${publicUrl}/${subject.kind === 'code' ? 'codes' : 'campaigns'}/${subject.id}`;
+  }
+}

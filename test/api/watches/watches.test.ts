@@ -1,0 +1,195 @@
+/** /watches: what is taken, what is refused with all its faults, lists, and whose they are. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventSchemas } from '../../../src/api/events/event-schemas.ts';
+import { incident } from '../../../src/api/watches/watch-schemas.ts';
+import { watchesMax } from '../../../src/model/watches/watch.ts';
+import { type Answer, Client, word } from '../../support/client.ts';
+import { startTestApi, type TestApp } from '../../support/test-app.ts';
+
+let service: TestApp;
+let client: Client;
+let code: string;
+
+beforeAll(async () => {
+  service = await startTestApi();
+  const unlimited = { perMinute: 1_000_000, perDay: undefined };
+  await service.workspaces.workspaces.setPlan(1, 'enterprise', unlimited);
+  client = new Client(service.url, service.apiKey);
+  code = await made('/v1/qr-codes', { target: 'https://example.com/', name: 'Poster' });
+});
+afterAll(async () => {
+  await client.close();
+  await service.close();
+});
+
+async function made(path: string, body: unknown): Promise<string> {
+  const { status, json } = await client.call('POST', path, { body });
+  expect(status).toBe(201);
+  return word(json.id);
+}
+
+const faultsOf = ({ faults }: Answer): string[] =>
+  faults.map(({ path, code: fault }) => `${path} ${fault}`);
+const ids = ({ items }: Answer): string[] => items.map(({ id }) => word(id));
+
+describe('a watch', () => {
+  test('is made, read, changed, listed by its code and deleted', async () => {
+    const body = { qrCodeId: code, silentHours: 24, target: true, mail: true };
+    const first = await client.call('POST', '/v1/watches', { body });
+    const { id, ...rest } = first.json;
+    expect(first.headers.location).toBe(`/v1/watches/${word(id)}`);
+    expect(rest).toMatchObject({
+      qrCodeId: code,
+      campaignId: null,
+      name: 'Poster',
+      silentHours: 24,
+      spikeFactor: null,
+      target: true,
+      mailTo: [service.first.user.id],
+      state: 'ok',
+      since: null,
+      incidents: [],
+    });
+    expect((await client.call('GET', `/v1/watches/${word(id)}`)).json).toEqual(first.json);
+    const change = { silentHours: null, spikeFactor: 3, mail: false };
+    const changed = await client.call('PATCH', `/v1/watches/${word(id)}`, { body: change });
+    expect(changed.json).toMatchObject({
+      silentHours: null,
+      spikeFactor: 3,
+      target: true,
+      mailTo: [],
+    });
+    await made('/v1/watches', { silentHours: 6 });
+    const of = await client.call('GET', `/v1/watches?qrCodeId=${code}`);
+    expect(of.json).toMatchObject({ total: 1, data: [{ id }] });
+    expect((await client.call('DELETE', `/v1/watches/${word(id)}`)).json).toEqual({
+      deleted: true,
+      id,
+    });
+    expect((await client.call('DELETE', `/v1/watches/${word(id)}`)).status).toBe(404);
+  });
+
+  test('is made once by its Idempotency-Key', async () => {
+    const options = { body: { silentHours: 5 }, headers: { 'idempotency-key': 'w-1' } };
+    const [one, two] = [
+      await client.call('POST', '/v1/watches', options),
+      await client.call('POST', '/v1/watches', options),
+    ];
+    expect(two.json).toEqual(one.json);
+    expect(two.headers['idempotent-replayed']).toBe('true');
+  });
+
+  test.each([
+    [{}, [' nothing_to_watch']],
+    [{ silentHours: 0, spikeFactor: 1 }, ['silentHours too_small', 'spikeFactor too_small']],
+    [{ silentHours: 337, more: 1 }, ['silentHours too_big', 'more unknown_field']],
+    [{ target: true, qrCodeId: 'qr_1' }, ['qrCodeId invalid']],
+    [{ target: true, qrCodeId: 'qr_00000000000000000000' }, ['qrCodeId unknown_code']],
+    [{ target: true, campaignId: 'cmp_00000000000000000000' }, ['campaignId unknown_campaign']],
+    [
+      {
+        silentHours: 5,
+        mailTo: ['usr_00000000000000000000'],
+        campaignId: 'cmp_00000000000000000000',
+      },
+      ['campaignId unknown_campaign', 'mailTo.0 unknown_member'],
+    ],
+  ])('as %j is refused', async (body, faults) => {
+    const answer = await client.call('POST', '/v1/watches', { body });
+    expect(answer.status).toBe(422);
+    expect(faultsOf(answer)).toEqual(faults);
+  });
+
+  test('on a static code looks for its target alone, on a text for nothing', async () => {
+    const target = 'https://example.com/';
+    const fixed = await made('/v1/qr-codes', { target, dynamic: false });
+    const text = await made('/v1/qr-codes', { target: 'hello', type: 'text', dynamic: false });
+    const refused = async (body: object) =>
+      faultsOf(await client.call('POST', '/v1/watches', { body }));
+    expect(await refused({ qrCodeId: fixed, silentHours: 5 })).toEqual(['silentHours static_code']);
+    expect(await refused({ qrCodeId: text, target: true })).toEqual(['target no_address']);
+    await made('/v1/watches', { qrCodeId: fixed, target: true });
+  });
+
+  test('of a code and a campaign at the same time is refused', async () => {
+    const campaignId = 'cmp_00000000000000000000';
+    const body = { qrCodeId: code, campaignId, target: true };
+    expect(faultsOf(await client.call('POST', '/v1/watches', { body }))).toEqual([
+      'campaignId invalid',
+    ]);
+  });
+});
+
+test('lists page by page and by cursor, newest first', async () => {
+  for (let more = 0; more < 3; more++) await made('/v1/watches', { silentHours: 7 + more });
+  const all = await client.call('GET', '/v1/watches');
+  expect(ids(all)).toEqual(ids(all).toSorted().toReversed());
+  const first = await client.call('GET', '/v1/watches?limit=2');
+  const next = await client.call(
+    'GET',
+    `/v1/watches?limit=2&cursor=${word(first.json.nextCursor)}`,
+  );
+  expect([...ids(first), ...ids(next)]).toEqual(ids(all).slice(0, 4));
+  expect((await client.call('GET', '/v1/watches?cursor=qr_1')).status).toBe(422);
+  const incidents = await client.call('GET', '/v1/watches/incidents?open=true');
+  expect(incidents.json).toEqual({ data: [], limit: 20 });
+});
+
+test('an incident is in its watch, in the lists and in an event of its shape', async () => {
+  const { store, watches: module, outbox } = service;
+  const id = await made('/v1/watches', { qrCodeId: code, silentHours: 24, target: true });
+  const watch = module.watches.get(1, id);
+  const url = 'https://example.com/';
+  const begun = await store.environment.transaction(() => {
+    const sinceMs = service.clock.now() - 86_400_000;
+    const quiet = { kind: 'silent', name: 'Poster', sinceMs, hours: 24, expected: 12.5 } as const;
+    const silent = { incidentId: module.incidents.begin(watch, { ...quiet, seen: 0 }), sinceMs };
+    const spike = { kind: 'spiking', name: 'Poster', sinceMs, expected: 2, seen: 40 } as const;
+    module.incidents.end(watch, module.incidents.begin(watch, spike), 'recovered');
+    const fails = { kind: 'target_failing', name: 'Poster', sinceMs, url, fault: 'dns' } as const;
+    const incidentId = module.incidents.begin(watch, fails);
+    const findings = { ...module.watches.findingsOf(id), silent };
+    const failing = [{ url, sinceMs, incidentId }];
+    store.watches.findings.put(id, { ...findings, failing });
+    return incidentId;
+  });
+  const shown = await client.call('GET', `/v1/watches/${id}`);
+  expect(shown.json).toMatchObject({
+    state: 'target_failing',
+    incidents: [{ kind: 'target_failing', fault: 'dns', status: null }, { kind: 'silent' }],
+  });
+  const open = await client.call('GET', `/v1/watches/incidents?open=true&watchId=${id}`);
+  expect(open.items.map(({ kind }) => kind)).toEqual(['target_failing', 'silent']);
+  const all = `/v1/watches/incidents?limit=2&qrCodeId=${code}`;
+  const first = await client.call('GET', all);
+  const rest = await client.call('GET', `${all}&cursor=${word(first.json.nextCursor)}`);
+  expect([...first.items, ...rest.items].map(({ kind, endedBy }) => [kind, endedBy])).toEqual([
+    ['target_failing', null],
+    ['spiking', 'recovered'],
+    ['silent', null],
+  ]);
+  for (const item of open.items) expect(incident.parse(item)).toEqual(item);
+  await store.environment.transaction(() => module.incidents.end(watch, begun, 'recovered', 200));
+  const events = outbox.after(0, 1_000).filter(({ kind }) => /^qr\.(s[ip]|target)/.test(kind));
+  expect(events.map(({ kind }) => kind)).toEqual([
+    'qr.silent',
+    'qr.spiked',
+    'qr.target_failed',
+    'qr.target_recovered',
+  ]);
+  for (const { kind, body } of events) {
+    const event: unknown = JSON.parse(body);
+    expect(eventSchemas.get(kind)?.parse(event)).toEqual(event);
+  }
+});
+
+test('a workspace has a bounded number', async () => {
+  const { watches } = service.watches;
+  const had = watches.idsOf(1).length;
+  const draft = { subject: { kind: 'workspace' }, silentHours: 5, target: false } as const;
+  await Promise.all(
+    Array.from({ length: watchesMax - had }, () => watches.create(service.actor, draft)),
+  );
+  const { status } = await client.call('POST', '/v1/watches', { body: { silentHours: 5 } });
+  expect([status, watches.idsOf(1).length]).toEqual([409, watchesMax]);
+});

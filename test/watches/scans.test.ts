@@ -1,0 +1,206 @@
+/** Silence and spikes, from the scans of an hour to the event: when they are told, when not, and when they are over. */
+import { describe, expect, test } from 'vitest';
+import { dayMs, formatDay, dayOf, isoTime } from '../../src/model/day.ts';
+import { hourMs, noonMs, openWatchesFixture, type WatchesFixture } from './watches-fixture.ts';
+
+const weekMs = 7 * dayMs;
+
+/** A code with two scans an hour until now, watched; the service has been seen running. */
+async function openBusy(draft: object, more: { weeks?: number } = {}) {
+  const fixture = await openWatchesFixture();
+  const code = await fixture.code(more.weeks);
+  fixture.scans.steady(code.no, noonMs - 8 * weekMs, noonMs, 2);
+  const id = await fixture.watch({ subject: { kind: 'code', id: code.id }, ...draft });
+  await fixture.evaluate();
+  return { fixture, code, id };
+}
+
+const stateOf = (fixture: WatchesFixture, id: string) => fixture.app.watches.watches.findingsOf(id);
+const incidents = (fixture: WatchesFixture) =>
+  fixture.app.watches.incidents.page(1, { limit: 100, isOpen: false }, () => true).data;
+
+/** Hour by hour. */
+async function hours(fixture: WatchesFixture, count: number): Promise<void> {
+  for (let hour = 0; hour < count; hour++) await fixture.pass(hourMs);
+}
+
+describe('silence', () => {
+  test('is emitted once after its hours, ends with a scan, and is emitted again the next time', async () => {
+    const { fixture, code, id } = await openBusy({ silentHours: 6 });
+    await hours(fixture, 6);
+    expect(fixture.emitted('qr.silent')).toEqual([]);
+    await hours(fixture, 12);
+    const [incident] = incidents(fixture);
+    expect(fixture.emitted('qr.silent')).toEqual([
+      {
+        watchId: id,
+        incidentId: incident?.id,
+        qrId: code.id,
+        campaignId: null,
+        name: 'Poster',
+        since: isoTime(noonMs),
+        hours: 6,
+        expectedScans: 12,
+        scans: 0,
+      },
+    ]);
+    expect(stateOf(fixture, id).silent).toEqual({ incidentId: incident?.id, sinceMs: noonMs });
+    fixture.scans.add(code.no, fixture.app.clock.now(), 1);
+    await fixture.pass(300_000);
+    expect(stateOf(fixture, id).silent).toBeUndefined();
+    expect(incidents(fixture)).toMatchObject([
+      { endedAtMs: fixture.app.clock.now(), endedBy: 'recovered' },
+    ]);
+    await hours(fixture, 9);
+    expect(fixture.emitted('qr.silent').length).toBe(2);
+  });
+
+  test('goes on over a restart of the service without being emitted again', async () => {
+    const { fixture } = await openBusy({ silentHours: 6 });
+    await hours(fixture, 8);
+    await fixture.restart();
+    await hours(fixture, 8);
+    expect(fixture.emitted('qr.silent').length).toBe(1);
+  });
+
+  test('a stop of the service tells nobody, and its hours are none of the silence', async () => {
+    const { fixture, code } = await openBusy({ silentHours: 6 });
+    fixture.app.clock.move(48 * hourMs);
+    await fixture.evaluate();
+    await hours(fixture, 6);
+    expect(fixture.emitted('qr.silent')).toEqual([]);
+    await hours(fixture, 2);
+    expect(fixture.emitted('qr.silent')).toMatchObject([{ hours: 6 }]);
+    expect(fixture.app.codes.find(1, code.id)).toBeDefined();
+  });
+
+  test('nothing is told while counting lags, or while redirects are not well', async () => {
+    const { fixture } = await openBusy({ silentHours: 6 });
+    fixture.counting.isPrompt = false;
+    await hours(fixture, 12);
+    expect(fixture.emitted('qr.silent')).toEqual([]);
+    expect(fixture.app.watches.scheduler.behindMs).toBeGreaterThan(10 * hourMs);
+    fixture.counting.isPrompt = true;
+    await fixture.evaluate();
+    expect(fixture.emitted('qr.silent').length).toBe(1);
+  });
+
+  test('a code younger than two weeks is not missed', async () => {
+    const { fixture, id } = await openBusy({ silentHours: 6 }, { weeks: 1 });
+    await hours(fixture, 12);
+    expect(stateOf(fixture, id).idle?.reason).toBe('learning');
+    expect(fixture.emitted('qr.silent')).toEqual([]);
+  });
+
+  test('of a paused code is expected: it ends the incident, and begins anew after it', async () => {
+    const { fixture, code, id } = await openBusy({ silentHours: 6 });
+    await hours(fixture, 8);
+    await fixture.app.codes.change(fixture.actor, code.id, { paused: true });
+    await hours(fixture, 30);
+    expect(stateOf(fixture, id).idle?.reason).toBe('inactive');
+    expect(incidents(fixture)).toMatchObject([{ endedBy: 'not_expected' }]);
+    await fixture.app.codes.change(fixture.actor, code.id, { paused: false });
+    await fixture.pass(hourMs);
+    expect(stateOf(fixture, id)).toMatchObject({
+      gaps: [[expect.any(Number), expect.any(Number)]],
+    });
+    fixture.scans.add(code.no, fixture.app.clock.now(), 1);
+    await hours(fixture, 4);
+    expect(fixture.emitted('qr.silent').length).toBe(1);
+    await hours(fixture, 5);
+    expect(fixture.emitted('qr.silent').length).toBe(2);
+  });
+
+  test('of a campaign is that of its codes together, while it is active', async () => {
+    const fixture = await openWatchesFixture();
+    const [one, two] = [await fixture.code(), await fixture.code()];
+    fixture.scans.steady(one.no, noonMs - 8 * weekMs, noonMs, 1);
+    fixture.scans.steady(two.no, noonMs - 8 * weekMs, noonMs + 8 * hourMs, 1);
+    const { campaigns } = fixture.app.campaigns;
+    const today = dayOf(noonMs);
+    const span = { startDay: today - 30, endDay: today + 1 };
+    const { id } = await campaigns.create(fixture.actor, {
+      name: 'Spring',
+      ...span,
+      qrCodeIds: [one.id, two.id],
+    });
+    const watch = await fixture.watch({ subject: { kind: 'campaign', id }, silentHours: 6 });
+    await fixture.evaluate();
+    await hours(fixture, 10);
+    expect(fixture.emitted('qr.silent')).toEqual([]);
+    await hours(fixture, 6);
+    const told = { campaignId: id, qrId: null, name: 'Spring', expectedScans: 12 };
+    expect(fixture.emitted('qr.silent')).toMatchObject([told]);
+    expect(formatDay(today + 2)).toBe('2026-03-06');
+    await hours(fixture, 48);
+    expect(stateOf(fixture, watch)).toMatchObject({ idle: { reason: 'inactive' } });
+    expect(incidents(fixture)).toMatchObject([{ endedBy: 'not_expected' }]);
+  });
+
+  test('of the workspace is that of all its codes', async () => {
+    const fixture = await openWatchesFixture();
+    const { no } = await fixture.code();
+    fixture.scans.steady(no, noonMs - 8 * weekMs, noonMs, 3);
+    await fixture.watch({ silentHours: 3 });
+    await fixture.evaluate();
+    await hours(fixture, 5);
+    expect(fixture.emitted('qr.silent')).toMatchObject([
+      { qrId: null, campaignId: null, hours: 3 },
+    ]);
+  });
+});
+
+describe('spikes', () => {
+  test('are emitted once, end with a usual hour, and of before the watch are passed over', async () => {
+    const fixture = await openWatchesFixture();
+    const { id: code, no } = await fixture.code();
+    fixture.scans.steady(no, noonMs - 8 * weekMs, noonMs + 48 * hourMs, 10);
+    fixture.scans.add(no, noonMs - hourMs, 500);
+    await fixture.watch({ subject: { kind: 'code', id: code }, spikeFactor: 4 });
+    await fixture.evaluate();
+    expect(fixture.emitted('qr.spiked')).toEqual([]);
+    fixture.scans.add(no, noonMs + hourMs, 90);
+    fixture.scans.add(no, noonMs + 2 * hourMs, 15);
+    fixture.scans.add(no, noonMs + 3 * hourMs, 90);
+    await hours(fixture, 5);
+    const since = isoTime(noonMs + hourMs);
+    expect(fixture.emitted('qr.spiked')).toMatchObject([{ since, scans: 100, expectedScans: 10 }]);
+    expect(incidents(fixture)).toMatchObject([{ kind: 'spiking', sinceMs: noonMs + hourMs }]);
+    await hours(fixture, 2);
+    expect(incidents(fixture)).toMatchObject([{ endedBy: 'recovered' }]);
+    fixture.scans.add(no, noonMs + 10 * hourMs, 90);
+    await hours(fixture, 6);
+    expect(fixture.emitted('qr.spiked').length).toBe(2);
+  });
+});
+
+test('a watch whose code is deleted goes, and its incident ends', async () => {
+  const { fixture, code, id } = await openBusy({ silentHours: 6 });
+  await hours(fixture, 8);
+  await fixture.app.codes.delete(fixture.actor, code.id);
+  await fixture.pass(hourMs);
+  expect(fixture.app.watches.watches.find(1, id)).toBeUndefined();
+  expect(incidents(fixture)).toMatchObject([{ endedBy: 'deleted' }]);
+  expect([...fixture.app.store.watches.scansDue.keys({})]).toEqual([]);
+});
+
+test('a clock that is set back a year moves the timers, and reads no more than it did', async () => {
+  const { fixture, id } = await openBusy({ silentHours: 6 });
+  fixture.app.clock.step(365 * dayMs);
+  await fixture.evaluate();
+  fixture.app.clock.step(-365 * dayMs);
+  await fixture.evaluate();
+  const { scansDueMs = 0, scansCheckedAtMs } = stateOf(fixture, id);
+  expect(scansDueMs - fixture.app.clock.now()).toBeLessThanOrEqual(hourMs + 600_000);
+  expect(scansCheckedAtMs).toBe(fixture.app.clock.now());
+  await hours(fixture, 8);
+  expect(fixture.emitted('qr.silent').length).toBe(1);
+});
+
+test('history is read whole once, then a few days an hour', async () => {
+  const { fixture } = await openBusy({ silentHours: 6 });
+  const whole = fixture.scans.reads;
+  expect(whole).toBe(57);
+  await hours(fixture, 10);
+  expect(fixture.scans.reads - whole).toBeLessThanOrEqual(10 * 12 * 3);
+});

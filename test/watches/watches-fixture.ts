@@ -1,0 +1,138 @@
+/** The application with watches: scans by the hour as a test wants them, requests to targets as a test answers them. */
+import type { Counting } from '../../src/campaigns/campaign-scheduler.ts';
+import { type DayRange, dayMs, isoTime } from '../../src/model/day.ts';
+import type { EventKind } from '../../src/model/event.ts';
+import type { Actor } from '../../src/model/workspace.ts';
+import type { Subject } from '../../src/scans/query/subject.ts';
+import type { WatchDraft } from '../../src/watches/watches.ts';
+import { FakeScans } from '../support/fakes/fake-scans.ts';
+import { TestClock } from '../support/fakes/test-clock.ts';
+import { openTestApp, type TestApp } from '../support/test-app.ts';
+import type { TestAppOptions } from '../support/test-app-options.ts';
+
+export const hourMs = 3_600_000;
+/** A Wednesday at noon; codes are older. */
+export const noonMs = Date.UTC(2026, 2, 4, 12);
+
+/** Scans of codes, by hour since the epoch. */
+export class HourScans extends FakeScans {
+  readonly hours = new Map<number, Map<number, number>>();
+  reads = 0;
+
+  constructor() {
+    super();
+    Object.assign(this.analytics, {
+      series: async (subject: Subject, range: DayRange) => this.#series(subject, range),
+    });
+  }
+
+  add(codeNo: number, atMs: number, scans: number): void {
+    const hours = this.hours.get(codeNo) ?? new Map<number, number>();
+    this.hours.set(codeNo, hours);
+    const hour = Math.floor(atMs / hourMs);
+    hours.set(hour, (hours.get(hour) ?? 0) + scans);
+  }
+
+  /** Every hour of a span. */
+  steady(codeNo: number, fromMs: number, toMs: number, scans: number): void {
+    for (let atMs = fromMs; atMs < toMs; atMs += hourMs) this.add(codeNo, atMs, scans);
+  }
+
+  #series(subject: Subject, { fromDay, toDay }: DayRange) {
+    this.reads += toDay - fromDay + 1;
+    const codes =
+      'codes' in subject
+        ? [...subject.codes]
+        : 'code' in subject
+          ? [subject.code]
+          : [...this.hours.keys()];
+    return Array.from({ length: (toDay - fromDay + 1) * 24 }, (_, at) => {
+      const hour = fromDay * 24 + at;
+      const scans = codes.reduce((sum, no) => sum + (this.hours.get(no)?.get(hour) ?? 0), 0);
+      return { start: isoTime(hour * hourMs), scans };
+    });
+  }
+}
+
+export interface WatchesFixture {
+  /** Another after `restart`. */
+  app: TestApp;
+  readonly actor: Actor;
+  readonly scans: HourScans;
+  readonly counting: { isPrompt: boolean };
+  /** A dynamic code that is `weeks` old; its id and number. */
+  code(weeks?: number, target?: string): Promise<{ readonly id: string; readonly no: number }>;
+  watch(draft: Partial<WatchDraft>): Promise<string>;
+  /** Time passes while the service is running; then everything due is looked at. */
+  pass(ms: number): Promise<void>;
+  /** Looks until what was counted by now is known, and requests have ended. */
+  evaluate(): Promise<void>;
+  /** Data of the emitted events of a kind, oldest first. */
+  emitted(kind: EventKind): Array<Readonly<Record<string, unknown>>>;
+  restart(options?: TestAppOptions): Promise<void>;
+}
+
+export async function openWatchesFixture(options: TestAppOptions = {}): Promise<WatchesFixture> {
+  const scans = new HourScans();
+  const counting = { isPrompt: true, mark: () => ({ isPast: () => counting.isPrompt }) };
+  // The workspace is older than what its watches look back to.
+  const clock = new TestClock(noonMs - 10 * 7 * dayMs);
+  const app = await openTestApp({
+    clock,
+    counting: counting satisfies Counting,
+    scans,
+    ...options,
+  });
+  app.clock.set(noonMs);
+  const fixture: WatchesFixture = {
+    app,
+    actor: app.actor,
+    scans,
+    counting,
+    async code(weeks = 10, target = 'https://example.com/') {
+      const { clock } = fixture.app;
+      const nowMs = clock.now();
+      clock.set(nowMs - weeks * 7 * dayMs);
+      const { id, no } = await fixture.app.codes.create(fixture.actor, { target, name: 'Poster' });
+      clock.set(nowMs);
+      return { id, no };
+    },
+    async watch(draft) {
+      const rules = { target: false, ...draft };
+      const subject = draft.subject ?? { kind: 'workspace' };
+      const { watches } = fixture.app.watches;
+      return (await watches.create(fixture.actor, { ...rules, subject })).id;
+    },
+    async pass(ms) {
+      const { store, clock } = fixture.app;
+      clock.move(ms);
+      await store.environment.transaction(() => {
+        const { running } = store.watches;
+        const record = running.get('service');
+        if (record !== undefined) running.put('service', { ...record, lastMs: clock.now() });
+      });
+      await fixture.evaluate();
+    },
+    async evaluate() {
+      const { scheduler } = fixture.app.watches;
+      for (let tick = 0; tick < 3; tick++) {
+        await scheduler.tick();
+        await scheduler.settled();
+      }
+    },
+    emitted: (kind) =>
+      fixture.app.outbox
+        .after(0, 10_000)
+        .filter((event) => event.kind === kind)
+        .map(({ body }) => dataOf(body)),
+    async restart(changed = {}) {
+      fixture.app = await fixture.app.restart(changed);
+    },
+  };
+  return fixture;
+}
+
+function dataOf(body: string): Readonly<Record<string, unknown>> {
+  const event: { readonly data: Readonly<Record<string, unknown>> } = JSON.parse(body);
+  return event.data;
+}
