@@ -28,7 +28,6 @@ import {
   type RunningRecord,
   type WatchFindings,
   type WatchRecord,
-  watchStateOf,
 } from '../model/watches/watch.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -347,16 +346,6 @@ export class WatchScheduler {
         putFindings(tables, id, before, withDue(before, due));
       }
     });
-  }
-
-  /** Watches by the worst of their open incidents, for metrics. */
-  states(): Map<string, number> {
-    const counts = new Map<string, number>();
-    for (const { value } of this.#options.store.watches.findings.range({}, () => undefined)) {
-      const state = watchStateOf(value);
-      counts.set(state, (counts.get(state) ?? 0) + 1);
-    }
-    return counts;
   }
 }
 

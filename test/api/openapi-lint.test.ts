@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 /** Of what is served, about 3 KB an operation: it was 688 KB when each operation repeated what all share. */
-const documentBytesMax = 330_000;
+const documentBytesMax = 350_000;
 const excepted: Readonly<Record<string, string>> = {
   'contact-properties': 'Who runs the installation is not known, so there is no e-mail address',
   'openapi-tags-alphabetical': 'The groups stand in the order in which one meets them, codes first',
@@ -58,7 +58,7 @@ test('is valid by the meta-schema of OpenAPI 3.1', () => {
   expect(validate(JSON.parse(text.replace('"type":"string"', '"type":"sting"')))).toBe(false);
 });
 
-test('is at most 330 KB', () => {
+test('is at most 350 KB', () => {
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(documentBytesMax);
 });
 

@@ -233,7 +233,7 @@ describe('pages, health, metrics', () => {
     const markup = answer.text.replace(script, '').replace('<script type="module">', '');
     expect(markup).not.toMatch(/<script|style="|src=|@import|url\(|\son\w+="/);
     expect(markup).not.toMatch(/undefined|\[object/);
-    expect(Buffer.byteLength(answer.text)).toBeLessThan(450_000);
+    expect(Buffer.byteLength(answer.text)).toBeLessThan(470_000);
   });
 
   test('no link of the pages is dead', async () => {
