@@ -148,8 +148,8 @@ async function open(options: WritersOptions, closers: Closers): Promise<Omit<Wri
   });
   const endWork = async (): Promise<void> => {
     await webhooks.stop();
-    const { digests, billingScheduler, watched, watches } = work;
-    const repeating = [expiry, schedules, digests, billingScheduler, watched, watches];
+    const { digests, billingScheduler, watched: kept, watches } = work;
+    const repeating = [expiry, schedules, digests, billingScheduler, kept, watches];
     await Promise.all([engine.linkImage.stop(), ...repeating.map((one) => one.close())]);
     await webhooks.finish();
     await webhooks.environment.hold();
@@ -214,9 +214,9 @@ async function openWork(
     billing,
     billingScheduler,
     campaigns,
-    watches,
     schedules,
     mail,
+    watches,
     reports,
     digests,
   };
@@ -262,8 +262,8 @@ async function openServers(
     first: cluster?.first,
     codes,
     campaigns,
-    watches,
     reports,
+    watches,
     webhooks,
     workspaces,
     billing,

@@ -42,6 +42,12 @@ describe('loads', () => {
     expect(text).toContain('tls, closed by the phone');
   });
 
+  it('filtered: redirects beside a query over raw scans', { timeout: loadMsMax }, async () => {
+    const { rows, text } = await loads['filtered']!({ ...tiny, seconds: 1 });
+    expect(rows).toEqual(['alone', 'beside queries']);
+    expect(text).toContain('queries answered');
+  });
+
   it('soak: one code and many', { timeout: loadMsMax }, async () => {
     const { rows, text } = await loads['soak']!(tiny);
     expect(rows).toEqual(['one code', '200 codes']);

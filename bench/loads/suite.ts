@@ -6,6 +6,7 @@ import { formatBacklog, measureBacklog } from './deliver/backlog.ts';
 import { formatCrowd, measureCrowd } from './deliver/crowd.ts';
 import { reportDeliver } from './deliver/report.ts';
 import { formatSoak, measureSoak } from './deliver/soak.ts';
+import { filtered } from './filtered.ts';
 import { fresh } from './fresh.ts';
 import { idle } from './idle.ts';
 import { imageCells, measureCachedImage } from './images.ts';
@@ -213,6 +214,7 @@ async function memory({ isQuick, isFull }: LoadOptions): Promise<LoadReport> {
 export const loads: Readonly<Record<string, (options: LoadOptions) => Promise<LoadReport>>> = {
   redirects,
   fresh,
+  filtered,
   idle,
   durability,
   ladder,

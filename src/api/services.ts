@@ -36,8 +36,8 @@ export interface ApiServices {
   readonly log: Logger;
   readonly codes: Codes;
   readonly campaigns: CampaignServices;
-  readonly watches: WatchesApi;
   readonly reports: Pick<ReportServices, 'reports' | 'pages' | 'digests'>;
+  readonly watches: WatchesApi;
   readonly workspaces: WorkspaceServices;
   readonly outbox: Outbox;
   readonly ids: IdSource;

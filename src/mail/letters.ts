@@ -28,15 +28,6 @@ export interface AddressQuestion {
   readonly expiresAtMs: number;
 }
 
-/** Tells a member what happened to something that is watched. */
-export interface AlertLetter {
-  readonly to: string;
-  readonly workspaceName: string;
-  readonly incident: IncidentRecord;
-  readonly what: 'begun' | 'ended';
-  readonly url: string;
-}
-
 /** Numbers that a member asked for. */
 export interface DigestLetter {
   readonly to: string;
@@ -46,6 +37,15 @@ export interface DigestLetter {
   /** The same each time that it is sent. */
   readonly messageId: string;
   readonly unsubscribeUrl: string;
+}
+
+/** Tells a member what happened to something that is watched. */
+export interface AlertLetter {
+  readonly to: string;
+  readonly workspaceName: string;
+  readonly incident: IncidentRecord;
+  readonly what: 'begun' | 'ended';
+  readonly url: string;
 }
 
 export class Letters {
@@ -78,16 +78,6 @@ export class Letters {
     return this.#mailer.send({ to, ...letter(words, confirmUrl), onFailed: async () => undefined });
   }
 
-  /** The same. A mail that is lost is in the dashboard. */
-  alert({ to, workspaceName, incident, what, url }: AlertLetter): boolean {
-    const words: Words = {
-      ...alertWords(incident, what),
-      action: 'Open it in Quietzone',
-      end: `You get this because you, or somebody of the workspace “${workspaceName}”, asked for it. Settings, Alerts ends it.`,
-    };
-    return this.#mailer.send({ to, ...letter(words, url), onFailed: async () => undefined });
-  }
-
   /**
    * Sends it once, now; the caller tries again. A mail program ends it by a button of its own (RFC 8058), and programs
    * that answer for the absent stay silent (RFC 3834).
@@ -100,6 +90,16 @@ export class Letters {
       'Auto-Submitted': 'auto-generated',
     };
     return await this.#mailer.sendOnce({ ...mail, subject: visibleLine(subject), headers });
+  }
+
+  /** The same. A mail that is lost is in the dashboard. */
+  alert({ to, workspaceName, incident, what, url }: AlertLetter): boolean {
+    const words: Words = {
+      ...alertWords(incident, what),
+      action: 'Open it in Quietzone',
+      end: `You get this because you, or somebody of the workspace “${workspaceName}”, asked for it. Settings, Alerts ends it.`,
+    };
+    return this.#mailer.send({ to, ...letter(words, url), onFailed: async () => undefined });
   }
 }
 

@@ -74,10 +74,10 @@ const bodies: Readonly<Record<string, unknown>> = {
   changeSubscription: { plan: 'pro' },
   createCampaign: { name: 'n', startDate: '2026-03-01', qrCodeIds: [] },
   updateCampaign: { name: 'n' },
-  createWatch: { target: true },
-  updateWatch: { target: true },
   updateDigest: { frequency: 'off' },
   createReport: { qrCodeId: 'qr_00000000000000000000' },
+  createWatch: { target: true },
+  updateWatch: { target: true },
   createConversion: { qrId: 'qr_00000000000000000000' },
   createWebhook: { url: 'http://127.0.0.1:1/', events: ['member.joined'] },
   updateWebhook: { description: 'n' },
@@ -115,10 +115,10 @@ async function idFor({ path }: Operation): Promise<string> {
   if (path.startsWith('/qr-codes')) return await made('/v1/qr-codes', { target });
   if (path.startsWith('/logos')) return await made('/v1/logos', bodies.createLogo);
   if (path.startsWith('/campaigns')) return await made('/v1/campaigns', bodies.createCampaign);
-  if (path.startsWith('/watches')) return await made('/v1/watches', bodies.createWatch);
   if (path.startsWith('/reports')) {
     return await made('/v1/reports', { qrCodeId: await made('/v1/qr-codes', { target }) });
   }
+  if (path.startsWith('/watches')) return await made('/v1/watches', bodies.createWatch);
   if (path.startsWith('/api-keys'))
     return await made('/v1/api-keys', { name: 'x', role: 'viewer' });
   if (path.startsWith('/team/invites')) {
@@ -190,8 +190,8 @@ test('another workspace’s ids are as unknown ones, and change nothing', async 
     '/qr-codes': 'qr_00000000000000000000',
     '/logos': `logo:${'0'.repeat(32)}`,
     '/campaigns': 'cmp_00000000000000000000',
-    '/watches': 'wch_00000000000000000000',
     '/reports': 'rep_00000000000000000000',
+    '/watches': 'wch_00000000000000000000',
     '/api-keys': 'key_00000000000000000000',
     '/team/invites': 'inv_00000000000000000000',
     '/team/members': 'usr_00000000000000000000',

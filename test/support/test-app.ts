@@ -60,8 +60,7 @@ import { openWatches, type WatchServices } from '../../src/watches/open-watches.
 import type { WorkspaceServices } from '../../src/workspaces/services.ts';
 import type { Bootstrapped } from '../../src/workspaces/workspaces.ts';
 import { makeStores } from './fakes/empty-stores.ts';
-import { counted } from './fakes/counted.ts';
-import { fakeImages } from './fakes/fake-images.ts';
+import { counted, fakeImages } from './fakes/fake-engine.ts';
 import { FakeScans } from './fakes/fake-scans.ts';
 import { LazySender } from './fakes/lazy-sender.ts';
 import type { TestAppOptions } from './test-app-options.ts';

@@ -29,7 +29,8 @@
  *   idempotency_expiry   [expiresAtMs, workspaceNo, name]                     -> 1
  *   quota                workspaceNo                                          -> windows (workspaces/quota.ts)
  *   installation         mark, fingerprints of key files                      (store/installation.ts)
- *   …                    people, billing, bulk, campaigns, logos, pages, reports, watches, webhooks and cluster draw theirs
+ *   …                    people, billing, bulk, campaigns, logos, pages, reports, watches, webhooks and cluster draw
+ *                        theirs
  *
  * Transactions check first and write after. One that throws is undone (tested).
  */

@@ -4,7 +4,7 @@ import type { Interval } from '../../../src/scans/query/series.ts';
 import type { ScanFact } from '../engine-harness.ts';
 import { isPerson } from '../plain-model.ts';
 
-export interface LocalTime {
+interface LocalTime {
   /** `YYYY-MM-DD`. */
   readonly date: string;
   readonly hour: string;
@@ -14,7 +14,7 @@ export interface LocalTime {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-export function localTime(zone: string, timeMs: number): LocalTime {
+function localTime(zone: string, timeMs: number): LocalTime {
   let format = formats.get(zone);
   if (format === undefined) {
     format = new Intl.DateTimeFormat('en-US', {

@@ -23,7 +23,8 @@ export class CodeCounts {
   }
 
   add(codeNo: number, scans: number): void {
-    this.#counts[this.#take(codeNo)]! += scans;
+    const slot = this.#take(codeNo);
+    this.#counts[slot]! += scans;
   }
 
   /** Codes with scans, and the scans of each. */

@@ -1,4 +1,0 @@
-import type { Counting } from '../../../src/campaigns/campaign-scheduler.ts';
-
-/** Every scan is counted at once. */
-export const counted: Counting = { mark: () => ({ isPast: () => true }) };
