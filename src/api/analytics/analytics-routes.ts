@@ -156,13 +156,17 @@ export function analyticsRoutes<Of extends Scope, Found extends Analytics>(
   ];
 }
 
-/** With progress, for clients that ask for it. */
+type FormatQuery = { readonly format?: 'json' | 'csv' | undefined };
+
+/** With progress, for clients that ask for it and for no table. */
 const told = (
   { scans }: AnalyticsServices,
-  { header, actor }: Pick<Call<unknown, undefined>, 'actor' | 'header'>,
+  { header, actor, query }: Pick<Call<FormatQuery, undefined>, 'actor' | 'header' | 'query'>,
   answer: () => Promise<Result | StreamedResult>,
-): Promise<Result | StreamedResult> =>
-  withProgress(header('accept'), () => scans.rawShare(actor.workspaceNo), answer);
+): Promise<Result | StreamedResult> => {
+  const accept = query.format === 'csv' ? undefined : header('accept');
+  return withProgress(accept, () => scans.rawShare(actor.workspaceNo), answer);
+};
 
 /** What a call asks for, and the same of the period to compare with. @throws Failure not_found, validation_failed */
 async function ask<Of extends Scope, Found extends Analytics>(
@@ -346,10 +350,7 @@ async function rowsBy<Of extends Scope, Found extends Analytics>(
 const isOfGroups = (by: AnyBreakdownBy): by is GroupBreakdownBy =>
   groupBreakdowns.some((one) => one === by);
 
-const formatOfCall = ({
-  query,
-  header,
-}: Pick<Call<{ readonly format?: 'json' | 'csv' | undefined }, undefined>, 'query' | 'header'>) =>
+const formatOfCall = ({ query, header }: Pick<Call<FormatQuery, undefined>, 'query' | 'header'>) =>
   formatOf(query.format, header('accept'), tableFormats);
 
 export const formatRange = ({ fromDay, toDay }: DayRange) => ({
