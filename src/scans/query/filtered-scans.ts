@@ -19,7 +19,7 @@ import type { ScanFilter } from './filter.ts';
 import type { RawAnswer, RawQuery, RawScanCounter } from './raw/raw-query.ts';
 import { spansOf } from './spans.ts';
 
-/** The cards of a page ask at once; who asks again a little later gets newer numbers. */
+/** From the answer on. The cards of a page ask at once; who asks again a little later gets newer numbers. */
 const keptMs = 3_000;
 /** One may have the counts of 100,000 codes, 5 MB. */
 const keptMax = 16;
@@ -71,8 +71,11 @@ export class FilteredScans {
     const known = this.#kept.get(key);
     if (known !== undefined) return await known;
     const asked = this.#ask(subject, range, query);
-    this.#kept.set(key, asked);
-    asked.catch(() => this.#kept.delete(key));
+    this.#kept.set(key, asked, { ttl: 0 });
+    asked.then(
+      () => this.#kept.set(key, asked),
+      () => this.#kept.delete(key),
+    );
     return await asked;
   }
 
