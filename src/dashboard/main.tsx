@@ -2,7 +2,7 @@
  * The dashboard's entry: loads the session, then shows the page at the address.
  *
  *   session unknown -> splash     signed out -> sign-in (the address stays for afterwards)
- *   signed in -> frame with the page of `shell/pages.ts`; only the chart is loaded later
+ *   signed in -> frame with the page of `shell/pages.ts`; only chart and map are loaded later
  */
 import { render } from 'preact';
 import { startRouter } from './client/router.ts';

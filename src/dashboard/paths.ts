@@ -5,6 +5,7 @@
 export const paths = {
   overview: '/',
   signIn: '/sign-in',
+  analytics: '/analytics',
   codes: '/codes',
   newCode: '/codes/new',
   importCodes: '/codes/import',

@@ -2,7 +2,8 @@
  * Incidents begin and end here, always inside the transaction that writes what was found of their watch: so the incident,
  * its event and its letters exist once, or not at all, however often the watch is evaluated, and by how many machines.
  *
- * The list is bounded: an incident that begins takes the place of the oldest that has ended, or of the oldest of all.
+ * The list is bounded: an incident that begins takes the place of the oldest that has ended. Those that are open stay; they
+ * are bounded by the watches, 22 of each.
  */
 import type { Clock } from '../model/clock.ts';
 import { isoTime } from '../model/day.ts';
@@ -109,21 +110,10 @@ export class Incidents {
 
   #prune(workspaceNo: WorkspaceNo): void {
     const { incidents, open } = this.#options.store.watches;
-    const range = {
-      start: [workspaceNo, ''] satisfies [number, string],
-      end: [workspaceNo + 1, ''] satisfies [number, string],
-    };
-    if (incidents.count(range) < incidentsKept) return;
-    let oldest: [number, string] | undefined;
-    for (const key of incidents.keys(range)) {
-      oldest ??= key;
-      if (open.has(key)) continue;
-      oldest = key;
-      break;
-    }
-    if (oldest === undefined) return;
-    incidents.remove(oldest);
-    open.remove(oldest);
+    if (incidents.count(everyOf(workspaceNo)) < incidentsKept) return;
+    const keys = [...incidents.keys(everyOf(workspaceNo))];
+    const oldest = keys.find((key) => !open.has(key));
+    if (oldest !== undefined) incidents.remove(oldest);
   }
 
   /** The event, and a letter to each who asked for mail. */
@@ -142,6 +132,13 @@ export class Incidents {
       store.watches.letters.put([atMs, incident.workspaceNo, incident.id, what, userId], 1);
     }
   }
+}
+
+/** A new one each time: LMDB writes into what it is given. */
+function everyOf(workspaceNo: WorkspaceNo) {
+  const start: [number, string] = [workspaceNo, ''];
+  const end: [number, string] = [workspaceNo + 1, ''];
+  return { start, end };
 }
 
 /** Behind every id. */

@@ -270,7 +270,12 @@ describe('numbers', () => {
     expect(series).toMatchObject({ interval: 'day', data: dates.map(() => ({ scans: 0 })) });
     const shares = (await get(`/campaigns/${word(id)}/analytics/breakdown?by=country`)).json;
     const days = { from: dayText(-3), to: dayText(0) };
-    expect(shares).toEqual({ by: 'country', ...days, data: [{ key: 'DE', scans: 8 }] });
+    expect(shares).toEqual({
+      by: 'country',
+      ...days,
+      timezone: 'UTC',
+      data: [{ key: 'DE', scans: 8 }],
+    });
   });
 
   test('come as CSV too, by Accept or by format', async () => {

@@ -19,6 +19,7 @@ function workAddresses({ codeId, wifiId, endedId, campaignId }: Seeded): readonl
   const code = `/codes/${codeId}`;
   return [
     { name: 'overview', path: '/', heading: 'Overview', shows: 'Most scanned' },
+    { name: 'analytics', path: '/analytics', heading: 'Analytics', shows: 'Unique scanners' },
     { name: 'codes', path: '/codes', heading: 'Codes', shows: 'Table 12' },
     // With a hyphen: no short code or id that is drawn at random has one.
     {

@@ -44,6 +44,7 @@ export interface PageOptions {
 
 /** Ends with this process. */
 let shared: Promise<Browser> | undefined;
+export const sharedBrowser = (): Promise<Browser> => (shared ??= launch());
 
 async function launch(): Promise<Browser> {
   const { executable, environment } = await unpackChromium();
@@ -72,7 +73,7 @@ export async function openHarness(
     },
   });
   await liftQuota(dataDir);
-  const browser = await (shared ??= launch());
+  const browser = await sharedBrowser();
   const api = new Client(service.apiUrl, service.apiKey);
   const complaints: string[] = [];
   let contexts = 0;

@@ -209,7 +209,7 @@ test(
     const routes = page.locator('.card', { hasText: 'By route' });
     await routes.getByText('phones').waitFor();
     const missed = page.locator('.card', { hasText: 'People who came in vain' });
-    await missed.locator('.bar-row').getByText('Paused').waitFor();
+    await missed.getByRole('listitem').getByText('Paused').waitFor();
     await page.context().close();
   },
   errandMs,

@@ -21,6 +21,9 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'ipaddr.js': ['src/model/address.ts'],
   stripe: ['src/billing/'],
   nodemailer: ['src/mail/'],
+  'd3-geo': ['src/dashboard/analytics/map/'],
+  'topojson-client': ['src/dashboard/analytics/map/'],
+  'world-atlas': ['src/dashboard/analytics/'],
   '@nats-io/transport-node': ['src/cluster/'],
   '@nats-io/jetstream': ['src/cluster/'],
 };

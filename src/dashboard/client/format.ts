@@ -31,9 +31,18 @@ export const formatTick = (value: number): string => compactNumbers.format(value
 /** Tenths only for small values: 0.4 %, 12 %. */
 export const formatPercent = (fraction: number): string =>
   (Math.abs(fraction) < tenthsBelow ? percents : wholePercents).format(fraction);
+const signs = { signDisplay: 'exceptZero', style: 'percent' } as const;
+const changes = new Intl.NumberFormat(undefined, { ...signs, maximumFractionDigits: 1 });
+const wholeChanges = new Intl.NumberFormat(undefined, { ...signs, maximumFractionDigits: 0 });
+/** With its sign: `+12 %`. */
+export const formatChange = (fraction: number): string =>
+  (Math.abs(fraction) < tenthsBelow ? changes : wholeChanges).format(fraction);
 const formatDate = (iso: string): string => dates.format(new Date(iso));
 /** @param day a UTC day, `2026-03-01` */
 export const formatUtcDay = (day: string): string => utcDates.format(new Date(`${day}T00:00:00Z`));
+/** `1–20 Mar 2026`; of one day, that day. */
+export const formatUtcDays = (from: string, to: string): string =>
+  utcDates.formatRange(new Date(`${from}T00:00:00Z`), new Date(`${to}T00:00:00Z`));
 export const formatMoment = (iso: string): string => moments.format(new Date(iso));
 /** To the second: what happens several times a minute. */
 export const formatSecond = (iso: string): string => seconds.format(new Date(iso));

@@ -1,13 +1,14 @@
 /**
  * A cache of API answers by path: shown at once when a page returns to it, reloaded when old, invalidated when
- * a change may affect it. Nothing is loaded twice within a few seconds, and a request that a limit refused is
- * repeated when the limit's window ends.
+ * a change may affect it. Nothing is loaded twice within a few seconds, a request that a limit refused is
+ * repeated when the limit's window ends, and one whose answer nobody waits for any more is cancelled.
  */
 import { type Signal, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { now } from './browser-clock.ts';
-import { call } from './http.ts';
-import { type Problem, problemOf } from './problem.ts';
+import { call, send } from './http.ts';
+import { type Problem, problemOf, unreachable } from './problem.ts';
+import { answerFrom } from './progress.ts';
 
 /** A younger answer is not reloaded, unless a change made here invalidates it. */
 const freshMs = 8_000;
@@ -18,9 +19,14 @@ interface Entry {
   readonly data: Signal<unknown>;
   readonly problem: Signal<Problem | undefined>;
   readonly isLoading: Signal<boolean>;
+  /** What is done of the request under way, 0 to 1, where it is told. */
+  readonly share: Signal<number | undefined>;
   loadedMs: number;
-  /** The request under way. */
+  /** The request under way, and what cancels it. */
   reading: Promise<void> | undefined;
+  controller: AbortController | undefined;
+  /** Mounted components that show it. */
+  users: number;
   retry: number | undefined;
 }
 
@@ -35,16 +41,22 @@ export interface Resource<T> {
   readonly isStale: boolean;
   readonly problem: Problem | undefined;
   readonly isLoading: boolean;
+  /** What is done of the loading, 0 to 1, where it is told. */
+  readonly share: number | undefined;
   readonly reload: () => Promise<void>;
 }
 
+/** With `progress` where the answer may take seconds and the API tells how far it is. */
+export type Reading = 'plain' | 'progress';
+
 /** Loads `path` while the component is mounted; undefined = nothing. */
-export function useResource<T>(path: string | undefined): Resource<T> {
+export function useResource<T>(path: string | undefined, how: Reading = 'plain'): Resource<T> {
   const before = useRef<{ path: string; data: T } | undefined>(undefined);
   const entry = path === undefined ? undefined : entryOf(path);
   const current = generation.value;
+  useEffect(() => (path === undefined ? undefined : use(path)), [path]);
   useEffect(() => {
-    if (path !== undefined) void readIfOld(path);
+    if (path !== undefined) void readIfOld(path, how);
   }, [path, current]);
   // The caller knows the type of the path's answer, as with `response.json()`.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -57,8 +69,9 @@ export function useResource<T>(path: string | undefined): Resource<T> {
     isStale: data === undefined && shown !== undefined,
     problem: entry?.problem.value,
     isLoading: entry?.isLoading.value ?? false,
+    share: entry?.share.value,
     reload: async () => {
-      if (path !== undefined) await read(path);
+      if (path !== undefined) await read(path, how);
     },
   };
 }
@@ -139,8 +152,11 @@ function entryOf(path: string): Entry {
     data: signal(undefined),
     problem: signal(undefined),
     isLoading: signal(true),
+    share: signal(undefined),
     loadedMs: 0,
     reading: undefined,
+    controller: undefined,
+    users: 0,
     retry: undefined,
   };
   entries.set(path, entry);
@@ -149,38 +165,89 @@ function entryOf(path: string): Entry {
   return entry;
 }
 
-async function readIfOld(path: string): Promise<void> {
+/** @returns a function that ends the use; the last one cancels what is under way */
+function use(path: string): () => void {
   const entry = entryOf(path);
-  if (now() - entry.loadedMs < freshMs) return;
-  await (entry.reading ?? read(path));
+  entry.users += 1;
+  return () => {
+    entry.users -= 1;
+    // Another component may take it over, in this same change of the page.
+    queueMicrotask(() => {
+      if (entry.users > 0) return;
+      clearTimeout(entry.retry);
+      cancel(entry);
+    });
+  };
 }
 
-async function read(path: string): Promise<void> {
+function cancel(entry: Entry): void {
+  entry.controller?.abort();
+  entry.controller = undefined;
+  entry.reading = undefined;
+  entry.isLoading.value = entry.data.peek() === undefined;
+}
+
+async function readIfOld(path: string, how: Reading): Promise<void> {
+  const entry = entryOf(path);
+  if (now() - entry.loadedMs < freshMs) return;
+  await (entry.reading ?? read(path, how));
+}
+
+async function read(path: string, how: Reading): Promise<void> {
   const entry = entryOf(path);
   clearTimeout(entry.retry);
   entry.isLoading.value = true;
-  const reading = readOnce(path, entry);
+  const controller = new AbortController();
+  const reading = readOnce({ path, how, entry, signal: controller.signal });
   entry.reading = reading;
+  entry.controller = controller;
   await reading;
-  if (entry.reading === reading) entry.reading = undefined;
+  // Cancelled, or asked for once more meanwhile.
+  if (entry.reading !== reading) return;
+  entry.reading = undefined;
+  entry.controller = undefined;
   entry.isLoading.value = false;
 }
 
-async function readOnce(path: string, entry: Entry): Promise<void> {
+interface Request {
+  readonly path: string;
+  readonly how: Reading;
+  readonly entry: Entry;
+  readonly signal: AbortSignal;
+}
+
+async function readOnce({ path, how, entry, signal }: Request): Promise<void> {
+  entry.share.value = undefined;
+  const tell = (share: number): void => {
+    entry.share.value = share;
+  };
   try {
-    entry.data.value = await call<unknown>('GET', path);
+    entry.data.value = await (how === 'plain'
+      ? call<unknown>('GET', path, { signal })
+      : readEvents(path, signal, tell));
     entry.problem.value = undefined;
     entry.loadedMs = now();
   } catch (error) {
+    if (signal.aborted) return;
     const problem = problemOf(error);
     entry.problem.value = problem;
-    retryLater(path, entry, problem);
+    retryLater({ path, how, entry, signal }, problem);
   }
 }
 
-function retryLater(path: string, entry: Entry, { retryAtMs }: Problem): void {
+async function readEvents(
+  path: string,
+  signal: AbortSignal,
+  tell: (share: number) => void,
+): Promise<unknown> {
+  const { body } = await send('GET', path, { signal, accept: 'text/event-stream' });
+  if (body === null) throw unreachable();
+  return await answerFrom<unknown>(body, tell);
+}
+
+function retryLater({ path, how, entry }: Request, { retryAtMs }: Problem): void {
   if (retryAtMs === undefined) return;
   entry.retry = window.setTimeout(() => {
-    if (entries.get(path) === entry) void read(path);
+    if (entries.get(path) === entry) void read(path, how);
   }, retryAtMs - now());
 }

@@ -37,15 +37,27 @@ function go(address: string, how: 'push' | 'replace'): void {
   if (how === 'push' && location.pathname !== before) scrollTo(0, 0);
 }
 
+type QueryChanges = Readonly<Record<string, string | undefined>>;
+
 /** Sets parameters of the query; undefined or empty removes one. */
-export function setQuery(changes: Readonly<Record<string, string | undefined>>): void {
+export function setQuery(changes: QueryChanges): void {
+  replaceAddress(addressWith(changes));
+}
+
+/** The same as a step of its own, which the back button takes back. */
+export function pushQuery(changes: QueryChanges): void {
+  go(addressWith(changes), 'push');
+}
+
+/** This page's address with other parameters. */
+function addressWith(changes: QueryChanges): string {
   const query = new URLSearchParams(place.value.query);
   for (const [name, value] of Object.entries(changes)) {
     if (value === undefined || value === '') query.delete(name);
     else query.set(name, value);
   }
   const text = query.toString();
-  replaceAddress(`${place.value.path}${text === '' ? '' : `?${text}`}`);
+  return `${place.value.path}${text === '' ? '' : `?${text}`}`;
 }
 
 /** Asks before unsaved text is lost. One page at a time can register. */

@@ -83,6 +83,9 @@ export function currentSession(): Session {
   return state.session;
 }
 
+/** IANA name of the zone that the workspace's days are of. */
+export const zoneOfWorkspace = (): string => currentSession().workspace.timezone;
+
 /** Whether the user has at least this role. */
 export function may(least: Role): boolean {
   const state = sessionState.value;

@@ -10,6 +10,7 @@ export const shortcuts: ReadonlyArray<{ readonly keys: string; readonly what: st
   { keys: '/', what: 'Search your codes' },
   { keys: 'n', what: 'Create a code' },
   { keys: 'o', what: 'Go to the overview' },
+  { keys: 'a', what: 'Go to the analytics' },
   { keys: 'c', what: 'Go to the codes' },
   { keys: '?', what: 'Show these shortcuts' },
   { keys: 'Esc', what: 'Close a dialog or a menu' },
@@ -23,6 +24,7 @@ const actions: Readonly<Record<string, () => void>> = {
     if (may('editor')) navigate(pathTo('newCode'));
   },
   o: () => navigate(pathTo('overview')),
+  a: () => navigate(pathTo('analytics')),
   c: () => navigate(pathTo('codes')),
   '?': () => {
     isHelpOpen.value = true;

@@ -6,6 +6,7 @@ import type { MissedReason } from '../../model/routing/labels.ts';
 import type { RouteRule, RouteVariant, Utm } from '../../model/routing/routing.ts';
 import type { Brand, WorkspacePages } from '../../model/routing/pages.ts';
 import type { Plan, Role } from '../../model/workspace.ts';
+import type { WeekStart } from '../../model/zones/calendar.ts';
 import type { FieldFault } from './problem.ts';
 
 export interface Page<T> {
@@ -37,6 +38,9 @@ export interface Workspace {
   readonly plan: Plan;
   readonly role: Role;
   readonly createdAt: string;
+  /** IANA name. */
+  readonly timezone: string;
+  readonly weekStart: WeekStart;
 }
 
 export interface WorkspaceDetails extends Workspace {
@@ -128,23 +132,6 @@ export interface ResolvedRoute {
     /** Of the visitors, 0 to 1. */
     readonly share: number;
   }>;
-}
-
-export interface Analytics {
-  readonly totalScans: number;
-  readonly uniqueScanners: number;
-  readonly devices: { readonly ios: number; readonly android: number; readonly other: number };
-  readonly topCountries: ReadonlyArray<{ readonly code: string; readonly scans: number }>;
-}
-
-export interface Timeseries {
-  readonly interval: 'hour' | 'day';
-  readonly data: ReadonlyArray<{ readonly start: string; readonly scans: number }>;
-}
-
-export interface Breakdown {
-  readonly by: string;
-  readonly data: ReadonlyArray<{ readonly key: string; readonly scans: number }>;
 }
 
 export interface ServiceEvent {

@@ -1,65 +1,127 @@
 /**
- * Scans over time, drawn by uPlot: an area, a crosshair with the numbers, colours of the theme. For screen
- * readers, a label with its span, its sum and its highest point.
+ * Scans over time, drawn by uPlot: an area or bars, the period before as a dashed line behind, a crosshair with the
+ * numbers, colours of the theme. Points stand one step apart, however long their hours or months are.
+ *
+ * For screen readers it is a slider over its points: a label with the span, the sum and the highest point, and as its
+ * value the point of the crosshair, which the arrow keys move.
  */
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { formatMoment, formatNumber, formatTick, formatUtcDay } from '../client/format.ts';
+import { formatNumber, formatTick } from '../client/format.ts';
+import { type Interval, labelsOf, type Point, ticksOf, tickOf } from '../client/point-labels.ts';
 import { shownTheme } from '../client/theme.ts';
 
-export interface ChartPoint {
-  readonly start: string;
-  readonly scans: number;
-}
-
 export interface ChartProps {
-  readonly points: readonly ChartPoint[];
-  readonly interval: 'hour' | 'day';
+  readonly points: readonly Point[];
+  readonly interval: Interval;
   readonly height: number;
+  /** The period before, point by point. */
+  readonly before?: readonly Point[];
 }
 
-export function Chart({ points, interval, height }: ChartProps) {
+type Labels = (index: number) => readonly string[];
+
+export function Chart({ points, interval, height, before = none }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | undefined>(undefined);
+  const [at, setAt] = useState<number | undefined>();
   const theme = shownTheme.value;
-  useEffect(() => {
+  const [label, labels] = useMemo(
+    () => [describe(points, interval), textsOf(points, before, interval)] as const,
+    [points, before, interval],
+  );
+  // Before the page is painted, or printed.
+  useLayoutEffect(() => {
     const { current } = place;
     if (current === null) return undefined;
-    return draw(current, points, interval, height);
-  }, [points, interval, height, theme]);
+    const drawing = draw(current, { points, interval, height, before }, labels);
+    plot.current = drawing.plot;
+    return drawing.stop;
+  }, [points, interval, height, before, theme]);
+  useEffect(() => setAt(undefined), [points]);
+  const last = points.length - 1;
+  const move = (event: KeyboardEvent): void => {
+    const next = nextOf(event.key, at ?? last, last);
+    if (next === undefined || plot.current === undefined) return;
+    event.preventDefault();
+    setAt(next);
+    plot.current.setCursor({ left: plot.current.valToPos(next, 'x'), top: 0 });
+  };
+  if (last < 0) return <div class="chart" role="img" aria-label={label} ref={place} />;
   return (
     <div
       class="chart"
       ref={place}
-      role="img"
-      aria-label={describe(points, interval)}
+      role="slider"
+      tabIndex={0}
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={last}
+      aria-valuenow={at ?? last}
+      aria-valuetext={labels(at ?? last).join('; ')}
       style={{ height: `${height}px` }}
+      onKeyDown={move}
+      onBlur={() => plot.current?.setCursor({ left: -10, top: -10 })}
     />
   );
 }
 
-/** Draws, and follows the element's width. @returns a function that stops it */
-function draw(
-  place: HTMLElement,
-  points: readonly ChartPoint[],
-  interval: 'hour' | 'day',
-  height: number,
-): () => void {
-  const x = points.map(secondsOf);
-  const y = points.map(({ scans }) => scans);
-  const plot = new uPlot(optionsOf(place, points, interval, height), [x, y], place);
-  const observer = new ResizeObserver(() => plot.setSize({ width: place.clientWidth, height }));
-  observer.observe(place);
-  return () => {
-    observer.disconnect();
-    plot.destroy();
+const none: readonly Point[] = [];
+
+function nextOf(key: string, at: number, last: number): number | undefined {
+  if (key === 'ArrowLeft' || key === 'ArrowDown') return Math.max(0, at - 1);
+  if (key === 'ArrowRight' || key === 'ArrowUp') return Math.min(last, at + 1);
+  if (key === 'Home') return 0;
+  return key === 'End' ? last : undefined;
+}
+
+/** What is told of a point: its number, and that of the point before. */
+function textsOf(points: readonly Point[], before: readonly Point[], interval: Interval): Labels {
+  const [now, then] = [labelsOf(points, interval), labelsOf(before, interval)];
+  return (index) => {
+    const [point, other] = [points[index], before[index]];
+    return [
+      ...(point === undefined ? [] : [`${now[index] ?? ''}: ${scansText(point)}`]),
+      ...(other === undefined ? [] : [`Before, ${then[index] ?? ''}: ${scansText(other)}`]),
+    ];
   };
 }
 
+const scansText = ({ scans }: Point): string =>
+  `${formatNumber(scans)} ${scans === 1 ? 'scan' : 'scans'}`;
+
+interface Drawing {
+  readonly plot: uPlot;
+  readonly stop: () => void;
+}
+
+/** Draws, and follows the element's width. */
+function draw(place: HTMLElement, props: Required<ChartProps>, labels: Labels): Drawing {
+  const { points, before, height } = props;
+  const data: uPlot.AlignedData = [
+    points.map((_, index) => index),
+    points.map((_, index) => before[index]?.scans ?? null),
+    points.map(({ scans }) => scans),
+  ];
+  const plot = new uPlot(optionsOf(place, props, labels), data, place);
+  const observer = new ResizeObserver(() => plot.setSize({ width: place.clientWidth, height }));
+  observer.observe(place);
+  return {
+    plot,
+    stop: () => {
+      observer.disconnect();
+      plot.destroy();
+    },
+  };
+}
+
+/** Pixels between two texts of the axis, at least. */
+const tickSpace = 76;
+
 function optionsOf(
   place: HTMLElement,
-  points: readonly ChartPoint[],
-  interval: 'hour' | 'day',
-  height: number,
+  { points, interval, height, before }: Required<ChartProps>,
+  labels: Labels,
 ): uPlot.Options {
   const style = getComputedStyle(place);
   const color = (name: string): string => style.getPropertyValue(name).trim();
@@ -69,28 +131,24 @@ function optionsOf(
     grid: { stroke: color('--line'), width: 1 },
     ticks: { show: false },
   };
+  const isBars = points.length <= (before.length > 0 ? 1 : barsMax);
   return {
     width: place.clientWidth,
     height,
     padding: [10, 18, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { size: 8 }, drag: { x: false, y: false } },
-    // Days are UTC days; hours are shown in the user's time zone.
-    ...(interval === 'day'
-      ? { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') }
-      : {}),
     scales: {
-      x: { range: () => spanOf(points, interval) },
+      x: { time: false, range: () => spanOf(points.length, isBars) },
       y: { range: (_plot, _low, high) => [0, Math.max(4, high * 1.1)] },
     },
     axes: [
       {
         ...axis,
         grid: { show: false },
-        space: 76,
         size: 28,
-        incrs: timeSteps,
-        values: (_plot, ticks) => ticks.map((seconds) => tickText(seconds, interval)),
+        splits: ({ width }) => ticksOf(points, interval, Math.floor(width / tickSpace)),
+        values: (_plot, places) => places.map((index) => tickText(points[index], interval)),
       },
       {
         ...axis,
@@ -103,10 +161,11 @@ function optionsOf(
     ],
     series: [
       {},
+      { stroke: color('--edge'), width: 2, dash: [5, 4], points: { show: false } },
       {
         stroke: color('--accent'),
         points: { show: false },
-        ...(points.length <= barsMax && bars !== undefined
+        ...(isBars && bars !== undefined
           ? {
               paths: bars({ size: [0.7, 40], radius: 0.15 }),
               fill: color('--accent'),
@@ -115,55 +174,36 @@ function optionsOf(
           : { fill: color('--accent-veil'), width: 2 }),
       },
     ],
-    plugins: [tooltip(interval)],
+    plugins: [tooltip(labels)],
   };
 }
 
-/** Up to this many points are drawn as bars: a line needs more than one day. */
+/** Up to this many points are drawn as bars, which would hide a line behind. */
 const barsMax = 62;
 const { bars } = uPlot.paths;
-/** Seconds between two points. */
-const stepOf = { hour: 3_600, day: 86_400 } as const;
 const stepsMin = 7;
 
-/** The seconds shown: all points with half a step around them, and at least seven steps. */
-function spanOf(points: readonly ChartPoint[], interval: 'hour' | 'day'): [number, number] {
-  const step = stepOf[interval];
-  const first = secondsOf(points[0]);
-  const last = secondsOf(points.at(-1));
-  const around = Math.max(step, stepsMin * step - (last - first)) / 2;
-  return [first - around, last + around];
+/** The places shown: all points, and around bars half a step, and at least seven steps. */
+function spanOf(count: number, isBars: boolean): [number, number] {
+  const last = Math.max(0, count - 1);
+  if (!isBars) return [0, last];
+  const around = Math.max(1, stepsMin - last) / 2;
+  return [-around, last + around];
 }
 
-const secondsOf = (point: ChartPoint | undefined): number =>
-  point === undefined ? 0 : new Date(point.start).getTime() / 1_000;
-
-/** Seconds: hours that divide a day, then days, weeks and months of days. */
-const timeSteps = [
-  ...[1, 3, 6, 12].map((hours) => hours * 3_600),
-  ...[1, 2, 3, 4, 7, 14, 30, 90, 180].map((days) => days * 86_400),
-];
-
-const dayTicks = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: 'numeric',
-  timeZone: 'UTC',
-});
-const hourTicks = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-
-const tickText = (seconds: number, interval: 'hour' | 'day'): string =>
-  (interval === 'day' ? dayTicks : hourTicks).format(new Date(seconds * 1_000));
+const tickText = (point: Point | undefined, interval: Interval): string =>
+  point === undefined ? '' : tickOf(point, interval);
 
 /** Rising, because uPlot takes the first that fits: 1, 2, 5, 10 … 5,000,000,000. */
 const wholeSteps = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].flatMap((power) =>
   [1, 2, 5].map((one) => one * 10 ** power),
 );
 
-const labelOf = (start: string, interval: 'hour' | 'day'): string =>
-  interval === 'day' ? formatUtcDay(start.slice(0, 10)) : formatMoment(start);
+/** Pixels between the crosshair and its numbers. */
+const tipGap = 12;
 
-/** Shows the numbers beside the crosshair. */
-function tooltip(interval: 'hour' | 'day'): uPlot.Plugin {
+/** Shows the numbers beside the crosshair, a line each; where it is narrow, over it. */
+function tooltip(labels: Labels): uPlot.Plugin {
   const box = document.createElement('div');
   box.className = 'chart-tip';
   box.hidden = true;
@@ -172,29 +212,34 @@ function tooltip(interval: 'hour' | 'day'): uPlot.Plugin {
       init: (plot) => plot.over.append(box),
       setCursor(plot) {
         const { idx, left = 0 } = plot.cursor;
-        const seconds = typeof idx === 'number' ? plot.data[0][idx] : undefined;
-        const scans = typeof idx === 'number' ? plot.data[1]?.[idx] : undefined;
-        box.hidden = seconds === undefined || typeof scans !== 'number' || left < 0;
-        if (box.hidden || seconds === undefined || typeof scans !== 'number') return;
-        const start = new Date(seconds * 1_000).toISOString();
-        box.textContent = `${labelOf(start, interval)}: ${formatNumber(scans)}`;
-        const isRight = left > plot.over.clientWidth / 2;
-        box.style.left = isRight ? '' : `${left + 12}px`;
-        box.style.right = isRight ? `${plot.over.clientWidth - left + 12}px` : '';
+        box.hidden = typeof idx !== 'number' || left < 0;
+        if (box.hidden || typeof idx !== 'number') return;
+        box.textContent = labels(idx).join('\n');
+        const { clientWidth: width } = plot.over;
+        const beside = left > width / 2 ? left - tipGap - box.offsetWidth : left + tipGap;
+        box.style.left = `${Math.max(0, Math.min(beside, width - box.offsetWidth))}px`;
       },
     },
   };
 }
 
-function describe(points: readonly ChartPoint[], interval: 'hour' | 'day'): string {
-  const [first] = points;
-  const last = points.at(-1);
-  if (first === undefined || last === undefined) return 'No scans';
-  const sum = points.reduce((total, { scans }) => total + scans, 0);
-  const highest = points.reduce((best, point) => (point.scans > best.scans ? point : best), first);
+const intervalNames: Readonly<Record<Interval, string>> = {
+  quarter_hour: 'quarter of an hour',
+  hour: 'hour',
+  day: 'day',
+  week: 'week',
+  month: 'month',
+};
+
+function describe(points: readonly Point[], interval: Interval): string {
+  const labels = labelsOf(points, interval);
+  const [first] = labels;
+  if (first === undefined) return 'No scans';
+  const scans = points.map((point) => point.scans);
+  const sum = scans.reduce((total, count) => total + count, 0);
+  const most = Math.max(...scans);
   const top =
-    sum === 0
-      ? ''
-      : `, most at ${labelOf(highest.start, interval)}: ${formatNumber(highest.scans)}`;
-  return `Scans by ${interval} from ${labelOf(first.start, interval)} to ${labelOf(last.start, interval)}: ${formatNumber(sum)} in all${top}`;
+    sum === 0 ? '' : `, most at ${labels[scans.indexOf(most)] ?? ''}: ${formatNumber(most)}`;
+  const span = `from ${first} to ${labels.at(-1) ?? ''}`;
+  return `Scans by ${intervalNames[interval]} ${span}: ${formatNumber(sum)} in all${top}`;
 }

@@ -1,7 +1,7 @@
 /** Events as text. */
 import type { ComponentChildren } from 'preact';
 import { type EventKind, hiddenEmail } from '../../model/event.ts';
-import { countryName, formatMoment, shortAddress } from '../client/format.ts';
+import { capitalize, countryName, formatMoment, shortAddress } from '../client/format.ts';
 import { useCodeName } from '../client/code-names.ts';
 import type { ServiceEvent } from '../client/wire.ts';
 import { pathTo } from '../paths.ts';
@@ -60,7 +60,9 @@ export function EventText({ event }: { readonly event: ServiceEvent }) {
             Scan of <CodeName id={id} />
           </>
         }
-        second={`${where.join(', ')} · ${textOf(data.os)}`}
+        second={[where.join(', '), capitalize(textOf(data.device)), textOf(data.os)]
+          .filter((part) => part !== '')
+          .join(' · ')}
       />
     );
   }

@@ -9,10 +9,12 @@ interface ExportProps {
   readonly path: string;
   readonly fileName: string;
   readonly label: string;
+  /** What the file is of, for screen readers, where several buttons have one label. */
+  readonly of?: string;
   readonly size?: 'small' | 'medium';
 }
 
-export function ExportButton({ path, fileName, label, size = 'small' }: ExportProps) {
+export function ExportButton({ path, fileName, label, of, size = 'small' }: ExportProps) {
   const [isBusy, setBusy] = useState(false);
   const save = async (): Promise<void> => {
     setBusy(true);
@@ -22,6 +24,7 @@ export function ExportButton({ path, fileName, label, size = 'small' }: ExportPr
   return (
     <Button size={size} icon="download" isBusy={isBusy} onClick={() => void save()}>
       {label}
+      {of !== undefined && <span class="unseen"> of {of}</span>}
     </Button>
   );
 }

@@ -41,24 +41,3 @@ export function ConversionFigures({ count, value, rate }: ConversionProps) {
     </>
   );
 }
-
-interface TrendProps {
-  /** A fraction; null when there is nothing to compare with; `partial` when counting began within that period. */
-  readonly change: number | null | 'partial';
-  readonly than: string;
-}
-
-export function Trend({ change, than }: TrendProps) {
-  if (change === null) return <span>No scans in {than}</span>;
-  if (change === 'partial') return <span>Too early to compare with {than}</span>;
-  if (change === 0) return <span>Same as {than}</span>;
-  const isUp = change > 0;
-  return (
-    <span>
-      <span class={isUp ? 'trend-up' : 'trend-down'}>
-        {isUp ? '▲' : '▼'} {formatPercent(Math.abs(change))}
-      </span>{' '}
-      vs. {than}
-    </span>
-  );
-}

@@ -1,6 +1,7 @@
 /** Line icons, 24 × 24, in the text's colour. They are decoration: a text beside each says the same. */
 const shapes = {
   home: 'M3 11l9-8 9 8M5 9.5V20h5v-6h4v6h5V9.5',
+  chart: 'M4 20h16M7 16v-5M12 16V5M17 16V9',
   code: 'M4 4h6v6H4zM14 4h6v6h-6zM4 14h6v6H4zM14 14h2v2h-2zM18 14h2v6h-6v-2M18 18h.01',
   calendar: 'M4 6h16v14H4zM4 10h16M8 3v4M16 3v4',
   team: 'M9 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8M2.5 20a6.5 6.5 0 0 1 13 0M16 3.5a4 4 0 0 1 0 7M18 14.5a6.5 6.5 0 0 1 3.5 5.5',

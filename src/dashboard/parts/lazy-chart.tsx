@@ -6,8 +6,8 @@ import { Skeleton } from './page.tsx';
 
 let loaded: ComponentType<ChartProps> | undefined;
 
-/** Undefined if it cannot be loaded: the page works without it. */
-async function loadChart(): Promise<ComponentType<ChartProps> | undefined> {
+/** Begins early where a chart is to come. Undefined if it cannot be loaded: the page works without it. */
+export async function loadChart(): Promise<ComponentType<ChartProps> | undefined> {
   try {
     loaded ??= (await import('./chart.tsx')).Chart;
   } catch {

@@ -19,6 +19,7 @@ interface Place {
 
 const places: readonly Place[] = [
   { name: 'overview', label: 'Overview', icon: 'home' },
+  { name: 'analytics', label: 'Analytics', icon: 'chart' },
   { name: 'codes', label: 'Codes', icon: 'code' },
   { name: 'campaigns', label: 'Campaigns', icon: 'calendar' },
   { name: 'team', label: 'Team', icon: 'team' },

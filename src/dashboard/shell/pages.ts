@@ -4,6 +4,7 @@
  */
 import type { ComponentType } from 'preact';
 import { AlertsPage } from '../pages/alerts/alerts-page.tsx';
+import { AnalyticsPage } from '../pages/analytics/analytics-page.tsx';
 import { BillingPage } from '../pages/billing/billing-page.tsx';
 import { CheckoutPage } from '../pages/billing/checkout-page.tsx';
 import { NewCampaignPage } from '../pages/campaigns/campaign-form.tsx';
@@ -33,6 +34,7 @@ import type { PageProps } from './page-props.ts';
 export const pages: Readonly<Record<PathName, ComponentType<PageProps>>> = {
   overview: OverviewPage,
   signIn: OverviewPage,
+  analytics: AnalyticsPage,
   codes: CodesPage,
   newCode: NewCodePage,
   importCodes: ImportPage,

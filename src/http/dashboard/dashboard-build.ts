@@ -68,11 +68,16 @@ async function readIfThere(file: string): Promise<Uint8Array> {
   }
 }
 
-/** @throws Error of the bundler, or of the system where it cannot be started */
-export async function buildDashboard(): Promise<DashboardBundle> {
-  const { outputFiles, metafile } = await bundleDashboard();
+const entry = 'main.tsx';
+
+/**
+ * @param main the script of the page, relative to src/dashboard: a test may have its own
+ * @throws Error of the bundler, or of the system where it cannot be started
+ */
+export async function buildDashboard(main = entry): Promise<DashboardBundle> {
+  const { outputFiles, metafile } = await bundleDashboard(main);
   const contents = outputFiles.map((file) => [assetPath(file), file.contents] as const);
-  const html = Buffer.from(await page(metafile));
+  const html = Buffer.from(await page(metafile, main));
   const all = [...contents, [pagePath, html] as const];
   return new Map(
     await Promise.all(all.map(async ([path, bytes]) => [path, await compress(bytes)] as const)),
@@ -80,7 +85,7 @@ export async function buildDashboard(): Promise<DashboardBundle> {
 }
 
 /** Paths in `metafile` are relative to src/dashboard. */
-export async function bundleDashboard(): Promise<{
+export async function bundleDashboard(main = entry): Promise<{
   outputFiles: OutputFile[];
   metafile: Metafile;
 }> {
@@ -88,7 +93,7 @@ export async function bundleDashboard(): Promise<{
   try {
     return await build({
       absWorkingDir: root,
-      entryPoints: ['main.tsx', 'theme.ts', 'style/main.css'],
+      entryPoints: [main, 'theme.ts', 'style/main.css'],
       outdir: 'assets',
       entryNames: '[name]-[hash]',
       chunkNames: '[name]-[hash]',
@@ -115,16 +120,16 @@ const assetPath = (file: OutputFile): string =>
   assetPrefix + (file.path.split(/[\\/]/).at(-1) ?? '');
 
 /** index.html with the names of this bundle; the imports of the first script are preloaded. */
-async function page({ outputs }: Metafile): Promise<string> {
+async function page({ outputs }: Metafile, entry: string): Promise<string> {
   const template = await readFile(`${root}index.html`, 'utf8');
   const icon = await readFile(`${root}icon.svg`);
-  const nameOf = (entry: string): string => {
-    const found = Object.entries(outputs).find(([, output]) => output.entryPoint === entry);
-    if (found === undefined) throw new Error(`Cannot find ${entry} in the bundle`);
+  const nameOf = (source: string): string => {
+    const found = Object.entries(outputs).find(([, output]) => output.entryPoint === source);
+    if (found === undefined) throw new Error(`Cannot find ${source} in the bundle`);
     return found[0];
   };
   const url = (name: string): string => `/${name}`;
-  const main = nameOf('main.tsx');
+  const main = nameOf(entry);
   const imported = (outputs[main]?.imports ?? []).filter(({ kind }) => kind === 'import-statement');
   const tags = [
     `<script src="${url(nameOf('theme.ts'))}"></script>`,

@@ -36,7 +36,7 @@ export const spikeFactorMax = 100;
 export const mailToMax = 20;
 /** Watches of a workspace: what an hour has to evaluate. */
 export const watchesMax = 1_000;
-/** Incidents of a workspace, open ones too; the oldest that have ended go first. */
+/** Incidents of a workspace; the oldest that have ended go first, and more are kept only while they are open. */
 export const incidentsKept = 1_000;
 
 /** The id is that of the code or campaign. */

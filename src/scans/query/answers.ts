@@ -92,6 +92,7 @@ const shareOfErrorMax = 0.1;
 export function scannersFrom(now: Sketch, before: Sketch): Scanners {
   const scanners = now.estimate();
   const seen = before.estimate();
+  if (seen === 0) return { newScanners: scanners, returningScanners: 0, error: 0 };
   const beforeError = before.standardError();
   before.merge(now);
   const newScanners = Math.min(scanners, Math.max(0, before.estimate() - seen));

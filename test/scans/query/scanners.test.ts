@@ -37,6 +37,12 @@ describe.each([1_000, 100_000, 1_000_000])('%d scanners', (scanners) => {
   });
 });
 
+it('all are new where nobody had scanned before', () => {
+  const now = sketchOf(0, 100_000);
+  const found = scannersFrom(now, Sketch.empty());
+  expect(found).toEqual({ newScanners: now.estimate(), returningScanners: 0, error: 0 });
+});
+
 it('few among very many are not told', () => {
   const found = scannersFrom(sketchOf(0, 1_000), sketchOf(500, 1_000_000));
   expect(found).toMatchObject({ newScanners: null, returningScanners: null });

@@ -43,3 +43,12 @@ export const scheduleText = ({
   endDate,
 }: Pick<Campaign, 'startDate' | 'endDate'>): string =>
   `${formatUtcDay(startDate)} – ${endDate === null ? 'no end' : formatUtcDay(endDate)}`;
+
+/** Until today: no day to come has scans. Of one that has not begun, its first day. */
+export function daysOfSchedule(
+  { startDate, endDate }: Pick<Campaign, 'startDate' | 'endDate'>,
+  today: string,
+): { readonly from: string; readonly to: string } {
+  const last = endDate !== null && endDate < today ? endDate : today;
+  return { from: startDate, to: last > startDate ? last : startDate };
+}

@@ -1,16 +1,17 @@
 /** One campaign: its schedule and its results. */
 import { useState } from 'preact/hooks';
+import type { Totals } from '../../analytics/state/answers.ts';
+import { subjectOf } from '../../analytics/state/requests.ts';
+import { Explore } from '../../analytics/view/explore.tsx';
+import { useView } from '../../analytics/view/use-analytics.ts';
 import { formatNumber, formatPercent } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, storeAnswer, useResource } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';
 import { may } from '../../client/session.ts';
-import type { Analytics } from '../../client/wire.ts';
-import { BreakdownCard } from '../../parts/breakdown.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
-import { ConversionFigures, Figure, Figures } from '../../parts/figures.tsx';
-import { chartHeight, LazyChart } from '../../parts/lazy-chart.tsx';
+import { ConversionFigures } from '../../parts/figures.tsx';
 import { Badge } from '../../parts/list.tsx';
 import { Empty, Notice } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
@@ -27,12 +28,13 @@ import { CampaignForm, campaignBody } from './campaign-form.tsx';
 import {
   type Campaign,
   type CampaignWithCodes,
+  daysOfSchedule,
   scheduleText,
   statusLabels,
   statusTones,
 } from './campaign-labels.ts';
 
-interface CampaignAnalytics extends Analytics {
+interface CampaignTotals extends Totals {
   readonly conversions: number;
   readonly conversionValue: number;
   readonly conversionRate: number;
@@ -45,7 +47,6 @@ interface CampaignAnalytics extends Analytics {
     readonly conversions: number;
     readonly conversionValue: number;
   }>;
-  readonly timeseries: ReadonlyArray<{ readonly date: string; readonly scans: number }>;
 }
 
 type Action = 'edit' | 'delete';
@@ -53,7 +54,6 @@ type Action = 'edit' | 'delete';
 export function CampaignPage({ params }: PageProps) {
   const id = params.id ?? '';
   const campaign = useResource<CampaignWithCodes>(`/campaigns/${id}`);
-  const numbers = useResource<CampaignAnalytics>(`/campaigns/${id}/analytics`);
   const [action, setAction] = useState<Action>();
   const { data } = campaign;
   const close = (): void => setAction(undefined);
@@ -64,17 +64,15 @@ export function CampaignPage({ params }: PageProps) {
       lead={data && <Lead campaign={data} />}
       actions={data && may('editor') && <Actions campaign={data} onAction={setAction} />}
     >
-      <Ready of={campaign} skeleton={<Skeleton lines={2} />}>
+      <Ready of={campaign} skeleton={<Skeleton height={480} />}>
         {(shown) => (
           <>
             {shown.result && <Result campaign={shown} />}
             {action === 'edit' && <Edit campaign={shown} onClose={close} />}
             {action === 'delete' && <Delete campaign={shown} onClose={close} />}
+            <Numbers campaign={shown} />
           </>
         )}
-      </Ready>
-      <Ready of={numbers} skeleton={<Skeleton height={480} />}>
-        {(shown) => <Numbers id={id} numbers={shown} />}
       </Ready>
       <WatchCard subject={{ campaignId: id }} />
     </Page>
@@ -125,40 +123,24 @@ function Result({ campaign: { result } }: { readonly campaign: Campaign }) {
   );
 }
 
-function Numbers({ id, numbers }: { readonly id: string; readonly numbers: CampaignAnalytics }) {
-  const { totalScans, uniqueScanners, timeseries } = numbers;
-  const points = timeseries.map(({ date, scans }) => ({ start: `${date}T00:00:00.000Z`, scans }));
+const wholeSchedule = { preset: 'all', compare: 'none' } as const;
+
+function Numbers({ campaign }: { readonly campaign: Campaign }) {
+  const view = useView({
+    subject: subjectOf('campaign', campaign.id),
+    wholeOf: (today) => daysOfSchedule(campaign, today),
+    standard: wholeSchedule,
+  });
   return (
     <div class="stack">
-      <Figures>
-        <Figure label="Scans" value={formatNumber(totalScans)} note="Within the schedule" />
-        <Figure
-          label="Unique scanners"
-          value={formatNumber(uniqueScanners)}
-          note="Across all codes"
-        />
-        <ConversionFigures
-          count={numbers.conversions}
-          value={numbers.conversionValue}
-          rate={numbers.conversionRate}
-        />
-      </Figures>
-      <Card title="Scans over time" lead="Per day, in UTC">
-        {points.length === 0 ? (
-          <Empty icon="calendar" title="Not started yet" />
-        ) : (
-          <LazyChart points={points} interval="day" height={chartHeight} />
+      <Explore<CampaignTotals>
+        view={view}
+        figures={({ conversions, conversionValue, conversionRate }) => (
+          <ConversionFigures count={conversions} value={conversionValue} rate={conversionRate} />
         )}
-      </Card>
-      <div class="grid-2">
-        <CodeShares numbers={numbers} />
-        <BreakdownCard
-          base={`/campaigns/${id}/analytics`}
-          span=""
-          title="Audience"
-          by={['country', 'device', 'os', 'hour']}
-        />
-      </div>
+      >
+        {(totals) => totals !== undefined && <CodeShares codes={totals.codes} />}
+      </Explore>
       <Attribution />
     </div>
   );
@@ -166,8 +148,8 @@ function Numbers({ id, numbers }: { readonly id: string; readonly numbers: Campa
 
 const rowsMax = 20;
 
-function CodeShares({ numbers }: { readonly numbers: CampaignAnalytics }) {
-  const rows = numbers.codes.slice(0, rowsMax);
+function CodeShares({ codes }: Pick<CampaignTotals, 'codes'>) {
+  const rows = codes.slice(0, rowsMax);
   return (
     <Card class="card-flush" title="Codes">
       {rows.length === 0 && <Empty icon="code" title="No codes in this campaign" />}

@@ -1,117 +1,68 @@
-/** A code's analytics over a range of days. Each breakdown is loaded when it is shown. */
-import { formatNumber, formatPercent } from '../../client/format.ts';
+/** A code's analytics, with its conversions and those who came in vain, if there are any. */
+import { BarList } from '../../analytics/bar-list.tsx';
+import type { Breakdown, Totals } from '../../analytics/state/answers.ts';
+import { dayIn } from '../../analytics/state/days.ts';
+import { keyLabel } from '../../analytics/state/filters.ts';
+import { breakdownPath, subjectOf } from '../../analytics/state/requests.ts';
+import { Explore } from '../../analytics/view/explore.tsx';
+import { useView, type View } from '../../analytics/view/use-analytics.ts';
 import { useResource } from '../../client/resource.ts';
-import type { Analytics, Breakdown, QrCode, Timeseries } from '../../client/wire.ts';
-import { BreakdownCard } from '../../parts/breakdown.tsx';
-import { intervalOf, RangePicker, rangeQuery, useRange } from '../../parts/date-range.tsx';
-import { ExportButton } from '../../parts/export-button.tsx';
-import { ConversionFigures, Figure, Figures } from '../../parts/figures.tsx';
-import { chartHeight, LazyChart } from '../../parts/lazy-chart.tsx';
-import { Card, Ready, Skeleton } from '../../parts/page.tsx';
+import type { QrCode } from '../../client/wire.ts';
+import { ConversionFigures } from '../../parts/figures.tsx';
+import { Card } from '../../parts/page.tsx';
 
 export function AnalyticsPart({ code }: { readonly code: QrCode }) {
-  const { range } = useRange();
-  const base = `/qr-codes/${code.id}/analytics`;
-  const span = rangeQuery(range);
-  const interval = intervalOf(range);
-  const totals = useResource<Analytics>(`${base}?${span}`);
-  const series = useResource<Timeseries>(`${base}/timeseries?${span}&interval=${interval}`);
+  const view = useView({
+    subject: subjectOf('code', code.id),
+    wholeOf: (today, zone) => ({ from: dayIn(zone, Date.parse(code.createdAt)), to: today }),
+  });
+  const isFiltered = Object.keys(view.state.filters).length > 0;
   return (
     <div class="stack">
-      <RangePicker />
-      <Ready of={totals} skeleton={<Skeleton height={112} />}>
-        {(data) => <Totals data={data} />}
-      </Ready>
-      <Conversions path={`/qr-codes/${code.id}/conversions?${span}`} scans={totals.data} />
-      <Card
-        title="Scans over time"
-        lead={interval === 'day' ? 'Per day, in UTC' : 'Per hour, in your time zone'}
-        actions={
-          <ExportButton
-            path={`${base}/timeseries?${span}&interval=${interval}`}
-            fileName="scans-over-time.csv"
-            label="CSV"
-          />
-        }
+      <Explore
+        view={view}
+        hasRoutes={code.rules.length > 0 || code.split !== null}
+        // Conversions are of the whole code.
+        figures={(totals) => !isFiltered && <Conversions code={code} view={view} totals={totals} />}
       >
-        <Ready of={series} skeleton={<Skeleton height={chartHeight} />}>
-          {({ data, interval: shown }) => (
-            <LazyChart points={data} interval={shown} height={chartHeight} />
-          )}
-        </Ready>
-      </Card>
-      <Routes code={code} base={base} span={span} />
-      <div class="grid-2">
-        <BreakdownCard
-          base={base}
-          span={span}
-          title="Locations"
-          by={['country', 'city', 'referer']}
-        />
-        <BreakdownCard
-          base={base}
-          span={span}
-          title="Technology"
-          by={['device', 'os', 'browser']}
-        />
-      </div>
-      <BreakdownCard base={base} span={span} title="Timing and bots" by={['hour', 'bot']} />
+        {() => !isFiltered && <Missed view={view} />}
+      </Explore>
       <Attribution />
     </div>
   );
 }
 
-function Totals({ data }: { readonly data: Analytics }) {
-  const { totalScans, uniqueScanners, devices } = data;
-  const share = (count: number): string =>
-    totalScans === 0 ? '' : `${formatPercent(count / totalScans)} of scans`;
-  return (
-    <Figures>
-      <Figure label="Scans" value={formatNumber(totalScans)} />
-      <Figure label="Unique scanners" value={formatNumber(uniqueScanners)} />
-      <Figure label="iOS" value={formatNumber(devices.ios)} note={share(devices.ios)} />
-      <Figure label="Android" value={formatNumber(devices.android)} note={share(devices.android)} />
-    </Figures>
-  );
-}
-
-interface RoutesProps {
-  readonly code: QrCode;
-  readonly base: string;
-  readonly span: string;
-}
-
-/** Of a code that leads to more than its destination; and who came in vain, if anybody did. */
-function Routes({ code: { rules, split }, base, span }: RoutesProps) {
-  const hasLabels = rules.length > 0 || split !== null;
-  const missed = useResource<Breakdown>(`${base}/breakdown?${span}&by=missed`).data?.data ?? [];
-  const isMissed = missed.some(({ scans }) => scans > 0);
-  if (!hasLabels && !isMissed) return null;
-  return (
-    <div class="grid-2">
-      {hasLabels && <BreakdownCard base={base} span={span} title="By route" by={['route']} />}
-      {isMissed && (
-        <BreakdownCard base={base} span={span} title="People who came in vain" by={['missed']} />
-      )}
-    </div>
-  );
-}
-
 interface ConversionsProps {
-  readonly path: string;
-  readonly scans: Analytics | undefined;
+  readonly code: QrCode;
+  readonly view: View;
+  readonly totals: Totals;
 }
 
 /** Shown to those who report conversions. */
-function Conversions({ path, scans }: ConversionsProps) {
+function Conversions({ code, view, totals: { totalScans } }: ConversionsProps) {
+  const { from, to } = view.state.range;
+  const path = `/qr-codes/${code.id}/conversions?from=${from}&to=${to}`;
   const { data } = useResource<{ readonly conversions: number; readonly value: number }>(path);
   if (data === undefined || data.conversions === 0) return null;
   const { conversions, value } = data;
-  const rate = scans === undefined || scans.totalScans === 0 ? 0 : conversions / scans.totalScans;
+  const rate = totalScans === 0 ? 0 : conversions / totalScans;
+  return <ConversionFigures count={conversions} value={value} rate={rate} />;
+}
+
+/** People whom the code led nowhere, by the reason. */
+function Missed({ view: { subject, state } }: { readonly view: View }) {
+  const path = breakdownPath(subject, state, 'missed');
+  const rows = useResource<Breakdown>(path).data?.data ?? [];
+  if (!rows.some(({ scans }) => scans > 0)) return null;
   return (
-    <Figures>
-      <ConversionFigures count={conversions} value={value} rate={rate} />
-    </Figures>
+    <Card title="People who came in vain">
+      <BarList
+        name="People who came in vain"
+        rows={rows}
+        labelOf={(key) => keyLabel('missed', key)}
+        expected={1}
+      />
+    </Card>
   );
 }
 

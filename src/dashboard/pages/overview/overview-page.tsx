@@ -1,32 +1,22 @@
 /** Today, the last month, and live activity: one request and a stream. */
 import { useState } from 'preact/hooks';
+import { ChangeText } from '../../analytics/change-text.tsx';
+import { addDays, dayIn } from '../../analytics/state/days.ts';
+import { zoneLabel } from '../../analytics/state/labels.ts';
 import { now } from '../../client/browser-clock.ts';
-import {
-  countryName,
-  formatNumber,
-  formatShort,
-  shortAddress,
-  utcDay,
-} from '../../client/format.ts';
+import { countryName, formatNumber, formatShort, shortAddress } from '../../client/format.ts';
 import { useLiveCount } from '../../client/live-count.ts';
 import { useLive } from '../../client/live.ts';
 import { type Resource, useResource } from '../../client/resource.ts';
-import { may } from '../../client/session.ts';
-import type {
-  Breakdown,
-  EventPage,
-  Page as PageOf,
-  QrCodeItem,
-  ServiceEvent,
-} from '../../client/wire.ts';
+import { may, zoneOfWorkspace } from '../../client/session.ts';
+import type { EventPage, Page as PageOf, QrCodeItem, ServiceEvent } from '../../client/wire.ts';
 import { Bars } from '../../parts/bars.tsx';
 import { ButtonLink } from '../../parts/button.tsx';
-import { OpenIncidents } from '../alerts/open-incidents.tsx';
-import { Figure, Figures, Trend } from '../../parts/figures.tsx';
-import { ProblemNotice } from '../../parts/notice.tsx';
+import { Figure, Figures } from '../../parts/figures.tsx';
 import { chartHeight, LazyChart } from '../../parts/lazy-chart.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { pathTo } from '../../paths.ts';
+import { OpenIncidents } from '../alerts/open-incidents.tsx';
 import { Attribution } from '../code/analytics-part.tsx';
 import { feedRowsMax, LiveFeed } from './live-feed.tsx';
 import { Welcome } from './welcome.tsx';
@@ -50,9 +40,9 @@ const days = 30;
 const settleMs = 12_000;
 
 export function OverviewPage() {
-  const today = utcDay(now());
-  const from = utcDay(now(), 1 - days);
-  const summary = useResource<Summary>(`/analytics/summary?from=${from}&to=${today}`);
+  const today = dayIn(zoneOfWorkspace(), now());
+  const span = `from=${addDays(today, 1 - days)}&to=${today}&timezone=workspace`;
+  const summary = useResource<Summary>(`/analytics/summary?${span}`);
   const isQuiet = summary.data !== undefined && summary.data.topCodes.length === 0;
   const first = useResource<PageOf<QrCodeItem>>(isQuiet ? '/qr-codes?page=1&limit=1' : undefined);
   const [events, setEvents] = useState<readonly ServiceEvent[]>([]);
@@ -145,17 +135,17 @@ function Numbers({ data, extra }: { readonly data: Summary; readonly extra: numb
       <Figure
         label="Scans today"
         value={formatNumber(today)}
-        note={`Yesterday ${formatNumber(yesterday)} · days in UTC`}
+        note={`Yesterday ${formatNumber(yesterday)} · ${zoneLabel(zoneOfWorkspace())}`}
       />
       <Figure
         label="Last 7 days"
         value={formatShort(week)}
-        note={<Trend change={changeOf(week, weekBefore, isWhole)} than="the 7 days before" />}
+        note={<ChangeText change={changeOf(week, weekBefore, isWhole)} than="the 7 days before" />}
       />
       <Figure
         label="Last 30 days"
         value={formatShort(month)}
-        note={<Trend change={monthChange} than="the 30 days before" />}
+        note={<ChangeText change={monthChange} than="the 30 days before" />}
       />
       <Figure
         label="Unique scanners"
@@ -173,7 +163,15 @@ function Curve({ data, extra }: { readonly data: Summary; readonly extra: number
     scans: index === last ? scans + extra : scans,
   }));
   return (
-    <Card title="Scans by day" lead="Last 30 days, UTC">
+    <Card
+      title="Scans by day"
+      lead={`Last 30 days, ${zoneLabel(zoneOfWorkspace())}`}
+      actions={
+        <ButtonLink size="small" icon="chart" href={pathTo('analytics')}>
+          All analytics
+        </ButtonLink>
+      }
+    >
       <LazyChart points={points} interval="day" height={chartHeight} />
     </Card>
   );
@@ -193,27 +191,17 @@ function TopCodes({ data, extra }: { readonly data: Summary; readonly extra: num
   );
 }
 
-/** The ten of the summary; the others are asked for when they are wanted. */
+/** The ten of the summary; all of them are on the page that each leads to. */
 function Countries({ data }: { readonly data: Summary }) {
-  const [isWhole, setWhole] = useState(false);
-  const span = `from=${utcDay(now(), 1 - days)}&to=${utcDay(now())}`;
-  const path = `/analytics/breakdown?${span}&by=country`;
-  const all = useResource<Breakdown>(isWhole ? path : undefined);
-  const ten = data.topCountries.map(({ code, scans }) => ({ key: code, scans }));
-  const shares = (all.data?.data ?? ten).map(({ key, scans }) => ({
-    key,
-    label: countryName(key),
+  const shares = data.topCountries.map(({ code, scans }) => ({
+    key: code,
+    label: countryName(code),
     value: scans,
+    href: `${pathTo('analytics')}?country=${code}`,
   }));
   return (
     <Card title="Countries" lead="Last 30 days">
-      {all.problem && <ProblemNotice problem={all.problem} onRetry={() => void all.reload()} />}
-      <Bars
-        shares={shares}
-        total={all.data === undefined ? data.totalScans : sum(all.data.data)}
-        emptyText="No scans yet"
-        onWhole={() => setWhole(true)}
-      />
+      <Bars shares={shares} total={data.totalScans} emptyText="No scans yet" />
     </Card>
   );
 }

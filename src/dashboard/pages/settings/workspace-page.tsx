@@ -1,4 +1,4 @@
-/** The workspace's name, the user's other workspaces, and a form for a new one. */
+/** The workspace's name, its days and weeks, the user's other workspaces, and a form for a new one. */
 import { capitalize } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, useResource } from '../../client/resource.ts';
@@ -15,12 +15,14 @@ import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say, sayProblem } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
+import { DaysCard } from './days-card.tsx';
 
 export function WorkspacePage() {
   return (
     <Page title="Workspace" lead="Codes, people, keys and limits belong to a workspace.">
       <div class="page-narrow stack">
         <NameCard />
+        <DaysCard />
         <AllCard />
         <NewCard />
       </div>

@@ -17,6 +17,7 @@ export class BlockReader {
   #stringPlaces = new Uint32Array(firstStrings);
   #foundStrings = 0;
   #nextStringAt = 0;
+  #strings = 0;
   groups = 0;
   /** Where groups, entries and strings begin in `view`. */
   groupsAt = 0;
@@ -44,6 +45,7 @@ export class BlockReader {
     this.stringsAt = start + stringsAt;
     this.#foundStrings = 0;
     this.#nextStringAt = this.stringsAt;
+    this.#strings = view.getUint32(start + 28, true);
     this.opened++;
     return true;
   }
@@ -83,6 +85,19 @@ export class BlockReader {
   }
   text(at: number): string {
     return this.#bytes.toString('utf8', at, at + this.stringBytes(at));
+  }
+
+  /** The number of a string; -1 = the block does not have it. @param bytes not empty: that has number 0 in every block */
+  numberOf(bytes: Uint8Array): number {
+    const { view } = this;
+    for (let number = 1; number <= this.#strings; number++) {
+      const at = this.stringAt(number);
+      if (this.stringBytes(at) !== bytes.length) continue;
+      let same = 0;
+      while (same < bytes.length && view.getUint8(at + same) === bytes[same]) same++;
+      if (same === bytes.length) return number;
+    }
+    return -1;
   }
 
   #findString(): void {

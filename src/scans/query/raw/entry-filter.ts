@@ -11,6 +11,7 @@ import { StringValues } from './string-values.ts';
 const anyCountry = -1;
 
 export class EntryFilter {
+  readonly #reader: BlockReader;
   /** 1 = matches; by device and platform, by system, by browser, by where it led. */
   readonly shapes: Uint8Array;
   readonly systems: Uint8Array;
@@ -19,11 +20,16 @@ export class EntryFilter {
   /** Whether it asks for a country, a city or a referer. */
   readonly hasPlaces: boolean;
   readonly #country: number;
+  /** Absent = all match. */
+  readonly #city: Buffer | undefined;
+  /** Its number in the block with this `opened`. */
+  #cityNumber = 0;
+  #cityOpened = 0;
   /** 1 = matches; absent = all do. */
-  readonly #cities: StringValues | undefined;
   readonly #referers: StringValues | undefined;
 
   constructor(filter: ScanFilter, reader: BlockReader) {
+    this.#reader = reader;
     const { country, city, device, os, browser, referer, routes } = filter;
     this.shapes = matching((byte) => isNamed(deviceNames, byte & 0xf, device));
     this.systems = matching((byte) => isNamed(osNames, byte, os));
@@ -31,8 +37,7 @@ export class EntryFilter {
     this.outcomes = matching((byte) => routes === undefined || routes.includes(routeOf(byte)));
     this.hasPlaces = country !== undefined || city !== undefined || referer !== undefined;
     this.#country = country === undefined ? anyCountry : countryNumber(country);
-    this.#cities =
-      city === undefined ? undefined : new StringValues(reader, (text) => Number(text === city));
+    this.#city = city === undefined ? undefined : Buffer.from(city);
     this.#referers =
       referer === undefined
         ? undefined
@@ -43,8 +48,18 @@ export class EntryFilter {
   isPlaced(view: DataView, at: number): boolean {
     const country = this.#country;
     if (country !== anyCountry && country !== view.getUint16(at + 26, true)) return false;
-    if (this.#cities?.of(view.getUint32(at + 28, true)) === 0) return false;
+    const city = this.#city;
+    if (city !== undefined && this.#numberOf(city) !== view.getUint32(at + 28, true)) return false;
     return this.#referers?.of(view.getUint32(at + 32, true)) !== 0;
+  }
+
+  #numberOf(city: Buffer): number {
+    const { opened } = this.#reader;
+    if (this.#cityOpened !== opened) {
+      this.#cityOpened = opened;
+      this.#cityNumber = city.length === 0 ? 0 : this.#reader.numberOf(city);
+    }
+    return this.#cityNumber;
   }
 }
 

@@ -53,7 +53,8 @@ export async function runRawTask(task: RawTask): Promise<PackedRawAnswer | undef
       if (control.isCancelled) return undefined;
       const step = walk.next();
       if (step.done === true) return step.value;
-      control.share = step.value;
+      // A walk that begins again does not go back.
+      control.share = Math.max(control.share, step.value);
       await yieldToEventLoop();
     }
   } finally {

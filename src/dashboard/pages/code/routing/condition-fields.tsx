@@ -6,10 +6,10 @@ import {
   weekdays,
 } from '../../../../model/routing/routing.ts';
 import { localTime, utcTime, countryName } from '../../../client/format.ts';
+import { allZones, browserZone } from '../../../client/zones.ts';
 import { Button } from '../../../parts/button.tsx';
 import { TextField } from '../../../parts/field.tsx';
 import { PickField, SearchPickField } from './pick-field.tsx';
-import { browserZone } from './recipes.ts';
 import type { ConditionsDraft, DateDraft, PairDraft, TimeDraft } from './route-draft.ts';
 import {
   browserChoices,
@@ -116,10 +116,6 @@ interface PartProps {
   readonly faultOf: ConditionProps['faultOf'];
 }
 
-/** Some 400 names, and the browser asks the system for them. */
-let zones: readonly string[] | undefined;
-const zonesOf = (): readonly string[] => (zones ??= Intl.supportedValuesOf('timeZone'));
-
 interface TimeProps extends PartProps {
   readonly time: TimeDraft;
   readonly onChange: (time: TimeDraft) => void;
@@ -156,7 +152,7 @@ function TimeFields({ time, onChange, faultOf }: TimeProps) {
           label="Time zone"
           value={timezone}
           onInput={(text) => onChange({ ...time, timezone: text.trim() })}
-          suggestions={zonesOf()}
+          suggestions={allZones()}
           fault={faultOf('timezone')}
         />
       </div>

@@ -1,4 +1,5 @@
 /** Rules that many codes need, ready but for their addresses. */
+import { browserZone } from '../../../client/zones.ts';
 import type { IconName } from '../../../parts/icon.tsx';
 import { type ConditionsDraft, newKey, type RuleDraft } from './route-draft.ts';
 
@@ -16,8 +17,6 @@ export const ruleFor = (conditions: ConditionsDraft): RuleDraft => ({
   target: '',
   split: undefined,
 });
-
-export const browserZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** The second language that a menu is most often written in. */
 const otherLanguage = (): string => (navigator.language.startsWith('en') ? 'es' : 'en');

@@ -1,0 +1,49 @@
+/** Arithmetic of calendar days, `2026-03-01`, without clock or zone; and the day that it is in a zone. */
+
+const dayMs = 86_400_000;
+const monthsPerYear = 12;
+
+const numberOf = (day: string): number => Date.parse(`${day}T00:00:00Z`) / dayMs;
+const dayAt = (number: number): string => new Date(number * dayMs).toISOString().slice(0, 10);
+
+/** Whether it is written as a day and exists: no 30th of February. */
+export function isDay(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const number = numberOf(text);
+  return Number.isFinite(number) && dayAt(number) === text;
+}
+
+export const addDays = (day: string, days: number): string => dayAt(numberOf(day) + days);
+
+/** First and last day included. */
+export const daysBetween = (from: string, to: string): number => numberOf(to) - numberOf(from) + 1;
+
+export const firstOfMonth = (day: string): string => `${day.slice(0, 8)}01`;
+
+/** The same day of another month, or that month's last. */
+export function addMonths(day: string, months: number): string {
+  const month = Number(day.slice(0, 4)) * monthsPerYear + Number(day.slice(5, 7)) - 1 + months;
+  const year = Math.floor(month / monthsPerYear);
+  const lastOfMonth = new Date(Date.UTC(year, (month % monthsPerYear) + 1, 0));
+  const last = lastOfMonth.toISOString().slice(0, 10);
+  const same = last.slice(0, 8) + day.slice(8);
+  return same < last ? same : last;
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** The calendar day that it is then on the clocks of a zone. @throws RangeError for an unknown zone */
+export function dayIn(zone: string, ms: number): string {
+  const format =
+    formats.get(zone) ??
+    new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      calendar: 'gregory',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+    });
+  formats.set(zone, format);
+  const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, value]));
+  return `${parts.get('year') ?? ''}-${parts.get('month') ?? ''}-${parts.get('day') ?? ''}`;
+}

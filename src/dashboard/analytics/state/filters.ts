@@ -1,0 +1,72 @@
+/**
+ * What scans are told apart by, and how that is said. Nearly every dimension is a filter too: a click on a row filters
+ * by its key.
+ */
+import { targetLabel } from '../../../model/routing/labels.ts';
+import { capitalize, countryName } from '../../client/format.ts';
+
+export const filterNames = [
+  'country',
+  'city',
+  'device',
+  'os',
+  'browser',
+  'referer',
+  'tag',
+  'campaign',
+  'code',
+  'route',
+] as const;
+export type FilterName = (typeof filterNames)[number];
+export type Filters = Partial<Readonly<Record<FilterName, string>>>;
+
+export type Dimension = FilterName | 'bot' | 'missed';
+
+export const dimensionLabels: Readonly<Record<Dimension, string>> = {
+  country: 'Countries',
+  city: 'Cities',
+  device: 'Devices',
+  os: 'Systems',
+  browser: 'Browsers',
+  referer: 'Referrers',
+  tag: 'Tags',
+  campaign: 'Campaigns',
+  code: 'Codes',
+  route: 'Routes',
+  bot: 'Filtered bots',
+  missed: 'In vain',
+};
+
+/** Of one filter, before its value. */
+export const filterLabels: Readonly<Record<FilterName, string>> = {
+  country: 'Country',
+  city: 'City',
+  device: 'Device',
+  os: 'System',
+  browser: 'Browser',
+  referer: 'Referrer',
+  tag: 'Tag',
+  campaign: 'Campaign',
+  code: 'Code',
+  route: 'Route',
+};
+
+/** Their keys are names of the API: `not_started`. */
+const namedKeys: ReadonlySet<Dimension> = new Set(['bot', 'device', 'missed']);
+
+/** A row's key in words. Codes and campaigns have a name beside their key instead. */
+export function keyLabel(dimension: Dimension, key: string): string {
+  if (dimension === 'country') return countryName(key);
+  if (dimension === 'route' && key === targetLabel) return 'Everyone else';
+  if (key === '') return dimension === 'referer' ? 'Direct (camera)' : 'Unknown';
+  if (namedKeys.has(dimension)) return capitalize(key.replaceAll('_', ' '));
+  return key;
+}
+
+export const isFilter = (dimension: Dimension): dimension is FilterName =>
+  filterNames.some((name) => name === dimension);
+
+/** Stands for the empty key in an address, where nothing would mean no filter: scans that came from no page. */
+const emptyKey = '-';
+export const addressOfKey = (key: string): string => (key === '' ? emptyKey : key);
+export const keyInAddress = (text: string): string => (text === emptyKey ? '' : text);

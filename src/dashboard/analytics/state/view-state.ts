@@ -1,0 +1,149 @@
+/**
+ * What an analytics page shows, out of its address and back:
+ *
+ *   ?range=7d  ?range=custom&from=2026-03-01&to=2026-03-09   absent = the page's standard
+ *   &interval=hour                                           absent = what fits the range
+ *   &compare=none  &compare=2026-02-01..2026-02-09           absent = the period before
+ *   &zone=UTC                                                absent = the workspace's
+ *   &country=DE&os=iOS …                                     filters, all at once
+ *
+ * What an address says that is impossible is left out, as if it were absent. Nothing here reads the clock.
+ */
+import { isDay } from './days.ts';
+import {
+  addressOfKey,
+  type FilterName,
+  filterNames,
+  type Filters,
+  keyInAddress,
+} from './filters.ts';
+import {
+  type Days,
+  daysBefore,
+  daysFrom,
+  daysOf,
+  type Interval,
+  intervalsFor,
+  type Preset,
+  presets,
+  standardInterval,
+} from './ranges.ts';
+
+export type Compare = 'previous' | 'none' | 'custom';
+
+export interface ViewState {
+  readonly preset: Preset;
+  readonly range: Days;
+  readonly interval: Interval;
+  readonly compare: Compare;
+  /** The days compared with; undefined = none. */
+  readonly comparedTo: Days | undefined;
+  /** An IANA zone, or `workspace`. */
+  readonly zone: string;
+  readonly filters: Filters;
+}
+
+export interface ViewBounds {
+  /** In the zone that is shown. */
+  readonly today: string;
+  /** Of a code or a campaign: its first day, and its last one or today. Undefined = there is no `all`. */
+  readonly whole?: Days | undefined;
+  readonly standard: { readonly preset: Exclude<Preset, 'custom'>; readonly compare: Compare };
+  readonly filters: readonly FilterName[];
+}
+
+export type QueryChange = Readonly<Record<string, string | undefined>>;
+
+export const workspaceZone = 'workspace';
+/** Beside the workspace's own, the zone in which everything is exact. */
+const otherZone = 'UTC';
+
+export const zoneIn = (query: URLSearchParams): string =>
+  query.get('zone') === otherZone ? otherZone : workspaceZone;
+
+export function readState(query: URLSearchParams, bounds: ViewBounds): ViewState {
+  const { preset, range } = readRange(query, bounds);
+  const interval =
+    intervalsFor(range).find(({ value }) => value === query.get('interval'))?.value ??
+    standardInterval(range);
+  return {
+    preset,
+    range,
+    interval,
+    ...readCompare(query, range, bounds.standard.compare),
+    zone: zoneIn(query),
+    filters: readFilters(query, bounds.filters),
+  };
+}
+
+function readRange(
+  query: URLSearchParams,
+  { today, whole, standard }: ViewBounds,
+): Pick<ViewState, 'preset' | 'range'> {
+  const [from, to] = [query.get('from') ?? '', query.get('to') ?? ''];
+  const named = presets.find(({ value }) => value === query.get('range'))?.value;
+  const isCustom = named === 'custom' && isDay(from) && isDay(to) && from <= to;
+  if (isCustom) return { preset: 'custom', range: { from, to } };
+  const isPossible = named !== undefined && named !== 'custom' && (named !== 'all' || whole);
+  const preset = isPossible ? named : standard.preset;
+  return { preset, range: daysOf(preset, today, whole ?? { from: today, to: today }) };
+}
+
+function readCompare(
+  query: URLSearchParams,
+  range: Days,
+  standard: Compare,
+): Pick<ViewState, 'compare' | 'comparedTo'> {
+  const text = query.get('compare') ?? standard;
+  const [first = ''] = text.split('..');
+  // Its length is the range's, whatever the address says.
+  if (isDay(first)) return { compare: 'custom', comparedTo: daysFrom(first, range) };
+  if (text === 'none') return { compare: 'none', comparedTo: undefined };
+  return { compare: 'previous', comparedTo: daysBefore(range) };
+}
+
+function readFilters(query: URLSearchParams, names: readonly FilterName[]): Filters {
+  const found = names.flatMap((name): Array<[FilterName, string]> => {
+    const value = query.get(name);
+    return value === null || value === '' ? [] : [[name, keyInAddress(value)]];
+  });
+  return Object.fromEntries(found);
+}
+
+/** The interval and days compared with of the range before would not fit. */
+const rangeDefaults: QueryChange = { interval: undefined, from: undefined, to: undefined };
+
+export function rangeChange(
+  preset: Preset,
+  state: ViewState,
+  { standard }: ViewBounds,
+): QueryChange {
+  const compare = state.compare === 'custom' ? { compare: undefined } : {};
+  if (preset === 'custom') return { ...rangeDefaults, ...compare, range: preset, ...state.range };
+  return { ...rangeDefaults, ...compare, range: preset === standard.preset ? undefined : preset };
+}
+
+export function daysChange(range: Days, state: ViewState): QueryChange {
+  const compare = state.compare === 'custom' ? { compare: undefined } : {};
+  return { ...compare, interval: undefined, range: 'custom', ...range };
+}
+
+export function compareChange(
+  compare: Compare,
+  { range }: ViewState,
+  { standard }: ViewBounds,
+): QueryChange {
+  if (compare === 'custom') return { compare: compareText(daysBefore(range)) };
+  return { compare: compare === standard.compare ? undefined : compare };
+}
+
+export const compareText = ({ from, to }: Days): string => `${from}..${to}`;
+
+/** @param value the key; undefined takes the filter away */
+export const filterChange = (name: FilterName, value: string | undefined): QueryChange => ({
+  [name]: value === undefined ? undefined : addressOfKey(value),
+});
+
+export const noFilters: QueryChange = Object.fromEntries(
+  filterNames.map((name) => [name, undefined]),
+);

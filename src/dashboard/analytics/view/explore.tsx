@@ -1,0 +1,139 @@
+/**
+ * The analytics of a workspace, a campaign or a code: range and filters on top, then totals, the series, breakdowns and
+ * the hours of the week. Every card follows the address.
+ */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { formatPercent } from '../../client/format.ts';
+import { currentSession } from '../../client/session.ts';
+import { ExportButton } from '../../parts/export-button.tsx';
+import { Card, Ready } from '../../parts/page.tsx';
+import { HeatMap } from '../heat-map.tsx';
+import type { Totals } from '../state/answers.ts';
+import { breakdownPath } from '../state/requests.ts';
+import { zoneLabel } from '../state/labels.ts';
+import { FilterChips } from './filter-chips.tsx';
+import { GroupCard } from './group-card.tsx';
+import { RangeBar } from './range-bar.tsx';
+import { SeriesCard } from './series-card.tsx';
+import { TotalFigures, TotalPlaces } from './totals.tsx';
+import { isAboutQuery } from './query-faults.ts';
+import { Trouble } from './trouble.tsx';
+import { type Loaded, useAnalytics, type View } from './use-analytics.ts';
+
+interface ExploreProps<T extends Totals> {
+  readonly view: View;
+  /** Of a code that leads to more than its destination. */
+  readonly hasRoutes?: boolean;
+  /** Further figures beside the totals. */
+  readonly figures?: (totals: T) => ComponentChildren;
+  /** Further cards, between the series and the breakdowns. */
+  readonly children?: (totals: T | undefined) => ComponentChildren;
+}
+
+export function Explore<T extends Totals>(props: ExploreProps<T>) {
+  const { view, hasRoutes = false, figures, children } = props;
+  const loaded = useAnalytics<T>(view, hasRoutes);
+  const { totals, series } = loaded;
+  const { problem, data } = totals;
+  const isRefused = isAboutQuery(problem);
+  // The scans of days can be known where their scanners are not.
+  const hasSeries = !isRefused || !isAboutQuery(series.problem);
+  return (
+    <div class="stack">
+      <RangeBar view={view} />
+      <FilterChips state={view.state} />
+      {problem !== undefined && (
+        <Trouble problem={problem} view={view} onRetry={() => void totals.reload()} />
+      )}
+      {!isRefused && (problem === undefined || data !== undefined) && (
+        <Ready of={{ ...totals, problem: undefined }} skeleton={<TotalPlaces />}>
+          {(shown) => (
+            <TotalFigures data={shown} state={view.state}>
+              {figures?.(shown)}
+            </TotalFigures>
+          )}
+        </Ready>
+      )}
+      {hasSeries && <SeriesCard view={view} series={series} />}
+      {children?.(data)}
+      {!isRefused && <Breakdowns view={view} loaded={loaded} />}
+      <SlowNotice loaded={loaded} />
+    </div>
+  );
+}
+
+interface LoadedProps {
+  readonly view: View;
+  readonly loaded: Loaded;
+}
+
+function Breakdowns({ view, loaded: { groups, hours, totals } }: LoadedProps) {
+  const { subject, state, zone } = view;
+  const { weekStart } = currentSession().workspace;
+  // Beside the last card, or below all in their whole width.
+  const isWide = groups.filter(({ tab }) => tab !== 'map').length % 2 === 0;
+  return (
+    <div class="explore-cards">
+      {groups.map((group) => (
+        <GroupCard key={group.name} view={view} group={group} scans={totals.data?.totalScans} />
+      ))}
+      <Card
+        {...(isWide ? { class: 'card-wide' } : {})}
+        title="Hours of the week"
+        lead={zoneLabel(zone)}
+        actions={
+          <ExportButton
+            path={breakdownPath(subject, state, 'hour_of_week')}
+            fileName="hours-of-the-week.csv"
+            label="CSV"
+            of="Hours of the week"
+          />
+        }
+      >
+        <Ready of={hours} skeleton={<HeatMap rows={undefined} weekStart={weekStart} />}>
+          {({ data }) => <HeatMap rows={data} weekStart={weekStart} />}
+        </Ready>
+      </Card>
+    </div>
+  );
+}
+
+/** Most answers are there before a person would read it. */
+const slowMs = 1_500;
+
+/** Said while single scans are being counted, which takes a second for ten million. */
+function SlowNotice({ loaded: { totals, series, groups } }: { readonly loaded: Loaded }) {
+  const isLoading = [totals, series, ...groups.map(({ rows }) => rows)].some(
+    ({ isStale, isLoading: isUnderWay, problem }) =>
+      problem === undefined && (isStale || isUnderWay),
+  );
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    if (!isLoading) return undefined;
+    const timer = setTimeout(() => setSlow(true), slowMs);
+    return () => {
+      clearTimeout(timer);
+      setSlow(false);
+    };
+  }, [isLoading]);
+  return (
+    <>
+      <span class="unseen" role="status">
+        {isSlow && 'Counting scans one by one'}
+      </span>
+      {isSlow && (
+        <div class="slow">
+          <progress
+            class="progress"
+            aria-label="Counted so far"
+            max={1}
+            {...(totals.share === undefined ? {} : { value: totals.share })}
+          />
+          Counting scans one by one
+          {totals.share !== undefined && `, ${formatPercent(totals.share)} done`}
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,129 @@
+/**
+ * Which days are shown, in whose time, and what they are compared with. All of it stands in the address; a choice is a
+ * step that the back button takes back, days that are being typed are not.
+ */
+import { pushQuery, setQuery } from '../../client/router.ts';
+import { zoneOfWorkspace } from '../../client/session.ts';
+import { Button } from '../../parts/button.tsx';
+import { SelectField, TextField } from '../../parts/field.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Tabs } from '../../parts/list.tsx';
+import { isDay } from '../state/days.ts';
+import { daysFrom, type Preset, presets } from '../state/ranges.ts';
+import {
+  type Compare,
+  compareChange,
+  compareText,
+  daysChange,
+  rangeChange,
+  workspaceZone,
+} from '../state/view-state.ts';
+import { rangeLabel, zoneLabel } from '../state/labels.ts';
+import type { View } from './use-analytics.ts';
+
+const compareOptions = [
+  { value: 'previous', label: 'Compare with the period before' },
+  { value: 'custom', label: 'Compare with another period' },
+  { value: 'none', label: 'No comparison' },
+] as const satisfies ReadonlyArray<{ value: Compare; label: string }>;
+
+export function RangeBar({ view }: { readonly view: View }) {
+  const { bounds, state } = view;
+  const tabs = presets.filter(({ value }) => value !== 'all' || bounds.whole !== undefined);
+  const choose = (preset: Preset): void => pushQuery(rangeChange(preset, state, bounds));
+  return (
+    <div class="range-bar">
+      <div class="hide-narrow">
+        <Tabs label="Range" value={state.preset} tabs={tabs} onChange={choose} />
+      </div>
+      <div class="range">
+        <div class="show-narrow">
+          <SelectField
+            label="Range"
+            isLabelHidden
+            value={state.preset}
+            options={tabs}
+            onChange={choose}
+          />
+        </div>
+        {state.preset === 'custom' && <CustomDays view={view} />}
+        <span class="range-days" aria-live="polite">
+          {rangeLabel(state.range)}
+        </span>
+        <Zone view={view} />
+        <SelectField
+          label="Compare"
+          isLabelHidden
+          value={state.compare}
+          options={compareOptions}
+          onChange={(compare) => pushQuery(compareChange(compare, state, bounds))}
+        />
+        {state.compare === 'custom' && <ComparedDays view={view} />}
+      </div>
+    </div>
+  );
+}
+
+function CustomDays({ view: { state, bounds } }: { readonly view: View }) {
+  const { range } = state;
+  const set = (from: string, to: string): void => {
+    if (isDay(from) && isDay(to) && from <= to) setQuery(daysChange({ from, to }, state));
+  };
+  return (
+    <>
+      <TextField
+        label="From"
+        isLabelHidden
+        type="date"
+        value={range.from}
+        max={range.to}
+        onInput={(from) => set(from, range.to)}
+      />
+      <TextField
+        label="To"
+        isLabelHidden
+        type="date"
+        value={range.to}
+        min={range.from}
+        max={bounds.today}
+        onInput={(to) => set(range.from, to)}
+      />
+    </>
+  );
+}
+
+function ComparedDays({ view: { state } }: { readonly view: View }) {
+  const { comparedTo, range } = state;
+  if (comparedTo === undefined) return null;
+  const set = (from: string): void => {
+    if (isDay(from)) setQuery({ compare: compareText(daysFrom(from, range)) });
+  };
+  return (
+    <>
+      <TextField
+        label="Compared with the days from"
+        isLabelHidden
+        type="date"
+        value={comparedTo.from}
+        onInput={set}
+      />
+      <span class="soft">to {rangeLabel({ from: comparedTo.to, to: comparedTo.to })}</span>
+    </>
+  );
+}
+
+/** Days are of this zone; one that was chosen for these days alone is left again here. */
+function Zone({ view: { state, zone } }: { readonly view: View }) {
+  const own = zoneOfWorkspace();
+  return (
+    <span class="range-zone">
+      <Icon name="clock" size={16} />
+      <span title={zone}>{zoneLabel(zone)}</span>
+      {state.zone !== workspaceZone && own !== zone && (
+        <Button size="small" tone="quiet" onClick={() => pushQuery({ zone: undefined })}>
+          Show in {zoneLabel(own)}
+        </Button>
+      )}
+    </span>
+  );
+}

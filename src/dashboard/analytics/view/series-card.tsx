@@ -1,0 +1,66 @@
+/** Scans over time: the line of the days, a dashed one of the days compared with, and a switch of the interval. */
+import { useEffect } from 'preact/hooks';
+import type { Resource } from '../../client/resource.ts';
+import { pushQuery } from '../../client/router.ts';
+import { ExportButton } from '../../parts/export-button.tsx';
+import { Tabs } from '../../parts/list.tsx';
+import { Card, Ready } from '../../parts/page.tsx';
+import { changeOf, type Point, type Series, sumOf } from '../state/answers.ts';
+import { intervals, intervalsFor, standardInterval } from '../state/ranges.ts';
+import { seriesPath } from '../state/requests.ts';
+import { comparedLabel, zoneLabel } from '../state/labels.ts';
+import { TrendChart } from '../trend-chart.tsx';
+import type { View } from './use-analytics.ts';
+import { loadChart } from '../../parts/lazy-chart.tsx';
+
+interface SeriesProps {
+  readonly view: View;
+  readonly series: Resource<Series>;
+}
+
+export function SeriesCard({ view, series }: SeriesProps) {
+  const { state, zone, subject } = view;
+  const { interval, range } = state;
+  // With the numbers, not after them.
+  useEffect(() => void loadChart(), []);
+  const word = intervals.find(({ value }) => value === interval)?.word ?? interval;
+  return (
+    <Card
+      title="Scans over time"
+      lead={`Per ${word}, ${zoneLabel(zone)}`}
+      actions={
+        <>
+          <Tabs
+            label="Interval"
+            value={interval}
+            tabs={intervalsFor(range)}
+            onChange={(value) =>
+              pushQuery({ interval: value === standardInterval(range) ? undefined : value })
+            }
+          />
+          <ExportButton
+            path={seriesPath(subject, state)}
+            fileName="scans-over-time.csv"
+            label="CSV"
+            of="Scans over time"
+          />
+        </>
+      }
+    >
+      <Ready of={series} skeleton={<TrendChart points={undefined} interval={interval} />}>
+        {({ data, previous }) => (
+          <TrendChart
+            points={data}
+            interval={interval}
+            previous={previous && previousOf(view, data, previous.data)}
+          />
+        )}
+      </Ready>
+    </Card>
+  );
+}
+
+function previousOf({ state }: View, now: readonly Point[], points: readonly Point[]) {
+  const change = changeOf(sumOf(now), sumOf(points)) ?? null;
+  return { points, change, name: comparedLabel(state) };
+}

@@ -1,0 +1,109 @@
+/**
+ * All that an analytics page loads, in the order in which it is looked at:
+ *
+ *   totals, series  ->  one breakdown for each card, as its open tab says  ->  hours of the week
+ *
+ * With filters all at once: the service then reads single scans, and one pass over them answers all that is asked
+ * meanwhile; the totals tell how far it is. What was shown stays until the new answer is there; a request that is no longer wanted is cancelled.
+ */
+import { now } from '../../client/browser-clock.ts';
+import { type Resource, useResource } from '../../client/resource.ts';
+import { currentQuery } from '../../client/router.ts';
+import { zoneOfWorkspace } from '../../client/session.ts';
+import type { Breakdown, Series, Totals } from '../state/answers.ts';
+import { dayIn } from '../state/days.ts';
+import {
+  dimensionOf,
+  filtersOf,
+  type Group,
+  type GroupName,
+  groupsOf,
+  type Tab,
+  tabIn,
+} from '../state/groups.ts';
+import type { Days } from '../state/ranges.ts';
+import { breakdownPath, seriesPath, type Subject, totalsPath } from '../state/requests.ts';
+import {
+  readState,
+  type ViewBounds,
+  type ViewState,
+  workspaceZone,
+  zoneIn,
+} from '../state/view-state.ts';
+import { isAboutQuery } from './query-faults.ts';
+import { isSettled, useLater } from './use-later.ts';
+
+export interface View {
+  readonly subject: Subject;
+  readonly bounds: ViewBounds;
+  readonly state: ViewState;
+  /** IANA name of the zone that days are of. */
+  readonly zone: string;
+}
+
+export interface ShownGroup extends Group {
+  readonly tab: Tab;
+  readonly path: string;
+  readonly rows: Resource<Breakdown>;
+}
+
+export interface Loaded<T extends Totals = Totals> {
+  readonly totals: Resource<T>;
+  readonly series: Resource<Series>;
+  readonly groups: readonly ShownGroup[];
+  readonly hours: Resource<Breakdown>;
+}
+
+interface ViewOptions {
+  readonly subject: Subject;
+  /** First and last day that there is anything of; a function of today. */
+  readonly wholeOf?: (today: string, zone: string) => Days;
+  readonly standard?: ViewBounds['standard'];
+}
+
+const thirtyDays = { preset: '30d', compare: 'previous' } as const;
+
+/** What the address says. */
+export function useView({ subject, wholeOf, standard = thirtyDays }: ViewOptions): View {
+  const query = currentQuery.value;
+  const named = zoneIn(query);
+  const zone = named === workspaceZone ? zoneOfWorkspace() : named;
+  const today = dayIn(zone, now());
+  const whole = wholeOf?.(today, zone);
+  const bounds = { today, whole, standard, filters: filtersOf[subject.kind] };
+  const state = readState(query, bounds);
+  return { subject, bounds, state, zone };
+}
+
+/** @param hasRoutes of a code that leads to more than its destination */
+export function useAnalytics<T extends Totals>(view: View, hasRoutes: boolean): Loaded<T> {
+  const { subject, state } = view;
+  const isAtOnce = Object.keys(state.filters).length > 0;
+  const totals = useResource<T>(totalsPath(subject, state), isAtOnce ? 'progress' : 'plain');
+  const series = useResource<Series>(seriesPath(subject, state));
+  const isFirst = isSettled(totals) && isSettled(series);
+  const mayLoad = !isAboutQuery(totals.problem) && (isAtOnce || isFirst);
+  const groups = groupsOf(subject, state, hasRoutes);
+  const pathOf = (name: GroupName): string | undefined => {
+    const group = groups.find((one) => one.name === name);
+    if (group === undefined) return undefined;
+    return breakdownPath(subject, state, dimensionOf(tabIn(currentQuery.value, group)));
+  };
+  const locations = useLater<Breakdown>(pathOf('locations'), mayLoad);
+  const technology = useLater<Breakdown>(pathOf('technology'), mayLoad);
+  const scanned = useLater<Breakdown>(pathOf('scanned'), mayLoad);
+  const isLast = mayLoad && (isAtOnce || (isSettled(locations) && isSettled(technology)));
+  const hours = useLater<Breakdown>(breakdownPath(subject, state, 'hour_of_week'), isLast);
+  const rows = { locations, technology, scanned };
+  return {
+    totals,
+    series,
+    hours,
+    groups: groups.map((group) => ({
+      ...group,
+      tab: tabIn(currentQuery.value, group),
+      path: pathOf(group.name) ?? '',
+      rows: rows[group.name],
+    })),
+  };
+}

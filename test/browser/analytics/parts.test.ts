@@ -1,0 +1,261 @@
+/**
+ * The parts of the analytics in a real browser, with made-up numbers: by keyboard, for screen readers, on a phone, dark
+ * and on paper.
+ */
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { faultsOn } from '../accessibility.ts';
+import { type Gallery, openGallery } from './gallery.ts';
+
+let gallery: Gallery;
+let page: Page;
+
+beforeAll(async () => {
+  gallery = await openGallery();
+  page = await gallery.open();
+});
+afterAll(() => gallery.close());
+
+const cardOf = (title: string, on = page) =>
+  on.locator('.card', { has: on.getByRole('heading', { level: 2, name: title, exact: true }) });
+const filter = (on = page) => on.getByRole('heading', { level: 1 }).innerText();
+const tipOf = (card: ReturnType<typeof cardOf>) => card.locator('.tip').innerText();
+type Side = 'scrollWidth' | 'clientWidth' | 'scrollHeight' | 'clientHeight';
+/** Pixels of an element that are cut off, across and down. */
+const hiddenOf = (place: Locator) =>
+  place.evaluate((element: Readonly<Record<Side, number>>) => [
+    element.scrollWidth - element.clientWidth,
+    element.scrollHeight - element.clientHeight,
+  ]);
+/** Of the first chart: how many have the accent of the light theme, #0f6b5c. */
+const accentPixels = `(() => {
+  const canvas = document.querySelector('.chart canvas');
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  return new Uint32Array(data.buffer).filter((word) => word === 0xff5c6b0f).length;
+})()`;
+const focusedName = (on: Page) =>
+  on.evaluate(
+    'document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent',
+  );
+
+test('the bundle of every page is as before: map and atlas are files of their own', () => {
+  const sizeOf = (name: string) =>
+    [...gallery.bundle].find(([path]) => path.startsWith(`/assets/${name}-`))?.[1].br.length ?? 0;
+  expect(sizeOf('world-drawing')).toBeGreaterThan(5_000);
+  expect(sizeOf('world-drawing')).toBeLessThan(16_000);
+  expect(sizeOf('countries-110m')).toBeGreaterThan(30_000);
+  expect(sizeOf('countries-110m')).toBeLessThan(40_000);
+  for (const [path, { identity }] of gallery.bundle) {
+    const isMap = /world-drawing|countries-110m/.test(path);
+    if (!isMap) expect(Buffer.from(identity).includes('Equal')).toBe(false);
+  }
+});
+
+test.each([
+  { scheme: 'light', width: 1_440, state: '' },
+  { scheme: 'dark', width: 390, state: '' },
+  { scheme: 'dark', width: 1_440, state: 'loading' },
+  { scheme: 'light', width: 390, state: 'empty' },
+] as const)('$scheme, $width wide, $state: no faults of accessibility', async (options) => {
+  const other = await gallery.open(options);
+  if (options.state === '') {
+    await other.locator('.map').waitFor();
+    await other.locator('.chart canvas').first().waitFor();
+    for (const more of await other.getByText('Show as a table').all()) await more.click();
+    await cardOf('Countries', other).getByRole('button', { name: 'France' }).last().click();
+  }
+  expect(await faultsOn(other, options.scheme)).toEqual([]);
+  await other.context().close();
+});
+
+test('the arrow keys go over the points, each with that of the period before', async () => {
+  const card = cardOf('Trend');
+  const chart = card.getByRole('slider', { name: /^Scans by day from Thu.*1 Oct 2026/ });
+  await chart.focus();
+  await page.keyboard.press('Home');
+  const text = () => chart.getAttribute('aria-valuetext');
+  await expect
+    .poll(text)
+    .toMatch(/^Thu.* 1 Oct 2026: 120 scans; Before, Tue.* 1 Sept? 2026: 96 scans$/);
+  expect(await card.locator('.chart-tip').innerText()).toBe((await text())?.replace('; ', '\n'));
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(text).toMatch(/2 Oct 2026/);
+  await page.keyboard.press('End');
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(text).toMatch(/30 Oct 2026/);
+  await card.getByText('+12% against the 30 days before').waitFor();
+  await cardOf('Changes').getByText('No scans in the 7 days before').waitFor();
+  await cardOf('Changes').getByText('-3.4% against the 7 days before').waitFor();
+  await page.getByRole('heading', { level: 1 }).focus();
+  await card.locator('.chart-tip').waitFor({ state: 'hidden' });
+});
+
+test('a table has the same numbers, and both hours of the night that the clock goes back', async () => {
+  const trend = cardOf('Trend');
+  await trend.getByText('Show as a table').click();
+  const rows = trend.getByRole('row');
+  await expect.poll(() => rows.count()).toBe(31);
+  expect(await rows.nth(1).innerText()).toMatch(/1 Oct 2026\s+120\s+Tue.* 1 Sept? 2026\s+96/);
+  const day = cardOf('One day');
+  await day.getByText('Show as a table').click();
+  await day.getByRole('rowheader', { name: '01:00 (UTC-04:00)' }).waitFor();
+  expect(await day.getByRole('rowheader', { name: '01:00 (UTC' }).count()).toBe(2);
+  expect(await day.getByRole('row').count()).toBe(26);
+});
+
+test('countries are filtered by from the keyboard: one stop, then by rank', async () => {
+  const card = cardOf('Countries');
+  const germany = card.locator('.map').getByRole('button', { name: 'Germany' });
+  await germany.focus();
+  expect(await tipOf(card)).toMatch(/^Germany: 9,000 scans, 52%$/);
+  await page.keyboard.press('ArrowRight');
+  expect(await focusedName(page)).toMatch(/^France: /);
+  await page.keyboard.press('ArrowLeft');
+  await page.keyboard.press('ArrowLeft');
+  // The last country with scans: `ZZ` is on no map.
+  expect(await focusedName(page)).toMatch(/^Taiwan: /);
+  await page.keyboard.press('Home');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  expect(await focusedName(page)).toMatch(/^Singapore: /);
+  await page.keyboard.press('Enter');
+  await expect.poll(filter).toBe('Filter: SG');
+  // On the map, and in the table.
+  expect(await card.getByRole('button', { name: 'Singapore', pressed: true }).count()).toBe(2);
+  await page.keyboard.press('Enter');
+  await expect.poll(filter).toBe('Filter: none');
+  await page.keyboard.press('Escape');
+  await card.locator('.tip').waitFor({ state: 'detached' });
+  expect(await card.locator('.map [tabindex="0"]').count()).toBe(1);
+});
+
+test('the table beside the map has every country, and filters too', async () => {
+  const card = cardOf('Countries');
+  await card.getByRole('row', { name: /^Malta \d+ 0\.\d%$/ }).waitFor();
+  await card.getByRole('row', { name: /^Unknown 40/ }).waitFor();
+  expect(await card.getByRole('row').count()).toBe(34);
+  await card.getByRole('row').getByRole('button', { name: 'Malta' }).click();
+  await expect.poll(filter).toBe('Filter: MT');
+  await card.getByRole('row').getByRole('button', { name: 'Malta' }).click();
+  await expect.poll(filter).toBe('Filter: none');
+  await card.locator('.map [aria-label^="Brazil"]').hover();
+  expect(await tipOf(card)).toMatch(/^Brazil: /);
+});
+
+test('a map that cannot be loaded leaves the table', async () => {
+  const other = await gallery.open({ state: 'loading' });
+  await other.route(/countries-110m/, (route) => route.abort());
+  await other.goto(other.url().replace('loading', ''));
+  const card = cardOf('Countries', other);
+  await card.getByText('The map cannot be loaded').waitFor();
+  await card.getByRole('row', { name: /^Germany/ }).waitFor();
+  await other.context().close();
+});
+
+test('the hours of the week are a table from its first day, walked by the arrow keys', async () => {
+  const card = cardOf('Hours of the week');
+  await card.getByText('Most on Friday 18:00: 200 scans').waitFor();
+  expect(await card.getByRole('rowheader').allInnerTexts()).toEqual([
+    'Sun',
+    'Mon',
+    'Tue',
+    'Wed',
+    'Thu',
+    'Fri',
+    'Sat',
+  ]);
+  expect(await card.getByRole('columnheader').count()).toBe(24);
+  await card.getByRole('cell', { name: 'Sunday 00:00, 0 scans' }).focus();
+  for (const key of ['ArrowDown', 'ArrowDown', 'End', 'ArrowLeft']) await page.keyboard.press(key);
+  expect(await focusedName(page)).toBe('Tuesday 22:00, 0 scans');
+  await card.getByRole('cell', { name: 'Friday 18:00, 200 scans' }).hover();
+  expect(await tipOf(card)).toBe('Friday 18:00, 200 scans');
+  expect(await card.locator('td[tabindex="0"]').count()).toBe(1);
+});
+
+test('a name stands whole on its bar, a click filters by it, another takes that away', async () => {
+  const list = cardOf('Towns').getByRole('list', { name: 'Towns' });
+  const name = list.locator('.bar-list-name').first();
+  expect(await hiddenOf(name)).toEqual([0, 0]);
+  expect(await list.getByRole('listitem').count()).toBe(10);
+  const row = list.getByRole('button', { name: /^Zürich, CH 12,345 scans, 0%$/ });
+  await row.click();
+  await expect.poll(filter).toBe('Filter: Zürich, CH');
+  expect([await row.getAttribute('aria-pressed'), await row.getAttribute('title')]).toEqual([
+    'true',
+    'Remove this filter',
+  ]);
+  await row.click();
+  await expect.poll(filter).toBe('Filter: none');
+  await cardOf('Devices').getByText('Other').waitFor();
+});
+
+test('10,000 names are searched in a dialog that draws some of them', async () => {
+  await cardOf('Towns').getByRole('button', { name: 'Show all (10,000)' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Towns' });
+  await dialog.getByText('10,000 in all').waitFor();
+  const rows = dialog.getByRole('listitem');
+  expect(await rows.count()).toBe(200);
+  await dialog.getByRole('button', { name: 'Show 200 more' }).click();
+  await expect.poll(() => rows.count()).toBe(400);
+  await dialog.getByLabel('Search towns').fill('zurich');
+  await dialog.getByText('1 of 10,000').waitFor();
+  await dialog.getByRole('button', { name: 'CSV of Towns' }).waitFor();
+  expect(await faultsOn(page, 'all rows')).toEqual([]);
+  await dialog.getByRole('button', { name: 'Zürich, CH' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await expect.poll(filter).toBe('Filter: Zürich, CH');
+});
+
+test('rows that load keep the place of those that come', async () => {
+  const placesOn = async (on: Page) => {
+    const card = cardOf('Fixed', on);
+    const boxes = [card, card.locator('.bar-list'), card.locator('.bar-list-foot')];
+    const [top, ...parts] = await Promise.all(boxes.map((box) => box.boundingBox()));
+    return parts.map((part) => [(part?.y ?? 0) - (top?.y ?? 0), part?.height]);
+  };
+  const other = await gallery.open({ state: 'loading' });
+  expect(await placesOn(other)).toEqual(await placesOn(page));
+  await other.context().close();
+});
+
+test('live scans stand still while paused, and are not read out one by one', async () => {
+  const card = cardOf('Live');
+  const rows = card.getByRole('listitem');
+  expect(await rows.count()).toBe(20);
+  await rows.first().getByText('Chicago, United States · Mobile · iOS').waitFor();
+  await card.getByRole('button', { name: 'Pause' }).click();
+  const first = () => rows.first().locator('time').getAttribute('datetime');
+  const before = await first();
+  await card.getByRole('button', { name: 'Scan a code' }).click();
+  await card.getByText('Paused, 1 new scan').waitFor();
+  expect(await first()).toBe(before);
+  await card.getByRole('button', { name: 'Resume' }).click();
+  await expect.poll(first).not.toBe(before);
+  expect(await card.getByRole('status').innerText()).toBe('');
+});
+
+test('paper is light, without what is clicked, with its colours and whole lists', async () => {
+  const other = await gallery.open({ scheme: 'dark' });
+  await other.locator('.map').waitFor();
+  await other.locator('.chart canvas').first().waitFor();
+  await other.emulateMedia({ media: 'print', colorScheme: 'dark' });
+  await expect.poll(() => other.evaluate('document.documentElement.dataset.theme')).toBe('light');
+  for (const unseen of ['.side', '.bar-list-foot', '.live-head .button']) {
+    expect(await other.locator(unseen).first().isVisible()).toBe(false);
+  }
+  const cell = `getComputedStyle(document.querySelector('.heat-cell.step-5'))`;
+  const colours = `[${cell}.backgroundColor, ${cell}.printColorAdjust].join()`;
+  await expect.poll(() => other.evaluate(colours)).toBe('rgb(6, 68, 58),exact');
+  // The chart is drawn anew, in the colours of paper.
+  await expect.poll(() => other.evaluate(accentPixels)).toBeGreaterThan(50);
+  expect(await hiddenOf(other.locator('.world-table'))).toEqual([0, 0]);
+  await other.emulateMedia({ media: 'screen' });
+  await expect.poll(() => other.evaluate('document.documentElement.dataset.theme')).toBe('dark');
+  await other.context().close();
+});
+
+test('the browser had nothing to complain of', () => {
+  expect(gallery.complaints).toEqual([]);
+});
