@@ -12,7 +12,7 @@ export interface Totals {
   readonly error?: Told;
   /** Of the days compared with. */
   readonly previous?: {
-    readonly totalScans: number;
+    readonly totalScans?: Told;
     readonly uniqueScanners?: Told;
     /** False when counting began within them; absent = it did not. */
     readonly complete?: boolean;
