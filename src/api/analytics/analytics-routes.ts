@@ -210,7 +210,10 @@ function totalsRoute<Of extends Scope, Found extends Analytics>(
         const shown = scope.shown ?? scope.range;
         if (formatOfCall(call) === 'csv') {
           const compared = then === undefined ? [] : previousRows(then);
-          return csvFile(fileName, shown, totalsColumns, [...rows(found), ...compared]);
+          // A summary has those of the period before anyway.
+          const named = new Set(compared.map(([metric]) => metric));
+          const own = rows(found).filter(([metric]) => !named.has(metric));
+          return csvFile(fileName, shown, totalsColumns, [...own, ...compared]);
         }
         const compared = before &&
           then && {
