@@ -159,7 +159,7 @@ export function analyticsRoutes<Of extends Scope, Found extends Analytics>(
 type FormatQuery = { readonly format?: 'json' | 'csv' | undefined };
 
 /** With progress, for clients that ask for it and for no table. */
-const told = (
+const answerWithProgress = (
   { scans }: AnalyticsServices,
   { header, actor, query }: Pick<Call<FormatQuery, undefined>, 'actor' | 'header' | 'query'>,
   answer: () => Promise<Result | StreamedResult>,
@@ -203,7 +203,7 @@ function totalsRoute<Of extends Scope, Found extends Analytics>(
     samples: tableSample(totalsColumns, ['totalScans', '', 42], ['device', 'ios', 20]),
     failures,
     handle: async (call) =>
-      await told(services, call, async () => {
+      await answerWithProgress(services, call, async () => {
         const { scope, before, timezone } = await ask(services, resource, call);
         const found = await find(scope, call.actor);
         const then = before && (await find(before, call.actor));
@@ -265,7 +265,7 @@ function seriesRoute<Of extends Scope, Found extends Analytics>(
     samples: tableSample(seriesColumns, ['2026-03-01T00:00:00.000Z', 42]),
     failures,
     handle: async (call) =>
-      await told(services, call, async () => {
+      await answerWithProgress(services, call, async () => {
         const { scope, before, timezone } = await ask(services, resource, call);
         const { interval: length } = call.query;
         const seriesOf = async (of: Asked<Of>) => {
@@ -315,7 +315,7 @@ function breakdownRoute<Of extends Scope, Found extends Analytics>(
     samples: tableSample(['country', 'scans'], ['DE', 30], ['AT', 12]),
     failures,
     handle: async (call) =>
-      await told(services, call, async () => {
+      await answerWithProgress(services, call, async () => {
         const { scope, before, timezone } = await ask(services, resource, call);
         const wanted: AnyBreakdownBy = call.query.by;
         const rowsOf = async (of: Asked<Of>) => {
