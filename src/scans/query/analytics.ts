@@ -36,6 +36,7 @@ import {
 import { isEmptyFilter, type ScanFilter } from './filter.ts';
 import { FilteredScans, quartersOf, rawSpansOf, wordOf } from './filtered-scans.ts';
 import { NeedsRawScans, type Ranges, type Wanted } from './range.ts';
+import { KeptAnswers } from './raw/kept-answers.ts';
 import { RawParts } from './raw/raw-parts.ts';
 import type { RawScanCounter } from './raw/raw-query.ts';
 import { HoursOfWeek, type Interval, Series } from './series.ts';
@@ -66,15 +67,15 @@ export interface Choice {
 /** All that take a list of codes throw Failure overloaded when too many lists wait. */
 export class ScanAnalytics {
   readonly #ranges: Ranges;
-  readonly #raw: RawScanCounter;
+  readonly #raw: KeptAnswers;
   readonly #filtered: FilteredScans;
   readonly #lists = pLimit(1);
 
   constructor(ranges: Ranges, raw: RawScanCounter) {
     this.#ranges = ranges;
-    this.#raw = raw;
+    this.#raw = new KeptAnswers(raw);
     this.#filtered = new FilteredScans({
-      raw,
+      raw: this.#raw,
       scansOf: (subject, range) => this.#scansOf(subject, range),
       oldestMs: () => ranges.oldestRawMs(),
     });
@@ -245,7 +246,7 @@ export class ScanAnalytics {
 
   /** What is done of the raw scans that a workspace has asked for, 0 to 1; undefined where it has not. */
   rawShare(workspaceNo: WorkspaceNo): number | undefined {
-    return this.#filtered.shareOf(workspaceNo);
+    return this.#raw.shareOf(workspaceNo);
   }
 
   /** Without names and scanners. */
@@ -272,8 +273,11 @@ export class ScanAnalytics {
     });
     if (parts.isEmpty) return;
     const of = 'code' in subject || 'codes' in subject ? 'codes' : 'workspaces';
-    const namesMax = wanted.rollup.takesNames ? unionNamesMax : 0;
-    await parts.addTo(this.#raw, { workspaceNo: subject.workspace, of, namesMax }, wanted);
+    await parts.addTo(
+      this.#raw,
+      { workspaceNo: subject.workspace, of, namesMax: unionNamesMax },
+      wanted,
+    );
   }
 
   async #eachPiece(

@@ -3,12 +3,10 @@
  *
  *   one word of one kind, by day    from rollups, as far back as there are any (`wordOf`)
  *   everything else                 from raw scans, as long as these are kept: one pass answers totals, series and all
- *                                   breakdowns of a question, so that its answer is kept for seconds, and shared meanwhile
+ *                                   breakdowns of a question (raw/kept-answers.ts)
  */
-import { LRUCache } from 'lru-cache';
 import { isoTime } from '../../model/day.ts';
 import { dataDamaged, Failure } from '../../model/failure.ts';
-import type { WorkspaceNo } from '../../model/numbers.ts';
 import { browserNames, countryNumber, deviceNames, osNames } from '../../model/scan.ts';
 import { quarterMs } from '../../model/zones/calendar.ts';
 import type { LocalRange, Stretch } from '../../model/zones/local-range.ts';
@@ -16,13 +14,10 @@ import type { Timed } from '../days/stored-piece.ts';
 import { Dimension } from '../rollup.ts';
 import type { Subject } from './subject.ts';
 import type { ScanFilter } from './filter.ts';
-import type { RawAnswer, RawQuery, RawScanCounter } from './raw/raw-query.ts';
+import { hasAll, type KeptAnswers } from './raw/kept-answers.ts';
+import type { RawAnswer, RawQuery } from './raw/raw-query.ts';
 import { spansOf } from './spans.ts';
 
-/** From the answer on. The cards of a page ask at once; who asks again a little later gets newer numbers. */
-const keptMs = 3_000;
-/** One may have the counts of 100,000 codes, 5 MB. */
-const keptMax = 16;
 /** Cities and referer hosts; the rest is `other`. */
 const namesMax = 10_000;
 
@@ -48,7 +43,7 @@ export function wordOf(filter: ScanFilter): RollupWord | undefined {
 const numberIn = (names: readonly string[], name: string): number => names.indexOf(name);
 
 export interface FilteredScansOptions {
-  readonly raw: RawScanCounter;
+  readonly raw: KeptAnswers;
   /** Scans of a subject in a range, whether they match or not. */
   readonly scansOf: (subject: Subject, range: LocalRange) => Promise<number>;
   /** When the oldest raw scans were made that are kept, epoch ms; undefined = there are none. */
@@ -57,8 +52,6 @@ export interface FilteredScansOptions {
 
 export class FilteredScans {
   readonly #options: FilteredScansOptions;
-  readonly #kept = new LRUCache<string, Promise<RawAnswer>>({ max: keptMax, ttl: keptMs });
-  readonly #shares = new Map<WorkspaceNo, number>();
 
   constructor(options: FilteredScansOptions) {
     this.#options = options;
@@ -66,43 +59,16 @@ export class FilteredScans {
 
   /** @throws Failure validation_failed where raw scans of the range have expired; overloaded, data_damaged */
   async of(subject: Subject, range: LocalRange, filter: ScanFilter): Promise<RawAnswer> {
+    const { raw, scansOf } = this.#options;
     const query = queryOf(subject, range, filter);
-    const key = JSON.stringify([query, query.codes && [...query.codes]]);
-    const known = this.#kept.get(key);
+    const known = raw.find(query);
     if (known !== undefined) return await known;
-    const asked = this.#ask(subject, range, query);
-    this.#kept.set(key, asked, { ttl: 0 });
-    asked.then(
-      () => this.#kept.set(key, asked),
-      () => this.#kept.delete(key),
-    );
-    return await asked;
-  }
-
-  async #ask(subject: Subject, range: LocalRange, query: RawQuery): Promise<RawAnswer> {
     // Before the pass, which then has them all.
-    const scans = await this.#options.scansOf(subject, range);
-    const expected = query.spans.map(() => scans);
-    const answer = await this.#run({ ...query, expected });
-    if (answer.all.reduce((sum, count) => sum + count, 0) >= scans) return answer;
+    const scans = await scansOf(subject, range);
+    const expecting = { ...query, expected: query.spans.map(() => scans) };
+    const answer = await raw.run(expecting);
+    if (hasAll(answer, expecting)) return answer;
     throw answer.damagedBlocks > 0 ? blocksDamaged(answer.damagedBlocks) : this.#expired();
-  }
-
-  /** What is done of the query that runs for a workspace, 0 to 1; undefined where none runs. */
-  shareOf(workspaceNo: WorkspaceNo): number | undefined {
-    return this.#shares.get(workspaceNo);
-  }
-
-  async #run(query: RawQuery): Promise<RawAnswer> {
-    const { workspaceNo } = query;
-    if (workspaceNo === undefined) return await this.#options.raw.run(query);
-    try {
-      return await this.#options.raw.run(query, (share) => {
-        this.#shares.set(workspaceNo, share);
-      });
-    } finally {
-      this.#shares.delete(workspaceNo);
-    }
   }
 
   #expired(): Failure {

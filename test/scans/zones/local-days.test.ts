@@ -157,7 +157,7 @@ it('equal a count of the plain list, in every zone, after any life of the engine
     },
   );
   await fc.assert(property, { numRuns: 12 });
-}, 60_000);
+}, 180_000);
 
 it('of a zone that was set before the first scan need no raw scans', async () => {
   const refusing = { run: () => Promise.reject(new Error('raw scans were asked for')) };
@@ -191,4 +191,4 @@ it('of a zone that was set before the first scan need no raw scans', async () =>
     },
   );
   await fc.assert(property, { numRuns: 8 });
-}, 60_000);
+}, 180_000);
