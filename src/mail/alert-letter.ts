@@ -49,5 +49,6 @@ const faultTexts: Readonly<Record<string, string>> = {
 const faultText = ({ fault = 'unknown', status }: IncidentRecord): string =>
   status === undefined ? (faultTexts[fault] ?? 'fails') : `answers with status ${status}`;
 
-const timeText = (timeMs: number): string =>
+/** `2026-11-26 14:03 UTC` */
+export const timeText = (timeMs: number): string =>
   `${isoTime(timeMs).slice(0, 16).replace('T', ' ')} UTC`;

@@ -2,10 +2,9 @@
  * The mails of the service: text and HTML with the same sentences and the same link. Names come from people:
  * they are escaped, and have no line breaks in the subject.
  */
-import { isoTime } from '../model/day.ts';
 import { escapeHtml, visibleLine } from '../model/text.ts';
 import type { IncidentRecord } from '../model/watches/watch.ts';
-import { alertWords } from './alert-letter.ts';
+import { alertWords, timeText } from './alert-letter.ts';
 import type { Letter, Mailer } from './mailer.ts';
 
 export interface Invitation {
@@ -124,6 +123,3 @@ function letter(words: Words, url: string): Pick<Letter, 'subject' | 'text' | 'h
 `;
   return { subject: visibleLine(words.subject), text, html };
 }
-
-const timeText = (timeMs: number): string =>
-  `${isoTime(timeMs).slice(0, 16).replace('T', ' ')} UTC`;

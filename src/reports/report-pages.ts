@@ -74,7 +74,9 @@ export class ReportPages {
   ): Promise<FramedPage> {
     const { scans, campaignScans, brandOf } = this.#options;
     const counted: Subject =
-      subject.kind === 'code' ? { code: subject.code.no } : campaignScans(subject.campaign);
+      subject.kind === 'code'
+        ? { code: subject.code.no, workspace: record.workspaceNo }
+        : campaignScans(subject.campaign);
     return await readLocal(this.#calendarOf(record), async (calendar) => {
       const period = periodOf(subject, range, calendar, nowMs);
       return reportPage({

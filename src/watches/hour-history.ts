@@ -7,14 +7,14 @@
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { dayOf } from '../model/day.ts';
+import { dayMs, dayOf } from '../model/day.ts';
 import type { ScanAnalytics } from '../scans/query/analytics.ts';
 import type { HourCounts } from './expectation.ts';
-import { historyMs } from './gaps.ts';
+import { historyMs, hourMs } from './gaps.ts';
 import type { SeenSubject } from './subjects.ts';
 
 const hoursPerDay = 24;
-const daysKept = historyMs / 86_400_000 + 1;
+const daysKept = historyMs / dayMs + 1;
 const daysPerRead = 14;
 const keptMax = 1_000;
 
@@ -61,7 +61,7 @@ export class HourHistory {
     // A scan may be timed a moment before it is counted: the day before is read again too.
     const completeDay = dayOf(countedToMs) - 1;
     this.#kept.set(watchId, { key, firstDay, counts, completeDay });
-    const hoursKnown = Math.floor(nowMs / 3_600_000) - firstDay * hoursPerDay + 1;
+    const hoursKnown = Math.floor(nowMs / hourMs) - firstDay * hoursPerDay + 1;
     return { firstHour: firstDay * hoursPerDay, counts: counts.subarray(0, hoursKnown) };
   }
 

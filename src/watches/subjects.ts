@@ -9,6 +9,7 @@
  *
  * No scans are expected of what is younger than two weeks: there is no average yet.
  */
+import { hash } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Clock } from '../model/clock.ts';
 import { campaignStatusAt, type CampaignRecord } from '../model/campaign.ts';
@@ -57,7 +58,7 @@ export interface SubjectsOptions {
 
 export interface SeenSubject {
   readonly scans: Subject;
-  /** Differs where `scans` does. */
+  /** Differs where `scans` does; short, as it is kept for each watch. */
   readonly key: string;
   /** Before it nothing could be scanned. */
   readonly beginMs: number;
@@ -163,7 +164,7 @@ export class Subjects {
       codes.push(code.no);
       beginMs = Math.min(beginMs, beginOf(code));
     }
-    const seen = { scans: { codes }, key: codes.join(' '), beginMs };
+    const seen = { scans: { codes }, key: hash('sha256', codes.join(' '), 'base64url'), beginMs };
     const isActive = campaignStatusAt(campaign, this.#options.clock.now()) === 'active';
     if (!isActive || codes.length === 0) return { ...seen, ...inactive };
     return { ...seen, ...this.#learning(Math.max(beginMs, campaign.startDay * dayMs)) };

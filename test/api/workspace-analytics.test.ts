@@ -178,6 +178,19 @@ describe('CSV', () => {
     expect(linked.text).toBe(answer.text);
   });
 
+  test('a summary that is compared has the numbers of that period alone, once', async () => {
+    const day = formatDay(today - 100);
+    const { text } = await get(
+      `/analytics/summary?from=${from}&to=${from}&compare=${day}..${day}`,
+      csv,
+    );
+    const rows: string[][] = parse(text);
+    expect(rows.filter(([metric]) => metric?.startsWith('previous'))).toEqual([
+      ['previousTotalScans', '', '0'],
+      ['previousUniqueScanners', '', '0'],
+    ]);
+  });
+
   test.each([
     [undefined, 'application/json'],
     ['*/*', 'application/json'],

@@ -187,6 +187,8 @@ export async function narrowed(
       for (const { no } of slice) if (one === undefined || one.no === no) add(no);
     }
   }
+  // One code alone has scans by route.
+  if ('code' in subject && found.length > 0) return subject;
   return { codes: found, workspace: workspaceNo };
 }
 

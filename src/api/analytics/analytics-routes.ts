@@ -156,13 +156,17 @@ export function analyticsRoutes<Of extends Scope, Found extends Analytics>(
   ];
 }
 
-/** With progress, for clients that ask for it. */
-const told = (
+type FormatQuery = { readonly format?: 'json' | 'csv' | undefined };
+
+/** With progress, for clients that ask for it and for no table. */
+const answerWithProgress = (
   { scans }: AnalyticsServices,
-  { header, actor }: Pick<Call<unknown, undefined>, 'actor' | 'header'>,
+  { header, actor, query }: Pick<Call<FormatQuery, undefined>, 'actor' | 'header' | 'query'>,
   answer: () => Promise<Result | StreamedResult>,
-): Promise<Result | StreamedResult> =>
-  withProgress(header('accept'), () => scans.rawShare(actor.workspaceNo), answer);
+): Promise<Result | StreamedResult> => {
+  const accept = query.format === 'csv' ? undefined : header('accept');
+  return withProgress(accept, () => scans.rawShare(actor.workspaceNo), answer);
+};
 
 /** What a call asks for, and the same of the period to compare with. @throws Failure not_found, validation_failed */
 async function ask<Of extends Scope, Found extends Analytics>(
@@ -199,14 +203,17 @@ function totalsRoute<Of extends Scope, Found extends Analytics>(
     samples: tableSample(totalsColumns, ['totalScans', '', 42], ['device', 'ios', 20]),
     failures,
     handle: async (call) =>
-      await told(services, call, async () => {
+      await answerWithProgress(services, call, async () => {
         const { scope, before, timezone } = await ask(services, resource, call);
         const found = await find(scope, call.actor);
         const then = before && (await find(before, call.actor));
         const shown = scope.shown ?? scope.range;
         if (formatOfCall(call) === 'csv') {
           const compared = then === undefined ? [] : previousRows(then);
-          return csvFile(fileName, shown, totalsColumns, [...rows(found), ...compared]);
+          // A summary has those of the period before anyway.
+          const named = new Set(compared.map(([metric]) => metric));
+          const own = rows(found).filter(([metric]) => !named.has(metric));
+          return csvFile(fileName, shown, totalsColumns, [...own, ...compared]);
         }
         const compared = before &&
           then && {
@@ -258,7 +265,7 @@ function seriesRoute<Of extends Scope, Found extends Analytics>(
     samples: tableSample(seriesColumns, ['2026-03-01T00:00:00.000Z', 42]),
     failures,
     handle: async (call) =>
-      await told(services, call, async () => {
+      await answerWithProgress(services, call, async () => {
         const { scope, before, timezone } = await ask(services, resource, call);
         const { interval: length } = call.query;
         const seriesOf = async (of: Asked<Of>) => {
@@ -308,7 +315,7 @@ function breakdownRoute<Of extends Scope, Found extends Analytics>(
     samples: tableSample(['country', 'scans'], ['DE', 30], ['AT', 12]),
     failures,
     handle: async (call) =>
-      await told(services, call, async () => {
+      await answerWithProgress(services, call, async () => {
         const { scope, before, timezone } = await ask(services, resource, call);
         const wanted: AnyBreakdownBy = call.query.by;
         const rowsOf = async (of: Asked<Of>) => {
@@ -346,10 +353,7 @@ async function rowsBy<Of extends Scope, Found extends Analytics>(
 const isOfGroups = (by: AnyBreakdownBy): by is GroupBreakdownBy =>
   groupBreakdowns.some((one) => one === by);
 
-const formatOfCall = ({
-  query,
-  header,
-}: Pick<Call<{ readonly format?: 'json' | 'csv' | undefined }, undefined>, 'query' | 'header'>) =>
+const formatOfCall = ({ query, header }: Pick<Call<FormatQuery, undefined>, 'query' | 'header'>) =>
   formatOf(query.format, header('accept'), tableFormats);
 
 export const formatRange = ({ fromDay, toDay }: DayRange) => ({

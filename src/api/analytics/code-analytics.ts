@@ -1,5 +1,5 @@
 /**
- * /qr-codes/:id/analytics: numbers over a range of UTC days, both ends included. Deleted codes answer as
+ * /qr-codes/:id/analytics: numbers over a range of days of a time zone, both ends included. Deleted codes answer as
  * long as their record is kept (90 days).
  */
 import type { Codes } from '../../codes/codes.ts';

@@ -19,24 +19,25 @@ export async function withProgress<Answer extends Result | StreamedResult>(
 ): Promise<Answer | StreamedResult> {
   if (accept?.trim() !== eventStream) return await work();
   const headers = { 'Content-Type': eventStream, 'Cache-Control': 'no-store', Vary: 'Accept' };
-  return { status: 200, headers, body: eventsOf(shareOf, work()) };
+  return { status: 200, headers, body: eventsOf(shareOf, work) };
 }
 
+/** The work begins with the first pull: an answer to HEAD is never pulled. Nor does it reject where the client has left. */
 async function* eventsOf(
   shareOf: () => number | undefined,
-  work: Promise<Result | StreamedResult>,
+  work: () => Promise<Result | StreamedResult>,
 ): AsyncGenerator<Uint8Array> {
-  let last: Uint8Array | undefined;
-  const done = work.then(
-    (answer) => void (last = resultOf(answer)),
-    (error: unknown) => void (last = problemOf(error)),
+  let last: (() => Uint8Array) | undefined;
+  const done = work().then(
+    (answer) => void (last = () => resultOf(answer)),
+    (error: unknown) => void (last = () => problemOf(error)),
   );
   for (;;) {
     await Promise.race([done, pause(everyMs)]);
     if (last !== undefined) break;
     yield event('progress', JSON.stringify({ share: shareOf() ?? 0 }));
   }
-  yield last;
+  yield last();
 }
 
 /** What a request for events gets is never a file. */

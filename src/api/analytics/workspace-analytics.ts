@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import type { Clock } from '../../model/clock.ts';
 import { formatDay } from '../../model/day.ts';
-import { readOr } from '../../model/failure.ts';
+import { Failure, readOr } from '../../model/failure.ts';
 import type { Calendar } from '../../model/zones/calendar.ts';
 import type { LocalRange } from '../../model/zones/local-range.ts';
 import { isEmptyFilter } from '../../scans/query/filter.ts';
@@ -35,9 +35,11 @@ import {
   scanCount,
   scannersShape,
   timezoneName,
+  type TotalsRow,
   totalsRows,
   totalsShape,
 } from './analytics-schemas.ts';
+import { changeOf } from './analytics-query.ts';
 import type { CodeScans } from '../../scans/query/subject.ts';
 import { groupRows, scansByCode } from './code-rows.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
@@ -78,13 +80,18 @@ const summary = z
       .object({
         from: day.meta({ description: 'Its first day', example: '2026-01-29' }),
         to: day.meta({ description: 'Its last day', example: '2026-02-28' }),
-        totalScans: count.meta({ description: 'Scans of those days', example: 34 }),
-        uniqueScanners: count.meta({
-          description: 'Different scanners of those days',
+        totalScans: count.nullable().meta({
+          description:
+            'Scans of those days; null where they are not known in this time zone, or with this filter',
+          example: 34,
+        }),
+        uniqueScanners: count.nullable().meta({
+          description: 'Different scanners of those days; null as above',
           example: 30,
         }),
         complete: z.boolean().meta({
-          description: 'False when the first scan of the workspace came after its first day',
+          description:
+            'False when the first scan of the workspace came after its first day, and where it is not known',
         }),
       })
       .meta({
@@ -134,8 +141,8 @@ export function workspaceAnalyticsRoutes(options: WorkspaceAnalyticsOptions): Ro
           ...totalsRows(found),
           ...found.topCodes.map(({ id, scans: value }) => ['code', id, value] as const),
           ...found.scansPerDay.map((point) => ['day', point.day, point.scans] as const),
-          ['previousTotalScans', '', found.previous.totalScans],
-          ['previousUniqueScanners', '', found.previous.uniqueScanners],
+          ...knownRow('previousTotalScans', found.previous.totalScans),
+          ...knownRow('previousUniqueScanners', found.previous.uniqueScanners),
         ],
       },
       series: {
@@ -154,6 +161,9 @@ export function workspaceAnalyticsRoutes(options: WorkspaceAnalyticsOptions): Ro
   );
 }
 
+const knownRow = (metric: string, value: number | null): TotalsRow[] =>
+  value === null ? [] : [[metric, '', value]];
+
 async function summaryOf(
   options: WorkspaceAnalyticsOptions,
   workspaceNo: WorkspaceNo,
@@ -166,7 +176,7 @@ async function summaryOf(
   const before = { ...range, fromDay: fromDay - (toDay - fromDay + 1), toDay: fromDay - 1 };
   const now = await analytics.totalsWithScanners(subject, range, filter);
   const points = await analytics.series(subject, range, 'day', { filter });
-  const then = await analytics.totals(subject, before, filter);
+  const then = await analytics.totals(subject, before, filter).catch(nothingWhereUnknown);
   const isWhole = await hasScans(options, scope, { ...before, fromDay: 0, toDay: before.fromDay });
   const { topCodes, unreadable } = await topCodesOf(options, workspaceNo, scope);
   return {
@@ -182,13 +192,18 @@ async function summaryOf(
     previous: {
       from: formatDay(Math.max(0, before.fromDay)),
       to: formatDay(Math.max(0, before.toDay)),
-      totalScans: then.totalScans,
-      uniqueScanners: then.uniqueScanners,
-      complete: isWhole,
+      totalScans: then?.totalScans ?? null,
+      uniqueScanners: then?.uniqueScanners ?? null,
+      complete: isWhole && then !== undefined,
     },
-    change:
-      isWhole && then.totalScans > 0 ? (now.totalScans - then.totalScans) / then.totalScans : null,
+    change: isWhole && then !== undefined ? changeOf(now.totalScans, then.totalScans) : null,
   };
+}
+
+/** Of the period before nobody has asked: its raw scans may have expired, or its days have been cut in another zone. */
+function nothingWhereUnknown(error: unknown): undefined {
+  if (error instanceof Failure && error.code === 'validation_failed') return undefined;
+  throw error;
 }
 
 /** Without its scanners, which are most of the cost: months are read as one each. */

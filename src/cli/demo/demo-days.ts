@@ -1,7 +1,8 @@
-/** The days of a demo: told as before today in a demo of 90, and nearer together in a shorter one. UTC. */
+/** The days of a demo: the content says how long before today something was in a demo of 90 days; in a shorter one that is nearer. UTC. */
 import { dayMs, dayOf, formatDay } from '../../model/day.ts';
 
-const told = 90;
+/** Of the demo that the content was written for. */
+const standardCount = 90;
 
 export class DemoDays {
   /** How many, today included. */
@@ -21,7 +22,7 @@ export class DemoDays {
 
   /** @param daysBefore today; negative = to come */
   day(daysBefore: number): number {
-    const scaled = Math.round((Math.abs(daysBefore) * this.count) / told);
+    const scaled = Math.round((Math.abs(daysBefore) * this.count) / standardCount);
     return this.today - Math.sign(daysBefore) * Math.max(1, scaled);
   }
 

@@ -21,19 +21,19 @@ export interface DemoMark {
   readonly complete: boolean;
 }
 
-/** @returns undefined where there is no demo */
+/** @returns undefined where there is no demo; another program's file of this name says nothing about the folder */
 export function readDemo(folder: string): DemoMark | undefined {
   const content = readIfThere(join(folder, fileName));
   if (content === undefined) return undefined;
   const mark = Object(parseJson(content.toString('utf8')));
   const field = (name: string): unknown => Reflect.get(mark, name);
-  return {
-    seed: Number(field('seed')),
-    email: String(field('email')),
-    password: String(field('password')),
-    receiverPort: Number(field('receiverPort')),
-    complete: field('complete') === true,
-  };
+  const [seed, receiverPort] = [Number(field('seed')), Number(field('receiverPort'))];
+  const [email, password, complete] = [field('email'), field('password'), field('complete')];
+  const isWhole = Number.isInteger(seed) && Number.isInteger(receiverPort);
+  if (!isWhole || typeof email !== 'string' || typeof password !== 'string') return undefined;
+  return typeof complete === 'boolean'
+    ? { seed, email, password, receiverPort, complete }
+    : undefined;
 }
 
 export const writeDemo = (folder: string, mark: DemoMark): void =>

@@ -10,7 +10,7 @@
  * UTC is a calendar like any other, without a table.
  */
 import { dayMs, dayOf } from '../day.ts';
-import { offsetsOf } from './zone-offsets.ts';
+import { firstMinute, offsetsOf } from './zone-offsets.ts';
 
 export const minuteMs = 60_000;
 export const hourMs = 3_600_000;
@@ -19,8 +19,10 @@ export const quarterMs = 900_000;
 const sampleMs = 7 * dayMs;
 /** No clock is farther from UTC. */
 const offsetMaxMs = 26 * hourMs;
-/** Zones whose tables are kept: there are about 600, of 1 KB a year. */
+/** Zones whose tables are kept: there are about 600, of 200 bytes a year. */
 const calendarsMax = 1_000;
+/** Years of a zone that are kept: clients may ask for each one up to 9999. */
+const yearsMax = 200;
 
 /** From a time on. */
 interface Change {
@@ -72,7 +74,7 @@ class ZoneCalendar implements Calendar {
   startOfDay(day: number): number {
     const midnightMs = day * dayMs;
     const from = midnightMs - offsetMaxMs;
-    let { minutes } = { minutes: this.offsetAt(from) };
+    let minutes = this.offsetAt(from);
     let startMs = from;
     for (const change of this.#changesBetween(from, midnightMs + offsetMaxMs)) {
       const found = Math.max(startMs, midnightMs - minutes * minuteMs);
@@ -95,8 +97,11 @@ class ZoneCalendar implements Calendar {
   }
 
   #changesOf(year: number): readonly Change[] {
-    let changes = this.#years.get(year);
-    if (changes === undefined) this.#years.set(year, (changes = this.#lookUp(year)));
+    const known = this.#years.get(year);
+    if (known !== undefined) return known;
+    const changes = this.#lookUp(year);
+    if (this.#years.size >= yearsMax) this.#years.clear();
+    this.#years.set(year, changes);
     return changes;
   }
 
@@ -110,24 +115,15 @@ class ZoneCalendar implements Calendar {
       const next = Math.min(atMs + sampleMs, endMs);
       const after = this.#offsetAt(next);
       if (after !== minutes) {
-        changes.push({ atMs: this.#changeBetween(minutes, atMs, next), minutes: after });
+        changes.push({
+          atMs: firstMinute(this.#offsetAt, minutes, atMs, next),
+          minutes: after,
+        });
       }
       atMs = next;
       minutes = after;
     }
     return changes;
-  }
-
-  /** The first minute with another offset. */
-  #changeBetween(minutes: number, fromMs: number, toMs: number): number {
-    let before = Math.floor(fromMs / minuteMs);
-    let after = Math.ceil(toMs / minuteMs);
-    while (after - before > 1) {
-      const middle = Math.floor((before + after) / 2);
-      if (this.#offsetAt(middle * minuteMs) === minutes) before = middle;
-      else after = middle;
-    }
-    return after * minuteMs;
   }
 }
 

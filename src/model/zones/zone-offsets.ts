@@ -37,8 +37,8 @@ export function localMinutes(zone: string, nowMs: number): number {
   return offsetAt === undefined ? Number.NaN : Math.floor(nowMs / minuteMs) + offsetAt(nowMs);
 }
 
-/** The first minute between the two that has another offset. */
-function firstMinute(
+/** The first minute between the two, epoch ms, that has another offset than `minutes`. */
+export function firstMinute(
   offsetAt: (ms: number) => number,
   minutes: number,
   from: number,

@@ -62,12 +62,15 @@ export class FilteredScans {
     const { raw, scansOf } = this.#options;
     const query = queryOf(subject, range, filter);
     const known = raw.find(query);
-    if (known !== undefined) return await known;
+    if (known !== undefined) return this.#whole(await known.answer, known.query);
     // Before the pass, which then has them all.
     const scans = await scansOf(subject, range);
     const expecting = { ...query, expected: query.spans.map(() => scans) };
-    const answer = await raw.run(expecting);
-    if (hasAll(answer, expecting)) return answer;
+    return this.#whole(await raw.run(expecting), expecting);
+  }
+
+  #whole(answer: RawAnswer, query: RawQuery): RawAnswer {
+    if (hasAll(answer, query)) return answer;
     throw answer.damagedBlocks > 0 ? blocksDamaged(answer.damagedBlocks) : this.#expired();
   }
 

@@ -168,13 +168,16 @@ export class Ranges {
     }
     const of = countedBy(counter);
     const scanners = Sketch.empty();
+    const quarters = new Map<number, Rollup>();
     this.recent.each(counter, (block, entry) => {
       const timeMs = block.timeMs(entry);
       if (!isWithin(timeMs, spans)) return;
-      const counts = new Rollup(0);
+      const quarter = Math.floor(timeMs / quarterMs);
+      const counts = quarters.get(quarter) ?? new Rollup(0);
+      quarters.set(quarter, counts);
       block.countInto(entry, counts, scanners, of);
-      visit({ fromMs: timeMs, endMs: timeMs + 1 }, counts);
     });
+    for (const [quarter, counts] of quarters) visit(stretchOfQuarter(quarter), counts);
     return records;
   }
 
@@ -187,8 +190,7 @@ export class Ranges {
       quarters.set(quarter, (quarters.get(quarter) ?? 0) + 1);
     });
     return Array.from(quarters, ([quarter, scans]) => {
-      const fromMs = quarter * quarterMs;
-      const endMs = fromMs + quarterMs;
+      const { fromMs, endMs } = stretchOfQuarter(quarter);
       return { fromMs, endMs, scans, eachTime: (visit) => visit(fromMs, endMs, scans) };
     });
   }
@@ -236,6 +238,11 @@ export class Ranges {
     return records;
   }
 }
+
+const stretchOfQuarter = (quarter: number): Stretch => ({
+  fromMs: quarter * quarterMs,
+  endMs: (quarter + 1) * quarterMs,
+});
 
 /** Passes a piece on as far as it lies in a stretch. */
 function clipped(stretch: Stretch, visit: (piece: Timed) => void): (piece: Timed) => void {

@@ -68,7 +68,8 @@ export class TopCodes {
       const counts = new Map(recent.counts.get(chunk));
       const { records, partly } = this.#addChunk(workspaceNo, chunk, spans, counts);
       cost += recordCost * records + counts.size;
-      cost += await this.#addPartly(chunk, partly, recent, counts);
+      // Others read meanwhile: what is stored now may be in what was recent.
+      if (await this.#addPartly(chunk, partly, recent, counts)) cost = sliceMax;
       visit(counts);
       if (cost >= sliceMax) {
         await yieldToEventLoop();
@@ -85,15 +86,16 @@ export class TopCodes {
     }
   }
 
-  /** Codes that have a part of a day in the range, from their own records. @returns what it cost since it yielded last */
+  /** Codes that have a part of a day in the range, from their own records. @returns whether there were any */
   async #addPartly(
     chunk: number,
     stored: ReadonlySet<number>,
     recent: Recent,
     counts: Map<number, number>,
-  ): Promise<number> {
+  ): Promise<boolean> {
+    const codes = new Set([...stored, ...(recent.partly.get(chunk) ?? [])]);
     let cost = 0;
-    for (const codeNo of new Set([...stored, ...(recent.partly.get(chunk) ?? [])])) {
+    for (const codeNo of codes) {
       for (const part of recent.parts) {
         const [scans] = this.#ranges.scans(codeNo, spansOfStretch(part));
         if (scans > 0) counts.set(codeNo, (counts.get(codeNo) ?? 0) + scans);
@@ -104,7 +106,7 @@ export class TopCodes {
       cost = 0;
       this.#ranges.refresh();
     }
-    return cost;
+    return codes.size > 0;
   }
 
   /** Scans since the last checkpoint, of the newest commit. */

@@ -22,8 +22,11 @@ export default threadEntry(
     settings,
     ...request
   }: TargetRequest & { readonly settings: TargetRequestSettings }) => {
-    const names = (): ReturnType<typeof openNameLookup> => openNameLookup({ clock: systemClock });
-    requests ??= new TargetRequests({ settings, clock: systemClock, names: names() });
+    requests ??= new TargetRequests({
+      settings,
+      clock: systemClock,
+      names: openNameLookup({ clock: systemClock }),
+    });
     return await requests.send(request);
   },
 );

@@ -278,6 +278,17 @@ describe('filters', () => {
     expect(faultOf(refused)).toMatchObject({ path: 'from', code: 'raw_scans_expired' });
   });
 
+  test('a summary that filters reach says that they do not reach the period before', async () => {
+    const refused = await get('/analytics/summary?from=2026-07-01&to=2026-07-01&os=Android');
+    expect(faultOf(refused)).toMatchObject({ code: 'raw_scans_expired' });
+    const { json } = await get('/analytics/summary?from=2026-07-02&to=2026-07-02&os=Android');
+    expect(json).toMatchObject({
+      totalScans: 0,
+      previous: { from: '2026-07-01', totalScans: null, uniqueScanners: null, complete: false },
+      change: null,
+    });
+  });
+
   test('of another workspace: a code is not found, a campaign has no scans', async () => {
     const other = await startTestApi({ clock });
     const stranger = new Client(other.url, other.apiKey);
@@ -295,6 +306,34 @@ describe('filters', () => {
     expect(faultOf(refused)).toMatchObject({ path: 'route', code: 'needs_code' });
     const led = await get(`/qr-codes/${menu.id}/analytics?${days}&route=target`);
     expect(led.json).toMatchObject({ totalScans: 16 });
+  });
+
+  test('a code that a tag leaves is told apart by route; one that it does not has no scans', async () => {
+    const rules = [
+      { label: 'shop', if: { os: ['iOS'] }, then: { target: 'https://example.com/shop' } },
+    ];
+    const gate = await create({ target: 'https://example.com/gate', tags: ['gate'], rules });
+    const visit = {
+      codeNo: gate.no,
+      workspaceNo: 1,
+      agent: iPhone,
+      referer: '',
+      isPrefetch: false,
+    };
+    for (const route of [0, 1, 1]) {
+      const address = Uint8Array.of(192, 0, 2, 1);
+      engine.scan(0, Date.parse('2026-11-10T12:00:00Z'), [{ ...visit, address, route }]);
+    }
+    engine.settle();
+    const query = 'by=route&from=2026-11-10&to=2026-11-10&os=iOS';
+    const path = `/qr-codes/${gate.id}/analytics/breakdown?${query}`;
+    const whole = await get(path);
+    expect(whole.json.data).toEqual([
+      { key: 'shop', scans: 2 },
+      { key: 'target', scans: 1 },
+    ]);
+    expect((await get(`${path}&tag=gate`)).json.data).toEqual(whole.json.data);
+    expect((await get(`${path}&tag=menu`)).json.data).toEqual([]);
   });
 });
 

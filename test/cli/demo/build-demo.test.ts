@@ -1,5 +1,5 @@
 /** A demo of a few days, made in this process and served by the command: what is in it, and that its numbers add up. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -203,6 +203,11 @@ it('buildDemo refuses a demo that is there, and any folder that has something el
   writeFileSync(join(other, 'notes.txt'), 'of a person');
   const over = { ...options('make anew'), folder: other };
   await expect(buildDemo(over)).rejects.toThrow('it has other files');
+  for (const content of ['{"complete":false}', 'no JSON']) {
+    writeFileSync(join(other, 'demo.json'), content);
+    await expect(buildDemo(over)).rejects.toThrow('it has other files');
+  }
+  expect(readFileSync(join(other, 'notes.txt'), 'utf8')).toBe('of a person');
   rmSync(other, { recursive: true });
 });
 

@@ -1,6 +1,7 @@
 /** Answers that are kept for seconds: shared by those who ask at once, never older than what is expected of them. */
 import { expect, it } from 'vitest';
 import { Sketch } from '../../../src/model/sketch/sketch.ts';
+import { FilteredScans } from '../../../src/scans/query/filtered-scans.ts';
 import { KeptAnswers } from '../../../src/scans/query/raw/kept-answers.ts';
 import type { RawAnswer, RawQuery } from '../../../src/scans/query/raw/raw-query.ts';
 import { Rollup } from '../../../src/scans/rollup.ts';
@@ -13,7 +14,7 @@ const query: RawQuery = {
   namesMax: 10,
 };
 
-/** Counts what it is asked, and finds as many scans as it is told. */
+/** Counts what it is asked, and finds as many scans as it has. */
 function counter() {
   const state = { asked: 0, scans: 5 };
   const run = async (): Promise<RawAnswer> => {
@@ -52,4 +53,20 @@ it('an answer that lacks what has expired is kept for nobody', async () => {
   expect(kept.find(query)).toBeUndefined();
   await kept.run({ ...query, expected: [9] });
   expect(state.asked).toBe(2);
+});
+
+it('who asks a filter meanwhile is refused like the first where scans have expired', async () => {
+  const { state, kept } = counter();
+  const filtered = new FilteredScans({
+    raw: kept,
+    scansOf: async () => 9,
+    oldestMs: () => undefined,
+  });
+  const ask = () => filtered.of({ workspace: 1 }, { fromDay: 0, toDay: 0 }, { country: 'DE' });
+  const first = ask();
+  const second = Promise.resolve().then(ask);
+  for (const asked of [first, second]) {
+    await expect(asked).rejects.toMatchObject({ faults: [{ code: 'raw_scans_expired' }] });
+  }
+  expect(state.asked).toBe(1);
 });

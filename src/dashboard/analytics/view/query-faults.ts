@@ -16,13 +16,14 @@ interface Explained {
 const noRange: QueryChange = { range: undefined, from: undefined, to: undefined };
 const week: Way = { label: 'Show the last 7 days', change: { ...noRange, range: '7d' } };
 const inUtc: Way = { label: 'Show in UTC', change: { zone: 'UTC' } };
+const uncompared: Way = { label: 'Compare with nothing', change: { compare: 'none' } };
 const unfiltered: Way = { label: 'Remove the filters', change: noFilters };
 
 /** By the code of the fault. */
 const explanations: Readonly<Record<string, (zone: string) => Explained>> = {
   raw_scans_expired: () => ({
     title: 'Filters do not reach back this far',
-    ways: [unfiltered, week],
+    ways: [uncompared, unfiltered, week],
   }),
   timezone_unavailable: (zone) => ({
     title: `These days cannot be counted in ${zoneLabel(zone)}`,

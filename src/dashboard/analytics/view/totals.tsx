@@ -36,12 +36,8 @@ export function TotalFigures({ data, state, children }: TotalsProps) {
         />
         <Figure
           label={uniques}
-          value={countText(uniqueScanners)}
-          note={
-            uniqueScanners === null
-              ? 'Not known with filters'
-              : note(uniqueScanners, previous?.uniqueScanners)
-          }
+          value={formatNumber(uniqueScanners)}
+          note={note(uniqueScanners, previous?.uniqueScanners)}
         />
         {newScanners !== undefined && (
           <Figure

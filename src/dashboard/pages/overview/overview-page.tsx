@@ -32,7 +32,8 @@ interface Summary {
     readonly scans: number;
   }>;
   readonly scansPerDay: ReadonlyArray<{ readonly day: string; readonly scans: number }>;
-  readonly previous: { readonly totalScans: number; readonly complete: boolean };
+  /** Null = not known in the workspace's zone. */
+  readonly previous: { readonly totalScans: number | null; readonly complete: boolean };
 }
 
 const days = 30;
@@ -126,8 +127,9 @@ function Numbers({ data, extra }: { readonly data: Summary; readonly extra: numb
   const week = sum(perDay.slice(-7)) + extra;
   const weekBefore = sum(perDay.slice(-14, -7));
   // Counting had begun: in the month before, or by the first day of the week before.
-  const isWhole = data.previous.totalScans > 0 || sum(perDay.slice(0, -13)) > 0;
-  const { totalScans: monthBefore, complete: isWholeMonth } = data.previous;
+  const { complete: isWholeMonth } = data.previous;
+  const monthBefore = data.previous.totalScans ?? 0;
+  const isWhole = monthBefore > 0 || sum(perDay.slice(0, -13)) > 0;
   const month = data.totalScans + extra;
   const monthChange = changeOf(month, monthBefore, isWholeMonth);
   return (
