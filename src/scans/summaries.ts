@@ -157,7 +157,7 @@ export class Summaries {
   #piece(codeNo: CodeNo, place: Place, bytes: Uint8Array): StoredPiece {
     const { day, index: piece } = place;
     const chunks: ChunkSource = (index) =>
-      this.#store.chunks.get(chunkKey(codeNo, day, piece * sketchChunks + index));
+      this.#chunk(chunkKey(codeNo, day, piece * sketchChunks + index));
     return new StoredPiece(place, bytes, chunks);
   }
 
@@ -273,7 +273,18 @@ export class Summaries {
   }
 
   #monthChunks(codeNo: CodeNo, month: number): ChunkSource {
-    return (index) => this.#store.chunks.get(chunkKey(codeNo, monthSpan(month), index));
+    return (index) => this.#chunk(chunkKey(codeNo, monthSpan(month), index));
+  }
+
+  /** Where it stands, for it is copied or united at once: a year has a thousand of 1 KB. */
+  #chunk(key: Uint8Array): Uint8Array | undefined {
+    const { chunks } = this.#store;
+    const found = chunks.getInPlace(key);
+    if (found === undefined) return undefined;
+    if (!chunks.isSound(key, found)) throw dataDamaged('A chunk of a sketch is damaged');
+    const { bytes, start, end } = found;
+    // No Buffer: its `slice` copies nothing.
+    return new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start);
   }
 
   #writePiece(to: ByteWriter, codeNo: CodeNo, { day, index: piece, rollup, sketch }: Piece): void {

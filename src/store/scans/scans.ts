@@ -32,7 +32,7 @@ export interface ScanStore {
   readonly summaries: Table<number, Uint8Array>;
   readonly days: Table<Uint8Array, Uint8Array>;
   readonly months: Table<Uint8Array, Uint8Array>;
-  readonly chunks: Table<Uint8Array, Uint8Array>;
+  readonly chunks: ValueTable<Uint8Array, Uint8Array>;
   readonly blocks: ValueTable<number, Uint8Array>;
   readonly watermarks: Table<number, number>;
   readonly checkpoints: Table<number, Uint8Array>;
