@@ -50,11 +50,12 @@ export async function dashboardKey(): Promise<string> {
     const names = entries.filter((entry) => entry.isFile());
     files.push(...names.map(({ parentPath, name }) => join(parentPath, name)).toSorted());
   }
-  const contents = await Promise.all(files.map(readIfThere));
   const hash = createHash('sha256');
-  for (const [at, content] of contents.entries()) {
+  // One after the other: they are more than a process may have open at some places.
+  for (const file of files) {
+    const content = await readIfThere(file);
     // Lengths, because a line may move from the end of one file to the beginning of the next.
-    hash.update(`${files[at]} ${content.length}\n`).update(content);
+    hash.update(`${file} ${content.length}\n`).update(content);
   }
   return hash.digest('hex').slice(0, keyDigits);
 }
