@@ -67,15 +67,17 @@ export interface Choice {
 /** All that take a list of codes throw Failure overloaded when too many lists wait. */
 export class ScanAnalytics {
   readonly #ranges: Ranges;
-  readonly #raw: KeptAnswers;
+  readonly #raw: RawScanCounter;
+  readonly #kept: KeptAnswers;
   readonly #filtered: FilteredScans;
   readonly #lists = pLimit(1);
 
   constructor(ranges: Ranges, raw: RawScanCounter) {
     this.#ranges = ranges;
-    this.#raw = new KeptAnswers(raw);
+    this.#raw = raw;
+    this.#kept = new KeptAnswers(raw);
     this.#filtered = new FilteredScans({
-      raw: this.#raw,
+      raw: this.#kept,
       scansOf: (subject, range) => this.#scansOf(subject, range),
       oldestMs: () => ranges.oldestRawMs(),
     });
@@ -246,7 +248,7 @@ export class ScanAnalytics {
 
   /** What is done of the raw scans that a workspace has asked for, 0 to 1; undefined where it has not. */
   rawShare(workspaceNo: WorkspaceNo): number | undefined {
-    return this.#raw.shareOf(workspaceNo);
+    return this.#kept.shareOf(workspaceNo);
   }
 
   /** Without names and scanners. */
@@ -273,11 +275,15 @@ export class ScanAnalytics {
     });
     if (parts.isEmpty) return;
     const of = 'code' in subject || 'codes' in subject ? 'codes' : 'workspaces';
-    await parts.addTo(
-      this.#raw,
-      { workspaceNo: subject.workspace, of, namesMax: unionNamesMax },
-      wanted,
-    );
+    // Whether an answer lacks bots, the scans that are expected do not say: it is not kept, and reads all that there is.
+    const readsAll = wanted.of === 'all';
+    const query = {
+      workspaceNo: subject.workspace,
+      of,
+      namesMax: unionNamesMax,
+      readsAll,
+    } as const;
+    await parts.addTo(readsAll ? this.#raw : this.#kept, query, wanted);
   }
 
   async #eachPiece(

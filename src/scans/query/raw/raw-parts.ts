@@ -33,7 +33,7 @@ export class RawParts {
   /** Adds them to what was gathered. @throws Failure validation_failed, overloaded, data_damaged */
   async addTo(
     raw: RawScanCounter,
-    of: Pick<RawQuery, 'workspaceNo' | 'of' | 'namesMax'>,
+    of: Pick<RawQuery, 'workspaceNo' | 'of' | 'namesMax' | 'readsAll'>,
     { rollup, sketch }: Wanted,
   ): Promise<void> {
     for (const { fromMs, endMs, counters, scans } of this.#parts.values()) {

@@ -18,6 +18,8 @@ export interface RawQuery {
    * found, and goes on with all blocks that are kept where they are not.
    */
   readonly expected?: readonly number[] | undefined;
+  /** All blocks that are kept are read: bots and people in vain are asked for, of whom nothing is expected. */
+  readonly readsAll?: boolean | undefined;
   /** The last block that counts, of the snapshot of the caller's other numbers; absent = the newest. */
   readonly toSequence?: number | undefined;
   readonly filter: ScanFilter;

@@ -8,9 +8,9 @@
  * Where it begins is found by time, with a slack for blocks of several shards beside each other. Nothing bounds how late a
  * scan is counted, after a crash or by a shard that had no disk, but later ones stand in later blocks: so the walk goes on
  * to the last block. It ends before that when as many scans were found as the rollups have (`expected`), and bots and people
- * in vain, of whom nothing is expected, have had the slack. Blocks may also be earlier than their times say, where a clock
- * ran ahead or a shard was behind for longer than the slack: a walk that did not find what was expected goes on with the
- * blocks before its beginning.
+ * in vain, of whom nothing is expected, have had the slack; where these are what is asked for, it does not (`readsAll`). Blocks
+ * may also be earlier than their times say, where a clock ran ahead or a shard was behind for longer than the slack: a walk
+ * that did not find what was expected goes on with the blocks before its beginning.
  *
  * A damaged block is passed over and counted. One that has nothing of the query's codes is not checked: that costs as much
  * as counting it, and a byte that hides the query's scans in it shows in what `expected` lacks.
@@ -141,8 +141,8 @@ class RawWalk {
   }
 
   #isComplete(): boolean {
-    const { expected } = this.#query;
-    if (expected === undefined) return false;
+    const { expected, readsAll = false } = this.#query;
+    if (expected === undefined || readsAll) return false;
     const all = this.#counter.all();
     return expected.every((scans, span) => all[span]! >= scans);
   }

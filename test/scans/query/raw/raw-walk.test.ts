@@ -201,6 +201,18 @@ describe('a query over raw scans', () => {
     expect(run(stored.store, query).all[0]).toBeGreaterThanOrEqual(2);
   });
 
+  it('finds bots in blocks before their time, of whom nothing is expected, where it reads all', () => {
+    const stored = open();
+    const hours = (count: number): number => baseMs + count * 3_600_000;
+    stored.add(someScan({ timeMs: hours(10), bot: 1 }));
+    const last = stored.add(someScan({ timeMs: hours(1), bot: 1 }));
+    const spans = [{ fromMs: hours(9.5), endMs: hours(10.5) }];
+    const query = { ...wholeQuery(last), spans, expected: [0] };
+    const all = shownAnswer(plainAnswer(stored.store, query));
+    expect(run(stored.store, { ...query, readsAll: true })).toEqual(all);
+    expect(run(stored.store, query)).not.toEqual(all);
+  });
+
   it('shows by what it has counted in all that blocks have expired', () => {
     const stored = open();
     for (let day = 0; day < 3; day++) {
