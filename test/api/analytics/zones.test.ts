@@ -161,6 +161,13 @@ describe('a day of another zone', () => {
     ]);
   });
 
+  test('a zone is called as it is written, in whatever case it was asked for', async () => {
+    const path = '/analytics/timeseries?from=2026-11-01&to=2026-11-01&timezone=';
+    expect((await get(`${path}europe/berlin`)).json.timezone).toBe('Europe/Berlin');
+    const { json } = await get(`${path}Utc`);
+    expect(json).toMatchObject({ timezone: 'UTC', data: [{ start: '2026-11-01T00:00:00.000Z' }] });
+  });
+
   test('raw scans are those of its days', async () => {
     const { json } = await get(`/qr-codes/${menu.id}/scans?limit=100&${newYork}`);
     expect(json.data).toHaveLength(9);
@@ -341,6 +348,7 @@ describe('what is not known is refused in words', () => {
   test.each([
     ['timezone=Mars/Base', 'timezone', 'unknown_timezone'],
     ['timezone=%2B01:00', 'timezone', 'unknown_timezone'],
+    [`timezone=${'a'.repeat(65)}`, 'timezone', 'too_big'],
     ['interval=quarter_hour&from=2026-11-01&to=2026-11-08', 'from', 'range_too_long'],
     ['compare=yesterday', 'compare', 'invalid'],
     ['country=Germany', 'country', 'invalid_format'],
