@@ -187,7 +187,8 @@ export class ScanAnalytics {
     if (!isEmptyFilter(filter)) {
       return rowsOf((await this.#filtered.of(subject, range, filter)).rollup, by);
     }
-    const rollup = new Rollup('codes' in subject ? unionNamesMax : rangeNamesMax);
+    const hasNames = by === 'city' || by === 'referer';
+    const rollup = new Rollup(!hasNames ? 0 : 'codes' in subject ? unionNamesMax : rangeNamesMax);
     await this.#gather(subject, range, { rollup, of: by === 'bot' ? 'all' : 'scans' });
     return rowsOf(rollup, by);
   }
