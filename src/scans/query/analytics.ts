@@ -80,6 +80,7 @@ export class ScanAnalytics {
       raw: this.#kept,
       scansOf: (subject, range) => this.#scansOf(subject, range),
       oldestMs: () => ranges.oldestRawMs(),
+      expiredBeforeMs: () => ranges.expiredBeforeMs(),
     });
   }
 
@@ -179,16 +180,17 @@ export class ScanAnalytics {
       await this.#eachPiece(subject, range, filter, (piece) => hours.add(piece));
       return hours.rows(by, weekStart);
     }
+    const of = by === 'bot' ? 'all' : 'scans';
     const word = wordOf(filter);
     if (word !== undefined && Dimension[by] === word.dimension) {
       const rows = await this.breakdown(subject, range, by);
       return rows.filter(({ key }) => Object.values(filter).includes(key));
     }
     if (!isEmptyFilter(filter)) {
-      return rowsOf((await this.#filtered.of(subject, range, filter)).rollup, by);
+      return rowsOf(await this.#filteredOf(subject, range, of, filter), by);
     }
     const rollup = new Rollup('codes' in subject ? unionNamesMax : rangeNamesMax);
-    await this.#gather(subject, range, { rollup, of: by === 'bot' ? 'all' : 'scans' });
+    await this.#gather(subject, range, { rollup, of });
     return rowsOf(rollup, by);
   }
 
@@ -258,10 +260,22 @@ export class ScanAnalytics {
     of: 'scans' | 'all',
     filter: ScanFilter,
   ): Promise<Rollup> {
-    if (!isEmptyFilter(filter)) return (await this.#filtered.of(subject, range, filter)).rollup;
+    if (!isEmptyFilter(filter)) return await this.#filteredOf(subject, range, of, filter);
     const rollup = new Rollup(0);
     await this.#gather(subject, range, { rollup, of });
     return rollup;
+  }
+
+  async #filteredOf(
+    subject: Subject,
+    range: LocalRange,
+    of: 'scans' | 'all',
+    filter: ScanFilter,
+  ): Promise<Rollup> {
+    const filtered = this.#filtered;
+    const answer =
+      of === 'all' ? filtered.ofAll(subject, range, filter) : filtered.of(subject, range, filter);
+    return (await answer).rollup;
   }
 
   /** Adds what was counted in a range. @throws Failure validation_failed, overloaded, data_damaged */
@@ -283,7 +297,8 @@ export class ScanAnalytics {
       namesMax: unionNamesMax,
       readsAll,
     } as const;
-    await parts.addTo(readsAll ? this.#raw : this.#kept, query, wanted);
+    const expiredBeforeMs = (): number => this.#ranges.expiredBeforeMs();
+    await parts.addTo(readsAll ? this.#raw : this.#kept, query, wanted, expiredBeforeMs);
   }
 
   async #eachPiece(

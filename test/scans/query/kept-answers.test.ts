@@ -61,6 +61,7 @@ it('who asks a filter meanwhile is refused like the first where scans have expir
     raw: kept,
     scansOf: async () => 9,
     oldestMs: () => undefined,
+    expiredBeforeMs: () => -Infinity,
   });
   const ask = () => filtered.of({ workspace: 1 }, { fromDay: 0, toDay: 0 }, { country: 'DE' });
   const first = ask();

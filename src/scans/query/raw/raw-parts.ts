@@ -1,6 +1,7 @@
 /**
  * What the records of many counters have left to be counted from raw scans (range.ts), put together: counters with the same
- * part are counted in one go. A part whose blocks have expired has fewer raw scans than its records say: it is refused.
+ * part are counted in one go. A part whose blocks have expired has fewer raw scans than its records say: it is refused. Of bots
+ * and people in vain records say nothing: where these are asked for, the part must begin after what has expired.
  */
 import type { CodeNo } from '../../../model/numbers.ts';
 import type { Stretch } from '../../../model/zones/local-range.ts';
@@ -30,11 +31,16 @@ export class RawParts {
     return this.#parts.size === 0;
   }
 
-  /** Adds them to what was gathered. @throws Failure validation_failed, overloaded, data_damaged */
+  /**
+   * Adds them to what was gathered.
+   * @param expiredBeforeMs asked for where bots and people in vain are
+   * @throws Failure validation_failed, overloaded, data_damaged
+   */
   async addTo(
     raw: RawScanCounter,
     of: Pick<RawQuery, 'workspaceNo' | 'of' | 'namesMax' | 'readsAll'>,
-    { rollup, sketch }: Wanted,
+    { rollup, sketch, of: counted }: Wanted,
+    expiredBeforeMs: () => number,
   ): Promise<void> {
     for (const { fromMs, endMs, counters, scans } of this.#parts.values()) {
       const answer = await raw.run({
@@ -45,6 +51,7 @@ export class RawParts {
         filter: {},
       });
       if (answer.all[0]! < scans) throw expired();
+      if (counted === 'all' && fromMs < expiredBeforeMs()) throw expired();
       rollup.merge(answer.rollup);
       sketch?.merge(answer.sketch);
     }
