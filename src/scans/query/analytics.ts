@@ -38,10 +38,10 @@ import { FilteredScans, quartersOf, rawSpansOf, wordOf } from './filtered-scans.
 import { NeedsRawScans, type Ranges, type Wanted } from './range.ts';
 import { KeptAnswers } from './raw/kept-answers.ts';
 import { RawParts } from './raw/raw-parts.ts';
-import type { RawScanCounter } from './raw/raw-query.ts';
+import type { RawQuery, RawScanCounter } from './raw/raw-query.ts';
 import { HoursOfWeek, type Interval, Series } from './series.ts';
 import { spansOf } from './spans.ts';
-import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
+import type { CodeNo } from '../../model/numbers.ts';
 import type { CodeScans, Subject } from './subject.ts';
 
 /** Look-ups of one slice: an idle code is one, 0.7 µs each. About 2 ms in all. */
@@ -67,14 +67,12 @@ export interface Choice {
 /** All that take a list of codes throw Failure overloaded when too many lists wait. */
 export class ScanAnalytics {
   readonly #ranges: Ranges;
-  readonly #raw: RawScanCounter;
   readonly #kept: KeptAnswers;
   readonly #filtered: FilteredScans;
   readonly #lists = pLimit(1);
 
   constructor(ranges: Ranges, raw: RawScanCounter) {
     this.#ranges = ranges;
-    this.#raw = raw;
     this.#kept = new KeptAnswers(raw);
     this.#filtered = new FilteredScans({
       raw: this.#kept,
@@ -248,11 +246,6 @@ export class ScanAnalytics {
     return rows.sort((one, other) => other.scans - one.scans || one.codeNo - other.codeNo);
   }
 
-  /** What is done of the raw scans that a workspace has asked for, 0 to 1; undefined where it has not. */
-  rawShare(workspaceNo: WorkspaceNo): number | undefined {
-    return this.#kept.shareOf(workspaceNo);
-  }
-
   /** Without names and scanners. */
   async #countsOf(
     subject: Subject,
@@ -289,16 +282,16 @@ export class ScanAnalytics {
     });
     if (parts.isEmpty) return;
     const of = 'code' in subject || 'codes' in subject ? 'codes' : 'workspaces';
-    // Whether an answer lacks bots, the scans that are expected do not say: it is not kept, and reads all that there is.
-    const readsAll = wanted.of === 'all';
     const query = {
       workspaceNo: subject.workspace,
       of,
       namesMax: unionNamesMax,
-      readsAll,
+      // Whether an answer lacks bots, the scans that are expected do not say.
+      readsAll: wanted.of === 'all',
     } as const;
     const expiredBeforeMs = (): number => this.#ranges.expiredBeforeMs();
-    await parts.addTo(readsAll ? this.#raw : this.#kept, query, wanted, expiredBeforeMs);
+    const count = (of: RawQuery) => this.#kept.run(of, subject.asker);
+    await parts.addTo(count, query, wanted, expiredBeforeMs);
   }
 
   async #eachPiece(

@@ -64,11 +64,11 @@ export class FilteredScans {
     const { raw, scansOf } = this.#options;
     const query = queryOf(subject, range, filter);
     const known = raw.find(query);
-    if (known !== undefined) return this.#whole(await known.answer, known.query);
+    if (known !== undefined) return this.#whole(await known.wait(subject.asker), known.query);
     // Before the pass, which then has them all.
     const scans = await scansOf(subject, range);
     const expecting = { ...query, expected: query.spans.map(() => scans) };
-    return this.#whole(await raw.run(expecting), expecting);
+    return this.#whole(await raw.run(expecting, subject.asker), expecting);
   }
 
   /**

@@ -7,7 +7,7 @@ import type { CodeNo } from '../../../model/numbers.ts';
 import type { Stretch } from '../../../model/zones/local-range.ts';
 import type { RawPart, Wanted } from '../range.ts';
 import { unavailable } from '../spans.ts';
-import type { RawQuery, RawScanCounter } from './raw-query.ts';
+import type { RawAnswer, RawQuery } from './raw-query.ts';
 
 interface Part extends Stretch {
   readonly counters: number[];
@@ -37,13 +37,13 @@ export class RawParts {
    * @throws Failure validation_failed, overloaded, data_damaged
    */
   async addTo(
-    raw: RawScanCounter,
+    count: (query: RawQuery) => Promise<RawAnswer>,
     of: Pick<RawQuery, 'workspaceNo' | 'of' | 'namesMax' | 'readsAll'>,
     { rollup, sketch, of: counted }: Wanted,
     expiredBeforeMs: () => number,
   ): Promise<void> {
     for (const { fromMs, endMs, counters, scans } of this.#parts.values()) {
-      const answer = await raw.run({
+      const answer = await count({
         ...of,
         codes: of.of === 'codes' ? Uint32Array.from(counters).sort() : undefined,
         spans: [{ fromMs, endMs }],
