@@ -73,15 +73,15 @@ test('raw scans are read no further when the last client that waits for them has
     );
     const reader = answer.body!.getReader();
     const { value } = await reader.read();
-    expect(Buffer.from(value!).toString()).toBe('event: progress\ndata: {"share":0.25}\n\n');
+    expect(Buffer.from(value ?? []).toString()).toBe('event: progress\ndata: {"share":0.25}\n\n');
     return leaving;
   };
-  const clients = await Promise.all([ask(), ask()]);
+  const [one, other] = await Promise.all([ask(), ask()]);
   expect(passes).toBe(1);
-  clients[0]!.abort();
+  one.abort();
   // The other client goes on to be told.
   (await ask()).abort();
   expect(isGivenUp).toBe(false);
-  clients[1]!.abort();
+  other.abort();
   await expect.poll(() => isGivenUp, soon).toBe(true);
 });

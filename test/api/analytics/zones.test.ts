@@ -48,7 +48,6 @@ beforeAll(async () => {
   // Long ago: its raw scans have expired.
   scanAt(menu, '2026-07-01T03:00:00Z', 7);
   scanAt(menu, '2026-07-01T12:00:00Z', 8, android);
-  scanAt(menu, '2026-07-01T20:00:00Z', 1, 'Googlebot/2.1');
   engine.settle();
   engine.checkpoint(0);
   // New York puts its clocks back on 1 November: 01:30 comes twice.
@@ -277,25 +276,6 @@ describe('filters', () => {
     const refused = await get(`/analytics/summary?${long}&os=Android`);
     expect(refused.status).toBe(422);
     expect(faultOf(refused)).toMatchObject({ path: 'from', code: 'raw_scans_expired' });
-  });
-
-  test('by bot and of people in vain are refused where any raw scans have expired, with or without a scan', async () => {
-    const day = 'from=2026-07-02&to=2026-07-02';
-    const found = await get(`/analytics/breakdown?by=os&${day}&os=Android&device=mobile`);
-    expect(found.json.data).toEqual([]);
-    for (const asked of [
-      `/analytics/breakdown?by=bot&${day}&os=Android`,
-      `/qr-codes/${menu.id}/analytics/breakdown?by=missed&${day}&os=Android`,
-    ]) {
-      const refused = await get(asked);
-      expect(faultOf(refused)).toMatchObject({ path: 'from', code: 'raw_scans_expired' });
-    }
-    // The first of July in UTC is not cut where the second begins in India, and has only a bot after that.
-    const inIndia = `by=bot&${day}&timezone=Asia/Kolkata`;
-    const refused = await get(`/analytics/breakdown?${inIndia}`);
-    expect(faultOf(refused)).toMatchObject({ path: 'timezone', code: 'timezone_unavailable' });
-    const kept = await get('/analytics/breakdown?by=bot&from=2026-11-03&to=2026-11-03&os=Android');
-    expect(kept.status).toBe(200);
   });
 
   test('a summary that filters reach says that they do not reach the period before', async () => {

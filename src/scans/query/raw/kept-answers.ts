@@ -37,19 +37,28 @@ export class KeptAnswers {
     }
     asker?.left.throwIfAborted();
     const key = keyOf(query);
-    const isKept = (): boolean => this.#kept.peek(key) === asked;
-    const forget = (): void => {
-      if (isKept()) this.#kept.delete(key);
-    };
-    const asked = new KeptAnswer(this.#raw, query, forget);
+    const asked = new KeptAnswer(this.#raw, query, () => this.#remove(key, asked));
     // Whether an answer lacks bots, the scans that are expected do not say: it is not kept.
-    if (query.readsAll !== true) this.#kept.set(key, asked, { ttl: 0 });
-    asked.answer.then((answer) => {
-      // What has expired is refused, and not kept for those who expect nothing.
-      if (!hasAll(answer, query)) forget();
-      else if (isKept()) this.#kept.set(key, asked);
-    }, forget);
+    if (query.readsAll !== true) {
+      this.#kept.set(key, asked, { ttl: 0 });
+      void this.#keepWhole(key, asked);
+    }
     return await asked.wait(asker);
+  }
+
+  /** What has expired is refused, and not kept for those who expect nothing; nor is a failure. */
+  async #keepWhole(key: string, asked: KeptAnswer): Promise<void> {
+    const isWhole = await asked.answer.then(
+      (answer) => hasAll(answer, asked.query),
+      () => false,
+    );
+    if (!isWhole) this.#remove(key, asked);
+    else if (this.#kept.peek(key) === asked) this.#kept.set(key, asked);
+  }
+
+  /** Unless another has taken its place. */
+  #remove(key: string, asked: KeptAnswer): void {
+    if (this.#kept.peek(key) === asked) this.#kept.delete(key);
   }
 }
 
