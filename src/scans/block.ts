@@ -257,7 +257,7 @@ export function countShape(rollup: Rollup, shape: number, times: number): void {
 
 export function countTime(rollup: Rollup, timeMs: number, times: number): void {
   const quarter = Math.floor(timeMs / quarterMs) - dayOf(timeMs) * quartersPerDay;
-  rollup.count(Dimension.quarter, quarter, times);
+  rollup.countQuarter(quarter, times);
 }
 
 /** Host of a referer without `www.`; the empty name without a valid one. At most 100 characters. */

@@ -74,6 +74,9 @@ export class Rollup {
   readonly #small = noCounts.slice();
   /** Counts of the open dimensions, by (dimension << 16 | value). */
   readonly #open = new Map<number, number>();
+  /** The quarter that was counted last, and its scans that are not in the map yet: no look into it for most scans. */
+  #quarter = 0;
+  #quarterScans = 0;
   readonly #cities: Names;
   readonly #referers: Names;
 
@@ -94,6 +97,22 @@ export class Rollup {
     }
   }
 
+  /** The same as `count` of a quarter, for scans as they come. */
+  countQuarter(quarter: number, times: number): void {
+    if (quarter !== this.#quarter) {
+      this.#flushQuarter();
+      this.#quarter = quarter;
+    }
+    this.#quarterScans += times;
+  }
+
+  /** Before anything reads the open dimensions. */
+  #flushQuarter(): void {
+    if (this.#quarterScans === 0) return;
+    this.count(Dimension.quarter, this.#quarter, this.#quarterScans);
+    this.#quarterScans = 0;
+  }
+
   /** Counts a name; a negative `times` takes back what was counted before. */
   countName(dimension: NamedDimension, name: string, times = 1): void {
     this.#named(dimension).count(name, times);
@@ -102,6 +121,7 @@ export class Rollup {
   /** Adds another rollup, or with -1 takes away one that was added before. Its quarters become hours. */
   merge(other: Rollup, times: 1 | -1 = 1): void {
     this.scans += other.scans * times;
+    other.#flushQuarter();
     for (let at = 0; at < smallCounts; at++) this.#small[at]! += other.#small[at]! * times;
     for (const [key, count] of other.#open) {
       if (key >= quarterKeys) {
@@ -113,6 +133,7 @@ export class Rollup {
   }
 
   get(dimension: Dimension, value: number): number {
+    this.#flushQuarter();
     const offset = offsets[dimension]!;
     return offset >= 0
       ? this.#small[offset + value]!
@@ -122,6 +143,7 @@ export class Rollup {
   /** The values of a dimension that were seen, in no order. */
   *values(dimension: Dimension): Generator<{ value: number; count: number }> {
     const offset = offsets[dimension]!;
+    this.#flushQuarter();
     if (offset < 0) {
       for (const [key, count] of this.#open) {
         if (key >>> valueBits === dimension && count > 0) yield { value: key & valueMask, count };
@@ -146,6 +168,7 @@ export class Rollup {
 
   /** scans | n, n x (dimension << 16 | value, count) | for cities, then referers: n, n x (name, count) */
   write(to: ByteWriter): void {
+    this.#flushQuarter();
     to.integer(this.scans);
     let seen = 0;
     for (let at = 0; at < smallCounts; at++) if (this.#small[at]! > 0) seen++;

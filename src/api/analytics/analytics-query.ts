@@ -17,7 +17,7 @@ import {
 import type { Subject } from '../../scans/query/subject.ts';
 import type { ScanFilter } from '../../scans/query/filter.ts';
 import { tagLengthMax } from '../../codes/rules.ts';
-import { isTimeZone } from '../codes/time-zone.ts';
+import { timeZoneField } from '../codes/time-zone.ts';
 import { givenId } from '../fields.ts';
 
 /** `timezone` of a query that means that of the workspace. */
@@ -26,15 +26,12 @@ const nameLengthMax = 200;
 const periodPattern = /^(\d{4}-\d{2}-\d{2})\.\.(\d{4}-\d{2}-\d{2})$/;
 const previous = 'previous';
 
-const zone = z
-  .string()
-  .max(64)
-  .refine((text) => text === ofWorkspace || isTimeZone(text), {
-    message: 'Expected UTC, workspace, or a time zone such as Europe/Berlin',
-    params: { code: 'unknown_timezone' },
-  })
+const zone = timeZoneField('Expected UTC, workspace, or a time zone such as Europe/Berlin', [
+  ofWorkspace,
+])
   .default(utcCalendar.zone)
   .meta({
+    override: { type: 'string', maxLength: 64, default: utcCalendar.zone },
     description: 'Whose days are meant: `UTC`, `workspace` (its time zone) or an IANA name',
     example: 'Europe/Berlin',
     param: { id: 'Timezone' },

@@ -6,21 +6,39 @@ const nameLengthMax = 64;
 /** Offsets such as `+01:00`, which `Intl` takes too, are no zones: they know no summer. */
 const name = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
 /** Asking takes some 20 µs, and thousands of rows have the same zone; there are about 600. */
-const known = new LRUCache<string, boolean>({ max: 1_000 });
+const known = new LRUCache<string, { readonly name: string | undefined }>({ max: 1_000 });
+/** Names by their small letters: `Intl` takes any case, and would keep it. */
+const spellings = new Map(
+  ['UTC', ...Intl.supportedValuesOf('timeZone')].map((zone) => [zone.toLowerCase(), zone]),
+);
 
-export const timeZone = z
-  .string()
-  .max(nameLengthMax)
-  .refine(isTimeZone, {
-    message: 'Expected a time zone such as Europe/Berlin',
-    params: { code: 'unknown_timezone' },
-  })
-  .meta({ description: 'IANA time zone', example: 'Europe/Berlin' });
+/** @param others words that are taken beside names, as they are */
+export const timeZoneField = (message: string, others: readonly string[] = []) =>
+  z
+    .string()
+    .max(nameLengthMax)
+    .transform((text, context) => {
+      const found = others.includes(text) ? text : spelledZone(text);
+      if (found !== undefined) return found;
+      context.addIssue({ code: 'custom', message, params: { code: 'unknown_timezone' } });
+      return z.NEVER;
+    });
 
-export function isTimeZone(text: string): boolean {
-  const found = known.get(text) ?? (name.test(text) && canFormat(text));
-  known.set(text, found);
-  return found;
+export const timeZone = timeZoneField('Expected a time zone such as Europe/Berlin').meta({
+  override: { type: 'string', maxLength: nameLengthMax },
+  description: 'IANA time zone',
+  example: 'Europe/Berlin',
+});
+
+/** As it is written; undefined for an unknown one. */
+function spelledZone(text: string): string | undefined {
+  let found = known.get(text);
+  if (found === undefined) {
+    const isZone = name.test(text) && canFormat(text);
+    found = { name: isZone ? (spellings.get(text.toLowerCase()) ?? text) : undefined };
+    known.set(text, found);
+  }
+  return found.name;
 }
 
 function canFormat(zone: string): boolean {

@@ -69,5 +69,7 @@ export const createPiece = (place: Place, rollup: Rollup, sketch: Sketch): Piece
 
 /** Times beyond what the store can name count on its first and its last day: at its edge. */
 export function pieceAt({ pieces }: Day, timeMs: number): Piece {
-  return pieces.find(({ endMs }) => timeMs < endMs) ?? pieces.at(-1)!;
+  let at = 0;
+  while (at < pieces.length - 1 && timeMs >= pieces[at]!.endMs) at++;
+  return pieces[at]!;
 }

@@ -92,7 +92,10 @@ const shareOfErrorMax = 0.1;
 export function scannersFrom(now: Sketch, before: Sketch): Scanners {
   const scanners = now.estimate();
   const seen = before.estimate();
-  if (seen === 0) return { newScanners: scanners, returningScanners: 0, error: 0 };
+  if (seen === 0 || scanners === 0) {
+    const error = shownError(now.standardError());
+    return { newScanners: scanners, returningScanners: 0, error };
+  }
   const beforeError = before.standardError();
   before.merge(now);
   const newScanners = Math.min(scanners, Math.max(0, before.estimate() - seen));
@@ -101,9 +104,11 @@ export function scannersFrom(now: Sketch, before: Sketch): Scanners {
   return {
     newScanners: known(newScanners),
     returningScanners: known(scanners - newScanners),
-    error: Math.round(error * 10) / 10,
+    error: shownError(error),
   };
 }
+
+const shownError = (error: number): number => Math.round(error * 10) / 10;
 
 /** Most scans first, ties by key. */
 export function rowsOf(rollup: Rollup, by: ValueBreakdownBy): BreakdownRow[] {

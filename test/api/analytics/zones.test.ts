@@ -161,6 +161,13 @@ describe('a day of another zone', () => {
     ]);
   });
 
+  test('a zone is called as it is written, in whatever case it was asked for', async () => {
+    const path = '/analytics/timeseries?from=2026-11-01&to=2026-11-01&timezone=';
+    expect((await get(`${path}europe/berlin`)).json.timezone).toBe('Europe/Berlin');
+    const { json } = await get(`${path}Utc`);
+    expect(json).toMatchObject({ timezone: 'UTC', data: [{ start: '2026-11-01T00:00:00.000Z' }] });
+  });
+
   test('raw scans are those of its days', async () => {
     const { json } = await get(`/qr-codes/${menu.id}/scans?limit=100&${newYork}`);
     expect(json.data).toHaveLength(9);
@@ -341,6 +348,7 @@ describe('what is not known is refused in words', () => {
   test.each([
     ['timezone=Mars/Base', 'timezone', 'unknown_timezone'],
     ['timezone=%2B01:00', 'timezone', 'unknown_timezone'],
+    [`timezone=${'a'.repeat(65)}`, 'timezone', 'too_big'],
     ['interval=quarter_hour&from=2026-11-01&to=2026-11-08', 'from', 'range_too_long'],
     ['compare=yesterday', 'compare', 'invalid'],
     ['country=Germany', 'country', 'invalid_format'],
@@ -379,20 +387,12 @@ test('a campaign counts its schedule of UTC days, in whichever zone it is read',
   expect(filtered.json).toMatchObject({ totalScans: 7, conversionRate: null });
 });
 
-describe('Accept: text/event-stream', () => {
-  const accept = { headers: { accept: 'text/event-stream' } };
-  test('gives the answer as the last event', async () => {
-    const path = '/v1/analytics/summary?from=2026-11-01&to=2026-11-02&os=Android';
-    const { headers, text } = await client.call('GET', path, accept);
-    expect(headers['content-type']).toBe('text/event-stream');
-    const [name, data] = text.trim().split('\n').slice(-2);
-    expect(name).toBe('event: result');
-    expect(JSON.parse((data ?? '').slice('data: '.length))).toMatchObject({ totalScans: 7 });
-  });
-
-  test('and so what it refuses', async () => {
-    const path = '/v1/analytics/summary?from=2026-07-01&to=2026-07-01&os=Android';
-    const { text } = await client.call('GET', path, accept);
-    expect(text).toMatch(/^event: problem\ndata: .*"code":"raw_scans_expired"/m);
-  });
+test('a client that asks for events gets the answer, or what is refused, as the last one', async () => {
+  const headers = { accept: 'text/event-stream' };
+  const last = async (days: string): Promise<string> =>
+    (await client.call('GET', `/v1/analytics/summary?${days}&os=Android`, { headers })).text;
+  const answered = await last('from=2026-11-01&to=2026-11-02');
+  expect(answered).toMatch(/event: result\ndata: .*"totalScans":7,.*\n\n$/);
+  const refused = await last('from=2026-07-01&to=2026-07-01');
+  expect(refused).toMatch(/event: problem\ndata: .*"code":"raw_scans_expired".*\n\n$/);
 });

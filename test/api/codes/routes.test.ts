@@ -123,7 +123,7 @@ test('values are kept in one form: hrefs, times in UTC, nothing twice', async ()
           os: ['iOS', 'Android'],
           country: ['DE'],
           language: ['de', 'en'],
-          time: { days: ['sun', 'mon'], timezone: 'europe/berlin' },
+          time: { days: ['sun', 'mon'], timezone: 'Europe/Berlin' },
           date: { from: '2026-12-01T00:00:00.000Z' },
         },
         then: { target: 'https://example.com/' },

@@ -40,7 +40,10 @@ describe.each([1_000, 100_000, 1_000_000])('%d scanners', (scanners) => {
 it('all are new where nobody had scanned before', () => {
   const now = sketchOf(0, 100_000);
   const found = scannersFrom(now, Sketch.empty());
-  expect(found).toEqual({ newScanners: now.estimate(), returningScanners: 0, error: 0 });
+  expect(found).toMatchObject({ newScanners: now.estimate(), returningScanners: 0 });
+  expect(found.error).toBeGreaterThan(100);
+  const none = { newScanners: 0, returningScanners: 0, error: 0 };
+  expect(scannersFrom(Sketch.empty(), sketchOf(0, 100_000))).toEqual(none);
 });
 
 it('few among very many are not told', () => {
