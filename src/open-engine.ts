@@ -201,7 +201,7 @@ function makeEngine(
   void geo.table.then((table) => threads.redirects.useGeo(table));
   // In a cluster the numbers are those of the log.
   if (node === undefined) threads.shards.onSeen = (seen) => raise(management, log, seen);
-  const engine = { scans, queries, links, linkImage, codes, images, threads, geo };
+  const engine = { scans, queries, rawQueries, links, linkImage, codes, images, threads, geo };
   return { engine, refresher };
 }
 

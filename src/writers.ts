@@ -48,6 +48,7 @@ import { DigestScheduler } from './reports/digests/digest-scheduler.ts';
 import type { ReportServices } from './reports/open-reports.ts';
 import type { Counting as ScanCounting } from './scans/counting.ts';
 import type { ScanQueries } from './scans/query/queries.ts';
+import type { RawQueries } from './scans/query/raw/raw-queries.ts';
 import type { StorePlaces } from './scans/query/store-places.ts';
 import type { ScanStore } from './store/scans/scans.ts';
 import { checkHealth, type HealthCheck } from './telemetry/health.ts';
@@ -65,6 +66,7 @@ const stoppingApiMsMax = 3_000;
 export interface Engine {
   readonly scans: ScanStore;
   readonly queries: ScanQueries;
+  readonly rawQueries: RawQueries;
   readonly links: LinkWriter;
   readonly linkImage: LinkImage;
   readonly codes: Codes;

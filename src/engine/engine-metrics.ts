@@ -3,6 +3,7 @@ import type { LinkWriter } from '../links/writer.ts';
 import type { Clock } from '../model/clock.ts';
 import type { Management } from '../store/management/management.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
+import type { RawQueryStats } from '../scans/query/raw/raw-queries.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { linesLost } from '../telemetry/service-log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
@@ -30,8 +31,14 @@ export interface EngineMetricsOptions {
   readonly scans: ScanStore;
   readonly management: Management;
   readonly images: { readonly stats: () => { readonly pool: { readonly deaths: number } } };
+  readonly rawQueries: RawQueryFigures;
   readonly webhooks: { readonly threadDeaths: number };
   readonly log: Logger;
+}
+
+/** What the thread of raw queries tells. */
+interface RawQueryFigures {
+  stats(): RawQueryStats;
 }
 
 export const createMetrics = (log: Logger): Metrics =>
@@ -42,6 +49,7 @@ export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOp
   registerRedirects(metrics, redirects);
   registerShards(metrics, shards);
   registerLag(metrics, shards, options.clock);
+  registerRawQueries(metrics, options.rawQueries);
   registerLosses(metrics, redirects, shards);
   metrics.gauge(
     'quietzone_journal_missing_bytes',
@@ -68,6 +76,7 @@ export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOp
     { labels: { kind: 'shard' }, value: restartsOf(shards) },
     { labels: { kind: 'images' }, value: options.images.stats().pool.deaths },
     { labels: { kind: 'webhooks' }, value: options.webhooks.threadDeaths },
+    { labels: { kind: 'raw_queries' }, value: options.rawQueries.stats().deaths },
   ]);
   registerStores(metrics, options);
   metrics.total(
@@ -163,6 +172,16 @@ function registerShards(metrics: Metrics, shards: ShardThreads): void {
         ];
       }),
   );
+}
+
+export function registerRawQueries(metrics: Metrics, rawQueries: RawQueryFigures): void {
+  metrics.gauge('quietzone_raw_queries', 'Questions that raw scans are read for', ['state'], () => {
+    const { running, waiting } = rawQueries.stats();
+    return [
+      { labels: { state: 'running' }, value: running },
+      { labels: { state: 'waiting' }, value: waiting },
+    ];
+  });
 }
 
 /** Measured where journals are written: a shard that is dead or silent has a lag, too. */

@@ -54,6 +54,8 @@ it(
           new RegExp(`quietzone_thread_restarts_total\\{kind="${kind}"\\} ${deathsEach}`),
         );
       }
+      expect(metrics.text).toMatch(/^quietzone_thread_restarts_total\{kind="raw_queries"\} 0$/m);
+      expect(metrics.text).toMatch(/^quietzone_raw_queries\{state="waiting"\} 0$/m);
       await load.stopWrites();
       const unanswered = await load.stopScans();
       await client.close();

@@ -12,6 +12,7 @@ import { Failure, type FailureCode } from '../../model/failure.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { Calendar, WeekStart } from '../../model/zones/calendar.ts';
 import type { LocalRange } from '../../model/zones/local-range.ts';
+import type { Asker } from '../../scans/query/asker.ts';
 import type { Subject } from '../../scans/query/subject.ts';
 import type { Analytics, BreakdownRow, RouteBreakdownBy } from '../../scans/query/answers.ts';
 import type { ScanFilter } from '../../scans/query/filter.ts';
@@ -160,12 +161,11 @@ type FormatQuery = { readonly format?: 'json' | 'csv' | undefined };
 
 /** With progress, for clients that ask for it and for no table. */
 const answerWithProgress = (
-  { scans }: AnalyticsServices,
-  { header, actor, query }: Pick<Call<FormatQuery, undefined>, 'actor' | 'header' | 'query'>,
-  answer: () => Promise<Result | StreamedResult>,
+  { header, query }: Pick<Call<FormatQuery, undefined>, 'header' | 'query'>,
+  answer: (asker: Asker | undefined) => Promise<Result | StreamedResult>,
 ): Promise<Result | StreamedResult> => {
   const accept = query.format === 'csv' ? undefined : header('accept');
-  return withProgress(accept, () => scans.rawShare(actor.workspaceNo), answer);
+  return withProgress(accept, answer);
 };
 
 /** What a call asks for, and the same of the period to compare with. @throws Failure not_found, validation_failed */
@@ -173,6 +173,7 @@ async function ask<Of extends Scope, Found extends Analytics>(
   { codes, zoneOf }: AnalyticsServices,
   { scopeOf, routesOf }: AnalyticsResource<Of, Found>,
   { actor, id, query }: AskedCall,
+  asker: Asker | undefined,
 ) {
   const settings = zoneOf(actor.workspaceNo);
   const calendar = calendarFor(query.timezone, settings);
@@ -180,7 +181,12 @@ async function ask<Of extends Scope, Found extends Analytics>(
     const scope = scopeOf({ actor, id, query: days, calendar });
     const filter = filterOf(query, routesOf && ((label) => routesOf(scope, label)));
     const subject = await narrowed(scope.subject, actor.workspaceNo, query, codes);
-    return { ...scope, subject, filter, weekStart: settings?.weekStart ?? 'mon' };
+    return {
+      ...scope,
+      subject: { ...subject, asker },
+      filter,
+      weekStart: settings?.weekStart ?? 'mon',
+    };
   };
   const scope = await within(query);
   const period = comparedRange(query.compare, scope.shown ?? scope.range);
@@ -203,8 +209,8 @@ function totalsRoute<Of extends Scope, Found extends Analytics>(
     samples: tableSample(totalsColumns, ['totalScans', '', 42], ['device', 'ios', 20]),
     failures,
     handle: async (call) =>
-      await answerWithProgress(services, call, async () => {
-        const { scope, before, timezone } = await ask(services, resource, call);
+      await answerWithProgress(call, async (asker) => {
+        const { scope, before, timezone } = await ask(services, resource, call, asker);
         const found = await find(scope, call.actor);
         const then = before && (await find(before, call.actor));
         const shown = scope.shown ?? scope.range;
@@ -265,8 +271,8 @@ function seriesRoute<Of extends Scope, Found extends Analytics>(
     samples: tableSample(seriesColumns, ['2026-03-01T00:00:00.000Z', 42]),
     failures,
     handle: async (call) =>
-      await answerWithProgress(services, call, async () => {
-        const { scope, before, timezone } = await ask(services, resource, call);
+      await answerWithProgress(call, async (asker) => {
+        const { scope, before, timezone } = await ask(services, resource, call, asker);
         const { interval: length } = call.query;
         const seriesOf = async (of: Asked<Of>) => {
           const { subject, weekStart, filter, range: counted, shown = counted } = of;
@@ -315,8 +321,8 @@ function breakdownRoute<Of extends Scope, Found extends Analytics>(
     samples: tableSample(['country', 'scans'], ['DE', 30], ['AT', 12]),
     failures,
     handle: async (call) =>
-      await answerWithProgress(services, call, async () => {
-        const { scope, before, timezone } = await ask(services, resource, call);
+      await answerWithProgress(call, async (asker) => {
+        const { scope, before, timezone } = await ask(services, resource, call, asker);
         const wanted: AnyBreakdownBy = call.query.by;
         const rowsOf = async (of: Asked<Of>) => {
           const shown = of.shown ?? of.range;

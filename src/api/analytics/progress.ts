@@ -1,43 +1,48 @@
 /**
  * Progress of an answer that takes long, for clients that ask for `text/event-stream`: raw scans are read in a thread, and what
- * is done of them is sent twice a second. Whatever comes of it is the last event.
+ * is done of them is sent twice a second. Whatever comes of it is the last event. A client that closes the connection leaves:
+ * raw scans that nobody else waits for are not read any further.
  *
  *   progress {"share": 0.4} … then result <the JSON answer>, or problem {code, detail, errors}
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Failure } from '../../model/failure.ts';
+import { Asker } from '../../scans/query/asker.ts';
 import type { Result, StreamedResult } from '../route.ts';
 
 const eventStream = 'text/event-stream';
 const everyMs = 500;
 
-/** @param shareOf what is done of the work, 0 to 1; undefined = it waits, or needs no raw scans */
+/** @param work for whom; undefined = for one who waits for the whole answer */
 export async function withProgress<Answer extends Result | StreamedResult>(
   accept: string | undefined,
-  shareOf: () => number | undefined,
-  work: () => Promise<Answer>,
+  work: (asker: Asker | undefined) => Promise<Answer>,
 ): Promise<Answer | StreamedResult> {
-  if (accept?.trim() !== eventStream) return await work();
+  if (accept?.trim() !== eventStream) return await work(undefined);
   const headers = { 'Content-Type': eventStream, 'Cache-Control': 'no-store', Vary: 'Accept' };
-  return { status: 200, headers, body: eventsOf(shareOf, work) };
+  return { status: 200, headers, body: eventsOf(work) };
 }
 
 /** The work begins with the first pull: an answer to HEAD is never pulled. Nor does it reject where the client has left. */
 async function* eventsOf(
-  shareOf: () => number | undefined,
-  work: () => Promise<Result | StreamedResult>,
+  work: (asker: Asker) => Promise<Result | StreamedResult>,
 ): AsyncGenerator<Uint8Array> {
   let last: (() => Uint8Array) | undefined;
-  const done = work().then(
+  const asker = new Asker();
+  const done = work(asker).then(
     (answer) => void (last = () => resultOf(answer)),
     (error: unknown) => void (last = () => problemOf(error)),
   );
-  for (;;) {
-    await Promise.race([done, pause(everyMs)]);
-    if (last !== undefined) break;
-    yield event('progress', JSON.stringify({ share: shareOf() ?? 0 }));
+  try {
+    for (;;) {
+      await Promise.race([done, pause(everyMs)]);
+      if (last !== undefined) break;
+      yield event('progress', JSON.stringify({ share: asker.waitsFor?.share ?? 0 }));
+    }
+    yield last();
+  } finally {
+    asker.leave();
   }
-  yield last();
 }
 
 /** What a request for events gets is never a file. */

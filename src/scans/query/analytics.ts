@@ -38,10 +38,10 @@ import { FilteredScans, quartersOf, rawSpansOf, wordOf } from './filtered-scans.
 import { NeedsRawScans, type Ranges, type Wanted } from './range.ts';
 import { KeptAnswers } from './raw/kept-answers.ts';
 import { RawParts } from './raw/raw-parts.ts';
-import type { RawScanCounter } from './raw/raw-query.ts';
+import type { RawQuery, RawScanCounter } from './raw/raw-query.ts';
 import { HoursOfWeek, type Interval, Series } from './series.ts';
 import { spansOf } from './spans.ts';
-import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
+import type { CodeNo } from '../../model/numbers.ts';
 import type { CodeScans, Subject } from './subject.ts';
 
 /** Look-ups of one slice: an idle code is one, 0.7 µs each. About 2 ms in all. */
@@ -67,19 +67,18 @@ export interface Choice {
 /** All that take a list of codes throw Failure overloaded when too many lists wait. */
 export class ScanAnalytics {
   readonly #ranges: Ranges;
-  readonly #raw: RawScanCounter;
   readonly #kept: KeptAnswers;
   readonly #filtered: FilteredScans;
   readonly #lists = pLimit(1);
 
   constructor(ranges: Ranges, raw: RawScanCounter) {
     this.#ranges = ranges;
-    this.#raw = raw;
     this.#kept = new KeptAnswers(raw);
     this.#filtered = new FilteredScans({
       raw: this.#kept,
       scansOf: (subject, range) => this.#scansOf(subject, range),
       oldestMs: () => ranges.oldestRawMs(),
+      expiredBeforeMs: () => ranges.expiredBeforeMs(),
     });
   }
 
@@ -179,17 +178,18 @@ export class ScanAnalytics {
       await this.#eachPiece(subject, range, filter, (piece) => hours.add(piece));
       return hours.rows(by, weekStart);
     }
+    const of = by === 'bot' ? 'all' : 'scans';
     const word = wordOf(filter);
     if (word !== undefined && Dimension[by] === word.dimension) {
       const rows = await this.breakdown(subject, range, by);
       return rows.filter(({ key }) => Object.values(filter).includes(key));
     }
     if (!isEmptyFilter(filter)) {
-      return rowsOf((await this.#filtered.of(subject, range, filter)).rollup, by);
+      return rowsOf(await this.#filteredOf(subject, range, of, filter), by);
     }
     const hasNames = by === 'city' || by === 'referer';
     const rollup = new Rollup(!hasNames ? 0 : 'codes' in subject ? unionNamesMax : rangeNamesMax);
-    await this.#gather(subject, range, { rollup, of: by === 'bot' ? 'all' : 'scans' });
+    await this.#gather(subject, range, { rollup, of });
     return rowsOf(rollup, by);
   }
 
@@ -247,11 +247,6 @@ export class ScanAnalytics {
     return rows.sort((one, other) => other.scans - one.scans || one.codeNo - other.codeNo);
   }
 
-  /** What is done of the raw scans that a workspace has asked for, 0 to 1; undefined where it has not. */
-  rawShare(workspaceNo: WorkspaceNo): number | undefined {
-    return this.#kept.shareOf(workspaceNo);
-  }
-
   /** Without names and scanners. */
   async #countsOf(
     subject: Subject,
@@ -259,10 +254,22 @@ export class ScanAnalytics {
     of: 'scans' | 'all',
     filter: ScanFilter,
   ): Promise<Rollup> {
-    if (!isEmptyFilter(filter)) return (await this.#filtered.of(subject, range, filter)).rollup;
+    if (!isEmptyFilter(filter)) return await this.#filteredOf(subject, range, of, filter);
     const rollup = new Rollup(0);
     await this.#gather(subject, range, { rollup, of });
     return rollup;
+  }
+
+  async #filteredOf(
+    subject: Subject,
+    range: LocalRange,
+    of: 'scans' | 'all',
+    filter: ScanFilter,
+  ): Promise<Rollup> {
+    const filtered = this.#filtered;
+    const answer =
+      of === 'all' ? filtered.ofAll(subject, range, filter) : filtered.of(subject, range, filter);
+    return (await answer).rollup;
   }
 
   /** Adds what was counted in a range. @throws Failure validation_failed, overloaded, data_damaged */
@@ -276,15 +283,16 @@ export class ScanAnalytics {
     });
     if (parts.isEmpty) return;
     const of = 'code' in subject || 'codes' in subject ? 'codes' : 'workspaces';
-    // Whether an answer lacks bots, the scans that are expected do not say: it is not kept, and reads all that there is.
-    const readsAll = wanted.of === 'all';
     const query = {
       workspaceNo: subject.workspace,
       of,
       namesMax: unionNamesMax,
-      readsAll,
+      // Whether an answer lacks bots, the scans that are expected do not say.
+      readsAll: wanted.of === 'all',
     } as const;
-    await parts.addTo(readsAll ? this.#raw : this.#kept, query, wanted);
+    const expiredBeforeMs = (): number => this.#ranges.expiredBeforeMs();
+    const count = (of: RawQuery) => this.#kept.run(of, subject.asker);
+    await parts.addTo(count, query, wanted, expiredBeforeMs);
   }
 
   async #eachPiece(

@@ -48,6 +48,8 @@ export interface FilteredScansOptions {
   readonly scansOf: (subject: Subject, range: LocalRange) => Promise<number>;
   /** When the oldest raw scans were made that are kept, epoch ms; undefined = there are none. */
   readonly oldestMs: () => number | undefined;
+  /** Raw scans of before this time have expired; -Infinity = none has. */
+  readonly expiredBeforeMs: () => number;
 }
 
 export class FilteredScans {
@@ -62,11 +64,21 @@ export class FilteredScans {
     const { raw, scansOf } = this.#options;
     const query = queryOf(subject, range, filter);
     const known = raw.find(query);
-    if (known !== undefined) return this.#whole(await known.answer, known.query);
+    if (known !== undefined) return this.#whole(await known.wait(subject.asker), known.query);
     // Before the pass, which then has them all.
     const scans = await scansOf(subject, range);
     const expecting = { ...query, expected: query.spans.map(() => scans) };
-    return this.#whole(await raw.run(expecting), expecting);
+    return this.#whole(await raw.run(expecting, subject.asker), expecting);
+  }
+
+  /**
+   * The same, for bots and people in vain: no record says how many of them the answer must have, so nothing of the range may
+   * have expired.
+   */
+  async ofAll(subject: Subject, range: LocalRange, filter: ScanFilter): Promise<RawAnswer> {
+    const answer = await this.of(subject, range, filter);
+    if (spansOf(range).fromMs < this.#options.expiredBeforeMs()) throw this.#expired();
+    return answer;
   }
 
   #whole(answer: RawAnswer, query: RawQuery): RawAnswer {

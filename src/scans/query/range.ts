@@ -12,7 +12,13 @@ import { readOr } from '../../model/failure.ts';
 import { Sketch } from '../../model/sketch/sketch.ts';
 import { quarterMs } from '../../model/zones/calendar.ts';
 import type { Stretch } from '../../model/zones/local-range.ts';
-import { countedBy, type ScanStore, spanKey, spanOf } from '../../store/scans/scans.ts';
+import {
+  countedBy,
+  newestSequence,
+  type ScanStore,
+  spanKey,
+  spanOf,
+} from '../../store/scans/scans.ts';
 import type { StoredPiece, Timed } from '../days/stored-piece.ts';
 import { Dimension, Rollup } from '../rollup.ts';
 import { storedBlocks } from '../stored-blocks.ts';
@@ -65,8 +71,14 @@ export class Ranges {
 
   /** When the oldest raw scans were made that are kept, epoch ms. */
   oldestRawMs(): number | undefined {
-    for (const [, block] of storedBlocks(this.#store, { limit: 1 })) return block?.newestMs;
+    for (const [, block] of storedBlocks(this.#store, {})) if (block) return block.newestMs;
     return undefined;
+  }
+
+  /** Raw scans of before this time have expired; -Infinity = none has, Infinity = none is kept. */
+  expiredBeforeMs(): number {
+    const [oldest = newestSequence(this.#store) + 1] = this.#store.blocks.keys({ limit: 1 });
+    return oldest === 1 ? -Infinity : (this.oldestRawMs() ?? Infinity);
   }
 
   /** Adds what was counted in a range, apart from what is left to be counted from raw scans. */

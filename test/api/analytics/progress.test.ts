@@ -1,6 +1,8 @@
-/** Answers as events: what is refused while nobody reads them, and that a table stays one. */
+/** Answers as events: what is refused while nobody reads them, what ends when nobody does, and that a table stays one. */
 import { expect, onTestFinished, test } from 'vitest';
+import { EngineHarness } from '../../scans/engine-harness.ts';
 import { Client } from '../../support/client.ts';
+import { soon } from '../../support/soon.ts';
 import { startTestApi } from '../../support/test-app.ts';
 
 const headers = { accept: 'text/event-stream' };
@@ -33,4 +35,53 @@ test('a table is a table, whatever is accepted', async () => {
   const answer = await client.call('GET', path, { headers });
   expect(answer.headers['content-type']).toMatch(/^text\/csv/);
   expect(answer.text.split('\r\n')[0]).toBe('start,scans');
+});
+
+test('raw scans are read no further when the last client that waits for them has left', async () => {
+  let passes = 0;
+  let isGivenUp = false;
+  const engine = new EngineHarness({
+    journals: 1,
+    segmentBytesMax: 1_000_000,
+    actorsMax: 10,
+    rawRetentionDays: 30,
+    codeOf: () => undefined,
+    raw: {
+      run: (_query, onProgress, signal) => {
+        passes++;
+        onProgress?.(0.25);
+        return new Promise((_resolve, reject) => {
+          signal?.addEventListener('abort', () => {
+            isGivenUp = true;
+            reject(signal.reason);
+          });
+        });
+      },
+    },
+  });
+  onTestFinished(() => engine.close());
+  const service = await startTestApi({ scans: engine.queries });
+  onTestFinished(() => service.close());
+  const ask = async () => {
+    const leaving = new AbortController();
+    const answer = await fetch(
+      `${service.url}/v1/analytics/summary?from=2026-11-01&to=2026-11-02&os=Android`,
+      {
+        headers: { ...headers, authorization: `Bearer ${service.apiKey}` },
+        signal: leaving.signal,
+      },
+    );
+    const reader = answer.body!.getReader();
+    const { value } = await reader.read();
+    expect(Buffer.from(value ?? []).toString()).toBe('event: progress\ndata: {"share":0.25}\n\n');
+    return leaving;
+  };
+  const [one, other] = await Promise.all([ask(), ask()]);
+  expect(passes).toBe(1);
+  one.abort();
+  // The other client goes on to be told.
+  (await ask()).abort();
+  expect(isGivenUp).toBe(false);
+  other.abort();
+  await expect.poll(() => isGivenUp, soon).toBe(true);
 });

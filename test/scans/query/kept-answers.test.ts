@@ -2,8 +2,13 @@
 import { expect, it } from 'vitest';
 import { Sketch } from '../../../src/model/sketch/sketch.ts';
 import { FilteredScans } from '../../../src/scans/query/filtered-scans.ts';
+import { Asker } from '../../../src/scans/query/asker.ts';
 import { KeptAnswers } from '../../../src/scans/query/raw/kept-answers.ts';
-import type { RawAnswer, RawQuery } from '../../../src/scans/query/raw/raw-query.ts';
+import type {
+  RawAnswer,
+  RawQuery,
+  RawScanCounter,
+} from '../../../src/scans/query/raw/raw-query.ts';
 import { Rollup } from '../../../src/scans/rollup.ts';
 
 const query: RawQuery = {
@@ -55,12 +60,87 @@ it('an answer that lacks what has expired is kept for nobody', async () => {
   expect(state.asked).toBe(2);
 });
 
+/** Passes that go on until they are given up. */
+function endless() {
+  const passes: Array<{
+    readonly isGivenUp: () => boolean;
+    readonly tell: (share: number) => void;
+  }> = [];
+  const run: RawScanCounter['run'] = (_query, onProgress, signal) => {
+    passes.push({
+      isGivenUp: () => signal?.aborted === true,
+      tell: (share) => onProgress?.(share),
+    });
+    return new Promise((_resolve, reject) => {
+      signal?.addEventListener('abort', () => reject(signal.reason));
+    });
+  };
+  return { passes, kept: new KeptAnswers({ run }) };
+}
+
+it('a pass ends when the last who waits for it leaves, and not before', async () => {
+  const { passes, kept } = endless();
+  const [first, second, third] = [new Asker(), new Asker(), new Asker()];
+  const ended = Promise.allSettled([first, second].map((asker) => kept.run(query, asker)));
+  first.leave();
+  expect(passes[0]?.isGivenUp()).toBe(false);
+  second.leave();
+  expect(passes[0]?.isGivenUp()).toBe(true);
+  // Who comes at once is not given what was given up, and who has left asks nothing more.
+  const anew = kept.run(query, third);
+  const [one, other] = await ended;
+  for (const { status } of [one!, other!]) expect(status).toBe('rejected');
+  await expect(kept.run(query, first)).rejects.toThrow('has left');
+  await expect(kept.run({ ...query, filter: {} }, first)).rejects.toThrow('has left');
+  expect(passes.map(({ isGivenUp }) => isGivenUp())).toEqual([true, false]);
+  expect(kept.find(query)).toBeDefined();
+  third.leave();
+  await expect(anew).rejects.toThrow('has left');
+  expect(kept.find(query)).toBeUndefined();
+});
+
+it('a pass goes on for one who cannot leave', async () => {
+  const { passes, kept } = endless();
+  const asker = new Asker();
+  void kept.run(query, asker);
+  void kept.run(query);
+  asker.leave();
+  expect(passes.map(({ isGivenUp }) => isGivenUp())).toEqual([false]);
+});
+
+it('what is asked of bots is given up as well, and kept for nobody', async () => {
+  const { passes, kept } = endless();
+  const [first, second] = [new Asker(), new Asker()];
+  const bots = { ...query, readsAll: true };
+  const ended = Promise.allSettled([first, second].map((asker) => kept.run(bots, asker)));
+  first.leave();
+  expect(passes.map(({ isGivenUp }) => isGivenUp())).toEqual([true, false]);
+  second.leave();
+  await ended;
+});
+
+it('each is told how far the pass is that it waits for', async () => {
+  const { passes, kept } = endless();
+  const [first, second] = [new Asker(), new Asker()];
+  const ended = Promise.allSettled([
+    kept.run(query, first),
+    kept.run({ ...query, filter: { country: 'AT' } }, second),
+  ]);
+  passes[0]?.tell(0.5);
+  passes[1]?.tell(0.25);
+  expect([first, second].map(({ waitsFor }) => waitsFor?.share)).toEqual([0.5, 0.25]);
+  for (const asker of [first, second]) asker.leave();
+  await ended;
+  expect(first.waitsFor).toBeUndefined();
+});
+
 it('who asks a filter meanwhile is refused like the first where scans have expired', async () => {
   const { state, kept } = counter();
   const filtered = new FilteredScans({
     raw: kept,
     scansOf: async () => 9,
     oldestMs: () => undefined,
+    expiredBeforeMs: () => -Infinity,
   });
   const ask = () => filtered.of({ workspace: 1 }, { fromDay: 0, toDay: 0 }, { country: 'DE' });
   const first = ask();

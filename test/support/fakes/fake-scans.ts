@@ -34,7 +34,6 @@ export class FakeScans implements ScanQueries {
     routes: async () => [],
     missed: async () => [],
     filteredByCode: async () => [],
-    rawShare: () => undefined,
     routesSeen: () => new Set(),
     scansByCode: async (codes, range) =>
       Array.from(codes, (codeNo) => ({

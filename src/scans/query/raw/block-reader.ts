@@ -3,6 +3,7 @@
  * over millions of blocks, of which most have few scans on a quiet installation. Strings are found when they are asked
  * for; the city and the referer of scans that nobody counts never are.
  */
+import { dataDamaged } from '../../../model/failure.ts';
 import type { ValueInPlace } from '../../../store/environment.ts';
 import { blockHeaderBytes, blockVersion, groupBytes, oldestVersion } from '../../block.ts';
 
@@ -13,6 +14,7 @@ export class BlockReader {
   view: DataView = new DataView(new ArrayBuffer(0));
   #bytes: Buffer = Buffer.alloc(0);
   #at = 0;
+  #end = 0;
   /** Where each string's bytes begin, by its number; of `#foundStrings` of them. */
   #stringPlaces = new Uint32Array(firstStrings);
   #foundStrings = 0;
@@ -39,6 +41,7 @@ export class BlockReader {
     this.#bytes = bytes;
     this.view = view;
     this.#at = start;
+    this.#end = end;
     this.groups = groups;
     this.groupsAt = start + blockHeaderBytes;
     this.entriesAt = start + entriesAt;
@@ -74,8 +77,13 @@ export class BlockReader {
     return -1;
   }
 
-  /** Where the bytes of a string begin in `view`. @param number not 0, which is the empty one */
+  /**
+   * Where the bytes of a string begin in `view`.
+   * @param number not 0, which is the empty one
+   * @throws Failure data_damaged where the block does not have it whole: of an older release it may have no checksum
+   */
   stringAt(number: number): number {
+    if (number > this.#strings) throw stringDamaged();
     while (this.#foundStrings < number) this.#findString();
     return this.#stringPlaces[number]!;
   }
@@ -87,7 +95,11 @@ export class BlockReader {
     return this.#bytes.toString('utf8', at, at + this.stringBytes(at));
   }
 
-  /** The number of a string; -1 = the block does not have it. @param bytes not empty: that has number 0 in every block */
+  /**
+   * The number of a string; -1 = the block does not have it.
+   * @param bytes not empty: that has number 0 in every block
+   * @throws Failure data_damaged
+   */
   numberOf(bytes: Uint8Array): number {
     const { view } = this;
     for (let number = 1; number <= this.#strings; number++) {
@@ -108,8 +120,12 @@ export class BlockReader {
       this.#stringPlaces = grown;
     }
     const at = this.#nextStringAt + 2;
+    const next = at > this.#end ? Infinity : at + this.stringBytes(at);
+    if (next > this.#end) throw stringDamaged();
     this.#stringPlaces[number] = at;
-    this.#nextStringAt = at + this.stringBytes(at);
+    this.#nextStringAt = next;
     this.#foundStrings = number;
   }
 }
+
+const stringDamaged = () => dataDamaged('A block of scans does not have all of its strings');

@@ -4,6 +4,7 @@
  * largest part.
  */
 import { dayOf } from '../../../model/day.ts';
+import { isDamage } from '../../../model/failure.ts';
 import { Sketch } from '../../../model/sketch/sketch.ts';
 import { quarterMs } from '../../../model/zones/calendar.ts';
 import type { Stretch } from '../../../model/zones/local-range.ts';
@@ -97,8 +98,19 @@ export class EntryCounter {
     return -1;
   }
 
-  /** Counts groups of the open block that are asked for. @returns false where one has entries outside of it */
+  /** Counts groups of the open block that are asked for. @returns false where one has entries or strings outside of it */
   countGroups(from: number, end: number): boolean {
+    try {
+      return this.#countGroups(from, end);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      // The scan with that string is counted in part: without it the answer lacks one that is expected.
+      this.#all[this.#quarter]!--;
+      return false;
+    }
+  }
+
+  #countGroups(from: number, end: number): boolean {
     const { view, groupsAt, entriesAt, stringsAt } = this.reader;
     const { shapes, systems, browsers, outcomes, hasPlaces } = this.#filter;
     const all = this.#all;

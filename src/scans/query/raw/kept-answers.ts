@@ -3,7 +3,8 @@
  * Who asks a little later gets newer numbers.
  */
 import { LRUCache } from 'lru-cache';
-import type { WorkspaceNo } from '../../../model/numbers.ts';
+import type { Asker } from '../asker.ts';
+import { KeptAnswer } from './kept-answer.ts';
 import type { RawAnswer, RawQuery, RawScanCounter } from './raw-query.ts';
 
 /** From the answer on; a question that is being answered is kept however long that takes. */
@@ -11,16 +12,9 @@ const keptMs = 3_000;
 /** One may have the counts of 100,000 codes, 5 MB. */
 const keptMax = 16;
 
-export interface KeptAnswer {
-  readonly answer: Promise<RawAnswer>;
-  /** As it was asked: what the answer was expected to have. */
-  readonly query: RawQuery;
-}
-
-export class KeptAnswers implements RawScanCounter {
+export class KeptAnswers {
   readonly #raw: RawScanCounter;
   readonly #kept = new LRUCache<string, KeptAnswer>({ max: keptMax, ttl: keptMs });
-  readonly #shares = new Map<WorkspaceNo, number>();
 
   constructor(raw: RawScanCounter) {
     this.#raw = raw;
@@ -31,43 +25,40 @@ export class KeptAnswers implements RawScanCounter {
     return this.#kept.get(keyOf(query));
   }
 
-  /** One that has fewer scans than are expected is asked for anew: some have come since. */
-  async run(query: RawQuery): Promise<RawAnswer> {
+  /**
+   * One that has fewer scans than are expected is asked for anew: some have come since.
+   * @param asker absent = nobody who could leave
+   */
+  async run(query: RawQuery, asker?: Asker): Promise<RawAnswer> {
     const known = this.find(query);
     if (known !== undefined) {
-      const answer = await known.answer;
+      const answer = await known.wait(asker);
       if (hasAll(answer, query)) return answer;
     }
+    asker?.left.throwIfAborted();
     const key = keyOf(query);
-    const asked = { answer: this.#ask(query), query };
-    this.#kept.set(key, asked, { ttl: 0 });
-    try {
-      const answer = await asked.answer;
-      // What has expired is refused, and not kept for those who expect nothing.
-      if (hasAll(answer, query)) this.#kept.set(key, asked);
-      else this.#kept.delete(key);
-      return answer;
-    } catch (error) {
-      this.#kept.delete(key);
-      throw error;
+    const asked = new KeptAnswer(this.#raw, query, () => this.#remove(key, asked));
+    // Whether an answer lacks bots, the scans that are expected do not say: it is not kept.
+    if (query.readsAll !== true) {
+      this.#kept.set(key, asked, { ttl: 0 });
+      void this.#keepWhole(key, asked);
     }
+    return await asked.wait(asker);
   }
 
-  /** What is done of the query that runs for a workspace, 0 to 1; undefined where none runs. */
-  shareOf(workspaceNo: WorkspaceNo): number | undefined {
-    return this.#shares.get(workspaceNo);
+  /** What has expired is refused, and not kept for those who expect nothing; nor is a failure. */
+  async #keepWhole(key: string, asked: KeptAnswer): Promise<void> {
+    const isWhole = await asked.answer.then(
+      (answer) => hasAll(answer, asked.query),
+      () => false,
+    );
+    if (!isWhole) this.#remove(key, asked);
+    else if (this.#kept.peek(key) === asked) this.#kept.set(key, asked);
   }
 
-  async #ask(query: RawQuery): Promise<RawAnswer> {
-    const { workspaceNo } = query;
-    if (workspaceNo === undefined) return await this.#raw.run(query);
-    try {
-      return await this.#raw.run(query, (share) => {
-        this.#shares.set(workspaceNo, share);
-      });
-    } finally {
-      this.#shares.delete(workspaceNo);
-    }
+  /** Unless another has taken its place. */
+  #remove(key: string, asked: KeptAnswer): void {
+    if (this.#kept.peek(key) === asked) this.#kept.delete(key);
   }
 }
 

@@ -1,12 +1,13 @@
 /**
  * What the records of many counters have left to be counted from raw scans (range.ts), put together: counters with the same
- * part are counted in one go. A part whose blocks have expired has fewer raw scans than its records say: it is refused.
+ * part are counted in one go. A part whose blocks have expired has fewer raw scans than its records say: it is refused. Of bots
+ * and people in vain records say nothing: where these are asked for, the part must begin after what has expired.
  */
 import type { CodeNo } from '../../../model/numbers.ts';
 import type { Stretch } from '../../../model/zones/local-range.ts';
 import type { RawPart, Wanted } from '../range.ts';
 import { unavailable } from '../spans.ts';
-import type { RawQuery, RawScanCounter } from './raw-query.ts';
+import type { RawAnswer, RawQuery } from './raw-query.ts';
 
 interface Part extends Stretch {
   readonly counters: number[];
@@ -30,14 +31,19 @@ export class RawParts {
     return this.#parts.size === 0;
   }
 
-  /** Adds them to what was gathered. @throws Failure validation_failed, overloaded, data_damaged */
+  /**
+   * Adds them to what was gathered.
+   * @param expiredBeforeMs asked for where bots and people in vain are
+   * @throws Failure validation_failed, overloaded, data_damaged
+   */
   async addTo(
-    raw: RawScanCounter,
+    count: (query: RawQuery) => Promise<RawAnswer>,
     of: Pick<RawQuery, 'workspaceNo' | 'of' | 'namesMax' | 'readsAll'>,
-    { rollup, sketch }: Wanted,
+    { rollup, sketch, of: counted }: Wanted,
+    expiredBeforeMs: () => number,
   ): Promise<void> {
     for (const { fromMs, endMs, counters, scans } of this.#parts.values()) {
-      const answer = await raw.run({
+      const answer = await count({
         ...of,
         codes: of.of === 'codes' ? Uint32Array.from(counters).sort() : undefined,
         spans: [{ fromMs, endMs }],
@@ -45,6 +51,7 @@ export class RawParts {
         filter: {},
       });
       if (answer.all[0]! < scans) throw expired();
+      if (counted === 'all' && fromMs < expiredBeforeMs()) throw expired();
       rollup.merge(answer.rollup);
       sketch?.merge(answer.sketch);
     }

@@ -11,7 +11,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { Failure } from '../../../model/failure.ts';
 import type { WorkspaceNo } from '../../../model/numbers.ts';
 import { shipped } from '../../../shipped.ts';
-import { createPool, type Pool, type PoolStats, WorkerDied } from '../../../workers/pool.ts';
+import { createPool, type Pool, WorkerDied } from '../../../workers/pool.ts';
 import { type PackedRawAnswer, unpackAnswer } from './packed-answer.ts';
 import type { RawAnswer, RawQuery, RawScanCounter } from './raw-query.ts';
 import { RawControl, type RawTask } from './raw-task.ts';
@@ -33,6 +33,14 @@ export interface RawQueriesOptions {
   readonly restMs?: number | undefined;
   /** Between two calls of `onProgress`; absent = 100. */
   readonly progressMs?: number;
+}
+
+export interface RawQueryStats {
+  readonly running: number;
+  /** For the thread, or for another query of the workspace. */
+  readonly waiting: number;
+  /** Of the thread. */
+  readonly deaths: number;
 }
 
 type OnProgress = (share: number) => void;
@@ -109,8 +117,9 @@ export class RawQueries implements RawScanCounter {
     });
   }
 
-  stats(): PoolStats {
-    return this.#pool.stats();
+  stats(): RawQueryStats {
+    const { running, deaths } = this.#pool.stats();
+    return { running, waiting: this.#queries - running, deaths };
   }
 
   /** Ends what runs; its callers get an Error. */

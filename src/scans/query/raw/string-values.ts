@@ -30,15 +30,16 @@ export class StringValues {
     this.#valueOf = valueOf;
   }
 
-  /** Of a string of the block that the reader has open. */
+  /** Of a string of the block that the reader has open. @throws Failure data_damaged */
   of(number: number): number {
     if (number === 0) return (this.#empty ??= this.#valueOf(''));
     const { opened } = this.#reader;
     if (number < this.#values.length && this.#opened[number] === opened) {
       return this.#values[number]!;
     }
-    if (number >= this.#values.length) this.#grow(number);
+    // Before there is space for it: the number of a damaged block may be any.
     const value = this.#find(this.#reader.stringAt(number));
+    if (number >= this.#values.length) this.#grow(number);
     this.#values[number] = value;
     this.#opened[number] = opened;
     return value;

@@ -6,6 +6,8 @@ import { dayMs } from '../../../../src/model/day.ts';
 import { countryNumber } from '../../../../src/model/scan.ts';
 import { RawQueries } from '../../../../src/scans/query/raw/raw-queries.ts';
 import type { RawQuery } from '../../../../src/scans/query/raw/raw-query.ts';
+import { Metrics } from '../../../../src/telemetry/metrics.ts';
+import { registerRawQueries } from '../../../../src/engine/engine-metrics.ts';
 import type { Scan } from '../../../../src/scans/window.ts';
 import { openFilesIn } from '../../../support/leaks.ts';
 import { soon } from '../../../support/soon.ts';
@@ -113,6 +115,20 @@ describe('RawQueries', () => {
     const statuses = (await Promise.allSettled(many)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 'rejected')).toHaveLength(1);
     expect((await queries.run(query)).all).toEqual([5_000]);
+  });
+
+  it('tells in metrics which of them wait', async () => {
+    const { queries, query } = open(6_000);
+    const metrics = new Metrics((metric) => expect.unreachable(metric));
+    registerRawQueries(metrics, queries);
+    const ended = Promise.allSettled([queries.run(query), queries.run(query), queries.run(query)]);
+    await expect.poll(() => queries.stats().running, soon).toBe(1);
+    const text = await metrics.text();
+    expect(text).toContain('quietzone_raw_queries{state="running"} 1');
+    expect(text).toContain('quietzone_raw_queries{state="waiting"} 2');
+    await queries.close();
+    await ended;
+    expect(queries.stats()).toEqual({ running: 0, waiting: 0, deaths: 0 });
   });
 
   it('ends its queries when the service stops', async () => {
