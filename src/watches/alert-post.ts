@@ -4,10 +4,11 @@
  *   [atMs, workspace, incident, begun | ended, user]  --  removed in a transaction  ->  mailer
  *
  * So each goes out once, whatever process or machine comes to it. Who has left the workspace, or whose mailbox is not
- * proven to be theirs, gets none. What has waited for a day is not sent any more.
+ * proven to be theirs, gets none, nor does one whose record is damaged. What has waited for a day is not sent any more.
  */
 import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';
+import { readOr } from '../model/failure.ts';
 import type { IncidentRecord } from '../model/watches/watch.ts';
 import type { LetterKey } from '../store/management/watches.ts';
 import type { Management } from '../store/management/management.ts';
@@ -56,7 +57,7 @@ export class AlertPost {
     );
     const refused: LetterKey[] = [];
     for (const key of taking) {
-      const alert = key[0] < oldestMs ? undefined : this.#alertOf(key);
+      const alert = key[0] < oldestMs ? undefined : readOr(() => this.#alertOf(key), undefined);
       if (alert !== undefined && send?.(alert) === false) refused.push(key);
     }
     if (refused.length === 0) return;

@@ -7,6 +7,7 @@
  *
  * - One request to a host in 10 s, of all watches of the installation, and 8 in flight. The first one follows 10 s after
  *   this process began to write, because another one may have asked just before.
+ * - A workspace has at most a quarter of the rounds that others leave: many watches of one slow host hold up nobody else.
  * - An answer is used by all watches of the address for 10 minutes.
  * - Redirects are answers, and are not followed: what is behind them was not printed by anybody.
  * - Where no host at all has answered recently, and three or more could not be reached, it is probably this machine that is
@@ -16,13 +17,16 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../model/clock.ts';
-import type { TargetAnswer, TargetChecker } from '../model/watches/watch.ts';
+import type { WorkspaceNo } from '../model/numbers.ts';
+import type { TargetAnswer, TargetChecker, WatchRecord } from '../model/watches/watch.ts';
 import { type CheckedTarget, isUnreached, resultOf } from './conclusions.ts';
 
 const hostEveryMs = 10_000;
 const inFlightMax = 8;
 /** Watches whose addresses are requested at a time. */
 const roundsMax = 100;
+/** The part of them that one workspace may have, of those that others have not: 25 at most, and 1 while any is free. */
+const share = 1 / 4;
 const answersKept = 10_000;
 const answerFreshMs = 600_000;
 /** Hosts of which is remembered when they were asked; they are all past long before there are more. */
@@ -36,6 +40,7 @@ interface Job {
 }
 
 interface Round {
+  readonly workspaceNo: WorkspaceNo;
   readonly waiting: Set<string>;
   readonly checked: CheckedTarget[];
   readonly onEnd: (checked: readonly CheckedTarget[]) => void;
@@ -76,15 +81,27 @@ export class TargetRounds {
     return this.#rounds.size >= roundsMax;
   }
 
+  /** Whether its workspace may have another round. */
+  mayBegin({ workspaceNo }: Pick<WatchRecord, 'workspaceNo'>): boolean {
+    let own = 0;
+    for (const round of this.#rounds.values()) if (round.workspaceNo === workspaceNo) own++;
+    const free = roundsMax - (this.#rounds.size - own);
+    return own < Math.ceil(free * share);
+  }
+
   has(watchId: string): boolean {
     return this.#rounds.has(watchId);
   }
 
   /** @param onEnd called once when each address has been asked, never before this returns */
-  begin(watchId: string, urls: readonly string[], onEnd: Round['onEnd']): void {
+  begin(
+    { id, workspaceNo }: Pick<WatchRecord, 'id' | 'workspaceNo'>,
+    urls: readonly string[],
+    onEnd: Round['onEnd'],
+  ): void {
     const nowMs = this.#options.clock.monotonicMs();
-    const round: Round = { waiting: new Set(urls), checked: [], onEnd };
-    this.#rounds.set(watchId, round);
+    const round: Round = { workspaceNo, waiting: new Set(urls), checked: [], onEnd };
+    this.#rounds.set(id, round);
     for (const url of urls) {
       const known = this.#answers.get(url);
       if (known === undefined || nowMs - known.ms >= answerFreshMs) this.#enqueue(url);

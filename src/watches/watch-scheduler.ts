@@ -9,10 +9,10 @@
  * Scans are looked at once after each hour, a minute or more after its end, each watch at a minute of its own; every five
  * minutes while it has an incident. Targets once a day; every hour while one of them fails or could not be asked.
  *
- * When each is due is stored, so a restart, a takeover and another leader keep the rhythm. A clock that is set back leaves
- * timers far ahead: they are moved to now. One that is set forward makes all due at once, which does no harm, as does
- * looking twice: what is found is compared with what is stored, in the transaction that writes both (conclusions.ts).
- * A watch that was changed while it was read is read again.
+ * When each is due is stored, so a restart, a takeover and another leader keep the rhythm; timers.ts moves what stands in
+ * the way. A clock that is set forward makes all due at once, which does no harm, as does looking twice: what is found is
+ * compared with what is stored, in the transaction that writes both (conclusions.ts). A watch that was changed while it
+ * was read is read again.
  *
  * A watch of a code that is scanned every second hour takes 0.3 ms an hour, one after the other with a yield between; the
  * first time after a start 2.3 ms (hour-history.ts).
@@ -23,7 +23,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';
-import { Failure } from '../model/failure.ts';
+import { Failure, readOr } from '../model/failure.ts';
 import {
   type RunningRecord,
   type WatchFindings,
@@ -49,6 +49,7 @@ import { LocalHours } from './local-hours.ts';
 import { observedFrom, type Running, wasDown } from './running.ts';
 import type { SeenSubject, Subjects } from './subjects.ts';
 import type { TargetRounds } from './target-rounds.ts';
+import { type TimerKey, Timers } from './timers.ts';
 import type { WatchMeter } from './watch-metrics.ts';
 import type { Watches } from './watches.ts';
 
@@ -65,9 +66,6 @@ const targetEveryMs = dayMs;
 const targetAgainMs = hourMs;
 /** Numbers that are older say nothing of the last hour. */
 const countingMsMax = 300_000;
-/** Timers beyond these were set by a clock that ran ahead. */
-const scansDueMsMax = 2 * hourMs;
-const targetDueMsMax = dayMs + hourMs;
 
 export interface WatchSchedulerOptions {
   readonly store: Management;
@@ -91,13 +89,17 @@ interface Read {
 
 export class WatchScheduler {
   readonly #options: WatchSchedulerOptions;
+  readonly #timers: Timers;
   readonly #ticker: Ticker;
   readonly #localHours = new LocalHours();
   readonly #concluding = new Set<Promise<void>>();
+  /** Where the walk over due targets goes on; undefined = from the one that is due the longest. */
+  #walkedTo: TimerKey | undefined;
   #isClosed = false;
 
   constructor(options: WatchSchedulerOptions) {
     this.#options = options;
+    this.#timers = new Timers(options);
     this.#ticker = new Ticker({
       everyMs: tickMs,
       log: options.log,
@@ -134,7 +136,7 @@ export class WatchScheduler {
     await running.tick(isWatching);
     await post.tick();
     if (!isWatching) return;
-    await this.#moveFarTimers();
+    await this.#timers.moveFar();
     const { record, countedToMs } = running;
     if (record !== undefined && countedToMs !== undefined) {
       await this.#readScans(record, countedToMs);
@@ -153,19 +155,22 @@ export class WatchScheduler {
     const { store, clock } = this.#options;
     const nowMs = clock.now();
     if (nowMs - countedToMs > countingMsMax || nowMs - record.lastMs > countingMsMax) return;
-    const end: [number, string] = [nowMs + 1, ''];
+    const end: TimerKey = [nowMs + 1, ''];
     const due = [...store.watches.scansDue.keys({ end, limit: readsMax })];
+    const unreadable: TimerKey[] = [];
     let read: Read[] = [];
-    for (const [at, [, id]] of due.entries()) {
+    for (const [at, key] of due.entries()) {
       if (this.#isClosed) return;
-      const watch = store.watches.watches.get(id, () => undefined);
-      if (watch !== undefined) read.push(await this.#read(watch, record, countedToMs));
+      const watch = this.#timers.watchOf(key[1]);
+      if (watch === undefined) unreadable.push(key);
+      else read.push(await this.#read(watch, record, countedToMs));
       if (read.length === writesMax || at === due.length - 1) {
         await this.#writeScans(read);
         read = [];
       }
       await yieldToEventLoop();
     }
+    await this.#timers.moveUnreadable('scansDue', unreadable);
   }
 
   async #read(watch: WatchRecord, record: RunningRecord, countedToMs: number): Promise<Read> {
@@ -264,24 +269,39 @@ export class WatchScheduler {
     };
   }
 
+  /**
+   * A walk over what is due, some in a tick, and round again: those of a workspace that has its share of the rounds are
+   * passed by, and keep nobody from being reached.
+   */
   async #beginRounds(): Promise<void> {
-    const { store, clock, subjects, rounds, log } = this.#options;
-    const { targetDue, watches } = store.watches;
-    const end: [number, string] = [clock.now() + 1, ''];
-    const due = [...targetDue.keys({ end, limit: readsMax })];
-    for (const [, id] of due) {
-      if (this.#isClosed || rounds.isFull) return;
-      const watch = watches.get(id, () => undefined);
-      if (watch === undefined || rounds.has(id)) continue;
-      try {
-        const urls = await subjects.urlsOf(watch);
-        rounds.begin(id, urls, (checked) => this.#conclude(watch, checked));
-      } catch (err) {
-        log.debug({ err, watch: id }, 'the targets of a watch could not be read');
-        this.#conclude(watch, undefined);
-      }
-      await yieldToEventLoop();
+    const { store, clock, rounds } = this.#options;
+    const start: TimerKey = this.#walkedTo ?? [0, ''];
+    const end: TimerKey = [clock.now() + 1, ''];
+    const due = [...store.watches.targetDue.keys({ start, end, limit: readsMax })];
+    const unreadable: TimerKey[] = [];
+    for (const key of due) {
+      if (this.#isClosed) return;
+      if (rounds.isFull) break;
+      this.#walkedTo = key;
+      if (rounds.has(key[1])) continue;
+      const watch = this.#timers.watchOf(key[1]);
+      if (watch === undefined) unreadable.push(key);
+      else if (rounds.mayBegin(watch)) await this.#beginRound(watch);
     }
+    if (due.length < readsMax && !rounds.isFull) this.#walkedTo = undefined;
+    await this.#timers.moveUnreadable('targetDue', unreadable);
+  }
+
+  async #beginRound(watch: WatchRecord): Promise<void> {
+    const { subjects, rounds, log } = this.#options;
+    try {
+      const urls = await subjects.urlsOf(watch);
+      rounds.begin(watch, urls, (checked) => this.#conclude(watch, checked));
+    } catch (err) {
+      log.debug({ err, watch: watch.id }, 'the targets of a watch could not be read');
+      this.#conclude(watch, undefined);
+    }
+    await yieldToEventLoop();
   }
 
   /** @param checked undefined = nothing could be asked */
@@ -306,9 +326,8 @@ export class WatchScheduler {
     await environment.transaction(() => {
       const before = this.#unchanged(watch);
       if (before === undefined) return;
-      if (subjects.nameOf(watch.workspaceNo, watch.subject) === undefined) {
-        return watches.remove(watch);
-      }
+      const name = readOr(() => subjects.nameOf(watch.workspaceNo, watch.subject), 'damaged');
+      if (name === undefined) return watches.remove(watch);
       const nowMs = clock.now();
       const writer = this.#writerOf(watch);
       const after =
@@ -323,29 +342,6 @@ export class WatchScheduler {
       );
     });
     for (const { result } of checked ?? []) meter.checked('target', result.is);
-  }
-
-  /** @throws Failure storage_full, not_active */
-  async #moveFarTimers(): Promise<void> {
-    const { store, clock } = this.#options;
-    const { environment, watches: tables } = store;
-    const nowMs = clock.now();
-    const far = [
-      ...farKeys(tables.scansDue, nowMs + scansDueMsMax),
-      ...farKeys(tables.targetDue, nowMs + targetDueMsMax),
-    ];
-    if (far.length === 0) return;
-    await environment.transaction(() => {
-      for (const id of new Set(far)) {
-        const before = tables.findings.get(id, () => undefined);
-        if (before === undefined) continue;
-        const { scansDueMs, targetDueMs } = before;
-        const nearer = (dueMs: number | undefined): number | undefined =>
-          dueMs === undefined ? undefined : Math.min(dueMs, nowMs);
-        const due = { scansDueMs: nearer(scansDueMs), targetDueMs: nearer(targetDueMs) };
-        putFindings(tables, id, before, withDue(before, due));
-      }
-    });
   }
 }
 
@@ -369,11 +365,4 @@ function nextHourMs(id: string, nowMs: number): number {
   const ownMs = afterHourMs + (mixed / 9_973) * spreadMs;
   const hour = Math.floor((nowMs - ownMs) / hourMs) + 1;
   return Math.ceil(hour * hourMs + ownMs);
-}
-
-function farKeys(
-  table: { keys(range: { start: [number, string]; limit: number }): Iterable<[number, string]> },
-  fromMs: number,
-): string[] {
-  return Array.from(table.keys({ start: [fromMs, ''], limit: readsMax }), ([, id]) => id);
 }

@@ -1,11 +1,13 @@
 /** Digests: who gets them, when, once for a period, and how they end. A real mail server gets them. */
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { DigestScheduler } from '../../src/reports/digests/digest-scheduler.ts';
 import { dayMs } from '../../src/model/day.ts';
 import { Browser } from '../support/browser.ts';
 import { type Answer, Client } from '../support/client.ts';
 import { type MailServer, startMailServer } from '../support/fakes/mail-server.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { StoredBytes } from '../support/stored-bytes.ts';
+import { openTestApp, startTestApi, type TestApp } from '../support/test-app.ts';
 
 const hourMs = 3_600_000;
 const password = 'a good password';
@@ -178,6 +180,40 @@ test('one workspace that cannot be read keeps no other waiting, and loses no per
   await expect(schedulerOf(app).tick()).rejects.toThrow('disk');
   app.scans.failure = undefined;
   expect(await schedulerOf(app).tick()).toBe(1);
+});
+
+test.each(['digests', 'workspaces'])('damaged %s keep no other waiting', async (table) => {
+  const server = await startMail();
+  const app = await openTestApp({ environment: server.environment });
+  const { digests } = app.reports;
+  const user = { email: 'jane@example.com', name: 'Jane', password };
+  const { id: jane } = await app.workspaces.users.create(1, 'viewer', user);
+  const other = await app.workspaces.workspaces.create(jane, 'Other');
+  // They are due before hers.
+  for (let no = 10; no < 70; no++) {
+    await digests.ask({ userId: `usr_${no}`, workspaceNo: other.no }, 'weekly');
+  }
+  const stored = new StoredBytes(join(app.dataDir, 'management.mdb'));
+  const isWorkspace = table === 'workspaces';
+  for (const key of stored.keys(table).slice(isWorkspace ? 1 : 0)) stored.flip(table, key, 300);
+  await stored.close();
+  app.store.environment.refresh();
+  await digests.ask({ userId: jane, workspaceNo: 1 }, 'weekly');
+  app.clock.set(monday);
+  const sent: string[] = [];
+  const scheduler = schedulerOf(app, async (to) => {
+    sent.push(to);
+    return true;
+  });
+  for (const later of [0, hourMs - 1, 1]) {
+    app.clock.move(later);
+    await scheduler.tick();
+  }
+  expect(sent).toEqual([user.email]);
+  const { digestsDue } = app.store.reports;
+  expect(digestsDue.count({})).toBe(61);
+  expect(digestsDue.count({ end: [monday + 2 * hourMs, '', 0] })).toBe(0);
+  expect(app.logLines.filter((line) => line.includes('cannot be read'))).toHaveLength(60);
 });
 
 describe('it ends', () => {

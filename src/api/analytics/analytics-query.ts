@@ -139,7 +139,8 @@ export function comparedRange(
   { fromDay, toDay }: DayRange,
 ): DayRange | undefined {
   if (asked === undefined) return undefined;
-  const days = toDay - fromDay + 1;
+  // A range without a day, as that of a campaign to come, is compared as one day.
+  const days = Math.max(1, toDay - fromDay + 1);
   if (asked === previous) return { fromDay: fromDay - days, toDay: fromDay - 1 };
   const found = asked.toDay - asked.fromDay + 1;
   if (found === days) return asked;

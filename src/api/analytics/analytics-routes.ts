@@ -190,8 +190,15 @@ async function ask<Of extends Scope, Found extends Analytics>(
   };
   const scope = await within(query);
   const period = comparedRange(query.compare, scope.shown ?? scope.range);
-  const before = period && (await within({ from: period.fromDay, to: period.toDay }));
-  return { scope, before, timezone: calendar.zone };
+  if (period === undefined) return { scope, before: undefined, timezone: calendar.zone };
+  const before = await within({ from: period.fromDay, to: period.toDay });
+  const { fromDay, toDay } = before.shown ?? before.range;
+  if (fromDay <= toDay) return { scope, before, timezone: calendar.zone };
+  // No day of it is in the campaign's schedule: its days as they were asked for, each with nothing.
+  const days = { ...period, calendar };
+  const nobody = { codes: [], workspace: actor.workspaceNo };
+  const empty = { ...before, subject: nobody, range: days, shown: days };
+  return { scope, before: empty, timezone: calendar.zone };
 }
 
 function totalsRoute<Of extends Scope, Found extends Analytics>(

@@ -5,7 +5,7 @@
  *
  * What is due is in the store, so a tick that is late or fails loses nothing. Numbers come before the claim: a store that
  * cannot be read costs no period. Members of one workspace share what is read. One mail is sent at a time, and the mailer
- * has two connections: an invite does not wait for a thousand digests.
+ * has two connections: an invite does not wait for a thousand digests. Damaged records are put off, and logged once.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../model/clock.ts';
@@ -13,7 +13,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import { Ticker } from '../../telemetry/ticker.ts';
 import { type DigestContent, type DigestMail, digestMail } from './digest-mail.ts';
 import { periodThrough } from './digest-schedule.ts';
-import type { ClaimedDigest, Digests, DueDigest } from './digests.ts';
+import type { ClaimedDigest, DigestKey, Digests, DueDigest } from './digests.ts';
 import type { DigestNumbers } from './digest-numbers.ts';
 
 const tickMs = 60_000;
@@ -21,6 +21,8 @@ const tickMs = 60_000;
 const batchMax = 50;
 /** Workspaces whose numbers are kept within a tick. */
 const keptMax = 100;
+/** Damaged digests of which is remembered that they were logged. */
+const loggedMax = 10_000;
 /** How long a mail that is on its way is waited for at a stop. */
 const closingMsMax = 3_000;
 
@@ -32,7 +34,7 @@ export interface MailedDigest extends DigestMail {
 }
 
 export interface DigestSchedulerOptions {
-  readonly digests: Pick<Digests, 'due' | 'claim' | 'putBack'>;
+  readonly digests: Pick<Digests, 'due' | 'moveUnreadable' | 'claim' | 'putBack'>;
   readonly numbers: DigestNumbers;
   /** Sends it, once. @returns whether the mail server took it */
   readonly send: (mail: MailedDigest) => Promise<boolean>;
@@ -47,6 +49,7 @@ type Found = Pick<DigestContent, 'workspaceName' | 'numbers' | 'topCodes' | 'zon
 export class DigestScheduler {
   readonly #options: DigestSchedulerOptions;
   readonly #ticker: Ticker;
+  readonly #logged = new LRUCache<string, true>({ max: loggedMax });
   #isClosed = false;
 
   constructor(options: DigestSchedulerOptions) {
@@ -84,8 +87,11 @@ export class DigestScheduler {
     let sent = 0;
     let fault: unknown;
     for (;;) {
-      const due = digests.due(batchMax + failed.size).filter((one) => !failed.has(nameOf(one)));
-      if (due.length === 0 || this.#isClosed) break;
+      const limit = batchMax + failed.size;
+      const unreadable = await digests.moveUnreadable(limit);
+      this.#logOnce(unreadable);
+      const due = digests.due(limit).filter((one) => !failed.has(nameOf(one)));
+      if ((due.length === 0 && unreadable.length === 0) || this.#isClosed) break;
       for (const digest of due) {
         if (this.#isClosed) break;
         try {
@@ -99,6 +105,14 @@ export class DigestScheduler {
     if (sent > 0) log.info({ sent }, 'digests sent');
     if (fault !== undefined) throw fault;
     return sent;
+  }
+
+  #logOnce(unreadable: readonly DigestKey[]): void {
+    for (const key of unreadable) {
+      if (this.#logged.has(nameOf(key))) continue;
+      this.#logged.set(nameOf(key), true);
+      this.#options.log.error({ ...key }, 'a digest cannot be read: it is not sent');
+    }
   }
 
   async #send(digest: DueDigest, kept: LRUCache<string, Found>): Promise<boolean> {
@@ -149,4 +163,4 @@ export class DigestScheduler {
   }
 }
 
-const nameOf = ({ userId, workspaceNo }: DueDigest): string => `${userId} ${workspaceNo}`;
+const nameOf = ({ userId, workspaceNo }: DigestKey): string => `${userId} ${workspaceNo}`;

@@ -4,6 +4,7 @@
  *   ask       -> due at the next 08:00 of a week or month
  *   claim     due -> the period is done, the next one is due        in one transaction, before anything is sent
  *   putBack   the mail server refused it -> due again in a while    five tries in eleven hours, then it is given up
+ *   moveUnreadable    a damaged record is due again in an hour: it stands before nobody else
  *   off       by the member, by the link of a mail, or found at a claim when the member has left
  *
  * A claim commits before its mail is sent, so a process that dies in between, a restart and a change of leader send
@@ -11,6 +12,7 @@
  * lost. One is sent twice only if the mail server took it and its answer was lost; both have the same Message-ID.
  */
 import type { Clock } from '../../model/clock.ts';
+import { readOr } from '../../model/failure.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { DigestFrequency, DigestRecord } from '../../model/reports/report.ts';
 import type { UserRecord } from '../../model/workspace.ts';
@@ -21,7 +23,10 @@ import { lastDayDone, type LocalWeeks, nextDueMs } from './digest-schedule.ts';
 const minuteMs = 60_000;
 /** Before the second try and later ones: a restart of the mail server, an absence, a night. */
 const pausesMs: readonly number[] = [5, 30, 120, 480].map((minutes) => minutes * minuteMs);
+const unreadablePauseMs = 60 * minuteMs;
 const noDay = -1;
+
+type DueKey = [dueAtMs: number, userId: string, workspaceNo: WorkspaceNo];
 
 export interface DigestKey {
   readonly userId: string;
@@ -105,18 +110,47 @@ export class Digests {
     return true;
   }
 
-  /** By time, oldest first. */
+  /** By time, oldest first; without those that cannot be read. */
   due(limit: number): DueDigest[] {
+    return this.#dueKeys(limit).flatMap((key) => this.#dueOf(key) ?? []);
+  }
+
+  /** Puts off those of the first `limit` that cannot be read. @returns whose they are */
+  async moveUnreadable(limit: number): Promise<DigestKey[]> {
+    const { store, clock } = this.#options;
+    const { digests, digestsDue } = store.reports;
+    const unreadable = this.#dueKeys(limit).filter((key) => this.#dueOf(key) === undefined);
+    if (unreadable.length === 0) return [];
+    return await store.environment.transaction(() =>
+      unreadable.flatMap((key) => {
+        const [, userId, workspaceNo] = key;
+        if (!digestsDue.has(key) || this.#dueOf(key) !== undefined) return [];
+        const dueAtMs = clock.now() + unreadablePauseMs;
+        const record = digests.get([userId, workspaceNo], () => undefined);
+        digestsDue.remove(key);
+        if (record === undefined) digestsDue.put([dueAtMs, userId, workspaceNo], 1);
+        else this.#put({ userId, workspaceNo }, { ...record, dueAtMs }, record);
+        return [{ userId, workspaceNo }];
+      }),
+    );
+  }
+
+  #dueKeys(limit: number): DueKey[] {
+    const end: DueKey = [this.#options.clock.now() + 1, '', 0];
+    return [...this.#options.store.reports.digestsDue.keys({ end, limit })];
+  }
+
+  /** Undefined where its record, or that of its workspace, cannot be read. */
+  #dueOf([, userId, workspaceNo]: DueKey): DueDigest | undefined {
     const { store, clock, weeksOf } = this.#options;
-    const nowMs = clock.now();
-    const keys = store.reports.digestsDue.keys({ end: [nowMs + 1, '', 0], limit });
-    return [...keys].flatMap(([, userId, workspaceNo]) => {
-      const record = store.reports.digests.get([userId, workspaceNo], () => undefined);
-      if (record === undefined) return [];
+    return readOr(() => {
+      const record = store.reports.digests.get([userId, workspaceNo]);
+      if (record === undefined) return undefined;
       const { frequency, retry } = record;
-      const throughDay = retry?.throughDay ?? lastDayDone(frequency, weeksOf(workspaceNo), nowMs);
-      return [{ userId, workspaceNo, frequency, throughDay, tries: (retry?.tries ?? 0) + 1 }];
-    });
+      const throughDay =
+        retry?.throughDay ?? lastDayDone(frequency, weeksOf(workspaceNo), clock.now());
+      return { userId, workspaceNo, frequency, throughDay, tries: (retry?.tries ?? 0) + 1 };
+    }, undefined);
   }
 
   /**

@@ -1,0 +1,121 @@
+/** What is due and cannot be read, or holds its place for long, keeps nobody behind it from being looked at. */
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { TargetChecker } from '../../src/model/watches/watch.ts';
+import { startMailServer } from '../support/fakes/mail-server.ts';
+import { StoredBytes } from '../support/stored-bytes.ts';
+import { hourMs, noonMs, openWatchesFixture, type WatchesFixture } from './watches-fixture.ts';
+
+const answering: TargetChecker = {
+  check: async () => ({ status: 200 }),
+  close: async () => undefined,
+};
+
+/** Damages some records of a table, those of these keys, without a restart. */
+async function damage(
+  { app }: WatchesFixture,
+  table: string,
+  isMeant: (key: string) => boolean,
+): Promise<void> {
+  const stored = new StoredBytes(join(app.dataDir, 'management.mdb'));
+  const keys = stored.keys(table).filter((key) => isMeant(key.toString('latin1')));
+  for (const key of keys) stored.flip(table, key, 300);
+  await stored.close();
+  app.store.environment.refresh();
+}
+
+const linesWith = ({ app }: WatchesFixture, text: string): string[] =>
+  app.logLines.filter((line) => line.includes(text));
+
+describe.each(['watches', 'watch_findings'])('of damaged %s', (table) => {
+  test('timers are moved an hour ahead, and logged once', async () => {
+    const fixture = await openWatchesFixture({ checker: answering });
+    const damaged = await Promise.all(
+      Array.from({ length: 510 }, () => fixture.watch({ silentHours: 5, target: true })),
+    );
+    fixture.app.clock.move(1);
+    const sound = await fixture.watch({ silentHours: 5, target: true });
+    await damage(fixture, table, (key) => !key.includes(sound));
+    await fixture.restart();
+    await fixture.pass(1_000);
+    await fixture.pass(10_000);
+    const { store, watches, clock } = fixture.app;
+    const found = watches.watches.findingsOf(sound);
+    expect(found.targetDueMs).toBeGreaterThan(clock.now());
+    expect(found.scansDueMs).toBeGreaterThan(clock.now());
+    const { scansDue, targetDue } = store.watches;
+    for (const timers of [scansDue, targetDue]) {
+      expect(timers.count({})).toBe(511);
+      expect(timers.count({ end: [noonMs + hourMs, ''] })).toBeLessThanOrEqual(1);
+    }
+    await fixture.pass(hourMs);
+    expect(linesWith(fixture, 'a watch cannot be read')).toHaveLength(damaged.length);
+  });
+});
+
+test('a watch of a damaged code is asked for an hour later', async () => {
+  const fixture = await openWatchesFixture({ checker: answering });
+  const { id } = await fixture.code();
+  const watch = await fixture.watch({ subject: { kind: 'code', id }, target: true });
+  await damage(fixture, 'codes', () => true);
+  await fixture.restart({ checker: answering });
+  await fixture.evaluate();
+  const { targetDueMs } = fixture.app.watches.watches.findingsOf(watch);
+  expect(targetDueMs).toBe(fixture.app.clock.now() + hourMs);
+});
+
+test('a letter to a damaged user keeps no other from going out', async () => {
+  const mails = await startMailServer();
+  onTestFinished(() => mails.close());
+  const fixture = await openWatchesFixture({ environment: mails.environment });
+  const { app, actor } = fixture;
+  const user = { email: 'jane@example.com', name: 'Jane', password: 'a good password' };
+  const { id: jane } = await app.workspaces.users.create(1, 'viewer', user);
+  const { id, no } = await fixture.code();
+  fixture.scans.steady(no, noonMs - 8 * 7 * 24 * hourMs, noonMs, 8);
+  const mailTo = [actor.userId, jane];
+  await fixture.watch({ subject: { kind: 'code', id }, silentHours: 2, mailTo });
+  await damage(fixture, 'users', (key) => key.includes(actor.userId));
+  await fixture.restart();
+  await fixture.evaluate();
+  for (let hour = 0; hour < 3; hour++) await fixture.pass(hourMs);
+  expect((await mails.next()).to).toEqual([user.email]);
+  expect(fixture.app.store.watches.letters.count({})).toBe(0);
+});
+
+test('a workspace with many watches of a slow host leaves rounds to others', async () => {
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+  const asked = new Set<string>();
+  const checker: TargetChecker = {
+    check: async ({ url }) => {
+      asked.add(new URL(url).host);
+      if (url.includes('slow')) await isOver;
+      return { status: 200 };
+    },
+    close: async () => undefined,
+  };
+  const fixture = await openWatchesFixture({ checker });
+  onTestFinished(() => end());
+  const { app, actor } = fixture;
+  const { watches, scheduler } = app.watches;
+  const slow = await fixture.code(10, 'https://slow.example/');
+  const subject = { kind: 'code', id: slow.id } as const;
+  await Promise.all(Array.from({ length: 600 }, () => fixture.watch({ subject, target: true })));
+  app.clock.move(1);
+  const { no: workspaceNo } = await app.workspaces.workspaces.create(actor.userId, 'Other');
+  const other = { ...actor, workspaceNo };
+  const code = await app.codes.create(other, { target: 'https://quick.example/' });
+  const quick = { subject: { kind: 'code', id: code.id }, target: true } as const;
+  const { id } = await watches.create(other, quick);
+  for (let tick = 0; tick < 6; tick++) {
+    app.clock.move(5_000);
+    await scheduler.tick();
+  }
+  expect([...asked].toSorted()).toEqual(['quick.example', 'slow.example']);
+  await expect.poll(() => watches.findingsOf(id).targetCheckedAtMs).toBeDefined();
+  end();
+  await scheduler.settled();
+  // A quarter of the rounds ended with it.
+  const { targetDue } = app.store.watches;
+  expect(targetDue.count({ end: [app.clock.now(), ''] })).toBe(600 - 25);
+});
