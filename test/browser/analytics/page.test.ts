@@ -293,6 +293,36 @@ test(
 );
 
 test(
+  'where weeks begin is in numbers of a code and a campaign that were shown before',
+  async () => {
+    for (const [shown, path] of [
+      [`/codes/${codeId}`, `/v1/qr-codes/${codeId}/analytics`],
+      [`/campaigns/${campaignId}`, `/v1/campaigns/${campaignId}/analytics`],
+    ] as const) {
+      const page = await harness.openSignedIn(shown);
+      await scansShown(page, 6);
+      // As by a link: without loading the dashboard anew, which has none of them.
+      await page.evaluate(`{
+        const link = document.createElement('a');
+        link.href = '/settings/workspace';
+        document.body.append(link);
+        link.click();
+      }`);
+      const weeks = page.getByLabel('Weeks begin on');
+      const before = await weeks.inputValue();
+      await weeks.selectOption(before === 'mon' ? 'Sunday' : 'Monday');
+      await page.getByRole('button', { name: 'Save days and weeks' }).click();
+      await page.getByText('Days and weeks changed.').waitFor();
+      const asked = page.waitForRequest((request) => request.url().includes(path));
+      await page.goBack();
+      await asked;
+      await page.context().close();
+    }
+  },
+  testMs,
+);
+
+test(
   'a code and a campaign have the same cards, in their own addresses',
   async () => {
     const page = await harness.openSignedIn(`/codes/${codeId}?range=7d&country=DE`);

@@ -35,7 +35,7 @@ export function DaysCard() {
     const body = { timezone, weekStart };
     const changed = await call<Workspace>('PATCH', `/workspaces/${workspace.id}`, { body });
     noteWorkspace({ timezone: changed.timezone, weekStart: changed.weekStart });
-    invalidate('/analytics', '/workspaces');
+    invalidate('/analytics', '/campaigns', '/qr-codes', '/workspaces');
     say('Days and weeks changed.');
   };
   const own = browserZone();
