@@ -301,7 +301,7 @@ test(
     ] as const) {
       const page = await harness.openSignedIn(shown);
       await scansShown(page, 6);
-      // As by a link: without loading the dashboard anew, which would ask for all of them.
+      // As by a link: without loading the dashboard anew, which has none of them.
       await page.evaluate(`{
         const link = document.createElement('a');
         link.href = '/settings/workspace';
