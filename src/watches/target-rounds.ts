@@ -5,7 +5,7 @@
  *                                                         |
  *                                                         4xx, 5xx, no answer to HEAD --> GET --> what that says
  *
- * - One request to a host in 10 s, of all watches of the installation, and 8 in flight. The first one follows 10 s after
+ * - One request to a host, whatever its port, in 10 s, of all watches of the installation, and 8 in flight. The first one follows 10 s after
  *   this process began to write, because another one may have asked just before.
  * - A workspace has at most a quarter of the rounds that others leave: many watches of one slow host hold up nobody else.
  * - An answer is used by all watches of the address for 10 minutes.
@@ -139,7 +139,7 @@ export class TargetRounds {
   }
 
   #enqueue(url: string): void {
-    const { host } = new URL(url);
+    const { hostname: host } = new URL(url);
     const jobs = this.#queues.get(host) ?? [];
     this.#queues.set(host, jobs);
     if (jobs.some((job) => job.url === url)) return;

@@ -10,8 +10,8 @@ import { hourMs, noonMs, openWatchesFixture, type WatchesFixture } from './watch
 
 const restMs = 10_000;
 
-async function openTarget(script: Script): Promise<Receiver> {
-  const receiver = await openReceiver(script);
+async function openTarget(script: Script, host?: string): Promise<Receiver> {
+  const receiver = await openReceiver(script, host === undefined ? {} : { host });
   onTestFinished(() => receiver.close());
   return receiver;
 }
@@ -200,8 +200,9 @@ describe('a target', () => {
 
 describe('politeness', () => {
   test('a host is asked once in ten seconds, by all watches together, another beside it', async () => {
-    const [target, other] = [await openTarget(status(200)), await openTarget(status(200))];
-    const fixture = await open();
+    const target = await openTarget(status(200));
+    const other = await openTarget(status(200), '127.0.0.2');
+    const fixture = await open('127.0.0.0/8');
     for (const path of ['/a', '/b', '/c']) {
       const { id } = await fixture.code(10, target.url(path));
       await fixture.watch({ subject: { kind: 'code', id }, target: true });
@@ -231,9 +232,11 @@ describe('politeness', () => {
   });
 
   test('where no host can be reached it is taken for this machine', async () => {
-    const fixture = await open();
+    const fixture = await open('127.0.0.0/8');
     const targets: Receiver[] = [];
-    for (let host = 0; host < 4; host++) targets.push(await openReceiver(status(200)));
+    for (let host = 1; host <= 4; host++) {
+      targets.push(await openTarget(status(200), `127.0.0.${host}`));
+    }
     for (const target of targets) {
       await watched(target, fixture);
       await target.close();
