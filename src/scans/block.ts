@@ -113,18 +113,9 @@ export class ScanBlock {
     }
   }
 
-  /** The group of a code, or -1: binary search. */
+  /** The group of a code, or -1. */
   find(codeNo: CodeNo): number {
-    let low = 0;
-    let high = this.groups - 1;
-    while (low <= high) {
-      const middle = (low + high) >>> 1;
-      const found = this.codeNo(middle);
-      if (found === codeNo) return middle;
-      if (found < codeNo) low = middle + 1;
-      else high = middle - 1;
-    }
-    return -1;
+    return findGroup(this, codeNo);
   }
 
   timeMs(entry: number): number {
@@ -258,6 +249,23 @@ export function countShape(rollup: Rollup, shape: number, times: number): void {
 export function countTime(rollup: Rollup, timeMs: number, times: number): void {
   const quarter = Math.floor(timeMs / quarterMs) - dayOf(timeMs) * quartersPerDay;
   rollup.countQuarter(quarter, times);
+}
+
+/** The group of a code among a block's, which are in the order of their codes, or -1: binary search. */
+export function findGroup(
+  block: { readonly groups: number; codeNo(group: number): number },
+  codeNo: CodeNo,
+): number {
+  let low = 0;
+  let high = block.groups - 1;
+  while (low <= high) {
+    const middle = (low + high) >>> 1;
+    const found = block.codeNo(middle);
+    if (found === codeNo) return middle;
+    if (found < codeNo) low = middle + 1;
+    else high = middle - 1;
+  }
+  return -1;
 }
 
 /** Host of a referer without `www.`; the empty name without a valid one. At most 100 characters. */

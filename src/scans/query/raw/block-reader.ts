@@ -63,20 +63,6 @@ export class BlockReader {
     return this.view.getFloat64(this.groupsAt + group * groupBytes + 16, true);
   }
 
-  /** The group of a code, or -1: binary search. */
-  find(codeNo: number): number {
-    let low = 0;
-    let high = this.groups - 1;
-    while (low <= high) {
-      const middle = (low + high) >>> 1;
-      const found = this.codeNo(middle);
-      if (found === codeNo) return middle;
-      if (found < codeNo) low = middle + 1;
-      else high = middle - 1;
-    }
-    return -1;
-  }
-
   /**
    * Where the bytes of a string begin in `view`.
    * @param number not 0, which is the empty one

@@ -20,6 +20,7 @@ import { invalid, readOr } from '../../../model/failure.ts';
 import { quarterMs } from '../../../model/zones/calendar.ts';
 import type { ValueInPlace } from '../../../store/environment.ts';
 import { newestSequence, readCheckpoints, type ScanStore } from '../../../store/scans/scans.ts';
+import { findGroup } from '../../block.ts';
 import { lastBlockBefore } from '../../stored-blocks.ts';
 import { namesPerDayMax, Summaries } from '../../summaries.ts';
 import { EntryCounter } from './entry-counter.ts';
@@ -202,7 +203,7 @@ class RawWalk {
   ): number | undefined {
     const { reader } = this.#counter;
     if (!reader.open(value) || !this.#store.blocks.isSound(sequence, value)) return undefined;
-    const group = reader.find(codeNo);
+    const group = findGroup(reader, codeNo);
     if (group === -1) return undefined;
     if (sequence < recentFrom && !this.#counter.countGroups(group, group + 1)) return undefined;
     const isBefore = reader.newestMs < this.#earliestMs;
