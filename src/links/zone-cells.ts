@@ -11,13 +11,12 @@
  * the runtime knows some 600 names. They are compared without case, as the runtime does. An image of the table (image.ts)
  * has the cells, and beside them whose they are, so that programs need not be written anew; what they show is.
  */
+import { hourMs, minuteMs } from '../model/day.ts';
 import { type ZoneOffset, zoneOffset } from '../model/zones/zone-offsets.ts';
 import type { Arena } from './arena.ts';
 import { wordOf } from './finder.ts';
 
 const cellUnits = 2;
-const minuteMs = 60_000;
-const hourMs = 3_600_000;
 /** How far changes are looked for, and when that is done again. */
 const horizonMs = 48 * hourMs;
 const renewBeforeMs = 24 * hourMs;

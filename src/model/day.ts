@@ -1,7 +1,10 @@
 /**
  * Days and times: UTC throughout. A day is its number since 1970-01-01, so that ranges are integers.
  */
-export const dayMs = 86_400_000;
+export const minuteMs = 60_000;
+export const quarterMs = 15 * minuteMs;
+export const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;
 /** 9999-12-31: later days have no four-digit year. */
 export const dayMax = 2_932_896;
 const dayPattern = /^(\d{4})-(\d{2})-(\d{2})$/;

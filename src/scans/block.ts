@@ -19,13 +19,12 @@
  * `outcome` says in two bits which bot it was, 0 = a person, and in six where it led (model/routing/labels.ts).
  * Version 1 knew no routes: its six bits are 0, which is the code's target.
  */
-import { dayOf } from '../model/day.ts';
+import { dayOf, quarterMs } from '../model/day.ts';
 import { dataDamaged } from '../model/failure.ts';
 import { isMissed } from '../model/routing/labels.ts';
 import { countryCode } from '../model/scan.ts';
 import type { Sketch } from '../model/sketch/sketch.ts';
 import { type Counted, dayStoredMax } from '../store/scans/scans.ts';
-import { quarterMs } from '../model/zones/calendar.ts';
 import { quartersPerDay } from './days/day.ts';
 import { Dimension, type Rollup } from './rollup.ts';
 import type { CodeNo } from '../model/numbers.ts';

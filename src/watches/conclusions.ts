@@ -9,6 +9,7 @@
  *            offline) changes neither. An address that nobody is led to any more ends it too, as `changed`,
  *            or as `not_expected` where nobody is led anywhere, as by a paused code.
  */
+import { hourMs } from '../model/day.ts';
 import {
   type FailingTarget,
   type IdleReason,
@@ -20,7 +21,7 @@ import {
   type WatchRules,
 } from '../model/watches/watch.ts';
 import { type HourReading, isSilence, type Quiet } from './expectation.ts';
-import { historyMs, hourMs, withGap } from './gaps.ts';
+import { historyMs, withGap } from './gaps.ts';
 import type { Beginning } from './incidents.ts';
 
 /** Inactive times of a watch that are remembered. */

@@ -15,7 +15,7 @@
  *
  * The averages of a silence are those of the weeks before it began: it does not become what is usual.
  */
-import { hourMs } from './gaps.ts';
+import { hourMs } from '../model/day.ts';
 
 const hoursPerWeek = 168;
 const weeksBack = 8;

@@ -1,7 +1,7 @@
 /** Spans of time that say nothing about how much is scanned: the service was down, a code was paused. */
+import { hourMs } from '../model/day.ts';
 import type { Gap } from '../model/watches/watch.ts';
 
-export const hourMs = 3_600_000;
 /** Hours are compared with those of so many weeks before. */
 export const historyMs = 8 * 7 * 24 * hourMs;
 

@@ -7,10 +7,10 @@
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { dayMs, dayOf } from '../model/day.ts';
+import { dayMs, dayOf, hourMs } from '../model/day.ts';
 import type { ScanAnalytics } from '../scans/query/analytics.ts';
 import type { HourCounts } from './expectation.ts';
-import { historyMs, hourMs } from './gaps.ts';
+import { historyMs } from './gaps.ts';
 import type { SeenSubject } from './subjects.ts';
 
 const hoursPerDay = 24;

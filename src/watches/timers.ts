@@ -7,12 +7,11 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../model/clock.ts';
-import { dayMs } from '../model/day.ts';
+import { dayMs, hourMs } from '../model/day.ts';
 import type { WatchRecord } from '../model/watches/watch.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { putFindings, withDue } from './findings.ts';
-import { hourMs } from './gaps.ts';
 
 /** Timers that are beyond these were set by a clock that ran ahead. */
 const scansDueMsMax = 2 * hourMs;

@@ -22,7 +22,7 @@
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Clock } from '../model/clock.ts';
-import { dayMs } from '../model/day.ts';
+import { dayMs, hourMs } from '../model/day.ts';
 import { Failure, readOr } from '../model/failure.ts';
 import {
   type RunningRecord,
@@ -42,10 +42,10 @@ import {
 } from './conclusions.ts';
 import { type Evidence, lastHourOf, lastScanMs, quietOf } from './expectation.ts';
 import { putFindings, withDue } from './findings.ts';
-import { hourMs, isInGap } from './gaps.ts';
+import { isInGap } from './gaps.ts';
 import type { HourHistory } from './hour-history.ts';
 import type { Incidents } from './incidents.ts';
-import { LocalHours } from './local-hours.ts';
+import { localHoursOf } from './local-hours.ts';
 import { observedFrom, type Running, wasDown } from './running.ts';
 import type { SeenSubject, Subjects } from './subjects.ts';
 import type { TargetRounds } from './target-rounds.ts';
@@ -91,7 +91,6 @@ export class WatchScheduler {
   readonly #options: WatchSchedulerOptions;
   readonly #timers: Timers;
   readonly #ticker: Ticker;
-  readonly #localHours = new LocalHours();
   readonly #concluding = new Set<Promise<void>>();
   /** Where the walk over due targets goes on; undefined = from the one that is due the longest. */
   #walkedTo: TimerKey | undefined;
@@ -210,7 +209,7 @@ export class WatchScheduler {
       knownFrom: Math.ceil(beginMs / hourMs),
       observedFrom: Math.max(observedFrom(record), since),
       isInGap: (hour) => wasDown(record, hour) || isInGap(gaps, hour),
-      offsetOf: this.#localHours.offsetsOf(zone, nowMs),
+      offsetOf: localHoursOf(zone),
     };
   }
 

@@ -11,8 +11,8 @@ import {
   quietOf,
   spikeScansLeast,
 } from '../../src/watches/expectation.ts';
-import { hourMs } from '../../src/watches/gaps.ts';
-import { LocalHours } from '../../src/watches/local-hours.ts';
+import { hourMs } from '../../src/model/day.ts';
+import { localHoursOf } from '../../src/watches/local-hours.ts';
 
 const week = 168;
 const length = 9 * week;
@@ -64,7 +64,7 @@ test('an hour is compared with the same one on the clocks of the zone, also wher
   // Open from 8 to 20 in Berlin, whose clocks were set back in the night to 25 October 2026.
   const from = Date.UTC(2026, 8, 20) / hourMs;
   const nowMs = Date.UTC(2026, 9, 27, 12);
-  const offsetOf = new LocalHours().offsetsOf('Europe/Berlin', nowMs);
+  const offsetOf = localHoursOf('Europe/Berlin');
   const counts = Array.from({ length: nowMs / hourMs - from + 1 }, (_, at) => {
     const local = (from + at + offsetOf(from + at)) % 24;
     return local >= 8 && local < 20 ? 9 : 0;

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RunningRecord } from '../../src/model/watches/watch.ts';
-import { hourMs } from '../../src/watches/gaps.ts';
+import { hourMs } from '../../src/model/day.ts';
 import { nextRecord, observedFrom, wasDown } from '../../src/watches/running.ts';
 import { noonMs, openWatchesFixture } from './watches-fixture.ts';
 

@@ -2,10 +2,11 @@
  * What a redirect thread would have recorded of a scan: the same program is followed, for a visitor of the demo. Which
  * states a code can be in, and in what order they are asked for: http/conditional/conditional-link.ts.
  */
+import { minuteMs } from '../../model/day.ts';
 import { codeStatusAt, type CodeStatus, type QrCodeRecord } from '../../model/code.ts';
 import { type MissedReason, missedRoutes, targetRoute } from '../../model/routing/labels.ts';
 import { countryNumber } from '../../model/scan.ts';
-import { type Calendar, minuteMs } from '../../model/zones/calendar.ts';
+import { type Calendar } from '../../model/zones/calendar.ts';
 import { compileLink } from '../../routes/compile.ts';
 import { preferredLanguage } from '../../routes/language.ts';
 import { programWords, programZones } from '../../routes/program-layout.ts';

@@ -2,8 +2,7 @@
  * The demo's last days, beside a service that counts its scans: a campaign ends, targets change, guests order, webhooks are
  * set up and used, and the last scans come by the short links themselves.
  */
-import { dayMs } from '../../model/day.ts';
-import { hourMs } from '../../model/zones/calendar.ts';
+import { dayMs, hourMs } from '../../model/day.ts';
 import { endedCampaign, scheduledCampaign } from './content/campaigns.ts';
 import { addressText } from './content/places.ts';
 import { site } from './content/prints.ts';

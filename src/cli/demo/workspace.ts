@@ -1,6 +1,5 @@
 /** The workspace of the demo before its first scan: people, codes and campaigns, each made through the API when it came to be. */
-import { dayMs } from '../../model/day.ts';
-import { hourMs } from '../../model/zones/calendar.ts';
+import { dayMs, hourMs } from '../../model/day.ts';
 import type { ApiClient } from './api-client.ts';
 import { type DemoCampaign, runningCampaigns } from './content/campaigns.ts';
 import { type Print, printsOf } from './content/prints.ts';

@@ -9,12 +9,9 @@
  *
  * UTC is a calendar like any other, without a table.
  */
-import { dayMs, dayOf } from '../day.ts';
+import { dayMs, dayOf, hourMs, minuteMs, quarterMs } from '../day.ts';
 import { firstMinute, offsetsOf } from './zone-offsets.ts';
 
-export const minuteMs = 60_000;
-export const hourMs = 3_600_000;
-export const quarterMs = 900_000;
 /** No zone has kept a change for less time: the shortest, of Ramadan, are of four weeks. */
 const sampleMs = 7 * dayMs;
 /** No clock is farther from UTC. */

@@ -3,10 +3,10 @@
  * of another machine of a cluster may be newer, and know more zones.
  * A look takes some 50 µs: never on the path of a redirect.
  */
-const minuteMs = 60_000;
-const hourMs = 3_600_000;
+import { dayMs, minuteMs } from '../day.ts';
+
 /** No zone has changed its clocks for less time than this. */
-const stepMs = 24 * hourMs;
+const stepMs = dayMs;
 
 /** Minutes that a zone's clocks are ahead of UTC. */
 export interface ZoneOffset {

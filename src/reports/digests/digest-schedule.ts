@@ -6,11 +6,10 @@
  *
  * One that is late, because the service was down, is about the last whole period: those between are left out.
  */
-import { dayMs, type DayRange } from '../../model/day.ts';
+import { dayMs, type DayRange, minuteMs } from '../../model/day.ts';
 import type { DigestFrequency } from '../../model/reports/report.ts';
 import {
   type Calendar,
-  minuteMs,
   startOfMonth,
   startOfWeek,
   type WeekStart,

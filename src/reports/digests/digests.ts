@@ -11,6 +11,7 @@
  * nothing twice: a period is sent at most once. What that costs: the mail that is on its way when a process dies may be
  * lost. One is sent twice only if the mail server took it and its answer was lost; both have the same Message-ID.
  */
+import { minuteMs } from '../../model/day.ts';
 import type { Clock } from '../../model/clock.ts';
 import { readOr } from '../../model/failure.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
@@ -20,7 +21,6 @@ import type { Management } from '../../store/management/management.ts';
 import { type LinkTokens, tokenHash } from '../link-tokens.ts';
 import { lastDayDone, type LocalWeeks, nextDueMs } from './digest-schedule.ts';
 
-const minuteMs = 60_000;
 /** Before the second try and later ones: a restart of the mail server, an absence, a night. */
 const pausesMs: readonly number[] = [5, 30, 120, 480].map((minutes) => minutes * minuteMs);
 const unreadablePauseMs = 60 * minuteMs;

@@ -3,9 +3,8 @@
  * piece has numbers and scanners of its own, so that a range of local days is a sum of pieces; the UTC day is the sum of all.
  * Where a day is cut is decided when its first scan is counted, and stands in its records: it never changes.
  */
-import { dayMs } from '../../model/day.ts';
+import { dayMs, quarterMs } from '../../model/day.ts';
 import { Sketch } from '../../model/sketch/sketch.ts';
-import { quarterMs } from '../../model/zones/calendar.ts';
 import type { Stretch } from '../../model/zones/local-range.ts';
 import { Rollup } from '../rollup.ts';
 

@@ -2,9 +2,8 @@
  * A piece of a day as it is stored, read as far as a question needs: its scans are the first number, times stand before the
  * names, which are the larger part, and scanners come last.
  */
-import { dayMs } from '../../model/day.ts';
+import { dayMs, hourMs, quarterMs } from '../../model/day.ts';
 import { type ChunkSource, Sketch } from '../../model/sketch/sketch.ts';
-import { hourMs, quarterMs } from '../../model/zones/calendar.ts';
 import { ByteReader } from '../bytes.ts';
 import { Dimension, Rollup } from '../rollup.ts';
 import { createPiece, type Day, type Piece, type Place, stretchOfQuarters } from './day.ts';

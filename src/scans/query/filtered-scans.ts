@@ -5,10 +5,9 @@
  *   everything else                 from raw scans, as long as these are kept: one pass answers totals, series and all
  *                                   breakdowns of a question (raw/kept-answers.ts)
  */
-import { isoTime } from '../../model/day.ts';
+import { isoTime, quarterMs } from '../../model/day.ts';
 import { dataDamaged, Failure } from '../../model/failure.ts';
 import { browserNames, countryNumber, deviceNames, osNames } from '../../model/scan.ts';
-import { quarterMs } from '../../model/zones/calendar.ts';
 import type { LocalRange, Stretch } from '../../model/zones/local-range.ts';
 import type { Timed } from '../days/stored-piece.ts';
 import { Dimension } from '../rollup.ts';

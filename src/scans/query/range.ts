@@ -8,9 +8,9 @@
  * are. Where it is not, but all of its scans lie on one side, it is added or left out as a whole; else that part of it is left
  * to the caller, to be counted from raw scans (raw/raw-parts.ts).
  */
+import { quarterMs } from '../../model/day.ts';
 import { readOr } from '../../model/failure.ts';
 import { Sketch } from '../../model/sketch/sketch.ts';
-import { quarterMs } from '../../model/zones/calendar.ts';
 import type { Stretch } from '../../model/zones/local-range.ts';
 import {
   countedBy,

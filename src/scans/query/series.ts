@@ -2,13 +2,10 @@
  * Scans over time: the points of a range in its zone, and the hours of its weeks. Both are fed with what a range has, piece by
  * piece; a piece that lies in one point whole is added by its sum, else by its quarters of an hour.
  */
-import { dayMs, dayOf, isoTime } from '../../model/day.ts';
+import { dayMs, dayOf, hourMs, isoTime, minuteMs, quarterMs } from '../../model/day.ts';
 import {
   type Calendar,
   formatLocal,
-  hourMs,
-  minuteMs,
-  quarterMs,
   startOfMonth,
   startOfWeek,
   utcCalendar,

@@ -3,10 +3,9 @@
  * what a scan counts as everywhere (block.ts). An entry costs 0.03 to 0.06 µs in all, of which adding its visitor is the
  * largest part.
  */
-import { dayOf } from '../../../model/day.ts';
+import { dayOf, quarterMs } from '../../../model/day.ts';
 import { isDamage } from '../../../model/failure.ts';
 import { Sketch } from '../../../model/sketch/sketch.ts';
-import { quarterMs } from '../../../model/zones/calendar.ts';
 import type { Stretch } from '../../../model/zones/local-range.ts';
 import {
   countOutcome,

@@ -15,9 +15,9 @@
  * A damaged block is passed over and counted. One that has nothing of the query's codes is not checked: that costs as much
  * as counting it, and a byte that hides the query's scans in it shows in what `expected` lacks.
  */
+import { quarterMs } from '../../../model/day.ts';
 import { partitionOf } from '../../../model/code.ts';
 import { invalid, readOr } from '../../../model/failure.ts';
-import { quarterMs } from '../../../model/zones/calendar.ts';
 import type { ValueInPlace } from '../../../store/environment.ts';
 import { newestSequence, readCheckpoints, type ScanStore } from '../../../store/scans/scans.ts';
 import { findGroup } from '../../block.ts';

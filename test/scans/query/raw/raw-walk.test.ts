@@ -2,9 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { dayMs } from '../../../../src/model/day.ts';
+import { dayMs, quarterMs } from '../../../../src/model/day.ts';
 import { browserNames, countryNumber, deviceNames, osNames } from '../../../../src/model/scan.ts';
-import { quarterMs } from '../../../../src/model/zones/calendar.ts';
 import type { RawQuery } from '../../../../src/scans/query/raw/raw-query.ts';
 import { unpackAnswer } from '../../../../src/scans/query/raw/packed-answer.ts';
 import { walkRaw } from '../../../../src/scans/query/raw/raw-walk.ts';

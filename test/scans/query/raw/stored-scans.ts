@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { browserNames, deviceNames, osNames } from '../../../../src/model/scan.ts';
 import { Sketch } from '../../../../src/model/sketch/sketch.ts';
 import { refererHost, ScanBlock } from '../../../../src/scans/block.ts';
-import { quarterMs } from '../../../../src/model/zones/calendar.ts';
+import { quarterMs } from '../../../../src/model/day.ts';
 import type { RawAnswer, RawQuery } from '../../../../src/scans/query/raw/raw-query.ts';
 import { isWithin } from '../../../../src/scans/query/spans.ts';
 import { Dimension, Rollup } from '../../../../src/scans/rollup.ts';
