@@ -123,7 +123,8 @@ export class ScanAnalytics {
       .then(() => true)
       .catch(falseWhereUnavailable);
     const analytics = analyticsFrom(now.rollup, now.sketch);
-    return { ...analytics, ...(isKnown ? scannersFrom(now.sketch, before) : unknownScanners) };
+    if (!isKnown) return { ...analytics, ...unknownScanners };
+    return { ...analytics, ...scannersFrom(analytics.uniqueScanners, now.sketch, before) };
   }
 
   /** Every point of the range, zeros included. @throws Failure validation_failed */

@@ -88,9 +88,9 @@ const shareOfErrorMax = 0.1;
 /**
  * By inclusion and exclusion: |A ∪ B| - |B| of A are new, the others return. The errors of both sketches add up, as if they
  * were independent: those of sets that overlap are less.
+ * @param scanners those of `now` as they are shown: no more than its scans
  */
-export function scannersFrom(now: Sketch, before: Sketch): Scanners {
-  const scanners = now.estimate();
+export function scannersFrom(scanners: number, now: Sketch, before: Sketch): Scanners {
   const seen = before.estimate();
   if (seen === 0 || scanners === 0) {
     const error = shownError(now.standardError());

@@ -17,11 +17,13 @@ function sketchOf(first: number, count: number): Sketch {
   return sketch;
 }
 
+const scannersOf = (now: Sketch, before: Sketch) => scannersFrom(now.estimate(), now, before);
+
 describe.each([1_000, 100_000, 1_000_000])('%d scanners', (scanners) => {
   it.each([0, 0.1, 0.5, 1])('of whom %d had scanned before', (share) => {
     const returning = scanners * share;
     const before = sketchOf(scanners - returning, scanners);
-    const found = scannersFrom(sketchOf(0, scanners), before);
+    const found = scannersOf(sketchOf(0, scanners), before);
     const error = found.error ?? 0;
     expect(error).toBeLessThan(0.02 * scanners);
     if (scanners === 1_000) expect(error).toBe(0);
@@ -39,15 +41,24 @@ describe.each([1_000, 100_000, 1_000_000])('%d scanners', (scanners) => {
 
 it('all are new where nobody had scanned before', () => {
   const now = sketchOf(0, 100_000);
-  const found = scannersFrom(now, Sketch.empty());
+  const found = scannersOf(now, Sketch.empty());
   expect(found).toMatchObject({ newScanners: now.estimate(), returningScanners: 0 });
   expect(found.error).toBeGreaterThan(100);
   const none = { newScanners: 0, returningScanners: 0, error: 0 };
-  expect(scannersFrom(Sketch.empty(), sketchOf(0, 100_000))).toEqual(none);
+  expect(scannersOf(Sketch.empty(), sketchOf(0, 100_000))).toEqual(none);
 });
 
 it('few among very many are not told', () => {
-  const found = scannersFrom(sketchOf(0, 1_000), sketchOf(500, 1_000_000));
+  const found = scannersOf(sketchOf(0, 1_000), sketchOf(500, 1_000_000));
   expect(found).toMatchObject({ newScanners: null, returningScanners: null });
   expect(found.error).toBeGreaterThan(100);
+});
+
+it('new and returning ones are no more than there were scans, whatever the sketch estimates', () => {
+  const now = sketchOf(0, 100_000);
+  const scanners = now.estimate() - 500;
+  for (const before of [Sketch.empty(), sketchOf(50_000, 100_000)]) {
+    const { newScanners, returningScanners } = scannersFrom(scanners, now, before);
+    expect((newScanners ?? 0) + (returningScanners ?? 0)).toBe(scanners);
+  }
 });
