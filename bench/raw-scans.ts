@@ -5,6 +5,7 @@
 import { dayMs } from '../src/model/day.ts';
 import { countryNumber } from '../src/model/scan.ts';
 import type { ScanFilter } from '../src/scans/query/filter.ts';
+import { mergeBlocks, mergeSizes } from '../src/scans/query/raw/merged-blocks.ts';
 import type { RawQuery } from '../src/scans/query/raw/raw-query.ts';
 import { type Scan, setBlockSequence, Window } from '../src/scans/window.ts';
 import type { ScanStore } from '../src/store/scans/scans.ts';
@@ -69,6 +70,7 @@ export function fillRawScans(
   store: ScanStore,
   scans: number,
   scansPerBlock: number,
+  kind: 'merged' | 'as written' = 'merged',
 ): Map<string, number> {
   const counts = new Map(Object.keys(matches).map((name) => [name, 0]));
   const random = createRandom(0x2545f491);
@@ -94,9 +96,15 @@ export function fillRawScans(
     store.environment.transactionSync(() => {
       for (let block = first; block < Math.min(first + batch, blocks); block++) addBlock();
       store.meta.put('sequence', sequence);
+      if (kind === 'merged') mergeAll(store, sequence);
     });
   }
   return counts;
+}
+
+/** As a shard does at its checkpoints. */
+function mergeAll(store: ScanStore, sequence: number): void {
+  for (let merged = 0; merged < batch; merged += mergeSizes.blocksMax) mergeBlocks(store, sequence);
 }
 
 export const rawQuery = (filter: ScanFilter): RawQuery => ({

@@ -27,11 +27,18 @@ function measure(store: ScanStore, query: RawQuery, wanted: number): number {
   return (user + system) / 1e3;
 }
 
-function rowsOf(kind: string, scans: number, scansPerBlock: number, rounds: number): PartRow[] {
+interface Filled {
+  readonly kind: string;
+  readonly scans: number;
+  readonly scansPerBlock: number;
+  readonly blocks: 'merged' | 'as written';
+}
+
+function rowsOf({ kind, scans, scansPerBlock, blocks }: Filled, rounds: number): PartRow[] {
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-bench-'));
   const store = openScanStore(join(folder, 'scans.mdb'), 'create');
   try {
-    const counts = fillRawScans(store, scans, scansPerBlock);
+    const counts = fillRawScans(store, scans, scansPerBlock, blocks);
     return Object.entries(rawFilters).map(([name, filter]): PartRow => {
       const query = rawQuery(filter);
       measure(store, query, counts.get(name)!);
@@ -52,5 +59,12 @@ function rowsOf(kind: string, scans: number, scansPerBlock: number, rounds: numb
 /** The median of the queries. */
 export async function run(options: { readonly quick: boolean }): Promise<PartRow[]> {
   const [dense, sparse, rounds] = options.quick ? [20_000, 2_000, 1] : [10_000_000, 1_000_000, 7];
-  return [...rowsOf('dense', dense, 100, rounds), ...rowsOf('sparse', sparse, 1, rounds)];
+  return [
+    ...rowsOf({ kind: 'dense', scans: dense, scansPerBlock: 100, blocks: 'merged' }, rounds),
+    ...rowsOf({ kind: 'sparse', scans: sparse, scansPerBlock: 1, blocks: 'merged' }, rounds),
+    ...rowsOf(
+      { kind: 'sparse, not merged yet', scans: sparse, scansPerBlock: 1, blocks: 'as written' },
+      rounds,
+    ),
+  ];
 }

@@ -4,6 +4,7 @@
  */
 import { dayMs } from '../model/day.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
+import { expireMergedBlocks } from './query/raw/merged-blocks.ts';
 import { storedBlocks } from './stored-blocks.ts';
 
 /** With no retention of raw scans, blocks stay this long for their events. */
@@ -35,5 +36,7 @@ export function expireBlocks(
     if (newestMs < nowMs - keptMs) expired = keys.length;
     else if (newestMs <= nowMs) break;
   }
+  if (expired === 0) return;
   for (const key of keys.slice(0, expired)) store.blocks.remove(key);
+  expireMergedBlocks(store, keys[expired - 1]!);
 }

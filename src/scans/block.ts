@@ -82,6 +82,10 @@ export class ScanBlock {
     return this.#view.getFloat64(16, true);
   }
 
+  /** Scans and what does not count. */
+  get entries(): number {
+    return (this.#view.getUint32(24, true) - this.#entriesAt) / entryBytes;
+  }
   /** Bytes it takes. */
   get length(): number {
     return this.#bytes.length;
@@ -117,6 +121,11 @@ export class ScanBlock {
     return findGroup(this, codeNo);
   }
 
+  /** Its bytes, as they are. */
+  copyEntry(entry: number, into: Uint8Array, at: number): void {
+    const from = this.#at(entry);
+    into.set(this.#bytes.subarray(from, from + entryBytes), at);
+  }
   timeMs(entry: number): number {
     return this.#view.getFloat64(this.#at(entry), true);
   }

@@ -29,6 +29,7 @@ import { type WorkspaceZone, ZoneCuts } from './days/zone-cuts.ts';
 import { type JournalConsumer, JournalConsumers } from './journal/consumers.ts';
 import type { Place } from './journal/place.ts';
 import type { JournalPositions } from './journal/positions.ts';
+import { mergeBlocks } from './query/raw/merged-blocks.ts';
 import { RecordCursor } from './record.ts';
 import { eachSinceCheckpoint } from './stored-blocks.ts';
 import { namesPerDayMax, Summaries } from './summaries.ts';
@@ -245,7 +246,7 @@ export class Shard {
         this.#workspaces.save();
         const newest = newestSequence(store);
         putCheckpoints(store, this.#partitions, newest);
-        if (this.#options.shard === 0) this.#expireBlocks();
+        if (this.#options.shard === 0) this.#tendBlocks();
         return newest;
       });
       return true;
@@ -384,11 +385,13 @@ export class Shard {
     this.#workspaces.take(block);
   }
 
-  #expireBlocks(): void {
+  #tendBlocks(): void {
     const { store, clock, shards, rawRetentionDays } = this.#options;
     const counted = [...readCheckpoints(store), ...readCheckpoints(store, 'workspaces')];
-    const doneTo = Math.min(this.#deliveredBlock, ...counted);
+    const countedTo = Math.min(...counted);
+    const doneTo = Math.min(this.#deliveredBlock, countedTo);
     const limit = expireFactor * checkpointWindows * shards;
     expireBlocks(store, { nowMs: clock.now(), rawRetentionDays, doneTo, limit });
+    if (rawRetentionDays > 0) mergeBlocks(store, countedTo);
   }
 }

@@ -5,7 +5,14 @@
  * codes ascending. No object per scan or code; memory is bounded by the bytes a window may read (see
  * `scans.windowBytesMax`), for an entry is smaller than its journal record.
  */
-import { blockHeaderBytes, blockVersion, entryBytes, groupBytes, outcomeOf } from './block.ts';
+import {
+  blockHeaderBytes,
+  blockVersion,
+  entryBytes,
+  groupBytes,
+  outcomeOf,
+  type ScanBlock,
+} from './block.ts';
 import { writeAscii } from './bytes.ts';
 import { NumberOrder } from './number-order.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
@@ -62,10 +69,8 @@ export class Window {
   }
 
   add(scan: Scan): void {
-    const entry = this.#count;
-    if (entry === this.#codes.length) this.#grow();
+    const at = this.#place(scan.codeNo, scan.workspaceNo, scan.timeMs);
     const view = this.#view;
-    const at = entry * entryBytes;
     view.setFloat64(at, scan.timeMs, true);
     view.setFloat64(at + 8, scan.position, true);
     view.setUint32(at + 16, scan.visitorHigh, true);
@@ -78,10 +83,29 @@ export class Window {
     view.setUint8(at + 37, scan.os);
     view.setUint8(at + 38, scan.browser);
     view.setUint8(at + 39, outcomeOf(scan.bot, scan.route));
-    this.#codes[entry] = scan.codeNo;
-    this.#workspaces[entry] = scan.workspaceNo;
-    if (scan.timeMs > this.#newestMs) this.#newestMs = scan.timeMs;
+  }
+
+  /** Adds what a stored block has of a code. */
+  addGroup(block: ScanBlock, group: number): void {
+    const [codeNo, workspaceNo] = [block.codeNo(group), block.workspaceNo(group)];
+    const first = block.first(group);
+    for (let entry = first; entry < first + block.count(group); entry++) {
+      const at = this.#place(codeNo, workspaceNo, block.timeMs(entry));
+      block.copyEntry(entry, this.#entries, at);
+      this.#view.setUint32(at + 28, this.#stringNumber(block.namedCity(entry)), true);
+      this.#view.setUint32(at + 32, this.#stringNumber(block.referer(entry)), true);
+    }
+  }
+
+  /** @returns where the bytes of one entry more are to stand */
+  #place(codeNo: CodeNo, workspaceNo: WorkspaceNo, timeMs: number): number {
+    const entry = this.#count;
+    if (entry === this.#codes.length) this.#grow();
+    this.#codes[entry] = codeNo;
+    this.#workspaces[entry] = workspaceNo;
+    if (timeMs > this.#newestMs) this.#newestMs = timeMs;
     this.#count++;
+    return entry * entryBytes;
   }
 
   /**

@@ -7,12 +7,13 @@
  *   months       code u32 | month u16          sum and union of a month's closed days
  *   chunks       code u32 | span u16 | i u8    a sketch's chunk; span = day, or 0xf000 + month; i = piece * 16 + chunk
  *   blocks       sequence                      one window of one shard: raw scans, outbox of qr.scanned
+ *   merged_blocks  sequence of the first       many small blocks in one (scans/query/raw/merged-blocks.ts)
  *   watermarks   journal * 64 + partition      journal position below which every scan is in a block
  *   checkpoints  0 codes, 1 workspaces         64 f64: sequence up to which a partition's blocks are in summaries
  *   code_counts  workspace u32 | chunk u32 | span u16 | piece u8   scans by code of a day's piece or a month,
  *                                              4,096 codes a chunk; the first piece has no number in its key
  *   frozen       code u32                      sequence: the code's records are damaged, and miss the blocks after it
- *   meta         name                          sequence, schemaVersion
+ *   meta         name                          sequence, schemaVersion, mergedTo
  *
  * Keys are big-endian, so a code's records stand together in time order. A workspace's sums are kept as a
  * code's are, under a number from the upper end that no code has (`workspaceCounter`).
@@ -34,6 +35,7 @@ export interface ScanStore {
   readonly months: Table<Uint8Array, Uint8Array>;
   readonly chunks: ValueTable<Uint8Array, Uint8Array>;
   readonly blocks: ValueTable<number, Uint8Array>;
+  readonly mergedBlocks: ValueTable<number, Uint8Array>;
   readonly watermarks: Table<number, number>;
   readonly checkpoints: Table<number, Uint8Array>;
   readonly codeCounts: Table<Uint8Array, Uint8Array>;
@@ -63,6 +65,7 @@ export function openScanStore(path: string, mode: OpenMode = 'existing'): ScanSt
     months: environment.table('months', binary),
     chunks: environment.table('chunks', binary),
     blocks: environment.table('blocks', { value: 'binary' }),
+    mergedBlocks: environment.table('merged_blocks', { value: 'binary' }),
     watermarks: openWatermarks(environment),
     checkpoints: environment.table('checkpoints', {
       key: 'uint32',

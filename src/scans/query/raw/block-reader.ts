@@ -53,6 +53,9 @@ export class BlockReader {
     return true;
   }
 
+  get sequence(): number {
+    return this.view.getFloat64(this.#at + 8, true);
+  }
   get newestMs(): number {
     return this.view.getFloat64(this.#at + 16, true);
   }

@@ -2,7 +2,8 @@
  * Reads the blocks that a query asks for, in slices of about 10 ms. Blocks are immutable and numbered, so a walk goes on by
  * number, and each slice has a snapshot of its own: one that was held for seconds would keep writers from using pages again.
  *
- *   blocks   all from the first that may have scans of the spans to the last that counts: of a workspace, of many codes
+ *   blocks   all from the first that may have scans of the spans to the last that counts: of a workspace, of many codes;
+ *            small ones as they were merged (merged-blocks.ts), or themselves where that one is damaged
  *   chains   from block to block of a code (block.ts), then all blocks since the last checkpoint: of codes with few scans
  *
  * Where it begins is found by time, with a slack for blocks of several shards beside each other. Nothing bounds how late a
@@ -24,6 +25,7 @@ import { findGroup } from '../../block.ts';
 import { lastBlockBefore } from '../../stored-blocks.ts';
 import { namesPerDayMax, Summaries } from '../../summaries.ts';
 import { EntryCounter } from './entry-counter.ts';
+import { mergeSizes } from './merged-blocks.ts';
 import { type PackedRawAnswer, packRollup, packSketch, unpackAnswer } from './packed-answer.ts';
 import type { RawAnswer, RawQuery } from './raw-query.ts';
 
@@ -36,6 +38,8 @@ const blockCostBytes = 32;
 /** A block that is looked up by its number costs as much as so many that are read in order. */
 const lookUpCost = 4;
 const chainedCodesMax = 1_000;
+/** A merged block costs as much as 160 of those that it is made of. */
+const mergedSaves = mergeSizes.blocksMax - 160;
 /** Eleven years: each takes 16 bytes. */
 const quartersMax = 400_000;
 
@@ -81,6 +85,8 @@ class RawWalk {
   /** A block behind all spans was read. */
   #isPast = false;
   #damagedBlocks = 0;
+  /** Bytes that the slice still reads. */
+  #sliceLeft = 0;
 
   constructor(store: ScanStore, query: RawQuery) {
     this.#store = store;
@@ -130,15 +136,56 @@ class RawWalk {
 
   /** @returns the block to go on with; undefined at the end */
   #readSlice(from: number, to: number): number | undefined {
-    let left = sliceBytesMax;
-    let next: number | undefined;
+    this.#sliceLeft = sliceBytesMax;
+    let next = from;
+    while (next <= to) {
+      const merged = this.#firstMerged(next, to);
+      if (merged?.countedTo !== undefined) next = merged.countedTo + 1;
+      else
+        next = this.#readSmall(next, merged === undefined ? to : Math.max(next, merged.first - 1));
+      if (this.#sliceLeft <= 0) return next;
+    }
+    return undefined;
+  }
+
+  /** @returns the block to go on with */
+  #readSmall(from: number, to: number): number {
+    let next = to + 1;
     this.#store.blocks.eachInPlace({ start: from, end: to + 1 }, (sequence, value) => {
+      this.#sliceLeft -= value.end - value.start + blockCostBytes;
       this.#countBlock(sequence, value);
-      left -= value.end - value.start + blockCostBytes;
-      if (left <= 0) next = sequence + 1;
-      return left > 0;
+      if (this.#sliceLeft <= 0) next = sequence + 1;
+      return this.#sliceLeft > 0;
     });
     return next;
+  }
+
+  /**
+   * The first merged block from a sequence on; it is counted where it begins with that one.
+   * @returns where it begins, and up to which block it has counted: undefined = these are to be read themselves
+   */
+  #firstMerged(
+    from: number,
+    to: number,
+  ): { readonly first: number; readonly countedTo: number | undefined } | undefined {
+    const { mergedBlocks } = this.#store;
+    const { reader } = this.#counter;
+    let found: { first: number; countedTo: number | undefined } | undefined;
+    mergedBlocks.eachInPlace({ start: from, end: to + 1, limit: 1 }, (first, value) => {
+      const isUsed =
+        first === from &&
+        reader.open(value) &&
+        mergedBlocks.isSound(first, value) &&
+        reader.sequence <= to;
+      found = { first, countedTo: isUsed ? reader.sequence : undefined };
+      if (isUsed) {
+        this.#sliceLeft -= value.end - value.start + blockCostBytes;
+        const wanted = this.#firstWanted();
+        if (wanted !== -1) this.#counter.countGroups(wanted, reader.groups);
+      }
+      return false;
+    });
+    return found;
   }
 
   #isComplete(): boolean {
@@ -149,21 +196,25 @@ class RawWalk {
   }
 
   #countBlock(sequence: number, value: ValueInPlace): void {
+    const { blocks } = this.#store;
     const { reader } = this.#counter;
     if (!reader.open(value)) {
       this.#damagedBlocks++;
-      this.#store.blocks.isSound(sequence, value);
+      blocks.isSound(sequence, value);
       return;
     }
-    const { newestMs } = reader;
-    if (newestMs >= this.#latestMs) this.#isPast = true;
-    if (newestMs < this.#earliestMs) return;
-    const first = this.#counter.firstWanted();
-    if (first === -1) return;
+    const wanted = this.#firstWanted();
+    if (wanted === -1) return;
     const isRead =
-      this.#store.blocks.isSound(sequence, value) &&
-      this.#counter.countGroups(first, reader.groups);
+      blocks.isSound(sequence, value) && this.#counter.countGroups(wanted, reader.groups);
     if (!isRead) this.#damagedBlocks++;
+  }
+
+  /** The first group of the open block that the query may count; -1 = it has nothing for it. */
+  #firstWanted(): number {
+    const { newestMs } = this.#counter.reader;
+    if (newestMs >= this.#latestMs) this.#isPast = true;
+    return newestMs < this.#earliestMs ? -1 : this.#counter.firstWanted();
   }
 
   /**
@@ -217,7 +268,9 @@ class RawWalk {
     const { codes } = this.#query;
     const toSequence = this.#toSequence;
     if (codes === undefined || codes.length > chainedCodesMax) return undefined;
-    const blocks = toSequence - this.#begin();
+    const begin = this.#begin();
+    const merged = this.#store.mergedBlocks.count({ start: begin, end: toSequence + 1 });
+    const blocks = toSequence - begin - merged * mergedSaves;
     const summaries = new Summaries(this.#store, namesPerDayMax);
     return readOr(() => {
       const checkpoints = readCheckpoints(this.#store);

@@ -156,8 +156,12 @@ describe('a query over raw scans', () => {
       optional([Uint32Array.of(2, 3, 4), Uint32Array.of(7), new Uint32Array()]),
       fc.constantFrom('codes' as const, 'workspaces' as const),
       fc.nat({ max: 2 }),
-      (blocks, asked, codes, of, behind) => {
+      optional([2, 3, 5]),
+      (blocks, asked, codes, of, behind, blocksMax) => {
         stored.fill(inOrder(blocks));
+        if (blocksMax !== undefined) {
+          stored.merge({ blocksMax, blocksMin: 2, entriesMax: 30, bytesMax: 5_000 });
+        }
         const toSequence = blocks.length - behind;
         const workspaceNo = codes?.length === 1 ? undefined : 1;
         for (const one of asked) {
@@ -176,7 +180,7 @@ describe('a query over raw scans', () => {
         }
       },
     );
-    fc.assert(property, { numRuns: 60 });
+    fc.assert(property, { numRuns: 80 });
   });
 
   it('finds late scans, and scans in blocks before their time, by what is expected', () => {

@@ -7,6 +7,11 @@ import { browserNames, deviceNames, osNames } from '../../../../src/model/scan.t
 import { Sketch } from '../../../../src/model/sketch/sketch.ts';
 import { refererHost, ScanBlock } from '../../../../src/scans/block.ts';
 import { quarterMs } from '../../../../src/model/day.ts';
+import {
+  expireMergedBlocks,
+  mergeBlocks,
+  type MergeSizes,
+} from '../../../../src/scans/query/raw/merged-blocks.ts';
 import type { RawAnswer, RawQuery } from '../../../../src/scans/query/raw/raw-query.ts';
 import { isWithin } from '../../../../src/scans/query/spans.ts';
 import { Dimension, Rollup } from '../../../../src/scans/rollup.ts';
@@ -20,6 +25,8 @@ export interface StoredScans {
   add(...scans: Scan[]): number;
   /** Instead of all that it has. */
   fill(blocks: ReadonlyArray<{ readonly scans: readonly Scan[]; readonly version: number }>): void;
+  /** As a shard does at its checkpoints. @returns how many merged blocks there are */
+  merge(sizes: MergeSizes): number;
   close(): Promise<void>;
 }
 
@@ -48,8 +55,18 @@ export function openStoredScans(): StoredScans {
     fill: (blocks) => {
       store.environment.transactionSync(() => {
         for (; sequence > 0; sequence--) store.blocks.remove(sequence);
+        expireMergedBlocks(store, 1_000_000);
+        store.meta.remove('mergedTo');
         for (const { scans, version } of blocks) put(scans, version);
       });
+    },
+    merge: (sizes) => {
+      const mergedTo = (): number => store.meta.get('mergedTo') ?? 0;
+      for (let before = -1; before < mergedTo();) {
+        before = mergedTo();
+        store.environment.transactionSync(() => mergeBlocks(store, sequence, sizes));
+      }
+      return store.mergedBlocks.count({});
     },
     close: async () => {
       await store.environment.close();
