@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readAny, scanBoth } from '../images/read-image.ts';
 import { Client, word } from '../support/client.ts';
 import { openReceiver, type Receiver } from '../support/fakes/receiver.ts';
+import { oneDayMs, whileOneDay } from '../support/soon.ts';
 import { openHarness, owner, type Harness, signIn, waitMs } from './harness.ts';
 import { scan } from './seed.ts';
 
@@ -18,9 +19,10 @@ let harness: Harness;
 let receiver: Receiver;
 
 beforeAll(async () => {
+  await whileOneDay();
   receiver = await openReceiver({ kind: 'answer', status: 503, body: 'not today' });
   harness = await openHarness({ QZ_WEBHOOKS_RETRY_DELAYS_MS: '50,50,50,50,50,50,50' });
-}, errandMs);
+}, oneDayMs);
 afterAll(async () => {
   await harness.close();
   await receiver.close();

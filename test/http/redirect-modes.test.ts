@@ -59,8 +59,8 @@ it('without permission requests are answered with 503, counted and not journaled
   permission.revoke();
   expect(await ask(get('', '/unknown99'))).toMatch(/^HTTP\/1.1 503 /);
   expect(await ask(get().replace('GET', 'HEAD'))).toMatch(/^HTTP\/1.1 503 /);
-  permission.grant(inMs(100));
-  permission.grant(inMs(50));
+  permission.grant(inMs(1_000));
+  permission.grant(inMs(500));
   expect(permission.isOver).toBe(false);
   await expect.poll(() => permission.isOver, soon).toBe(true);
   expect(scans()).toHaveLength(1);
