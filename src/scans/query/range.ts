@@ -242,12 +242,7 @@ export class Ranges {
   }
 
   #pieces(counter: number, from: number, end: number, visit: (piece: StoredPiece) => void): number {
-    let records = 0;
-    for (const piece of this.summaries.closedPieces(counter, from, end)) {
-      visit(piece);
-      records++;
-    }
-    return records;
+    return this.summaries.eachClosedPiece(counter, from, end, visit);
   }
 }
 
