@@ -13,7 +13,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { Failure } from '../../model/failure.ts';
-import { Sketch } from '../../model/sketch/sketch.ts';
 import { isMissed } from '../../model/routing/labels.ts';
 import { dayStoredMax, workspaceCounter } from '../../store/scans/scans.ts';
 import { Dimension, Rollup } from '../rollup.ts';
@@ -33,6 +32,14 @@ import {
   type SeriesPoint,
   unknownScanners,
 } from './answers.ts';
+import {
+  type Counted,
+  countBoth,
+  nothing,
+  periodBefore,
+  seenBefore,
+  whereKnown,
+} from './days-before.ts';
 import { isEmptyFilter, type ScanFilter } from './filter.ts';
 import { FilteredScans, quartersOf, rawSpansOf, wordOf } from './filtered-scans.ts';
 import { NeedsRawScans, type Ranges, type Wanted } from './range.ts';
@@ -52,8 +59,6 @@ const recordLookUps = 32;
 const waitingMax = 64;
 /** Cities and referer hosts of a union; the rest is `other`. Visitors choose the names. */
 const unionNamesMax = 10_000;
-/** Scanners who were seen in so many days before a range return in it. */
-const seenBeforeDays = 90;
 /** One counter's names: no further bound than its days and months have. */
 const rangeNamesMax = Number.MAX_SAFE_INTEGER;
 
@@ -76,7 +81,7 @@ export class ScanAnalytics {
     this.#kept = new KeptAnswers(raw);
     this.#filtered = new FilteredScans({
       raw: this.#kept,
-      scansOf: (subject, range) => this.#scansOf(subject, range),
+      scansOf: (subject, range) => this.scans(subject, range),
       oldestMs: () => ranges.oldestRawMs(),
       expiredBeforeMs: () => ranges.expiredBeforeMs(),
     });
@@ -98,9 +103,8 @@ export class ScanAnalytics {
       const { rollup, sketch } = await this.#filtered.of(subject, range, filter);
       return analyticsFrom(rollup, sketch);
     }
-    const wanted = { rollup: new Rollup(0), sketch: Sketch.empty() };
-    await this.#gather(subject, range, wanted);
-    return analyticsFrom(wanted.rollup, wanted.sketch);
+    const { rollup, sketch } = await this.#counted(subject, range);
+    return analyticsFrom(rollup, sketch);
   }
 
   /**
@@ -115,16 +119,40 @@ export class ScanAnalytics {
     if (!isEmptyFilter(filter)) {
       return { ...(await this.totals(subject, range, filter)), ...unknownScanners };
     }
-    const now = { rollup: new Rollup(0), sketch: Sketch.empty() };
-    await this.#gather(subject, range, now);
-    const before = Sketch.empty();
-    const past = { ...range, fromDay: range.fromDay - seenBeforeDays, toDay: range.fromDay - 1 };
-    const isKnown = await this.#gather(subject, past, { rollup: new Rollup(0), sketch: before })
-      .then(() => true)
-      .catch(falseWhereUnavailable);
-    const analytics = analyticsFrom(now.rollup, now.sketch);
-    if (!isKnown) return { ...analytics, ...unknownScanners };
-    return { ...analytics, ...scannersFrom(analytics.uniqueScanners, now.sketch, before) };
+    const now = await this.#counted(subject, range);
+    return withScanners(now, await whereKnown(this.#counted(subject, seenBefore(range))));
+  }
+
+  /**
+   * The same, and the totals of as many days right before, where they are known.
+   * @throws Failure validation_failed, overloaded
+   */
+  async totalsOfTwo(
+    subject: Subject,
+    range: LocalRange,
+    filter: ScanFilter = {},
+  ): Promise<{ readonly now: Analytics & Scanners; readonly then: Analytics | undefined }> {
+    const period = periodBefore(range);
+    // The parts of a list would each be a walk through it.
+    if (!isEmptyFilter(filter) || 'codes' in subject) {
+      const now = await this.totalsWithScanners(subject, range, filter);
+      return { now, then: await whereKnown(this.totals(subject, period, filter)) };
+    }
+    const now = await this.#counted(subject, range);
+    const [seen, then] = await countBoth(seenBefore(range), period, async (counted, of) => {
+      await this.#gather(subject, of, counted);
+      return counted;
+    });
+    return {
+      now: withScanners(now, seen),
+      then: then && analyticsFrom(then.rollup, then.sketch),
+    };
+  }
+
+  async #counted(subject: Subject, range: LocalRange): Promise<Counted> {
+    const counted = nothing();
+    await this.#gather(subject, range, counted);
+    return counted;
   }
 
   /** Every point of the range, zeros included. @throws Failure validation_failed */
@@ -311,8 +339,8 @@ export class ScanAnalytics {
     await this.#read(subject, range, (no) => this.#ranges.eachPiece(no, spans, visit));
   }
 
-  /** Whether they match a filter or not. */
-  async #scansOf(subject: Subject, range: LocalRange): Promise<number> {
+  /** Whether they match a filter or not. @throws Failure validation_failed, overloaded */
+  async scans(subject: Subject, range: LocalRange): Promise<number> {
     const spans = spansOf(range);
     let sum = 0;
     await this.#read(subject, range, (counter) => {
@@ -358,8 +386,9 @@ function needRawScans(): never {
   throw new NeedsRawScans();
 }
 
-/** The days before a range are not known in its zone. */
-function falseWhereUnavailable(error: unknown): false {
-  if (error instanceof Failure && error.code === 'validation_failed') return false;
-  throw error;
+/** @param seen in the days before; undefined = they are not known */
+function withScanners(now: Counted, seen: Counted | undefined): Analytics & Scanners {
+  const analytics = analyticsFrom(now.rollup, now.sketch);
+  if (seen === undefined) return { ...analytics, ...unknownScanners };
+  return { ...analytics, ...scannersFrom(analytics.uniqueScanners, now.sketch, seen.sketch) };
 }
