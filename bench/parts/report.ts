@@ -131,7 +131,8 @@ async function addSummaries(
   const fromDay = firstDay + daysIntoMonth;
   const range = { fromDay, toDay: fromDay + days - 1 };
   const spare = 2 * daysIntoMonth;
-  const scans = openScanQueries(store, (codeNo) => codes.findScanned(codeNo));
+  const open = () => openScanQueries(store, (codeNo) => codes.findScanned(codeNo));
+  const scans = open();
   for (const [workspaceNo, name, of] of [
     [1, 'summary of a workspace', range],
     [zonedWorkspace.workspaceNo, 'in a zone, summary', { ...range, calendar: calendarOf(zone)! }],
@@ -144,6 +145,10 @@ async function addSummaries(
     const ask = summaryOf(codes, scans, owner, of);
     checkSummary(await ask(), days * scansPerDay);
     bench.add(name, async () => void (await ask()));
+    // Of a process that has united nothing yet.
+    bench.add(`${name}, for the first time`, async () => {
+      await summaryOf(codes, open(), owner, of)();
+    });
   }
 }
 

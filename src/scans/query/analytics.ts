@@ -13,6 +13,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { Failure } from '../../model/failure.ts';
+import { Sketch } from '../../model/sketch/sketch.ts';
 import { isMissed } from '../../model/routing/labels.ts';
 import { dayStoredMax, workspaceCounter } from '../../store/scans/scans.ts';
 import { Dimension, Rollup } from '../rollup.ts';
@@ -32,16 +33,10 @@ import {
   type SeriesPoint,
   unknownScanners,
 } from './answers.ts';
-import {
-  type Counted,
-  countBoth,
-  nothing,
-  periodBefore,
-  seenBefore,
-  whereKnown,
-} from './days-before.ts';
+import { type Counted, countBoth, periodBefore, seenBefore, whereKnown } from './days-before.ts';
 import { isEmptyFilter, type ScanFilter } from './filter.ts';
 import { FilteredScans, quartersOf, rawSpansOf, wordOf } from './filtered-scans.ts';
+import { KeptUnions } from './kept-unions.ts';
 import { NeedsRawScans, type Ranges, type Wanted } from './range.ts';
 import { KeptAnswers } from './raw/kept-answers.ts';
 import { RawParts } from './raw/raw-parts.ts';
@@ -74,6 +69,7 @@ export class ScanAnalytics {
   readonly #ranges: Ranges;
   readonly #kept: KeptAnswers;
   readonly #filtered: FilteredScans;
+  readonly #unions = new KeptUnions();
   readonly #lists = pLimit(1);
 
   constructor(ranges: Ranges, raw: RawScanCounter) {
@@ -139,10 +135,9 @@ export class ScanAnalytics {
       return { now, then: await whereKnown(this.totals(subject, period, filter)) };
     }
     const now = await this.#counted(subject, range);
-    const [seen, then] = await countBoth(seenBefore(range), period, async (counted, of) => {
-      await this.#gather(subject, of, counted);
-      return counted;
-    });
+    const [seen, then] = await countBoth(seenBefore(range), period, (of) =>
+      this.#counted(subject, of),
+    );
     return {
       now: withScanners(now, seen),
       then: then && analyticsFrom(then.rollup, then.sketch),
@@ -150,7 +145,7 @@ export class ScanAnalytics {
   }
 
   async #counted(subject: Subject, range: LocalRange): Promise<Counted> {
-    const counted = nothing();
+    const counted = { rollup: new Rollup(0), sketch: Sketch.empty() };
     await this.#gather(subject, range, counted);
     return counted;
   }
@@ -305,8 +300,10 @@ export class ScanAnalytics {
   async #gather(subject: Subject, range: LocalRange, wanted: Wanted): Promise<void> {
     const spans = spansOf(range);
     const parts = new RawParts();
+    // A list would push out all the others.
+    const unions = 'codes' in subject ? undefined : this.#unions;
     await this.#read(subject, range, (counter) => {
-      const { records, rawParts } = this.#ranges.add(counter, spans, wanted);
+      const { records, rawParts } = this.#ranges.add(counter, spans, { ...wanted, unions });
       parts.add(counter, rawParts);
       return records;
     });

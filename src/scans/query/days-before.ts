@@ -7,9 +7,9 @@
  */
 import { dayMs } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
-import { Sketch } from '../../model/sketch/sketch.ts';
+import type { Sketch } from '../../model/sketch/sketch.ts';
 import { type LocalRange, splitAt } from '../../model/zones/local-range.ts';
-import { Rollup } from '../rollup.ts';
+import type { Rollup } from '../rollup.ts';
 import { firstDayOf } from '../summaries.ts';
 import { spansOf } from './spans.ts';
 
@@ -37,32 +37,25 @@ export const periodBefore = (range: LocalRange): LocalRange => ({
   toDay: range.fromDay - 1,
 });
 
-/**
- * @param one ends where the other does
- * @param countInto adds what was counted in a range
- */
+/** @param one ends where the other does */
 export async function countBoth(
   one: LocalRange,
   other: LocalRange,
-  countInto: (counted: Counted, range: LocalRange) => Promise<Counted>,
+  count: (range: LocalRange) => Promise<Counted>,
 ): Promise<[one: MaybeCounted, other: MaybeCounted]> {
   const month = Math.max(spansOf(one).firstMonth, spansOf(other).firstMonth);
   const commonMs = firstDayOf(month) * dayMs;
   const [, end] = splitAt(one, commonMs);
-  const common = await whereKnown(countInto(nothing(), end));
+  const common = await whereKnown(count(end));
   const withRest = async (range: LocalRange): Promise<MaybeCounted> => {
     if (common === undefined) return undefined;
-    const [rest] = splitAt(range, commonMs);
-    // Days are united with what is larger than they are three times as fast as with nothing.
-    const counted = nothing();
-    counted.rollup.merge(common.rollup);
-    counted.sketch.merge(common.sketch);
-    return await whereKnown(countInto(counted, rest));
+    const rest = await whereKnown(count(splitAt(range, commonMs)[0]));
+    rest?.rollup.merge(common.rollup);
+    rest?.sketch.merge(common.sketch);
+    return rest;
   };
   return [await withRest(one), await withRest(other)];
 }
-
-export const nothing = (): Counted => ({ rollup: new Rollup(0), sketch: Sketch.empty() });
 
 /** Raw scans may have expired, and days may have been cut in another zone. */
 export async function whereKnown<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
