@@ -3,11 +3,13 @@
  *
  * One code with 10 million scans: 27,400 a day, from 50,000 visitors each day of which half come back.
  * The summaries are built as checkpoints build them; the last days are still in the head.
+ * Two workspaces have as many, in the year that a summary is of and in the one before: one in UTC, one in a time zone.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Bench } from 'tinybench';
+import type { Codes } from '../../src/codes/codes.ts';
 import { openScanQueries } from '../../src/scans/query/queries.ts';
 import { countryNumber } from '../../src/model/scan.ts';
 import { Dimension } from '../../src/scans/rollup.ts';
@@ -17,7 +19,8 @@ import { type Day, type Piece, quartersPerDay } from '../../src/scans/days/day.t
 import { ZoneCuts } from '../../src/scans/days/zone-cuts.ts';
 import type { ScanAnalytics } from '../../src/scans/query/analytics.ts';
 import { Summaries } from '../../src/scans/summaries.ts';
-import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
+import { openScanStore, type ScanStore, workspaceCounter } from '../../src/store/scans/scans.ts';
+import { checkSummary, countCodes, createCodes, openCodes, summaryOf } from '../workspace-year.ts';
 
 export const question = 'What do analytics over a year of a code with 10 M scans cost?';
 
@@ -35,6 +38,10 @@ const zonedWorkspace = { workspaceNo: 2, zone, sinceDay: 0, before: zone };
 const firstDay = 20_454; // 1 January 2026
 const namesMax = 100;
 const visitorsPerDay = 50_000;
+/** Codes of a workspace, all of them scanned every day. */
+const codesPerWorkspace = 500;
+/** A year of a summary begins and ends so many days within a month; there are scans as long before and after. */
+const daysIntoMonth = 15;
 
 /** Scans of a day, evenly over its quarters of an hour; the first has what is over. */
 function countDay(day: Day, scans: number): void {
@@ -89,15 +96,58 @@ function countPiece(piece: Piece, perQuarter: number, rest: number): void {
   }
 }
 
-function build(store: ScanStore, codeNo: number, days: number, scansPerDay: number): void {
+interface Counted {
+  readonly workspaceNo: number;
+  readonly counter: number;
+  readonly from: number;
+  readonly days: number;
+  readonly scansPerDay: number;
+  /** Scanned in equal parts; absent = not counted by code. */
+  readonly codeNos?: readonly number[];
+}
+
+function build(store: ScanStore, counted: Counted): void {
+  const { workspaceNo, counter, from, days, scansPerDay, codeNos } = counted;
   const summaries = new Summaries(store, namesMax, new ZoneCuts([zonedWorkspace]));
   for (let index = 0; index < days; index++) {
-    const day = summaries.emptyDay(firstDay + index, codeNo);
+    const day = summaries.emptyDay(from + index, workspaceNo);
     countDay(day, scansPerDay);
     store.environment.transactionSync(() => {
-      if (index < days - 1) summaries.closeDay(codeNo, day);
-      else
-        summaries.putSummary(codeNo, { total: days * scansPerDay, newestBlock: 0, newestDay: day });
+      if (codeNos !== undefined) countCodes(store, workspaceNo, codeNos, day);
+      const total = days * scansPerDay;
+      if (index < days - 1) summaries.closeDay(counter, day);
+      else summaries.putSummary(counter, { total, newestBlock: 0, newestDay: day });
+    });
+  }
+}
+
+/** Summaries of two workspaces over a range of days, with the one before. */
+async function addSummaries(
+  bench: Bench,
+  store: ScanStore,
+  codes: Codes,
+  { days, scansPerDay }: { readonly days: number; readonly scansPerDay: number },
+): Promise<void> {
+  const fromDay = firstDay + daysIntoMonth;
+  const range = { fromDay, toDay: fromDay + days - 1 };
+  const spare = 2 * daysIntoMonth;
+  const open = () => openScanQueries(store, (codeNo) => codes.findScanned(codeNo));
+  const scans = open();
+  for (const [workspaceNo, name, of] of [
+    [1, 'summary of a workspace', range],
+    [zonedWorkspace.workspaceNo, 'in a zone, summary', { ...range, calendar: calendarOf(zone)! }],
+  ] as const) {
+    const owner = { userId: 'usr_1', workspaceId: 'ws_1', workspaceNo, role: 'owner' } as const;
+    const codeNos = await createCodes(codes, owner, codesPerWorkspace);
+    const counter = workspaceCounter(workspaceNo);
+    const counted = { from: fromDay - days - spare, days: 2 * (days + spare), scansPerDay };
+    build(store, { workspaceNo, counter, ...counted, codeNos });
+    const ask = summaryOf(codes, scans, owner, of);
+    checkSummary(await ask(), days * scansPerDay);
+    bench.add(name, async () => void (await ask()));
+    // Of a process that has united nothing yet.
+    bench.add(`${name}, for the first time`, async () => {
+      await summaryOf(codes, open(), owner, of)();
     });
   }
 }
@@ -137,7 +187,9 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
   const [days, scansPerDay] = options.quick ? [70, 2_000] : [365, 27_400];
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-bench-'));
   const store = openScanStore(join(folder, 'scans.mdb'), 'create');
-  for (const no of [codeNo, zonedCodeNo]) build(store, no, days, scansPerDay);
+  for (const no of [codeNo, zonedCodeNo]) {
+    build(store, { workspaceNo: no, counter: no, from: firstDay, days, scansPerDay });
+  }
   const { analytics } = openScanQueries(store, () => ({ id: 'qr_1' }));
   const subject = { code: codeNo };
   const last = firstDay + days - 1;
@@ -166,7 +218,10 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
   });
   addZoned(bench, analytics, { ...edges, calendar: calendarOf(zone)! });
   bench.add('lifetime scans', () => void analytics.lifetimeScans(codeNo));
+  const { codes, close } = openCodes(folder);
+  await addSummaries(bench, store, codes, { days, scansPerDay });
   await bench.run();
+  await close();
   await store.environment.close();
   rmSync(folder, { recursive: true });
   return bench.tasks.map(({ name, result }): Row => {

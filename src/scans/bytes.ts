@@ -89,17 +89,20 @@ export class ByteWriter {
 }
 
 export class ByteReader {
-  readonly #bytes: Buffer;
-  #at = 0;
+  readonly #bytes: Uint8Array;
+  readonly #end: number;
+  #at: number;
 
-  constructor(bytes: Uint8Array) {
-    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  /** @param end excluded */
+  constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
+    this.#bytes = bytes;
+    this.#at = start;
+    this.#end = end;
   }
 
   byte(): number {
-    const value = this.#bytes[this.#at++];
-    if (value === undefined) throw dataDamaged('Cannot read stored value: it ends early');
-    return value;
+    if (this.#at >= this.#end) throw endsEarly();
+    return this.#bytes[this.#at++]!;
   }
 
   integer(): number {
@@ -118,22 +121,37 @@ export class ByteReader {
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   }
 
-  /** Passes over a text or bytes. */
-  skip(): void {
-    const length = this.integer();
-    this.#at += length;
+  /** Passes over texts, each with an integer behind it: three times as fast as reading them one by one. */
+  skipCounts(count: number): void {
+    const bytes = this.#bytes;
+    let at = this.#at;
+    for (let left = count; left > 0; left--) {
+      let byte = bytes[at++]!;
+      let length = byte & 0x7f;
+      for (let scale = 0x80; byte >= 0x80; scale *= 0x80) {
+        byte = bytes[at++]!;
+        length += (byte & 0x7f) * scale;
+      }
+      at += length;
+      while (bytes[at++]! >= 0x80);
+      if (at > this.#end) throw endsEarly();
+    }
+    this.#at = at;
   }
 
-  /** All that is left: a view. */
-  rest(): Uint8Array {
-    return this.#bytes.subarray(this.#at);
+  /** All that is left, to be read by itself. */
+  rest(): ByteReader {
+    return new ByteReader(this.#bytes, this.#at, this.#end);
   }
 
+  /** A view. */
   bytes(): Uint8Array {
     const length = this.integer();
     const from = this.#at;
     this.#at += length;
-    if (this.#at > this.#bytes.length) throw dataDamaged('Cannot read stored value: it ends early');
-    return this.#bytes.subarray(from, this.#at);
+    if (this.#at > this.#end) throw endsEarly();
+    return new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset + from, length);
   }
 }
+
+const endsEarly = (): Error => dataDamaged('Cannot read stored value: it ends early');

@@ -49,7 +49,9 @@ export class PieceCounts {
 
 type Counts = Map<number, number>;
 
+export const codesPerChunk = 2 ** chunkBits;
 export const chunkOf = (codeNo: CodeNo): number => codeNo >>> chunkBits;
+export const firstOfChunk = (chunk: number): number => chunk * codesPerChunk;
 
 export function countKey(workspaceNo: WorkspaceNo, chunk: number, span: number, piece = 0): Buffer {
   const key = Buffer.allocUnsafe(keyBytes + (piece === 0 ? 0 : 1));
@@ -148,6 +150,15 @@ export function quartersOf(bytes: Uint8Array): Quarters {
 /** Adds a stored record to `counts`, which it returns. */
 export function readCounts(bytes: Uint8Array | undefined, chunk: number, counts: Counts): Counts {
   if (bytes === undefined) return counts;
+  eachCount(bytes, (place, scans) => {
+    const codeNo = firstOfChunk(chunk) + place;
+    counts.set(codeNo, (counts.get(codeNo) ?? 0) + scans);
+  });
+  return counts;
+}
+
+/** @param visit gets the place of a code in its chunk, 0 to 4,095 */
+export function eachCount(bytes: Uint8Array, visit: (place: number, scans: number) => void): void {
   const reader = new ByteReader(bytes);
   const format = reader.byte();
   if (format !== wholeFormat && format !== pieceFormat) {
@@ -157,12 +168,7 @@ export function readCounts(bytes: Uint8Array | undefined, chunk: number, counts:
     reader.byte();
     reader.byte();
   }
-  const base = chunk * 2 ** chunkBits;
-  for (let left = reader.integer(); left > 0; left--) {
-    const codeNo = base + reader.integer();
-    counts.set(codeNo, (counts.get(codeNo) ?? 0) + reader.integer());
-  }
-  return counts;
+  for (let left = reader.integer(); left > 0; left--) visit(reader.integer(), reader.integer());
 }
 
 function putCounts(store: ScanStore, key: Uint8Array, { quarters, counts }: StoredCounts): void {
@@ -175,7 +181,7 @@ function putCounts(store: ScanStore, key: Uint8Array, { quarters, counts }: Stor
   }
   writer.integer(counts.size);
   for (const [codeNo, scans] of counts) {
-    writer.integer(codeNo % 2 ** chunkBits);
+    writer.integer(codeNo % codesPerChunk);
     writer.integer(scans);
   }
   store.codeCounts.put(key, writer.take());

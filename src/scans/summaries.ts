@@ -31,7 +31,8 @@ import {
   type Quarters,
   wholeDay,
 } from './days/day.ts';
-import { readDay, StoredPiece } from './days/stored-piece.ts';
+import { ChunkWalk } from './days/chunk-walk.ts';
+import { StoredPiece } from './days/stored-piece.ts';
 import { ZoneCuts } from './days/zone-cuts.ts';
 import { FrozenCounters } from './frozen.ts';
 import { monthNamesFactor, Rollup } from './rollup.ts';
@@ -106,8 +107,9 @@ export class Summaries {
     const { reader } = open(bytes);
     const total = reader.integer();
     const newestBlock = reader.integer();
-    const newestDay = readDay(this.#piecesOfSummary(codeNo, bytes), this.namesMax);
-    return { total, newestBlock, newestDay };
+    const stored = this.#piecesOfSummary(codeNo, bytes);
+    const pieces = stored.map((piece) => piece.read(this.namesMax));
+    return { total, newestBlock, newestDay: { day: stored[0].day, pieces } };
   }
 
   /** The lifetime total alone: the first number of the summary. */
@@ -117,20 +119,47 @@ export class Summaries {
   }
 
   closedDay(codeNo: CodeNo, day: number): Day | undefined {
-    const pieces = [...this.closedPieces(codeNo, day, day + 1)];
-    return pieces.length === 0 ? undefined : readDay(pieces, this.namesMax);
+    const pieces: Piece[] = [];
+    this.eachClosedPiece(codeNo, day, day + 1, (piece) => pieces.push(piece.read(this.namesMax)));
+    return pieces.length === 0 ? undefined : { day, pieces };
   }
 
-  /** The stored pieces of the closed days of a range, in order. @param endDay excluded */
-  *closedPieces(codeNo: CodeNo, fromDay: number, endDay: number): Generator<StoredPiece> {
-    if (fromDay >= endDay) return;
+  /**
+   * Visits the stored pieces of the closed days of a range, in order: each where it stands, so that what is not asked of it costs
+   * nothing. It is gone when the visit has ended.
+   * @param endDay excluded
+   * @returns how many there were
+   * @throws Failure data_damaged
+   */
+  eachClosedPiece(
+    codeNo: CodeNo,
+    fromDay: number,
+    endDay: number,
+    visit: (piece: StoredPiece) => void,
+  ): number {
+    if (fromDay >= endDay) return 0;
+    const { days } = this.#store;
+    const chunks = new ChunkWalk(this.#store.chunks, codeNo, endDay);
+    let count = 0;
     const range = { start: spanKey(codeNo, fromDay), end: spanKey(codeNo, endDay) };
-    for (const { key, value } of this.#store.days.range(range)) {
-      const { format, reader } = open(value);
-      const quarters = format === piecesFormat ? readQuarters(reader) : wholeDay;
-      const place = { day: spanOf(key), index: pieceOf(key), ...quarters };
-      yield this.#piece(codeNo, place, reader.rest());
+    try {
+      days.eachInPlace(range, (key, value) => {
+        if (!days.isSound(key, value)) throw dataDamaged('A day is damaged on the disk');
+        const { format, reader } = open(value.bytes, value.start, value.end);
+        const quarters = format === piecesFormat ? readQuarters(reader) : wholeDay;
+        const place = { day: spanOf(key), index: pieceOf(key), ...quarters };
+        visit(
+          new StoredPiece(place, reader, (index) =>
+            chunks.find(place.day, chunkOfPiece(place, index)),
+          ),
+        );
+        count++;
+        return true;
+      });
+    } finally {
+      chunks.close();
     }
+    return count;
   }
 
   /** The stored pieces of the summary's day, in order; undefined when the code has no summary: then it has no days either. */
@@ -145,20 +174,19 @@ export class Summaries {
     reader.integer();
     const day = reader.integer();
     if (format === wholeFormat) {
-      return [this.#piece(codeNo, { day, index: 0, ...wholeDay }, reader.rest())];
+      return [this.#piece(codeNo, { day, index: 0, ...wholeDay }, reader)];
     }
     const read = (index: number): StoredPiece =>
-      this.#piece(codeNo, { day, index, ...readQuarters(reader) }, reader.bytes());
+      this.#piece(codeNo, { day, index, ...readQuarters(reader) }, new ByteReader(reader.bytes()));
     const count = reader.byte();
     const first = read(0);
     return [first, ...Array.from({ length: count - 1 }, (_, at) => read(at + 1))];
   }
 
-  #piece(codeNo: CodeNo, place: Place, bytes: Uint8Array): StoredPiece {
-    const { day, index: piece } = place;
-    const chunks: ChunkSource = (index) =>
-      this.#chunk(chunkKey(codeNo, day, piece * sketchChunks + index));
-    return new StoredPiece(place, bytes, chunks);
+  #piece(codeNo: CodeNo, place: Place, stored: ByteReader): StoredPiece {
+    return new StoredPiece(place, stored, (index) =>
+      this.#chunk(chunkKey(codeNo, place.day, chunkOfPiece(place, index))),
+    );
   }
 
   month(codeNo: CodeNo, month: number): Month | undefined {
@@ -191,10 +219,7 @@ export class Summaries {
   ): void {
     const { reader } = open(bytes);
     reader.integer();
-    const names = rollup.takesNames;
-    rollup.merge(
-      names ? Rollup.read(reader, Number.MAX_SAFE_INTEGER) : Rollup.readWithoutNames(reader),
-    );
+    rollup.addStored(reader);
     if (sketch === undefined) return;
     const hasChunks = reader.byte() === 1;
     const chunks = hasChunks ? this.#monthChunks(codeNo, month) : () => undefined;
@@ -263,10 +288,10 @@ export class Summaries {
     const rollup = new Rollup(this.namesMax * monthNamesFactor);
     const sketch = Sketch.empty();
     const days = new Set<number>();
-    for (const piece of this.closedPieces(codeNo, firstDayOf(month), firstDayOf(month + 1))) {
+    this.eachClosedPiece(codeNo, firstDayOf(month), firstDayOf(month + 1), (piece) => {
       piece.addTo(rollup, sketch);
       days.add(piece.day);
-    }
+    });
     let mask = 0;
     for (const day of days) mask += 2 ** dayOfMonth(day);
     return { mask, rollup, sketch };
@@ -282,14 +307,14 @@ export class Summaries {
     const found = chunks.getInPlace(key);
     if (found === undefined) return undefined;
     if (!chunks.isSound(key, found)) throw dataDamaged('A chunk of a sketch is damaged');
-    const { bytes, start, end } = found;
-    // No Buffer: its `slice` copies nothing.
-    return new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start);
+    return found.content;
   }
 
-  #writePiece(to: ByteWriter, codeNo: CodeNo, { day, index: piece, rollup, sketch }: Piece): void {
-    rollup.write(to);
-    this.#writeSketch(to, sketch, (index) => chunkKey(codeNo, day, piece * sketchChunks + index));
+  #writePiece(to: ByteWriter, codeNo: CodeNo, piece: Piece): void {
+    piece.rollup.write(to);
+    this.#writeSketch(to, piece.sketch, (index) =>
+      chunkKey(codeNo, piece.day, chunkOfPiece(piece, index)),
+    );
   }
 
   /** Writes the record's part, and the chunks that changed into their table. */
@@ -302,6 +327,9 @@ export class Summaries {
   }
 }
 
+/** Which of a day's chunks it is. */
+const chunkOfPiece = (piece: Place, index: number): number => piece.index * sketchChunks + index;
+
 function writeQuarters({ fromQuarter, endQuarter }: Quarters): void {
   writer.byte(fromQuarter);
   writer.byte(endQuarter);
@@ -311,8 +339,12 @@ function readQuarters(reader: ByteReader): Quarters {
   return { fromQuarter: reader.byte(), endQuarter: reader.byte() };
 }
 
-function open(bytes: Uint8Array): { readonly format: number; readonly reader: ByteReader } {
-  const reader = new ByteReader(bytes);
+function open(
+  bytes: Uint8Array,
+  start = 0,
+  end = bytes.length,
+): { readonly format: number; readonly reader: ByteReader } {
+  const reader = new ByteReader(bytes, start, end);
   const format = reader.byte();
   if (format !== wholeFormat && format !== piecesFormat) {
     throw dataDamaged(`Cannot read summary: format ${format}, expected ${piecesFormat} at most`);

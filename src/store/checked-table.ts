@@ -20,7 +20,7 @@ import {
   writeChecksum,
 } from './checksum.ts';
 import type { ReplicatedWrites, WrittenTable } from './replicated-writes.ts';
-import type { Range, Table, TableKey, ValueInPlace, ValueTable } from './table.ts';
+import type { Range, Table, TableKey, ValueInPlace, ValueTable, ValueWalk } from './table.ts';
 import { PlacedValue } from './placed-value.ts';
 
 /** Of an environment, for all its tables. */
@@ -161,17 +161,29 @@ export class CheckedTable<K extends TableKey, V>
   }
 
   eachInPlace(range: Range<K>, visit: (key: K, value: ValueInPlace) => boolean): void {
-    const placed = this.#placed;
-    // Not by `#walk`: another generator costs a fifth of all that reading a small value does.
-    const iterator = this.#database.getRange(range)[Symbol.iterator]();
-    const next = (): IteratorResult<{ key: K; value: Uint8Array }> => this.#nextOf(iterator);
+    const walk = this.walkInPlace(range);
     try {
-      for (let entry = next(); entry.done !== true; entry = next()) {
-        if (!visit(entry.value.key, placed.at(entry.value.value))) break;
+      for (let key = walk.next(); key !== undefined; key = walk.next()) {
+        if (!visit(key, walk.value)) break;
       }
     } finally {
-      iterator.return?.();
+      walk.close();
     }
+  }
+
+  walkInPlace(range: Range<K>): ValueWalk<K> {
+    // Not by `#walk`: a generator costs a fifth of all that reading a small value does.
+    const iterator = this.#database.getRange(range)[Symbol.iterator]();
+    return {
+      value: this.#placed,
+      next: () => {
+        const entry = this.#nextOf(iterator);
+        if (entry.done === true) return undefined;
+        this.#placed.at(entry.value.value);
+        return entry.value.key;
+      },
+      close: () => void iterator.return?.(),
+    };
   }
 
   #nextOf<T>(iterator: Iterator<T>): IteratorResult<T> {
@@ -369,6 +381,9 @@ export class EmptyTable<K extends TableKey, V> implements ValueTable<K, V> {
   }
   eachInPlace(): void {
     // Nothing to visit.
+  }
+  walkInPlace(): ValueWalk<K> {
+    return { value: new PlacedValue(), next: () => undefined, close: () => undefined };
   }
   getInPlace(): undefined {
     return undefined;

@@ -56,10 +56,10 @@ export function hasChecksum(bytes: Uint8Array, end: number, seed: number): boole
 
 /** The same of a value that begins behind its checksum. */
 export function hasChecksumInPlace(value: ValueInPlace, seed: number): boolean {
-  const { bytes, view, start, end } = value;
+  const { view, start, end } = value;
   const stored = view.getUint32(start - checksumBytes + 1, true);
   // Of no bytes zlib's is 0, whatever it begins from.
   return end > start && end - start <= shortBytesMax
     ? stored === crc32OfView(view, start, end, seed)
-    : stored === crc32(bytes.subarray(start, end), seed);
+    : stored === crc32(value.content, seed);
 }

@@ -32,7 +32,7 @@ import type { Replicator, StoredWrite } from './replication.ts';
 import { fullDisk, isRefusedWrite, SpaceGuard, WriteProbe } from './space-guard.ts';
 import type { KeyEncoding, Table, TableEncodings, TableKey, ValueTable } from './table.ts';
 
-export type { Range, Table, TableKey, ValueInPlace, ValueTable } from './table.ts';
+export type { Range, Table, TableKey, ValueInPlace, ValueTable, ValueWalk } from './table.ts';
 
 /**
  * lmdb's TransactionFlags ABORTABLE (undo the writes when the work throws) and NO_SYNC_FLUSH (commit

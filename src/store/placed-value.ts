@@ -11,6 +11,7 @@ export class PlacedValue implements ValueInPlace {
   start = 0;
   end = 0;
   #found: Uint8Array | undefined;
+  #content: Uint8Array = new Uint8Array(0);
 
   /** @param found as lmdb-js gave it: its length is that of the value, natively it may be longer */
   at(found: Uint8Array): this {
@@ -23,5 +24,17 @@ export class PlacedValue implements ValueInPlace {
     this.start = hasHead ? checksumBytes : 0;
     this.end = found.length;
     return this;
+  }
+
+  /** The same object for values of one length after another, as the chunks of sketches are. */
+  get content(): Uint8Array {
+    const { bytes, start, end } = this;
+    const known = this.#content;
+    const byteOffset = bytes.byteOffset + start;
+    const isKnown = known.buffer === bytes.buffer && known.byteOffset === byteOffset;
+    if (!isKnown || known.length !== end - start) {
+      this.#content = new Uint8Array(bytes.buffer, byteOffset, end - start);
+    }
+    return this.#content;
   }
 }

@@ -52,6 +52,16 @@ export interface ValueInPlace {
   readonly start: number;
   /** Excluded. */
   readonly end: number;
+  /** From `start` to `end`, by themselves: a view. */
+  readonly content: Uint8Array;
+}
+
+export interface ValueWalk<K> {
+  /** Where `next` has put the value, until anything else is read. */
+  readonly value: ValueInPlace;
+  /** @returns the next key; undefined = the end @throws Failure data_damaged where a page is damaged */
+  next(): K | undefined;
+  close(): void;
 }
 
 /** A table whose values can be read without a copy each, and checked one by one: by what reads millions. */
@@ -61,6 +71,8 @@ export interface ValueTable<K extends TableKey, V> extends Table<K, V> {
    * @throws Failure data_damaged where a page is damaged: what follows it cannot be found
    */
   eachInPlace(range: Range<K>, visit: (key: K, value: ValueInPlace) => boolean): void;
+  /** The same, pulled one by one. To be closed where it is not walked to its end. */
+  walkInPlace(range: Range<K>): ValueWalk<K>;
   /** @throws Failure data_damaged where a page is damaged */
   getInPlace(key: K): ValueInPlace | undefined;
   /** Whether a value is what was put under this key; notes the damage where it is not. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { chunkRegisters, Registers } from '../../src/model/sketch/sketch-chunk.ts';
 import { Sketch, sketchChunks } from '../../src/model/sketch/sketch.ts';
 import { isRegister, union } from '../../src/model/sketch/ultra-log-log.ts';
 import { visitorHashes } from '../support/visitor-hashes.ts';
@@ -232,6 +233,23 @@ describe('union', () => {
       if (found.size !== kept.length || !kept.every((level) => found.has(level))) {
         expect.fail(`union of ${a} and ${b} is ${union[pair]}`);
       }
+    }
+  });
+
+  it('of whole chunks is that of each register, also where one hides the other', () => {
+    const bytes = Array.from({ length: 256 }, (_, byte) => byte).filter(isRegister);
+    const pairs = bytes.flatMap((own) => bytes.map((other) => [own, other] as const));
+    for (let from = 0; from < pairs.length; from += chunkRegisters) {
+      const [own, other] = [new Registers(), new Registers()];
+      const wanted = new Registers();
+      for (const [at, [a, b]] of pairs.slice(from, from + chunkRegisters).entries()) {
+        own.bytes[1 + at] = a;
+        other.bytes[1 + at] = b;
+        wanted.bytes[1 + at] = union[(a << 8) | b]!;
+      }
+      const isChanged = !Buffer.from(own.bytes).equals(wanted.bytes);
+      expect(own.unite(other.words)).toBe(isChanged);
+      expect(Buffer.from(own.bytes).equals(wanted.bytes)).toBe(true);
     }
   });
 });

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import { parseDay, type DayRange } from '../../model/day.ts';
-import { invalid } from '../../model/failure.ts';
+import { Failure, invalid } from '../../model/failure.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 import { browserNames, deviceNames, osNames } from '../../model/scan.ts';
 import {
@@ -16,6 +16,7 @@ import {
 } from '../../model/zones/calendar.ts';
 import type { Subject } from '../../scans/query/subject.ts';
 import type { ScanFilter } from '../../scans/query/filter.ts';
+import type { Interval } from '../../scans/query/series.ts';
 import { tagLengthMax } from '../../codes/rules.ts';
 import { timeZoneField } from '../codes/time-zone.ts';
 import { givenId } from '../fields.ts';
@@ -149,6 +150,23 @@ export function comparedRange(
     'compare_length',
     `Expected ${days} days as in the range, found ${found}`,
   );
+}
+
+/** Points a series has at most: an answer of about 200 KB; 120 weeks, 120 months. */
+const daysMax: Readonly<Record<Interval, number>> = {
+  quarter_hour: 7,
+  hour: 92,
+  day: 3_660,
+  week: 840,
+  month: 3_660,
+};
+
+/** @throws Failure validation_failed when a series over the range would be too long */
+export function checkLength({ fromDay, toDay }: DayRange, length: Interval): void {
+  if (toDay - fromDay < daysMax[length]) return;
+  const message = `Expected at most ${daysMax[length]} days for interval=${length}`;
+  const faults = [{ path: 'from', code: 'range_too_long', message }];
+  throw new Failure('validation_failed', 'The range is too long', { faults });
 }
 
 /** What scans must have; without what narrows the codes. @param routesOf the numbers of a label; absent = not of one code */

@@ -8,7 +8,7 @@
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import { type DayRange, formatDay } from '../../model/day.ts';
-import { Failure, type FailureCode } from '../../model/failure.ts';
+import type { FailureCode } from '../../model/failure.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { Calendar, WeekStart } from '../../model/zones/calendar.ts';
 import type { LocalRange } from '../../model/zones/local-range.ts';
@@ -17,7 +17,6 @@ import type { Subject } from '../../scans/query/subject.ts';
 import type { Analytics, BreakdownRow, RouteBreakdownBy } from '../../scans/query/answers.ts';
 import type { ScanFilter } from '../../scans/query/filter.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
-import type { Interval } from '../../scans/query/series.ts';
 import { csvFormat, csvResult, formatOf, formatTypes, tableHeaders, tableSample } from '../csv.ts';
 import type { Tag } from '../openapi/tags.ts';
 import type { OperationId } from '../roles.ts';
@@ -32,6 +31,7 @@ import {
 import {
   calendarFor,
   changeOf,
+  checkLength,
   comparedRange,
   filterOf,
   narrowed,
@@ -48,6 +48,7 @@ import {
   type GroupBreakdownBy,
   groupBreakdowns,
   interval,
+  previousRows,
   type RangeQuery,
   type rangeShape,
   timeseries,
@@ -62,15 +63,6 @@ const totalsColumns = ['metric', 'key', 'value'];
 const seriesColumns = ['start', 'scans'];
 /** The same address answers in several forms. */
 export const varied = { Vary: 'Accept' };
-
-/** Points a series has at most: an answer of about 200 KB; 120 weeks, 120 months. */
-const daysMax: Readonly<Record<Interval, number>> = {
-  quarter_hour: 7,
-  hour: 92,
-  day: 3_660,
-  week: 840,
-  month: 3_660,
-};
 
 export const seriesDescription =
   'Every quarter of an hour (7 days at most), hour (92), day (3,660), week (120 weeks) or month (120) of the range, ' +
@@ -123,6 +115,12 @@ export interface AnalyticsResource<Of extends Scope, Found extends Analytics> {
     /** Of the CSV file, without its days. */
     readonly fileName: string;
     readonly find: (scope: Asked<Of>, actor: ScopeCall['actor']) => Promise<Found>;
+    /** With the period of `compare`; absent = each is found by itself. */
+    readonly findBoth?: (
+      scope: Asked<Of>,
+      before: Asked<Of>,
+      actor: ScopeCall['actor'],
+    ) => Promise<Both<Found>>;
     readonly rows: (found: Found) => readonly TotalsRow[];
   };
   readonly series: Described & { readonly description: string };
@@ -142,6 +140,11 @@ export interface AnalyticsServices {
   readonly scans: ScanQueries['analytics'];
   readonly codes: Pick<Codes, 'listAll' | 'getKept'>;
   readonly zoneOf: (workspaceNo: WorkspaceNo) => ZoneSettings | undefined;
+}
+
+export interface Both<Found> {
+  readonly found: Found;
+  readonly previous: Found | undefined;
 }
 
 type AskedCall = Pick<Call<RangeQuery & Question, undefined>, 'actor' | 'id' | 'query'>;
@@ -206,7 +209,16 @@ function totalsRoute<Of extends Scope, Found extends Analytics>(
   resource: AnalyticsResource<Of, Found>,
 ): Route {
   const { tag, failures, rangeShape: range } = resource;
-  const { schema, fileName, find, rows, ...described } = resource.totals;
+  const { schema, fileName, find, findBoth, rows, ...described } = resource.totals;
+  const findEach = async (
+    scope: Asked<Of>,
+    before: Asked<Of> | undefined,
+    actor: ScopeCall['actor'],
+  ): Promise<Both<Found>> => {
+    if (before !== undefined && findBoth !== undefined) return findBoth(scope, before, actor);
+    const found = await find(scope, actor);
+    return { found, previous: before && (await find(before, actor)) };
+  };
   return createRoute({
     ...described,
     method: 'GET',
@@ -218,30 +230,21 @@ function totalsRoute<Of extends Scope, Found extends Analytics>(
     handle: async (call) =>
       await answerWithProgress(call, async (asker) => {
         const { scope, before, timezone } = await ask(services, resource, call, asker);
-        const found = await find(scope, call.actor);
-        const then = before && (await find(before, call.actor));
+        const { found, previous } = await findEach(scope, before, call.actor);
         const shown = scope.shown ?? scope.range;
         if (formatOfCall(call) === 'csv') {
-          const compared = then === undefined ? [] : previousRows(then);
-          // A summary has those of the period before anyway.
-          const named = new Set(compared.map(([metric]) => metric));
-          const own = rows(found).filter(([metric]) => !named.has(metric));
-          return csvFile(fileName, shown, totalsColumns, [...own, ...compared]);
+          const compared = previous === undefined ? [] : previousRows(previous);
+          return csvFile(fileName, shown, totalsColumns, [...rows(found), ...compared]);
         }
         const compared = before &&
-          then && {
-            previous: { ...formatRange(before.shown ?? before.range), ...then },
-            change: changesOf(found, then),
+          previous && {
+            previous: { ...formatRange(before.shown ?? before.range), ...previous },
+            change: changesOf(found, previous),
           };
         return jsonResult(200, { ...found, timezone, ...compared }, varied);
       }),
   });
 }
-
-const previousRows = ({ totalScans, uniqueScanners }: Analytics): TotalsRow[] => [
-  ['previousTotalScans', '', totalScans],
-  ['previousUniqueScanners', '', uniqueScanners],
-];
 
 const changesOf = (now: Analytics, then: Analytics) => ({
   totalScans: changeOf(now.totalScans, then.totalScans),
@@ -385,11 +388,3 @@ const csvFile = (
   columns: readonly string[],
   rows: Parameters<typeof csvResult>[2],
 ): StreamedResult => csvResult(fileNameOf(what, range), columns, rows);
-
-/** @throws Failure validation_failed when a series over the range would be too long */
-export function checkLength({ fromDay, toDay }: DayRange, length: Interval): void {
-  if (toDay - fromDay < daysMax[length]) return;
-  const message = `Expected at most ${daysMax[length]} days for interval=${length}`;
-  const faults = [{ path: 'from', code: 'range_too_long', message }];
-  throw new Failure('validation_failed', 'The range is too long', { faults });
-}

@@ -196,3 +196,12 @@ export function totalsRows(analytics: Analytics): TotalsRow[] {
     ...topCountries.map(({ code, scans }): TotalsRow => ['country', code, scans]),
   ];
 }
+
+/** Those of a period before, as far as they are known. */
+export const previousRows = (
+  of: Readonly<Record<'totalScans' | 'uniqueScanners', number | null>>,
+) =>
+  Object.entries({
+    previousTotalScans: of.totalScans,
+    previousUniqueScanners: of.uniqueScanners,
+  }).flatMap(([metric, value]): TotalsRow[] => (value === null ? [] : [[metric, '', value]]));

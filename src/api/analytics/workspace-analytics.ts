@@ -6,10 +6,11 @@
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import type { Clock } from '../../model/clock.ts';
-import { formatDay } from '../../model/day.ts';
-import { Failure, readOr } from '../../model/failure.ts';
+import { readOr } from '../../model/failure.ts';
 import type { Calendar } from '../../model/zones/calendar.ts';
 import type { LocalRange } from '../../model/zones/local-range.ts';
+import type { Analytics, Scanners } from '../../scans/query/answers.ts';
+import { periodBefore } from '../../scans/query/days-before.ts';
 import { isEmptyFilter } from '../../scans/query/filter.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import { checkOrder, count, idField } from '../fields.ts';
@@ -20,7 +21,7 @@ import {
   analyticsRoutes,
   analyticsTag,
   type Asked,
-  checkLength,
+  type Both,
   formatRange,
   type Scope,
   seriesDescription,
@@ -30,16 +31,16 @@ import {
   day,
   firstDay,
   lastDay,
+  previousRows,
   rangeShape,
   type RangeQuery,
   scanCount,
   scannersShape,
   timezoneName,
-  type TotalsRow,
   totalsRows,
   totalsShape,
 } from './analytics-schemas.ts';
-import { changeOf } from './analytics-query.ts';
+import { changeOf, checkLength } from './analytics-query.ts';
 import type { CodeScans } from '../../scans/query/subject.ts';
 import { groupRows, scansByCode } from './code-rows.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
@@ -59,45 +60,54 @@ const topCode = z
   })
   .meta({ id: 'TopCode' });
 
+/** Of one period. */
+const periodShape = {
+  ...totalsShape,
+  ...scannersShape,
+  topCodes: z
+    .array(topCode)
+    .max(topCodesMax)
+    .meta({ description: 'Of the codes that exist, most scans first' }),
+  unreadable: z.int().min(1).optional().meta({
+    description: 'Codes left out of `topCodes` because their records are damaged; absent = none',
+  }),
+  scansPerDay: z
+    .array(z.object({ day, scans: scanCount }))
+    .meta({ description: 'Oldest first, empty days too' }),
+};
+
+const previousPeriod = z
+  .object({
+    from: day.meta({ description: 'Its first day', example: '2026-01-29' }),
+    to: day.meta({ description: 'Its last day', example: '2026-02-28' }),
+    ...z.object(periodShape).partial().shape,
+    totalScans: count.nullable().meta({
+      description:
+        'Scans of those days; null where they are not known in this time zone, or with this filter',
+      example: 34,
+    }),
+    uniqueScanners: count.nullable().meta({
+      description: 'Different scanners of those days; null as above',
+      example: 30,
+    }),
+    complete: z.boolean().meta({
+      description:
+        'False when the first scan of the workspace came after its first day, and where it is not known',
+    }),
+  })
+  .meta({
+    id: 'SummaryBefore',
+    description:
+      'The period of equal length right before, of which the two totals are told; with `compare` that period, with all numbers',
+  });
+
 const summary = z
   .object({
     from: firstDay,
     to: lastDay,
     timezone: timezoneName,
-    ...totalsShape,
-    ...scannersShape,
-    topCodes: z
-      .array(topCode)
-      .max(topCodesMax)
-      .meta({ description: 'Of the codes that exist, most scans first' }),
-    unreadable: z.int().min(1).optional().meta({
-      description: 'Codes left out of `topCodes` because their records are damaged; absent = none',
-    }),
-    scansPerDay: z
-      .array(z.object({ day, scans: scanCount }))
-      .meta({ description: 'Oldest first, empty days too' }),
-    previous: z
-      .object({
-        from: day.meta({ description: 'Its first day', example: '2026-01-29' }),
-        to: day.meta({ description: 'Its last day', example: '2026-02-28' }),
-        totalScans: count.nullable().meta({
-          description:
-            'Scans of those days; null where they are not known in this time zone, or with this filter',
-          example: 34,
-        }),
-        uniqueScanners: count.nullable().meta({
-          description: 'Different scanners of those days; null as above',
-          example: 30,
-        }),
-        complete: z.boolean().meta({
-          description:
-            'False when the first scan of the workspace came after its first day, and where it is not known',
-        }),
-      })
-      .meta({
-        description:
-          'The period of equal length right before; with `compare` that period, with all that is above',
-      }),
+    ...periodShape,
+    previous: previousPeriod,
     change: z.union([z.number().nullable(), changeShape]).meta({
       description:
         'Of `totalScans` against the period before, as a fraction; null when that had none, or when ' +
@@ -117,7 +127,7 @@ export interface WorkspaceAnalyticsOptions {
 
 export function workspaceAnalyticsRoutes(options: WorkspaceAnalyticsOptions): Route[] {
   const { scans, clock, codes, zoneOf } = options;
-  return analyticsRoutes(
+  return analyticsRoutes<Scope, Found>(
     { scans: scans.analytics, codes, zoneOf },
     {
       tag: analyticsTag,
@@ -137,12 +147,13 @@ export function workspaceAnalyticsRoutes(options: WorkspaceAnalyticsOptions): Ro
         schema: summary,
         fileName: 'summary',
         find: (scope, { workspaceNo }) => summaryOf(options, workspaceNo, scope),
+        findBoth: (scope, before, { workspaceNo }) =>
+          comparedOf(options, workspaceNo, scope, before),
         rows: (found) => [
           ...totalsRows(found),
           ...found.topCodes.map(({ id, scans: value }) => ['code', id, value] as const),
           ...found.scansPerDay.map((point) => ['day', point.day, point.scans] as const),
-          ...knownRow('previousTotalScans', found.previous.totalScans),
-          ...knownRow('previousUniqueScanners', found.previous.uniqueScanners),
+          ...(found.previous === undefined ? [] : previousRows(found.previous)),
         ],
       },
       series: {
@@ -161,60 +172,80 @@ export function workspaceAnalyticsRoutes(options: WorkspaceAnalyticsOptions): Ro
   );
 }
 
-const knownRow = (metric: string, value: number | null): TotalsRow[] =>
-  value === null ? [] : [[metric, '', value]];
+type AskedScope = Asked<Scope>;
+/** All numbers of one period. */
+type Period = Omit<Summary, 'timezone' | 'previous' | 'change'>;
+/** What a summary has beside them: the period before where none is asked for, else how much of that one was counted. */
+type Found = Period &
+  Partial<Pick<Summary, 'previous' | 'change'>> & { readonly complete?: boolean };
 
+/** With the period of equal length right before: what is read for both is read once. */
 async function summaryOf(
   options: WorkspaceAnalyticsOptions,
   workspaceNo: WorkspaceNo,
-  scope: Asked<Scope>,
-): Promise<Omit<Summary, 'timezone'>> {
-  const { analytics } = options.scans;
+  scope: AskedScope,
+): Promise<Found> {
   const { subject, range, filter } = scope;
   checkLength(range, 'day');
-  const { fromDay, toDay } = range;
-  const before = { ...range, fromDay: fromDay - (toDay - fromDay + 1), toDay: fromDay - 1 };
-  const now = await analytics.totalsWithScanners(subject, range, filter);
-  const points = await analytics.series(subject, range, 'day', { filter });
-  const then = await analytics.totals(subject, before, filter).catch(nothingWhereUnknown);
-  const isWhole = await hasScans(options, scope, { ...before, fromDay: 0, toDay: before.fromDay });
-  const { topCodes, unreadable } = await topCodesOf(options, workspaceNo, scope);
+  const { now, then } = await options.scans.analytics.totalsOfTwo(subject, range, filter);
+  const before = periodBefore(range);
+  const isWhole = then !== undefined && (await isCounted(options, scope, before));
   return {
-    ...formatRange(range),
-    ...now,
-    topCountries: [...now.topCountries],
-    topCodes,
-    ...(unreadable > 0 ? { unreadable } : {}),
-    scansPerDay: points.map(({ start, scans: value }) => ({
-      day: start.slice(0, 10),
-      scans: value,
-    })),
+    ...(await periodOf(options, workspaceNo, scope, now)),
     previous: {
-      from: formatDay(Math.max(0, before.fromDay)),
-      to: formatDay(Math.max(0, before.toDay)),
+      ...formatRange(before),
       totalScans: then?.totalScans ?? null,
       uniqueScanners: then?.uniqueScanners ?? null,
-      complete: isWhole && then !== undefined,
+      complete: isWhole,
     },
-    change: isWhole && then !== undefined ? changeOf(now.totalScans, then.totalScans) : null,
+    change: isWhole ? changeOf(now.totalScans, then.totalScans) : null,
   };
 }
 
-/** Of the period before nobody has asked: its raw scans may have expired, or its days have been cut in another zone. */
-function nothingWhereUnknown(error: unknown): undefined {
-  if (error instanceof Failure && error.code === 'validation_failed') return undefined;
-  throw error;
+/** A period and the one that it is compared with, neither with another one before it. */
+async function comparedOf(
+  options: WorkspaceAnalyticsOptions,
+  workspaceNo: WorkspaceNo,
+  scope: AskedScope,
+  before: AskedScope,
+): Promise<Both<Found>> {
+  const find = async (of: AskedScope): Promise<Period> => {
+    const { subject, range, filter } = of;
+    checkLength(range, 'day');
+    const totals = await options.scans.analytics.totalsWithScanners(subject, range, filter);
+    return await periodOf(options, workspaceNo, of, totals);
+  };
+  const found = await find(scope);
+  const complete = await isCounted(options, before, before.range);
+  return { found, previous: { ...(await find(before)), complete } };
 }
 
-/** Without its scanners, which are most of the cost: months are read as one each. */
-async function hasScans(
+async function periodOf(
+  options: WorkspaceAnalyticsOptions,
+  workspaceNo: WorkspaceNo,
+  scope: AskedScope,
+  totals: Analytics & Scanners,
+): Promise<Period> {
+  const { subject, range, filter } = scope;
+  const points = await options.scans.analytics.series(subject, range, 'day', { filter });
+  const { topCodes, unreadable } = await topCodesOf(options, workspaceNo, scope);
+  return {
+    ...formatRange(range),
+    ...totals,
+    topCountries: [...totals.topCountries],
+    topCodes,
+    ...(unreadable > 0 ? { unreadable } : {}),
+    scansPerDay: points.map(({ start, scans }) => ({ day: start.slice(0, 10), scans })),
+  };
+}
+
+/** Whether the first scan came on its first day or before: in UTC days, which are known as far back as there are scans. */
+async function isCounted(
   { scans }: WorkspaceAnalyticsOptions,
   { subject }: Scope,
-  { fromDay, toDay }: LocalRange,
+  { fromDay }: LocalRange,
 ): Promise<boolean> {
-  // Of UTC days, which are known as far back as there are scans.
-  const devices = await scans.analytics.breakdown(subject, { fromDay, toDay }, 'device');
-  return devices.some(({ scans: count }) => count > 0);
+  return (await scans.analytics.scans(subject, { fromDay: 0, toDay: fromDay })) > 0;
 }
 
 /** Of the codes that exist, most scans first. */

@@ -164,7 +164,7 @@ export class Sketch {
 
   /**
    * Union with a stored sketch, straight from its pieces: what a report over many days does. Lists are
-   * checked here; an impossible register shows at the latest in `estimate()`, which throws.
+   * checked here; an impossible register shows at the latest in `estimate()`, which throws, or is too low to count.
    * @throws Error when a piece cannot have been written by a sketch
    */
   mergeParts(inline: Uint8Array, chunk: ChunkSource): void {

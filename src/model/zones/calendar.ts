@@ -88,8 +88,9 @@ class ZoneCalendar implements Calendar {
   }
 
   #changesBetween(fromMs: number, toMs: number): readonly Change[] {
-    const years = [new Date(fromMs).getUTCFullYear(), new Date(toMs).getUTCFullYear()];
-    const changes = [...new Set(years)].flatMap((year) => this.#changesOf(year).slice(1));
+    const first = this.#changesOf(new Date(fromMs).getUTCFullYear());
+    const last = this.#changesOf(new Date(toMs).getUTCFullYear());
+    const changes = first === last ? first.slice(1) : [...first.slice(1), ...last.slice(1)];
     return changes.filter(({ atMs }) => atMs > fromMs && atMs < toMs);
   }
 

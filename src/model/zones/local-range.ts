@@ -27,3 +27,14 @@ export function stretchOf(range: LocalRange): Stretch {
   const endMs = Math.min(within.endMs, calendar.startOfDay(range.toDay + 1));
   return { fromMs, endMs: Math.max(fromMs, endMs) };
 }
+
+/** What of a range lies before a time, and what begins with it. */
+export function splitAt(range: LocalRange, timeMs: number): [before: LocalRange, from: LocalRange] {
+  const { within = always } = range;
+  const endMs = Math.min(within.endMs, timeMs);
+  const fromMs = Math.max(within.fromMs, timeMs);
+  return [
+    { ...range, within: { ...within, endMs } },
+    { ...range, within: { ...within, fromMs } },
+  ];
+}

@@ -4,9 +4,9 @@
  */
 import { dayMs, hourMs, quarterMs } from '../../model/day.ts';
 import { type ChunkSource, Sketch } from '../../model/sketch/sketch.ts';
-import { ByteReader } from '../bytes.ts';
+import type { ByteReader } from '../bytes.ts';
 import { Dimension, Rollup } from '../rollup.ts';
-import { createPiece, type Day, type Piece, type Place, stretchOfQuarters } from './day.ts';
+import { createPiece, type Piece, type Place, stretchOfQuarters } from './day.ts';
 
 /** Scans of a stretch of time, epoch ms, the end excluded: a quarter of an hour, or an hour of days counted long ago. */
 export type VisitTime = (fromMs: number, endMs: number, scans: number) => void;
@@ -24,16 +24,16 @@ export class StoredPiece implements Timed {
   readonly #place: Place;
   readonly fromMs: number;
   readonly endMs: number;
-  /** From the rollup on. */
-  readonly #bytes: Uint8Array;
+  readonly #stored: ByteReader;
   readonly #chunks: ChunkSource;
 
-  constructor(place: Place, bytes: Uint8Array, chunks: ChunkSource) {
+  /** @param stored from the rollup on */
+  constructor(place: Place, stored: ByteReader, chunks: ChunkSource) {
     const { fromMs, endMs } = stretchOfQuarters(place.day, place);
     this.#place = place;
     this.fromMs = fromMs;
     this.endMs = endMs;
-    this.#bytes = bytes;
+    this.#stored = stored;
     this.#chunks = chunks;
   }
 
@@ -42,12 +42,12 @@ export class StoredPiece implements Timed {
   }
 
   get scans(): number {
-    return new ByteReader(this.#bytes).integer();
+    return this.#stored.rest().integer();
   }
 
   eachTime(visit: VisitTime): void {
     const startMs = this.day * dayMs;
-    Rollup.eachTime(new ByteReader(this.#bytes), (dimension, value, count) => {
+    Rollup.eachTime(this.#stored.rest(), (dimension, value, count) => {
       const stepMs = dimension === Dimension.quarter ? quarterMs : hourMs;
       visit(startMs + value * stepMs, startMs + (value + 1) * stepMs, count);
     });
@@ -55,22 +55,18 @@ export class StoredPiece implements Timed {
 
   /** Without its names. */
   counts(): Rollup {
-    return Rollup.readCounts(new ByteReader(this.#bytes), 0);
+    return Rollup.readCounts(this.#stored.rest(), 0);
   }
 
   /** @param sketch undefined = scanners are not asked for, which are most of the cost */
   addTo(rollup: Rollup, sketch: Sketch | undefined): void {
-    const reader = new ByteReader(this.#bytes);
-    rollup.merge(
-      rollup.takesNames
-        ? Rollup.read(reader, Number.MAX_SAFE_INTEGER)
-        : Rollup.readWithoutNames(reader),
-    );
+    const reader = this.#stored.rest();
+    rollup.addStored(reader);
     sketch?.mergeParts(...this.#scanners(reader));
   }
 
   read(namesMax: number): Piece {
-    const reader = new ByteReader(this.#bytes);
+    const reader = this.#stored.rest();
     const rollup = Rollup.read(reader, namesMax);
     return createPiece(this.#place, rollup, Sketch.fromParts(...this.#scanners(reader)));
   }
@@ -81,9 +77,3 @@ export class StoredPiece implements Timed {
     return [reader.bytes(), hasChunks ? this.#chunks : () => undefined];
   }
 }
-
-/** @param pieces at least one */
-export const readDay = (pieces: readonly StoredPiece[], namesMax: number): Day => ({
-  day: pieces[0]!.day,
-  pieces: pieces.map((piece) => piece.read(namesMax)),
-});

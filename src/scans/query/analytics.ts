@@ -33,8 +33,10 @@ import {
   type SeriesPoint,
   unknownScanners,
 } from './answers.ts';
+import { type Counted, countBoth, periodBefore, seenBefore, whereKnown } from './days-before.ts';
 import { isEmptyFilter, type ScanFilter } from './filter.ts';
 import { FilteredScans, quartersOf, rawSpansOf, wordOf } from './filtered-scans.ts';
+import { KeptUnions } from './kept-unions.ts';
 import { NeedsRawScans, type Ranges, type Wanted } from './range.ts';
 import { KeptAnswers } from './raw/kept-answers.ts';
 import { RawParts } from './raw/raw-parts.ts';
@@ -52,8 +54,6 @@ const recordLookUps = 32;
 const waitingMax = 64;
 /** Cities and referer hosts of a union; the rest is `other`. Visitors choose the names. */
 const unionNamesMax = 10_000;
-/** Scanners who were seen in so many days before a range return in it. */
-const seenBeforeDays = 90;
 /** One counter's names: no further bound than its days and months have. */
 const rangeNamesMax = Number.MAX_SAFE_INTEGER;
 
@@ -69,6 +69,7 @@ export class ScanAnalytics {
   readonly #ranges: Ranges;
   readonly #kept: KeptAnswers;
   readonly #filtered: FilteredScans;
+  readonly #unions = new KeptUnions();
   readonly #lists = pLimit(1);
 
   constructor(ranges: Ranges, raw: RawScanCounter) {
@@ -76,7 +77,7 @@ export class ScanAnalytics {
     this.#kept = new KeptAnswers(raw);
     this.#filtered = new FilteredScans({
       raw: this.#kept,
-      scansOf: (subject, range) => this.#scansOf(subject, range),
+      scansOf: (subject, range) => this.scans(subject, range),
       oldestMs: () => ranges.oldestRawMs(),
       expiredBeforeMs: () => ranges.expiredBeforeMs(),
     });
@@ -98,9 +99,8 @@ export class ScanAnalytics {
       const { rollup, sketch } = await this.#filtered.of(subject, range, filter);
       return analyticsFrom(rollup, sketch);
     }
-    const wanted = { rollup: new Rollup(0), sketch: Sketch.empty() };
-    await this.#gather(subject, range, wanted);
-    return analyticsFrom(wanted.rollup, wanted.sketch);
+    const { rollup, sketch } = await this.#counted(subject, range);
+    return analyticsFrom(rollup, sketch);
   }
 
   /**
@@ -115,16 +115,39 @@ export class ScanAnalytics {
     if (!isEmptyFilter(filter)) {
       return { ...(await this.totals(subject, range, filter)), ...unknownScanners };
     }
-    const now = { rollup: new Rollup(0), sketch: Sketch.empty() };
-    await this.#gather(subject, range, now);
-    const before = Sketch.empty();
-    const past = { ...range, fromDay: range.fromDay - seenBeforeDays, toDay: range.fromDay - 1 };
-    const isKnown = await this.#gather(subject, past, { rollup: new Rollup(0), sketch: before })
-      .then(() => true)
-      .catch(falseWhereUnavailable);
-    const analytics = analyticsFrom(now.rollup, now.sketch);
-    if (!isKnown) return { ...analytics, ...unknownScanners };
-    return { ...analytics, ...scannersFrom(analytics.uniqueScanners, now.sketch, before) };
+    const now = await this.#counted(subject, range);
+    return withScanners(now, await whereKnown(this.#counted(subject, seenBefore(range))));
+  }
+
+  /**
+   * The same, and the totals of as many days right before, where they are known.
+   * @throws Failure validation_failed, overloaded
+   */
+  async totalsOfTwo(
+    subject: Subject,
+    range: LocalRange,
+    filter: ScanFilter = {},
+  ): Promise<{ readonly now: Analytics & Scanners; readonly then: Analytics | undefined }> {
+    const period = periodBefore(range);
+    // The parts of a list would each be a walk through it.
+    if (!isEmptyFilter(filter) || 'codes' in subject) {
+      const now = await this.totalsWithScanners(subject, range, filter);
+      return { now, then: await whereKnown(this.totals(subject, period, filter)) };
+    }
+    const now = await this.#counted(subject, range);
+    const [seen, then] = await countBoth(seenBefore(range), period, (of) =>
+      this.#counted(subject, of),
+    );
+    return {
+      now: withScanners(now, seen),
+      then: then && analyticsFrom(then.rollup, then.sketch),
+    };
+  }
+
+  async #counted(subject: Subject, range: LocalRange): Promise<Counted> {
+    const counted = { rollup: new Rollup(0), sketch: Sketch.empty() };
+    await this.#gather(subject, range, counted);
+    return counted;
   }
 
   /** Every point of the range, zeros included. @throws Failure validation_failed */
@@ -277,8 +300,10 @@ export class ScanAnalytics {
   async #gather(subject: Subject, range: LocalRange, wanted: Wanted): Promise<void> {
     const spans = spansOf(range);
     const parts = new RawParts();
+    // A list would push out all the others.
+    const unions = 'codes' in subject ? undefined : this.#unions;
     await this.#read(subject, range, (counter) => {
-      const { records, rawParts } = this.#ranges.add(counter, spans, wanted);
+      const { records, rawParts } = this.#ranges.add(counter, spans, { ...wanted, unions });
       parts.add(counter, rawParts);
       return records;
     });
@@ -311,8 +336,8 @@ export class ScanAnalytics {
     await this.#read(subject, range, (no) => this.#ranges.eachPiece(no, spans, visit));
   }
 
-  /** Whether they match a filter or not. */
-  async #scansOf(subject: Subject, range: LocalRange): Promise<number> {
+  /** Whether they match a filter or not. @throws Failure validation_failed, overloaded */
+  async scans(subject: Subject, range: LocalRange): Promise<number> {
     const spans = spansOf(range);
     let sum = 0;
     await this.#read(subject, range, (counter) => {
@@ -358,8 +383,9 @@ function needRawScans(): never {
   throw new NeedsRawScans();
 }
 
-/** The days before a range are not known in its zone. */
-function falseWhereUnavailable(error: unknown): false {
-  if (error instanceof Failure && error.code === 'validation_failed') return false;
-  throw error;
+/** @param seen in the days before; undefined = they are not known */
+function withScanners(now: Counted, seen: Counted | undefined): Analytics & Scanners {
+  const analytics = analyticsFrom(now.rollup, now.sketch);
+  if (seen === undefined) return { ...analytics, ...unknownScanners };
+  return { ...analytics, ...scannersFrom(analytics.uniqueScanners, now.sketch, seen.sketch) };
 }

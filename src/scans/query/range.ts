@@ -23,6 +23,7 @@ import type { StoredPiece, Timed } from '../days/stored-piece.ts';
 import { Dimension, Rollup } from '../rollup.ts';
 import { storedBlocks } from '../stored-blocks.ts';
 import { firstDayOf, namesPerDayMax, Summaries } from '../summaries.ts';
+import type { KeptUnions } from './kept-unions.ts';
 import { RecentBlocks } from './recent-blocks.ts';
 import { clip, hoursAlone, isWithin, overlapOf, scansWithin, type Spans } from './spans.ts';
 
@@ -43,6 +44,8 @@ export interface Wanted {
   readonly rollup: Rollup;
   /** Absent = scanners are not united, which is most of the cost. */
   readonly sketch?: Sketch | undefined;
+  /** Where those of closed days may be found; absent = they are united anew. */
+  readonly unions?: KeptUnions | undefined;
   /** `all` = bots and people who came in vain too, of whom no hour is kept; default: scans. */
   readonly of?: 'scans' | 'all';
 }
@@ -83,7 +86,7 @@ export class Ranges {
 
   /** Adds what was counted in a range, apart from what is left to be counted from raw scans. */
   add(counter: number, spans: Spans, wanted: Wanted): Gathered {
-    const { rollup, sketch } = wanted;
+    const { rollup, sketch, unions } = wanted;
     const newest = this.summaries.newestPieces(counter);
     let records = 0;
     let rawParts: RawPart[] = [];
@@ -94,12 +97,27 @@ export class Ranges {
       };
       newest.forEach(addPiece);
       records = 1 + this.#eachEdge(counter, spans, addPiece);
-      records += this.#eachClosed(
-        counter,
-        spans,
-        (month, bytes) => this.summaries.addMonth(counter, month, bytes, rollup, sketch),
-        (piece) => piece.addTo(rollup, sketch),
-      );
+      const read = (into: Rollup, scanners: Sketch | undefined): number[] => {
+        const scans: number[] = [];
+        records += this.#eachClosed(
+          counter,
+          spans,
+          (month, bytes) => {
+            scans.push(month, this.summaries.monthScans(bytes));
+            this.summaries.addMonth(counter, month, bytes, into, scanners);
+          },
+          (piece) => {
+            scans.push(piece.fromMs, piece.scans);
+            piece.addTo(into, scanners);
+          },
+        );
+        return scans;
+      };
+      if (sketch === undefined || unions === undefined) read(rollup, sketch);
+      else {
+        const key = `${counter} ${spans.fromDay} ${spans.endDay}`;
+        unions.addTo({ rollup, sketch }, key, read);
+      }
     }
     const seen = sketch ?? Sketch.empty();
     const of = countedBy(counter);
@@ -242,12 +260,7 @@ export class Ranges {
   }
 
   #pieces(counter: number, from: number, end: number, visit: (piece: StoredPiece) => void): number {
-    let records = 0;
-    for (const piece of this.summaries.closedPieces(counter, from, end)) {
-      visit(piece);
-      records++;
-    }
-    return records;
+    return this.summaries.eachClosedPiece(counter, from, end, visit);
   }
 }
 

@@ -10,9 +10,11 @@ import { monthSpan, type ScanStore, workspaceCounter } from '../../store/scans/s
 import {
   chunkOf,
   chunkOfKey,
+  codesPerChunk,
   countKey,
+  eachCount,
+  firstOfChunk,
   quartersOf,
-  readCounts,
   spanOfKey,
 } from '../code-counts.ts';
 import { stretchOfQuarters } from '../days/day.ts';
@@ -140,16 +142,15 @@ export class TopCodes {
     if (spans.edgeDays.length === 0) return [];
     const { summaries } = this.#ranges;
     const counter = workspaceCounter(workspaceNo);
-    const closed = spans.edgeDays.flatMap((day) => [
-      ...summaries.closedPieces(counter, day, day + 1),
-    ]);
-    const pieces = [...closed, ...(summaries.newestPieces(counter) ?? [])];
-    return pieces
-      .filter((piece) => overlapOf(piece, spans) === 'partly')
-      .map(({ fromMs, endMs }) => ({
-        fromMs: Math.max(fromMs, spans.fromMs),
-        endMs: Math.min(endMs, spans.endMs),
-      }));
+    const parts: Stretch[] = [];
+    const addPart = (piece: Stretch): void => {
+      if (overlapOf(piece, spans) !== 'partly') return;
+      const fromMs = Math.max(piece.fromMs, spans.fromMs);
+      parts.push({ fromMs, endMs: Math.min(piece.endMs, spans.endMs) });
+    };
+    for (const day of spans.edgeDays) summaries.eachClosedPiece(counter, day, day + 1, addPart);
+    summaries.newestPieces(counter)?.forEach(addPart);
+    return parts;
   }
 
   #nextChunk(workspaceNo: WorkspaceNo, from: number): number | undefined {
@@ -170,7 +171,8 @@ export class TopCodes {
     counts: Map<number, number>,
   ): { readonly records: number; readonly partly: Set<number> } {
     const { fromDay, endDay, firstMonth, endMonth, edgeDays } = spans;
-    const partly = new Map<number, number>();
+    const sums = new ChunkSums(chunk);
+    const partly = new ChunkSums(chunk);
     let records = 1;
     const add = (from: number, end: number): void => {
       if (from >= end) return;
@@ -182,7 +184,7 @@ export class TopCodes {
         const overlap = isEdge
           ? overlapOf(stretchOfQuarters(spanOfKey(key), quartersOf(value)), spans)
           : 'inside';
-        if (overlap !== 'outside') readCounts(value, chunk, overlap === 'inside' ? counts : partly);
+        if (overlap !== 'outside') (overlap === 'inside' ? sums : partly).add(value);
       }
     };
     for (const day of edgeDays) add(day, day + 1);
@@ -193,7 +195,38 @@ export class TopCodes {
     } else {
       add(fromDay, endDay);
     }
-    return { records, partly: new Set(partly.keys()) };
+    sums.addTo(counts);
+    return { records, partly: new Set(partly.codes()) };
+  }
+}
+
+/** Scans by code of a chunk, from many records: a third of the time that a map takes. */
+class ChunkSums {
+  readonly #first: number;
+  readonly #scans = new Float64Array(codesPerChunk);
+  /** Those with scans, as they came. */
+  readonly #places: number[] = [];
+
+  constructor(chunk: number) {
+    this.#first = firstOfChunk(chunk);
+  }
+
+  add(bytes: Uint8Array): void {
+    eachCount(bytes, (place, scans) => {
+      if (this.#scans[place] === 0) this.#places.push(place);
+      this.#scans[place]! += scans;
+    });
+  }
+
+  codes(): CodeNo[] {
+    return this.#places.map((place) => this.#first + place);
+  }
+
+  addTo(counts: Map<number, number>): void {
+    for (const place of this.#places) {
+      const codeNo = this.#first + place;
+      counts.set(codeNo, (counts.get(codeNo) ?? 0) + this.#scans[place]!);
+    }
   }
 }
 

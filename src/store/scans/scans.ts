@@ -31,7 +31,7 @@ import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 export interface ScanStore {
   readonly environment: StoreEnvironment;
   readonly summaries: Table<number, Uint8Array>;
-  readonly days: Table<Uint8Array, Uint8Array>;
+  readonly days: ValueTable<Uint8Array, Uint8Array>;
   readonly months: Table<Uint8Array, Uint8Array>;
   readonly chunks: ValueTable<Uint8Array, Uint8Array>;
   readonly blocks: ValueTable<number, Uint8Array>;
@@ -108,6 +108,8 @@ export function chunkKey(codeNo: CodeNo, span: number, index: number): Buffer {
   key[6] = index;
   return key;
 }
+
+export const indexOfChunk = (key: Uint8Array): number => key[6]!;
 
 /** The highest position of a journal that any partition has in the store. */
 export function highestWatermark(store: ScanStore, journal: number): number {

@@ -31,6 +31,11 @@ export class FakeScans implements ScanQueries {
       returningScanners: 0,
       error: 0,
     }),
+    totalsOfTwo: async (subject, range) => ({
+      now: await this.analytics.totalsWithScanners(subject, range),
+      then: await this.analytics.totals(subject, range),
+    }),
+    scans: async (subject, range) => this.#scansOf(subject, range),
     routes: async () => [],
     missed: async () => [],
     filteredByCode: async () => [],

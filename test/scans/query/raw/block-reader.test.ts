@@ -40,7 +40,8 @@ function count(filter: ScanFilter, damage: (view: DataView) => void) {
   damage(view);
   const spans = [{ fromMs: timeMs, endMs: timeMs + dayMs }];
   const counter = new EntryCounter({ workspaceNo: 1, spans, filter, of: 'codes', namesMax: 10 });
-  expect(counter.reader.open({ bytes: page, view, start: 0, end: block.length })).toBe(true);
+  const value = { bytes: page, view, start: 0, end: block.length, content: block };
+  expect(counter.reader.open(value)).toBe(true);
   return { isRead: counter.countGroups(0, 1), scans: counter.all()[0] };
 }
 
