@@ -172,10 +172,10 @@ describe('Shlink', () => {
         },
         { label: 'fr', if: { language: ['fr'] }, then: { target: 'https://example.com/fr' } },
         {
-          label: 'from-fair-stand-before-2026-12-31',
+          label: 'from-fair-stand-before-2089-12-31',
           if: {
             query: { from: 'fair', stand: '*' },
-            date: { to: '2026-12-31T23:00:00.000Z' },
+            date: { to: '2089-12-31T23:00:00.000Z' },
           },
           then: { target: 'https://example.com/fair' },
         },
