@@ -96,15 +96,13 @@ export function fillRawScans(
     store.environment.transactionSync(() => {
       for (let block = first; block < Math.min(first + batch, blocks); block++) addBlock();
       store.meta.put('sequence', sequence);
-      if (kind === 'merged') mergeAll(store, sequence);
     });
   }
+  // As a shard does behind its checkpoints.
+  for (let left = kind === 'merged' ? blocks : 0; left > 0; left -= mergeSizes.blocksMax) {
+    mergeBlocks(store, blocks);
+  }
   return counts;
-}
-
-/** As a shard does at its checkpoints. */
-function mergeAll(store: ScanStore, sequence: number): void {
-  for (let merged = 0; merged < batch; merged += mergeSizes.blocksMax) mergeBlocks(store, sequence);
 }
 
 export const rawQuery = (filter: ScanFilter): RawQuery => ({

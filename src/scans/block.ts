@@ -121,6 +121,28 @@ export class ScanBlock {
     return findGroup(this, codeNo);
   }
 
+  /** Whether its groups and its strings lie within it: of a release without checksums nothing else says so. */
+  isWhole(): boolean {
+    const { entries } = this;
+    let strings = this.#view.getUint32(28, true);
+    let at = this.#view.getUint32(24, true);
+    for (; strings > 0 && at + 2 <= this.length; strings--)
+      at += 2 + this.#view.getUint16(at, true);
+    if (strings > 0 || at > this.length) return false;
+    for (let group = 0; group < this.groups; group++) {
+      if (this.first(group) + this.count(group) > entries) return false;
+    }
+    for (let entry = 0; entry < entries; entry++) if (!this.#hasStrings(entry)) return false;
+    return true;
+  }
+  #hasStrings(entry: number): boolean {
+    const at = this.#at(entry);
+    const last = this.#view.getUint32(28, true);
+    return (
+      this.#view.getUint32(at + 28, true) <= last && this.#view.getUint32(at + 32, true) <= last
+    );
+  }
+
   /** Its bytes, as they are. */
   copyEntry(entry: number, into: Uint8Array, at: number): void {
     const from = this.#at(entry);

@@ -29,7 +29,7 @@ import { type WorkspaceZone, ZoneCuts } from './days/zone-cuts.ts';
 import { type JournalConsumer, JournalConsumers } from './journal/consumers.ts';
 import type { Place } from './journal/place.ts';
 import type { JournalPositions } from './journal/positions.ts';
-import { mergeBlocks } from './query/raw/merged-blocks.ts';
+import { BlockMerger } from './query/raw/merged-blocks.ts';
 import { RecordCursor } from './record.ts';
 import { eachSinceCheckpoint } from './stored-blocks.ts';
 import { namesPerDayMax, Summaries } from './summaries.ts';
@@ -94,6 +94,7 @@ export class Shard {
   readonly #address = new Uint8Array(16);
   readonly #partitions: number[] = [];
   readonly #workspaces: WorkspaceSums;
+  readonly #merger: BlockMerger;
   readonly expiry: CodeExpiry;
   /** Where days that begin from now on are cut. */
   readonly cuts: ZoneCuts;
@@ -133,6 +134,7 @@ export class Shard {
     this.#options = options;
     this.#deliveredBlock = options.deliveredBlock;
     this.cuts = new ZoneCuts(options.zones);
+    this.#merger = new BlockMerger(options.store, options.rawRetentionDays);
     this.#summaries = new Summaries(options.store, namesPerDayMax, this.cuts);
     this.expiry = new CodeExpiry(options.store, this.#summaries);
     this.#actors = new CodeActors(this.#summaries, this.expiry);
@@ -227,6 +229,7 @@ export class Shard {
     this.#actors.freeExpired();
     this.#workspaces.count();
     while (!this.#trySave());
+    if (this.#options.shard === 0) this.#merger.run();
     this.#actors.settle();
     this.expiry.settle();
     this.#workspaces.settle();
@@ -246,7 +249,7 @@ export class Shard {
         this.#workspaces.save();
         const newest = newestSequence(store);
         putCheckpoints(store, this.#partitions, newest);
-        if (this.#options.shard === 0) this.#tendBlocks();
+        if (this.#options.shard === 0) this.#expireBlocks();
         return newest;
       });
       return true;
@@ -385,13 +388,11 @@ export class Shard {
     this.#workspaces.take(block);
   }
 
-  #tendBlocks(): void {
+  #expireBlocks(): void {
     const { store, clock, shards, rawRetentionDays } = this.#options;
     const counted = [...readCheckpoints(store), ...readCheckpoints(store, 'workspaces')];
-    const countedTo = Math.min(...counted);
-    const doneTo = Math.min(this.#deliveredBlock, countedTo);
+    const doneTo = Math.min(this.#deliveredBlock, ...counted);
     const limit = expireFactor * checkpointWindows * shards;
     expireBlocks(store, { nowMs: clock.now(), rawRetentionDays, doneTo, limit });
-    if (rawRetentionDays > 0) mergeBlocks(store, countedTo);
   }
 }

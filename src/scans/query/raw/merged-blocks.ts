@@ -2,26 +2,27 @@
  * Many small blocks in one, for queries over raw scans. On a quiet installation a window has one scan, and opening a block
  * costs a query seven times as much as the scan in it.
  *
- *   blocks         … | 7 | 8 | 9 | … | 1,030 | 1,031 | …   stay as they are: all but these queries read them alone
+ *   blocks         … | 7 | 8 | 9 | … | 1,030 | 1,031 | …   stay as they are; everything else reads these alone
  *   merged_blocks    |  7: their scans in one block  |     its `sequence` is that of the last; codes have no `previous`
  *
- * One is made of a thousand blocks at a time, once these are counted: 2 µs and 70 bytes a scan. Those with more than a few
- * scans are read fast enough and left alone, and so are damaged ones. It leaves with the first of its blocks that expires.
+ * One is made of a thousand blocks at a time, once these are counted: 2 µs and 50 to 70 bytes a scan. Blocks with more than
+ * a few scans are read fast enough and left alone, and so are damaged ones. A merged block leaves with the first of its
+ * blocks that expires.
  */
-import { readOr } from '../../../model/failure.ts';
+import { Failure, isDamage, readOr } from '../../../model/failure.ts';
 import type { ValueInPlace } from '../../../store/environment.ts';
-import type { ScanStore } from '../../../store/scans/scans.ts';
+import { readCheckpoints, type ScanStore } from '../../../store/scans/scans.ts';
 import { ScanBlock } from '../../block.ts';
 import { setBlockSequence, Window } from '../../window.ts';
 
 export interface MergeSizes {
-  /** Blocks that one call looks at, and that there must be for it. */
+  /** Blocks that are counted and not merged before any are looked at, and that are looked at in one go. */
   readonly blocksMax: number;
   /** Blocks of a merged one: fewer are not worth it. */
   readonly blocksMin: number;
   /** Entries of a block that is merged. */
   readonly entriesMax: number;
-  /** Bytes that one call looks at: about 2 ms. */
+  /** Bytes that are looked at in one go: about 2 ms. */
   readonly bytesMax: number;
 }
 
@@ -32,12 +33,40 @@ export const mergeSizes: MergeSizes = {
   bytesMax: 4_194_304,
 };
 
+/** What a shard does between two windows. */
+export class BlockMerger {
+  readonly #store: ScanStore;
+  #isRunning: boolean;
+
+  /** @param rawRetentionDays 0 = nobody can ask for raw scans: nothing is merged */
+  constructor(store: ScanStore, rawRetentionDays: number) {
+    this.#store = store;
+    this.#isRunning = rawRetentionDays > 0;
+  }
+
+  /** Merges the next small blocks, in a transaction of its own: what is counted does not depend on it. */
+  run(): void {
+    if (!this.#isRunning) return;
+    try {
+      const counted = (['codes', 'workspaces'] as const).flatMap((of) => [
+        ...readCheckpoints(this.#store, of),
+      ]);
+      mergeBlocks(this.#store, Math.min(...counted));
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      // A full disk may have space the next time. Behind a damaged page no block can be found.
+      this.#isRunning = !isDamage(error);
+    }
+  }
+}
+
 /**
- * Merges the next blocks where they are small. Inside a transaction.
+ * Merges the next blocks where they are small; outside of transactions.
  * @param countedTo sequence of the newest block that may be merged
+ * @throws Failure storage_full; data_damaged where a page is damaged
  */
 export function mergeBlocks(store: ScanStore, countedTo: number, sizes = mergeSizes): void {
-  // Where it is damaged they are merged again: one that begins within another is never read.
+  // Where it is damaged they are merged once more: a query goes on behind what it has read.
   const mergedTo = store.meta.get('mergedTo', () => 0) ?? 0;
   if (countedTo - mergedTo < sizes.blocksMax) return;
   new Merge(store, sizes).run(mergedTo + 1, countedTo);
@@ -55,7 +84,7 @@ class Merge {
   /** The small blocks that follow one another: their scans, and their sequences. */
   readonly #window = new Window();
   #sequences: number[] = [];
-  /** Bytes by the first sequence: to put them while blocks are read would move what is read. */
+  /** By the first sequence. */
   readonly #made = new Map<number, Buffer>();
 
   constructor(store: ScanStore, sizes: MergeSizes) {
@@ -64,7 +93,7 @@ class Merge {
   }
 
   run(start: number, countedTo: number): void {
-    const { blocks, mergedBlocks, meta } = this.#store;
+    const { environment, blocks, mergedBlocks, meta } = this.#store;
     const { blocksMax, bytesMax } = this.#sizes;
     const range = { start, end: countedTo + 1, limit: blocksMax };
     let mergedTo = 0;
@@ -76,8 +105,11 @@ class Merge {
       return bytes < bytesMax;
     });
     this.#close();
-    for (const [first, merged] of this.#made) mergedBlocks.put(first, merged);
-    if (mergedTo > 0) meta.put('mergedTo', mergedTo);
+    if (mergedTo === 0) return;
+    environment.transactionSync(() => {
+      for (const [first, merged] of this.#made) mergedBlocks.put(first, merged);
+      meta.put('mergedTo', mergedTo);
+    });
   }
 
   /** @returns false for a block that is not to be merged */
@@ -85,7 +117,7 @@ class Merge {
     const { bytes, start, end } = value;
     const block = readOr(() => new ScanBlock(bytes.subarray(start, end)), undefined);
     if (block === undefined || block.entries > this.#sizes.entriesMax) return false;
-    if (!this.#store.blocks.isSound(sequence, value)) return false;
+    if (!this.#store.blocks.isSound(sequence, value) || !block.isWhole()) return false;
     for (let group = 0; group < block.groups; group++) this.#window.addGroup(block, group);
     this.#sequences.push(sequence);
     return true;

@@ -38,8 +38,8 @@ const blockCostBytes = 32;
 /** A block that is looked up by its number costs as much as so many that are read in order. */
 const lookUpCost = 4;
 const chainedCodesMax = 1_000;
-/** A merged block costs as much as 160 of those that it is made of. */
-const mergedSaves = mergeSizes.blocksMax - 160;
+/** A merged block costs as much as so many of the 1,024 that it is made of. */
+const mergedCost = 160;
 /** Eleven years: each takes 16 bytes. */
 const quartersMax = 400_000;
 
@@ -139,17 +139,18 @@ class RawWalk {
     this.#sliceLeft = sliceBytesMax;
     let next = from;
     while (next <= to) {
-      const merged = this.#firstMerged(next, to);
-      if (merged?.countedTo !== undefined) next = merged.countedTo + 1;
-      else
-        next = this.#readSmall(next, merged === undefined ? to : Math.max(next, merged.first - 1));
+      const merged = this.#nextMerged(next, to) ?? to + 1;
+      const countedTo = merged === next ? this.#countMerged(merged, to) : undefined;
+      // One that is of no use: its first block is read, and the next look finds the one behind it.
+      next =
+        countedTo === undefined ? this.#readEach(next, Math.max(next, merged - 1)) : countedTo + 1;
       if (this.#sliceLeft <= 0) return next;
     }
     return undefined;
   }
 
   /** @returns the block to go on with */
-  #readSmall(from: number, to: number): number {
+  #readEach(from: number, to: number): number {
     let next = to + 1;
     this.#store.blocks.eachInPlace({ start: from, end: to + 1 }, (sequence, value) => {
       this.#sliceLeft -= value.end - value.start + blockCostBytes;
@@ -160,32 +161,26 @@ class RawWalk {
     return next;
   }
 
+  #nextMerged(from: number, to: number): number | undefined {
+    const range = { start: from, end: to + 1, limit: 1 };
+    return readOr(() => [...this.#store.mergedBlocks.keys(range)][0], undefined);
+  }
+
   /**
-   * The first merged block from a sequence on; it is counted where it begins with that one.
-   * @returns where it begins, and up to which block it has counted: undefined = these are to be read themselves
+   * Counts the blocks of a merged one.
+   * @returns the last of them; undefined where it is damaged, or has blocks behind `to`: nothing is counted then
    */
-  #firstMerged(
-    from: number,
-    to: number,
-  ): { readonly first: number; readonly countedTo: number | undefined } | undefined {
+  #countMerged(first: number, to: number): number | undefined {
     const { mergedBlocks } = this.#store;
     const { reader } = this.#counter;
-    let found: { first: number; countedTo: number | undefined } | undefined;
-    mergedBlocks.eachInPlace({ start: from, end: to + 1, limit: 1 }, (first, value) => {
-      const isUsed =
-        first === from &&
-        reader.open(value) &&
-        mergedBlocks.isSound(first, value) &&
-        reader.sequence <= to;
-      found = { first, countedTo: isUsed ? reader.sequence : undefined };
-      if (isUsed) {
-        this.#sliceLeft -= value.end - value.start + blockCostBytes;
-        const wanted = this.#firstWanted();
-        if (wanted !== -1) this.#counter.countGroups(wanted, reader.groups);
-      }
-      return false;
-    });
-    return found;
+    const value = readOr(() => mergedBlocks.getInPlace(first), undefined);
+    if (value === undefined || !reader.open(value)) return undefined;
+    const last = reader.sequence;
+    if (!mergedBlocks.isSound(first, value) || last < first || last > to) return undefined;
+    this.#sliceLeft -= value.end - value.start + blockCostBytes;
+    const wanted = this.#firstWanted();
+    if (wanted !== -1 && !this.#counter.countGroups(wanted, reader.groups)) this.#damagedBlocks++;
+    return last;
   }
 
   #isComplete(): boolean {
@@ -270,7 +265,11 @@ class RawWalk {
     if (codes === undefined || codes.length > chainedCodesMax) return undefined;
     const begin = this.#begin();
     const merged = this.#store.mergedBlocks.count({ start: begin, end: toSequence + 1 });
-    const blocks = toSequence - begin - merged * mergedSaves;
+    // Some have fewer blocks than that.
+    const blocks = Math.max(
+      toSequence - begin - merged * (mergeSizes.blocksMax - mergedCost),
+      ((toSequence - begin) * mergedCost) / mergeSizes.blocksMax,
+    );
     const summaries = new Summaries(this.#store, namesPerDayMax);
     return readOr(() => {
       const checkpoints = readCheckpoints(this.#store);

@@ -1,13 +1,16 @@
 /** Small blocks in one: what a query reads of it is what they have, and they stay what counts. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { partitionCount } from '../../../../src/model/code.ts';
 import { dayMs } from '../../../../src/model/day.ts';
+import { dataDamaged } from '../../../../src/model/failure.ts';
 import { countryNumber } from '../../../../src/model/scan.ts';
 import { expireBlocks } from '../../../../src/scans/block-retention.ts';
-import { ScanBlock } from '../../../../src/scans/block.ts';
-import { mergeSizes } from '../../../../src/scans/query/raw/merged-blocks.ts';
+import { blockHeaderBytes, groupBytes, ScanBlock } from '../../../../src/scans/block.ts';
+import { BlockMerger, mergeSizes } from '../../../../src/scans/query/raw/merged-blocks.ts';
 import type { RawQuery } from '../../../../src/scans/query/raw/raw-query.ts';
 import { countRaw } from '../../../../src/scans/query/raw/raw-walk.ts';
 import type { Scan } from '../../../../src/scans/window.ts';
+import { writeCheckpoints } from '../../../../src/store/scans/scans.ts';
 import { StoredBytes } from '../../../support/stored-bytes.ts';
 import { EngineHarness } from '../../engine-harness.ts';
 import { openStoredScans, plainAnswer, shownAnswer, type StoredScans } from './stored-scans.ts';
@@ -120,6 +123,29 @@ describe('small blocks', () => {
     expect(answer().damagedBlocks).toBe(1);
     await bytes.close();
   });
+
+  it('are not merged over one whose content lies beyond it, which only a sound checksum hides', () => {
+    const wrong: Array<(block: Buffer) => void> = [
+      (block) => block.writeUInt32LE(1_000_000, blockHeaderBytes + 12),
+      (block) => block.writeUInt32LE(9, blockHeaderBytes + 2 * groupBytes + 28),
+      (block) => block.writeUInt32LE(1_000_000, 28),
+    ];
+    addSmall(10 * (wrong.length + 1));
+    const { store } = stored;
+    for (const [at, damage] of wrong.entries()) {
+      const block = Buffer.from(store.blocks.get(10 * (at + 1))!);
+      damage(block);
+      store.environment.transactionSync(() => store.blocks.put(10 * (at + 1), block));
+    }
+    stored.merge(sizes);
+    expect(merged().map(([first, last]) => [first, last])).toEqual([
+      [1, 9],
+      [11, 19],
+      [21, 29],
+      [31, 40],
+    ]);
+    expect(answer().damagedBlocks).toBeGreaterThan(0);
+  });
 });
 
 describe('a merged block', () => {
@@ -152,6 +178,28 @@ describe('a merged block', () => {
     expect(merged()).toEqual([]);
     expect(answer()).toEqual(plain());
   });
+});
+
+it('a page that cannot be read ends merging, and nothing else', () => {
+  const { store } = stored;
+  addSmall(mergeSizes.blocksMax);
+  store.environment.transactionSync(() => {
+    for (const counted of ['codes', 'workspaces'] as const) {
+      writeCheckpoints(store, new Float64Array(partitionCount).fill(mergeSizes.blocksMax), counted);
+    }
+  });
+  const read = vi.spyOn(store.blocks, 'eachInPlace').mockImplementation(() => {
+    throw dataDamaged('A page is damaged');
+  });
+  const merger = new BlockMerger(store, 30);
+  merger.run();
+  merger.run();
+  expect(read).toHaveBeenCalledOnce();
+  read.mockRestore();
+  new BlockMerger(store, 0).run();
+  expect(merged()).toEqual([]);
+  new BlockMerger(store, 30).run();
+  expect(merged()).toHaveLength(1);
 });
 
 it('a shard merges what it has counted, and goes on with it after a restart', async () => {

@@ -64,7 +64,7 @@ export function openStoredScans(): StoredScans {
       const mergedTo = (): number => store.meta.get('mergedTo') ?? 0;
       for (let before = -1; before < mergedTo();) {
         before = mergedTo();
-        store.environment.transactionSync(() => mergeBlocks(store, sequence, sizes));
+        mergeBlocks(store, sequence, sizes);
       }
       return store.mergedBlocks.count({});
     },
