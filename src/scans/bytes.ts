@@ -101,7 +101,8 @@ export class ByteReader {
   }
 
   byte(): number {
-    if (this.#at >= this.#end) throw endsEarly();
+    // Not `>=`: an integer of endless bytes has led to NaN.
+    if (!(this.#at < this.#end)) throw endsEarly();
     return this.#bytes[this.#at++]!;
   }
 
@@ -134,7 +135,7 @@ export class ByteReader {
       }
       at += length;
       while (bytes[at++]! >= 0x80);
-      if (at > this.#end) throw endsEarly();
+      if (!(at <= this.#end)) throw endsEarly();
     }
     this.#at = at;
   }
@@ -144,12 +145,12 @@ export class ByteReader {
     return new ByteReader(this.#bytes, this.#at, this.#end);
   }
 
-  /** A view. */
+  /** A view; no Buffer: its `slice` copies nothing. */
   bytes(): Uint8Array {
     const length = this.integer();
     const from = this.#at;
     this.#at += length;
-    if (this.#at > this.#end) throw endsEarly();
+    if (!(this.#at <= this.#end)) throw endsEarly();
     return new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset + from, length);
   }
 }

@@ -73,8 +73,11 @@ export class RoutedRedirects {
     return { path: `/${key}`, key, codeNo };
   }
 
-  /** What is recorded of a code, by the numbers of routes. */
-  routesOf(no: number): number[] {
+  /** What is recorded of a code so far, by the numbers of routes. */
+  async routesOf(no: number): Promise<number[]> {
+    // A page is answered before its cycle ends, and is recorded then: before the next answer.
+    const later = this.put({});
+    await this.ask(later.path);
     return this.harness.scans().flatMap(({ codeNo, route }) => (codeNo === no ? [route] : []));
   }
 

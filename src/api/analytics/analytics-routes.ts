@@ -120,7 +120,7 @@ export interface AnalyticsResource<Of extends Scope, Found extends Analytics> {
       scope: Asked<Of>,
       before: Asked<Of>,
       actor: ScopeCall['actor'],
-    ) => Promise<Both<Found>>;
+    ) => Promise<WithPrevious<Found>>;
     readonly rows: (found: Found) => readonly TotalsRow[];
   };
   readonly series: Described & { readonly description: string };
@@ -142,7 +142,7 @@ export interface AnalyticsServices {
   readonly zoneOf: (workspaceNo: WorkspaceNo) => ZoneSettings | undefined;
 }
 
-export interface Both<Found> {
+export interface WithPrevious<Found> {
   readonly found: Found;
   readonly previous: Found | undefined;
 }
@@ -214,7 +214,7 @@ function totalsRoute<Of extends Scope, Found extends Analytics>(
     scope: Asked<Of>,
     before: Asked<Of> | undefined,
     actor: ScopeCall['actor'],
-  ): Promise<Both<Found>> => {
+  ): Promise<WithPrevious<Found>> => {
     if (before !== undefined && findBoth !== undefined) return findBoth(scope, before, actor);
     const found = await find(scope, actor);
     return { found, previous: before && (await find(before, actor)) };

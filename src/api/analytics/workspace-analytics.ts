@@ -21,7 +21,7 @@ import {
   analyticsRoutes,
   analyticsTag,
   type Asked,
-  type Both,
+  type WithPrevious,
   formatRange,
   type Scope,
   seriesDescription,
@@ -98,7 +98,7 @@ const previousPeriod = z
   .meta({
     id: 'SummaryBefore',
     description:
-      'The period of equal length right before, of which the two totals are told; with `compare` that period, with all numbers',
+      'The period of equal length right before: its two totals; with `compare` that period, with all numbers',
   });
 
 const summary = z
@@ -175,7 +175,7 @@ export function workspaceAnalyticsRoutes(options: WorkspaceAnalyticsOptions): Ro
 type AskedScope = Asked<Scope>;
 /** All numbers of one period. */
 type Period = Omit<Summary, 'timezone' | 'previous' | 'change'>;
-/** What a summary has beside them: the period before where none is asked for, else how much of that one was counted. */
+/** Without `compare` with the totals of the period before; a period that is compared with says whether it is complete. */
 type Found = Period &
   Partial<Pick<Summary, 'previous' | 'change'>> & { readonly complete?: boolean };
 
@@ -189,16 +189,16 @@ async function summaryOf(
   checkLength(range, 'day');
   const { now, then } = await options.scans.analytics.totalsOfTwo(subject, range, filter);
   const before = periodBefore(range);
-  const isWhole = then !== undefined && (await isCounted(options, scope, before));
+  const complete = then !== undefined && (await isComplete(options, scope, before));
   return {
     ...(await periodOf(options, workspaceNo, scope, now)),
     previous: {
       ...formatRange(before),
       totalScans: then?.totalScans ?? null,
       uniqueScanners: then?.uniqueScanners ?? null,
-      complete: isWhole,
+      complete,
     },
-    change: isWhole ? changeOf(now.totalScans, then.totalScans) : null,
+    change: complete ? changeOf(now.totalScans, then.totalScans) : null,
   };
 }
 
@@ -208,7 +208,7 @@ async function comparedOf(
   workspaceNo: WorkspaceNo,
   scope: AskedScope,
   before: AskedScope,
-): Promise<Both<Found>> {
+): Promise<WithPrevious<Found>> {
   const find = async (of: AskedScope): Promise<Period> => {
     const { subject, range, filter } = of;
     checkLength(range, 'day');
@@ -216,7 +216,7 @@ async function comparedOf(
     return await periodOf(options, workspaceNo, of, totals);
   };
   const found = await find(scope);
-  const complete = await isCounted(options, before, before.range);
+  const complete = await isComplete(options, before, before.range);
   return { found, previous: { ...(await find(before)), complete } };
 }
 
@@ -240,7 +240,7 @@ async function periodOf(
 }
 
 /** Whether the first scan came on its first day or before: in UTC days, which are known as far back as there are scans. */
-async function isCounted(
+async function isComplete(
   { scans }: WorkspaceAnalyticsOptions,
   { subject }: Scope,
   { fromDay }: LocalRange,

@@ -58,13 +58,17 @@ export class StoredPiece implements Timed {
     return Rollup.readCounts(this.#stored.rest(), 0);
   }
 
-  /** @param sketch undefined = scanners are not asked for, which are most of the cost */
+  /**
+   * The last that may be asked of it: chunks are read to where it stood.
+   * @param sketch undefined = scanners are not asked for, which are most of the cost
+   */
   addTo(rollup: Rollup, sketch: Sketch | undefined): void {
     const reader = this.#stored.rest();
     rollup.addStored(reader);
     sketch?.mergeParts(...this.#scanners(reader));
   }
 
+  /** The last that may be asked of it, too. */
   read(namesMax: number): Piece {
     const reader = this.#stored.rest();
     const rollup = Rollup.read(reader, namesMax);

@@ -33,7 +33,13 @@ import {
   type SeriesPoint,
   unknownScanners,
 } from './answers.ts';
-import { type Counted, countBoth, periodBefore, seenBefore, whereKnown } from './days-before.ts';
+import {
+  type Counted,
+  countBoth,
+  periodBefore,
+  seenBefore,
+  undefinedWhereUnknown,
+} from './days-before.ts';
 import { isEmptyFilter, type ScanFilter } from './filter.ts';
 import { FilteredScans, quartersOf, rawSpansOf, wordOf } from './filtered-scans.ts';
 import { KeptUnions } from './kept-unions.ts';
@@ -116,7 +122,10 @@ export class ScanAnalytics {
       return { ...(await this.totals(subject, range, filter)), ...unknownScanners };
     }
     const now = await this.#counted(subject, range);
-    return withScanners(now, await whereKnown(this.#counted(subject, seenBefore(range))));
+    return withScanners(
+      now,
+      await undefinedWhereUnknown(this.#counted(subject, seenBefore(range))),
+    );
   }
 
   /**
@@ -132,7 +141,7 @@ export class ScanAnalytics {
     // The parts of a list would each be a walk through it.
     if (!isEmptyFilter(filter) || 'codes' in subject) {
       const now = await this.totalsWithScanners(subject, range, filter);
-      return { now, then: await whereKnown(this.totals(subject, period, filter)) };
+      return { now, then: await undefinedWhereUnknown(this.totals(subject, period, filter)) };
     }
     const now = await this.#counted(subject, range);
     const [seen, then] = await countBoth(seenBefore(range), period, (of) =>

@@ -1,9 +1,9 @@
 /**
  * The days before a range, of which two things may be asked: who was seen in the last 90 of them, and the numbers of a period. Both
- * end where the range begins, so what they have in common is read once, from a month's beginning on: none is cut for it.
+ * end where the range begins, so what they share is read once: from the beginning of a month on, so that no month is read in days.
  *
- *      period ----------------------------+-- common --+
- *                      90 days -----------+-- common --+-- range
+ *      period ----------- earlier --------+-- shared --+
+ *                 seen ------ earlier ----+-- shared --+-- range
  */
 import { dayMs } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
@@ -37,28 +37,30 @@ export const periodBefore = (range: LocalRange): LocalRange => ({
   toDay: range.fromDay - 1,
 });
 
-/** @param one ends where the other does */
+/** @param period ends where `seen` does */
 export async function countBoth(
-  one: LocalRange,
-  other: LocalRange,
+  seen: LocalRange,
+  period: LocalRange,
   count: (range: LocalRange) => Promise<Counted>,
-): Promise<[one: MaybeCounted, other: MaybeCounted]> {
-  const month = Math.max(spansOf(one).firstMonth, spansOf(other).firstMonth);
-  const commonMs = firstDayOf(month) * dayMs;
-  const [, end] = splitAt(one, commonMs);
-  const common = await whereKnown(count(end));
-  const withRest = async (range: LocalRange): Promise<MaybeCounted> => {
-    if (common === undefined) return undefined;
-    const rest = await whereKnown(count(splitAt(range, commonMs)[0]));
-    rest?.rollup.merge(common.rollup);
-    rest?.sketch.merge(common.sketch);
-    return rest;
+): Promise<[seen: MaybeCounted, period: MaybeCounted]> {
+  const month = Math.max(spansOf(seen).firstMonth, spansOf(period).firstMonth);
+  const splitMs = firstDayOf(month) * dayMs;
+  const shared = await undefinedWhereUnknown(count(splitAt(seen, splitMs)[1]));
+  const countWhole = async (range: LocalRange): Promise<MaybeCounted> => {
+    if (shared === undefined) return undefined;
+    const [earlier] = splitAt(range, splitMs);
+    const counted = await undefinedWhereUnknown(count(earlier));
+    counted?.rollup.merge(shared.rollup);
+    counted?.sketch.merge(shared.sketch);
+    return counted;
   };
-  return [await withRest(one), await withRest(other)];
+  return [await countWhole(seen), await countWhole(period)];
 }
 
 /** Raw scans may have expired, and days may have been cut in another zone. */
-export async function whereKnown<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
+export async function undefinedWhereUnknown<Answer>(
+  answer: Promise<Answer>,
+): Promise<Answer | undefined> {
   try {
     return await answer;
   } catch (error) {

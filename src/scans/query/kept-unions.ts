@@ -1,7 +1,7 @@
 /**
  * Scanners of the closed days of a range, united once: most of the cost of an answer, and asked for again by every view of a
- * dashboard. A closed day, or a month, gets a scanner with a scan alone, so a union holds as long as each record of its
- * range has the scans that it had; they are read for every answer anyway. Nothing that is kept is ever out of date.
+ * dashboard. A closed day, or a month, never gains a scanner without gaining a scan, so a union holds while every record of its
+ * range has as many scans as it had; these are read for every answer anyway.
  */
 import { LRUCache } from 'lru-cache';
 import { Sketch } from '../../model/sketch/sketch.ts';
@@ -13,7 +13,7 @@ const unionsMax = 256;
 /** Fewer are united as fast as they are found. */
 const recordsMin = 8;
 
-/** Of the records of a range: when each begins, and its scans. */
+/** Of the records of a range: which it is, by the number of its month or the time when it begins, and its scans. */
 export type RecordScans = readonly number[];
 
 export type ReadRecords = (rollup: Rollup, scanners: Sketch | undefined) => RecordScans;

@@ -45,7 +45,7 @@ beforeAll(async () => {
   // As one that was cut short: it finds the dashboard built.
   writeDemo(folder, { seed: 1, email: '', password: '', receiverPort: 0, complete: false });
   addDashboard(folder);
-  // Not one that the system gives to whom asks for any: it is free until the demo is served.
+  // Of those that the system gives to nobody by itself: it is still free when the demo is served.
   demo = await buildDemo(options('refuse', (await freePorts()).api));
   const command = ['demo', '--existing', '--dir', folder];
   service = await startProcess({ dataDir: folder, ports: await freePorts(), command });

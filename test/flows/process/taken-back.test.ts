@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { renameSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
 import { PredecessorConnection } from '../../../src/engine/takeover/predecessor-connection.ts';
 import { deliveryVersion } from '../../../src/store/delivery/open-delivery.ts';
@@ -106,6 +106,7 @@ test('a takeover from one whose own predecessor still answers is refused', () =>
       phones.push(phone);
     };
     const calls = setInterval(callAgain, 250);
+    onTestFinished(() => clearInterval(calls));
     const environment = settingsOf({ dataDir, ports });
     const start = () =>
       startProgram(['serve', '--takeover'], { environment, stdio: ['ignore', 'pipe', 'pipe'] });

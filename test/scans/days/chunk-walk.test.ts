@@ -1,9 +1,11 @@
 /** Chunks found by a walk are those that a look-up finds, whichever are missing and whatever else is read meanwhile. */
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { ChunkWalk } from '../../../src/scans/days/chunk-walk.ts';
+import { Summaries } from '../../../src/scans/summaries.ts';
 import { chunkKey, openScanStore } from '../../../src/store/scans/scans.ts';
+import { visitorHashes } from '../../support/visitor-hashes.ts';
 import { temporaryFolder } from '../../store/temporary-management.ts';
 
 const codeNo = 7;
@@ -32,6 +34,37 @@ test('a walk finds the chunks that are there', async () => {
     walk.close();
   });
   fc.assert(property, { numRuns: 200 });
+});
+
+test('a walk is closed with the answer, also with one that fails', async () => {
+  const store = openScanStore(join(temporaryFolder(), 'scans.mdb'), 'create');
+  onTestFinished(() => store.environment.close());
+  const summaries = new Summaries(store, 10);
+  const day = summaries.emptyDay(3, 1);
+  const { rollup, sketch } = day.pieces[0]!;
+  const hashes = visitorHashes(3);
+  for (let visitor = 0; visitor < 1_000; visitor++) {
+    hashes.make(visitor);
+    sketch.add(hashes.hi, hashes.lo);
+    rollup.scans++;
+  }
+  store.environment.transactionSync(() => summaries.closeDay(codeNo, day));
+  let open = 0;
+  const walkInPlace = store.chunks.walkInPlace.bind(store.chunks);
+  const walks = vi.spyOn(store.chunks, 'walkInPlace').mockImplementation((range) => {
+    const walk = walkInPlace(range);
+    open++;
+    const close = (): void => {
+      open--;
+      walk.close();
+    };
+    return { value: walk.value, next: () => walk.next(), close };
+  });
+  expect(summaries.closedDay(codeNo, 3)?.pieces[0]?.sketch.estimate()).toBeGreaterThan(900);
+  vi.spyOn(store.chunks, 'isSound').mockReturnValue(false);
+  expect(() => summaries.closedDay(codeNo, 3)).toThrow('damaged');
+  expect(walks).toHaveBeenCalledTimes(2);
+  expect(open).toBe(0);
 });
 
 const keyOf = (place: number): Buffer =>
