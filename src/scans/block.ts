@@ -298,10 +298,13 @@ export function findGroup(
   return -1;
 }
 
-/** Host of a referer without `www.`; the empty name without a valid one. At most 100 characters. */
+/**
+ * Host of a referer without `www.`; the empty name without a valid one. At most 100 characters.
+ * Not by `URL.canParse`: once it is compiled, Node 22's reads letters beyond ASCII in another way than `new URL`.
+ */
 export function refererHost(referer: string): string {
-  if (!URL.canParse(referer)) return '';
-  const url = new URL(referer);
+  const url = URL.parse(referer);
+  if (url === null) return '';
   const host = url.host === '' ? url.protocol.slice(0, -1) : url.host;
   return host.replace(/^www\./, '').slice(0, 100);
 }

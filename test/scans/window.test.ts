@@ -217,4 +217,15 @@ describe('refererHost', () => {
     ['', ''],
     [`https://${'a'.repeat(60)}.${'b'.repeat(60)}.example/`, `${'a'.repeat(60)}.${'b'.repeat(39)}`],
   ])('%s is %s', (referer, host) => expect(refererHost(referer)).toBe(host));
+
+  it('is the same however often it was asked for, whatever bytes a client sends', () => {
+    const sent = ['https://grüße.example/ä', 'https://münchen.example/', 'https://\xff.example/'];
+    const referers = [...sent, ...sent.map((text) => Buffer.from(text).toString('latin1'))];
+    const before = referers.map(refererHost);
+    expect(before).toContain('xn--mnchen-3ya.example');
+    let hosts = 0;
+    for (let no = 0; no < 100_000; no++) hosts += refererHost(`https://a${no % 9}.example/`).length;
+    expect(hosts).toBe(1_000_000);
+    expect(referers.map(refererHost)).toEqual(before);
+  });
 });

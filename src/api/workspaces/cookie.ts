@@ -69,5 +69,5 @@ function hostHeader(request: Request): string {
 }
 
 function hostOf(origin: string): string | undefined {
-  return URL.canParse(origin) ? new URL(origin).host : undefined;
+  return URL.parse(origin)?.host;
 }

@@ -297,7 +297,8 @@ interface Servers {
 function parseServers({ servers, tlsCaFile }: NatsOptions): Servers {
   const urls = servers.map((server) => {
     const text = server.includes('://') ? server : `nats://${server}`;
-    if (URL.canParse(text)) return new URL(text);
+    const url = URL.parse(text);
+    if (url !== null) return url;
     throw new Error(`Cannot use NATS: a server is not an address such as nats://n1:4222`);
   });
   const hosts = urls.map(({ host }) => host);

@@ -42,7 +42,7 @@ export async function advertisedFindings({ cluster }: Config): Promise<ClusterFi
     'set cluster.advertiseUrl (QZ_CLUSTER_ADVERTISE_URL) to where the other machines reach its API';
   const areHere = nats.every((server) => {
     const text = server.includes('://') ? server : `nats://${server}`;
-    return URL.canParse(text) && isLocalUrl(text);
+    return URL.parse(text) !== null && isLocalUrl(text);
   });
   if (isLocalUrl(url)) {
     if (areHere) return [good(`other nodes reach this one at ${url}, as all are on this machine`)];
