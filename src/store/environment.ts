@@ -131,7 +131,7 @@ export class StoreEnvironment {
       onFailedRead: () => this.refresh(),
     });
     this.#upgrades.set(name, () => table.upgrade());
-    this.#tables.push(table);
+    if (encodings.isDerived !== true) this.#tables.push(table);
     this.#writes.add(table);
     return table;
   }
@@ -150,8 +150,8 @@ export class StoreEnvironment {
   }
 
   /**
-   * Reads every record of every table that is open, some thousands a slice; damaged ones are noted in `damage`.
-   * A running service may write meanwhile.
+   * Reads every record of every table that is open, some thousands a slice; damaged ones are noted in `damage`. Tables that
+   * are made of others are left out. A running service may write meanwhile.
    */
   *audit(): Generator<AuditedSlice> {
     for (const table of this.#tables) yield* table.audit();

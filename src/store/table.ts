@@ -10,6 +10,8 @@ export interface TableEncodings {
   readonly value?: ValueEncoding;
   /** Keys whose values never have a checksum: what an older program must be able to read. */
   readonly plainKeys?: readonly string[];
+  /** It is made of other tables, and who reads it passes over a damaged record: `audit` does not look. */
+  readonly isDerived?: boolean;
   /** Of every value of a release without checksums, where such a value may begin with the checksum's mark. */
   readonly uncheckedBytes?: number;
 }

@@ -65,7 +65,7 @@ export function openScanStore(path: string, mode: OpenMode = 'existing'): ScanSt
     months: environment.table('months', binary),
     chunks: environment.table('chunks', binary),
     blocks: environment.table('blocks', { value: 'binary' }),
-    mergedBlocks: environment.table('merged_blocks', { value: 'binary' }),
+    mergedBlocks: environment.table('merged_blocks', { value: 'binary', isDerived: true }),
     watermarks: openWatermarks(environment),
     checkpoints: environment.table('checkpoints', {
       key: 'uint32',

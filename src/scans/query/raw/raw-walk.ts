@@ -174,9 +174,9 @@ class RawWalk {
     const { mergedBlocks } = this.#store;
     const { reader } = this.#counter;
     const value = readOr(() => mergedBlocks.getInPlace(first), undefined);
-    if (value === undefined || !reader.open(value)) return undefined;
+    if (value === undefined || !mergedBlocks.isSound(first, value)) return undefined;
+    if (!reader.open(value) || reader.sequence > to) return undefined;
     const last = reader.sequence;
-    if (!mergedBlocks.isSound(first, value) || last < first || last > to) return undefined;
     this.#sliceLeft -= value.end - value.start + blockCostBytes;
     const wanted = this.#firstWanted();
     if (wanted !== -1 && !this.#counter.countGroups(wanted, reader.groups)) this.#damagedBlocks++;

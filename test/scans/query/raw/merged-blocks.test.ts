@@ -165,6 +165,9 @@ describe('a merged block', () => {
       'merged_blocks',
     );
     await bytes.close();
+    // A backup goes on: what it is made of is sound.
+    const audited = Array.from(stored.store.environment.audit(), ({ table }) => table);
+    expect([audited.includes('blocks'), audited.includes('merged_blocks')]).toEqual([true, false]);
   });
 
   it('leaves with the first of its blocks that expires', () => {
