@@ -2,22 +2,20 @@
  * A workspace with two years of scans, and its summary as the API asks for it: the route itself is called, with the words of a
  * query, and what it answers is JSON. The codes are real ones, all scanned every day.
  */
-import { getRandomValues } from 'node:crypto';
 import { join } from 'node:path';
 import { workspaceAnalyticsRoutes } from '../src/api/analytics/workspace-analytics.ts';
 import { Codes } from '../src/codes/codes.ts';
 import { dayMs, formatDay } from '../src/model/day.ts';
-import { createIdSource } from '../src/model/ids.ts';
 import type { WorkspaceNo } from '../src/model/numbers.ts';
 import type { Actor } from '../src/model/workspace.ts';
 import type { LocalRange } from '../src/model/zones/local-range.ts';
-import { Outbox } from '../src/outbox/outbox.ts';
 import { addCounts, PieceCounts } from '../src/scans/code-counts.ts';
 import type { Day } from '../src/scans/days/day.ts';
 import type { ScanQueries } from '../src/scans/query/queries.ts';
 import { openManagement } from '../src/store/management/management.ts';
 import type { ScanStore } from '../src/store/scans/scans.ts';
 import { systemClock } from '../src/system-clock.ts';
+import { codesOptions } from './codes.ts';
 
 const topCodes = 10;
 
@@ -27,23 +25,7 @@ export function openCodes(folder: string): {
   readonly close: () => Promise<void>;
 } {
   const store = openManagement(join(folder, 'management.mdb'), 'create');
-  const ids = createIdSource(systemClock, getRandomValues);
-  const codes = new Codes({
-    store,
-    ids,
-    outbox: new Outbox(store, ids, systemClock),
-    links: {
-      bulkLoad: () => undefined,
-      put: () => undefined,
-      delete: () => undefined,
-      addScans: () => undefined,
-      takeScansLeft: () => undefined,
-    },
-    clock: systemClock,
-    randomBytes: getRandomValues,
-    shortUrlBase: 'https://qr.example.com',
-    scansOf: () => 0,
-  });
+  const codes = new Codes(codesOptions(store));
   return { codes, close: () => store.close() };
 }
 

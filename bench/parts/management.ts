@@ -12,9 +12,9 @@ import { Codes } from '../../src/codes/codes.ts';
 import type { CodeFilter } from '../../src/codes/search/listing.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { Actor } from '../../src/model/workspace.ts';
-import { Outbox } from '../../src/outbox/outbox.ts';
-import { openManagement, type Management } from '../../src/store/management/management.ts';
+import { openManagement } from '../../src/store/management/management.ts';
 import { systemClock } from '../../src/system-clock.ts';
+import { codesOptions } from '../codes.ts';
 import { makeSigningKeys } from '../../src/workspaces/signing-keys.ts';
 import { openWorkspaceServices, type WorkspaceServices } from '../../src/workspaces/services.ts';
 
@@ -46,7 +46,7 @@ export async function run(options: { quick: boolean }): Promise<Row[]> {
     dataDir: folder,
   });
   try {
-    const codes = openCodes(store, ids);
+    const codes = new Codes(codesOptions(store));
     const first = { email: 'a@b.example', password: 'password', plan: 'enterprise' } as const;
     const made = await services.workspaces.bootstrap(first);
     if (made === undefined) throw new Error('Cannot bench: the store is not empty');
@@ -63,25 +63,6 @@ export async function run(options: { quick: boolean }): Promise<Row[]> {
     await store.close();
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-function openCodes(store: Management, ids: ReturnType<typeof createIdSource>): Codes {
-  return new Codes({
-    store,
-    ids,
-    outbox: new Outbox(store, ids, systemClock),
-    links: {
-      bulkLoad: () => undefined,
-      put: () => undefined,
-      delete: () => undefined,
-      addScans: () => undefined,
-      takeScansLeft: () => undefined,
-    },
-    clock: systemClock,
-    randomBytes: getRandomValues,
-    shortUrlBase: 'https://qr.example.com',
-    scansOf: () => 0,
-  });
 }
 
 async function fill(codes: Codes, actor: Actor, count: number): Promise<Row> {

@@ -6,19 +6,16 @@
  * they would cost from the codes one by one, and what keeping them costs a scan. Searches look through texts in
  * memory; beside them stand the first one, which reads these, and one that walks the codes in the store instead.
  */
-import { getRandomValues } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Bench } from 'tinybench';
 import { openCampaigns } from '../../src/campaigns/open-campaigns.ts';
-import { Codes, type CodesOptions } from '../../src/codes/codes.ts';
+import { Codes } from '../../src/codes/codes.ts';
 import type { CodeFilter } from '../../src/codes/search/listing.ts';
 import { partitionCount } from '../../src/model/code.ts';
 import { dayMs } from '../../src/model/day.ts';
-import { createIdSource } from '../../src/model/ids.ts';
 import type { Actor } from '../../src/model/workspace.ts';
-import { Outbox } from '../../src/outbox/outbox.ts';
 import { ScanBlock } from '../../src/scans/block.ts';
 import { CodeActor } from '../../src/scans/code-actor.ts';
 import { openScanQueries, type ScanQueries } from '../../src/scans/query/queries.ts';
@@ -27,6 +24,7 @@ import { Summaries } from '../../src/scans/summaries.ts';
 import { type Scan, setBlockSequence, Window } from '../../src/scans/window.ts';
 import { WorkspaceSums } from '../../src/scans/workspace-sums.ts';
 import { openManagement } from '../../src/store/management/management.ts';
+import { codesOptions } from '../codes.ts';
 import {
   newestSequence,
   openScanStore,
@@ -72,36 +70,15 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
   const management = openManagement(join(folder, 'management.mdb'), 'create');
   const scans = openScanStore(join(folder, 'scans.mdb'), 'create');
   try {
-    const clock = systemClock;
-    const ids = createIdSource(clock, getRandomValues);
-    const outbox = new Outbox(management, ids, clock);
     const queries = openScanQueries(scans, (codeNo) => codes.findScanned(codeNo));
-    const parts: CodesOptions = {
-      store: management,
-      ids,
-      outbox,
-      links: {
-        bulkLoad: () => undefined,
-        put: () => undefined,
-        delete: () => undefined,
-        addScans: () => undefined,
-        takeScansLeft: () => undefined,
-      },
-      clock,
-      randomBytes: getRandomValues,
-      shortUrlBase: 'https://qr.example.com',
-      scansOf: () => 0,
-    };
+    const parts = codesOptions(management);
     const codes = new Codes({
       ...parts,
       search: { bytesMax: searchBytesMax, walkedCodesMax: 0 },
     });
     const members = await fill(codes, size.codeCount);
     const campaigns = openCampaigns({
-      store: management,
-      ids,
-      outbox,
-      clock,
+      ...parts,
       codes,
       scans: queries.analytics,
     });

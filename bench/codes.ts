@@ -1,0 +1,27 @@
+/** Codes in a store of their own, with nothing of a service around them: no link table, no counts. */
+import { getRandomValues } from 'node:crypto';
+import type { CodesOptions } from '../src/codes/codes.ts';
+import { createIdSource } from '../src/model/ids.ts';
+import { Outbox } from '../src/outbox/outbox.ts';
+import type { Management } from '../src/store/management/management.ts';
+import { systemClock } from '../src/system-clock.ts';
+
+export function codesOptions(store: Management): CodesOptions {
+  const ids = createIdSource(systemClock, getRandomValues);
+  return {
+    store,
+    ids,
+    outbox: new Outbox(store, ids, systemClock),
+    links: {
+      bulkLoad: () => undefined,
+      put: () => undefined,
+      delete: () => undefined,
+      addScans: () => undefined,
+      takeScansLeft: () => undefined,
+    },
+    clock: systemClock,
+    randomBytes: getRandomValues,
+    shortUrlBase: 'https://qr.example.com',
+    scansOf: () => 0,
+  };
+}
