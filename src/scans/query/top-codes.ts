@@ -172,7 +172,7 @@ export class TopCodes {
   ): { readonly records: number; readonly partly: Set<number> } {
     const { fromDay, endDay, firstMonth, endMonth, edgeDays } = spans;
     const sums = new ChunkSums(chunk);
-    const partly = new ChunkSums(chunk);
+    const partly = new Set<CodeNo>();
     let records = 1;
     const add = (from: number, end: number): void => {
       if (from >= end) return;
@@ -184,7 +184,9 @@ export class TopCodes {
         const overlap = isEdge
           ? overlapOf(stretchOfQuarters(spanOfKey(key), quartersOf(value)), spans)
           : 'inside';
-        if (overlap !== 'outside') (overlap === 'inside' ? sums : partly).add(value);
+        if (overlap === 'inside') sums.add(value);
+        else if (overlap === 'partly')
+          eachCount(value, (place) => partly.add(firstOfChunk(chunk) + place));
       }
     };
     for (const day of edgeDays) add(day, day + 1);
@@ -196,7 +198,7 @@ export class TopCodes {
       add(fromDay, endDay);
     }
     sums.addTo(counts);
-    return { records, partly: new Set(partly.codes()) };
+    return { records, partly };
   }
 }
 
@@ -216,10 +218,6 @@ class ChunkSums {
       if (this.#scans[place] === 0) this.#places.push(place);
       this.#scans[place]! += scans;
     });
-  }
-
-  codes(): CodeNo[] {
-    return this.#places.map((place) => this.#first + place);
   }
 
   addTo(counts: Map<number, number>): void {
