@@ -5,39 +5,27 @@
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Positions } from '../../src/api/positions.ts';
-import type { Clock } from '../../src/model/clock.ts';
 import { dayMs, dayOf, formatDay } from '../../src/model/day.ts';
-import { EngineHarness } from '../scans/engine-harness.ts';
-import { Client, word } from '../support/client.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { word } from '../support/client.ts';
+import { type CountedApi, openCountedApi } from './analytics/counted-api.ts';
 
 const iPhone =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
 const crawler = 'Googlebot/2.1 (+http://www.google.com/bot.html)';
 /** Noon of a day that does not end while the test runs. */
 const noonMs = Date.UTC(2026, 5, 15, 12);
-const clock: Clock = { now: () => noonMs, monotonicMs: () => performance.now() };
 const today = dayOf(noonMs);
-const names = new Map<number, { id: string }>();
 
-let engine: EngineHarness;
-let service: TestApp;
-let client: Client;
+let api: CountedApi;
+let engine: CountedApi['engine'];
+let service: CountedApi['service'];
+let client: CountedApi['client'];
 let first: { id: string; no: number };
 let second: { id: string; no: number };
 
 beforeAll(async () => {
-  engine = new EngineHarness({
-    journals: 1,
-    segmentBytesMax: 1_000_000,
-    actorsMax: 100,
-    rawRetentionDays: 90,
-    codeOf: (codeNo) => names.get(codeNo),
-  });
-  engine.nowMs = noonMs;
-  engine.startShards(1);
-  service = await startTestApi({ scans: engine.queries, clock });
-  client = new Client(service.url, service.apiKey);
+  api = await openCountedApi(noonMs);
+  ({ engine, service, client } = api);
   first = await create('https://example.com/first');
   second = await create('https://example.com/second');
   scan(first, today - 60, 1);
@@ -47,17 +35,12 @@ beforeAll(async () => {
   scan(second, today - 1, 3, 'https://a.example/"quoted"');
   engine.settle();
 });
-afterAll(async () => {
-  await client.close();
-  await service.close();
-  await engine.close();
-});
+afterAll(() => api.close());
 
 async function create(target: string): Promise<{ id: string; no: number }> {
   const { json } = await client.call('POST', '/v1/qr-codes', { body: { target } });
   const id = word(json.id);
   const no = service.codes.findAnywhere(id)?.no ?? 0;
-  names.set(no, { id });
   return { id, no };
 }
 

@@ -1,33 +1,22 @@
 /** A campaign compared with days that its schedule has not: real scans in a real engine, through HTTP. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Clock } from '../../../src/model/clock.ts';
-import { EngineHarness } from '../../scans/engine-harness.ts';
-import { Client, word } from '../../support/client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { word } from '../../support/client.ts';
+import { type CountedApi, openCountedApi } from './counted-api.ts';
 
 const agent =
   'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/122.0.0.0 Mobile Safari/537.36';
 const noonMs = Date.UTC(2026, 10, 15, 12);
-const clock: Clock = { now: () => noonMs, monotonicMs: () => performance.now() };
 
-let engine: EngineHarness;
-let service: TestApp;
-let client: Client;
+let api: CountedApi;
+let engine: CountedApi['engine'];
+let service: CountedApi['service'];
+let client: CountedApi['client'];
 let codeId: string;
 let campaign: string;
 
 beforeAll(async () => {
-  engine = new EngineHarness({
-    journals: 1,
-    segmentBytesMax: 1_000_000,
-    actorsMax: 100,
-    rawRetentionDays: 30,
-    codeOf: () => ({ id: codeId }),
-  });
-  engine.nowMs = noonMs;
-  engine.startShards(1);
-  service = await startTestApi({ scans: engine.queries, clock });
-  client = new Client(service.url, service.apiKey);
+  api = await openCountedApi(noonMs, 30);
+  ({ engine, service, client } = api);
   const target = 'https://example.com/menu';
   codeId = word((await client.call('POST', '/v1/qr-codes', { body: { target } })).json.id);
   const made = await client.call('POST', '/v1/campaigns', {
@@ -43,11 +32,7 @@ beforeAll(async () => {
   }
   engine.settle();
 });
-afterAll(async () => {
-  await client.close();
-  await service.close();
-  await engine.close();
-});
+afterAll(() => api.close());
 
 const get = (path: string) => client.call('GET', `/v1${path}`);
 

@@ -1,40 +1,27 @@
 /** A summary with `compare`: both periods in one shape, each counted once, neither with a period before of its own. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { Clock } from '../../../src/model/clock.ts';
 import { dayMs, dayOf, formatDay } from '../../../src/model/day.ts';
 import type { LocalRange } from '../../../src/model/zones/local-range.ts';
-import { EngineHarness } from '../../scans/engine-harness.ts';
-import { Client, word } from '../../support/client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { word } from '../../support/client.ts';
+import { type CountedApi, openCountedApi } from './counted-api.ts';
 
 const noonMs = Date.UTC(2026, 5, 15, 12);
-const clock: Clock = { now: () => noonMs, monotonicMs: () => performance.now() };
 const today = dayOf(noonMs);
-const names = new Map<number, { id: string }>();
 
-let engine: EngineHarness;
-let service: TestApp;
-let client: Client;
+let api: CountedApi;
+let engine: CountedApi['engine'];
+let service: CountedApi['service'];
+let client: CountedApi['client'];
 let id: string;
 
 beforeAll(async () => {
-  engine = new EngineHarness({
-    journals: 1,
-    segmentBytesMax: 1_000_000,
-    actorsMax: 100,
-    rawRetentionDays: 90,
-    codeOf: (codeNo) => names.get(codeNo),
-  });
-  engine.nowMs = noonMs;
-  engine.startShards(1);
-  service = await startTestApi({ scans: engine.queries, clock });
-  client = new Client(service.url, service.apiKey);
+  api = await openCountedApi(noonMs);
+  ({ engine, service, client } = api);
   const { json } = await client.call('POST', '/v1/qr-codes', {
     body: { target: 'https://example.com/menu' },
   });
   id = word(json.id);
   const no = service.codes.findAnywhere(id)?.no ?? 0;
-  names.set(no, { id });
   for (const [daysAgo, scans] of [
     [1, 5],
     [0, 3],
@@ -45,11 +32,7 @@ beforeAll(async () => {
   }
   engine.settle();
 });
-afterAll(async () => {
-  await client.close();
-  await service.close();
-  await engine.close();
-});
+afterAll(() => api.close());
 
 /** Scans of as many visitors. */
 function scan(codeNo: number, day: number, scans: number): void {

@@ -3,40 +3,29 @@
  * refused and in which words, and that nothing of another workspace is told.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Clock } from '../../../src/model/clock.ts';
 
-import { EngineHarness } from '../../scans/engine-harness.ts';
 import { Client, word } from '../../support/client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { startTestApi } from '../../support/test-app.ts';
+import { type CountedApi, openCountedApi } from './counted-api.ts';
 
 const iPhone =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
 const android =
   'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/122.0.0.0 Mobile Safari/537.36';
 const noonMs = Date.UTC(2026, 10, 15, 12);
-const clock: Clock = { now: () => noonMs, monotonicMs: () => performance.now() };
-const names = new Map<number, { id: string }>();
 
-let engine: EngineHarness;
-let service: TestApp;
-let client: Client;
+let api: CountedApi;
+let engine: CountedApi['engine'];
+let service: CountedApi['service'];
+let client: CountedApi['client'];
 let menu: { id: string; no: number };
 let poster: { id: string; no: number };
 let campaign: string;
 let workspaceId: string;
 
 beforeAll(async () => {
-  engine = new EngineHarness({
-    journals: 1,
-    segmentBytesMax: 1_000_000,
-    actorsMax: 100,
-    rawRetentionDays: 30,
-    codeOf: (codeNo) => names.get(codeNo),
-  });
-  engine.nowMs = noonMs;
-  engine.startShards(1);
-  service = await startTestApi({ scans: engine.queries, clock });
-  client = new Client(service.url, service.apiKey);
+  api = await openCountedApi(noonMs, 30);
+  ({ engine, service, client } = api);
   const { data } = JSON.parse((await get('/workspaces')).text);
   workspaceId = data[0].id;
   menu = await create({ target: 'https://example.com/menu', tags: ['menu'], name: 'Menu' });
@@ -63,17 +52,12 @@ beforeAll(async () => {
     engine.checkpoint(0);
   }
 });
-afterAll(async () => {
-  await client.close();
-  await service.close();
-  await engine.close();
-});
+afterAll(() => api.close());
 
 async function create(body: object): Promise<{ id: string; no: number }> {
   const { json } = await client.call('POST', '/v1/qr-codes', { body });
   const id = word(json.id);
   const no = service.codes.findAnywhere(id)?.no ?? 0;
-  names.set(no, { id });
   return { id, no };
 }
 
@@ -297,7 +281,7 @@ describe('filters', () => {
   });
 
   test('of another workspace: a code is not found, a campaign has no scans', async () => {
-    const other = await startTestApi({ clock });
+    const other = await startTestApi();
     const stranger = new Client(other.url, other.apiKey);
     const made = await stranger.call('POST', '/v1/qr-codes', {
       body: { target: 'https://a.example/' },

@@ -1,19 +1,16 @@
 /** Analytics by where scans led, over real scans: labels of a code's record, and people whom it led nowhere. */
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Clock } from '../../../src/model/clock.ts';
 import { dayMs, dayOf, formatDay } from '../../../src/model/day.ts';
 import { missedRoutes } from '../../../src/model/routing/labels.ts';
 import { packCode } from '../../../src/store/management/code-codec.ts';
-import { EngineHarness } from '../../scans/engine-harness.ts';
-import { Client, word } from '../../support/client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { word } from '../../support/client.ts';
+import { type CountedApi, openCountedApi } from '../analytics/counted-api.ts';
 
 const phone =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
 const crawler = 'Googlebot/2.1 (+http://www.google.com/bot.html)';
 const noonMs = Date.UTC(2026, 5, 15, 12);
-const clock: Clock = { now: () => noonMs, monotonicMs: () => performance.now() };
 const today = dayOf(noonMs);
 
 interface MadeCode {
@@ -21,24 +18,16 @@ interface MadeCode {
   readonly no: number;
 }
 
-let engine: EngineHarness;
-let service: TestApp;
-let client: Client;
+let api: CountedApi;
+let engine: CountedApi['engine'];
+let service: CountedApi['service'];
+let client: CountedApi['client'];
 let routed: MadeCode;
 let plain: MadeCode;
 
 beforeAll(async () => {
-  engine = new EngineHarness({
-    journals: 1,
-    segmentBytesMax: 1_000_000,
-    actorsMax: 100,
-    rawRetentionDays: 90,
-    codeOf: (codeNo) => service.codes.findScanned(codeNo),
-  });
-  engine.nowMs = noonMs;
-  engine.startShards(1);
-  service = await startTestApi({ scans: engine.queries, clock });
-  client = new Client(service.url, service.apiKey);
+  api = await openCountedApi(noonMs);
+  ({ engine, service, client } = api);
   routed = await create('https://example.com/routed');
   plain = await create('https://example.com/plain');
   await label(routed, ['ios', 'android', 'desk']);
@@ -48,11 +37,7 @@ beforeAll(async () => {
   scan(plain, today, [0, 0]);
   engine.settle();
 });
-afterAll(async () => {
-  await client.close();
-  await service.close();
-  await engine.close();
-});
+afterAll(() => api.close());
 
 async function create(target: string): Promise<MadeCode> {
   const { json } = await client.call('POST', '/v1/qr-codes', { body: { target } });
