@@ -8,7 +8,7 @@ export interface LoadSpec {
   readonly method: 'GET' | 'HEAD';
   readonly requests: readonly LoadRequest[];
   readonly connections: number;
-  /** Whole seconds. */
+  /** A generator that takes whole seconds rounds up. */
   readonly seconds: number;
   /** Requests a second that are offered; absent = as many as are answered. */
   readonly rate?: number;

@@ -49,7 +49,8 @@ async function runWrk(spec: LoadSpec): Promise<LoadResult> {
     writeFileSync(requestFile, spec.requests.map((r) => requestBytes(spec.method, r)).join(''));
     writeFileSync(scriptFile, script(requestFile));
     const url = `${spec.scheme ?? 'http:'}//127.0.0.1:${spec.port}/`;
-    const bounds = ['-c', String(spec.connections), '-d', `${spec.seconds}s`];
+    // wrk refuses a fraction of a second.
+    const bounds = ['-c', String(spec.connections), '-d', `${Math.ceil(spec.seconds)}s`];
     return parseResult(await outputOf(program, ['-t', '1', ...bounds, '-s', scriptFile, url]));
   } finally {
     rmSync(folder, { recursive: true, force: true });
