@@ -14,6 +14,10 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** One language, time zone and file mask, whatever the machine has: workers and their processes inherit them. */
+Object.assign(process.env, { LC_ALL: 'C.UTF-8', TZ: 'UTC' });
+process.umask(0o022);
+
 /** Of the workers, and of the processes that tests start. */
 const stripSources = new URL('../test/support/strip-sources.mjs', import.meta.url).href;
 
