@@ -2,6 +2,9 @@
  * The dashboard as a person meets it: the whole service, a real browser in front.
  * One browser for all files of a worker; every test gets pages of its own.
  */
+import { ChildProcess } from 'node:child_process';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,6 +37,7 @@ export interface Harness {
   openSignedIn(path: string, options?: PageOptions): Promise<Page>;
   /** What the browser complained of: errors of scripts and refusals of the policy. */
   readonly complaints: string[];
+  /** @throws Error when the browser has ended: how */
   close(): Promise<void>;
 }
 
@@ -42,18 +46,41 @@ export interface PageOptions {
   readonly scheme?: 'light' | 'dark';
 }
 
-/** Ends with this process. */
+/** Ends with this process; when it ends before, the next file starts another. */
 let shared: Promise<Browser> | undefined;
 export const sharedBrowser = (): Promise<Browser> => (shared ??= launch());
 
+const processes = new WeakMap<Browser, ChildProcess>();
+
 async function launch(): Promise<Browser> {
   const { executable, environment } = await unpackChromium();
-  return await playwright.launch({
+  // Playwright names no process of a browser that it launches.
+  const started: ChildProcess[] = [];
+  const onStart = (message: unknown): void => {
+    const child: unknown = Reflect.get(Object(message), 'process');
+    if (child instanceof ChildProcess) started.push(child);
+  };
+  subscribe('child_process', onStart);
+  const launching = playwright.launch({
     executablePath: executable,
     env: { ...process.env, ...environment },
     args: browserArguments,
     headless: true,
   });
+  const browser = await launching.finally(() => unsubscribe('child_process', onStart));
+  const child = started.find(({ spawnfile }) => spawnfile === executable);
+  if (child !== undefined) processes.set(browser, child);
+  browser.once('disconnected', () => (shared = undefined));
+  return browser;
+}
+
+/** @throws Error that says how the browser's process ended, where it has: later calls of Playwright do not */
+async function assertRuns(browser: Browser): Promise<void> {
+  if (browser.isConnected()) return;
+  const child = processes.get(browser);
+  if (child?.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  const reason = child?.signalCode ?? `exit code ${child?.exitCode}`;
+  throw new Error(`The browser of this test file ended by ${reason}; the next file starts another`);
 }
 
 export async function openHarness(
@@ -78,6 +105,7 @@ export async function openHarness(
   const complaints: string[] = [];
   let contexts = 0;
   const open = async ({ width = 1_440, scheme = 'light' }: PageOptions = {}): Promise<Page> => {
+    await assertRuns(browser);
     const context = await browser.newContext({
       viewport: { width, height: 900 },
       colorScheme: scheme,
@@ -116,6 +144,7 @@ export async function openHarness(
       await api.close();
       await service.close();
       await rm(dataDir, { recursive: true, force: true, maxRetries: 3 });
+      await assertRuns(browser);
     },
   };
 }
