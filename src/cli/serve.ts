@@ -104,7 +104,7 @@ async function greet(
 }
 
 /** A terminal that closes sends SIGHUP; what repeats itself changes nothing: the drain has a bound of its own. */
-const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const;
+const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
 
 /**
  * In all, below systemd's 20 s: each part of a stop has a bound, and this is for what has none, such as a disk that

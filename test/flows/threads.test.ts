@@ -21,9 +21,9 @@ const threads = preload('end-threads');
 
 /** Each dies twice. */
 const deaths = [
-  ['redirect', 'SIGUSR2'],
+  ['redirect', 'SIGIO'],
   ['shard', 'SIGWINCH'],
-  ['redirect', 'SIGUSR2'],
+  ['redirect', 'SIGIO'],
   ['shard', 'SIGWINCH'],
 ] as const;
 const deathsEach = 2;

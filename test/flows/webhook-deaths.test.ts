@@ -19,7 +19,7 @@ import {
 
 const threads = preload('end-pool-threads');
 /** The thread throws, exits, runs out of memory. */
-const deaths = ['SIGUSR2', 'SIGURG', 'SIGWINCH'] as const;
+const deaths = ['SIGIO', 'SIGURG', 'SIGWINCH'] as const;
 const backLimit: TimeLimit = { msMax: 1_000, loadings: 4 };
 const stopMsMax = 15_000;
 /** Attempts in flight to one endpoint. */

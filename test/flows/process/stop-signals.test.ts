@@ -22,6 +22,7 @@ const drained = { code: 0, signal: null };
 it.each([
   ['SIGHUP', 'SIGHUP'],
   ['SIGQUIT', 'SIGTERM'],
+  ['SIGUSR2', 'SIGUSR2'],
 ] as const)('%s and then %s drain it, and it exits with 0', (first, second) =>
   withDataFolder(async (dataDir) => {
     const service = await startProcess({ dataDir, ports: await freePorts() });

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { zstdDecompressSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { readAr, readTar, type Entry } from '../../../config/release/archive.ts';
@@ -93,6 +94,21 @@ it('an upgrade reloads a service that runs, and keeps what a process still runs 
   // The minus: a kernel without it is no fault.
   expect(settings.filter((line) => !line.startsWith('#'))).toEqual([
     '-net.ipv4.tcp_migrate_req = 1',
+  ]);
+});
+
+it('the unit starts the service again without end, after pauses that grow', async () => {
+  const unit = await readFile(
+    new URL('../../../config/quietzone.service', import.meta.url),
+    'utf8',
+  );
+  const [head, service] = unit.split('\n[Service]\n');
+  expect(head).toMatch(/^StartLimitIntervalSec=0$/m);
+  expect(service?.match(/^Restart.*$/gm)).toEqual([
+    'Restart=always',
+    'RestartSec=1s',
+    'RestartSteps=5',
+    'RestartMaxDelaySec=10s',
   ]);
 });
 

@@ -1,6 +1,6 @@
 /**
  * Preloaded into the service (`preload`), and so into its threads, by tests that need a thread of a pool
- * to die in the midst of its work: SIGUSR2 makes it throw, SIGURG exit, SIGWINCH run out of memory.
+ * to die in the midst of its work: SIGIO makes it throw, SIGURG exit, SIGWINCH run out of memory.
  */
 import process from 'node:process';
 import { BroadcastChannel, isMainThread, workerData } from 'node:worker_threads';
@@ -12,7 +12,7 @@ const setup = Object(workerData);
 const isOfPool = !isMainThread && !('shard' in setup) && !('journalPosition' in setup);
 
 if (isMainThread) {
-  process.on('SIGUSR2', () => channel.postMessage('throw'));
+  process.on('SIGIO', () => channel.postMessage('throw'));
   process.on('SIGURG', () => channel.postMessage('exit'));
   process.on('SIGWINCH', () => channel.postMessage('hoard'));
 } else if (isOfPool) {

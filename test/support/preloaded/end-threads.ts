@@ -1,6 +1,6 @@
 /**
  * Preloaded into the service (`preload`), and so into its threads, by tests that need a thread to
- * die: SIGUSR2 makes every redirect thread throw, SIGWINCH every shard, in the midst of whatever they do.
+ * die: SIGIO makes every redirect thread throw, SIGWINCH every shard, in the midst of whatever they do.
  */
 import process from 'node:process';
 import { BroadcastChannel, isMainThread, workerData } from 'node:worker_threads';
@@ -9,7 +9,7 @@ const channel = new BroadcastChannel('end-threads');
 channel.unref();
 
 if (isMainThread) {
-  process.on('SIGUSR2', () => channel.postMessage('redirect'));
+  process.on('SIGIO', () => channel.postMessage('redirect'));
   process.on('SIGWINCH', () => channel.postMessage('shard'));
 } else {
   const setup = Object(workerData);
