@@ -4,15 +4,15 @@
  *   url    http or https, stored as the WHATWG href; no credentials, not our own short links, nor any
  *          other name of this machine's loopback while they are at one of them: a redirect to itself
  *   text   any text
- *   email  `name@host`, or `mailto:name@host` with an optional `?subject=…&body=…`
- *   phone  `+` and up to 15 digits (E.164) or a local number from 3 digits; `tel:` in front or not;
- *          separators are taken out
- *   sms    a phone number, `sms:number[?body=…]` or `SMSTO:number[:text]`
+ *   email  `name@host`, or `mailto:name@host` with an optional `?subject=…&body=…`; stored with `mailto:`
+ *   phone  `+` and up to 15 digits (E.164) or a local number from 3 digits; stored with `tel:`, without
+ *          separators and without the `(0)` of an international number
+ *   sms    a phone number, `sms:number[?body=…]` or `SMSTO:number[:text]`; a number is stored as `SMSTO:number`
  *   wifi   `WIFI:T:WPA;S:name;P:password;;` with `\` before `\ ; , : "` inside values
  *   vcard  `BEGIN:VCARD` … `END:VCARD` with VERSION 2.1, 3.0 or 4.0 and a name (FN or N)
- *   geo    `latitude,longitude` in degrees, `geo:` in front or not, RFC 5870 parameters after it
+ *   geo    `latitude,longitude` in degrees, RFC 5870 parameters after it; stored with `geo:`
  *
- * A static target is drawn into the symbol as it is, so its bound is the symbol's: 2,331 bytes at
+ * Phones act on the scheme, so what a person types without one gets it. A static target is drawn into the symbol as it is, so its bound is the symbol's: 2,331 bytes at
  * error correction M; 2,000 leaves a margin. All types refuse what can hide or reorder text on a screen:
  * control characters, bidirectional controls, invisible characters, lone surrogates.
  */
@@ -30,7 +30,7 @@ const schemeAndAuthority = /^https?:\/\/([^/?#\\]*)([^?#]*)/i;
 const emailAddress =
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/;
 const emailLengthMax = 254;
-const phoneSeparators = /[\s().-]/g;
+const phoneSeparators = /[\s()./\u2010-\u2013-]/g;
 const phoneNumber = /^\+?\d{3,15}$/;
 const wifiShape = /^WIFI:((?:[^\\;]|\\.)*;)+;?$/i;
 const wifiField = /([A-Za-z0-9]+):((?:[^\\;]|\\.)*);/g;
@@ -42,7 +42,7 @@ const wifiPasswordMax = 64;
 const loopback =
   /^(?:localhost|.+\.localhost|localhost\.localdomain|ip6-localhost|ip6-loopback|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\]|\[::ffff:(?:7f[\da-f]{2}:[\da-f]+|0:0)\])$/;
 const coordinates =
-  /^(?:geo:)?(-?\d{1,2}(?:\.\d{1,10})?),(-?\d{1,3}(?:\.\d{1,10})?)(?:,-?\d+(?:\.\d+)?)?(?:[;?][\x21-\x7e]*)?$/i;
+  /^(-?\d{1,2}(?:\.\d{1,17})?),(-?\d{1,3}(?:\.\d{1,17})?)(?:,-?\d+(?:\.\d+)?)?(?:[;?][\x21-\x7e]*)?$/i;
 
 export type CheckedTarget = { readonly target: string } | readonly Fault[];
 
@@ -152,10 +152,12 @@ function plainHost({ hostname }: URL): string {
 }
 
 function emailTarget(target: string): CheckedTarget {
-  const [address, query] = split(target.replace(/^mailto:/i, ''), '?');
-  const plain = query === undefined || /^mailto:/i.test(target);
+  const written = target.trim();
+  const rest = written.replace(/^mailto:/i, '');
+  const [address, query] = split(rest, '?');
+  const plain = query === undefined || rest !== written;
   return plain && address.length <= emailLengthMax && emailAddress.test(address)
-    ? { target }
+    ? { target: `mailto:${rest}` }
     : bad(
         'invalid_email',
         'Expected an address such as name@example.com, or mailto:name@example.com',
@@ -163,23 +165,29 @@ function emailTarget(target: string): CheckedTarget {
 }
 
 function phoneTarget(target: string): CheckedTarget {
-  const scheme = /^tel:/i.test(target) ? 'tel:' : '';
-  const number = target.slice(scheme.length).replace(phoneSeparators, '');
+  const number = dialed(target.trim().replace(/^tel:/i, ''));
   return phoneNumber.test(number)
-    ? { target: scheme + number }
+    ? { target: `tel:${number}` }
     : bad('invalid_phone', 'Expected a number such as +49301234567, at most 15 digits');
 }
 
+/** The number without what people write for the eye: `+49 (0) 30 1` is dialed without that 0. */
+function dialed(written: string): string {
+  return written.replace(/^(\s*\+.*)\(0\)/, '$1').replace(phoneSeparators, '');
+}
+
 function smsTarget(target: string): CheckedTarget {
-  const scheme = /^(?:smsto|sms):/i.exec(target)?.[0] ?? '';
+  const scheme = /^\s*(?:smsto|sms):/i.exec(target)?.[0] ?? '';
   const rest = target.slice(scheme.length);
-  const mark = scheme.toLowerCase() === 'smsto:' ? ':' : '?';
+  const isSmsto = /smsto/i.test(scheme);
+  const mark = isSmsto ? ':' : '?';
   const [written, body] = split(rest, mark);
-  const number = written.replace(phoneSeparators, '');
+  const number = dialed(written);
   if (!phoneNumber.test(number) || (scheme === '' && body !== undefined)) {
     return bad('invalid_sms', 'Expected a number, sms:number?body=text or SMSTO:number:text');
   }
-  return { target: scheme + number + (body === undefined ? '' : mark + body) };
+  if (body === undefined) return { target: `SMSTO:${number}` };
+  return { target: `${isSmsto ? 'SMSTO' : 'sms'}:${number}${mark}${body}` };
 }
 
 function wifiTarget(target: string): CheckedTarget {
@@ -223,11 +231,12 @@ function vcardTarget(target: string): CheckedTarget {
 }
 
 function geoTarget(target: string): CheckedTarget {
-  const match = coordinates.exec(target);
+  const place = target.trim().replace(/^geo:/i, '').replace(/,\s+/, ',');
+  const match = coordinates.exec(place);
   const latitude = Number(match?.[1]);
   const longitude = Number(match?.[2]);
   return match !== null && Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180
-    ? { target }
+    ? { target: `geo:${place}` }
     : bad('invalid_geo', 'Expected latitude and longitude in degrees, such as 52.5163,13.3777');
 }
 

@@ -173,12 +173,15 @@ describe('url', () => {
 describe('static types', () => {
   test.each<[CodeType, string, string?]>([
     ['text', 'Two\nlines and an emoji 🙂'],
-    ['email', 'name+tag@example.com'],
+    ['email', ' name+tag@example.com ', 'mailto:name+tag@example.com'],
     ['email', 'mailto:name@example.com?subject=Hello'],
-    ['phone', '+49 (30) 123-45.67', '+49301234567'],
-    ['phone', 'tel:+49 30 1234567', 'tel:+49301234567'],
-    ['phone', '112'],
-    ['sms', '+49301234567'],
+    ['phone', '+49 (30) 123-45.67', 'tel:+49301234567'],
+    ['phone', '+49 (0) 30/1234567', 'tel:+49301234567'],
+    ['phone', '030 1234\u20137', 'tel:03012347'],
+    ['phone', 'TEL:+49 30 1234567', 'tel:+49301234567'],
+    ['phone', '112', 'tel:112'],
+    ['sms', '+49 (0)30 1234567', 'SMSTO:+49301234567'],
+    ['sms', 'sms:+49301234567', 'SMSTO:+49301234567'],
     ['sms', 'sms:+49 30 1234567?body=Hello there', 'sms:+49301234567?body=Hello there'],
     ['sms', 'SMSTO:+49301234567:Hello: there'],
     ['wifi', 'WIFI:T:WPA;S:My\\;net;P:pass\\:word1;;'],
@@ -187,11 +190,13 @@ describe('static types', () => {
     ['wifi', 'WIFI:T:nopass;S:Guests;H:true;;'],
     ['vcard', 'BEGIN:VCARD\r\nVERSION:3.0\r\nN:Doe;Jane\r\nFN:Jane Doe\r\nEND:VCARD'],
     ['vcard', 'BEGIN:VCARD\nVERSION:4.0\nFN;LANGUAGE=en:Jane\nEND:VCARD\n'],
-    ['geo', '52.5163,13.3777'],
+    ['geo', '52.5163, 13.3777', 'geo:52.5163,13.3777'],
+    ['geo', '52.51628219999999,13.377702', 'geo:52.51628219999999,13.377702'],
     ['geo', 'geo:-90,180,12.5;u=35'],
     ['geo', 'geo:52.5163,13.3777?q=Gate'],
   ])('%s %j is taken', (type, target, stored = target) => {
     expect(check(type, target)).toBe(stored);
+    expect(check(type, stored)).toBe(stored);
   });
 
   test.each<[CodeType, string, string]>([

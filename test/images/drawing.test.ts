@@ -54,6 +54,8 @@ describe('draw: PNG', () => {
     const bytes = await draw({ content, format: 'png', size: 400 });
     const found = await readZxing(readPng(bytes));
     expect(Buffer.from(found?.bytes ?? []).toString()).toBe(content);
+    // Beyond ASCII the symbol names its character set: readers do not have to guess.
+    expect(found?.hasECI).toBe(/[^\0-\x7f]/.test(content));
     if (createMatrix(content).side < 100) expect(scanPng(bytes)?.content).toBe(content);
   });
 

@@ -47,10 +47,16 @@ const type = z.enum(codeTypes).meta({
   description: 'What the code holds. `url` may be dynamic; the others are static',
   example: 'url',
 });
-const target = z.string().min(1).max(targetLengthMax).meta({
-  description: 'Where the code leads; for other types their content',
-  example: 'https://example.com/menu',
-});
+const target = z
+  .string()
+  .min(1)
+  .max(targetLengthMax)
+  .meta({
+    description:
+      'Where the code leads; for other types their content. E-mail addresses, phone numbers, SMS numbers and ' +
+      'coordinates are stored and answered with `mailto:`, `tel:`, `SMSTO:` and `geo:`',
+    example: 'https://example.com/menu',
+  });
 const name = plainText(nameLengthMax).meta({
   description: 'What people call it',
   example: 'Table 12',

@@ -1,8 +1,9 @@
 /**
  * The matrix of a symbol: which modules are dark. The `qrcode` package does the encoding (ISO/IEC 18004): it
  * splits the text into the cheapest mix of numeric, alphanumeric and byte segments and picks version and mask.
+ * Text beyond ASCII begins with an ECI header that names UTF-8: without one, readers guess the character set.
  */
-import { create } from 'qrcode';
+import { create, type QRCode, type QRCodeSegment } from 'qrcode';
 import type { ErrorCorrection } from '../../model/design.ts';
 import { type Failure, invalid } from '../../model/failure.ts';
 
@@ -33,12 +34,29 @@ export function createMatrix(content: string, errorCorrection: ErrorCorrection =
     throw invalid('target', 'too_short', 'There is nothing to draw, expected content');
   if (content.length > contentLengthMax) throw tooLong(errorCorrection);
   try {
-    const { modules } = create(content, { errorCorrectionLevel: errorCorrection });
+    const { modules } = encode(content, errorCorrection);
     return { side: modules.size, modules: Uint8Array.from(modules.data) };
   } catch (error) {
     if (error instanceof Error && error.message.includes('too big')) throw tooLong(errorCorrection);
     throw error;
   }
+}
+
+/** ECI mode and assignment 26, UTF-8, as the package writes a segment: its mode, its length, no data. */
+const utf8Header = {
+  mode: { bit: 0b0111, ccBits: [8, 8, 8] },
+  getLength: () => 26,
+  getBitsLength: () => 0,
+  write: () => undefined,
+};
+
+function encode(content: string, errorCorrectionLevel: ErrorCorrection): QRCode {
+  const plain = create(content, { errorCorrectionLevel });
+  if (Buffer.byteLength(content) === content.length) return plain;
+  // The package makes segments of the known modes alone, by `reduce` over an array: this one has them already.
+  const segments: QRCodeSegment[] = [];
+  Object.assign(segments, { reduce: () => [utf8Header, ...plain.segments] });
+  return create(segments, { errorCorrectionLevel });
 }
 
 function tooLong(errorCorrection: ErrorCorrection): Failure {
