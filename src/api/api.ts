@@ -31,6 +31,7 @@ import { Guard, withRate, type Admission } from './guard.ts';
 import { liveReply, readyReply } from './health.ts';
 import { imageReply } from './images/images.ts';
 import { mayReadMetrics, metricsReply } from './metrics.ts';
+import { Packing } from './packing.ts';
 import {
   defectReply,
   problemKinds,
@@ -64,6 +65,7 @@ export class ApiServer implements Handler {
   readonly #guard: Guard;
   readonly #router: Router;
   readonly #docs: Docs;
+  readonly #packing = new Packing();
   readonly #publicPages: PublicPages;
   readonly #docsUrl: string;
   readonly ready: ReadyAnswers;
@@ -111,8 +113,9 @@ export class ApiServer implements Handler {
     const { clock, log, changesFollowed } = this.#services;
     const startMs = clock.monotonicMs();
     const { reply: answer, route } = await this.#answer(request);
-    const behind = isRead(request) ? 0 : ((await changesFollowed?.()) ?? 0);
-    const reply = behind > 0 ? withHeader(answer, 'X-Links-Behind', String(behind)) : answer;
+    const reply = isRead(request)
+      ? await this.#packing.pack(answer, request, route)
+      : withLinksBehind(answer, (await changesFollowed?.()) ?? 0);
     const seconds = (clock.monotonicMs() - startMs) / 1_000;
     this.#requests.add(1, { route, status: reply.status });
     this.#latency.observe(seconds, { route });
@@ -307,16 +310,12 @@ export class ApiServer implements Handler {
   }
 
   #openApiReply(request: Request): Reply {
-    if (request.method === 'GET' || request.method === 'HEAD') return this.#docs.openApi();
-    return this.#otherMethod(request, 'GET, HEAD');
+    return isRead(request) ? this.#docs.openApi() : this.#otherMethod(request, 'GET, HEAD');
   }
 
   #otherMethod(request: Request, allow: string): Reply {
-    const failure = new Failure(
-      'method_not_allowed',
-      `There is no ${request.method} here, expected ${allow}`,
-    );
-    const reply = this.#problem(failure, request);
+    const detail = `There is no ${request.method} here, expected ${allow}`;
+    const reply = this.#problem(new Failure('method_not_allowed', detail), request);
     return { ...reply, headers: { ...reply.headers, Allow: allow } };
   }
 
@@ -335,6 +334,9 @@ const withHeader = (reply: Reply, name: string, value: string): Reply => ({
   ...reply,
   headers: { ...reply.headers, [name]: value },
 });
+
+const withLinksBehind = (reply: Reply, behind: number): Reply =>
+  behind > 0 ? withHeader(reply, 'X-Links-Behind', String(behind)) : reply;
 
 const notActive = (detail: string): Failure =>
   new Failure('not_active', detail, { retryAfterSeconds: 1 });
@@ -365,9 +367,7 @@ function namedFor(
   request: Request,
   key: string,
 ): Pick<IdempotentRequest, 'workspaceNo' | 'name'> {
-  if (actor !== undefined) {
-    return { workspaceNo: actor.workspaceNo, name: answerName(actor, key) };
-  }
+  if (actor !== undefined) return { workspaceNo: actor.workspaceNo, name: answerName(actor, key) };
   assertIdempotencyKey(key);
   return { workspaceNo: 0, name: hash('sha256', `${request.clientAddress}\n${key}`, 'base64url') };
 }

@@ -16,6 +16,7 @@ import { parseId } from '../../model/ids.ts';
 import { Failure, invalid } from '../../model/failure.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { imageQuery } from './image-schemas.ts';
+import { isKnown } from '../packing.ts';
 import { readQuery } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -105,11 +106,4 @@ function commonHeaders(ETag: string, cacheControl: string) {
     'Cache-Control': cacheControl,
     'Access-Control-Allow-Origin': '*',
   };
-}
-
-/** RFC 9110, 13.1.2: weak comparison. */
-function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch.trim() === '*') return true;
-  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }

@@ -18,6 +18,7 @@ import { SessionCookie } from '../workspaces/cookie.ts';
 import { addExamples } from './examples.ts';
 import { type AnswerHeader, headersOf } from './headers.ts';
 import { pathParameters } from './path-parameters.ts';
+import { isList } from '../packing.ts';
 import { ProblemResponses } from './problems.ts';
 import { tags } from './tags.ts';
 import { openAnswers, tidySchemas } from './tidy-schemas.ts';
@@ -122,7 +123,11 @@ class OperationParts {
     const hasBody = takesBody(route) && route.body?.type !== 'undefined';
     const hasQuery = query !== undefined && !isEmpty(query.shape);
     const path = pathParameters(route.path);
-    const headers = { ...(isKept(route) ? idempotencyHeader : {}), ...requestHeaders };
+    const headers = {
+      ...(isKept(route) ? idempotencyHeader : {}),
+      ...(isList(route.operationId) ? ifNoneMatchHeader : {}),
+      ...requestHeaders,
+    };
     const known = answer.known === undefined ? {} : successOf(200, answer.known, route);
     return {
       operationId: route.operationId,
@@ -149,6 +154,7 @@ class OperationParts {
       responses: {
         ...successOf(answer.status, answer.what, route),
         ...known,
+        ...(isList(route.operationId) ? { 304: notModified } : {}),
         ...this.#problems.of([
           ...commonFailures,
           ...(mayForbid(access, route) ? (['forbidden'] as const) : []),
@@ -182,6 +188,7 @@ function successOf(status: number, description: string, route: Route): ZodOpenAp
     ...(route.method === 'GET' ? (['X-Unknown-Parameters'] as const) : []),
     ...(status === 201 ? (['Location'] as const) : []),
     ...(isKept(route) ? (['Idempotent-Replayed'] as const) : []),
+    ...(isList(route.operationId) ? (['ETag', 'Vary'] as const) : []),
     ...headers,
   ];
   const content: ZodOpenApiContentObject = mediaTypes.includes(jsonType)
@@ -226,6 +233,23 @@ function accessText(access: Access): string {
   if (access === 'person') return 'For people who are signed in, not for API keys.';
   return isKeyless(access) ? 'Needs no key.' : `Least role: ${access}.`;
 }
+
+const notModified = {
+  id: 'NotModified',
+  description: 'The list is the one that If-None-Match names',
+  headers: headersOf(['ETag', 'Vary', 'X-Unknown-Parameters']),
+};
+
+const ifNoneMatchHeader = {
+  'If-None-Match': z
+    .string()
+    .optional()
+    .meta({
+      description: 'The `ETag` of an earlier answer: while it is the same the answer is 304',
+      example: 'W/"Zk3vT1c0Y6u2sPqR8wXaBd"',
+      param: { id: 'IfNoneMatch' },
+    }),
+};
 
 const idempotencyHeader = {
   'Idempotency-Key': z

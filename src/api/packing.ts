@@ -1,0 +1,72 @@
+/**
+ * ETag, and brotli or gzip, of the texts that clients fetch again and again: the document, the pages under /docs, and
+ * lists. Other answers stay as they are: they are small, and a secret next to a text that a stranger chooses is not
+ * compressed. The document and the pages are compressed once for each coding.
+ */
+import { hash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { Reply, Request } from '../http/request.ts';
+
+/** A shorter body gains nothing. */
+const bytesMin = 1_024;
+/** Names of routes: operations, or paths of pages. */
+export const isList = (route: string): boolean => /^list[A-Z]/.test(route);
+const staticName = /^(?:getOpenApi$|\/docs|\/$)/;
+const tagCharacters = 22;
+
+type Coding = 'br' | 'gzip';
+const compress: Readonly<Record<Coding, (body: string) => Promise<Uint8Array>>> = {
+  br: (body) =>
+    promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
+  gzip: (body) => promisify(gzip)(body),
+};
+
+export class Packing {
+  /** By coding and ETag. */
+  readonly #made = new Map<string, Promise<Uint8Array>>();
+
+  /** The answer of `route` as the client takes it: unchanged, compressed, or 304 where it has the same. */
+  async pack(reply: Reply, request: Request, route: string): Promise<Reply> {
+    const { status, body } = reply;
+    const isStatic = staticName.test(route);
+    if (status !== 200 || typeof body !== 'string' || body.length < bytesMin) return reply;
+    if (!isStatic && !isList(route)) return reply;
+    const ETag = `W/"${hash('sha256', body, 'base64url').slice(0, tagCharacters)}"`;
+    const { Vary } = reply.headers;
+    const vary = Vary === undefined ? 'Accept-Encoding' : `${Vary}, Accept-Encoding`;
+    const headers = { ...reply.headers, ETag, Vary: vary };
+    if (isKnown(request.header('if-none-match'), ETag)) return { status: 304, headers };
+    const coding = codingOf(request.header('accept-encoding') ?? '');
+    if (coding === undefined) return { ...reply, headers };
+    const packed = await (isStatic ? this.#once(coding, ETag, body) : compress[coding](body));
+    return { ...reply, headers: { ...headers, 'Content-Encoding': coding }, body: packed };
+  }
+
+  #once(coding: Coding, etag: string, body: string): Promise<Uint8Array> {
+    const key = coding + etag;
+    const known = this.#made.get(key) ?? compress[coding](body);
+    this.#made.set(key, known);
+    return known;
+  }
+}
+
+/** RFC 9110, 13.1.2: weak comparison. */
+export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
+  return ifNoneMatch.split(',').some((tag) => opaque(tag) === opaque(etag));
+}
+
+/** The smaller of those that the client accepts; `;q=0` refuses one. */
+function codingOf(accepted: string): Coding | undefined {
+  const taken = accepted.split(',').flatMap((part) => {
+    const [name = '', quality = '1'] = part
+      .trim()
+      .toLowerCase()
+      .split(/\s*;\s*q=/);
+    return Number(quality) > 0 ? [name] : [];
+  });
+  return (['br', 'gzip'] as const).find((coding) => taken.includes(coding));
+}
