@@ -61,6 +61,9 @@ const compare = z
     param: { id: 'Compare' },
   });
 
+/** Stands for the referrer of a scan that came from no page; a host of that name would be read as it. */
+export const directReferer = 'direct';
+
 const named = (description: string, example: string) =>
   z.string().max(nameLengthMax).optional().meta({ description, example });
 
@@ -96,7 +99,7 @@ export const questionShape = {
     .enum(browserNames)
     .optional()
     .meta({ description: 'By this browser alone', example: 'Safari', param: { id: 'ByBrowser' } }),
-  referer: named('From pages of this host alone; empty = from none', 'example.com').meta({
+  referer: named('From pages of this host alone; `direct` = from none', 'example.com').meta({
     param: { id: 'ByReferer' },
   }),
   route: named('Led by this label alone, `target` = by none; of one code', 'app-store').meta({
@@ -174,7 +177,8 @@ export function filterOf(
   asked: Question,
   routesOf: ((label: string) => readonly number[]) | undefined,
 ): ScanFilter {
-  const { country, city, device, os, browser, referer, route } = asked;
+  const { country, city, device, os, browser, route } = asked;
+  const referer = asked.referer === directReferer ? '' : asked.referer;
   if (route === undefined) return { country, city, device, os, browser, referer };
   if (routesOf === undefined) {
     throw invalid('route', 'needs_code', 'Labels are those of one code, expected one');

@@ -33,6 +33,7 @@ import {
   changeOf,
   checkLength,
   comparedRange,
+  directReferer,
   filterOf,
   narrowed,
   type Question,
@@ -363,7 +364,9 @@ async function rowsBy<Of extends Scope, Found extends Analytics>(
   if (by === 'route' || by === 'missed') return (await routes?.(scope, by)) ?? [];
   if (isOfGroups(by)) return (await groups?.(scope, by, workspaceNo)) ?? [];
   const { subject, range, weekStart, filter } = scope;
-  return await scans.breakdown(subject, range, by, { weekStart, filter });
+  const rows = await scans.breakdown(subject, range, by, { weekStart, filter });
+  if (by !== 'referer') return rows;
+  return rows.map((row) => (row.key === '' ? { ...row, key: directReferer } : row));
 }
 
 const isOfGroups = (by: AnyBreakdownBy): by is GroupBreakdownBy =>

@@ -226,8 +226,13 @@ describe('filters', () => {
     const hosts = await get(`/analytics/breakdown?by=referer&${days}&os=Android`);
     expect(hosts.json.data).toEqual([
       { key: 'example.org', scans: 4 },
-      { key: '', scans: 3 },
+      { key: 'direct', scans: 3 },
     ]);
+    const direct = `by=referer&${days}&os=Android&referer=direct`;
+    const own = await get(`/analytics/breakdown?${direct}`);
+    expect(own.json.data).toEqual([{ key: 'direct', scans: 3 }]);
+    const table = await get(`/analytics/breakdown?${direct}&format=csv`);
+    expect(table.text).toMatch(/^direct,3\r?$/m);
     const code = await get(`/qr-codes/${menu.id}/analytics?${newYork}&device=mobile&os=iOS`);
     expect(code.json).toMatchObject({ totalScans: 2 });
   });

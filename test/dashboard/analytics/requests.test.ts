@@ -68,7 +68,7 @@ test('zones, ranges and periods in words', () => {
 
 test('keys in words', () => {
   expect(keyLabel('country', 'ZZ')).toBe('Unknown');
-  expect(keyLabel('referer', '')).toBe('Direct (camera)');
+  expect(keyLabel('referer', 'direct')).toBe('Direct (camera)');
   expect(keyLabel('route', 'target')).toBe('Everyone else');
   expect(keyLabel('missed', 'not_started')).toBe('Not started');
   expect(keyLabel('os', 'iOS')).toBe('iOS');

@@ -58,7 +58,8 @@ const namedKeys: ReadonlySet<Dimension> = new Set(['bot', 'device', 'missed']);
 export function keyLabel(dimension: Dimension, key: string): string {
   if (dimension === 'country') return countryName(key);
   if (dimension === 'route' && key === targetLabel) return 'Everyone else';
-  if (key === '') return dimension === 'referer' ? 'Direct (camera)' : 'Unknown';
+  if (dimension === 'referer' && key === 'direct') return 'Direct (camera)';
+  if (key === '') return 'Unknown';
   if (namedKeys.has(dimension)) return capitalize(key.replaceAll('_', ' '));
   return key;
 }
@@ -66,7 +67,7 @@ export function keyLabel(dimension: Dimension, key: string): string {
 export const isFilter = (dimension: Dimension): dimension is FilterName =>
   filterNames.some((name) => name === dimension);
 
-/** Stands for the empty key in an address, where nothing would mean no filter: scans that came from no page. */
+/** Stands for the empty key in an address, where nothing would mean no filter: an unknown city. */
 const emptyKey = '-';
 export const addressOfKey = (key: string): string => (key === '' ? emptyKey : key);
 export const keyInAddress = (text: string): string => (text === emptyKey ? '' : text);
