@@ -147,6 +147,12 @@ export class StoreReplication {
     return stopped ?? fault ?? this.#streamFault ?? this.#waits;
   }
 
+  /** Why this machine's data is not that of the log; undefined where it is. */
+  get diverged(): string | undefined {
+    const { stop } = this.status;
+    return stop?.reason === 'diverged' ? stop.detail : undefined;
+  }
+
   /** While changes wait for a standby: for how long none has had all; 0 where they do not. */
   get standbySilentMs(): number {
     return this.#options.ack === 'standby' ? this.#standbys.silentMs : 0;

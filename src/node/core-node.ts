@@ -129,10 +129,13 @@ export class CoreNode {
       acknowledged: this.#acknowledged,
     });
     const { folder, log } = base;
-    const copies = new CopySender({ folder, cluster: () => this.nodes.clusterId ?? '', log });
+    const cluster = (): string => this.nodes.clusterId ?? '';
+    const diverged = (): string | undefined =>
+      this.replication.diverged ?? this.delivery.replication.diverged;
+    const copies = new CopySender({ folder, cluster, diverged, log });
     this.copies = copies;
     this.#closers.push(() => copies.close());
-    const { control, cluster } = openControl({
+    const opened = openControl({
       ...options,
       copies,
       keys: this.#keys,
@@ -142,8 +145,8 @@ export class CoreNode {
       marks: () => this.#exchange.marks,
       problem: () => this.#problem,
     });
-    this.control = control;
-    this.#cluster = cluster;
+    this.control = opened.control;
+    this.#cluster = opened.cluster;
   }
 
   /** What the engine has of it. @param scans the store that also says how far journals of other nodes are whole */

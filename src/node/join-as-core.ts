@@ -24,7 +24,8 @@ import {
 import { copyPath } from '../cluster/copy/copy-download.ts';
 import { LoggedProgress } from '../cluster/copy/logged-progress.ts';
 import { emptyChain } from '../cluster/log/entry.ts';
-import { EnvironmentStore } from '../cluster/log/environment-store.ts';
+import { EnvironmentStore, readPosition } from '../cluster/log/environment-store.ts';
+import { isFollowed } from '../cluster/log-beginning.ts';
 import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
 import { JoinRefusedError, joinCluster } from '../cluster/nodes/join.ts';
 import { NodeError } from '../cluster/nodes/node-error.ts';
@@ -94,8 +95,15 @@ export async function joinAsCore(
 async function mustCopy(context: NodeContext, folder: DataFolder): Promise<boolean> {
   if (isCopying(folder)) return true;
   const state = await stateOf(folder);
+  const asked = askedOf(context);
   if (state === 'data') return false;
-  return await (state === 'begun' ? lacksBeginnings : clusterHasData)(askedOf(context));
+  if (state === 'empty') return await clusterHasData(asked);
+  if (await lacksBeginnings(asked)) return true;
+  // What it has read may be of a log that the brokers have lost since.
+  const position = await readPosition(folder.managementFile);
+  return (
+    (await clusterHasData(asked)) && !(await isFollowed({ ...context, name: 'core' }, position))
+  );
 }
 
 const askedOf = ({
@@ -138,7 +146,7 @@ async function copy(
   admitted: Admission,
   progress: CopyProgress,
 ): Promise<void> {
-  const { config, log, machine, self, stopping: signal } = context;
+  const { config, log, machine, connection, self, stopping: signal } = context;
   const { control } = new ClusterKeys(config.cluster.secret);
   const proof = new ControlProof(control, machine.clock);
   let isFirst = true;
@@ -152,6 +160,7 @@ async function copy(
     cores,
     authorization: () => proof.headerOf('GET', copyPath),
     cluster: admitted.cluster,
+    isFollowed: (name, position) => isFollowed({ connection, name }, position),
     progress,
     timers: systemTimers,
     log,
@@ -217,7 +226,8 @@ async function whileFollowing<T>(
   for (;;) {
     stopping.throwIfAborted();
     const { stop } = replication.status;
-    if (stop !== undefined) throw new NodeError(`Cannot join the cluster: ${stop.detail}`);
+    if (stop !== undefined)
+      throw new NodeError(`Cannot join the cluster: ${replication.problem ?? stop.detail}`);
     const found = await find();
     if (found !== undefined) return found;
     await pause(stepMs);

@@ -8,6 +8,8 @@
  * beginning. Every state in between is a folder whose first start is not finished (engine/installation), so that a start
  * may look at it.
  *
+ * A copy whose position is not in the cluster's log is not put in place: the core that gave it has diverged.
+ *
  * A standby is asked first, the leader last: making a copy keeps a core's disk busy.
  */
 import { existsSync } from 'node:fs';
@@ -29,6 +31,9 @@ import {
 } from '../../store/installation.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { sparseWarning } from '../../telemetry/sparse-warning.ts';
+import type { LogPosition } from '../log/applier.ts';
+import { readPosition } from '../log/environment-store.ts';
+import type { LogName } from '../nats/log-streams.ts';
 import { deleteStoreId } from '../scans/store-id.ts';
 import { takeAsWhole } from '../scans/whole-journals.ts';
 import { fetchCopy, NewerCopyError, onDisk } from './copy-download.ts';
@@ -48,6 +53,8 @@ export interface CopyingOptions {
   readonly authorization: () => string;
   /** Id of the cluster. */
   readonly cluster: string;
+  /** Whether a folder with this position can go on with the cluster's log. */
+  readonly isFollowed: (name: LogName, position: LogPosition) => Promise<boolean>;
   readonly progress: CopyProgress;
   readonly timers: Pick<Timers, 'monotonicMs'>;
   readonly log: Logger;
@@ -115,8 +122,29 @@ async function copyFrom(core: string, options: CopyingOptions, disk: CopyDisk): 
   const request = { core, authorization: authorization(), cluster };
   await fetchCopy({ ...request, draft, disk, progress, signal });
   progress.check();
+  await assertFollowed(core, dataFolderAt(draft), options);
   await makeOwn(folder, draft);
   await onDisk(() => putInPlace(folder, draft, disk));
+}
+
+/** The draft is of the log as it is now, not of one that the brokers have lost. */
+async function assertFollowed(
+  core: string,
+  { managementFile, deliveryFile }: DataFolder,
+  { isFollowed }: CopyingOptions,
+): Promise<void> {
+  for (const [name, file] of [
+    ['core', managementFile],
+    ['delivery', deliveryFile],
+  ] as const) {
+    const position = await readPosition(file);
+    // A core may have applied no delivery yet.
+    if (name === 'delivery' && position.seq === 0) continue;
+    if (await isFollowed(name, position)) continue;
+    throw new Error(
+      `the copy from ${core} is of an old log (epoch ${position.epoch}, position ${position.seq}): stop that core, and join it after this one`,
+    );
+  }
 }
 
 /** The draft fits this folder, and names no other core. */

@@ -30,6 +30,8 @@ export interface CopySenderOptions {
   readonly folder: DataFolder;
   /** Id of the cluster. */
   readonly cluster: () => string;
+  /** Why this core's data is not that of the cluster's log; undefined where it is. */
+  readonly diverged: () => string | undefined;
   readonly log: Logger;
 }
 
@@ -48,8 +50,16 @@ export class CopySender {
     }
   }
 
-  /** @throws Failure overloaded while another core copies */
+  /** @throws Failure not_active where the data is not that of the log; overloaded while another core copies */
   reply(): Reply {
+    const diverged = this.#options.diverged();
+    if (diverged !== undefined) {
+      throw new Failure(
+        'not_active',
+        `This core gives no copy: it no longer follows the cluster (${diverged})`,
+        { retryAfterSeconds: busySeconds },
+      );
+    }
     if (this.#open !== undefined || this.#isClosed) throw busy();
     const headers = {
       'Content-Type': 'application/octet-stream',

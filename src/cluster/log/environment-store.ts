@@ -5,7 +5,7 @@
  *                          [owner, url, version]
  *             'moved'      when the position was moved on without any other write, milliseconds; by the log
  */
-import type { StoreEnvironment, Table } from '../../store/environment.ts';
+import { StoreEnvironment, type Table } from '../../store/environment.ts';
 import { logTable } from '../../store/open-environment.ts';
 import type { StoredWrite } from '../../store/replication.ts';
 import { emptyPosition, type LogPosition } from './applier.ts';
@@ -72,6 +72,16 @@ export class EnvironmentStore implements ReplicatedStore {
       }
       this.#table.put(positionKey, storedPosition(position));
     });
+  }
+}
+
+/** Of a data file that nobody has open. */
+export async function readPosition(file: string): Promise<LogPosition> {
+  const environment = new StoreEnvironment(file, 'existing');
+  try {
+    return new EnvironmentStore(environment).position();
+  } finally {
+    await environment.close();
   }
 }
 

@@ -4,8 +4,12 @@
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { isFollowed } from '../../cluster/log-beginning.ts';
+import type { LogPosition } from '../../cluster/log/applier.ts';
+import { EnvironmentStore } from '../../cluster/log/environment-store.ts';
 import { inspectBrokers } from '../../cluster/nats/broker-inspection.ts';
 import { logNames, logStream } from '../../cluster/nats/log-streams.ts';
+import { beginNats } from '../../cluster/nats/nats-connection.ts';
 import { beatSubject, coreBeats } from '../../cluster/nodes/beat-message.ts';
 import { ClusterKeys } from '../../cluster/nodes/cluster-keys.ts';
 import { joinSubject } from '../../cluster/nodes/join.ts';
@@ -49,8 +53,8 @@ export async function diagnoseCluster(
       isEdge ? coreAddressFindings(config) : advertisedFindings(config),
     ]);
     const ofRole = isEdge ? rightsFindings(seen) : streamingFindings(seen, monitor, config);
-    const secret = isEdge ? [] : await secretOf(config);
-    return [...brokerFindings(seen), ...ofRole, ...address, ...secret];
+    const data = isEdge ? [] : await dataFindings(config);
+    return [...brokerFindings(seen), ...ofRole, ...address, ...data];
   } catch (error) {
     return [bad(messageOf(error))];
   }
@@ -69,8 +73,9 @@ function wantedOf({ cluster }: Config) {
   return { streams: [], replicas, publishes, subscribes };
 }
 
-/** Compared with the rows that this core has applied. */
-async function secretOf({ dataDir, cluster: { secret } }: Config): Promise<ClusterFinding[]> {
+/** The secret, compared with the rows that this core has applied; and whether it can go on with the brokers' log. */
+async function dataFindings(config: Config): Promise<ClusterFinding[]> {
+  const { dataDir, cluster } = config;
   const path = resolve(dataDir, 'management.mdb');
   if (!existsSync(path)) return [];
   let files: OpenDataFiles | undefined;
@@ -78,9 +83,12 @@ async function secretOf({ dataDir, cluster: { secret } }: Config): Promise<Clust
     files = await openDataFiles(openDataFolder(dataDir), 'read');
     const store = openManagement(path, 'read');
     try {
-      checkSecret({ store, keys: new ClusterKeys(secret) });
+      checkSecret({ store, keys: new ClusterKeys(cluster.secret) });
       const isShared = [...store.cluster.secrets.keys({ limit: 1 })].length > 0;
-      return isShared ? [good('cluster.secret is that of the cluster')] : [];
+      if (!isShared) return [];
+      const position = new EnvironmentStore(store.environment).position();
+      const found = await logFindings(config, position);
+      return [good('cluster.secret is that of the cluster'), ...found];
     } finally {
       await store.close();
     }
@@ -88,5 +96,26 @@ async function secretOf({ dataDir, cluster: { secret } }: Config): Promise<Clust
     return [bad(messageOf(error))];
   } finally {
     await files?.close();
+  }
+}
+
+async function logFindings(config: Config, position: LogPosition): Promise<ClusterFinding[]> {
+  if (position.seq === 0) return [];
+  const connection = beginNats(natsOptionsOf(config));
+  try {
+    if (await isFollowed({ connection, name: 'core' }, position)) {
+      return [good('the data of this core goes on with the log of the brokers')];
+    }
+    const where = `epoch ${position.epoch}, position ${position.seq}`;
+    return [
+      bad(
+        `this core has diverged: the log of the brokers does not go on behind its data (${where}); where another core leads, stop this one and run \`quietzone cluster join\`; where none does, see "The brokers have lost their data" in the guide`,
+      ),
+    ];
+  } catch {
+    // The lines of the brokers say why they do not answer.
+    return [];
+  } finally {
+    await connection.close();
   }
 }

@@ -81,8 +81,9 @@ export interface Giver {
 export async function startGiver(
   folder: DataFolder,
   change: (piece: Buffer) => Buffer | undefined = (piece) => piece,
+  diverged: () => string | undefined = () => undefined,
 ): Promise<Giver> {
-  const copies = new CopySender({ folder, cluster: () => clusterId, log: silent });
+  const copies = new CopySender({ folder, cluster: () => clusterId, diverged, log: silent });
   const server = createServer((_request, response) => {
     void answer(copies, change, response).catch(() => response.destroy());
   });

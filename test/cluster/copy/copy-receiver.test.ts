@@ -3,6 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { beginCopying, copyCore, isCopying } from '../../../src/cluster/copy/copy-receiver.ts';
+import { emptyPosition } from '../../../src/cluster/log/applier.ts';
+import { EnvironmentStore } from '../../../src/cluster/log/environment-store.ts';
 import { ReadPositions } from '../../../src/cluster/scans/read-position.ts';
 import type { CopyDisk } from '../../../src/engine/backup/copy-disk.ts';
 import { type DataFolder, DataFolderError } from '../../../src/engine/data-folder.ts';
@@ -23,6 +25,9 @@ import {
   startRecorded,
   uncounted,
 } from './copied-folder.ts';
+
+/** Of a log that the brokers have lost. */
+const oldEpoch = 4;
 
 let parent: string;
 let source: DataFolder;
@@ -57,6 +62,7 @@ async function copy(folder: DataFolder, cores: readonly string[], disk?: CopyDis
     cores: async () => cores,
     authorization: () => '',
     cluster: clusterId,
+    isFollowed: async (_name, { epoch }) => epoch !== oldEpoch,
     progress: quiet,
     timers: systemTimers,
     log: silent,
@@ -102,6 +108,23 @@ it('a torn copy, one with other bytes, and one of another cluster are not taken:
   const folder = await newFolder();
   // The last is asked first.
   await copy(folder, [await give(source), torn, damaged, other, 'http://127.0.0.1:1']);
+  await expectCopied(folder);
+});
+
+it('a core that has diverged gives no copy, and a copy of an old log is not put in place', async () => {
+  const reason = 'the log ends at 1, and 35 is applied here';
+  const diverged = await give(source, undefined, () => reason);
+  const refused = await fetch(diverged);
+  expect([refused.status, await refused.text()]).toEqual([503, expect.stringContaining(reason)]);
+  const old = await makeCoreFolder(join(parent, 'old'));
+  await inEnvironment(old.managementFile, async (environment) => {
+    const position = { ...emptyPosition, seq: 35, epoch: oldEpoch };
+    await new EnvironmentStore(environment).place(position);
+    const table = environment.table<string, string>('meta');
+    await environment.transaction(() => table.put('test', 'old'));
+  });
+  const folder = await newFolder();
+  await copy(folder, [await give(source), await give(old), diverged]);
   await expectCopied(folder);
 });
 
