@@ -12,8 +12,11 @@ export function engineChecks(options: {
   readonly links: { readonly pendingCount: number; readonly damagedCount: number };
   readonly webhooks: { readonly problem: string | undefined };
   readonly stored: StoredData;
+  /** Absent = as the threads have it. */
+  readonly isStopping?: () => boolean;
 }): HealthCheck[] {
   const { threads, management, geo, links, webhooks, stored } = options;
+  const { isStopping = () => threads.isStopping } = options;
   const full = 'the store cannot be written: no changes are taken, redirects go on';
   const damaged = 'short links are refused: nothing sound says where they lead, restore a backup';
   const excess = 'changed links do not fit into the link table, delete codes';
@@ -21,7 +24,7 @@ export function engineChecks(options: {
   return [
     {
       name: 'running',
-      problem: () => (threads.isStopping ? 'the service is stopping' : undefined),
+      problem: () => (isStopping() ? 'the service is stopping' : undefined),
     },
     threads.folder.healthCheck,
     ...threads.redirects.checks,

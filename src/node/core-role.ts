@@ -21,6 +21,8 @@ export interface CoreRoleOptions {
   /** Rejects where this machine no longer leads, or where something cannot be opened. */
   readonly lead: () => Promise<OpenRole>;
   readonly standBy: () => Promise<OpenRole>;
+  /** The former role has closed, or is left: the machine goes on in another one. */
+  readonly goesOn: () => void;
   readonly log: Logger;
 }
 
@@ -111,6 +113,7 @@ export class CoreRole {
     await this.#close(before).catch((err: unknown) => {
       log.warn({ reason: messageOf(err) }, 'the former role did not close cleanly');
     });
+    this.#options.goesOn();
   }
 
   /** @throws what closing it does, in time */
@@ -127,9 +130,4 @@ export class CoreRole {
 function isRefused(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isRefused);
   return error instanceof Failure && error.code === 'not_active';
-}
-
-/** @param goOn called when the role is closed, also where a part of it was not: the machine goes on in another role */
-export function thenGoesOn(role: OpenRole, goOn: () => void): OpenRole {
-  return { close: () => role.close().finally(goOn) };
 }

@@ -43,7 +43,7 @@ import { Ticker } from '../telemetry/ticker.ts';
 import { type Engine, openWriters, type Writers } from '../writers.ts';
 import { connectNode, type NodeContext } from './context.ts';
 import { CoreNode } from './core-node.ts';
-import { CoreRole, type OpenRole, thenGoesOn } from './core-role.ts';
+import { CoreRole, type OpenRole } from './core-role.ts';
 import { Ending } from './ending.ts';
 import { joinAsCore, joinRequestOf } from './join-as-core.ts';
 import { updateSigningKeys } from './signing-rotation.ts';
@@ -134,6 +134,9 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
     isLeading: () => node.isLeading,
     lead: () => roles.lead(),
     standBy: () => roles.standBy(),
+    goesOn: () => {
+      if (!roles.isClosing) started.engine.threads.goesOn();
+    },
     log,
   });
   // Nothing more is to be written.
@@ -282,7 +285,7 @@ class Roles {
     try {
       const writers = await openWriters({ base, engine, dashboard, changesFollowed, cluster });
       this.#writers = writers;
-      return this.#going({
+      return {
         close: () => {
           // Its answers are endless, or long: the API would wait for them.
           feed.close();
@@ -291,7 +294,7 @@ class Roles {
           this.#closing = closed.catch(() => undefined);
           return closed;
         },
-      });
+      };
     } catch (error) {
       feed.close();
       throw error;
@@ -304,15 +307,16 @@ class Roles {
     const registerMetrics = (metrics: Metrics): void => node.registerMetrics(metrics);
     const { proof, control: first, checks } = node;
     await this.#giveDeliveriesAway();
-    const standby = { base, engine, leader, proof, first, checks, registerMetrics };
+    const isStopping = (): boolean => this.isClosing;
+    const standby = { base, engine, leader, proof, first, checks, isStopping, registerMetrics };
     const role = await openStandby(standby);
     const endFollowing = node.delivery.followSettled(engine);
-    return this.#going({
+    return {
       close: async () => {
         await endFollowing();
         await role.close();
       },
-    });
+    };
   }
 
   /**
@@ -328,13 +332,5 @@ class Roles {
       await Promise.race([ended, pause(resultsMsMax, undefined, { ref: false })]);
     }
     delivery.release();
-  }
-
-  /** A role closes while redirects and counting go on. */
-  #going(role: OpenRole): OpenRole {
-    const { threads } = this.#options.engine;
-    return thenGoesOn(role, () => {
-      if (!this.isClosing) threads.goesOn();
-    });
   }
 }

@@ -30,6 +30,8 @@ export interface StandbyOptions {
   /** Answers before the leader is asked. */
   readonly first: FirstAnswers;
   readonly checks: readonly HealthCheck[];
+  /** The process stops, and not only the role that it had before. */
+  readonly isStopping: () => boolean;
   readonly registerMetrics: (metrics: Metrics) => void;
 }
 
@@ -52,7 +54,7 @@ export async function openStandby(options: StandbyOptions): Promise<OpenRole> {
 }
 
 async function open(
-  { base, engine, leader, proof, first, checks, registerMetrics }: StandbyOptions,
+  { base, engine, leader, proof, first, checks, isStopping, registerMetrics }: StandbyOptions,
   closers: Closers,
 ): Promise<void> {
   const { config, log, management, clock } = base;
@@ -70,6 +72,7 @@ async function open(
     webhooks: noWebhooks,
     links: codes.links,
     stored,
+    isStopping,
   });
   // On the leader the writers do it.
   const freeing = new Ticker({

@@ -5,7 +5,7 @@
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Failure } from '../../src/model/failure.ts';
-import { CoreRole, type OpenRole, thenGoesOn } from '../../src/node/core-role.ts';
+import { CoreRole, type OpenRole } from '../../src/node/core-role.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
 const lines: string[] = [];
@@ -30,6 +30,7 @@ async function leading(leader: OpenRole): Promise<CoreRole> {
     isLeading: () => true,
     lead: () => Promise.resolve(leader),
     standBy: () => Promise.reject(new Error('it leads')),
+    goesOn: () => undefined,
     log,
   });
   await role.update();
@@ -51,12 +52,25 @@ test('CoreRole.close says what else could not be stored', async () => {
   await expect((await leading(closingWith(both))).close()).rejects.toBe(both);
 });
 
-test('thenGoesOn lets a machine go on whose former role did not close cleanly', async () => {
-  let count = 0;
-  const goOn = (): void => void count++;
-  await thenGoesOn({ close: () => Promise.resolve() }, goOn).close();
-  await expect(thenGoesOn(closingWith(refused()), goOn).close()).rejects.toThrow('another machine');
-  expect(count).toBe(2);
+test('a machine goes on whose former role did not close cleanly, or waits for the log for ever', async () => {
+  vi.useFakeTimers();
+  for (const former of [closingWith(refused()), { close: () => new Promise<void>(() => {}) }]) {
+    let isLeading = true;
+    const goesOn = vi.fn();
+    const role = new CoreRole({
+      isLeading: () => isLeading,
+      lead: () => Promise.resolve(former),
+      standBy: () => Promise.resolve({ close: () => Promise.resolve() }),
+      goesOn,
+      log,
+    });
+    await role.update();
+    isLeading = false;
+    const changed = role.update();
+    await vi.advanceTimersByTimeAsync(8_000);
+    await changed;
+    expect([role.name, goesOn.mock.calls.length]).toEqual(['standby', 1]);
+  }
 });
 
 /** A core whose lead is taken and lost by hand, and whose roles are opened by hand where a test holds them. */
@@ -74,6 +88,7 @@ class TestRoles {
     },
     lead: () => this.#open('leading'),
     standBy: () => this.#open('standby'),
+    goesOn: () => undefined,
     log,
   });
 
