@@ -84,6 +84,7 @@ function seenBy(options: CoreControlOptions): ClusterStatus {
     problem: options.problem() ?? context.connection.problem,
     nodes: nodes.nodes(),
     beats: beats === undefined ? [] : [beats.own, ...beats.connected()],
+    last: (name) => beats?.last(name),
     links: base.management.last('link'),
     savedScans: marks?.saved() ?? new Map(),
     counted: (journal) => marks?.counted(journal),

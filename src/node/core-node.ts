@@ -238,11 +238,18 @@ export class CoreNode {
     return replication.problem ?? delivery.replication.problem ?? this.#staleLinks.mismatch;
   }
 
+  get #away(): string | undefined {
+    const away = this.isLeading ? (this.#beats?.away() ?? []) : [];
+    if (away.length === 0) return undefined;
+    return `away, and not stopped cleanly: ${away.join(', ')}; where they run they redirect by links of before`;
+  }
+
   get checks(): HealthCheck[] {
     const { connection } = this.#options.context;
     return [
       ...this.#staleLinks.checks,
       { name: 'cluster', isWarning: true, problem: () => this.#problem },
+      { name: 'nodes', isWarning: true, problem: () => this.#away },
       { name: 'brokers', isWarning: true, problem: () => connection.problem },
       ...this.#exchange.checks,
     ];
@@ -291,6 +298,8 @@ export class CoreNode {
       linkNumber: () =>
         staleLinks.numberOf({ linkNumber: refresher.seen, pendingLinks: codes.links.pendingCount }),
       journaled: () => journaledOf(base.clock, identity, threads.journals.tails),
+      registered: () =>
+        this.nodes.nodes().flatMap((node) => (node.role === 'core' ? [] : [node.name])),
       onDouble: onEnd,
     });
     this.#beats = beats;

@@ -74,7 +74,7 @@ const node = z.object({
   }),
   linksBehind: behind.meta({
     description:
-      'Changes of links that it does not redirect by yet; null where it does not redirect, and while it is away',
+      'Changes of links that it does not redirect by yet; null where it does not redirect, and where it has not said',
     example: 0,
   }),
   scansBehind: behind.meta({

@@ -14,7 +14,7 @@ export interface NodeStatus {
   readonly version: string | null;
   /** Of its API; null for an edge, and while it is away. */
   readonly url: string | null;
-  /** Changes of links that are not in its link table; null while it is away, or where it has none. */
+  /** Changes of links that are not in its link table; null where it has none, has ended, or has not said since this core started. */
   readonly linksBehind: number | null;
   /** Entries of the log of scans that it has not on its disk, and another core has; null for an edge, which reads none. */
   readonly scansBehind: number | null;
@@ -59,6 +59,8 @@ export interface StatusSources {
   readonly nodes: readonly NodeRecord[];
   /** Of the nodes that are connected, and of this one. */
   readonly beats: readonly Beat[];
+  /** Of a node that may be away. */
+  readonly last: (name: string) => Beat | undefined;
   /** Changes of links so far, as this core knows. */
   readonly links: number;
   /** By core, up to which entry it has the log of scans. */
@@ -96,10 +98,11 @@ function leaderOf({
 
 function nodeStatusOf(
   { name, role, run, journals, joinedAtMs }: NodeRecord,
-  { beats, links, savedScans, counted }: StatusSources,
+  { beats, last, links, savedScans, counted }: StatusSources,
   leader: string | undefined,
 ): NodeStatus {
   const beat = beats.find((one) => one.name === name);
+  const told = beat ?? last(name);
   const connected = name === leader ? 'active' : 'connected';
   const newest = Math.max(links, ...beats.map(({ linkNumber }) => linkNumber));
   const saved = savedScans.get(name);
@@ -110,7 +113,7 @@ function nodeStatusOf(
     run,
     version: beat?.version ?? null,
     url: beat === undefined || beat.url === '' ? null : beat.url,
-    linksBehind: beat?.redirects === true ? newest - beat.linkNumber : null,
+    linksBehind: told?.redirects === true && !told.isLast ? newest - told.linkNumber : null,
     scansBehind: saved === undefined ? null : Math.max(0, ...savedScans.values()) - saved,
     marks: journals.map((journal) => ({ journal, counted: counted(journal) ?? null })),
     joinedAtMs,

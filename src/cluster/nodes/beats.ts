@@ -59,6 +59,8 @@ export interface BeatsOptions {
   /** Changes of links up to it are in this node's link table. */
   readonly linkNumber: () => number;
   readonly journaled: () => Journaled;
+  /** Names of registered nodes that redirect; absent on an edge, which answers no changes. */
+  readonly registered?: (() => readonly string[]) | undefined;
   /** Another process runs under this name, and this one must stop. @param detail a sentence for the operator */
   readonly onDouble: (detail: string) => void;
 }
@@ -150,6 +152,13 @@ export class Beats {
     return this.#last.get(name);
   }
 
+  /** Registered nodes that are not connected, and have not said that they end: they may redirect by links of before. */
+  away(): string[] {
+    return (this.#options.registered?.() ?? []).filter(
+      (name) => this.instanceOf(name) === undefined && this.last(name)?.isLast !== true,
+    );
+  }
+
   /** Addresses of the APIs of connected cores. */
   coreUrls(): string[] {
     return this.connected().flatMap(({ url }) => (url === '' ? [] : [url]));
@@ -166,7 +175,7 @@ export class Beats {
   /**
    * Resolves when every connected node that redirects has the changes of links up to `number`; this one too. A node that
    * lapses meanwhile is waited for no longer, one that connects is waited for. @returns how many do not have them by then,
-   * or after `waitMs`: those that lapsed among them. One that was waited for in vain is not waited for again until its
+   * or after `waitMs`: those that lapsed among them, and those that are away. One that was waited for in vain is not waited for again until its
    * links have moved: with a full disk it would hold up every change.
    */
   linksFollowed(number: number, waitMs = followMs): Promise<number> {
@@ -327,7 +336,11 @@ export class Beats {
   #resolve(waiter: Waiter): void {
     waiter.cancel();
     this.#waiters.delete(waiter);
-    waiter.resolve(waiter.behind.size);
+    const { behind, number } = waiter;
+    for (const name of this.away()) {
+      if ((this.last(name)?.linkNumber ?? -1) < number) behind.add(name);
+    }
+    waiter.resolve(behind.size);
   }
 
   /** Whether a connected node is behind that may still follow, and after how long the first such one lapses. */

@@ -51,6 +51,7 @@ const seenBy = (self: string, leader: Leader | undefined): ClusterStatus =>
     problem: undefined,
     nodes,
     beats: [beat('a', 'all', 7), beat('b', 'core', 7), beat('e', 'edge', 3)],
+    last: (name) => (name === 'c' ? beat('c', 'all', 5) : undefined),
     links: 6,
     savedScans: new Map([
       ['a', 20],
@@ -68,7 +69,7 @@ test('a status has each node, as this core knows it', () => {
   expect(seen).toMatchObject([
     { name: 'a', state: 'active', version: '0.2.0', linksBehind: 0, scansBehind: 0 },
     { name: 'b', state: 'connected', linksBehind: null, scansBehind: 2, marks: [] },
-    { name: 'c', state: 'away', version: null, linksBehind: null, scansBehind: 20 },
+    { name: 'c', state: 'away', version: null, linksBehind: 2, scansBehind: 20 },
     { name: 'e', state: 'connected', version: null, linksBehind: 4, scansBehind: null },
   ]);
   expect(seen.map(({ url }) => url)).toEqual(['http://a:8080', 'http://b:8080', null, null]);
@@ -94,6 +95,7 @@ const emptySources = {
   problem: 'the brokers are away',
   nodes: [],
   beats: [],
+  last: () => undefined,
   links: 0,
   savedScans: new Map<string, number>(),
   counted: () => undefined,

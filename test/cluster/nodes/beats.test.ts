@@ -7,7 +7,11 @@ import { BeatsNetwork } from './beats-network.ts';
 
 const isConnected = (beats: Beats, name: string): boolean => beats.instanceOf(name) !== undefined;
 
-function node(network: BeatsNetwork, more: Partial<NodeStart> & { readonly name: string }) {
+function node(
+  network: BeatsNetwork,
+  more: Partial<NodeStart> & { readonly name: string },
+  registered?: () => readonly string[],
+) {
   const self: NodeStart = {
     instance: `n_${more.name}`,
     role: 'all',
@@ -22,6 +26,7 @@ function node(network: BeatsNetwork, more: Partial<NodeStart> & { readonly name:
     self,
     linkNumber: () => started.links,
     journaled: () => ({ atMs: network.time.nowMs, tails: [[7, started.links]] }),
+    registered,
     onDouble: (detail) => {
       started.doubles.push(`${network.nowMs} ${detail}`);
       beats.close();
@@ -143,6 +148,27 @@ test('a node that lapses while it is waited for is behind, and not waited for af
   const after = answerOf(network, leader.beats.linksFollowed(9));
   await network.until(5_001);
   expect(after.is).toMatch(/^0 at 500/);
+});
+
+test('a registered node that is away is behind for as long as it is; not one that has ended or has the change', async () => {
+  const network = new BeatsNetwork();
+  const leader = node(network, { name: 'a' }, () => ['a', 'e', 'f', 'never']);
+  const edge = node(network, { name: 'e', role: 'edge' });
+  const stopped = node(network, { name: 'f', role: 'edge' });
+  for (const { move } of [leader, edge, stopped]) move(3);
+  await network.until(1_000);
+  stopped.beats.end();
+  network.cutOff.add('n_e');
+  await network.until(70_000);
+  expect(leader.beats.away()).toEqual(['e', 'never']);
+  expect(await leader.beats.linksFollowed(3)).toBe(1);
+  leader.move(4);
+  expect(await leader.beats.linksFollowed(4)).toBe(2);
+  network.cutOff.clear();
+  edge.move(4);
+  await network.until(71_000);
+  expect(leader.beats.away()).toEqual(['never']);
+  expect(await leader.beats.linksFollowed(4)).toBe(1);
 });
 
 test('a leader that received nothing for a while does not take the others for gone', async () => {
