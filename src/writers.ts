@@ -78,7 +78,7 @@ export interface Engine {
 /** What a machine of a cluster does otherwise when it answers. */
 export interface ClusterAnswers
   extends
-    Pick<ApiServices, 'isStale' | 'answerWithinMs' | 'cluster'>,
+    Pick<ApiServices, 'isStale' | 'changesRefused' | 'answerWithinMs' | 'cluster'>,
     Pick<HttpServerOptions, 'forwarded'> {
   /** Deliveries that follow a log. */
   readonly webhooks: (scans: ScanStore) => WebhookCluster;
@@ -258,6 +258,7 @@ async function openServers(
   cluster?.registerMetrics(metrics);
   const parts = {
     isStale: cluster?.isStale,
+    changesRefused: cluster?.changesRefused,
     answerWithinMs: cluster?.answerWithinMs,
     cluster: cluster?.cluster,
     places: cluster?.places(engine.scans),

@@ -191,10 +191,10 @@ export class ApiServer implements Handler {
    * newest. One that was made is in the log. Asked before it counts for the quota.
    */
   async #leading(request: Request, answer: () => Promise<Answered>): Promise<Answered> {
-    const { isStale } = this.#services;
+    const { isStale, changesRefused } = this.#services;
     if (isStale === undefined || isRead(request)) return await answer();
     const refused = (): Answered => ({
-      reply: this.#problem(notLeadingFailure(), request),
+      reply: this.#problem(notLeadingFailure(changesRefused?.()), request),
       route: 'not_leading',
     });
     if (isStale()) return refused();
@@ -342,8 +342,8 @@ const notActive = (detail: string): Failure =>
   new Failure('not_active', detail, { retryAfterSeconds: 1 });
 const staleFailure = (): Failure =>
   notActive('Cannot read here: another machine may have made changes since');
-const notLeadingFailure = (): Failure =>
-  notActive('Cannot change anything here: another machine may lead by now');
+const notLeadingFailure = (why = 'another machine may lead by now'): Failure =>
+  notActive(`Cannot change anything here: ${why}`);
 
 const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD';
 

@@ -59,6 +59,8 @@ export interface ApiServices {
   readonly changesFollowed?: (() => Promise<number>) | undefined;
   /** Another machine may have made changes that are not known here. Absent = none can. */
   readonly isStale?: (() => boolean) | undefined;
+  /** Why the log takes no changes, where that is known. */
+  readonly changesRefused?: (() => string | undefined) | undefined;
   /** A change that takes longer is answered with an unknown outcome, and goes on; absent = it always ends soon. */
   readonly answerWithinMs?: number | undefined;
   /** Absent on a machine alone. */

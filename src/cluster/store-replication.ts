@@ -14,13 +14,14 @@ import type { StoreEnvironment } from '../store/environment.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Leader } from './log/entry.ts';
 import { EnvironmentStore } from './log/environment-store.ts';
+import { storageFull } from './log/ordered-log.ts';
 import type { TimedLog } from './log/log-pruning.ts';
 import { StandbyWatch } from './log/standby-watch.ts';
 import { LogReplicator, type ReplicatorStatus, type Stop } from './log/replicator.ts';
 import { type LogName, logStream } from './nats/log-streams.ts';
 import { NatsAppliedReports } from './nats/nats-applied-reports.ts';
 import type { NatsConnection } from './nats/nats-connection.ts';
-import { NatsLog } from './nats/nats-log.ts';
+import { NatsLog, type NatsLogOptions } from './nats/nats-log.ts';
 import { ensureStream } from './nats/nats-stream.ts';
 
 /** Of a leader, on every machine of the cluster alike. */
@@ -28,6 +29,8 @@ const leaseMs = 3_000;
 const beatMs = 500;
 /** A round trip to the brokers, where they answer. */
 const releaseMsMax = 1_000;
+/** An election of the brokers' takes longer, and is told too. */
+const refusedMsMax = 3_000;
 /** Between two tries to make the stream. */
 const makeAgainMs = 1_000;
 
@@ -60,11 +63,40 @@ const remedies: Readonly<Record<Stop['reason'], string>> = {
   unapplied: 'mend what the error says, and start it again',
 };
 
+/** A log that knows why nothing can be appended, and since when. */
+class WatchedLog extends NatsLog {
+  readonly #timers: Pick<Timers, 'monotonicMs'>;
+  #refused: { readonly detail: string; readonly sinceMs: number } | undefined;
+
+  constructor(options: NatsLogOptions, timers: Pick<Timers, 'monotonicMs'>) {
+    super(options);
+    this.#timers = timers;
+  }
+
+  /** Undefined where the newest append was made. */
+  get refusal(): { readonly detail: string; readonly ms: number } | undefined {
+    const refused = this.#refused;
+    return refused && { ...refused, ms: this.#timers.monotonicMs() - refused.sinceMs };
+  }
+
+  override async append(body: Uint8Array): Promise<number> {
+    const { sinceMs = this.#timers.monotonicMs() } = this.#refused ?? {};
+    try {
+      const seq = await super.append(body);
+      this.#refused = undefined;
+      return seq;
+    } catch (error) {
+      this.#refused = { detail: messageOf(error), sinceMs };
+      throw error;
+    }
+  }
+}
+
 export class StoreReplication {
   readonly #options: StoreReplicationOptions;
   readonly #replicator: LogReplicator;
   readonly #store: EnvironmentStore;
-  readonly #messages: NatsLog;
+  readonly #messages: WatchedLog;
   readonly #standbys: StandbyWatch;
   /** Before this process. */
   readonly #firstEpoch: number;
@@ -78,11 +110,8 @@ export class StoreReplication {
   constructor(options: StoreReplicationOptions) {
     this.#options = options;
     const { environment, connection, name, nodeName, timers, onChanged } = options;
-    this.#messages = new NatsLog({
-      connection,
-      ...logStream(name),
-      onMissing: () => this.#madeAgain(),
-    });
+    const onMissing = (): void => this.#madeAgain();
+    this.#messages = new WatchedLog({ connection, ...logStream(name), onMissing }, timers);
     this.#store = new EnvironmentStore(environment);
     const subject = `qz.applied.${name}`;
     this.#standbys = new StandbyWatch({
@@ -144,7 +173,32 @@ export class StoreReplication {
   get problem(): string | undefined {
     const { stop, fault } = this.status;
     const stopped = stop && `${stop.detail}; ${remedies[stop.reason]}`;
-    return stopped ?? fault ?? this.#streamFault ?? this.#waits;
+    return stopped ?? fault ?? this.#streamFault ?? this.#refused ?? this.#waits;
+  }
+
+  /** For how long this machine could append nothing to the log; 0 where it can, or need not. */
+  get refusedMs(): number {
+    return this.#refusal?.ms ?? 0;
+  }
+
+  /** The brokers refuse to store what this machine appends. */
+  get isStorageFull(): boolean {
+    return this.#refusal?.detail.includes(storageFull) === true;
+  }
+
+  /** Others append nothing that they would go on with. */
+  get #refusal(): WatchedLog['refusal'] {
+    const { state } = this.status;
+    return state === 'leader' || state === 'candidate' ? this.#messages.refusal : undefined;
+  }
+
+  get #refused(): string | undefined {
+    const refusal = this.#refusal;
+    if (this.isStorageFull) {
+      return `${storageFull}: changes are refused, redirects go on; raise max_file_store, or free space there`;
+    }
+    if (refusal === undefined || refusal.ms < refusedMsMax) return undefined;
+    return `nothing could be appended for ${Math.floor(refusal.ms / 1_000)} s, changes are refused: ${refusal.detail}`;
   }
 
   /** Why this machine's data is not that of the log; undefined where it is. */

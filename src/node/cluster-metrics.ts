@@ -64,6 +64,17 @@ function registerReading(metrics: Metrics, replication: StoreReplication): void 
     () => replication.status.restarts,
   );
   metrics.gauge(
+    'quietzone_cluster_append_refused_seconds',
+    'For how long this core could append nothing to the log of changes, 0 while it can: `storage` = the brokers are out of storage',
+    ['reason'],
+    () =>
+      ['storage', 'other'].map((reason) => ({
+        labels: { reason },
+        value:
+          replication.isStorageFull === (reason === 'storage') ? replication.refusedMs / 1_000 : 0,
+      })),
+  );
+  metrics.gauge(
     'quietzone_cluster_standby_silent_seconds',
     'With cluster.ack standby, for how long no standby has had all changes: they wait for one; 0 where this core does not lead',
     [],

@@ -13,6 +13,7 @@ import { CopySender } from '../cluster/copy/copy-sender.ts';
 import { ForwardingProof } from '../cluster/forward/forwarding-proof.ts';
 import { LinkFeed } from '../cluster/links/link-feed.ts';
 import { Beats } from '../cluster/nodes/beats.ts';
+import { storageFull } from '../cluster/log/ordered-log.ts';
 import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
 import { answerJoins, joinCluster } from '../cluster/nodes/join.ts';
 import { type NodeIdentity, writeNodeFile } from '../cluster/nodes/node-file.ts';
@@ -197,6 +198,7 @@ export class CoreNode {
           last: (name) => this.#beats?.last(name),
         }),
       isStale: () => !this.replication.isHeld,
+      changesRefused: () => (this.replication.isStorageFull ? storageFull : undefined),
       answerWithinMs,
       cluster: this.#cluster,
       forwarded: this.proof,

@@ -20,6 +20,8 @@ interface Core {
   readonly replication: StoreReplication;
   /** The log, on the broker. */
   delete(): Promise<void>;
+  /** The bytes that it may have; -1 = as many as it likes. */
+  readonly limit: (max_bytes: number) => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -58,8 +60,27 @@ async function oneBroker(server: NatsServer) {
       await connection.close();
     };
     closers.push(close);
-    return { store, replication, close, delete: () => deleteStream(connection, 'CORE') };
+    const limit = async (max_bytes: number): Promise<void> => {
+      const { manager } = await connection.ready(5_000);
+      await manager.streams.update('CORE', { max_bytes });
+    };
+    const remove = (): Promise<void> => deleteStream(connection, 'CORE');
+    return { store, replication, close, limit, delete: remove };
   };
+}
+
+async function runsFull(server: NatsServer): Promise<void> {
+  const open = await oneBroker(server);
+  const { replication, limit } = await open('core-1', 'broker');
+  await expect.poll(() => replication.isHeld, soon).toBe(true);
+  expect([replication.problem, replication.isStorageFull]).toEqual([undefined, false]);
+  await limit(1);
+  await expect.poll(() => replication.problem, soon).toMatch(/^the brokers are out of storage: /);
+  await expect.poll(() => replication.refusedMs, soon).toBeGreaterThan(3_000);
+  expect([replication.isStorageFull, replication.isHeld]).toEqual([true, false]);
+  await limit(-1);
+  await expect.poll(() => replication.isHeld, soon).toBe(true);
+  expect([replication.problem, replication.refusedMs]).toEqual([undefined, 0]);
 }
 
 const found = await findNatsServer();
@@ -68,6 +89,10 @@ if ('missing' in found) {
 } else {
   test('a change that waits for a standby is told of within seconds, and done when one comes', async () => {
     await waitsForStandby(found);
+  });
+
+  test('brokers that are out of storage are named, until they have more', async () => {
+    await runsFull(found);
   });
 
   test('a log is pruned while it is followed, and a core that stops in between goes on', async () => {

@@ -63,9 +63,9 @@ async function linesOf(asked: Asked): Promise<string[]> {
 }
 
 /** The monitoring port of a broker alone. */
-async function monitor(varz: object): Promise<string> {
+async function monitor(varz: object, jsz: object = {}): Promise<string> {
   const port = createServer((request, response) => {
-    response.end(JSON.stringify(request.url === '/varz' ? varz : {}));
+    response.end(JSON.stringify(request.url === '/varz' ? varz : jsz));
   });
   port.listen(0, '127.0.0.1');
   await once(port, 'listening');
@@ -181,6 +181,10 @@ if ('missing' in server) {
     );
     expect(await linesOf({ urls, more, monitorUrl: await monitor(lazy) })).toEqual(
       containing('WARN the broker of this machine syncs every 120 s, expected each write'),
+    );
+    const full = await monitor(varz, { storage: 99, config: { max_storage: 100 } });
+    expect(await linesOf({ urls, more, monitorUrl: full })).toEqual(
+      containing('BAD the broker of this machine uses 99 % of its storage: the brokers are out of'),
     );
     const other = await monitor({ ...lazy, server_id: 'other' });
     expect(await linesOf({ urls, more, monitorUrl: other })).toEqual(

@@ -47,6 +47,9 @@ export interface OrderedLog {
   close(): Promise<void>;
 }
 
+/** In the error of an append that nothing can be made of before an operator acts. */
+export const storageFull = 'the brokers are out of storage';
+
 /** What is to be read was removed: this machine needs the data of another one. */
 export class LogPrunedError extends Error {
   override readonly name = 'LogPrunedError';

@@ -12,6 +12,7 @@ import { messageOf } from '../../model/failure.ts';
 import { apiMs, type NatsConnection, type Session } from './nats-connection.ts';
 import { NatsReading } from './nats-reading.ts';
 import { boundsOf, isMissing } from './nats-stream.ts';
+import { storageFull } from '../log/ordered-log.ts';
 import type { LogBounds, LogReader, OrderedLog, Reading } from '../log/ordered-log.ts';
 
 /** An ack takes a millisecond or two. It never comes from a leader that hangs, and a new one leads after 4 to 9 s. */
@@ -144,8 +145,14 @@ export class NatsLog implements OrderedLog {
 
 const closedError = (): Error => new Error('the log is closed');
 
+/** Error codes of JetStream: `insufficient resources`, `insufficient storage resources available`, `stream store failed`. */
+const fullCodes = [10_023, 10_047, 10_077];
+
 /** The client takes a subject without a listener for a server without JetStream. */
 function faultOf(error: unknown): string {
+  const isFull =
+    error instanceof Error && 'code' in error && fullCodes.includes(Number(error.code));
+  if (isFull) return storageFull;
   const withoutLeader = error instanceof Error && error.name === 'JetStreamNotEnabled';
   return withoutLeader ? 'it has no leader now' : messageOf(error);
 }

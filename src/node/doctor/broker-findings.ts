@@ -11,6 +11,9 @@ const brokersMin = 3;
 const recommended = [2, 12, 3];
 /** Times of events and limits of codes go by the clock. */
 const clockWarnMs = 1_000;
+/** Of a broker's storage. A write that does not fit is refused, so that a full one may be just below. */
+const storageWarnShare = 0.8;
+const storageFullShare = 0.97;
 
 export function brokerFindings({ brokers: all }: BrokersSeen): ClusterFinding[] {
   const answering = all.filter(({ fault }) => fault === undefined).length;
@@ -59,6 +62,7 @@ export function streamingFindings(
     countFinding(seen, local, config),
     ...streamFindings(seen, config),
     syncFinding(local),
+    ...storageFindings(local),
     clockFinding(seen),
   ];
 }
@@ -124,6 +128,17 @@ function syncFinding(local: MonitorSeen | undefined): ClusterFinding {
   return warn(
     `the broker of this machine syncs every ${local.syncSeconds} s, expected each write: acknowledged writes are lost where two machines lose power at once; set sync_interval: always in its jetstream`,
   );
+}
+
+function storageFindings(local: MonitorSeen | undefined): ClusterFinding[] {
+  const used = local?.storageUsed;
+  if (used === undefined) return [];
+  const text = `the broker of this machine uses ${Math.floor(used * 100)} % of its storage`;
+  if (used < storageWarnShare) return [good(text)];
+  const remedy = 'raise max_file_store, or free space there';
+  return used < storageFullShare
+    ? [warn(`${text}: ${remedy}`)]
+    : [bad(`${text}: the brokers are out of storage, and changes are refused; ${remedy}`)];
 }
 
 function clockFinding({ clock }: BrokersSeen): ClusterFinding {

@@ -4,6 +4,8 @@ export interface MonitorSeen {
   /** Each write is on the disk before it is acknowledged. */
   readonly isSyncAlways: boolean;
   readonly syncSeconds: number;
+  /** Share of its JetStream's storage that is used; undefined where it does not say. */
+  readonly storageUsed: number | undefined;
   /** Brokers of its JetStream; 1 for one alone; undefined where it does not say. */
   readonly clusterSize: number | undefined;
 }
@@ -21,6 +23,7 @@ export async function askMonitor(url: string): Promise<MonitorSeen | undefined> 
       serverId: String(Reflect.get(server, 'server_id')),
       isSyncAlways: Reflect.get(settings, 'sync_always') === true,
       syncSeconds: Math.round(Number(Reflect.get(settings, 'sync_interval') ?? 0) / 1e9),
+      storageUsed: shareOf(Reflect.get(jetStream, 'storage'), jetStream),
       clusterSize: typeof group === 'number' ? group : isAlone ? 1 : undefined,
     };
   } catch {
@@ -31,6 +34,11 @@ export async function askMonitor(url: string): Promise<MonitorSeen | undefined> 
 async function read(url: string): Promise<object> {
   const answer = await fetch(url, { signal: AbortSignal.timeout(answerMsMax) });
   return Object(await answer.json());
+}
+
+function shareOf(storage: unknown, jetStream: object): number | undefined {
+  const max = Number(Reflect.get(objectAt(jetStream, 'config'), 'max_storage'));
+  return typeof storage === 'number' && max > 0 ? storage / max : undefined;
 }
 
 const objectAt = (value: object, name: string): object => Object(Reflect.get(value, name));

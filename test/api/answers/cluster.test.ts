@@ -14,7 +14,10 @@ const stale = 'x-quietzone-stale';
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-type Answers = Pick<ApiServices, 'changesFollowed' | 'isStale' | 'answerWithinMs'>;
+type Answers = Pick<
+  ApiServices,
+  'changesFollowed' | 'isStale' | 'changesRefused' | 'answerWithinMs'
+>;
 
 async function started(answers: Answers, environment = {}) {
   const app = await startTestApi({ answers, environment });
@@ -36,7 +39,8 @@ test('a change says how many machines do not redirect by it yet', async () => {
 
 test('reads say that they may be old, while they may; nothing else does', async () => {
   let isStale = false;
-  const client = await started({ isStale: () => isStale });
+  let refused: string | undefined;
+  const client = await started({ isStale: () => isStale, changesRefused: () => refused });
   const made = await client.call('POST', '/v1/qr-codes', { body: code });
   const image = `/i/${textOf(made.json['id'])}.svg`;
   for (const path of ['/v1/qr-codes', image, image]) {
@@ -52,6 +56,10 @@ test('reads say that they may be old, while they may; nothing else does', async 
   const renamed = { body: { name: 'Menu' } };
   const change = await client.call('PATCH', `/v1/qr-codes/${textOf(made.json['id'])}`, renamed);
   expect(change).toMatchObject({ status: 503, json: { code: 'not_active' } });
+  refused = 'the brokers are out of storage';
+  const full = await client.call('POST', '/v1/qr-codes', { body: code });
+  const detail = `Cannot change anything here: ${refused}`;
+  expect(full).toMatchObject({ status: 503, json: { code: 'not_active', detail } });
   for (const other of [change, await client.call('GET', '/health/live')]) {
     expect(other.headers).not.toHaveProperty(stale);
   }
