@@ -9,8 +9,7 @@
  * The socket is listening before it has the name that others ask, so there is no moment in which a live lock refuses.
  * libuv removes the name that a socket was bound to when it is closed, also when the process ends by itself; that
  * name is gone by then, so a predecessor never removes the lock of its successor. Names beside the lock that a
- * process left when it was killed are removed by the next one. They are as long as the lock's own, or 3 bytes
- * longer, because a socket's path must fit into 103 bytes.
+ * process left when it was killed are removed by the next one.
  *
  * Where the file system has no hard links, the socket is bound to `service.sock` itself, and cannot be replaced.
  * Releases before takeovers do so everywhere: both kinds exclude each other.
@@ -18,11 +17,19 @@
  * What it trades: two starts that find the same stale lock within microseconds could both remove it. Each compares the
  * file with the one that refused just before it removes it.
  */
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { linkSync, lstatSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  fstatSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import { systemErrorCode } from '../../model/failure.ts';
@@ -33,6 +40,7 @@ import {
   type FolderOwner,
 } from '../data-folder.ts';
 import { askOwner } from './channel.ts';
+import { isOwnUser } from './kill-other.ts';
 import { lineOf, type PredecessorMessage } from './messages.ts';
 
 export interface FolderLock {
@@ -47,7 +55,6 @@ export interface FolderLock {
   unlock(): Promise<void>;
 }
 
-/** The lock's file, where its path is not too long. */
 const lockName = 'service.sock';
 const lockNames = /^service\.(sock|\d+)$/;
 /** The lock, and what a process that is about to take it has beside it. */
@@ -83,23 +90,41 @@ export async function replaceLock(folder: DataFolder): Promise<FolderLock> {
   return lock;
 }
 
-/** Where a folder's lock is: in it, or where that path is too long among the temporary files. */
+/** Descriptors of folders whose paths are too long for a socket. They stay open: closing a socket uses its path again. */
+const longFolders = new Map<string, number>();
+
+/** The lock, always in the folder, by a path that a socket can have. */
 export function lockPath({ path }: Pick<DataFolder, 'path'>): string {
   const inside = join(path, lockName);
   if (Buffer.byteLength(inside) <= socketPathMax) return inside;
-  const name = createHash('sha256').update(path).digest('hex').slice(0, 16);
-  return join(tmpdir(), `quietzone-${name}.sock`);
+  let descriptor = longFolders.get(path);
+  if (descriptor === undefined || fstatSync(descriptor).ino !== statSync(path).ino) {
+    descriptor = openSync(path, 'r');
+    longFolders.set(path, descriptor);
+  }
+  return `/proc/self/fd/${descriptor}/${lockName}`;
 }
 
 /** Whether a process has the folder's lock now. Changes nothing. */
-export const isFolderLocked = (folder: Pick<DataFolder, 'path'>): Promise<boolean> =>
-  isAnswered(lockPath(folder));
+export const isFolderLocked = async (folder: Pick<DataFolder, 'path'>): Promise<boolean> =>
+  existsSync(folder.path) && (await isAnswered(lockPath(folder)));
+
+/** @throws DataFolderError when the lock is a stranger's */
+function assertOwnSocket(folder: DataFolder, action: string): void {
+  const uid = lstatSync(lockPath(folder), { throwIfNoEntry: false })?.uid;
+  if (uid === undefined || isOwnUser(folder, uid)) return;
+  throw new DataFolderError(
+    `Cannot ${action}: ${join(folder.path, lockName)} belongs to user ${uid}, expected the owner of the data folder`,
+  );
+}
 
 /** @param action what cannot be done otherwise @returns undefined when no process has the lock @throws DataFolderError */
 export async function connectToOwner(
   folder: DataFolder,
   action: string,
 ): Promise<Socket | undefined> {
+  if (!existsSync(folder.path)) return undefined;
+  assertOwnSocket(folder, action);
   try {
     return await connectTo(lockPath(folder));
   } catch (error) {
@@ -312,13 +337,7 @@ function identityOf(path: string): string | undefined {
 /** Removes names beside the lock whose processes have ended. */
 async function removeLeftovers(path: string): Promise<void> {
   const begin = basename(path).replace(/sock$/, '');
-  let names: string[] = [];
-  try {
-    names = readdirSync(dirname(path));
-  } catch {
-    // Other users' temporary files may not be listed.
-  }
-  for (const name of names) {
+  for (const name of readdirSync(dirname(path))) {
     if (!name.startsWith(begin) || !/^\d+$/.test(name.slice(begin.length))) continue;
     const leftover = join(dirname(path), name);
     if (!(await isAnswered(leftover))) rmSync(leftover, { force: true });
@@ -330,6 +349,7 @@ async function removeLeftovers(path: string): Promise<void> {
  * @returns undefined when no process has the lock
  */
 async function ownerOf(folder: DataFolder, action: string): Promise<FolderOwner | undefined> {
+  assertOwnSocket(folder, action);
   let socket: Socket | undefined;
   try {
     socket = await connectToOwner(folder, action);

@@ -1,5 +1,10 @@
-import { readlinkSync } from 'node:fs';
+import { readlinkSync, statSync } from 'node:fs';
 import type { Logger } from '../../telemetry/log.ts';
+import type { DataFolder } from '../data-folder.ts';
+
+/** Whether a user may speak for the folder: the one of this process, or the folder's own. */
+export const isOwnUser = ({ path }: DataFolder, uid: number): boolean =>
+  uid === (process.geteuid?.() ?? uid) || uid === statSync(path).uid;
 
 /** Process ids mean something in it alone: containers have their own. Empty where the system has none. */
 export function pidNamespace(): string {
@@ -21,6 +26,9 @@ export function killOther(
     return log.error(`the ${side} cannot be killed: its process id is not its own`);
   }
   try {
+    // Root may signal every process: one of another user is not meant.
+    const uid = statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid ?? process.geteuid?.();
+    if (uid !== process.geteuid?.()) throw new Error(`it belongs to user ${uid}`);
     process.kill(pid, 'SIGKILL');
     log.error(`the ${side} was killed`);
   } catch (err) {

@@ -6,16 +6,18 @@
  *   /proc/<pid>/fd    links such as socket:[inode] -> the process
  *   SIGTERM, then the lock is asked until no one answers
  *
- * Only older releases bind the lock's own name (folder-lock.ts), so nothing else is stopped. Where its process
+ * Only older releases bind the lock's own name (folder-lock.ts). The process must also belong to this user or the
+ * folder's, and have a data file of the folder open, so nothing else is stopped. Where its process
  * cannot be found (no /proc, another container, another user), the operator is told to stop it.
  */
-import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemErrorCode } from '../../model/failure.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { type DataFolder, DataFolderError } from '../data-folder.ts';
 import { isAnswered, lockPath } from './folder-lock.ts';
+import { isOwnUser } from './kill-other.ts';
 
 /** An older release ends within 15 s. */
 const endMsMaxDefault = 20_000;
@@ -33,7 +35,7 @@ export async function stopOlderRelease(
   const path = lockPath(folder);
   // It may be ending, or was killed while it was asked.
   if (!(await isAnswered(path))) return;
-  const pid = findListener(path, proc);
+  const pid = findListener(folder, path, proc);
   if (pid === undefined) {
     throw refusal(folder, 'its process cannot be found: it may run in another container');
   }
@@ -56,17 +58,23 @@ const refusal = ({ path }: DataFolder, reason: string): DataFolderError =>
     `Cannot take over: an older release runs on data folder ${path}, and ${reason}; stop it, then start this one`,
   );
 
-/** The one process that listens on a socket which was bound to this path. */
-function findListener(path: string, proc: string): number | undefined {
+/** The one process of the service that listens on a socket which was bound to this path. */
+function findListener(folder: DataFolder, path: string, proc: string): number | undefined {
   const inodes = boundInodes(
     path,
     readOr('', () => readFileSync(join(proc, 'net/unix'), 'utf8')),
   );
   const targets = new Set([...inodes].map((inode) => `socket:[${inode}]`));
   if (targets.size === 0) return undefined;
+  const { managementFile, scansFile, deliveryFile } = folder;
+  const dataFiles = new Set(
+    [managementFile, scansFile, deliveryFile].map((file) => readOr(file, () => realpathSync(file))),
+  );
   const pids = namesIn(proc)
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((name) => hasOpen(join(proc, name, 'fd'), targets));
+    .filter((name) => readOr(false, () => isOwnUser(folder, statSync(join(proc, name)).uid)))
+    .filter((name) => hasOpen(join(proc, name, 'fd'), targets))
+    .filter((name) => hasOpen(join(proc, name, 'fd'), dataFiles));
   return pids.length === 1 ? Number(pids[0]) : undefined;
 }
 

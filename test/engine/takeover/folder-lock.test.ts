@@ -15,7 +15,11 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { DataFolderLockedError, openDataFolder } from '../../../src/engine/data-folder.ts';
+import {
+  type DataFolder,
+  DataFolderLockedError,
+  openDataFolder,
+} from '../../../src/engine/data-folder.ts';
 import {
   connectToOwner,
   type FolderLock,
@@ -25,6 +29,7 @@ import {
   refuseSuccessor,
   replaceLock,
 } from '../../../src/engine/takeover/folder-lock.ts';
+import { isOwnUser } from '../../../src/engine/takeover/kill-other.ts';
 import { lineOf } from '../../../src/engine/takeover/messages.ts';
 import { soon } from '../../support/soon.ts';
 
@@ -288,6 +293,7 @@ test.each([88, 89, 90, 200])('a folder whose path has %i bytes is locked', async
   const folder = openDataFolder(long);
   const lock = await lockDataFolder(folder);
   expect(lockPath(folder).startsWith(long)).toBe(bytes < 88);
+  expect(readdirSync(long)).toEqual(['service.sock']);
   await expect(lockDataFolder(folder)).rejects.toThrow(DataFolderLockedError);
   const successor = await replaceLock(folder);
   await lock.unlock();
@@ -296,6 +302,24 @@ test.each([88, 89, 90, 200])('a folder whose path has %i bytes is locked', async
   const again = await lockDataFolder(folder);
   await again.unlock();
 });
+
+test('a socket of a stranger is not believed', async () => {
+  const server = await listenAt(join(path, 'service.sock'));
+  const folder = openDataFolder(path);
+  expect([lstatSync(path).uid, 65_534].map((uid) => isOwnUser(folder, uid))).toEqual([true, false]);
+  // Only root can give a socket to a stranger.
+  if (process.getuid?.() === 0) {
+    chownSync(join(path, 'service.sock'), 65_534, -1);
+    await expectStranger(folder);
+  }
+  await new Promise((done) => server.close(done));
+});
+
+async function expectStranger(folder: DataFolder): Promise<void> {
+  const refusal = /service\.sock belongs to user 65534, expected the owner of the data folder/;
+  await expect(connectToOwner(folder, 'take over')).rejects.toThrow(refusal);
+  await expect(lockDataFolder(folder)).rejects.toThrow(refusal);
+}
 
 function listenAt(name: string): Promise<Server> {
   return new Promise((done, fail) => {

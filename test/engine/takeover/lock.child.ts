@@ -1,5 +1,6 @@
 /** A process that has the lock of a folder, as this release or an older one takes it, and ends as it is told. */
 import { once } from 'node:events';
+import { openSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
@@ -10,6 +11,7 @@ const folder = openDataFolder(path);
 if (order === 'lock') await lockDataFolder(folder);
 else if (order === 'replace') await replaceLock(folder);
 else {
+  if (order !== 'bind alone') openSync(folder.managementFile, 'a');
   const server = createServer((socket) => socket.destroy());
   server.listen(join(path, 'service.sock'));
   await once(server, 'listening');

@@ -26,7 +26,7 @@ afterEach(() => {
   rmSync(parent, { recursive: true, force: true });
 });
 
-async function startOlder(order: 'bind' | 'bind and stay', path = folder.path) {
+async function startOlder(order: 'bind' | 'bind alone' | 'bind and stay', path = folder.path) {
   const child = fork(new URL('lock.child.ts', import.meta.url), [order, path]);
   children.push(child);
   expect(await once(child, 'message')).toEqual(['locked', undefined]);
@@ -69,6 +69,12 @@ test.each(['empty', 'missing'])(
     expect(child.exitCode).toBeNull();
   },
 );
+
+test('a process that has no data file open is not signaled', async () => {
+  const { child } = await startOlder('bind alone');
+  await expect(stopOlderRelease(folder, collectLog().log)).rejects.toThrow(/cannot be found/);
+  expect([child.exitCode, child.signalCode]).toEqual([null, null]);
+});
 
 test('none runs: nothing to do', async () => {
   const { child, exited } = await startOlder('bind');
