@@ -2,9 +2,9 @@
  * What a data folder consists of, as it is found: read, nothing made or changed. What the parts must be to each
  * other is said in folder-faults.ts.
  */
-import { existsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
-import { messageOf } from '../../model/failure.ts';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { messageOf, systemErrorCode } from '../../model/failure.ts';
 import { journalFolder, listJournals, listSegments } from '../../scans/journal/segments.ts';
 import { statsTable } from '../../store/delivery/delivery.ts';
 import { resultFiles } from '../../store/delivery/result-journal.ts';
@@ -17,7 +17,7 @@ import {
   readManagementMark,
   readMark,
 } from '../../store/installation.ts';
-import type { DataFolder } from '../data-folder.ts';
+import { type DataFolder, DataFolderError } from '../data-folder.ts';
 import { dataFileFaultReason, findDataFileFaults, type StartScope } from '../data-files.ts';
 import { parseJson, readIfThere, replaceFile } from '../small-files.ts';
 import { type KeyFile, type KeyFileName, readKeyFile } from './key-files.ts';
@@ -125,6 +125,7 @@ async function readEnvironment(
   if (stats === undefined) return { kind: 'missing' };
   if (stats.size === 0) return { kind: 'empty' };
   const reason = damage.get(path);
+  assertMayOpen(path);
   if (reason !== undefined) return { kind: 'damaged', reason };
   let environment: StoreEnvironment | undefined;
   try {
@@ -136,6 +137,24 @@ async function readEnvironment(
     return { kind: 'damaged', reason: messageOf(error) };
   } finally {
     await environment?.close();
+  }
+}
+
+/**
+ * Refuses a file that this user may not open, whose data may be sound.
+ * @param access as the system checks it @throws DataFolderError
+ */
+export function assertMayOpen(path: string, access: typeof accessSync = accessSync): void {
+  try {
+    access(path, constants.R_OK | constants.W_OK);
+  } catch (error) {
+    const code = systemErrorCode(error);
+    if (code !== 'EACCES' && code !== 'EPERM') return;
+    const [file, folder] = [statSync(path).uid, dirname(path)];
+    throw new DataFolderError(
+      `Cannot open ${path}: it belongs to user ${file}, and this process runs as user ${process.geteuid?.()} (${code}). ` +
+        `Nothing is damaged: run \`chown -R --reference=${folder} ${folder}\``,
+    );
   }
 }
 

@@ -18,7 +18,7 @@ import {
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { openDataFolder, openExistingDataFolder } from '../../../src/engine/data-folder.ts';
-import { writeJournalMark } from '../../../src/engine/installation/folder-parts.ts';
+import { assertMayOpen, writeJournalMark } from '../../../src/engine/installation/folder-parts.ts';
 import {
   assertInstallation,
   backupMark,
@@ -68,6 +68,17 @@ function contentOf(path: string): Array<[string, string]> {
     .toSorted()
     .map((name) => [name, readFileSync(join(path, name), 'latin1')]);
 }
+
+test.each(['EACCES', 'EPERM'])('%s: names owner and remedy, not damage', (code) => {
+  const file = join(later, 'management.mdb');
+  const refuse = (): never => {
+    throw Object.assign(new Error(code), { code });
+  };
+  expect(() => assertMayOpen(file, refuse)).toThrow(
+    `it belongs to user ${statSync(file).uid}, and this process runs as user ${process.geteuid?.()} (${code}). ` +
+      `Nothing is damaged: run \`chown -R --reference=${later} ${later}\``,
+  );
+});
 
 describe.each(parts)('%s', (part) => {
   beforeEach(() => cpSync(later, data, { recursive: true }));
