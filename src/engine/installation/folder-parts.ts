@@ -3,7 +3,7 @@
  * other is said in folder-faults.ts.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { messageOf, systemErrorCode } from '../../model/failure.ts';
 import { journalFolder, listJournals, listSegments } from '../../scans/journal/segments.ts';
 import { statsTable } from '../../store/delivery/delivery.ts';
@@ -103,6 +103,13 @@ async function readManagement(folder: DataFolder, damage: Damage): Promise<Manag
   return { management, ...found };
 }
 
+/** A table that each file has, and no other. */
+const ownTables = {
+  'management.mdb': 'workspaces',
+  'scans.mdb': 'blocks',
+  'delivery.mdb': statsTable,
+};
+
 /** By file that LMDB could not open. */
 type Damage = ReadonlyMap<string, string>;
 
@@ -130,10 +137,12 @@ async function readEnvironment(
   let environment: StoreEnvironment | undefined;
   try {
     environment = new StoreEnvironment(path);
+    assertNotSwapped(path, environment);
     const state = { hasData: hasData(environment) };
     const mark = readMark(environment);
     return mark === undefined ? { kind: 'unmarked', ...state } : { kind: 'marked', mark };
   } catch (error) {
+    if (error instanceof DataFolderError) throw error;
     return { kind: 'damaged', reason: messageOf(error) };
   } finally {
     await environment?.close();
@@ -156,6 +165,16 @@ export function assertMayOpen(path: string, access: typeof accessSync = accessSy
         `Nothing is damaged: run \`chown -R --reference=${folder} ${folder}\``,
     );
   }
+}
+
+/** @throws DataFolderError where the file has the tables of another one: its version says nothing then */
+function assertNotSwapped(path: string, environment: StoreEnvironment): void {
+  const name = basename(path);
+  const kind = Object.entries(ownTables).find(([, table]) => environment.hasTable(table))?.[0];
+  if (kind === undefined || kind === name) return;
+  throw new DataFolderError(
+    `Cannot open ${path}: it is a ${kind}, expected a ${name}: files were swapped; give each its own name again`,
+  );
 }
 
 function metaOf(environment: StoreEnvironment): Table<string, number> | undefined {

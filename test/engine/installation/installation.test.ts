@@ -80,6 +80,16 @@ test.each(['EACCES', 'EPERM'])('%s: names owner and remedy, not damage', (code) 
   );
 });
 
+test.each([
+  ['management.mdb', 'delivery.mdb'],
+  ['scans.mdb', 'delivery.mdb'],
+])('%s and %s exchanged are named as swapped', async (one, two) => {
+  cpSync(unmarked, data, { recursive: true });
+  cpSync(join(unmarked, one), join(data, two));
+  cpSync(join(unmarked, two), join(data, one));
+  await expect(faults()).rejects.toThrow(/it is a \w+\.mdb, expected a .*: files were swapped/);
+});
+
 describe.each(parts)('%s', (part) => {
   beforeEach(() => cpSync(later, data, { recursive: true }));
 
