@@ -1,8 +1,8 @@
 /**
  * Lines of CSV by RFC 4180: CRLF, quotes where needed.
  *
- * A cell that a spreadsheet would run as a formula (= + - @, tab, CR) gets an apostrophe before it: names,
- * cities and referers are chosen by strangers, and the file is opened by a person.
+ * A cell that a spreadsheet would run as a formula (= + - @, also full-width or after blanks; tab, CR)
+ * gets an apostrophe before it: names, cities and referers are chosen by strangers, and the file is opened by a person.
  */
 export type Cell = string | number | null;
 
@@ -13,6 +13,6 @@ export function csvLine(cells: readonly Cell[]): string {
 function cellText(cell: Cell): string {
   if (cell === null) return '';
   if (typeof cell === 'number') return String(cell);
-  const guarded = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
+  const guarded = /^(?:[\t\r]|\s*[=+\-@＝＋－＠])/.test(cell) ? `'${cell}` : cell;
   return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }
