@@ -144,7 +144,8 @@ describe('in the folder of an edge', () => {
     const { stdout } = await runCommand(['doctor'], environment);
     expect(stdout).toContain('ok   data folder is of the node node-1, role edge');
     expect(faultsIn(stdout)).toEqual([noBroker]);
-    expect(stdout).not.toMatch(/^WARN/m);
+    // That one depends on the machine, not on the folder.
+    expect(stdout).not.toMatch(/^WARN (?!net\.ipv4\.tcp_migrate_req is 0)/m);
   });
 });
 
