@@ -29,7 +29,7 @@ const leaseMs = 3_000;
 const beatMs = 500;
 /** A round trip to the brokers, where they answer. */
 const releaseMsMax = 1_000;
-/** An election of the brokers' takes longer, and is told too. */
+/** An election of the brokers takes longer, and is reported too. */
 const refusedMsMax = 3_000;
 /** Between two tries to make the stream. */
 const makeAgainMs = 1_000;
@@ -63,7 +63,7 @@ const remedies: Readonly<Record<Stop['reason'], string>> = {
   unapplied: 'mend what the error says, and start it again',
 };
 
-/** A log that knows why nothing can be appended, and since when. */
+/** Records why appends fail, and since when. */
 class WatchedLog extends NatsLog {
   readonly #timers: Pick<Timers, 'monotonicMs'>;
   #refused: { readonly detail: string; readonly sinceMs: number } | undefined;
@@ -186,7 +186,7 @@ export class StoreReplication {
     return this.#refusal?.detail.includes(storageFull) === true;
   }
 
-  /** Others append nothing that they would go on with. */
+  /** Only a leader and a candidate append. */
   get #refusal(): WatchedLog['refusal'] {
     const { state } = this.status;
     return state === 'leader' || state === 'candidate' ? this.#messages.refusal : undefined;

@@ -21,7 +21,7 @@ export interface CoreRoleOptions {
   /** Rejects where this machine no longer leads, or where something cannot be opened. */
   readonly lead: () => Promise<OpenRole>;
   readonly standBy: () => Promise<OpenRole>;
-  /** The former role has closed, or is left: the machine goes on in another one. */
+  /** Called when the former role has closed or was abandoned: the machine continues in another one. */
   readonly goesOn: () => void;
   readonly log: Logger;
 }

@@ -59,7 +59,7 @@ export interface StatusSources {
   readonly nodes: readonly NodeRecord[];
   /** Of the nodes that are connected, and of this one. */
   readonly beats: readonly Beat[];
-  /** Of a node that may be away. */
+  /** The newest heartbeat of a node, also while it is away. */
   readonly last: (name: string) => Beat | undefined;
   /** Changes of links so far, as this core knows. */
   readonly links: number;
@@ -102,7 +102,7 @@ function nodeStatusOf(
   leader: string | undefined,
 ): NodeStatus {
   const beat = beats.find((one) => one.name === name);
-  const told = beat ?? last(name);
+  const latest = beat ?? last(name);
   const connected = name === leader ? 'active' : 'connected';
   const newest = Math.max(links, ...beats.map(({ linkNumber }) => linkNumber));
   const saved = savedScans.get(name);
@@ -113,7 +113,7 @@ function nodeStatusOf(
     run,
     version: beat?.version ?? null,
     url: beat === undefined || beat.url === '' ? null : beat.url,
-    linksBehind: told?.redirects === true && !told.isLast ? newest - told.linkNumber : null,
+    linksBehind: latest?.redirects === true && !latest.isLast ? newest - latest.linkNumber : null,
     scansBehind: saved === undefined ? null : Math.max(0, ...savedScans.values()) - saved,
     marks: journals.map((journal) => ({ journal, counted: counted(journal) ?? null })),
     joinedAtMs,

@@ -53,7 +53,7 @@ export interface CopyingOptions {
   readonly authorization: () => string;
   /** Id of the cluster. */
   readonly cluster: string;
-  /** Whether a folder with this position can go on with the cluster's log. */
+  /** Whether a folder with this position can follow the cluster's log from there. */
   readonly isFollowed: (name: LogName, position: LogPosition) => Promise<boolean>;
   readonly progress: CopyProgress;
   readonly timers: Pick<Timers, 'monotonicMs'>;
@@ -127,7 +127,7 @@ async function copyFrom(core: string, options: CopyingOptions, disk: CopyDisk): 
   await onDisk(() => putInPlace(folder, draft, disk));
 }
 
-/** The draft is of the log as it is now, not of one that the brokers have lost. */
+/** @throws Error when the draft belongs to a log that the brokers have lost */
 async function assertFollowed(
   core: string,
   { managementFile, deliveryFile }: DataFolder,

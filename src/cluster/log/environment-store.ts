@@ -75,7 +75,7 @@ export class EnvironmentStore implements ReplicatedStore {
   }
 }
 
-/** Of a data file that nobody has open. */
+/** Reads the position from a data file that no process has open. */
 export async function readPosition(file: string): Promise<LogPosition> {
   const environment = new StoreEnvironment(file, 'existing');
   try {

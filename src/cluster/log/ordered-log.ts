@@ -47,7 +47,7 @@ export interface OrderedLog {
   close(): Promise<void>;
 }
 
-/** In the error of an append that nothing can be made of before an operator acts. */
+/** The error of an append contains it when an operator must act first. */
 export const storageFull = 'the brokers are out of storage';
 
 /** What is to be read was removed: this machine needs the data of another one. */

@@ -152,7 +152,7 @@ export class Beats {
     return this.#last.get(name);
   }
 
-  /** Registered nodes that are not connected, and have not said that they end: they may redirect by links of before. */
+  /** Registered nodes that are not connected, and have not said that they end: they may redirect by old links. */
   away(): string[] {
     return (this.#options.registered?.() ?? []).filter(
       (name) => this.instanceOf(name) === undefined && this.last(name)?.isLast !== true,
@@ -175,8 +175,8 @@ export class Beats {
   /**
    * Resolves when every connected node that redirects has the changes of links up to `number`; this one too. A node that
    * lapses meanwhile is waited for no longer, one that connects is waited for. @returns how many do not have them by then,
-   * or after `waitMs`: those that lapsed among them, and those that are away. One that was waited for in vain is not waited for again until its
-   * links have moved: with a full disk it would hold up every change.
+   * or after `waitMs`: those that lapsed among them, and those that are away. A node that did not follow in time is not
+   * waited for again until its links have moved: with a full disk it would hold up every change.
    */
   linksFollowed(number: number, waitMs = followMs): Promise<number> {
     const untilMs = this.#options.timers.monotonicMs() + waitMs;
