@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { type Coding, codingOf, isKnown } from '../http/headers.ts';
 import type { Reply, Request } from '../http/request.ts';
 
 /** A shorter body gains nothing. */
@@ -15,7 +16,6 @@ export const isList = (route: string): boolean => /^list[A-Z]/.test(route);
 const staticName = /^(?:getOpenApi$|\/docs|\/$)/;
 const tagCharacters = 22;
 
-type Coding = 'br' | 'gzip';
 const compress: Readonly<Record<Coding, (body: string) => Promise<Uint8Array>>> = {
   br: (body) =>
     promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
@@ -37,7 +37,7 @@ export class Packing {
     const vary = Vary === undefined ? 'Accept-Encoding' : `${Vary}, Accept-Encoding`;
     const headers = { ...reply.headers, ETag, Vary: vary };
     if (isKnown(request.header('if-none-match'), ETag)) return { status: 304, headers };
-    const coding = codingOf(request.header('accept-encoding') ?? '');
+    const coding = codingOf(request.header('accept-encoding'));
     if (coding === undefined) return { ...reply, headers };
     const packed = await (isStatic ? this.#once(coding, ETag, body) : compress[coding](body));
     return { ...reply, headers: { ...headers, 'Content-Encoding': coding }, body: packed };
@@ -49,24 +49,4 @@ export class Packing {
     this.#made.set(key, known);
     return known;
   }
-}
-
-/** RFC 9110, 13.1.2: weak comparison. */
-export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch.trim() === '*') return true;
-  const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
-  return ifNoneMatch.split(',').some((tag) => opaque(tag) === opaque(etag));
-}
-
-/** The smaller of those that the client accepts; `;q=0` refuses one. */
-function codingOf(accepted: string): Coding | undefined {
-  const taken = accepted.split(',').flatMap((part) => {
-    const [name = '', quality = '1'] = part
-      .trim()
-      .toLowerCase()
-      .split(/\s*;\s*q=/);
-    return Number(quality) > 0 ? [name] : [];
-  });
-  return (['br', 'gzip'] as const).find((coding) => taken.includes(coding));
 }

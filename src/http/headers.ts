@@ -5,6 +5,8 @@
  * the first of two Content-Length and waits for ever on `Transfer-Encoding: gzip` (both measured).
  * A proxy in front may take the last one: the two would disagree where the request ends. So whatever
  * is not framed in exactly one way is refused, and its connection closed.
+ *
+ * Also what they say of the copy that a client has, and of the codings that it reads.
  */
 import { Failure } from '../model/failure.ts';
 import { keptHeaders, type KeptHeader } from './request.ts';
@@ -79,4 +81,27 @@ export class Headers {
 
 function badRequest(reason: string): Failure {
   return new Failure('bad_request', `Cannot read the request: ${reason}`);
+}
+
+/** How a body may be packed. */
+export type Coding = 'br' | 'gzip';
+
+/** RFC 9110, 13.1.2: weak comparison. */
+export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
+  return ifNoneMatch.split(',').some((tag) => opaque(tag) === opaque(etag));
+}
+
+/** The smaller of those that the client accepts; `;q=0` refuses one. */
+export function codingOf(accepted = ''): Coding | undefined {
+  const taken = accepted.split(',').flatMap((part) => {
+    const [name = '', quality = '1'] = part
+      .trim()
+      .toLowerCase()
+      .split(/\s*;\s*q=/);
+    return Number(quality) > 0 ? [name] : [];
+  });
+  return (['br', 'gzip'] as const).find((coding) => taken.includes(coding));
 }

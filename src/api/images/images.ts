@@ -5,6 +5,7 @@
  * With `?v=` and the image's current version, as in `imageUrl`, it may be cached for ever; otherwise for
  * five minutes. A deleted code is 410 at once, though caches may keep the copy they have.
  */
+import { isKnown } from '../../http/headers.ts';
 import type { Reply, Request } from '../../http/request.ts';
 import { imageContent } from '../../images/content.ts';
 import { type ImageFormat, imageFormats, pointsOf, sizeStandard } from '../../images/formats.ts';
@@ -16,7 +17,6 @@ import { parseId } from '../../model/ids.ts';
 import { Failure, invalid } from '../../model/failure.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { imageQuery } from './image-schemas.ts';
-import { isKnown } from '../packing.ts';
 import { readQuery } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 

@@ -11,6 +11,7 @@ import {
   type DashboardFile,
   pagePath,
 } from './dashboard-build.ts';
+import { codingOf, isKnown } from '../headers.ts';
 import type { Reply, Request } from '../request.ts';
 
 const policy = [
@@ -77,17 +78,16 @@ function withHeaders(path: string, file: DashboardFile): File {
 
 function send(file: File, request: Request): Reply {
   const { headers, ...rest } = whole(file, request);
-  if (request.header('if-none-match') === headers.ETag) return { status: 304, headers };
+  if (isKnown(request.header('if-none-match'), headers.ETag ?? '')) return { status: 304, headers };
   return { ...rest, headers };
 }
 
 /** In the smallest encoding that the client accepts. */
 function whole(file: File, request: Request): Reply {
-  const accepted = request.header('accept-encoding') ?? '';
-  const coding = /\bbr\b/.test(accepted) ? 'br' : /\bgzip\b/.test(accepted) ? 'gzip' : 'identity';
-  const encoding = coding === 'identity' ? {} : { 'Content-Encoding': coding };
+  const coding = codingOf(request.header('accept-encoding'));
+  const encoding = coding === undefined ? {} : { 'Content-Encoding': coding };
   const headers = { ...file.headers, ...encoding, Vary: 'Accept-Encoding' };
-  return { status: 200, headers, body: file[coding] };
+  return { status: 200, headers, body: file[coding ?? 'identity'] };
 }
 
 /** At an unknown address a person gets the dashboard's page for it, a program a problem document. */
