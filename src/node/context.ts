@@ -11,6 +11,7 @@ import { messageOf } from '../model/failure.ts';
 import { createIdSource } from '../model/ids.ts';
 import type { Machine } from '../modules.ts';
 import { shipped } from '../shipped.ts';
+import { systemSteadyClock } from '../system-clock.ts';
 import type { Logger } from '../telemetry/log.ts';
 
 export interface NodeContext {
@@ -23,6 +24,8 @@ export interface NodeContext {
   readonly nats: NatsOptions;
   /** Names this run of the process: of two, the later one is known by it. */
   readonly instance: string;
+  /** Of the kernel; empty where it has none. */
+  readonly boot: string;
   /** Aborted when the process is to stop: a start that waits for others ends. */
   readonly stopping: AbortSignal;
   /** This process, where it leads. */
@@ -40,7 +43,8 @@ export function connectNode(
   const nats = natsOptionsOf(config);
   const instance = createIdSource(machine.clock, machine.randomBytes).newId('n');
   const self = { owner: `${nodeName}.${instance}`, url, version: shipped.version };
-  return { config, log, machine, connection: dial(nats), nats, instance, stopping, self };
+  const boot = systemSteadyClock.bootId;
+  return { config, log, machine, connection: dial(nats), nats, instance, boot, stopping, self };
 }
 
 export function natsOptionsOf({ cluster }: Config): NatsOptions {

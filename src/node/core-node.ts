@@ -7,6 +7,7 @@
  *   exchange      journals and marks, with the other cores (core-exchange.ts)
  *   replication   management.mdb, and delivery.mdb (core-delivery.ts)
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ClusterAccess } from '../api/cluster/cluster.ts';
 import type { NodeControl } from '../cluster/control/node-control.ts';
 import { CopySender } from '../cluster/copy/copy-sender.ts';
@@ -35,6 +36,7 @@ import { machineNanoseconds, systemTimers } from '../system-clock.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ClusterAnswers, Engine } from '../writers.ts';
+import { listenMs } from './claim-start.ts';
 import type { NodeContext } from './context.ts';
 import { CoreDelivery } from './core-delivery.ts';
 import { CoreExchange } from './core-exchange.ts';
@@ -354,10 +356,12 @@ export class CoreNode {
     const { connection, log } = context;
     const ended = new AbortController();
     this.#closers.push(() => ended.abort());
+    // By then it knows which names are in use.
+    const listened = pause(listenMs, undefined, { ref: false });
     const ends = answerJoins({
       connection,
       isLeading: () => this.replication.isHeld,
-      join: (request) => this.nodes.join(request),
+      join: (request) => listened.then(() => this.nodes.join(request)),
       tokenOf: (name, run) => this.#keys.tokenOf(name, run),
       cores: () => [context.self.url, ...(this.#beats?.coreUrls() ?? [])],
       log,

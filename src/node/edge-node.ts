@@ -3,7 +3,7 @@
  *
  *   data folder -> [first start: the leader registers it] -> links, redirect threads -> scans go to the cores -> beats
  *
- * Only a first start waits for brokers and cores.
+ * A first start waits for brokers and cores; one on another machine, or after a boot, for the leader (claim-start.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { App, AppOptions } from '../app.ts';
@@ -19,6 +19,7 @@ import {
   writeEdgeAccess,
   writeNodeFile,
 } from '../cluster/nodes/node-file.ts';
+import { beginStart, noteRunning } from '../cluster/nodes/start-record.ts';
 import { StaleLinks } from '../cluster/nodes/stale-links.ts';
 import { journaledOf } from '../cluster/scans/cluster-counting.ts';
 import { MarksExchange } from '../cluster/scans/marks-exchange.ts';
@@ -34,6 +35,7 @@ import { thisMachine } from '../modules.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
 import { machineNanoseconds, systemTimers } from '../system-clock.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { claimStart, listenMs } from './claim-start.ts';
 import { connectNode, type NodeContext } from './context.ts';
 import { EdgeFolder } from './edge/edge-folder.ts';
 import { joinRequestOf } from './join-as-core.ts';
@@ -107,9 +109,14 @@ class EdgeNode {
     const { nodeName: name, role } = context.config.cluster;
     const known = readNodeFile(path);
     if (known !== undefined) checkNodeFile(known, { name, role });
+    const isLastHere = beginStart(path, name, context);
     const access = known && readEdgeAccess(path);
     if (known !== undefined && access !== undefined) {
-      const node = new EdgeNode(context, path, known, access);
+      const request = joinRequestOf(context, known);
+      const claim = { timers: systemTimers, request, isLastHere, withinMs: listenMs };
+      const admitted = await claimStart({ ...context, ...claim });
+      const identity = admitted ? keep(path, name, admitted) : known;
+      const node = new EdgeNode(context, path, identity, admitted ?? access);
       await node.#open(folder, closers);
       node.#joinAgain(closers);
       return node;
@@ -145,6 +152,7 @@ class EdgeNode {
     });
     // Closes the folder, too, also where it cannot open.
     closers.shift();
+    const noteStopped = noteRunning(this.#path, this.#context);
     const edge = await openEdge({
       config,
       log,
@@ -160,7 +168,10 @@ class EdgeNode {
       acknowledged,
       permission: this.#staleLinks.permission,
       checks: this.#staleLinks.checks,
-      onDrained: () => this.#sendRest(),
+      onDrained: () => {
+        noteStopped();
+        return this.#sendRest();
+      },
     });
     // Up and in contact until redirects have ended.
     closers.push(() => {

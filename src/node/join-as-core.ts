@@ -13,6 +13,7 @@
  * A core that comes later is registered first, so that the brokers keep for it what the copy lacks, and never leads before
  * it has all. Its empty management.mdb follows no log meanwhile: one that begins with adopted data is another one to it.
  */
+import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ControlProof } from '../cluster/control/control-proof.ts';
 import { beginCopying, copyCore, isCopying } from '../cluster/copy/copy-receiver.ts';
@@ -33,6 +34,7 @@ import type { Admission } from '../cluster/nodes/join-message.ts';
 import { type NodeIdentity, writeNodeFile } from '../cluster/nodes/node-file.ts';
 import { type JoinRequest, Registry } from '../cluster/nodes/registry.ts';
 import { publishSecrets, writeSecrets } from '../cluster/nodes/secrets.ts';
+import { readStart } from '../cluster/nodes/start-record.ts';
 import { StoreReplication } from '../cluster/store-replication.ts';
 import type { CopyProgress } from '../engine/backup/copy-files.ts';
 import type { DataFolder } from '../engine/data-folder.ts';
@@ -56,7 +58,9 @@ export function joinRequestOf(
 ): JoinRequest {
   const { nodeName: name, role } = config.cluster;
   const { node: id = '', cluster = '' } = identity ?? {};
-  return { name, id, role, threads: threadCounts(config).redirect, cluster, instance };
+  const threads = threadCounts(config).redirect;
+  const { starts } = readStart(config.dataDir);
+  return { name, id, role, threads, cluster, instance, starts, host: hostname() };
 }
 
 /**

@@ -4,22 +4,23 @@
  *   data folder -> [first start: the node joins, the cluster's keys come] -> stores -> journals recovered, links loaded
  *     -> redirect threads listen -> scans go to the other cores, theirs come -> the log is followed -> standby, or leading
  *
- * Only a first start waits for brokers as long as it takes: a core that comes back while they are away redirects, and counts
- * what it journals. One with more redirect threads than journals asks for some first, for `journalsMsMax`.
+ * A first start waits for brokers as long as it takes, and so does one on another machine, or after a boot: it may be a copy
+ * (claim-start.ts). Else a core that comes back while they are away redirects, and counts what it journals. One with more
+ * redirect threads than journals asks for some first, for `journalsMsMax`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { App, AppOptions } from '../app.ts';
 import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
-import { joinCluster, JoinRefusedError } from '../cluster/nodes/join.ts';
 import {
   checkNodeFile,
   type NodeIdentity,
   readNodeFile,
   writeNodeFile,
 } from '../cluster/nodes/node-file.ts';
+import { beginStart, noteRunning } from '../cluster/nodes/start-record.ts';
 import type { Config } from '../config.ts';
 import { closeAll, type Closers } from '../engine/closers.ts';
-import { type DataFolder, DataFolderError } from '../engine/data-folder.ts';
+import { DataFolderError } from '../engine/data-folder.ts';
 import type { FirstSecrets, FirstStart } from '../engine/installation/first-start.ts';
 import { ServiceFolder } from '../engine/installation/service-folder.ts';
 import { fitToMemory, threadCounts } from '../engine/machine/machine-plan.ts';
@@ -41,6 +42,7 @@ import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Ticker } from '../telemetry/ticker.ts';
 import { type Engine, openWriters, type Writers } from '../writers.ts';
+import { claimStart, listenMs } from './claim-start.ts';
 import { connectNode, type NodeContext } from './context.ts';
 import { CoreNode } from './core-node.ts';
 import { CoreRole, type OpenRole } from './core-role.ts';
@@ -102,6 +104,7 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   closers.push(() => context.connection.close());
   const isFirstStart = readNodeFile(folder.path) === undefined;
   const identity = await identify(opening, context);
+  closers.push(noteRunning(folder.path, context));
   await service.make(machine.randomBytes);
   const heldPorts = portsOf(config).map(({ port }) => port);
   const opened = openBase(config, folder, log, machine);
@@ -173,7 +176,8 @@ async function identify({ service }: CoreOpening, context: NodeContext): Promise
   const { folder } = service;
   const isFirst = await service.beginMaking();
   const known = readNodeFile(folder.path);
-  if (known !== undefined) return await withJournals(known, folder, context);
+  const isLastHere = beginStart(folder.path, context.config.cluster.nodeName, context);
+  if (known !== undefined) return await claim(known, isLastHere, context);
   if (!isFirst) {
     throw new DataFolderError(
       `Cannot start: data folder ${folder.path} has the data of a machine alone, expected an empty one for a node of a cluster`,
@@ -185,36 +189,30 @@ async function identify({ service }: CoreOpening, context: NodeContext): Promise
 }
 
 /**
- * A node with more redirect threads than before, or that redirects for the first time, asks for journals. Without an answer
- * it goes on with the threads that have one.
+ * Before it redirects: it is the node, and no copy. A node with more redirect threads than before, or that redirects for the first
+ * time, asks for journals. Without an answer it goes on with the threads that have one.
  */
-async function withJournals(
+async function claim(
   known: NodeIdentity,
-  { path }: DataFolder,
+  isLastHere: boolean,
   context: NodeContext,
 ): Promise<NodeIdentity> {
-  const { config, connection, log, stopping } = context;
+  const { config, log } = context;
   const { role } = config.cluster;
   const missing = role === 'core' ? 0 : threadCounts(config).redirect - known.journals.length;
-  if (missing <= 0) return known;
+  const withinMs = missing > 0 ? journalsMsMax : listenMs;
   const request = joinRequestOf(context, known);
-  const signal = AbortSignal.any([stopping, AbortSignal.timeout(journalsMsMax)]);
-  try {
-    const { journals } = await joinCluster({
-      connection,
-      timers: systemTimers,
-      log,
-      request,
-      signal,
-    });
-    const identity = { ...known, role, journals };
-    writeNodeFile(path, identity);
+  const claimed = { timers: systemTimers, request, isLastHere, withinMs };
+  const admission = await claimStart({ ...context, ...claimed });
+  if (admission !== undefined) {
+    const identity = { ...known, role, journals: admission.journals };
+    writeNodeFile(config.dataDir, identity);
     return identity;
-  } catch (error) {
-    if (error instanceof JoinRefusedError || stopping.aborted) throw error;
-    log.warn({ missing }, 'redirect threads without a journal do not start: no core answers');
-    return known;
   }
+  if (missing > 0) {
+    log.warn({ missing }, 'redirect threads without a journal do not start: no core answers');
+  }
+  return known;
 }
 
 /** @returns ends it */

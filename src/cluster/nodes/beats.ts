@@ -30,6 +30,7 @@ import {
   type NodeStart,
   readBeat,
 } from './beat-message.ts';
+import { ownNameRemedy } from './node-error.ts';
 
 const beatMs = 500;
 /** Four beats: one that is late, or lost with a connection, disconnects nobody. */
@@ -46,7 +47,7 @@ const movedMs = 1;
 /** Of a name that does not come back. */
 const rememberedMs = 60_000;
 /** Beats of a process that has ended are on the way no longer than this. */
-const lateMs = 400;
+export const lateMs = 400;
 /** A change is answered after this, followed or not. */
 const followMs = 2_000;
 
@@ -287,11 +288,7 @@ export class Beats {
 
   #double(url: string): void {
     const { self, onDouble } = this.#options;
-    if (this.#isClosed) return;
-    const where = url === '' ? '' : `, at ${url}`;
-    onDouble(
-      `Cannot run as ${self.name}: another process that started earlier runs under this name${where}; give each machine a cluster.nodeName and a data folder of its own`,
-    );
+    if (!this.#isClosed) onDouble(doubleDetail(self.name, url));
   }
 
   #leftMs({ receivedAtMs }: Seen): number {
@@ -370,3 +367,7 @@ export class Beats {
 }
 
 const stopSubject = (name: string): string => `qz.ask.${name}.stop`;
+
+/** For the operator. @param url of the other one's API, where it is known */
+export const doubleDetail = (name: string, url: string): string =>
+  `Cannot run as ${name}: another process that started earlier runs under this name${url && `, at ${url}`}; ${ownNameRemedy}`;

@@ -1,7 +1,7 @@
 /**
  * A node asks to join, and what the leader answers (msgpack, one array each):
  *
- *   request   [1, name, id or '', role, threads, cluster or '', instance]
+ *   request   [1, name, id or '', role, threads, cluster or '', instance, [start, …], host]
  *   joined    [1, 'joined', cluster, id, run, journals, token, cores]
  *   refused   [1, 'refused', code, detail]
  */
@@ -11,6 +11,9 @@ import { isNodeName, isNodeRole } from './node-name.ts';
 import type { JoinRequest, Refusal, RefusalCode } from './registry.ts';
 
 const messageVersion = 1;
+/** It is printed on terminals. */
+const isHost = (value: unknown): value is string =>
+  typeof value === 'string' && /^[\w.-]{1,253}$/.test(value);
 
 export interface Admission {
   readonly cluster: string;
@@ -24,17 +27,21 @@ export interface Admission {
 }
 
 export const encodeJoinRequest = (request: JoinRequest): Uint8Array => {
-  const { name, id, role, threads, cluster, instance } = request;
-  return packPlain([messageVersion, name, id, role, threads, cluster, instance]);
+  const { name, id, role, threads, cluster, instance, starts = [], host = '' } = request;
+  const fields = [name, id, role, threads, cluster, instance, starts, host];
+  return packPlain([messageVersion, ...fields]);
 };
 
 /** @returns undefined for bytes that are no such message, or one of another version */
 export function readJoinRequest(bytes: Uint8Array): JoinRequest | undefined {
-  const [version, name, id, role, threads, cluster, instance] = readFields(bytes) ?? [];
+  const [version, name, id, role, threads, cluster, instance, ...start] = readFields(bytes) ?? [];
   if (version !== messageVersion || !isNodeName(name) || !isNodeRole(role)) return undefined;
   if (!isCount(threads) || typeof id !== 'string') return undefined;
   if (typeof cluster !== 'string' || typeof instance !== 'string') return undefined;
-  return { name, id, role, threads, cluster, instance };
+  const [starts, host] = start;
+  const isStart = Array.isArray(starts) && starts.every(isNodeName) && isHost(host);
+  const said = isStart ? { starts, host } : {};
+  return { name, id, role, threads, cluster, instance, ...said };
 }
 
 export function encodeJoinAnswer(answer: Admission | Refusal): Uint8Array {
@@ -57,6 +64,7 @@ const refusalCodes: readonly RefusalCode[] = [
   'name_in_use',
   'other_role',
   'other_cluster',
+  'copied_folder',
   'other_node',
   'no_journals',
 ];

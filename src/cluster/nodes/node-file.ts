@@ -16,6 +16,7 @@ import { nodeFileName } from '../../store/open-environment.ts';
 import { isCount } from '../message-fields.ts';
 import { NodeError } from './node-error.ts';
 import { isNodeName, isNodeRole } from './node-name.ts';
+import { confirmStart } from './start-record.ts';
 
 export interface NodeIdentity {
   readonly cluster: string;
@@ -38,11 +39,12 @@ export function readNodeFile(folder: string): NodeIdentity | undefined {
   );
 }
 
-/** Makes or replaces it, readable by its owner alone. */
+/** Makes or replaces it, readable by its owner alone: so the leader has answered, which has recorded this start. */
 export function writeNodeFile(folder: string, identity: NodeIdentity): void {
   const { cluster, node, name, role, journals, run } = identity;
   const text = JSON.stringify({ cluster, node, name, role, journals, run });
   replaceFile(join(folder, nodeFileName), `${text}\n`);
+  confirmStart(folder);
 }
 
 /** @throws NodeError where the settings are of another node than the folder */

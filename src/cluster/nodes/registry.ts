@@ -6,6 +6,7 @@
  *   known name, its id             the same again; more journals where it has more threads now
  *   known name, no id              a new disk, or a second machine of that name. Refused while the registered one is
  *                                  connected; else registered anew: another id, the next run, journals of its own
+ *   its id, and not its last start a copy of a data folder: refused. Each start is recorded
  *   an id that is not the name's   an old disk, or one of a node that has left: refused. Registered anew, it would take the
  *                                  name from the disk that has it now, and could not use its own either
  *
@@ -17,6 +18,7 @@ import { Signal } from '../../model/signal.ts';
 import { journalsMax } from '../../scans/journal/positions.ts';
 import type { NodeRecord, NodeRole, Registration } from '../../store/management/cluster.ts';
 import type { Management } from '../../store/management/management.ts';
+import { ownNameRemedy } from './node-error.ts';
 
 const identityKey = 'id';
 
@@ -31,12 +33,16 @@ export interface JoinRequest {
   readonly cluster: string;
   /** Names this start of the process, in its beats too. */
   readonly instance: string;
+  /** Of its data folder, the present one last (start-record.ts); absent before it has any. */
+  readonly starts?: readonly string[];
+  readonly host?: string;
 }
 
 /**
  *   name_in_use     another node under this name is connected: it may lapse
  *   other_role      the name is of an edge, and a core asks, or the other way round
  *   other_cluster   its data folder is of another cluster
+ *   copied_folder   its data folder is a copy: the name has started from another one since
  *   other_node      its data folder is of a registration that the name had before
  *   no_journals     every number is given out
  */
@@ -44,6 +50,7 @@ export type RefusalCode =
   | 'name_in_use'
   | 'other_role'
   | 'other_cluster'
+  | 'copied_folder'
   | 'other_node'
   | 'no_journals';
 
@@ -186,10 +193,16 @@ export class Registry {
     const missing = Math.max(0, wanted - (isSame ? known.journals.length : 0));
     const refusal = this.#refusal(request, known, missing);
     if (refusal !== undefined) return refusal;
-    if (isSame && missing === 0 && known.role === role) return { cluster, node: known };
+    const last = isSame ? known.start : undefined;
+    const { starts = [], host = '' } = request;
+    const id = starts.at(-1);
+    const start = id === undefined || id === last?.id ? last : { id, host };
+    const isRecorded = isSame && missing === 0 && known.role === role && start === last;
+    if (isRecorded) return { cluster, node: known };
     const journals = Array.from({ length: missing }, () => store.next('journal'));
     if (isSame) {
-      const node = { ...known, role, journals: [...known.journals, ...journals] };
+      const all = [...known.journals, ...journals];
+      const node = { ...known, role, journals: all, ...(start && { start }) };
       return { cluster, node: this.#put(node) };
     }
     const node = {
@@ -200,13 +213,14 @@ export class Registry {
       run: (known?.run ?? 0) + 1,
       past: known === undefined ? [] : [...known.past, registrationOf(known)],
       joinedAtMs: clock.now(),
+      ...(start && { start }),
       ...(role !== 'edge' && { isNew: true as const }),
     };
     return { cluster, node: this.#put(node) };
   }
 
   #refusal(
-    { name, id, role, cluster, instance }: JoinRequest,
+    { name, id, role, cluster, instance, starts = [] }: JoinRequest,
     known: NodeRecord | undefined,
     missing: number,
   ): Refusal | undefined {
@@ -218,10 +232,16 @@ export class Registry {
     if (isKnown && (known.role === 'edge') !== (role === 'edge')) {
       return refuse('other_role', `${name} is the name of a node with the role ${known.role}`);
     }
+    const last = isKnown && known.id === id ? known.start : undefined;
+    // A folder without a recorded start has lost its `start.json`, or was told to go without.
+    if (last !== undefined && starts.length > 1 && !starts.includes(last.id)) {
+      const why = `its data folder is a copy: ${name} has started on ${last.host} since`;
+      return refuse('copied_folder', `${why}; start it in an empty data folder`);
+    }
     const running = isKnown ? instanceOf(name) : undefined;
     if (running !== undefined && running !== instance) {
-      const which = known?.id === id ? 'this node' : 'another node of this name';
-      return refuse('name_in_use', `${which} is connected`);
+      const why = `${name} runs on ${known?.start?.host ?? 'another machine'}`;
+      return refuse('name_in_use', `${why}; ${ownNameRemedy}`);
     }
     if (id !== '' && (!isKnown || known.id !== id)) {
       const why = `its data folder is of ${id}, and ${name} is ${isKnown ? known.id : 'not a node'} now`;

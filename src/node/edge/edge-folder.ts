@@ -2,6 +2,7 @@
  * The data folder of an edge, which redirects for a cluster and keeps nothing of its own but scans on their way:
  *
  *   cluster.json     what the node is (cluster/nodes/node-file.ts)
+ *   start.json       its starts (cluster/nodes/start-record.ts)
  *   edge.json        its token for the cores, and their addresses
  *   management.mdb   the links of the cluster (cluster/links/replica-store.ts)
  *   journal/<n>/     scans that the cores do not have yet

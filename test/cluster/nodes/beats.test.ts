@@ -219,7 +219,7 @@ test('of two cores under one name the later one stops', async () => {
   await network.until(7_000);
   expect(first.started.doubles).toEqual([]);
   expect(second.started.doubles).toEqual([
-    '6000 Cannot run as a: another process that started earlier runs under this name, at http://a; give each machine a cluster.nodeName and a data folder of its own',
+    '6000 Cannot run as a: another process that started earlier runs under this name, at http://a; give each machine a cluster.nodeName and an empty data folder of its own',
   ]);
 });
 

@@ -1,7 +1,11 @@
 /** A node joins: the leader alone answers, and the node asks until it does. */
 import { expect, test } from 'vitest';
 import { answerJoins, joinCluster, JoinRefusedError } from '../../../src/cluster/nodes/join.ts';
-import { encodeJoinAnswer, readJoinRequest } from '../../../src/cluster/nodes/join-message.ts';
+import {
+  encodeJoinAnswer,
+  encodeJoinRequest,
+  readJoinRequest,
+} from '../../../src/cluster/nodes/join-message.ts';
 import type { JoinRequest, Joined, Refusal } from '../../../src/cluster/nodes/registry.ts';
 import { packPlain } from '../../../src/store/codec.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
@@ -14,6 +18,8 @@ const request: JoinRequest = {
   threads: 2,
   cluster: '',
   instance: 'n_1',
+  starts: ['n_0', 'n_1'],
+  host: 'berlin.example',
 };
 
 type Answer = (bytes: Uint8Array, subject: string) => Promise<Uint8Array | undefined>;
@@ -141,7 +147,9 @@ test('nobody joins under the subject of another node, or with what is no request
     await expect(network.request(subject, message)).rejects.toThrow('timeout');
   }
   expect(core.asked).toEqual([]);
-  expect(readJoinRequest(bytes({}))).toEqual(request);
+  expect(readJoinRequest(encodeJoinRequest(request))).toEqual(request);
+  const { starts: _, host: __, ...former } = request;
+  expect(readJoinRequest(bytes({}))).toEqual(former);
 });
 
 test('what fails at the leader, or is answered in another version, is asked again; the signal ends it', async () => {

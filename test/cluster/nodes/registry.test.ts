@@ -115,6 +115,35 @@ test('an old disk does not take its name back from the new one, nor does one tha
   expect(await join()).toMatchObject({ run: 3 });
 });
 
+test('each start is recorded; a folder that does not know the last one is a copy', async () => {
+  const { nodes, store, join, ask, connected } = await fixture();
+  const host = 'berlin';
+  const { id, start } = await join({ starts: ['n_1'], host });
+  expect(start).toEqual({ id: 'n_1', host });
+  const again = async (...starts: string[]) => await join({ id, starts, host });
+  expect(await again('n_1', 'n_2')).toMatchObject({ run: 1, start: { id: 'n_2', host } });
+  const changes = store.last('node');
+  // The answer was lost, or has come.
+  await again('n_1', 'n_2');
+  await again('n_2');
+  expect(store.last('node')).toBe(changes);
+  expect(await ask({ id, starts: ['n_1', 'n_3'], host: 'rome' })).toEqual({
+    refused: 'copied_folder',
+    detail:
+      'Cannot join the cluster: its data folder is a copy: a has started on berlin since; start it in an empty data folder',
+  });
+  expect(nodes.find('a')?.start?.id).toBe('n_2');
+  connected.set('a', 'x');
+  expect(await ask({ id, instance: 'y', starts: ['n_2', 'n_4'], host })).toEqual({
+    refused: 'name_in_use',
+    detail:
+      'Cannot join the cluster: a runs on berlin; give each machine a cluster.nodeName and an empty data folder of its own',
+  });
+  connected.clear();
+  // An operator has removed start.json.
+  expect(await again('n_5')).toMatchObject({ start: { id: 'n_5' } });
+});
+
 test('a name is not given away while its node is connected', async () => {
   const { join, refusal, connected, ask } = await fixture();
   const { id } = await join();
@@ -122,7 +151,8 @@ test('a name is not given away while its node is connected', async () => {
   expect(await refusal({ instance: 'y' })).toBe('name_in_use');
   expect(await ask({ id, instance: 'y' })).toEqual({
     refused: 'name_in_use',
-    detail: 'Cannot join the cluster: this node is connected',
+    detail:
+      'Cannot join the cluster: a runs on another machine; give each machine a cluster.nodeName and an empty data folder of its own',
   });
   expect(await join({ id })).toMatchObject({ run: 1 });
   connected.clear();

@@ -1,0 +1,92 @@
+/** src/node/claim-start.ts: when a node may redirect, in virtual time. */
+import { expect, test } from 'vitest';
+import { beatSubject, encodeBeat } from '../../src/cluster/nodes/beat-message.ts';
+import { encodeJoinAnswer } from '../../src/cluster/nodes/join-message.ts';
+import { claimStart, listenMs } from '../../src/node/claim-start.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { BeatsNetwork } from '../cluster/nodes/beats-network.ts';
+
+type Leader = 'admits' | 'refuses' | 'is away';
+
+function fixture(role: 'all' | 'edge', isLastHere: boolean, leader: Leader = 'is away') {
+  const network = new BeatsNetwork();
+  const stopping = new AbortController();
+  const settled: string[] = [];
+  const connection = {
+    ...network.connection('b'),
+    problem: undefined as string | undefined,
+    request: async (): Promise<Uint8Array> => {
+      if (leader === 'is away') throw new Error('timeout');
+      const refusal = { refused: 'copied_folder', detail: 'it is a copy' } as const;
+      const admission = { cluster: 'cl_1', id: 'n_9', run: 1, journals: [1], token: '', cores: [] };
+      return encodeJoinAnswer(leader === 'admits' ? admission : refusal);
+    },
+  };
+  claimStart({
+    connection,
+    timers: { monotonicMs: () => network.time.nowMs, after: network.time.later },
+    log: createLog('silent'),
+    request: { name: 'a', id: 'n_9', role, threads: 1, cluster: 'cl_1', instance: 'n_2' },
+    isLastHere,
+    withinMs: listenMs,
+    stopping: stopping.signal,
+  }).then(
+    (admission) => settled.push(`${network.nowMs} ${admission ? 'admitted' : 'opens'}`),
+    (error: Error) => settled.push(`${network.nowMs} ${error.message}`),
+  );
+  const other = network.connection('a');
+  const beat = (atMs: number, instance = 'n_1', isLast = false): void => {
+    const start = { name: 'a', instance, role, redirects: true, url: 'http://a' } as const;
+    const bytes = encodeBeat({ ...start, linkNumber: 0, isLast });
+    network.time.later(atMs, () => other.publish(beatSubject({ name: 'a', role }), bytes));
+  };
+  return { network, settled, connection, beat, stopping };
+}
+
+const double =
+  'Cannot run as a: another process that started earlier runs under this name, at http://a; give each machine a cluster.nodeName and an empty data folder of its own';
+
+test('the leader decides before anything is listened to', async () => {
+  for (const isLastHere of [true, false]) {
+    const admitted = fixture('edge', isLastHere, 'admits');
+    await admitted.network.until(50);
+    expect(admitted.settled).toEqual(['50 admitted']);
+    const refused = fixture('all', isLastHere, 'refuses');
+    await refused.network.until(50);
+    expect(refused.settled).toEqual(['50 it is a copy']);
+  }
+});
+
+test('a process that beats under its name refuses it, also where this machine ran the folder last', async () => {
+  for (const isLastHere of [true, false]) {
+    const { network, settled, beat } = fixture('all', isLastHere);
+    for (let atMs = 400; atMs < 3_000; atMs += 500) beat(atMs);
+    await network.until(3_000);
+    expect(settled).toEqual([`900 ${double}`]);
+  }
+});
+
+test('late beats of a process that has ended, and its own, delay it at most', async () => {
+  const { network, settled, beat } = fixture('all', false);
+  beat(100);
+  beat(450);
+  beat(500, 'n_2');
+  beat(600, 'n_0');
+  beat(1_000, 'n_0', true);
+  await network.until(5_000);
+  expect(settled).toEqual(['1800 opens']);
+});
+
+test('without a leader: the last machine opens; elsewhere a core once brokers are there, and an edge waits', async () => {
+  const here = fixture('edge', true);
+  here.connection.problem = 'NATS is away';
+  const core = fixture('all', false);
+  core.connection.problem = 'NATS is away';
+  core.network.time.later(10_000, () => (core.connection.problem = undefined));
+  const edge = fixture('edge', false);
+  edge.network.time.later(60_000, () => edge.stopping.abort(new Error('stopped')));
+  for (const { network } of [here, core, edge]) await network.until(62_000);
+  expect(here.settled).toEqual([`${listenMs} opens`]);
+  expect(core.settled).toEqual([`${10_000 + listenMs - 50} opens`]);
+  expect(edge.settled).toEqual(['60000 stopped']);
+});
