@@ -83,29 +83,43 @@ export class Redirect {
 
   attach(app: TemplatedApp): void {
     const { refusals } = this.#options;
-    app.get('/*', closingOnDefect(this.#permitted(this.#get)));
-    app.head('/*', closingOnDefect(this.#permitted(this.#head)));
-    app.any(
-      '/*',
-      closingOnDefect((response, request) =>
-        refusals.method(response, request, this.#connectionAfter(request)),
-      ),
-    );
+    app.get('/*', this.#framed(this.#permitted(this.#get)));
+    app.head('/*', this.#framed(this.#permitted(this.#head)));
+    app.any('/*', this.#framed(refusals.method.bind(refusals)));
+  }
+
+  /**
+   * Refuses what announces a body in an ambiguous way; other requests pay nothing for that.
+   * uWS ends the process when a handler throws and leaves a request open: close it, then throw outside.
+   */
+  #framed(handle: Handle): (response: HttpResponse, request: HttpRequest) => void {
+    return (response, request) => {
+      try {
+        const connection = connectionAfter(request, this.isDraining);
+        const isOdd = connection !== 'keep';
+        if (isOdd && this.#options.refusals.misframed(response, request, connection)) return;
+        handle(response, request, connection);
+      } catch (error) {
+        setImmediate(() => {
+          throw error;
+        });
+        response.close();
+      }
+    };
   }
 
   /** Another handler only where a permission is needed: elsewhere a scan costs what it did. */
   #permitted(handle: Handle): Handle {
     const { permission, refusals } = this.#options;
     if (permission === undefined) return handle;
-    return (response, request) => {
+    return (response, request, connection) => {
       // For each request, not each cycle: the process may have been stopped since the cycle began.
-      if (!permission.isOver) handle(response, request);
-      else refusals.stale(response, request, this.#connectionAfter(request));
+      if (!permission.isOver) handle(response, request, connection);
+      else refusals.stale(response, request, connection);
     };
   }
 
-  readonly #get = (response: HttpResponse, request: HttpRequest): void => {
-    const connection = this.#connectionAfter(request);
+  readonly #get: Handle = (response, request, connection) => {
     if (!this.#isCycleOpen) this.#beginCycle(connection);
     // Before this request is added: answered while it is handled, its connection would go on (framing.ts).
     else if (this.#replies.isFull || this.#batch.isFull) this.#flush();
@@ -115,8 +129,8 @@ export class Redirect {
     if (!links.isPlain(link)) return this.#getConditional(link, response, request, connection);
     const flags = isPrefetch(request) ? flagPrefetch : 0;
     const agent = request.getHeader(headerNames.userAgent);
-    this.#record(link, flags, addresses.of(response, request), agent, request);
-    this.#replies.add(response, link, connection);
+    const record = this.#record(link, flags, addresses.of(response, request), agent, request);
+    this.#replies.add(response, link, connection, record);
   };
 
   #getConditional(
@@ -127,14 +141,14 @@ export class Redirect {
   ): void {
     const conditional = this.#conditional;
     conditional.decide('scan', link, response, request, connection, this.#cycleTimeMs);
-    const { ended, answer, isRecorded, flags, address, agent } = conditional;
+    const { ended, answer, isRecorded, flags, address, agent, isLimited } = conditional;
     if (ended === 'used_up' && this.#isHandedOver) {
       return this.#options.refusals.sendBack(response, request, connection);
     }
-    if (isRecorded) this.#record(link, flags, address, agent, request);
-    if (answer !== undefined) this.#replies.addCopy(response, answer, connection);
-    else if (ended === undefined) this.#replies.add(response, link, connection);
-    else this.#refuse(ended, link, response, request, connection);
+    const record = isRecorded ? this.#record(link, flags, address, agent, request) : 0;
+    if (answer === undefined && ended !== undefined) {
+      this.#refuse(ended, link, response, request, connection);
+    } else this.#replies.add(response, link, connection, record, isLimited, answer);
   }
 
   #record(
@@ -143,16 +157,16 @@ export class Redirect {
     address: Uint8Array,
     agent: string,
     request: HttpRequest,
-  ): void {
+  ): number {
     const { links } = this.#options;
     const codeNo = links.codeNo(link);
     const workspaceNo = links.workspaceNo(link);
     const referer = request.getHeader(headerNames.referer);
-    this.#batch.add(partitionOf(codeNo), codeNo, workspaceNo, flags, address, agent, referer);
+    const batch = this.#batch;
+    return batch.add(partitionOf(codeNo), codeNo, workspaceNo, flags, address, agent, referer);
   }
 
-  readonly #head = (response: HttpResponse, request: HttpRequest): void => {
-    const connection = this.#connectionAfter(request);
+  readonly #head: Handle = (response, request, connection) => {
     if (!this.#isCycleOpen) this.#beginCycle(connection);
     const { links, refusals } = this.#options;
     const link = findLink(links, request.getUrl());
@@ -188,10 +202,6 @@ export class Redirect {
     return undefined;
   }
 
-  #connectionAfter(request: HttpRequest): Connection {
-    return connectionAfter(request, this.isDraining);
-  }
-
   #beginCycle(connection: Connection): void {
     const { links, clock } = this.#options;
     this.#isCycleOpen = true;
@@ -220,7 +230,9 @@ export class Redirect {
   #flush(): void {
     const { journal, durability } = this.#options;
     const replies = this.#replies;
+    replies.removeAborted(this.#batch);
     const scans = this.#batch.scans;
+    if (scans === 0) return this.#answer(replies, this.#cycleStartMs);
     const frame = this.#batch.finish(this.#cycleTimeMs);
     if (durability === 'power' || durability === 'replicated') {
       const startMs = this.#cycleStartMs;
@@ -279,18 +291,4 @@ function findLink(links: LinkReader, path: string): number {
   return link !== 0 || !path.includes('%') ? link : links.find(decodedPath(path), 1);
 }
 
-type Handle = (response: HttpResponse, request: HttpRequest) => void;
-
-/** uWS ends the process when a handler throws and leaves a request open: close it, then throw outside. */
-function closingOnDefect(handle: Handle): Handle {
-  return (response, request) => {
-    try {
-      handle(response, request);
-    } catch (error) {
-      setImmediate(() => {
-        throw error;
-      });
-      response.close();
-    }
-  };
-}
+type Handle = (response: HttpResponse, request: HttpRequest, connection: Connection) => void;

@@ -9,14 +9,15 @@
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { EndedReason } from '../model/routing/pages.ts';
-import { type Connection, sendFramed } from './framing.ts';
+import { type Connection, framingFault, sendFramed } from './framing.ts';
 import type { MissThrottle } from './miss-throttle.ts';
 import { type ErrorPage, errorProblem, errorStatus, Pages } from './pages.ts';
 import type { ErrorPageKind } from './pages/language-words.ts';
+import { noSniffing } from './ready.ts';
 import { noRefusals } from './redirect-thread.ts';
 import { redirectHead } from './reply-batch.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
-import { endHead } from './write.ts';
+import { endHead, write } from './write.ts';
 
 const reasons: Readonly<Record<number, string>> = {
   404: '404 Not Found',
@@ -130,6 +131,20 @@ export class Refusals {
         response.endWithoutBody(0, connection !== 'closing');
       });
     }, sendBackMs);
+  }
+
+  /** Refuses a request whose framing is ambiguous. @returns whether it was; not counted: no browser sends one */
+  misframed(response: HttpResponse, request: HttpRequest, connection: Connection): boolean {
+    const fault = framingFault(request);
+    if (fault === undefined) return false;
+    const { code, message: detail } = fault;
+    const problem = { type: 'about:blank', title: 'Bad request', status: 400, detail, code };
+    const headers = { 'Cache-Control': 'no-store', 'Content-Type': 'application/problem+json' };
+    const isHead = request.getMethod() === 'head';
+    const reply = { status: 400, headers, ...(!isHead && { body: JSON.stringify(problem) }) };
+    const answer = { isHead, reply, headers: { [noSniffing.name]: noSniffing.value } };
+    sendFramed(response, request, () => write(response, answer, connection));
+    return true;
   }
 
   method(response: HttpResponse, request: HttpRequest, connection: Connection): void {

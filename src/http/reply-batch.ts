@@ -12,6 +12,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 import { targetBytesMax } from '../links/layout.ts';
 import type { LinkReader } from '../links/reader.ts';
 import { withPassedQuery } from '../routes/query-text.ts';
+import type { ScanBatch } from '../scans/record.ts';
 import type { Connection } from './framing.ts';
 
 /** Status line and constant headers of a redirect. */
@@ -127,6 +128,8 @@ export class ReplyBatch {
   readonly #responses: HttpResponse[] = [];
   readonly #entries: number[] = [];
   readonly #connections: Connection[] = [];
+  readonly #records: number[] = [];
+  readonly #isLimited: boolean[] = [];
   /** Answers that are not the redirect to their entry's target, or outlive the event-loop cycle; by place. */
   #copies: Uint8Array[] | undefined;
   readonly #aborted = new Uint8Array(repliesMax);
@@ -157,22 +160,39 @@ export class ReplyBatch {
     return this.#closes;
   }
 
-  /** @param entry of the link table, valid until the event-loop cycle ends */
-  add(response: HttpResponse, entry: number, connection: Connection): void {
+  /**
+   * @param entry of the link table, valid until the event-loop cycle ends
+   * @param record where the scan stands in the cycle's batch
+   * @param isLimited it took one of the link's limit
+   * @param answer in place of the redirect to the entry's target; kept until it is sent
+   */
+  add(
+    response: HttpResponse,
+    entry: number,
+    connection: Connection,
+    record: number,
+    isLimited = false,
+    answer?: Uint8Array,
+  ): void {
     const place = this.#count++;
     this.#responses[place] = response;
     this.#entries[place] = entry;
     this.#connections[place] = connection;
+    this.#records[place] = record;
+    this.#isLimited[place] = isLimited;
+    if (answer !== undefined) (this.#copies ??= [])[place] = answer;
     if (connection !== 'keep') this.#closes = true;
     this.#aborted[place] = 0;
     response.onAborted((this.#abortHandlers[place] ??= this.#abortHandler(place)));
   }
 
-  /** The same with an answer of its own. @param bytes kept until it is sent */
-  addCopy(response: HttpResponse, bytes: Uint8Array, connection: Connection): void {
-    const copies = (this.#copies ??= []);
-    copies[this.#count] = bytes;
-    this.add(response, 0, connection);
+  /** Removes the scans whose connections have ended, as one does that brings a second request early (framing.ts). */
+  removeAborted(scans: ScanBatch): void {
+    for (let place = this.#count - 1; place >= 0; place--) {
+      if (this.#aborted[place] === 0) continue;
+      scans.remove(this.#records[place]!);
+      if (this.#isLimited[place] === true) this.#links.returnScan(this.#entries[place]!);
+    }
   }
 
   /** The answers leave after the event-loop cycle: the table may reuse the entries, so copy. */

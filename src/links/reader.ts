@@ -133,6 +133,13 @@ export class LinkReader {
     return false;
   }
 
+  /** Gives back what `takeScan` took of a limited code, in the same cycle. */
+  returnScan(handle: number): void {
+    this.#open(handle);
+    const cell = this.#limitCell();
+    Atomics.add(this.#finder.chunkOf(cell), wordOf(cell), 1);
+  }
+
   /**
    * Opens the program of a link that has one.
    * @returns valid until the next call, and until `leave`; undefined without one, or where the link is not live

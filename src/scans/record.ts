@@ -73,6 +73,7 @@ export class ScanBatch {
   /**
    * @param flags `flagPrefetch` or 0, with the `routeFlags`
    * @param address 4 bytes, or 16 with IPv4-mapped addresses already cut to 4
+   * @returns where the record stands, for `remove`
    */
   add(
     partition: number,
@@ -82,7 +83,7 @@ export class ScanBatch {
     address: Uint8Array,
     agent: string,
     referer: string,
-  ): void {
+  ): number {
     const view = this.#view;
     const start = this.#end;
     const addressBytes = address.length;
@@ -104,6 +105,15 @@ export class ScanBatch {
     view.setUint16(start + 14, refererBytes, true);
     this.#end = at;
     this.#scans++;
+    return start;
+  }
+
+  /** Removes the record at `start`. Later ones move, so remove the last first. */
+  remove(start: number): void {
+    const bytes = this.#view.getUint16(start, true);
+    this.#bytes.copyWithin(start, start + bytes, this.#end);
+    this.#end -= bytes;
+    this.#scans--;
   }
 
   /** Finishes the frame and starts the next; the returned bytes are valid until the next `add`. */

@@ -120,7 +120,7 @@ describe('durability', () => {
 });
 
 describe('scan limits', () => {
-  it('are exact under parallel clients, and bots use none', async () => {
+  it('are exact under parallel clients; bots and cut connections use none', async () => {
     const { port, links, scans } = await start({ threads: 2 });
     links.put(linkOf('LIMITED1', { codeNo: 12, scansLeft: 50 }));
     const agent = new Agent({ keepAlive: true, maxSockets: 30 });
@@ -128,6 +128,8 @@ describe('scan limits', () => {
     for (let i = 0; i < 5; i++) {
       expect((await visit(port, agent, '/LIMITED1', bot)).status).toBe(302);
     }
+    const pipelined = `GET /LIMITED1 HTTP/1.1\r\nHost: x\r\nUser-Agent: ${phone}\r\n\r\n`.repeat(2);
+    expect((await sendRaw(port, [pipelined])).statuses).toEqual([]);
     const visits = await Promise.all(
       Array.from({ length: 200 }, () => visit(port, agent, '/limited1', phone)),
     );

@@ -42,6 +42,8 @@ export class ConditionalLink {
   answer: Uint8Array | undefined;
   /** Whether it is to be recorded: a scan, or somebody who came in vain. */
   isRecorded = true;
+  /** This scan took one of the link's limit. */
+  isLimited = false;
   /** Of the record. */
   flags = 0;
   address: Uint8Array = nobody;
@@ -69,6 +71,7 @@ export class ConditionalLink {
     const { links, agents, addresses } = this.#options;
     const program = links.program(link);
     this.answer = undefined;
+    this.isLimited = false;
     this.agent = request.getHeader(headerNames.userAgent);
     this.flags = isPrefetch(request) ? flagPrefetch : 0;
     this.ended = endedReason(links, link, program, nowMs) ?? this.#usedUp(purpose, link);
@@ -110,7 +113,8 @@ export class ConditionalLink {
     const left = links.scansLeft(link);
     if (left === unlimited) return undefined;
     const takes = purpose === 'scan' && this.flags === 0 && agents.get(this.agent).isPerson;
-    return (takes ? links.takeScan(link) : left > 0) ? undefined : 'used_up';
+    this.isLimited = takes && links.takeScan(link);
+    return (takes ? this.isLimited : left > 0) ? undefined : 'used_up';
   }
 }
 
