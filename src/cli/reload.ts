@@ -23,7 +23,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readNodeFile } from '../cluster/nodes/node-file.ts';
 import { messageOf } from '../model/failure.ts';
-import { dataFolderAt } from '../engine/data-folder.ts';
+import { type DataFolder, dataFolderAt } from '../engine/data-folder.ts';
 import { leanEnvironment, programArguments } from '../engine/machine/allocator.ts';
 import { measureResources } from '../engine/machine/machine-plan.ts';
 import { isFolderLocked } from '../engine/takeover/folder-lock.ts';
@@ -32,6 +32,8 @@ import { type CommonOptions, configOf, type Process } from './command.ts';
 
 /** The successor's end of the pipe on which it says that it serves. */
 const readyDescriptor = 3;
+/** What ends the new process may end the old one a moment later: too little memory, or an operator. */
+const settleMs = 1_000;
 
 export interface ReloadOptions extends CommonOptions {
   /** Seconds. The default, 60, is below the 90 that the unit gives a reload; a start with ten million codes takes a few. */
@@ -64,19 +66,24 @@ export async function reload(
     pause(options.timeout * 1_000, { state: 'late' }, { ref: false }),
   ]);
   if (outcome.state === 'ended') {
-    const state = (await isFolderLocked(folder)) ? ', the running service goes on' : '';
-    return `Cannot reload: the new process ${outcome.how}${state}`;
+    return `Cannot reload: the new process ${outcome.how}, ${await remainderOf(folder)}`;
   }
   if (outcome.state === 'late') {
     // Where it owns the folder, the old process may have ended: an older release has, whose data it may be converting.
     if (readPidFile(folder) !== successor.pid) {
       successor.kill('SIGKILL');
-      return `Cannot reload: the new process has not taken over within ${options.timeout} s and was ended, the running service goes on`;
+      return `Cannot reload: the new process has not taken over within ${options.timeout} s and was ended, ${await remainderOf(folder)}`;
     }
     context.progress(`Process ${successor.pid} has taken over and is still starting`);
   }
   leave(successor);
   return undefined;
+}
+
+async function remainderOf(folder: DataFolder): Promise<string> {
+  await pause(settleMs);
+  if (await isFolderLocked(folder)) return 'the running service goes on';
+  return `and no service runs on data folder ${folder.path} now: start it`;
 }
 
 function startSuccessor({ environment }: Process, { config }: CommonOptions): ChildProcess {
@@ -100,8 +107,11 @@ async function readinessOf({ stdio }: ChildProcess): Promise<Outcome> {
 async function endOf(successor: ChildProcess): Promise<Outcome> {
   try {
     const [code, signal] = await once(successor, 'exit');
-    const result = signal === null ? `exit code ${code}` : signal;
-    return { state: 'ended', how: `ended with ${result}, its reason is above` };
+    const how =
+      signal === null
+        ? `ended with exit code ${code}, its reason is above`
+        : `was ended by ${signal}`;
+    return { state: 'ended', how };
   } catch (error) {
     const reason = messageOf(error);
     return { state: 'ended', how: `could not be started (${reason})` };

@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import {
   endOf,
@@ -14,6 +15,7 @@ import {
   withDataFolder,
 } from '../../support/process.ts';
 import { startProgram } from '../../support/program.ts';
+import { soon } from '../../support/soon.ts';
 
 const pidIn = (dataDir: string): number =>
   Number(readFileSync(join(dataDir, 'service.pid'), 'utf8'));
@@ -69,6 +71,24 @@ test('a reload that fails leaves the service as it is, and says why', () =>
     await expectUnchanged();
     expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
     expect(existsSync(join(dataDir, 'service.pid'))).toBe(false);
+  }));
+
+test('a reload that ends with the service says that none runs', () =>
+  withDataFolder(async (dataDir) => {
+    const ports = await freePorts();
+    const service = await startProcess({ dataDir, ports });
+    const environment = settingsOf({ dataDir, ports });
+    const reload = startProgram(['reload'], { environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    const output = endOf(reload);
+    const children = `/proc/${reload.pid}/task/${reload.pid}/children`;
+    await expect.poll(() => readFileSync(children, 'utf8'), soon).not.toBe('');
+    process.kill(Number(readFileSync(children, 'utf8')), 'SIGKILL');
+    await pause(100);
+    service.signal('SIGKILL');
+    const { stderr } = await output;
+    expect(stderr).toMatch(
+      /the new process was ended by SIGKILL, and no service runs on .* now: start it\n$/,
+    );
   }));
 
 test('a reload puts a new process in the place of the service, which ends with 0', () =>
