@@ -2,6 +2,7 @@
  * Journals on real files: what the reader gives is what the writer was given, across segments, tears,
  * damage and gaps; recovery and trimming never lose a sound frame.
  */
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   readdirSync,
@@ -10,6 +11,8 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { JournalReader } from '../../src/scans/journal/reader.ts';
@@ -19,6 +22,7 @@ import {
   segmentFile,
   pruneJournal,
 } from '../../src/scans/journal/segments.ts';
+import { refusedWriteText } from '../../src/scans/journal/writer.ts';
 import { frameBytesMax, frameHeaderBytes } from '../../src/scans/record.ts';
 import {
   codesFrom,
@@ -331,3 +335,15 @@ function damage(at: number): void {
   bytes[at]! ^= 0x10;
   writeFileSync(file(0), bytes);
 }
+
+it('a refused write names the file, what is free and how long a file may be', () => {
+  const limit = (soft: string): void =>
+    void execFileSync('prlimit', ['--pid', String(process.pid), `--fsize=${soft}:`]);
+  limit('8589934592');
+  const text = refusedWriteText(join(tmpdir(), 'a.log'), 'wrote 1 of 2 bytes');
+  limit('unlimited');
+  expect(text).toMatch(
+    /\/a\.log: wrote 1 of 2 bytes; \d+ MiB are free, a file may have 8589934592 bytes \(ulimit -f\)$/,
+  );
+  expect(refusedWriteText('/none/a.log', 'ENOENT')).toBe('/none/a.log: ENOENT');
+});

@@ -11,7 +11,9 @@
  * A segment is ended by size, and by age: it holds visitors' addresses in clear, and leaves the disk as a whole
  * once it is counted. A timer sees the age, so that the path of a request reads no clock for it.
  */
-import { closeSync, fdatasync, openSync, writeSync } from 'node:fs';
+import { closeSync, fdatasync, openSync, readFileSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { freeBytes } from '../../store/space-guard.ts';
 import { segmentFile } from './segments.ts';
 import { assertInPlace, type Place } from './place.ts';
 import type { JournalPositions } from './positions.ts';
@@ -93,7 +95,7 @@ export class JournalWriter {
   waitingScans = 0;
   /** Scans given up: the disk refused and the backlog was full. */
   droppedScans = 0;
-  /** Why the last write failed, while it does. */
+  /** Why writing began to fail, while it does. */
   fault: string | undefined;
 
   constructor(options: JournalWriterOptions) {
@@ -245,7 +247,8 @@ export class JournalWriter {
       const written = this.#disk.write(this.#descriptor, frame, this.#segmentBytes());
       if (written !== frame.length) throw new Error(`wrote ${written} of ${frame.length} bytes`);
     } catch (error) {
-      this.fault = asError(error).message;
+      const file = segmentFile(this.#options.folder, this.#segmentStart);
+      this.fault ??= refusedWriteText(file, asError(error).message);
       return false;
     }
     this.fault = undefined;
@@ -274,6 +277,19 @@ export class JournalWriter {
     this.#segmentStart = this.#position;
     this.#recordsSinceMs = undefined;
     this.#rollBytes = this.#options.segmentBytesMax;
+  }
+}
+
+/** Why a file takes no more: the reason, what is free in its file system, and how long this process may make a file. */
+export function refusedWriteText(file: string, reason: string): string {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    const limit = /^Max file size +(\d+)/m.exec(limits)?.[1];
+    const most = limit === undefined ? '' : `, a file may have ${limit} bytes (ulimit -f)`;
+    const free = Math.floor(freeBytes(dirname(file)) / 1_048_576);
+    return `${file}: ${reason}; ${free} MiB are free${most}`;
+  } catch {
+    return `${file}: ${reason}`;
   }
 }
 
