@@ -3,6 +3,7 @@ import { fstatSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { processEnvironment } from './environment.ts';
 import { restartLean } from './engine/machine/allocator.ts';
+import { leastLimitsFault } from './engine/machine/machine-limits.ts';
 
 // All that is written from here on, by every thread, is for its owner alone: stores, journals, keys, backups.
 process.umask(0o077);
@@ -29,7 +30,14 @@ function show(text: string): Promise<void> {
 
 const args = process.argv.slice(2);
 const [command = 'serve'] = args;
-if (command === 'serve' || command.startsWith('-')) restartLean(processEnvironment);
+if (command === 'serve' || command.startsWith('-')) {
+  const fault = leastLimitsFault();
+  if (fault !== undefined) {
+    console.error(fault);
+    process.exit(1);
+  }
+  restartLean(processEnvironment);
+}
 // Not above: what it imports takes most of a start, and memory that the settings save.
 const { run } =
   command === 'health' ? await import('./cli/health.ts') : await import('./cli/run.ts');

@@ -2,6 +2,7 @@
  * Starts that cannot be: one clear line on standard error, and the exit code. In this process but for one of each
  * exit code, which shows what the process entry makes of a reason.
  */
+import { spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DataFolderError } from '../../src/engine/data-folder.ts';
 import { ListenError } from '../../src/http/port.ts';
 import { freePorts, type Ports, runCommand, settingsOf, spawnCommand } from '../support/process.ts';
+import { environmentWith, program } from '../support/program.ts';
 import { TestService } from '../support/test-service.ts';
 
 let service: TestService;
@@ -45,6 +47,16 @@ describe('a start that cannot be exits with 1 and says why in one line', () => {
     expect(stderr).toMatch(
       /^Cannot start: data folder .*running is locked by a running service, .*\n$/,
     );
+  });
+
+  it.each([
+    ['nproc=8', /^Cannot start: \d threads are left to this user .*\n$/],
+    ['as=8589934592', /^Cannot start: 8.0 GiB of address space .* at least 48.0 GiB: .*\n$/],
+  ])('when the machine gives too little to load the program: %s', (limit, text) => {
+    const { status, stderr } = spawnSync('prlimit', [`--${limit}`, ...program, 'serve'], {
+      env: environmentWith({}),
+    });
+    expect([status, String(stderr)]).toEqual([1, expect.stringMatching(text)]);
   });
 
   it('when the short-link port is taken', async () => {

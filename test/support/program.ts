@@ -15,7 +15,7 @@ const named = process.env['QUIETZONE_COMMAND'];
 const sources = [join(root, 'node_modules/.bin/node'), join(root, 'src/start.mjs')] as const;
 
 /** The executable, and what comes before `quietzone`'s own arguments. */
-const program: readonly [executable: string, ...args: string[]] =
+export const program: readonly [executable: string, ...args: string[]] =
   named === undefined ? sources : [named];
 
 /** True for the sources, whose commands can run in a thread of this process too. */

@@ -9,7 +9,7 @@
  *   memory          machine-plan.ts
  *   disk            journals and stores
  */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { freeBytes } from '../../store/space-guard.ts';
@@ -51,6 +51,8 @@ const openFilesAmple = 4_096;
 /** Node's own: the main thread, libuv's four, V8's four, signals; the bundler of a first start; drawing on all cores. */
 const ownThreadsLeast = 12;
 const ownThreadsAmple = 64;
+/** Of more the other processes of a user hardly take all: they are not counted. */
+const userThreadsFew = 4_096;
 /** Measured with one thread of each kind: below 60 GiB webhooks fail, below 48 the start. */
 const addressSpaceLeast = 48 * gibibyte;
 const addressSpaceBase = 40 * gibibyte;
@@ -63,9 +65,7 @@ export function examineLimits(config: Config, limits: Limits): LimitFinding[] {
   const threads = threadCounts(config);
   const all = [
     openFiles(config, threads, limits.openFiles),
-    threadLimit(threads, limits.userThreads, 'this user (ulimit -u, LimitNPROC=)'),
-    threadLimit(threads, limits.containerThreads, 'this container (--pids-limit, TasksMax=)'),
-    addressSpace(threads, limits.addressSpaceBytes),
+    ...threadFindings(threads, limits),
     memory(limits.memoryBytes),
     freeSpace(limits.freeBytes),
   ];
@@ -81,6 +81,22 @@ export function assertLimits(config: Config, limits: Limits): string[] {
   if (refused.length > 0) throw new MachineLimitError(`Cannot start: ${refused.join('; ')}`);
   return textsOf('poor');
 }
+
+/**
+ * What no configuration can do with less of. To be called before the program is loaded, which takes threads and address
+ * space already. @returns why it cannot start
+ */
+export function leastLimitsFault(limits = readLimits('.')): string | undefined {
+  const least = { redirect: 1, shards: 1, pool: 1, webhooks: 1 };
+  const refused = threadFindings(least, limits).find((finding) => finding?.state === 'refused');
+  return refused && `Cannot start: ${refused.text}`;
+}
+
+const threadFindings = (threads: ThreadCounts, limits: Limits): (LimitFinding | undefined)[] => [
+  threadLimit(threads, limits.userThreads, 'this user (ulimit -u, LimitNPROC=)'),
+  threadLimit(threads, limits.containerThreads, 'this container (--pids-limit, TasksMax=)'),
+  addressSpace(threads, limits.addressSpaceBytes),
+];
 
 function openFiles(config: Config, threads: ThreadCounts, limit: number): LimitFinding {
   const least = leastDescriptors(threads);
@@ -126,8 +142,10 @@ function addressSpace(
   const threads = redirect + shards + pool + webhooks;
   const ample = addressSpaceBase + addressSpacePerThread * threads;
   if (limit >= ample) return { state: 'enough', text: `address space: ${inGibibytes(limit)}` };
-  const text = `${inGibibytes(limit)} of address space (ulimit -v, LimitAS=), expected unlimited or at least ${inGibibytes(ample)}: it is reserved, not used`;
-  return { state: limit < addressSpaceLeast ? 'refused' : 'poor', text };
+  const state = limit < addressSpaceLeast ? 'refused' : 'poor';
+  const expected = inGibibytes(state === 'refused' ? addressSpaceLeast : ample);
+  const text = `${inGibibytes(limit)} of address space (ulimit -v, LimitAS=), expected unlimited or at least ${expected}: it is reserved, not used`;
+  return { state, text };
 }
 
 function memory(bytes: number): LimitFinding | undefined {
@@ -157,12 +175,24 @@ export function readLimits(dataDir: string): Limits {
   const left = groups.map((folder) =>
     threadsLeft(textOf(join(folder, 'pids.max')), textOf(join(folder, 'pids.current'))),
   );
+  const own = ownLimits();
+  const others = own.userThreads < userThreadsFew ? othersThreads() : 0;
   return {
-    ...ownLimits(),
+    ...own,
+    userThreads: Math.max(0, own.userThreads - others),
     containerThreads: Math.min(Infinity, ...left),
     memoryBytes: measureResources().memoryBytes,
     freeBytes: freeBytesOf(dataDir),
   };
+}
+
+/** Threads of this user's other processes: Linux counts them, but for root. */
+function othersThreads(): number {
+  const pattern = new RegExp(`^Uid:\\s+${process.getuid?.()}\\s[^]*^Threads:\\s+(\\d+)`, 'm');
+  const ids = process.getuid?.() === 0 ? [] : readdirSync('/proc').filter((name) => +name > 0);
+  const others = ids.filter((id) => Number(id) !== process.pid);
+  const counts = others.map((id) => Number(pattern.exec(textOf(`/proc/${id}/status`))?.[1] ?? 0));
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 function freeBytesOf(folder: string): number {
