@@ -26,6 +26,8 @@ export function libraryVariables(
     // The number that raster.ts sets: libvips complains of another before it can be told not to.
     VIPS_CONCURRENCY: '1',
     VIPS_WARNING: '0',
+    // GLib complains of a longer side; ours is bounded by logo.ts.
+    VIPS_MAX_COORD: '2147483647',
     VIPS_INFO: undefined,
     G_MESSAGES_DEBUG: undefined,
   };

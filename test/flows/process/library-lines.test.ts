@@ -6,9 +6,9 @@ import { expect, it } from 'vitest';
 import { Client } from '../../support/client.ts';
 import { freePorts, startProcess, withDataFolder } from '../../support/process.ts';
 
-const svg = (inside: string): string =>
+const svg = (inside: string, width = '90'): string =>
   `data:image/svg+xml;base64,${Buffer.from(
-    `<svg xmlns="http://www.w3.org/2000/svg" width="90" height="90">${inside}</svg>`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="90">${inside}</svg>`,
   ).toString('base64')}`;
 
 async function oddLogos(): Promise<Array<[string, number]>> {
@@ -22,6 +22,7 @@ async function oddLogos(): Promise<Array<[string, number]>> {
     [svg('<text x="1" y="60" font-size="60" font-family="NoSuchFont">Q</text>'), 201],
     [svg('<rect width="90" height="90" fill="url(#none)" transform="rotate(nan)"/>'), 201],
     [svg('<rect width="9"'), 422],
+    [svg('<rect width="9"/>', '2e9'), 422],
     [text('png', png), 201],
     [text('png', png.subarray(0, png.length - 30)), 422],
     [text('jpeg', jpeg.subarray(0, jpeg.length - 40)), 422],
