@@ -1,4 +1,5 @@
 /** What is wrong with settings that are each valid but do not go together, and with keys that are none: the sentence. */
+import { isLocalUrl } from './model/address.ts';
 
 interface TlsSettings {
   readonly port: number;
@@ -69,11 +70,13 @@ interface ClusterSettings {
   readonly nats: readonly string[];
   readonly role: string;
   readonly secret: string;
+  readonly advertiseUrl: string;
+  readonly plainHttp: boolean;
 }
 
 /** Every core has the secret, and no edge: it may stand where others get at it. */
 export function clusterFault(
-  { nats, role, secret }: ClusterSettings,
+  { nats, role, secret, advertiseUrl, plainHttp }: ClusterSettings,
   durability: string,
 ): string | undefined {
   if (nats.length === 0) {
@@ -87,9 +90,11 @@ export function clusterFault(
     if (secret === '') return undefined;
     return 'cluster.secret is set on an edge, expected it on cores alone';
   }
-  return secret === ''
-    ? `cluster.secret is not set, expected it on a node with role ${role}`
-    : undefined;
+  if (secret === '') {
+    return `cluster.secret is not set, expected it on a node with role ${role}`;
+  }
+  if (plainHttp || advertiseUrl.startsWith('https:') || isLocalUrl(advertiseUrl)) return undefined;
+  return `cluster.advertiseUrl is ${advertiseUrl}, so sign-ins and data cross the network in clear text; expected https:, or cluster.plainHttp (QZ_CLUSTER_PLAIN_HTTP) true on a network of your own`;
 }
 
 /** Settings of earlier versions: the fault of a start that still sets one says so. */

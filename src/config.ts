@@ -221,6 +221,8 @@ const schema = z.strictObject({
       .regex(/^[A-Za-z0-9_-]{1,63}$/, 'must be 1 to 63 letters, digits, "-" or "_"'),
     /** Where the other machines reach this one's API; empty = its host name with `api.port`. */
     advertiseUrl: url,
+    /** `advertiseUrl` may begin with `http:` beyond this machine. */
+    plainHttp: z.boolean(),
     /** The same on every core, none on an edge. Never logged. */
     secret: z.union([
       z.literal(''),

@@ -86,6 +86,17 @@ test('loadConfig names every fault with its source', () => {
   expect(faults('{"durability": "replicated"}')).toContain(
     'durability is replicated without cluster.nats',
   );
+  const core = { QZ_CLUSTER_NATS: 'nats://n1', QZ_CLUSTER_SECRET: 'x'.repeat(32) };
+  const at = (url: string, more = {}): string =>
+    faults('', { ...core, QZ_CLUSTER_ADVERTISE_URL: url, ...more });
+  expect(at('http://n1:8080')).toContain('cluster.advertiseUrl is http://n1:8080, so sign-ins');
+  const allowed = [
+    at('https://n1:8080'),
+    at('http://127.0.0.1:8080'),
+    at('http://n1:8080', { QZ_CLUSTER_PLAIN_HTTP: 'true' }),
+    at('http://n1:8080', { QZ_CLUSTER_ROLE: 'edge', QZ_CLUSTER_SECRET: '' }),
+  ];
+  expect(allowed).toEqual(['', '', '', '']);
   expect(faults('', { QZ_REDIRECT_PORT: 'http' })).toContain('QZ_REDIRECT_PORT: redirect.port');
   expect(faults('', { QZ_TRUSTED_PROXIES: '10.0.0.1,300.1.1.1' })).toContain(
     'QZ_TRUSTED_PROXIES: trustedProxies.1: expected an address or a CIDR block',

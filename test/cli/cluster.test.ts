@@ -53,6 +53,7 @@ class FakeNode {
       QZ_DATA_DIR: dataDir,
       QZ_API_PORT: String(this.#port),
       QZ_CLUSTER_NATS: 'nats://127.0.0.1:1',
+      QZ_CLUSTER_PLAIN_HTTP: 'true',
       QZ_CLUSTER_NODE_NAME: 'a',
     };
   }

@@ -13,6 +13,7 @@ let edge: Readonly<Record<string, string>>;
 
 const brokers = {
   QZ_CLUSTER_NATS: 'nats://127.0.0.1:1',
+  QZ_CLUSTER_PLAIN_HTTP: 'true',
   QZ_CLUSTER_NODE_NAME: 'node-1',
   QZ_CLUSTER_SECRET: 'a secret of 32 characters or more',
 };

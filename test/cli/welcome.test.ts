@@ -73,7 +73,11 @@ it('in the one file the command is the file', () => {
 
 it('a core says which node it is; an edge says that it redirects, and nothing of what it has not', () => {
   const brokers = { QZ_CLUSTER_NATS: 'nats://n1:4222', QZ_CLUSTER_NODE_NAME: 'berlin-1' };
-  const core = said({ ...brokers, QZ_CLUSTER_SECRET: 'a secret of 32 characters or more' });
+  const core = said({
+    ...brokers,
+    QZ_CLUSTER_SECRET: 'a secret of 32 characters or more',
+    QZ_CLUSTER_ADVERTISE_URL: 'https://n1',
+  });
   expect(core).toContain('  Dashboard ');
   expect(core).toContain('  Cluster        node berlin-1, role all\n');
   expect(said({})).not.toContain('Cluster');

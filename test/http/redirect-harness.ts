@@ -70,7 +70,11 @@ export interface RedirectHarness {
 /** It ends a hang: a thread that is cut off would not say that it has stopped. */
 const drainMsMax = 20_000;
 
-const brokers = { QZ_CLUSTER_NATS: 'nats://127.0.0.1:1', QZ_CLUSTER_SECRET: 'x'.repeat(32) };
+const brokers = {
+  QZ_CLUSTER_NATS: 'nats://127.0.0.1:1',
+  QZ_CLUSTER_SECRET: 'x'.repeat(32),
+  QZ_CLUSTER_PLAIN_HTTP: 'true',
+};
 
 function configOf(options: RedirectHarnessOptions, port: number): Config {
   const { durability, trustedProxies, trustedProxyHeader, unknownPerMinuteMax } = options;

@@ -44,6 +44,7 @@ function environmentOf({ urls, role, more }: Asked): Record<string, string> {
     QZ_CLUSTER_NATS: urls.join(','),
     QZ_CLUSTER_NODE_NAME: 'edge-1',
     QZ_CLUSTER_ADVERTISE_URL: 'http://127.0.0.1:8080',
+    QZ_CLUSTER_PLAIN_HTTP: 'true',
     ...(role === 'edge'
       ? { QZ_CLUSTER_ROLE: role }
       : { QZ_CLUSTER_SECRET: 'a secret of 32 characters or more' }),

@@ -23,6 +23,7 @@ async function stopped(open: typeof openApp, role: 'all' | 'edge'): Promise<void
     QZ_CLUSTER_NODE_NAME: 'n1',
     // Nobody listens there.
     QZ_CLUSTER_NATS: 'nats://127.0.0.1:1',
+    QZ_CLUSTER_PLAIN_HTTP: 'true',
     ...(role === 'all' && { QZ_CLUSTER_SECRET: 'a secret of the cluster that is long enough' }),
   });
   const stopping = new AbortController();
