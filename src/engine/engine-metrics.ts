@@ -3,6 +3,7 @@ import type { LinkWriter } from '../links/writer.ts';
 import type { Clock } from '../model/clock.ts';
 import type { Management } from '../store/management/management.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
+import { unshown } from '../scans/scanned-event.ts';
 import type { RawQueryStats } from '../scans/query/raw/raw-queries.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { linesLost } from '../telemetry/service-log.ts';
@@ -228,6 +229,12 @@ function registerStores(
     { labels: { environment: 'management' }, value: management.environment.stats().bytes },
     { labels: { environment: 'scans' }, value: scans.environment.stats().bytes },
   ]);
+  metrics.total(
+    'quietzone_scans_unshown_total',
+    'Scans with a time that cannot be, passed over by webhooks, events and raw scans each time they were read',
+    [],
+    () => unshown.scans,
+  );
   registerLinkTable(metrics, links, () => codes.links.damagedCount);
   metrics.total(
     'quietzone_link_blocks_repaired_total',

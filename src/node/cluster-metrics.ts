@@ -7,7 +7,7 @@ import type { CoreExchange } from './core-exchange.ts';
 
 export interface ClusterFigures {
   readonly replication: StoreReplication;
-  readonly exchange: Pick<CoreExchange, 'figures' | 'pruning'>;
+  readonly exchange: Pick<CoreExchange, 'figures' | 'pruning' | 'refusedFrames'>;
   /** Undefined until they have started. */
   readonly redirects: () => RedirectThreads | undefined;
   readonly beats: () => Pick<Beats, 'connected' | 'own'> | undefined;
@@ -105,6 +105,12 @@ function registerExchange(metrics: Metrics, { exchange, beats }: ClusterFigures)
     'Messages of other nodes that the brokers have and this core has not read',
     [],
     () => exchange.figures?.behind ?? 0,
+  );
+  metrics.total(
+    'quietzone_cluster_refused_frames_total',
+    'Frames of scans of other nodes with an impossible time or code, which do not count',
+    [],
+    () => exchange.refusedFrames,
   );
 }
 

@@ -58,6 +58,15 @@ export class CoreExchange {
     return this.#transfer?.figures;
   }
 
+  get refusedFrames(): number {
+    return this.#transfer?.refusedFrames ?? 0;
+  }
+
+  get refusedScans(): string | undefined {
+    if (this.refusedFrames === 0) return undefined;
+    return 'scans with an impossible time or code were refused: the log names the node, look at its clock';
+  }
+
   get pruning(): ReadonlyMap<PrunedLog, LogPruning> {
     return this.#pruning;
   }
@@ -66,6 +75,7 @@ export class CoreExchange {
     const transfer = (): string | undefined => this.figures?.faults[0];
     return [
       { name: 'scans of other nodes', isWarning: true, problem: transfer },
+      { name: 'refused scans', isWarning: true, problem: () => this.refusedScans },
       { name: 'missed scans', isWarning: true, problem: () => this.#missedScans() },
       { name: 'scans on the brokers', isWarning: true, problem: () => this.#scansKept() },
       { name: 'logs on the brokers', isWarning: true, problem: () => this.#logsKept() },
@@ -122,6 +132,7 @@ export class CoreExchange {
     const { segmentBytesMax, segmentMsMax } = context.config.scans;
     const { replicas } = context.config.cluster;
     const store = placeOf(base.folder.scansFile);
+    const codes = placeOf(base.folder.managementFile);
     return new ScanTransfer({
       nats: context.nats,
       journals: identity.journals,
@@ -129,7 +140,7 @@ export class CoreExchange {
       journalRoot: journals.root,
       tails: journals.tails,
       acknowledged,
-      receive: { store, segmentBytesMax, segmentMsMax, replicas },
+      receive: { store, codes, segmentBytesMax, segmentMsMax, replicas },
       owners: this.#owners(),
       clock: base.clock,
       log: base.log,

@@ -146,7 +146,7 @@ export class CoreNode {
       replication: this.replication,
       beats: () => this.#beats,
       marks: () => this.#exchange.marks,
-      problem: () => this.#problem,
+      problem: () => this.#problem ?? this.#exchange.refusedScans,
     });
     this.control = opened.control;
     this.#cluster = opened.cluster;

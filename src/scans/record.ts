@@ -222,7 +222,7 @@ export class RecordCursor {
   next(): boolean {
     while (this.#next < this.#end) {
       const at = this.#next;
-      const bytes = this.#view.getUint16(at, true);
+      const bytes = at + recordHeaderBytes > this.#end ? 0 : this.#view.getUint16(at, true);
       if (bytes < recordHeaderBytes || at + bytes > this.#end) {
         this.#next = this.#end;
         this.malformed++;

@@ -35,6 +35,17 @@ export interface RawScan {
   readonly route: string | null;
 }
 
+/** Of all readers in this thread: scans that were passed over, each time they were read. */
+export const unshown = { scans: 0 };
+
+/** Whether it can be an event or a raw scan: ids have 48 bits for its time. */
+export function takeShown(block: ScanBlock, entry: number): boolean {
+  const timeMs = block.timeMs(entry);
+  if (timeMs >= 0 && timeMs < 2 ** 48) return true;
+  unshown.scans++;
+  return false;
+}
+
 /** The event of a person's scan; its id is the scan's own, so reading it again gives the same one. */
 export function scannedEvent(
   block: ScanBlock,

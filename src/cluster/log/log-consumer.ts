@@ -23,7 +23,7 @@ export interface LogConsumerOptions {
    */
   readonly from: (bounds: LogBounds) => number | undefined;
   /** @param isNew it was not brought by an earlier reading */
-  readonly entry: (seq: number, body: Uint8Array, isNew: boolean, subject?: string) => void;
+  entry(seq: number, body: Uint8Array, isNew: boolean, atMs: number, subject?: string): void;
 }
 
 export interface ReadingProgress {
@@ -117,7 +117,7 @@ export class LogConsumer {
       this.#atBefore = -1;
       this.#still = 0;
       this.#reading = this.#options.log.follow(from, {
-        entry: (seq, body, subject) => this.#entry(seq, body, subject),
+        entry: (seq, body, atMs, subject) => this.#entry(seq, body, atMs, subject),
         ended: () => this.#retry(),
       });
       this.#after(watchMs, () => this.#watch());
@@ -125,13 +125,13 @@ export class LogConsumer {
     this.#ask(begin, () => this.#retry());
   }
 
-  #entry(seq: number, body: Uint8Array, subject?: string): void {
+  #entry(seq: number, body: Uint8Array, atMs: number, subject?: string): void {
     const isNew = seq > this.#seen;
     if (isNew) this.#seen = seq;
     this.#at = seq;
     this.#retryMs = retryMsMin;
     this.#stillMax = 1;
-    this.#options.entry(seq, body, isNew, subject);
+    this.#options.entry(seq, body, isNew, atMs, subject);
   }
 
   #watch(): void {

@@ -150,10 +150,11 @@ export class NatsReading implements Reading {
 
   #take(message: JsMsg): void {
     if (this.#state === 'over' || this.#gap) return;
-    const { seq, subject } = message;
+    const { seq, subject, info } = message;
     if (seq === this.#next) {
       this.#next++;
-      this.#options.reader.entry(seq, message.data, subject);
+      const atMs = info.timestampNanos / nanosecondsPerMillisecond;
+      this.#options.reader.entry(seq, message.data, atMs, subject);
       return;
     }
     // A position beyond the end is read from the end on.

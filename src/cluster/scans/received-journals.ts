@@ -1,31 +1,40 @@
 /** The journals of all other machines on a core: read from the log into this machine's folder, where its shards count them. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { messageOf } from '../../model/failure.ts';
+import { messageOf, readOr } from '../../model/failure.ts';
 import type { Timers } from '../../model/clock.ts';
+import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 import { assertInPlace, type Place } from '../../scans/journal/place.ts';
 import type { JournalPositions } from '../../scans/journal/positions.ts';
 import { beginSegment, journalFolder, recoverJournal } from '../../scans/journal/segments.ts';
 import { diskAt } from '../../scans/journal/writer.ts';
-import type { StoreEnvironment } from '../../store/environment.ts';
+import { StoreEnvironment } from '../../store/environment.ts';
+import { type PackedCode, packedField } from '../../store/management/code-codec.ts';
 import { openEnvironment } from '../../store/open-environment.ts';
 import { scansVersion } from '../../store/scans/scans.ts';
 import type { OrderedLog } from '../log/ordered-log.ts';
+import { type WorkspaceOf, wipeImpossibleFrames } from './impossible-frames.ts';
 import { JournalFilesSink } from './journal-sink.ts';
 import { ReadPositions } from './read-position.ts';
 import { ScanReceiver, type ScanReceiverOptions } from './scan-receiver.ts';
 
 /** For a disk that does not answer. */
 const closeMsMax = 500;
+/** About 5 MB. */
+const knownMax = 65_536;
 
 export interface ReceiveSettings {
   /** The store of scans: how far the log was read stands in it. */
   readonly store: Place;
+  /** The store of management: whose code a number is. */
+  readonly codes: Place;
   readonly segmentBytesMax: number;
   readonly segmentMsMax: number;
 }
 
 export interface ReceivedJournalsOptions
-  extends ReceiveSettings, Pick<ScanReceiverOptions, 'isOwn' | 'isOwner' | 'rewind' | 'onMissed'> {
+  extends
+    ReceiveSettings,
+    Pick<ScanReceiverOptions, 'isOwn' | 'isOwner' | 'onRefused' | 'rewind' | 'onMissed'> {
   readonly log: OrderedLog;
   readonly timers: Timers;
   /** The folder of all journals. */
@@ -37,13 +46,17 @@ export class ReceivedJournals {
   readonly receiver: ScanReceiver;
   readonly #sink: JournalFilesSink;
   readonly #environment: StoreEnvironment;
+  readonly #management: StoreEnvironment;
   #rotateFault: string | undefined;
 
   /** @throws PlaceError, or Error of the store */
   constructor(options: ReceivedJournalsOptions) {
-    const { store, root, tails, segmentBytesMax, segmentMsMax } = options;
+    const { store, codes, root, tails, segmentBytesMax, segmentMsMax } = options;
     // A store would be made where none is.
     assertInPlace(store);
+    assertInPlace(codes);
+    this.#management = new StoreEnvironment(codes.path, 'read');
+    const workspaceOf = knownWorkspaces(this.#management);
     this.#environment = openEnvironment(store.path, scansVersion).environment;
     const positions = new ReadPositions(this.#environment);
     this.#sink = new JournalFilesSink({
@@ -54,6 +67,7 @@ export class ReceivedJournals {
     this.receiver = new ScanReceiver({
       ...options,
       sink: this.#sink,
+      wipe: (bytes, atMs) => wipeImpossibleFrames(bytes, atMs, workspaceOf),
       saved: () => positions.read(),
       save: (position) => positions.save(position),
     });
@@ -75,9 +89,23 @@ export class ReceivedJournals {
 
   async close(): Promise<void> {
     this.receiver.stop();
-    const closed = this.#sink.close().then(async () => await this.#environment.close());
+    const stores = [this.#environment, this.#management];
+    const closed = this.#sink.close().then(() => Promise.all(stores.map((one) => one.close())));
     await Promise.race([closed.catch(() => undefined), pause(closeMsMax)]);
   }
+}
+
+/** A code stays in its workspace, so one that was looked up is not looked up again. */
+function knownWorkspaces(management: StoreEnvironment): WorkspaceOf {
+  const codes = management.table<CodeNo, PackedCode>('codes', { key: 'uint32' });
+  const known = new Map<CodeNo, WorkspaceNo>();
+  return (codeNo) => {
+    const workspaceNo =
+      known.get(codeNo) ?? readOr(() => codes.get(codeNo), undefined)?.[packedField.workspaceNo];
+    if (known.size >= knownMax) known.clear();
+    if (workspaceNo !== undefined) known.set(codeNo, workspaceNo);
+    return workspaceNo;
+  };
 }
 
 /**

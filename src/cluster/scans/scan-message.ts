@@ -37,5 +37,6 @@ export function readScanMessage(body: Uint8Array): ScanMessage | undefined {
   if (!isCount(journal) || !isCount(run) || !isCount(after) || !isCount(from)) return undefined;
   if (from < after || !(bytes instanceof Uint8Array)) return undefined;
   if (bytes.length === 0 || journal >= journalsMax) return undefined;
+  if (!Number.isSafeInteger(from + bytes.length)) return undefined;
   return { journal, run, after, from, bytes };
 }

@@ -58,6 +58,9 @@ export interface ScanReceiverOptions {
    * brokers are of subjects, so nobody writes in the journal of another.
    */
   readonly isOwner: (journal: number, run: number, subject: string | undefined) => boolean;
+  /** Zeroes what may not count of bytes that are to be written. @param atMs when the log took them @returns frames refused */
+  readonly wipe: (bytes: Uint8Array, atMs: number) => number;
+  readonly onRefused: (journal: number, frames: number) => void;
   /** Asks the edge of a journal to send it again from this position. */
   readonly rewind: (journal: number, position: number) => void;
   /** The log has removed what this core has not read: where, and up to where. */
@@ -90,7 +93,7 @@ export class ScanReceiver {
       log,
       timers,
       from: (bounds) => this.#from(bounds),
-      entry: (seq, body, _, subject) => this.#entry(seq, body, subject),
+      entry: (seq, body, _, atMs, subject) => this.#entry(seq, body, atMs, subject),
     });
   }
 
@@ -134,9 +137,9 @@ export class ScanReceiver {
     return this.#read + 1;
   }
 
-  #entry(seq: number, body: Uint8Array, subject: string | undefined): void {
+  #entry(seq: number, body: Uint8Array, atMs: number, subject: string | undefined): void {
     try {
-      this.#receive(readScanMessage(body), seq, subject);
+      this.#receive(readScanMessage(body), seq, atMs, subject);
       this.#readFault = undefined;
       this.#read = seq;
     } catch (error) {
@@ -145,8 +148,8 @@ export class ScanReceiver {
     }
   }
 
-  #receive(message: ScanMessage | undefined, seq: number, subject: string | undefined): void {
-    const { sink, isOwn, isOwner } = this.#options;
+  #receive(message: ScanMessage | undefined, seq: number, atMs: number, subject?: string): void {
+    const { sink, isOwn, isOwner, wipe, onRefused } = this.#options;
     if (message !== undefined && isOwn(message.journal)) return;
     if (message === undefined || !isOwner(message.journal, message.run, subject)) {
       this.dropped++;
@@ -155,9 +158,12 @@ export class ScanReceiver {
     const { journal, after, from, bytes } = message;
     const tail = sink.tail(journal);
     if (from + bytes.length <= tail) return;
-    if (after > tail) this.#ask(journal, tail, seq);
-    else if (from >= tail) sink.write(journal, from, bytes);
-    else sink.write(journal, tail, bytes.subarray(tail - from));
+    if (after > tail) return this.#ask(journal, tail, seq);
+    const start = Math.max(from, tail);
+    const fresh = bytes.subarray(start - from);
+    const refused = wipe(fresh, atMs);
+    sink.write(journal, start, fresh);
+    if (refused > 0) onRefused(journal, refused);
   }
 
   /** One that reads what is long past meets many pieces before the answer, which stands at the end of the log. */

@@ -64,5 +64,7 @@ export const noFigures: ScanTransferFigures = {
 export type ScanTransferMessage =
   /** When it has begun, and each second in which they have changed. */
   | { readonly kind: 'figures'; readonly figures: ScanTransferFigures }
+  /** A piece of this node had frames that cannot be (impossible-frames.ts). */
+  | { readonly kind: 'refused'; readonly node: string; readonly frames: number }
   /** The log has removed these entries, which this core had not read. */
   | { readonly kind: 'missed'; readonly from: number; readonly to: number };

@@ -7,6 +7,7 @@ import type { Place } from '../../scans/journal/place.ts';
 import type { JournalPositions } from '../../scans/journal/positions.ts';
 import { shipped } from '../../shipped.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import { sparseWarning } from '../../telemetry/sparse-warning.ts';
 import { SupervisedThread } from '../../workers/supervised-thread.ts';
 import type { NatsOptions } from '../nats/nats-connection.ts';
 import {
@@ -50,11 +51,15 @@ export class ScanTransfer {
   #figures = noFigures;
   /** Entries of the log that were removed before this core had read them. */
   missedEntries = 0;
+  /** Frames of other nodes that cannot be. */
+  refusedFrames = 0;
+  readonly #warnRefused: (details: object) => void;
 
   constructor(options: ScanTransferOptions) {
     const { clock, log, file, owners } = options;
     this.#options = options;
     this.#owners = owners;
+    this.#warnRefused = sparseWarning(log, clock, 'scans with an impossible time or code refused');
     this.#thread = new SupervisedThread({
       file: file ?? shipped.workerFile('scan-transfer'),
       clock,
@@ -121,6 +126,10 @@ export class ScanTransfer {
       if (from === 1) log.warn({ to }, 'this core counts from here on: it lacks the scans before');
       else log.error({ from, to }, 'scans were removed from the log before this core had them');
       return;
+    }
+    if (message.kind === 'refused') {
+      this.refusedFrames += message.frames;
+      return this.#warnRefused({ node: message.node, frames: message.frames });
     }
     const { faults, leftOutBytes } = message.figures;
     const before = this.#figures;

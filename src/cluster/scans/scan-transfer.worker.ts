@@ -76,6 +76,8 @@ const received =
       const owner = owners.get(journal);
       return owner?.run === run && subject === scanSubject(owner.node);
     },
+    onRefused: (journal, frames) =>
+      send({ kind: 'refused', node: owners.get(journal)?.node ?? '', frames }),
     rewind,
     onMissed: (from, to) => send({ kind: 'missed', from, to }),
   });

@@ -20,7 +20,7 @@ import type { LocalRange } from '../../model/zones/local-range.ts';
 import type { Ranges } from './range.ts';
 import { isWithin, spansOf } from './spans.ts';
 import { Dimension, Rollup } from '../rollup.ts';
-import { type RawScan, rawScan } from '../scanned-event.ts';
+import { type RawScan, rawScan, takeShown } from '../scanned-event.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 import type { RouteLabel } from '../../model/routing/labels.ts';
 
@@ -128,7 +128,7 @@ export class RawScans {
         done++;
         if (!isWithin(block.timeMs(entry), spans)) continue;
         const isListed = block.isScan(entry) || (bots === 'with' && block.bot(entry) !== 0);
-        if (!isListed) continue;
+        if (!isListed || !takeShown(block, entry)) continue;
         scans.push(rawScan(block, entry, labels));
         left--;
       }

@@ -9,7 +9,7 @@ import { firstReached } from '../../store/sequence-search.ts';
 import { ScanBlock } from '../block.ts';
 import { blockOfEvent, storedBlocks } from '../stored-blocks.ts';
 import type { Ranges } from './range.ts';
-import { scannedEvent } from '../scanned-event.ts';
+import { scannedEvent, takeShown } from '../scanned-event.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** Blocks one page of events looks through at most; the cursor goes on from there. */
@@ -130,7 +130,7 @@ export class ScanEvents {
         const code = this.#codeOf(block.codeNo(group));
         if (code === undefined) continue;
         for (let entry = Math.max(done, block.first(group)); entry < end; entry++) {
-          if (!block.isScan(entry)) continue;
+          if (!block.isScan(entry) || !takeShown(block, entry)) continue;
           if (events.length === limit) return { events, place: next, hasMore: true };
           next = { sequence: key, entry: entry + 1 };
           events.push({ event: scannedEvent(block, entry, code), place: next });
@@ -152,7 +152,7 @@ export class ScanEvents {
       if (code === undefined) continue;
       const first = block.first(group);
       for (let entry = first; entry < first + block.count(group); entry++) {
-        if (!block.isScan(entry)) continue;
+        if (!block.isScan(entry) || !takeShown(block, entry)) continue;
         found.push({ order: block.timeMs(entry), make: () => scannedEvent(block, entry, code) });
       }
     }

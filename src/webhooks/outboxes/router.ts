@@ -11,7 +11,7 @@ import type { OutboxReader } from './outbox-reader.ts';
 const retryMs = 500;
 
 export interface RouterOptions {
-  readonly feeds: Feeds;
+  readonly feeds: Pick<Feeds, 'lag' | 'route'>;
   readonly reader: OutboxReader;
   readonly clock: Clock;
   readonly log: Logger;
@@ -24,6 +24,8 @@ export class Router {
   #isClosed = false;
   #isFailing = false;
   #behindSinceMs: number | undefined;
+  /** Up to where the outbox was read when it was last looked at, and since when. */
+  #seen = { at: Number.NaN, sinceMs: 0 };
 
   constructor(options: RouterOptions) {
     this.#options = options;
@@ -32,7 +34,9 @@ export class Router {
   wake(): void {
     this.#isWoken = true;
     if (this.#isClosed || this.#running !== undefined) return;
-    this.#behindSinceMs = this.#options.clock.monotonicMs();
+    const now = this.#options.clock.monotonicMs();
+    this.#stillMs(now);
+    this.#behindSinceMs = now;
     this.#running = this.#run().finally(() => {
       this.#running = undefined;
       if (this.#isWoken) this.wake();
@@ -44,10 +48,19 @@ export class Router {
     return this.#running === undefined;
   }
 
-  /** How long it has been behind; 0 = it has caught up. */
+  /** How long it has been behind, or has not moved though it should; 0 = it has caught up. */
   get behindMs(): number {
     const now = this.#options.clock.monotonicMs();
-    return this.#behindSinceMs === undefined ? 0 : now - this.#behindSinceMs;
+    return Math.max(this.#stillMs(now), now - (this.#behindSinceMs ?? now));
+  }
+
+  /** For how long there is something to read and it was not, also where no step runs. Asked each second. */
+  #stillMs(now: number): number {
+    const { feeds, reader } = this.#options;
+    const lag = feeds.lag(reader.name);
+    const at = reader.newest - lag;
+    if (lag === 0 || at !== this.#seen.at) this.#seen = { at, sinceMs: now };
+    return now - this.#seen.sinceMs;
   }
 
   /** Resolves when no step runs, and none will. */

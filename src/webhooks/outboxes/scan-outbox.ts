@@ -27,7 +27,7 @@ import {
 } from './outbox-reader.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 import type { WheelMs } from '../../model/wheel-time.ts';
-import { scannedEvent } from '../../scans/scanned-event.ts';
+import { scannedEvent, takeShown } from '../../scans/scanned-event.ts';
 import type { ScanNumbering } from './scan-numbering.ts';
 
 /** Bounds of one reading, and so of the time that it blocks the control thread. */
@@ -291,7 +291,7 @@ function scanEntries(block: ScanBlock, group: number): number[] {
   const first = block.first(group);
   const entries: number[] = [];
   for (let entry = first; entry < first + block.count(group); entry++) {
-    if (block.isScan(entry)) entries.push(entry);
+    if (block.isScan(entry) && takeShown(block, entry)) entries.push(entry);
   }
   return entries;
 }

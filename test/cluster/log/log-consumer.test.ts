@@ -80,7 +80,7 @@ class Fixture {
 
   /** What the newest reading brings. */
   bring(...seqs: number[]): void {
-    for (const seq of seqs) this.readings.at(-1)!.reader.entry(seq, Buffer.alloc(0));
+    for (const seq of seqs) this.readings.at(-1)!.reader.entry(seq, Buffer.alloc(0), 0);
   }
 
   /** The newest reading ends. */

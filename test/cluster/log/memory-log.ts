@@ -144,7 +144,7 @@ export class MemoryReading implements Reading, StreamWatcher {
     // The reader may stop, append and prune.
     for (let left = pace.entriesMax(); left > 0 && this.#hasNext(); left--) {
       const seq = this.#next++;
-      reader.entry(seq, stream.at(seq));
+      reader.entry(seq, stream.at(seq), 0);
     }
     this.changed();
   };

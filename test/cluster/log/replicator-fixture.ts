@@ -27,8 +27,8 @@ class HeldLog extends FaultyLog {
   override follow(from: number, reader: LogReader): Reading {
     let isStopped = false;
     const reading = super.follow(from, {
-      entry: (seq, body) => {
-        const bring = (): void => (isStopped ? undefined : reader.entry(seq, body));
+      entry: (seq, body, atMs) => {
+        const bring = (): void => (isStopped ? undefined : reader.entry(seq, body, atMs));
         if (this.#held === undefined) bring();
         else this.#held.push(bring);
       },

@@ -40,6 +40,8 @@ export class Fixture {
       save: (position) => this.#save(position),
       isOwn: (journal) => journal === 99,
       isOwner: (_, run, subject) => run === 7 && subject !== 'qz.scans.other',
+      wipe: () => 0,
+      onRefused: () => undefined,
       rewind: (journal, position) => void this.rewinds.push([journal, position, this.nowMs]),
       onMissed: (from, to) => void this.missed.push([from, to]),
     });

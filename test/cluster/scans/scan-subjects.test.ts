@@ -16,7 +16,7 @@ class SubjectLog extends MemoryLog {
 
   override follow(from: number, reader: LogReader) {
     return super.follow(from, {
-      entry: (seq, body) => reader.entry(seq, body, this.subject),
+      entry: (seq, body, atMs) => reader.entry(seq, body, atMs, this.subject),
       ended: (error) => reader.ended(error),
     });
   }

@@ -11,6 +11,7 @@ import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
 import { ReadPositions } from '../../../src/cluster/scans/read-position.ts';
 import { scanStream } from '../../../src/cluster/scans/scan-channels.ts';
 import { ScanTransfer } from '../../../src/cluster/scans/scan-transfer.ts';
+import { partitionOf } from '../../../src/model/code.ts';
 import { placeOf } from '../../../src/scans/journal/place.ts';
 import { JournalPositions } from '../../../src/scans/journal/positions.ts';
 import {
@@ -21,9 +22,9 @@ import {
   segmentFile,
 } from '../../../src/scans/journal/segments.ts';
 import { JournalWriter } from '../../../src/scans/journal/writer.ts';
+import { ScanBatch } from '../../../src/scans/record.ts';
 import { openScanStore, type ScanStore } from '../../../src/store/scans/scans.ts';
 import { systemClock } from '../../../src/system-clock.ts';
-import { frameOf } from '../../scans/journal-files.ts';
 import { pause } from '../../support/process.ts';
 import { soon } from '../../support/soon.ts';
 import type { Brokers } from '../../../config/demo/brokers.ts';
@@ -38,6 +39,16 @@ const owners = [
   { journal: 3, node: 'core', run: 1 },
 ];
 const file = new URL('./killable-transfer.worker.ts', import.meta.url);
+
+/** A frame that cores take. */
+function scansNow(codeNo: number, scans: number): Buffer {
+  const batch = new ScanBatch();
+  const address = Uint8Array.of(192, 0, 2, 1);
+  for (let count = 0; count < scans; count++) {
+    batch.add(partitionOf(codeNo), codeNo, 1, 0, address, 'x'.repeat(100), '');
+  }
+  return Buffer.from(batch.finish(Date.now()));
+}
 
 /** A machine of the cluster: its journals, and what it knows of others'. */
 class Machine {
@@ -92,6 +103,7 @@ class Machine {
       acknowledged: this.acknowledged,
       receive: this.store && {
         store: placeOf(this.#scans),
+        codes: placeOf(this.#scans),
         replicas: 1,
         segmentBytesMax: 20_000,
         segmentMsMax: 60_000,
@@ -120,7 +132,7 @@ class Machine {
   async write(seconds: number): Promise<void> {
     for (let round = 0; round < seconds * 50; round++) {
       for (const writer of this.writers) {
-        writer.append(frameOf(this.#frames++, 1 + (round % 7), 'x'.repeat(100)), 1);
+        writer.append(scansNow(this.#frames++, 1 + (round % 7)), 1);
       }
       await pause(20);
     }

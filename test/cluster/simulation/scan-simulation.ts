@@ -169,6 +169,8 @@ class ScanSimulation {
       },
       isOwn: () => false,
       isOwner: () => true,
+      wipe: () => 0,
+      onRefused: () => undefined,
       rewind: (journal, position) => this.#rewind(journal, position, later),
       onMissed: () => undefined,
     });

@@ -8,6 +8,7 @@ import type { Position } from '../../../src/store/delivery/delivery.ts';
 import { WheelClock } from '../../../src/webhooks/deliveries/retry-wheel.ts';
 import { firstPosition, type ListenersOf } from '../../../src/webhooks/outboxes/outbox-reader.ts';
 import { ScanOutbox, type ScanOutboxOptions } from '../../../src/webhooks/outboxes/scan-outbox.ts';
+import { unshown } from '../../../src/scans/scanned-event.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 import { endpointOf, expectSame, fixed, readAll } from './reader-checks.ts';
 import { bot, codeOf as code, openScanEngine, phone } from './scan-engine.ts';
@@ -251,4 +252,21 @@ it('knows nothing of scans of others, and of none that is gone', () => {
   expect(reader.at(endpointOf(), mine!.place!.place)).toBeUndefined();
   expect(reader.find(endpointOf(), mine!.eventIds[0]!)).toBeUndefined();
   expect(reader.readFor(endpointOf(), firstPosition, { deliveriesMax: 9 }).created).toEqual([]);
+});
+
+it('passes over a scan with a time that cannot be, and makes the deliveries around it', () => {
+  const { engine, reader, window } = openOutbox();
+  const one = endpointOf({ no: 1, workspaceNo: 1 });
+  const listenersOf: ListenersOf = (workspaceNo) => (workspaceNo === 1 ? [one] : []);
+  const scan = { codeNo: 1, workspaceNo: 1, agent: phone, referer: '', isPrefetch: false };
+  const before = unshown.scans;
+  window({ 1: 1 });
+  for (const timeMs of [Number.NaN, Infinity, -1]) {
+    engine.scan(0, timeMs, [{ ...scan, address: new Uint8Array(16) }]);
+  }
+  window({ 1: 1 });
+  const { created, hasMore } = reader.read(firstPosition, listenersOf, { deliveriesMax: 100 });
+  expect([created.length, hasMore]).toEqual([2, false]);
+  expect(engine.queries.events.page(1, undefined, 100).data).toHaveLength(2);
+  expect(unshown.scans).toBe(before + 6);
 });
