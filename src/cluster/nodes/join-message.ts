@@ -66,6 +66,8 @@ const refusalCodes: readonly RefusalCode[] = [
   'other_cluster',
   'copied_folder',
   'other_node',
+  'too_many_threads',
+  'name_used_up',
   'no_journals',
 ];
 

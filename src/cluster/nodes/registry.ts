@@ -9,18 +9,22 @@
  *   its id, and not its last start a copy of a data folder: refused. Each start is recorded
  *   an id that is not the name's   an old disk, or one of a node that has left: refused. Registered anew, it would take the
  *                                  name from the disk that has it now, and could not use its own either
+ *   known name, no id, same start  the answer was lost, so nothing was written: the same again
  *
- * Journal numbers are given out once: what a lost disk had counted stays told from what its successor counts.
+ * Journal numbers are given out once: what a lost disk had counted stays told from what its successor counts. Nothing proves
+ * that a disk which is gone wrote nothing, so its numbers stay used, and a name gets `nameJournalsMax` at most.
  */
 import type { Clock } from '../../model/clock.ts';
 import type { IdSource } from '../../model/ids.ts';
 import { Signal } from '../../model/signal.ts';
-import { journalsMax } from '../../scans/journal/positions.ts';
+import { journalsMax, machineJournalsMax } from '../../scans/journal/positions.ts';
 import type { NodeRecord, NodeRole, Registration } from '../../store/management/cluster.ts';
 import type { Management } from '../../store/management/management.ts';
 import { ownNameRemedy } from './node-error.ts';
 
 const identityKey = 'id';
+/** 16 disks of the largest machine: who has the password of one edge cannot use up the numbers of all. */
+const nameJournalsMax = 1_024;
 
 export interface JoinRequest {
   readonly name: string;
@@ -39,12 +43,14 @@ export interface JoinRequest {
 }
 
 /**
- *   name_in_use     another node under this name is connected: it may lapse
- *   other_role      the name is of an edge, and a core asks, or the other way round
- *   other_cluster   its data folder is of another cluster
- *   copied_folder   its data folder is a copy: the name has started from another one since
- *   other_node      its data folder is of a registration that the name had before
- *   no_journals     every number is given out
+ *   name_in_use       another node under this name is connected: it may lapse
+ *   other_role        the name is of an edge, and a core asks, or the other way round
+ *   other_cluster     its data folder is of another cluster
+ *   copied_folder     its data folder is a copy: the name has started from another one since
+ *   other_node        its data folder is of a registration that the name had before
+ *   too_many_threads  more than a machine may have
+ *   name_used_up      the name has had as many journals as a name gets
+ *   no_journals       every number is given out
  */
 export type RefusalCode =
   | 'name_in_use'
@@ -52,6 +58,8 @@ export type RefusalCode =
   | 'other_cluster'
   | 'copied_folder'
   | 'other_node'
+  | 'too_many_threads'
+  | 'name_used_up'
   | 'no_journals';
 
 export interface Refusal {
@@ -189,13 +197,15 @@ export class Registry {
     const { name, role, threads } = request;
     const known = store.cluster.nodes.get(name);
     const wanted = role === 'core' ? 0 : threads;
-    const isSame = known !== undefined && known.leftAtMs === undefined && known.id === request.id;
-    const missing = Math.max(0, wanted - (isSame ? known.journals.length : 0));
-    const refusal = this.#refusal(request, known, missing);
-    if (refusal !== undefined) return refusal;
-    const last = isSame ? known.start : undefined;
     const { starts = [], host = '' } = request;
     const id = starts.at(-1);
+    const isRepeated = request.id === '' && id !== undefined && known?.start?.id === id;
+    const isAsked = known?.id === request.id || isRepeated;
+    const isSame = known !== undefined && known.leftAtMs === undefined && isAsked;
+    const missing = Math.max(0, wanted - (isSame ? known.journals.length : 0));
+    const refusal = this.#refusal(request, known) ?? this.#numbersRefusal(name, wanted, missing);
+    if (refusal !== undefined) return refusal;
+    const last = isSame ? known.start : undefined;
     const start = id === undefined || id === last?.id ? last : { id, host };
     const isRecorded = isSame && missing === 0 && known.role === role && start === last;
     if (isRecorded) return { cluster, node: known };
@@ -222,9 +232,8 @@ export class Registry {
   #refusal(
     { name, id, role, cluster, instance, starts = [] }: JoinRequest,
     known: NodeRecord | undefined,
-    missing: number,
   ): Refusal | undefined {
-    const { store, instanceOf } = this.#options;
+    const { instanceOf } = this.#options;
     if (cluster !== '' && cluster !== this.clusterId) {
       return refuse('other_cluster', `its data folder is of the cluster ${cluster}`);
     }
@@ -247,7 +256,19 @@ export class Registry {
       const why = `its data folder is of ${id}, and ${name} is ${isKnown ? known.id : 'not a node'} now`;
       return refuse('other_node', `${why}; start it in an empty data folder`);
     }
-    if (store.last('journal') + missing >= journalsMax) {
+    return undefined;
+  }
+
+  #numbersRefusal(name: string, wanted: number, missing: number): Refusal | undefined {
+    if (wanted > machineJournalsMax) {
+      const why = `set redirect.threads to ${machineJournalsMax} or less, it asks for ${wanted}`;
+      return refuse('too_many_threads', why);
+    }
+    if (missing > 0 && this.journalsOf(name).length + missing > nameJournalsMax) {
+      const why = `${name} has had its ${nameJournalsMax} journals; start it under another name`;
+      return refuse('name_used_up', why);
+    }
+    if (this.#options.store.last('journal') + missing >= journalsMax) {
       return refuse('no_journals', `all ${journalsMax - 1} journals are given out`);
     }
     return undefined;

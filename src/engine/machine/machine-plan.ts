@@ -9,6 +9,7 @@
  */
 import { availableParallelism, totalmem } from 'node:os';
 import type { Config } from '../../config.ts';
+import { machineJournalsMax } from '../../scans/journal/positions.ts';
 
 const mebibyte = 2 ** 20;
 /** The least that the service is measured with: 500 scans/s, a webhook endpoint, dashboard and images in use. */
@@ -50,7 +51,8 @@ export function threadCounts(
   const cores = Math.min(resources.cores, Math.floor(resources.memoryBytes / bytesPerCore));
   const quarter = Math.max(1, Math.floor(cores / 4));
   return {
-    redirect: config.redirect.threads || Math.max(1, Math.floor(cores / 2)),
+    redirect:
+      config.redirect.threads || Math.min(machineJournalsMax, Math.max(1, Math.floor(cores / 2))),
     shards: config.scans.shards || quarter,
     pool: config.images.threads || quarter,
     webhooks: config.webhooks.threads || quarter,

@@ -16,6 +16,8 @@
  * sleeper also looks now and then by itself.
  */
 export const journalsMax = 65_536;
+/** Redirect threads of a machine: each writes a journal. */
+export const machineJournalsMax = 64;
 const wordBytes = 8;
 const bitsPerWord = 32;
 const bitWords = journalsMax / bitsPerWord;

@@ -154,7 +154,7 @@ test('a name is not given away while its node is connected', async () => {
     detail:
       'Cannot join the cluster: a runs on another machine; give each machine a cluster.nodeName and an empty data folder of its own',
   });
-  expect(await join({ id })).toMatchObject({ run: 1 });
+  expect(await join({ id, instance: 'x' })).toMatchObject({ run: 1 });
   connected.clear();
   expect(await join({ id, instance: 'y' })).toMatchObject({ run: 1 });
   expect(await join({ instance: 'y' })).toMatchObject({ run: 2 });
@@ -166,11 +166,41 @@ test('other clusters, other roles and numbers that are used up are refused; noth
   const changes = store.last('node');
   expect(await refusal({ cluster: 'cl_other' })).toBe('other_cluster');
   expect(await refusal({ id, role: 'edge' })).toBe('other_role');
-  expect(await refusal({ name: 'b', threads: journalsMax - 2 })).toBe('no_journals');
-  expect([store.last('node'), store.last('journal')]).toEqual([changes, 2]);
-  expect(await join({ name: 'b', threads: journalsMax - 3 })).toMatchObject({ run: 1 });
+  const free = async (journals: number) =>
+    await store.environment.transaction(() =>
+      store.meta.put('next:journal', journalsMax - journals),
+    );
+  await free(3);
+  expect(await refusal({ name: 'b', threads: 4 })).toBe('no_journals');
+  expect([store.last('node'), store.last('journal')]).toEqual([changes, journalsMax - 4]);
+  expect(await join({ name: 'b', threads: 3 })).toMatchObject({ run: 1 });
   expect(await refusal({ name: 'c', threads: 1 })).toBe('no_journals');
   expect(await join({ id })).toMatchObject({ journals: [1, 2] });
+});
+
+test('one name cannot use up the numbers of all', async () => {
+  const { store, join, ask } = await fixture();
+  expect(await ask({ threads: 65 })).toEqual({
+    refused: 'too_many_threads',
+    detail: 'Cannot join the cluster: set redirect.threads to 64 or less, it asks for 65',
+  });
+  for (let disk = 0; disk < 15; disk++) await join({ threads: 64 });
+  const { id, journals } = await join({ threads: 63 });
+  expect(await ask({ threads: 2 })).toEqual({
+    refused: 'name_used_up',
+    detail: 'Cannot join the cluster: a has had its 1024 journals; start it under another name',
+  });
+  expect(await join({ id, threads: 63 })).toMatchObject({ journals });
+  expect(store.last('journal')).toBe(1_023);
+  expect(await join({ name: 'b' })).toMatchObject({ run: 1 });
+});
+
+test('a start whose answer was lost gets the same numbers', async () => {
+  const { store, join } = await fixture();
+  const first = await join({ starts: ['n_1'], host: 'm' });
+  expect(await join({ starts: ['n_1'], host: 'm' })).toEqual(first);
+  expect(store.last('journal')).toBe(2);
+  expect(await join({ starts: ['n_2'], host: 'm' })).toMatchObject({ run: 2, journals: [3, 4] });
 });
 
 test('a node that left is listed no more; its journals are, and its name may come back with any role', async () => {
