@@ -198,8 +198,10 @@ const schema = z.strictObject({
     /** SMTP server; empty = no mail is sent, links are shown instead. */
     host: z.string().max(255),
     port,
-    /** TLS from the start (465); else STARTTLS where the server offers it (587). */
+    /** TLS from the start (465); else STARTTLS (587). */
     secure: z.boolean(),
+    /** False: mails and the password go out in clear text where the server offers no TLS. */
+    requireTls: z.boolean(),
     /** Empty = no sign-in. */
     user: z.string().max(256),
     password: z.string().max(1_024),

@@ -72,9 +72,10 @@ export class Guard {
   }
 
   #bySession(request: Request, access: Access): Admission {
-    const secret = this.#cookie.read(request);
-    if (secret === undefined) return this.#asAnonymous(request, access, 'no API key is given');
-    const found = this.#workspaces.sessions.find(secret);
+    const secrets = this.#cookie.read(request);
+    if (secrets.length === 0) return this.#asAnonymous(request, access, 'no API key is given');
+    let found: SignedIn | undefined;
+    for (const secret of secrets) found ??= this.#workspaces.sessions.find(secret);
     if (found === undefined) return this.#asAnonymous(request, access, 'the session has ended');
     const forgery = this.#forgery(request, found);
     // A public route needs no session, so a page of another site gains nothing by it.

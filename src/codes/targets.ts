@@ -27,6 +27,8 @@ const staticBytesMax = 2_000;
 const space = /\s/;
 const headerSafe = /^[\x21-\x7e]+$/;
 const schemeAndAuthority = /^https?:\/\/([^/?#\\]*)([^?#]*)/i;
+/** The parser takes `https://。` for the host `.`; one dot at the end is the root of DNS. */
+const emptyLabel = /^\.|\.\./;
 const emailAddress =
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/;
 const emailLengthMax = 254;
@@ -98,7 +100,7 @@ function urlTarget(target: string, ownHosts: readonly string[]): CheckedTarget {
   if (raw[2]?.includes('\\') === true)
     return bad('invalid_url', 'A backslash is not allowed before the query');
   const url = URL.parse(target);
-  if (url === null || url.hostname === '') {
+  if (url === null || url.hostname === '' || emptyLabel.test(url.hostname)) {
     return bad('invalid_url', `The host of the address is not valid, expected one ${such}`);
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {

@@ -1,6 +1,7 @@
 /**
  * The mails of the service: text and HTML with the same sentences and the same link. Names come from people:
- * they are escaped, and have no line breaks in the subject.
+ * they are escaped, and have no line breaks in the subject. A name with an address in it is left out: mail programs
+ * turn it into a link, and the mail may go to a stranger.
  */
 import { escapeHtml, visibleLine } from '../model/text.ts';
 import type { IncidentRecord } from '../model/watches/watch.ts';
@@ -56,10 +57,13 @@ export class Letters {
 
   /** Sends and retries in the background. @returns false when too many mails wait */
   invite(invitation: Invitation): boolean {
-    const { to, workspaceName, invitedBy, role, acceptUrl, expiresAtMs, onFailed } = invitation;
+    const { to, role, acceptUrl, expiresAtMs, onFailed } = invitation;
+    const by = withoutAddress(invitation.invitedBy) ?? 'A member';
+    const name = withoutAddress(invitation.workspaceName);
+    const workspace = name === undefined ? 'a workspace' : `the workspace “${name}”`;
     const words: Words = {
-      subject: `${invitedBy} invites you to ${workspaceName}`,
-      sentence: `${invitedBy} invites you to the workspace “${workspaceName}” on Quietzone, as ${role}.`,
+      subject: `${by} invites you to ${name ?? workspace}`,
+      sentence: `${by} invites you to ${workspace} on Quietzone, as ${role}.`,
       action: 'Accept the invite',
       end: `The link works once, until ${timeText(expiresAtMs)}. If you expected no invite, do nothing.`,
     };
@@ -68,11 +72,12 @@ export class Letters {
 
   /** The same. A mail that is lost can be asked for again. */
   confirmAddress({ to, name, confirmUrl, expiresAtMs }: AddressQuestion): boolean {
+    const by = withoutAddress(name) ?? 'Somebody';
     const words: Words = {
       subject: 'Confirm your e-mail address',
-      sentence: `${name} wants to sign in to Quietzone with this e-mail address.`,
+      sentence: `${by} wants to sign in to Quietzone with this e-mail address.`,
       action: 'Confirm the address',
-      end: `Sign in as before to open the link; it works once, until ${timeText(expiresAtMs)}. If you are not ${name}, do nothing.`,
+      end: `Sign in as before to open the link; it works once, until ${timeText(expiresAtMs)}. If you did not ask for this, do nothing.`,
     };
     return this.#mailer.send({ to, ...letter(words, confirmUrl), onFailed: async () => undefined });
   }
@@ -100,6 +105,12 @@ export class Letters {
     };
     return this.#mailer.send({ to, ...letter(words, url), onFailed: async () => undefined });
   }
+}
+
+const hasAddress = /@|:\/\/|[\p{L}\p{N}-][.。．｡]\p{L}{2,}/u;
+
+function withoutAddress(name: string): string | undefined {
+  return hasAddress.test(name) ? undefined : name;
 }
 
 interface Words {

@@ -18,8 +18,10 @@ const stepMsMax = 10_000;
 export interface MailSettings {
   readonly host: string;
   readonly port: number;
-  /** TLS from the start; else STARTTLS where the server offers it. */
+  /** TLS from the start; else STARTTLS. */
   readonly secure: boolean;
+  /** Refuse a server that offers no TLS. */
+  readonly requireTls: boolean;
   readonly user: string;
   readonly password: string;
   readonly from: string;
@@ -50,11 +52,12 @@ export class Mailer {
   #isClosed = false;
 
   constructor(settings: MailSettings, log: Logger, pauses = pausesMs) {
-    const { host, port, secure, user, password, from } = settings;
+    const { host, port, secure, requireTls, user, password, from } = settings;
     this.#transport = createTransport({
       host,
       port,
       secure,
+      requireTLS: requireTls,
       pool: true,
       maxConnections: connectionsMax,
       connectionTimeout: stepMsMax,

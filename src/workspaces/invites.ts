@@ -18,9 +18,10 @@ import { Failure, notFound } from '../model/failure.ts';
 import { foldEmail } from '../model/fold.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import { lesserRole, roleAtLeast, type Actor, type InviteRecord } from '../model/workspace.ts';
-import type { Role, UserRecord } from '../model/workspace.ts';
+import type { PlanLimits, Role, UserRecord } from '../model/workspace.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Management } from '../store/management/management.ts';
+import { MemoryQuota } from './memory-quota.ts';
 import { hashOf, isSameText, randomText } from './secret-text.ts';
 import { isProven, type Users } from './users.ts';
 import { workspaceRange } from './workspace-range.ts';
@@ -32,6 +33,8 @@ const lifeMs = 7 * dayMs;
 const retentionMs = 30 * dayMs;
 /** Invites of a workspace, expired and accepted ones included. */
 const invitesMax = 1_000;
+/** New ones of a workspace a UTC day: their mails go to strangers. In memory, so a restart begins a day. */
+const invitesPerDay: PlanLimits = { perMinute: 200, perDay: 200 };
 /** Invites that one run of `expire` removes: a few ms of the writer's time. */
 const expireBatchMax = 500;
 
@@ -61,12 +64,14 @@ export interface InvitesOptions {
 
 export class Invites {
   readonly #options: InvitesOptions;
+  readonly #quota: MemoryQuota;
 
   constructor(options: InvitesOptions) {
     this.#options = options;
+    this.#quota = new MemoryQuota(options.clock, invitesPerDay);
   }
 
-  /** @param inTransaction runs in the same transaction @throws Failure forbidden, conflict */
+  /** @param inTransaction runs in the same transaction @throws Failure forbidden, conflict, daily_cap_reached */
   async create(
     actor: Actor,
     { email, role, delivery }: NewInvite,
@@ -76,6 +81,7 @@ export class Invites {
     const token = randomText(tokenBytes, randomBytes);
     return await store.environment.transaction(() => {
       const replaced = this.#assertMayInvite(actor, email, role);
+      this.#count(actor.workspaceId);
       if (replaced !== undefined) this.#remove(replaced);
       const createdAtMs = clock.now();
       const isMailed = delivery === 'mailed' && replaced?.mailFailed !== true;
@@ -242,6 +248,14 @@ export class Invites {
       throw new Failure('conflict', `Cannot invite: there are ${invitesMax} invites, delete some`);
     }
     return pending;
+  }
+
+  /** @throws Failure daily_cap_reached */
+  #count(workspaceId: string): void {
+    const { allowed, limit, retryAfterSeconds = 1 } = this.#quota.take(workspaceId);
+    if (allowed) return;
+    const text = `The workspace has sent the day’s ${limit} invites, the next is possible in ${retryAfterSeconds} s`;
+    throw new Failure('daily_cap_reached', text, { retryAfterSeconds });
   }
 
   #write(invite: InviteRecord): void {

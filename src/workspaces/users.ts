@@ -42,7 +42,8 @@ export const nameLengthMax = 120;
  * Nothing hidden or blank, and nothing that a mail's header would read as more than one address. The API asks for a
  * domain with a dot as well; the operator may have none.
  */
-const addressShape = /^[^\s\p{C}@"(),:;<>[\\\]]+@[^\s\p{C}@"(),:;<>[\\\]]+$/u;
+const addressShape =
+  /^[^\s\p{C}@"(),:;<>[\\\]]+@[^\s\p{C}@"(),:;<>[\\\].]+(?:\.[^\s\p{C}@"(),:;<>[\\\].]+)*$/u;
 /** Costs of hashing that the unproven accounts of an address have, from several versions of the program. */
 const prefixesMax = 4;
 

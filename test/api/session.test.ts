@@ -97,6 +97,15 @@ describe('a session', () => {
     expect(forged.status).toBe(401);
   });
 
+  test('is found among other cookies of its name', async () => {
+    const cookie = `quietzone=x; quietzone=${'A'.repeat(43)}; ${browser.cookie}; quietzone=`;
+    const { status } = await browser.call('POST', '/v1/qr-codes', {
+      ...create,
+      headers: { cookie },
+    });
+    expect(status).toBe(201);
+  });
+
   test('makes workspaces, switches, and stays within them', async () => {
     const made = await browser.call('POST', '/v1/workspaces', { body: { name: 'Second' } });
     expect([made.status, made.json.plan, made.json.role]).toEqual([201, 'free', 'owner']);

@@ -127,12 +127,34 @@ describe('an invite', () => {
   test.each([
     ['no @', { email: 'jane', role: 'viewer' }],
     ['two addresses', { email: 'a@b.example,c@d.example', role: 'viewer' }],
+    ['an empty label', { email: 'a@b..example', role: 'viewer' }],
     ['a header', { email: 'a@b.example\r\nBcc: c@d.example', role: 'viewer' }],
     ['too long', { email: `${'a'.repeat(250)}@b.example`, role: 'viewer' }],
     ['an unknown role', { email: 'a@b.example', role: 'root' }],
     ['an extra field', { email: 'a@b.example', role: 'viewer', plan: 'pro' }],
   ])('with %s is 422', async (_name, body) => {
     expect((await client.call('POST', '/v1/team/invites', { body })).status).toBe(422);
+  });
+
+  test('is one of 200 a day of its workspace, whatever was withdrawn', async () => {
+    const { users, workspaces, invites } = service.workspaces;
+    const userId = users.firstOwner(1)?.id ?? '';
+    const { no, id } = await workspaces.create(userId, 'Crowd');
+    const actor = { userId, workspaceId: id, workspaceNo: no, role: 'owner' } as const;
+    const send = async (at: number): Promise<string> => {
+      const email = `u${at}@example.com`;
+      const made = await invites.create(actor, { email, role: 'viewer', delivery: 'shown' });
+      return made.invite.id;
+    };
+    for (let at = 0; at < 200; at += 1) await invites.remove(no, await send(at));
+    await expect(send(200)).rejects.toMatchObject({
+      code: 'daily_cap_reached',
+      message: expect.stringMatching(/^The workspace has sent the day’s 200 invites, .* in \d+ s$/),
+    });
+    expect((await invite('other@example.com')).status).toBe(201);
+    clock.offsetMs = 86_400_000;
+    expect(await send(201)).toMatch(/^inv_/);
+    clock.offsetMs = 0;
   });
 
   test('grants no role above the inviter’s', async () => {
@@ -240,6 +262,36 @@ describe('mail', () => {
     const accepted = { token, name: 'Zoë', password };
     const joined = await caller.call('POST', '/v1/team/invites/accept', { body: accepted });
     expect(joined.status).toBe(200);
+    await caller.close();
+    await mailing.close();
+    await mailServer.close();
+  });
+
+  test('names no address that somebody has put into a name', async () => {
+    const mailServer = await startMailServer();
+    const mailing = await startTestApi({ environment: mailServer.environment });
+    const { users, workspaces, profiles } = mailing.workspaces;
+    await profiles.rename(users.firstOwner(1)?.id ?? '', 'Prize at evil.example now');
+    await workspaces.change(1, { name: 'https://10.0.0.1/x' });
+    const caller = new Client(mailing.url, mailing.apiKey);
+    const body = { email: 'zoe@example.com', role: 'viewer' };
+    expect((await caller.call('POST', '/v1/team/invites', { body })).status).toBe(201);
+    const { source } = await mailServer.next();
+    expect(source).toContain('Subject: A member invites you to a workspace');
+    expect(source).not.toMatch(/evil|10\.0\.0\.1/);
+    await caller.close();
+    await mailing.close();
+    await mailServer.close();
+  });
+
+  test('goes to no server without TLS unless the configuration allows it', async () => {
+    const mailServer = await startMailServer();
+    const environment = { ...mailServer.environment, QZ_MAIL_REQUIRE_TLS: 'true' };
+    const mailing = await startTestApi({ environment });
+    const caller = new Client(mailing.url, mailing.apiKey);
+    const body = { email: 'zoe@example.com', role: 'viewer' };
+    expect((await caller.call('POST', '/v1/team/invites', { body })).status).toBe(201);
+    await expect.poll(() => mailing.logLines.join(''), soon).toContain('"code":"ETLS"');
     await caller.close();
     await mailing.close();
     await mailServer.close();

@@ -25,15 +25,13 @@ export class SessionCookie {
     this.#origin = origin;
   }
 
-  /** The session's secret, when the request has one. */
-  read(request: Request): string | undefined {
-    const header = request.header('cookie');
-    if (header === undefined) return undefined;
-    for (const part of header.split(/[;,]/)) {
+  /** What may be the session's secret: another host of the domain can add cookies of our name. */
+  read(request: Request): string[] {
+    const parts = request.header('cookie')?.split(/[;,]/) ?? [];
+    return parts.flatMap((part) => {
       const at = part.indexOf('=');
-      if (at > 0 && part.slice(0, at).trim() === this.name) return part.slice(at + 1).trim();
-    }
-    return undefined;
+      return at > 0 && part.slice(0, at).trim() === this.name ? [part.slice(at + 1).trim()] : [];
+    });
   }
 
   /** The value of Set-Cookie that begins a session. */

@@ -115,7 +115,7 @@ function createInvite({ workspaces, mail, publicUrl }: InvitesOptions): Route {
     tag,
     summary: 'Invite somebody',
     description:
-      'With a role up to yours, for 7 days. Where mail is sent the link goes to the address, else the ' +
+      'With a role up to yours, for 7 days, 200 a workspace and day. Where mail is sent the link goes to the address, else the ' +
       'answer has it. When the mail could not be sent, invite again: then the answer has the link. ' +
       'Emits `member.invited`.',
     body: inviteBody,

@@ -12,7 +12,7 @@ import { createdAt, idField, plainText } from '../fields.ts';
  * mail header, quotes, commas and brackets, is left out.
  */
 const emailPattern =
-  /^[^\s\p{C}@"(),:;<>[\\\]]{1,64}@[^\s\p{C}@"(),:;<>[\\\]]+\.[^\s\p{C}@"(),:;<>[\\\].]+$/u;
+  /^[^\s\p{C}@"(),:;<>[\\\]]{1,64}@(?:[^\s\p{C}@"(),:;<>[\\\].]+\.)+[^\s\p{C}@"(),:;<>[\\\].]+$/u;
 
 export const email = z
   .string()

@@ -47,6 +47,7 @@ export async function startMailServer(): Promise<MailServer> {
     environment: {
       QZ_MAIL_HOST: '127.0.0.1',
       QZ_MAIL_PORT: String(port),
+      QZ_MAIL_REQUIRE_TLS: 'false',
       QZ_MAIL_USER: 'quietzone',
       QZ_MAIL_PASSWORD: 'mail-password',
       QZ_MAIL_FROM: 'Quietzone <quietzone@example.com>',
