@@ -3,17 +3,14 @@
  * a step. A wrong password and an unknown e-mail get the same answer after the same work.
  * An address may have several accounts (users.ts): the password tells which one is meant.
  */
-import { Failure, invalid, notFound } from '../model/failure.ts';
+import { Failure, notFound } from '../model/failure.ts';
 import { foldEmail } from '../model/fold.ts';
 import type { Actor, InviteRecord, UserRecord } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Sessions } from './sessions.ts';
 import type { AttemptSource, SignInThrottle } from './sign-in-throttle.ts';
-import { passwordMatches } from './passwords.ts';
+import { assertStrong, passwordMatches } from './passwords.ts';
 import { isProven, type Users } from './users.ts';
-
-/** Of passwords that people choose; the operator may set others. */
-export const passwordLengthMin = 8;
 
 export class Accounts {
   readonly #store: Management;
@@ -98,6 +95,7 @@ export class Accounts {
     at: { readonly address: string; readonly sessionHash: string },
   ): Promise<void> {
     const verified = await this.verifyOwn(userId, passwords.old, at.address);
+    await assertStrong('newPassword', passwords.new, [verified.email, verified.name]);
     if (!isProven(verified)) this.countGuess(verified.email, at.address);
     const passwordHash = await this.#users.hash(verified, passwords.new);
     await this.#store.environment.transaction(() => {
@@ -148,9 +146,7 @@ export class Accounts {
     if (name === undefined || password === undefined) {
       throw missing({ name, password });
     }
-    if (password.length < passwordLengthMin) {
-      throw invalid('password', 'too_short', `Expected at least ${passwordLengthMin} characters`);
-    }
+    await assertStrong('password', password, [email, name]);
     const prepared = await this.#users.prepare({ email, name });
     const source = { invitesOf: invite.workspaceNo };
     const { user: known, passwordHash } = await this.#attempt(email, source, () =>

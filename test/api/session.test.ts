@@ -140,6 +140,9 @@ describe('a session', () => {
     };
     expect(await change('wrong', 'second password')).toBe(401);
     expect(await change(user.password, 'short')).toBe(422);
+    const weak = { oldPassword: user.password, newPassword: 'password1' };
+    const { faults } = await one.call('POST', '/v1/auth/password', { body: weak });
+    expect(faults).toMatchObject([{ path: 'newPassword', code: 'too_weak' }]);
     expect(await change(user.password, 'second password')).toBe(200);
     expect((await two.call('GET', '/v1/session')).status).toBe(401);
     expect((await one.call('GET', '/v1/session')).status).toBe(200);

@@ -52,6 +52,7 @@ describe('an invite', () => {
     const body = { token, name: 'Jane', password };
     expect((await accept({ token })).faults.map(({ path }) => path)).toEqual(['name', 'password']);
     expect((await accept({ ...body, password: 'short' })).status).toBe(422);
+    expect((await accept({ ...body, password: 'jane.döe1' })).json.code).toBe('validation_failed');
     const joined = await accept(body);
     expect(joined.status).toBe(200);
     expect(joined.json).toMatchObject({ role: 'editor' });

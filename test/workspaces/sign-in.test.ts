@@ -1,7 +1,12 @@
 /** Password hashes, the bound on how many run, and the waits after wrong passwords. */
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { limitHashes, Passwords, passwordMatches } from '../../src/workspaces/passwords.ts';
+import {
+  assertStrong,
+  limitHashes,
+  Passwords,
+  passwordMatches,
+} from '../../src/workspaces/passwords.ts';
 import { SignInThrottle } from '../../src/workspaces/sign-in-throttle.ts';
 import { Users } from '../../src/workspaces/users.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
@@ -35,6 +40,38 @@ describe('passwords', () => {
     expect(all.at(-1)).toMatchObject(refused);
     expect(await passwordMatches('password', await passwords.hash('password'))).toBe(true);
     expect(await passwordMatches('passwort', await passwords.hash('password'))).toBe(false);
+  });
+});
+
+describe('a password that a person chooses', () => {
+  const check = async (password: string): Promise<string> => {
+    const own = ['jane.doe@example.com', 'Jané van Doe'];
+    const refused = await assertStrong('password', password, own).catch((error: unknown) => error);
+    return refused instanceof Error ? refused.message : '';
+  };
+
+  test.each(['a good password', 'correct horse', 'jane likes sunshine', '83746152', 'пароль-мой'])(
+    'may be %s',
+    async (password) => expect(await check(password)).toBe(''),
+  );
+
+  test.each([
+    ['short', 'Expected at least 8 characters'],
+    ['jane.doe@example.com', 'made of your e-mail address'],
+    ['Jane.Doe-1985', 'made of your e-mail address'],
+    ['doejané!', 'made of your e-mail address'],
+    ['Quietzone2026', 'or the name Quietzone'],
+    ['password', 'Attackers try this password among the first'],
+    ['Password2026!', 'Attackers try this'],
+    ['ｑｗｅｒｔｙ１２３', 'Attackers try this'],
+    ['abababab', 'Choose another, such as four words.'],
+  ])('is not %s: %s', async (password, why) => expect(await check(password)).toContain(why));
+
+  test('is checked within a frame, however long it is', async () => {
+    await check('a good password');
+    const startedMs = performance.now();
+    for (const text of ['p@ssw0rd', '4@8({[<3', 'jane']) await check(text.repeat(32));
+    expect(performance.now() - startedMs).toBeLessThan(100);
   });
 });
 

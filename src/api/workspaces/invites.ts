@@ -51,7 +51,8 @@ const acceptBody = z
       .meta({ description: 'The token of the link', example: 'k5q3w9' }),
     name: name.optional().meta({ description: 'Of a new user: how others see them' }),
     password: givenPassword.optional().meta({
-      description: 'Of a new user: one to choose, 8 characters or more; of a known one: theirs',
+      description:
+        'Of a new user: one to choose, 8 characters or more and not a common one; of a known one: theirs',
     }),
   })
   .meta({

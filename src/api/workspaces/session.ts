@@ -5,8 +5,7 @@
 import { z } from 'zod';
 import { isLocalUrl } from '../../model/address.ts';
 import type { Actor } from '../../model/workspace.ts';
-import { passwordLengthMin } from '../../workspaces/accounts.ts';
-import { passwordLengthMax } from '../../workspaces/passwords.ts';
+import { passwordLengthMax, passwordLengthMin } from '../../workspaces/passwords.ts';
 import { emailLengthMax } from '../../workspaces/users.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
 import type { Session } from '../../workspaces/sessions.ts';
@@ -38,7 +37,7 @@ const newPassword = z
   .max(passwordLengthMax)
   .meta({
     override: { format: 'password' },
-    description: 'Whatever you can remember; kept as a scrypt hash',
+    description: 'None of the commonest, nor made of your name or address; kept as a scrypt hash',
     example: 'another horse battery staple',
   });
 const passwordBody = z
