@@ -305,7 +305,10 @@ type Listener = Pick<
   | 'forwarded'
 >;
 
-type ApiParts = Omit<ApiServices, 'config' | 'clock' | 'ids' | 'log' | 'outbox' | 'bulk'> & {
+type ApiParts = Omit<
+  ApiServices,
+  'config' | 'clock' | 'ids' | 'randomBytes' | 'log' | 'outbox' | 'bulk'
+> & {
   /** Answers before the API does, where it has an answer. */
   readonly first?: FirstAnswers | undefined;
 };
@@ -331,9 +334,9 @@ export async function openApiServer(
   { first, ...parts }: ApiParts,
   listener: Listener = base.config.api,
 ): Promise<HttpServer> {
-  const { config, clock, ids, log, outbox, scarce } = base;
+  const { config, clock, ids, randomBytes, log, outbox, scarce } = base;
   const bulk = scarce?.bulk;
-  const api = new ApiServer({ config, clock, ids, log, outbox, bulk, ...parts });
+  const api = new ApiServer({ config, clock, ids, randomBytes, log, outbox, bulk, ...parts });
   const tls = { tls: config.api, headers: strictTransport(config) };
   const own = { ...tls, connectionsMax: apiShare(base), ...listener };
   return await openServer(base, own, answeringFirst(first, api));

@@ -25,6 +25,7 @@ import {
   type KeptAnswer,
 } from '../workspaces/idempotency.ts';
 import { AnswerBound } from './answer-bound.ts';
+import { Audit } from './audit.ts';
 import { SessionCookie } from './workspaces/cookie.ts';
 import { Docs } from './docs/docs.ts';
 import { Guard, withRate, type Admission } from './guard.ts';
@@ -63,6 +64,7 @@ interface Answered {
 export class ApiServer implements Handler {
   readonly #services: ApiServices;
   readonly #guard: Guard;
+  readonly #audit: Audit;
   readonly #router: Router;
   readonly #docs: Docs;
   readonly #packing = new Packing();
@@ -78,6 +80,7 @@ export class ApiServer implements Handler {
     const { publicUrl } = config.api;
     const cookie = new SessionCookie(publicUrl);
     this.#guard = new Guard(services.workspaces, cookie);
+    this.#audit = new Audit(services);
     this.#publicPages = new PublicPages(services);
     const routes = createRoutes(services, cookie);
     this.#router = new Router(routes);
@@ -214,12 +217,10 @@ export class ApiServer implements Handler {
     }
     const { failure } = admission;
     const route = isOpenApi ? 'getOpenApi' : routeName(match);
-    if (failure !== undefined) {
-      return { reply: withRate(this.#problem(failure, request), admission.rate), route };
-    }
-    const reply = isOpenApi
-      ? this.#openApiReply(request)
-      : await this.#current(request, () => this.#matched(match, request, admission));
+    const work = () => this.#current(request, () => this.#matched(match, request, admission));
+    const admitted = () => (isOpenApi ? this.#openApiReply(request) : work());
+    const reply = failure === undefined ? await admitted() : this.#problem(failure, request);
+    await this.#audit.note(request, match, admission, reply);
     return { reply: withRate(reply, admission.rate), route };
   }
 

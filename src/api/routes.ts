@@ -51,6 +51,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     seesCluster(installation, actor),
   );
   const zoneOf: AnalyticsServices['zoneOf'] = (no) => workspaces.workspaces.find(no);
+  const people = { workspaces, mail, publicUrl: config.api.publicUrl };
   const ownHosts = [new URL(shortUrlBase).host];
   return [
     ...qrCodeRoutes({ codes, view, positions, ownHosts }),
@@ -88,12 +89,12 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     ...deliveryRoutes(services.webhooks, positions),
     ...deadLetterRoutes(services.webhooks, positions),
     ...memberRoutes(workspaces),
-    ...inviteRoutes({ workspaces, mail, publicUrl: config.api.publicUrl }),
+    ...inviteRoutes(people),
     ...apiKeyRoutes({ workspaces, clock }),
     ...workspaceRoutes(workspaces, sessionView),
     ...workspacePageRoutes(workspaces.workspaces, services.logos, installationBrand(config.pages)),
-    ...sessionRoutes(workspaces, cookie, sessionView),
-    ...profileRoutes({ workspaces, mail, publicUrl: config.api.publicUrl }),
+    ...sessionRoutes(people, cookie, sessionView),
+    ...profileRoutes(people),
     ...digestRoutes({
       digests: services.reports.digests,
       users: workspaces.users,

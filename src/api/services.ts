@@ -16,7 +16,7 @@ import type { RenderedImage } from '../images/image-service.ts';
 import type { Logos } from '../images/logo/logos.ts';
 import type { Letters } from '../mail/letters.ts';
 import type { Clock } from '../model/clock.ts';
-import type { IdSource } from '../model/ids.ts';
+import type { IdSource, RandomBytes } from '../model/ids.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ReportServices } from '../reports/open-reports.ts';
@@ -41,12 +41,13 @@ export interface ApiServices {
   readonly workspaces: WorkspaceServices;
   readonly outbox: Outbox;
   readonly ids: IdSource;
+  readonly randomBytes: RandomBytes;
   /** Absent = 24 MB, three at once. */
   readonly bulk?: BulkBounds | undefined;
   readonly webhooks: Webhooks;
   readonly billing: Billing;
   /** Undefined where no mail server is configured. */
-  readonly mail: Pick<Letters, 'invite' | 'confirmAddress'> | undefined;
+  readonly mail: Pick<Letters, 'invite' | 'confirmAddress' | 'accountChanged'> | undefined;
   readonly scans: ScanQueries;
   /** Cursors of other machines that count the same scans. Absent = there are none. */
   readonly places?: StorePlaces | undefined;

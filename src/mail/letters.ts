@@ -82,6 +82,21 @@ export class Letters {
     return this.#mailer.send({ to, ...letter(words, confirmUrl), onFailed: async () => undefined });
   }
 
+  /** Tells the owner of an account, at the address that they had, what was changed. */
+  accountChanged(to: string, what: 'password' | 'address', url: string): boolean {
+    const words: Words = {
+      subject:
+        what === 'password' ? 'Your password was changed' : 'Your e-mail address was changed',
+      sentence:
+        what === 'password'
+          ? 'The password of your account on Quietzone was changed.'
+          : 'Your account on Quietzone has another e-mail address now. This one no longer signs in.',
+      action: 'Open your profile',
+      end: 'If it was not you, ask the operator of the service to give your account back to you.',
+    };
+    return this.#mailer.send({ to, ...letter(words, url), onFailed: async () => undefined });
+  }
+
   /**
    * Sends it once, now; the caller tries again. A mail program ends it by a button of its own (RFC 8058), and programs
    * that answer for the absent stay silent (RFC 3834).

@@ -108,10 +108,24 @@ export function profileRoutes(options: ProfileOptions): Route[] {
     body: confirmBody,
     answer: { status: 200, schema: profile, what: 'Your profile, with the new address' },
     failures: ['not_found', 'gone', 'conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, body: { token } }) =>
-      jsonResult(200, view(await profiles.confirmAddress(actor.userId, token))),
+    handle: async ({ actor, body: { token } }) => {
+      const before = users.find(actor.userId);
+      const changed = await profiles.confirmAddress(actor.userId, token);
+      tellOwner(options, before, 'address');
+      return jsonResult(200, view(changed));
+    },
   });
   return [getProfile, updateProfile, confirmEmail];
+}
+
+/** By mail, to the address that they had; an unproven one may be a stranger's. */
+export function tellOwner(
+  { mail, publicUrl }: Pick<ProfileOptions, 'mail' | 'publicUrl'>,
+  before: UserRecord | undefined,
+  what: 'password' | 'address',
+): void {
+  if (before === undefined || !isProven(before)) return;
+  mail?.accountChanged(before.email, what, `${publicUrl}/settings/profile`);
 }
 
 async function changeEmail(

@@ -13,6 +13,7 @@ import { emptyBody } from '../fields.ts';
 import { getRoute } from '../resource.ts';
 import { createPublicRoute, createRoute, jsonResult, type Route } from '../route.ts';
 import type { SessionCookie } from './cookie.ts';
+import { type ProfileOptions, tellOwner } from './profile.ts';
 import {
   givenPassword,
   shownEmail,
@@ -84,11 +85,12 @@ const done = z
 const tag = 'Sessions';
 
 export function sessionRoutes(
-  workspaces: WorkspaceServices,
+  options: ProfileOptions,
   cookie: SessionCookie,
   view: SessionView,
 ): Route[] {
-  const { accounts, sessions } = workspaces;
+  const { workspaces } = options;
+  const { accounts, sessions, users } = workspaces;
   const signOut = createRoute({
     method: 'POST',
     path: '/auth/sign-out',
@@ -124,6 +126,7 @@ export function sessionRoutes(
       const passwords = { old: body.oldPassword, new: body.newPassword };
       const at = { address: clientAddress, sessionHash: given(session).hash };
       await accounts.changePassword(actor.userId, passwords, at);
+      tellOwner(options, users.find(actor.userId), 'password');
       return jsonResult(200, { done: true });
     },
   });

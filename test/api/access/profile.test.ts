@@ -227,9 +227,34 @@ describe('with a mail server a new address', () => {
       pendingEmail: null,
     });
     expect((await confirm(jane, token)).status).toBe(404);
+    const notice = await mail.next();
+    expect([notice.to, /^Subject: (.*)$/m.exec(notice.source)?.[1]]).toEqual([
+      [jane.email],
+      'Your e-mail address was changed',
+    ]);
+    expect(notice.source).not.toMatch(/new@example\.com|token=/);
     expect(await nameAt(app, 'new@example.com')).toBe('jane');
     expect(await nameAt(app, jane.email)).toBe('');
     expect(app.logLines.join('')).not.toContain('new@example.com');
+  });
+
+  test('and a new password are told to the owner of the account, no stranger', async () => {
+    const { app, mail } = await mailing();
+    const jane = await Person.of(app, 'jane@example.com');
+    const body = { oldPassword: password, newPassword: 'another good password' };
+    expect((await jane.browser.call('POST', '/v1/auth/password', { body })).status).toBe(200);
+    const notice = await mail.next();
+    expect([notice.to, /^Subject: (.*)$/m.exec(notice.source)?.[1]]).toEqual([
+      [jane.email],
+      'Your password was changed',
+    ]);
+    // The address of an account that proved nothing may be anybody's.
+    const user = app.workspaces.users.find(jane.id);
+    if (user !== undefined) app.workspaces.users.put({ ...user, mailboxProven: false }, user);
+    const back = { oldPassword: body.newPassword, newPassword: body.oldPassword };
+    expect((await jane.browser.call('POST', '/v1/auth/password', { body: back })).status).toBe(200);
+    await jane.change({ email: 'two@example.com', currentPassword: password });
+    expect((await mail.next()).to).toEqual(['two@example.com']);
   });
 
   test('ends after a day, and with the next one; mails are a minute apart', async () => {
