@@ -220,6 +220,20 @@ test('of the token only its hash is stored', async () => {
   expect(stored + found).not.toContain(token);
 });
 
+test('a link stays when the member who made it is removed, until another revokes it', async () => {
+  const { app, client, codeId } = await openReportFixture();
+  const { users, keys, members } = app.workspaces;
+  const user = { email: 'leaver@example.com', name: 'Leaver', password: 'a good password' };
+  const { id: userId } = await users.create(1, 'editor', user);
+  const { token } = await keys.create({ workspaceNo: 1, userId, name: 'k', role: 'editor' });
+  const body = { qrCodeId: codeId };
+  const { json } = await clientOf(app, token).call('POST', '/v1/reports', { body });
+  await members.remove(app.actor, userId);
+  expect((await openLink(app, word(json.url))).status).toBe(200);
+  expect((await client.call('DELETE', `/v1/reports/${word(json.id)}`)).status).toBe(200);
+  expect((await openLink(app, word(json.url))).status).toBe(404);
+});
+
 test('another workspace has none of it', async () => {
   const { app, share, codeId } = await openReportFixture();
   const { id } = await share();
