@@ -44,6 +44,7 @@ test(
     await signIn(other, linkIn(source));
     await other.getByRole('button', { name: 'Confirm the address' }).click();
     await other.getByText('You sign in with olive@example.com').waitFor();
+    expect((await mail.next()).to).toEqual([owner.email]);
     await other.waitForURL(/\/settings\/profile$/);
     await expect.poll(() => other.getByLabel('E-mail').inputValue()).toBe('olive@example.com');
     await page.reload();
@@ -65,9 +66,12 @@ test(
     const page = await harness.open();
     await page.goto(linkIn(source));
     const join = page.getByRole('button', { name: 'Join' });
-    await page.getByLabel('Password').fill('a password of Nora');
+    await page.getByLabel('Password').fill('password1');
     expect(await join.isDisabled()).toBe(true);
     await page.getByLabel('Name').fill('Nora');
+    await join.click();
+    await page.getByText('Attackers try this password among the first').waitFor();
+    await page.getByLabel('Password').fill('a password of Nora');
     await join.click();
     await page.getByText('You have joined as viewer').waitFor();
     await page.context().close();
