@@ -305,10 +305,7 @@ type Listener = Pick<
   | 'forwarded'
 >;
 
-type ApiParts = Omit<
-  ApiServices,
-  'config' | 'clock' | 'ids' | 'randomBytes' | 'log' | 'outbox' | 'bulk'
-> & {
+type ApiParts = Omit<ApiServices, keyof Base | 'bulk'> & {
   /** Answers before the API does, where it has an answer. */
   readonly first?: FirstAnswers | undefined;
 };

@@ -83,14 +83,10 @@ export class Letters {
   }
 
   /** Tells the owner of an account, at the address that they had, what was changed. */
-  accountChanged(to: string, what: 'password' | 'address', url: string): boolean {
+  accountChanged(to: string, what: 'password' | 'e-mail address', url: string): boolean {
     const words: Words = {
-      subject:
-        what === 'password' ? 'Your password was changed' : 'Your e-mail address was changed',
-      sentence:
-        what === 'password'
-          ? 'The password of your account on Quietzone was changed.'
-          : 'Your account on Quietzone has another e-mail address now. This one no longer signs in.',
+      subject: `Your ${what} was changed`,
+      sentence: `The ${what} of your account on Quietzone was changed.`,
       action: 'Open your profile',
       end: 'If it was not you, ask the operator of the service to give your account back to you.',
     };
@@ -124,9 +120,8 @@ export class Letters {
 
 const hasAddress = /@|:\/\/|[\p{L}\p{N}-][.。．｡]\p{L}{2,}/u;
 
-function withoutAddress(name: string): string | undefined {
-  return hasAddress.test(name) ? undefined : name;
-}
+const withoutAddress = (name: string): string | undefined =>
+  hasAddress.test(name) ? undefined : name;
 
 interface Words {
   readonly subject: string;

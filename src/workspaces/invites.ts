@@ -81,7 +81,11 @@ export class Invites {
     const token = randomText(tokenBytes, randomBytes);
     return await store.environment.transaction(() => {
       const replaced = this.#assertMayInvite(actor, email, role);
-      this.#count(actor.workspaceId);
+      const { allowed, limit, retryAfterSeconds = 1 } = this.#quota.take(actor.workspaceId);
+      if (!allowed) {
+        const text = `The workspace has sent the day’s ${limit} invites, the next is possible in ${retryAfterSeconds} s`;
+        throw new Failure('daily_cap_reached', text, { retryAfterSeconds });
+      }
       if (replaced !== undefined) this.#remove(replaced);
       const createdAtMs = clock.now();
       const isMailed = delivery === 'mailed' && replaced?.mailFailed !== true;
@@ -248,14 +252,6 @@ export class Invites {
       throw new Failure('conflict', `Cannot invite: there are ${invitesMax} invites, delete some`);
     }
     return pending;
-  }
-
-  /** @throws Failure daily_cap_reached */
-  #count(workspaceId: string): void {
-    const { allowed, limit, retryAfterSeconds = 1 } = this.#quota.take(workspaceId);
-    if (allowed) return;
-    const text = `The workspace has sent the day’s ${limit} invites, the next is possible in ${retryAfterSeconds} s`;
-    throw new Failure('daily_cap_reached', text, { retryAfterSeconds });
   }
 
   #write(invite: InviteRecord): void {

@@ -88,10 +88,11 @@ export async function assertStrong(path: string, password: string, own: readonly
     throw invalid(path, 'too_short', `Expected at least ${passwordLengthMin} characters`);
   }
   const folded = foldText(password);
-  const words = ['quietzone', ...own.map(foldText), ...own.flatMap(partsOf)];
-  const isOwn = words.some((word) => word !== '' && folded.includes(word));
-  const rest = words.reduce((text, word) => text.replaceAll(word, ''), folded);
-  if (isOwn && !/\p{L}/u.test(rest)) {
+  const whole = ['quietzone', ...own.map(foldText)];
+  const words = [...whole, ...whole.flatMap((text) => text.split(/[^\p{L}\p{N}]+/u))];
+  const long = words.filter(({ length }) => length > 2);
+  const rest = long.reduce((text, word) => text.replaceAll(word, ''), folded);
+  if (rest !== folded && !/\p{L}/u.test(rest)) {
     const what = 'your e-mail address, your name or the name Quietzone';
     throw invalid(path, 'too_weak', `This password is made of ${what}. ${another}`);
   }
@@ -104,10 +105,6 @@ export async function assertStrong(path: string, password: string, own: readonly
 
 const another = 'Choose another, such as four words.';
 const foldText = (text: string): string => text.normalize('NFKC').toLowerCase();
-const partsOf = (text: string): string[] =>
-  foldText(text)
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((part) => part.length > 2);
 
 /** 18 random bytes as 24 characters: 144 bits. */
 export function generatePassword(randomBytes: RandomBytes): string {

@@ -111,7 +111,7 @@ export function profileRoutes(options: ProfileOptions): Route[] {
     handle: async ({ actor, body: { token } }) => {
       const before = users.find(actor.userId);
       const changed = await profiles.confirmAddress(actor.userId, token);
-      tellOwner(options, before, 'address');
+      tellOwner(options, before, 'e-mail address');
       return jsonResult(200, view(changed));
     },
   });
@@ -122,7 +122,7 @@ export function profileRoutes(options: ProfileOptions): Route[] {
 export function tellOwner(
   { mail, publicUrl }: Pick<ProfileOptions, 'mail' | 'publicUrl'>,
   before: UserRecord | undefined,
-  what: 'password' | 'address',
+  what: 'password' | 'e-mail address',
 ): void {
   if (before === undefined || !isProven(before)) return;
   mail?.accountChanged(before.email, what, `${publicUrl}/settings/profile`);
