@@ -154,7 +154,7 @@ const schema = z.strictObject({
     diskCacheBytesMax: count(0, 1_099_511_627_776),
   }),
   metrics: z.strictObject({
-    /** Listen address of /metrics; port 0 = on the API's listener, for loopback peers only. */
+    /** Listen address of /metrics; port 0 = off. */
     host: z.string().min(1).max(255),
     port: z.union([z.literal(0), port]),
   }),

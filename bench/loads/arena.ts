@@ -47,6 +47,7 @@ export interface Service {
   readonly server: Server;
   readonly dataDir: string;
   readonly apiPort: number;
+  readonly metricsPort: number;
   /** Where its `src/main.ts` is. */
   readonly tree: string;
   /** Ends the server and starts it again on the same folder. */
@@ -81,12 +82,14 @@ export class Arena {
     const dataDir = this.folder();
     const port = await freePort();
     const apiPort = await freePort();
+    const metricsPort = await freePort();
     const environment = {
       QZ_DATA_DIR: dataDir,
       QZ_REDIRECT_HOST: '127.0.0.1',
       QZ_REDIRECT_PORT: String(port),
       QZ_API_HOST: '127.0.0.1',
       QZ_API_PORT: String(apiPort),
+      QZ_METRICS_PORT: String(metricsPort),
       QZ_LOG_LEVEL: 'error',
       QZ_REDIRECT_THREADS: '1',
       ...setting.environment,
@@ -119,6 +122,7 @@ export class Arena {
       },
       dataDir,
       apiPort,
+      metricsPort,
       tree,
     });
   }

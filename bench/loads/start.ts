@@ -38,7 +38,7 @@ export async function measureStart(codes: number, rounds: number): Promise<Start
       dashboard: 'built by the start',
     });
     const plain = [startOf(service)];
-    const linkBytes = await linkBytesOf(service.apiPort);
+    const linkBytes = await linkBytesOf(service.metricsPort);
     let targetBytes = 0;
     for (let no = 1; no <= codes; no++) targetBytes += targetOf(no).length;
     const image = join(service.dataDir, 'cache', 'links.image');
@@ -82,12 +82,12 @@ async function written(image: string): Promise<void> {
   await wait(10 * pollMs);
 }
 
-async function linkBytesOf(apiPort: number): Promise<number> {
-  const metrics = await metricsOf(apiPort);
+async function linkBytesOf(port: number): Promise<number> {
+  const metrics = await metricsOf(port);
   return Number(/^quietzone_link_bytes\{use="committed"\} (\S+)$/m.exec(metrics)?.[1]);
 }
 
-/** The API listens a moment after the redirects do. */
+/** They listen a moment after the redirects do. */
 async function metricsOf(port: number): Promise<string> {
   for (;;) {
     try {

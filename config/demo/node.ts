@@ -26,6 +26,8 @@ export type Role = 'active' | 'standby' | 'starting' | 'down';
 
 const program = fileURLToPath(new URL('../../src/start.mjs', import.meta.url));
 const askMs = 1_000;
+/** API: 8091 to 8093, metrics: 8391 to 8393. */
+const metricsPortOf = (apiPort: number): number => apiPort + 300;
 
 export class DemoNode {
   readonly #options: NodeOptions;
@@ -61,6 +63,7 @@ export class DemoNode {
         QZ_DATA_DIR: join(folder, name),
         QZ_API_HOST: '127.0.0.1',
         QZ_API_PORT: String(apiPort),
+        QZ_METRICS_PORT: String(metricsPortOf(apiPort)),
         QZ_API_PUBLIC_URL: this.apiUrl,
         QZ_REDIRECT_HOST: '127.0.0.1',
         QZ_REDIRECT_PORT: String(redirectPort),
@@ -92,7 +95,10 @@ export class DemoNode {
     if (!this.isUp) return 'down';
     try {
       const signal = AbortSignal.timeout(askMs);
-      const answer = await fetch(`${this.apiUrl}/metrics`, { signal });
+      const answer = await fetch(
+        `http://127.0.0.1:${metricsPortOf(this.#options.apiPort)}/metrics`,
+        { signal },
+      );
       const role = /^quietzone_cluster_role\{.*role="(active|standby)".*\} 1$/m.exec(
         await answer.text(),
       )?.[1];

@@ -6,7 +6,7 @@
  *   /docs            pages made once at start
  *   /r/… /unsubscribe/…   what people without an account open, by the token of a link
  *   / /codes … /assets/…   the dashboard, where there is one
- *   /health/… /metrics
+ *   /health/…
  *
  * Every error becomes an answer here: a Failure its problem, anything else a 500 whose cause is in the log alone.
  */
@@ -31,7 +31,6 @@ import { Docs } from './docs/docs.ts';
 import { Guard, withRate, type Admission } from './guard.ts';
 import { liveReply, readyReply } from './health.ts';
 import { imageReply } from './images/images.ts';
-import { mayReadMetrics, metricsReply } from './metrics.ts';
 import { Packing } from './packing.ts';
 import {
   defectReply,
@@ -154,7 +153,7 @@ export class ApiServer implements Handler {
   /** What needs no key: pages, images, health. Undefined where there is nothing. */
   async #unversioned(request: Request): Promise<Answered | undefined> {
     const { path } = request;
-    const { config, dashboard, health, metrics } = this.#services;
+    const { dashboard, health } = this.#services;
     const reads = isRead(request);
     const isOwn = ownPaths.some((prefix) => path.startsWith(prefix));
     const pages = reads && !isOwn ? dashboard?.reply(request) : undefined;
@@ -164,14 +163,12 @@ export class ApiServer implements Handler {
     if (open !== undefined) return this.#leading(request, opened);
     const page = this.#docs.find(path);
     const isImage = path.startsWith(imagePrefix);
-    const isMetrics = path === '/metrics' && config.metrics.port === 0 && mayReadMetrics(request);
     const isHealth = path === '/health/live' || path === '/health/ready';
-    if (page === undefined && !isImage && !isMetrics && !isHealth) return undefined;
+    if (page === undefined && !isImage && !isHealth) return undefined;
     if (!reads) {
       return { reply: this.#otherMethod(request, 'GET, HEAD'), route: 'other_method' };
     }
     if (page !== undefined) return { reply: page, route: path };
-    if (isMetrics) return { reply: await metricsReply(metrics), route: path };
     if (isHealth) {
       return { reply: path === '/health/live' ? liveReply() : readyReply(health()), route: path };
     }

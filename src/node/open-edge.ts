@@ -135,7 +135,7 @@ async function open(
   registerEdgeMetrics(metrics, parts);
   const docsUrl = `${options.config.api.publicUrl}/docs`;
   const checks = [...edgeChecks(parts), ...(options.checks ?? [])];
-  const handler = createEdgeHandler({ checks, metrics, docsUrl });
+  const handler = createEdgeHandler({ checks, docsUrl });
   const apiPort = await openServers(options, handler, metrics, closers);
   await replica.open();
   return {

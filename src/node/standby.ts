@@ -87,17 +87,15 @@ async function open(
   });
   freeing.start();
   closers.push(() => freeing.close());
-  const hasOwnPort = config.metrics.port > 0;
   const handler = new ForwardingHandler({
     leader,
     proof,
     health: () => checkHealth([...own, ...checks]),
-    metrics: hasOwnPort ? undefined : metrics,
     docsUrl: `${config.api.publicUrl}/docs`,
     log,
   });
   closers.push(() => handler.close());
-  if (hasOwnPort) {
+  if (config.metrics.port > 0) {
     const metricsServer = await openMetricsServer(base, createMetricsHandler(metrics));
     closers.push(() => metricsServer.close());
   }

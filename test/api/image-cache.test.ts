@@ -42,7 +42,7 @@ async function bytesOf(path: string, headers: Record<string, string> = {}) {
 
 /** Images sent from memory so far. */
 async function sent(): Promise<number> {
-  const { text } = await client.call('GET', '/metrics', { key: undefined });
+  const text = await service.metrics.text();
   return Number(/^quietzone_ready_images_total (\d+)$/m.exec(text)?.[1]);
 }
 

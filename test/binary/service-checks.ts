@@ -7,6 +7,7 @@ import { Webhook } from 'standardwebhooks';
 import { request } from 'undici';
 import { readAny, readPng, scanBoth } from '../images/read-image.ts';
 import { word } from '../support/client.ts';
+import { readMetrics } from '../support/process.ts';
 import type { Check } from './checks.ts';
 import { bytesOf, payPage, target, until, type Walk } from './walk.ts';
 
@@ -239,7 +240,7 @@ export const codes: ReadonlyArray<Check<Walk>> = [
     proves: 'they are there, with the latency of redirects',
     form: 'whole',
     run: async ({ service: { apiUrl } }) => {
-      const text = (await bytesOf(`${apiUrl}/metrics`)).toString();
+      const text = await readMetrics(apiUrl);
       assert.match(text, /^quietzone_redirect\w*\{?.* \d/m);
     },
   },

@@ -217,7 +217,12 @@ it('an edge has no secret: its health and metrics say what it is like', async ()
         ]
       : [503, { status: 'not_ready', reasons: ['links may be old: no core has answered'] }],
   );
-  const first = await cluster(node.environment, 'status', '--role', 'edge');
+  const unseen = await cluster(node.environment, 'status', '--role', 'edge');
+  expect(unseen.text).toMatch(
+    /^a is an edge; set metrics.port .* contact\nproblem: links may be old/,
+  );
+  const environment = { ...node.environment, QZ_METRICS_PORT: new URL(node.url).port };
+  const first = await cluster(environment, 'status', '--role', 'edge');
   expect(first).toEqual({
     code: 0,
     text: [
@@ -226,7 +231,7 @@ it('an edge has no secret: its health and metrics say what it is like', async ()
       'The whole cluster: `quietzone cluster status` on a core',
     ].join('\n'),
   });
-  const edge = { ...node.environment, QZ_CLUSTER_ROLE: 'edge' };
+  const edge = { ...environment, QZ_CLUSTER_ROLE: 'edge' };
   contact = '-1';
   expect((await cluster(edge, 'status')).text).toContain('last contact with a leading core: never');
   expect(JSON.parse((await cluster(edge, 'status', '--json')).text)).toMatchObject({

@@ -7,8 +7,7 @@ import {
   listSegments,
   segmentFile,
 } from '../../src/scans/journal/segments.ts';
-import { Client } from '../support/client.ts';
-import type { ServiceProcess } from '../support/process.ts';
+import { readMetrics, type ServiceProcess } from '../support/process.ts';
 
 /** After an orderly end no scan is left in a file: what is counted has left the disk. @returns each file that has some */
 export function leftInJournals(dataDir: string): string[] {
@@ -26,9 +25,7 @@ export function leftInJournals(dataDir: string): string[] {
 
 /** Events and blocks of scans without deliveries, and deliveries that wait. */
 export async function undelivered({ apiUrl }: Pick<ServiceProcess, 'apiUrl'>): Promise<number> {
-  const client = new Client(apiUrl);
-  const { text } = await client.call('GET', '/metrics');
-  await client.close();
+  const text = await readMetrics(apiUrl);
   const figures = [
     ...text.matchAll(/^quietzone_webhook_outbox_lag\{.*\} (\d+)/gm),
     ...text.matchAll(/^quietzone_webhook_deliveries\{.*"pending".*\} (\d+)/gm),

@@ -12,7 +12,7 @@ import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { ScanBatch } from '../../src/scans/record.ts';
 import { Client } from '../support/client.ts';
 import { openFilesIn } from '../support/leaks.ts';
-import { runCommand, withDataFolder } from '../support/process.ts';
+import { runCommand, withDataFolder, readMetrics } from '../support/process.ts';
 import { readIfThere } from '../../src/engine/small-files.ts';
 import { soon } from '../support/soon.ts';
 import { TestService } from '../support/test-service.ts';
@@ -57,7 +57,7 @@ it('goes while the service idles, from backups, at a stop, and from what was lef
     await expect.poll(async () => await scans(client), soon).toBe(6);
     // No scan comes any more: time alone ends the files of both threads.
     await expect.poll(() => filesWithAgent(dataDir), soon).toEqual([]);
-    const metrics = async () => (await client.call('GET', '/metrics', { key: undefined })).text;
+    const metrics = () => readMetrics(service.apiUrl);
     await expect
       .poll(metrics, soon)
       .toMatch(/^quietzone_journal_oldest_seconds\{journal="0"\} 0$/m);

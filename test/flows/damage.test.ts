@@ -17,7 +17,7 @@ import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { frameHeaderBytes, ScanBatch } from '../../src/scans/record.ts';
 import { Client } from '../support/client.ts';
 import { expectCleanLog } from '../support/log-hygiene.ts';
-import { freePorts, withDataFolder } from '../support/process.ts';
+import { freePorts, withDataFolder, readMetrics } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
 import { TestService } from '../support/test-service.ts';
 
@@ -60,8 +60,8 @@ it(
       expect(await scans()).toBe(soundScans);
       const analytics = await client.call('GET', `${path}/analytics?from=2020-01-01`);
       expect(analytics.json['devices']).toEqual({ ios: soundScans, android: 0, other: 0 });
-      const metrics = await client.call('GET', '/metrics', { key: undefined });
-      expect(metrics.text).toMatch(
+      const metrics = await readMetrics(second.apiUrl);
+      expect(metrics).toMatch(
         new RegExp(`scans_dropped_total\\{reason="journal_damaged"\\} ${scansPerFrame}\n`),
       );
       await client.close();

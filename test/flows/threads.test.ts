@@ -9,6 +9,7 @@ import {
   startProcess,
   type TimeLimit,
   withDataFolder,
+  readMetrics,
 } from '../support/process.ts';
 import { preload } from '../support/program.ts';
 import { Load, trustLoopback } from './load.ts';
@@ -48,14 +49,14 @@ it(
       }
       const { redirect, shard } = backMs;
       const isInTime = await isWithin(Math.max(redirect, shard), backLimit);
-      const metrics = await client.call('GET', '/metrics', { key: undefined });
+      const metrics = await readMetrics(service.apiUrl);
       for (const kind of ['redirect', 'shard']) {
-        expect(metrics.text).toMatch(
+        expect(metrics).toMatch(
           new RegExp(`quietzone_thread_restarts_total\\{kind="${kind}"\\} ${deathsEach}`),
         );
       }
-      expect(metrics.text).toMatch(/^quietzone_thread_restarts_total\{kind="raw_queries"\} 0$/m);
-      expect(metrics.text).toMatch(/^quietzone_raw_queries\{state="waiting"\} 0$/m);
+      expect(metrics).toMatch(/^quietzone_thread_restarts_total\{kind="raw_queries"\} 0$/m);
+      expect(metrics).toMatch(/^quietzone_raw_queries\{state="waiting"\} 0$/m);
       await load.stopWrites();
       const unanswered = await load.stopScans();
       await client.close();

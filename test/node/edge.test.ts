@@ -15,7 +15,7 @@ import { createLog } from '../../src/telemetry/log.ts';
 import { FeedServer, temporaryFolder } from '../cluster/links/feed-server.ts';
 import { route } from '../codes/links/routed-codes.ts';
 import { openFilesIn } from '../support/leaks.ts';
-import { freePorts } from '../support/process.ts';
+import { freePorts, readMetrics } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
 
@@ -49,6 +49,7 @@ class TestEdge {
       QZ_DATA_DIR: folder,
       QZ_API_HOST: '127.0.0.1',
       QZ_API_PORT: String(ports.api),
+      QZ_METRICS_PORT: String(ports.api + 2),
       QZ_REDIRECT_HOST: '127.0.0.1',
       QZ_REDIRECT_PORT: String(ports.redirect),
     });
@@ -138,10 +139,11 @@ test('an edge redirects as its cores say, from their first word on, and without 
   await expect.poll(() => first.visit('later'), soon).toBe(target);
   await codes.delete(app.actor, later.id);
   await expect.poll(() => first.visit('later'), soon).toBe(410);
-  const metrics = await (await fetch(`${first.api}/metrics`)).text();
+  const metrics = await readMetrics(first.api);
   expect(metrics).toContain('quietzone_cluster_role{role="edge"} 1');
   expect(metrics).toMatch(/quietzone_redirects_total\{thread="0"\} \d+/);
   expect((await fetch(`${first.api}/v1/codes`)).status).toBe(404);
+  expect((await fetch(`${first.api}/metrics`)).status).toBe(404);
   await first.close();
   core.close();
 

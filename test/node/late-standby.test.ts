@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { findNatsServer } from '../../config/demo/nats-server.ts';
 import { notRun } from '../cluster/nats/not-run.ts';
+import { readMetrics } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
 import { createCluster, TestNode } from './started-cluster.ts';
 
@@ -49,7 +50,7 @@ if ('missing' in server) {
 
 /** Whether a core that leads would wait for a standby: silence of standbys is counted from then on. */
 async function standbyExpected(node: TestNode): Promise<boolean> {
-  const answer = await fetch(`${node.apiUrl}/metrics`);
-  const silent = /^quietzone_cluster_standby_silent_seconds (\S+)$/m.exec(await answer.text())?.[1];
+  const metrics = await readMetrics(node.apiUrl);
+  const silent = /^quietzone_cluster_standby_silent_seconds (\S+)$/m.exec(metrics)?.[1];
   return Number(silent) > 0;
 }

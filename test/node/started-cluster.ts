@@ -6,7 +6,13 @@ import type { Brokers } from '../../config/demo/brokers.ts';
 import type { NatsServer } from '../../config/demo/nats-server.ts';
 import { startBrokers } from '../cluster/nats/brokers.ts';
 import { Client, word } from '../support/client.ts';
-import { freePorts, type Ports, ServiceProcess, settingsOf } from '../support/process.ts';
+import {
+  freePorts,
+  type Ports,
+  readMetrics,
+  ServiceProcess,
+  settingsOf,
+} from '../support/process.ts';
 
 /** As small as a service can be: many run side by side. */
 const small = {
@@ -99,8 +105,8 @@ export class TestNode {
   /** As its metrics have it; undefined where they do not answer. */
   async role(): Promise<string | undefined> {
     try {
-      const answer = await fetch(`${this.apiUrl}/metrics`);
-      return /quietzone_cluster_role\{role="(\w+)"\} 1/.exec(await answer.text())?.[1];
+      const metrics = await readMetrics(this.apiUrl);
+      return /quietzone_cluster_role\{role="(\w+)"\} 1/.exec(metrics)?.[1];
     } catch {
       return undefined;
     }

@@ -208,8 +208,18 @@ export function settingsOf({
     QZ_REDIRECT_HOST: '127.0.0.1',
     QZ_REDIRECT_PORT: String(redirect),
     QZ_SHORT_URL_BASE: `http://127.0.0.1:${redirect}`,
+    QZ_METRICS_PORT: String(metricsPortOf(api)),
     ...environment,
   };
+}
+
+/** Third of a block (`freePorts`). */
+const metricsPortOf = (api: number): number => api + 2;
+
+/** What the service at an address of the API counts. */
+export async function readMetrics(apiUrl: string, init?: RequestInit): Promise<string> {
+  const port = metricsPortOf(Number(new URL(apiUrl).port));
+  return await (await fetch(`http://127.0.0.1:${port}/metrics`, init)).text();
 }
 
 /** @throws when a line is not one JSON object with level and message */
@@ -316,14 +326,14 @@ export async function isWithin(ms: number, { msMax, loadings }: TimeLimit): Prom
 }
 
 /**
- * Ports come in blocks of three: one that is held, the API's, the redirect's. They lie below the range out of
+ * Ports come in blocks of four: one that is held, the API's, the redirect's, the metrics'. They lie below the range out of
  * which the kernel gives ports to listeners on port 0 and to connections (from 32768 on Linux, 49152 elsewhere,
  * 16000 in gVisor): out of it, another test may get a port while its service is about to listen, or is down
  * between two lives.
  */
 const firstPort = 10_240;
-const blocks = 1_900;
-const portsPerBlock = 3;
+const blocks = 1_400;
+const portsPerBlock = 4;
 
 /** Where the next search begins: processes that start together begin far from each other. */
 let next = (process.pid * 577) % blocks;
@@ -338,13 +348,18 @@ export async function freePorts(): Promise<Ports> {
     next = (next + 1) % blocks;
     const holder = await listen(held);
     if (holder === undefined) continue;
-    if ((await isFree(held + 1)) && (await isFree(held + 2))) {
+    if (await areFree(held + 1, held + 2, held + 3)) {
       holder.unref();
       return { api: held + 1, redirect: held + 2 };
     }
     holder.close();
   }
   throw new Error(`Cannot find free ports from ${firstPort} on: all ${blocks} blocks are taken`);
+}
+
+async function areFree(...ports: readonly number[]): Promise<boolean> {
+  for (const port of ports) if (!(await isFree(port))) return false;
+  return true;
 }
 
 async function isFree(port: number): Promise<boolean> {

@@ -34,7 +34,6 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'http',
     'api/codes/bulk-gate.ts',
     'api/health.ts',
-    'api/metrics.ts',
     'api/problem.ts',
     'engine/small-files.ts',
     'engine/data-folder.ts',

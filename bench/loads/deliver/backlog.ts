@@ -163,8 +163,8 @@ async function feed(stage: CrowdStage, count: number) {
 const secondsSince = (ms: number): number => (systemClock.monotonicMs() - ms) / 1e3;
 
 /** A figure of /metrics, by its name and labels. */
-async function gauge({ apiPort }: Service, name: string): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${apiPort}/metrics`)).text();
+async function gauge({ metricsPort }: Service, name: string): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
   const line = text.split('\n').find((one) => one.startsWith(`${name} `));
   if (line === undefined) throw new Error(`Cannot measure: /metrics has no ${name}`);
   return Number(line.slice(name.length));

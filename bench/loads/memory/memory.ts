@@ -153,7 +153,7 @@ class People {
     await Promise.all([0, 1, 2, 3].map((guess) => this.#signIn(base, guess)));
     const page = await get('/', { headers: { accept: 'text/html' } });
     for (const [asset] of page.matchAll(/\/assets\/[\w.-]+/g)) await get(asset);
-    for (const path of ['/docs', '/v1/openapi.json', '/metrics', '/v1/webhooks']) await get(path);
+    for (const path of ['/docs', '/v1/openapi.json', '/v1/webhooks']) await get(path);
     if (visit % bulkEvery === 0) {
       const target = (row: number): string => `https://shop.example/${visit}/${row}`;
       const body = JSON.stringify(

@@ -130,12 +130,11 @@ function rowOf({
 async function edgeStatus(config: Config, isJson: boolean): Promise<string> {
   const { api, metrics } = config;
   const ready = await send(urlOf(api, '/health/ready'), 'GET');
-  const figures = await send(
-    metrics.port > 0 ? urlOf({ ...metrics, tlsCertFile: '' }, '/metrics') : urlOf(api, '/metrics'),
-    'GET',
-  );
+  const hasFigures = metrics.port > 0;
+  const at = urlOf({ ...metrics, tlsCertFile: '' }, '/metrics');
+  const figures = hasFigures ? (await send(at, 'GET')).text : '';
   const valueOf = (name: string): number => {
-    const line = figures.text.split('\n').find((one) => one.startsWith(`${name} `));
+    const line = figures.split('\n').find((one) => one.startsWith(`${name} `));
     return Number(line?.slice(name.length + 1) ?? NaN);
   };
   const health = readJson(ready.text);
@@ -153,7 +152,9 @@ async function edgeStatus(config: Config, isJson: boolean): Promise<string> {
   if (isJson) return JSON.stringify(seen);
   const contact = seen.contactSeconds < 0 ? 'never' : `${seen.contactSeconds.toFixed(1)} s ago`;
   const lines = [
-    `${seen.node} is an edge with ${seen.links} links, ${seen.linksBehind} changes behind; last contact with a leading core: ${contact}`,
+    !hasFigures
+      ? `${seen.node} is an edge; set metrics.port (QZ_METRICS_PORT) to see its links and its contact`
+      : `${seen.node} is an edge with ${seen.links} links, ${seen.linksBehind} changes behind; last contact with a leading core: ${contact}`,
     ...reasons.map((reason) => `problem: ${reason}`),
     'The whole cluster: `quietzone cluster status` on a core',
   ];

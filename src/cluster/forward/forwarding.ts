@@ -1,7 +1,7 @@
 /**
  * The API's port of a machine that does not lead: it answers for its own health, and sends everything else to the leader.
  *
- *   /health/…  /metrics      answered here
+ *   /health/…                answered here
  *   all else                 -> the leader, body and answer piece by piece -> the client
  *
  * The leader gets the request as it came: method, address, body, and every header that the service reads. Not
@@ -22,13 +22,11 @@ import { Readable } from 'node:stream';
 import { buildConnector, Pool } from 'undici';
 import { standardBounds } from '../../api/codes/bulk-gate.ts';
 import { liveReply, readyReply } from '../../api/health.ts';
-import { mayReadMetrics, metricsReply } from '../../api/metrics.ts';
 import { problemReply } from '../../api/problem.ts';
 import { type Handler, keptHeaders, type Reply, type Request } from '../../http/request.ts';
 import { Failure } from '../../model/failure.ts';
 import type { HealthReport } from '../../telemetry/health.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
 import { feedPath } from '../links/link-feed.ts';
 import type { ForwardingProof } from './forwarding-proof.ts';
 import { type AnswerHead, LeaderAnswer } from './leader-answer.ts';
@@ -74,8 +72,6 @@ export interface ForwardingOptions {
   readonly leader: () => { readonly url: string } | undefined;
   readonly proof: ForwardingProof;
   readonly health: () => HealthReport;
-  /** Absent = they have a port of their own. */
-  readonly metrics?: Metrics | undefined;
   /** Of the reference page of problems. */
   readonly docsUrl: string;
   readonly log: Logger;
@@ -139,16 +135,10 @@ export class ForwardingHandler implements Handler {
   }
 
   async #own(request: Request): Promise<Reply | undefined> {
-    const { health, metrics } = this.#options;
+    const { health } = this.#options;
     const { path } = request;
-    if (path !== '/metrics' && path !== '/health/live' && path !== '/health/ready') {
-      return undefined;
-    }
-    if (path === '/metrics' && (metrics === undefined || !mayReadMetrics(request))) {
-      return this.refuse(request, new Failure('not_found', 'There is nothing at this address'));
-    }
+    if (path !== '/health/live' && path !== '/health/ready') return undefined;
     if (!isRead(request)) return this.#otherMethod(request, ['GET', 'HEAD']);
-    if (path === '/metrics' && metrics !== undefined) return await metricsReply(metrics);
     return path === '/health/live' ? liveReply() : readyReply(health());
   }
 

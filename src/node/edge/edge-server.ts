@@ -1,19 +1,16 @@
-/** The API port of an edge: health and metrics, and a word for those who look for more. */
+/** The API port of an edge: health, and a word for those who look for more. */
 import { liveReply, readyReply } from '../../api/health.ts';
-import { mayReadMetrics, metricsReply } from '../../api/metrics.ts';
 import { problemReply } from '../../api/problem.ts';
 import type { Handler, Reply, Request } from '../../http/request.ts';
 import { Failure } from '../../model/failure.ts';
 import { checkHealth, type HealthCheck } from '../../telemetry/health.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
 
 export interface EdgeServerOptions {
   readonly checks: readonly HealthCheck[];
-  readonly metrics: Metrics;
   readonly docsUrl: string;
 }
 
-export function createEdgeHandler({ checks, metrics, docsUrl }: EdgeServerOptions): Handler {
+export function createEdgeHandler({ checks, docsUrl }: EdgeServerOptions): Handler {
   const refuse = (request: Request, failure: Failure): Reply =>
     problemReply(failure, request, docsUrl);
   const handle = async (request: Request): Promise<Reply> => {
@@ -21,7 +18,6 @@ export function createEdgeHandler({ checks, metrics, docsUrl }: EdgeServerOption
     const isRead = method === 'GET' || method === 'HEAD';
     if (isRead && path === '/health/live') return liveReply();
     if (isRead && path === '/health/ready') return readyReply(checkHealth(checks));
-    if (isRead && path === '/metrics' && mayReadMetrics(request)) return metricsReply(metrics);
     const detail = 'This is an edge of a cluster: the API and the dashboard are on its cores';
     return refuse(request, new Failure('not_found', detail));
   };

@@ -10,7 +10,6 @@ import type { Handler } from '../../../src/http/request.ts';
 import { HttpServer, type HttpServerOptions } from '../../../src/http/server.ts';
 import type { Clock } from '../../../src/model/clock.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 
 export const timeouts = {
@@ -50,7 +49,6 @@ export interface Standby {
   readonly server: HttpServer;
   readonly url: string;
   readonly clock: TestClock;
-  readonly metrics: Metrics;
 }
 
 /** @param leaderUrl undefined: none is known */
@@ -60,14 +58,10 @@ export async function standBy(
   listening: Partial<HttpServerOptions> = {},
 ): Promise<Standby> {
   const clock = new TestClock();
-  const metrics = new Metrics((metric, cause) => {
-    throw new Error(metric, { cause });
-  });
   const handler = new ForwardingHandler({
     leader: () => (leaderUrl === undefined ? undefined : { url: leaderUrl }),
     proof: proofBy(clock),
     health: () => ({ ready: false, checks: [{ name: 'log', ok: false, detail: 'it is away' }] }),
-    metrics,
     docsUrl: 'http://docs',
     log: createLog('silent', { write: () => undefined }),
     timeouts,
@@ -75,5 +69,5 @@ export async function standBy(
   });
   onTestFinished(() => handler.close());
   const server = await listen(handler, { newRequestId: () => 'req_standby', ...listening });
-  return { handler, server, url: `http://127.0.0.1:${server.port}`, clock, metrics };
+  return { handler, server, url: `http://127.0.0.1:${server.port}`, clock };
 }

@@ -15,6 +15,7 @@ import {
   type Ports,
   type ProcessOptions,
   ServiceProcess,
+  readMetrics,
 } from '../../support/process.ts';
 import type { Victim } from '../crash/victim.ts';
 import type { CuttablePath } from '../nats/cuttable-path.ts';
@@ -204,8 +205,7 @@ export class ServiceNode implements Victim {
     if (!this.isUp || this.isPaused) return '';
     try {
       const signal = AbortSignal.timeout(askMs);
-      const answer = await fetch(`${this.apiUrl}/metrics`, { signal });
-      return answer.ok ? await answer.text() : '';
+      return await readMetrics(this.apiUrl, { signal });
     } catch {
       return '';
     }

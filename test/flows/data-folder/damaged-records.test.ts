@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Client } from '../../support/client.ts';
-import { freePorts, withDataFolder } from '../../support/process.ts';
+import { freePorts, withDataFolder, readMetrics } from '../../support/process.ts';
 import { soon } from '../../support/soon.ts';
 import { TestService } from '../../support/test-service.ts';
 import { flipBit, makeOlder } from '../../store/older-data.ts';
@@ -51,7 +51,7 @@ it('gives older records their checksums, and tells of those that are damaged', (
       200,
       ['1 stored record is damaged (first: management.mdb, table codes): run quietzone verify'],
     ]);
-    const { text } = await client.call('GET', '/metrics');
+    const text = await readMetrics(third.apiUrl);
     expect(text).toContain(
       'quietzone_damaged_records_total{file="management.mdb",table="codes"} 1',
     );

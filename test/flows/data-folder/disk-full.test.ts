@@ -20,6 +20,7 @@ import {
   startProcess,
   type TimeLimit,
   withDataFolder,
+  readMetrics,
 } from '../../support/process.ts';
 import { fillDisk, mountSmallDisk, unmount } from './small-disk.ts';
 
@@ -131,8 +132,8 @@ async function fillAndFree({ service, client, links, disk }: FullDisk): Promise<
     const { status, json } = await ready(client);
     return status === 503 && /cannot be written/.test(JSON.stringify(json['reasons']));
   });
-  await until(async () => (await metric(client, 'quietzone_scans_waiting')) > 0);
-  await until(async () => (await metric(client, 'quietzone_scans_dropped_total')) > 0);
+  await until(async () => (await metric(service, 'quietzone_scans_waiting')) > 0);
+  await until(async () => (await metric(service, 'quietzone_scans_dropped_total')) > 0);
 
   disk.free();
   const freedMs = performance.now();
@@ -146,7 +147,7 @@ async function fillAndFree({ service, client, links, disk }: FullDisk): Promise<
   const { id }: { id: string } = JSON.parse(made.text);
   const accounted = async (): Promise<number> => {
     const code = await client.call('GET', `/v1/qr-codes/${id}`);
-    return Number(code.json['scans']) + (await metric(client, 'quietzone_scans_dropped_total'));
+    return Number(code.json['scans']) + (await metric(service, 'quietzone_scans_dropped_total'));
   };
   await until(async () => (await accounted()) === answered).catch(() => undefined);
   expect(await accounted()).toBe(answered);
@@ -186,8 +187,8 @@ async function scan(links: Client, times: number): Promise<void> {
 }
 
 /** A metric's sum over its labels. */
-async function metric(client: Client, name: string): Promise<number> {
-  const { text } = await client.call('GET', '/metrics', { key: undefined });
+async function metric({ apiUrl }: Pick<ServiceProcess, 'apiUrl'>, name: string): Promise<number> {
+  const text = await readMetrics(apiUrl);
   const values = [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))];
   return values.reduce((sum, [, value]) => sum + Number(value), 0);
 }

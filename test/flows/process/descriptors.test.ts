@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { request } from 'undici';
 import { expect, it } from 'vitest';
-import { freePorts, ServiceProcess, withDataFolder } from '../../support/process.ts';
+import { freePorts, ServiceProcess, withDataFolder, readMetrics } from '../../support/process.ts';
 import { soon } from '../../support/soon.ts';
 
 const openFiles = 256;
@@ -97,7 +97,7 @@ it(
         await expect.poll(counted, soon).toBeGreaterThanOrEqual(scans);
         expect((await insist(`${apiUrl}/health/ready`)).status).toBe(200);
         // The figures of redirect threads come when they have changed, once a second at most.
-        const metrics = async (): Promise<string> => (await insist(`${apiUrl}/metrics`)).text;
+        const metrics = (): Promise<string> => readMetrics(apiUrl);
         for (const listener of ['redirect', 'api']) {
           const shed = new RegExp(`quietzone_connections_shed_total{listener="${listener}"} [1-9]`);
           await expect.poll(metrics, soon).toMatch(shed);

@@ -7,7 +7,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Client } from '../../support/client.ts';
-import { freePorts, startProcess, withDataFolder } from '../../support/process.ts';
+import { freePorts, startProcess, withDataFolder, readMetrics } from '../../support/process.ts';
 import { preload } from '../../support/program.ts';
 import { soon } from '../../support/soon.ts';
 import { TestService } from '../../support/test-service.ts';
@@ -41,7 +41,7 @@ it(
         return status === 200 ? '' : text;
       };
       const lagBytes = async (): Promise<number> => {
-        const { text } = await client.call('GET', '/metrics', { key: undefined });
+        const text = await readMetrics(service.apiUrl);
         return Number(/^quietzone_journal_lag_bytes\{shard="0"\} (\S+)$/m.exec(text)?.[1]);
       };
       const load = await Load.start(service, 5, 400);

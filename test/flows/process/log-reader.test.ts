@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Client } from '../../support/client.ts';
 import { openReader, openWriter, readAll } from '../../support/named-pipe.ts';
-import { entriesOf, freePorts, ServiceProcess, withDataFolder } from '../../support/process.ts';
+import {
+  entriesOf,
+  freePorts,
+  ServiceProcess,
+  withDataFolder,
+  readMetrics,
+} from '../../support/process.ts';
 import { preload } from '../../support/program.ts';
 import { soon } from '../../support/soon.ts';
 
@@ -40,7 +46,7 @@ it('redirects, changes and the stop need no reader', () =>
       return status === 200 && /API key/.test(service.stdout);
     };
     const lost = async (): Promise<number> => {
-      const { text } = await anyone.call('GET', '/metrics');
+      const text = await readMetrics(service.apiUrl);
       return Number(/^quietzone_log_lines_lost_total (\S+)$/m.exec(text)?.[1]);
     };
     let log = '';
