@@ -10,7 +10,7 @@ export function engineChecks(options: {
   readonly management: Management;
   readonly geo: GeoOpening;
   readonly links: { readonly pendingCount: number; readonly damagedCount: number };
-  readonly webhooks: { readonly problem: string | undefined };
+  readonly webhooks: { readonly problem: string | undefined; readonly behind: string | undefined };
   readonly stored: StoredData;
   /** Absent = as the threads have it. */
   readonly isStopping?: () => boolean;
@@ -46,6 +46,7 @@ export function engineChecks(options: {
       isWarning: true,
     },
     { name: 'webhooks', problem: () => webhooks.problem },
+    { name: 'late webhooks', problem: () => webhooks.behind, isWarning: true },
     stored.check,
   ];
 }

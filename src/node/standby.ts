@@ -36,7 +36,7 @@ export interface StandbyOptions {
 }
 
 /** Deliveries are the leader's. */
-const noWebhooks = { problem: undefined, threadDeaths: 0 };
+const noWebhooks = { problem: undefined, behind: undefined, threadDeaths: 0 };
 const drainMsMax = 3_000;
 const freeMs = 30_000;
 

@@ -54,7 +54,6 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { type AttemptSender, PoolSender } from './attempt/attempt-sender.ts';
 import { AddressGuard, urlFault } from './attempt/egress.ts';
 import { Deliveries } from './deliveries/deliveries.ts';
-import { firstEventId, listRequestId } from './deliveries/delivery.ts';
 import { DeliveryStore } from './deliveries/delivery-store.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { EndpointDrain } from './endpoints/endpoint-drain.ts';
@@ -64,7 +63,12 @@ import { Feeds } from './outboxes/feeds.ts';
 import { Router } from './outboxes/router.ts';
 import { ScanOutbox, type ScanOutboxOptions } from './outboxes/scan-outbox.ts';
 import type { Cipher } from './endpoints/secrets.ts';
-import { createWebhookMeter, registerWebhookMetrics } from './webhook-metrics.ts';
+import {
+  createWebhookMeter,
+  lateFirstAttempts,
+  problemOf,
+  registerWebhookMetrics,
+} from './webhook-metrics.ts';
 import type { OutboxReader } from './outboxes/outbox-reader.ts';
 import type { WheelClock } from './deliveries/retry-wheel.ts';
 import { RetryScheduler } from './deliveries/retry-scheduler.ts';
@@ -75,8 +79,6 @@ const bytesPerAttempt = 16_384;
 const perEndpointInFlightMax = 16;
 /** At a stop attempts may take this long to end, as long as the API's requests and at the same time. */
 const stopMsMax = 3_000;
-/** Beyond this the delay is a problem for an operator. */
-const behindMsMax = 30_000;
 const dayMs = 86_400_000;
 
 export interface WebhookSettings {
@@ -139,6 +141,8 @@ export interface Webhooks {
   readonly deliveredEvent: number;
   /** For an operator; undefined = none. */
   readonly problem: string | undefined;
+  /** How late first attempts are, for an operator; undefined = none by 30 s. */
+  readonly behind: string | undefined;
   /** Threads that died while sending. */
   readonly threadDeaths: number;
   /**
@@ -202,6 +206,9 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
     },
     get problem() {
       return problemOf(store, dispatcher, routers);
+    },
+    get behind() {
+      return lateFirstAttempts(store, feeds);
     },
     get threadDeaths() {
       return sender instanceof PoolSender ? sender.deaths : 0;
@@ -302,7 +309,7 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
     endpoints,
     sender,
     drain,
-    meter: createWebhookMeter(metrics, (no) => endpoints.byNo(no)?.id),
+    meter: createWebhookMeter(metrics, feeds, (no) => endpoints.byNo(no)?.id),
     log,
     random: options.random,
     limits: {
@@ -313,7 +320,6 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
     },
     retryDelaysMs: settings.retryDelaysMs,
     isHeld: options.cluster?.isHeld,
-    requestId: numbering === undefined ? firstEventId : listRequestId,
   });
   return { store, journal, feeds, routers, endpoints, drain, dispatcher, numbering };
 }
@@ -382,18 +388,4 @@ function newestBlock(scans: ScanStore | undefined): number {
   if (scans === undefined) return 0;
   scans.environment.refresh();
   return newestSequence(scans);
-}
-
-function problemOf(
-  { tables }: DeliveryStore,
-  dispatcher: Dispatcher,
-  routers: readonly Router[],
-): string | undefined {
-  if (tables.environment.isFull || dispatcher.fault !== undefined) {
-    return 'webhooks paused: the delivery store cannot be written';
-  }
-  const behindMs = Math.max(...routers.map((router) => router.behindMs));
-  return behindMs > behindMsMax
-    ? `webhooks are ${Math.round(behindMs / 1_000)} s behind the events`
-    : undefined;
 }

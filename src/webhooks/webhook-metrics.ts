@@ -9,11 +9,15 @@ import type { EndpointNo } from '../model/numbers.ts';
 import type { EndpointStats } from '../store/delivery/delivery.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type DeliveryStore, firstKeys } from './deliveries/delivery-store.ts';
+import { storedStats } from './deliveries/delivery-transaction.ts';
+import { failuresMax } from './dispatch/fair-scheduler.ts';
 import type { Feeds } from './outboxes/feeds.ts';
 
 const millisecondsPerSecond = 1_000;
 /** Endpoints with their own label, the first to send; the rest is `other`. */
 const endpointsNamedMax = 100;
+/** Beyond this the delay is a problem for an operator. */
+const behindMsMax = 30_000;
 const latencySeconds = [0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 5, 15, 60];
 
 export interface MeteredWebhooks {
@@ -94,6 +98,31 @@ function overdueMs({ tables, wheelClock }: DeliveryStore): number {
   return nowMs - oldestMs;
 }
 
+/** Why nothing is sent, or read in time. */
+export function problemOf(
+  { tables }: DeliveryStore,
+  dispatcher: { readonly fault: string | undefined },
+  routers: MeteredWebhooks['routers'],
+): string | undefined {
+  if (tables.environment.isFull || dispatcher.fault !== undefined) {
+    return 'webhooks paused: the delivery store cannot be written';
+  }
+  const behindMs = Math.max(...routers.map((router) => router.behindMs));
+  return behindMs > behindMsMax
+    ? `webhooks are ${Math.round(behindMs / 1_000)} s behind the events`
+    : undefined;
+}
+
+/** Of endpoints that take what they are sent: where a receiver fails, its owner sees it. @returns undefined = none is late */
+export function lateFirstAttempts({ tables }: DeliveryStore, feeds: Feeds): string | undefined {
+  const late = [...feeds.waiting()].filter(([, ageMs]) => ageMs > behindMsMax);
+  const ages = late
+    .filter(([no]) => (storedStats(tables, no)?.failuresInRow ?? 0) < failuresMax)
+    .map(([, ageMs]) => Math.round(ageMs / millisecondsPerSecond));
+  if (ages.length === 0) return undefined;
+  return `first attempts to webhook endpoints are up to ${Math.max(...ages)} s late (endpoints: ${ages.length})`;
+}
+
 export interface WebhookMeter {
   ended(
     delivery: {
@@ -108,6 +137,7 @@ export interface WebhookMeter {
 /** @param idOf the public id of an endpoint */
 export function createWebhookMeter(
   metrics: Metrics,
+  feeds: Pick<Feeds, 'waiting'>,
   idOf: (endpointNo: EndpointNo) => string | undefined,
 ): WebhookMeter {
   const named = new Map<number, string>();
@@ -119,6 +149,19 @@ export function createWebhookMeter(
     named.set(endpointNo, id);
     return id;
   };
+  metrics.gauge(
+    'quietzone_webhook_oldest_seconds',
+    'Age of the oldest event without a first attempt',
+    ['endpoint'],
+    () => {
+      const oldest = new Map([...named.values()].map((endpoint) => [endpoint, 0]));
+      for (const [no, ageMs] of feeds.waiting()) {
+        const endpoint = labelOf(no);
+        oldest.set(endpoint, Math.max(oldest.get(endpoint) ?? 0, ageMs / millisecondsPerSecond));
+      }
+      return Array.from(oldest, ([endpoint, value]) => ({ labels: { endpoint }, value }));
+    },
+  );
   // Counted by hand: the counter of the library takes three times as long for each.
   const attempts = new Map<string, Map<string, number>>();
   metrics.total(

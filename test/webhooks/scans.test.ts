@@ -98,7 +98,9 @@ it('sends one scan per body for quiet codes and lists for busy ones, people alon
     const sent = harness.sender.sent.filter((task) => task.url === url);
     const texts = sent.flatMap(({ text }) => listOf(text).map((event) => JSON.stringify(event)));
     expect(texts.sort()).toEqual([...shown].sort());
-    expect(sent.every(({ text, eventId }) => text.includes(eventId))).toBe(true);
+    const ofEvent = sent.filter(({ text, eventId }) => text.includes(eventId));
+    expect(ofEvent).toEqual(sent.filter(({ text }) => text.startsWith('{')));
+    expect(new Set(sent.map(({ eventId }) => eventId)).size).toBe(sent.length);
   }
 });
 
@@ -114,6 +116,34 @@ it('keeps a list below 64 KB', async () => {
   expect(Math.max(...bytes)).toBeLessThanOrEqual(65_536);
   expect(Math.max(...bytes)).toBeGreaterThan(30_000);
   expect(harness.sender.sent.flatMap(({ text }) => listOf(text))).toHaveLength(100);
+});
+
+it('sends lists over codes to an endpoint that is behind, and says how late it is', async () => {
+  const { harness, window, engine } = await openScans();
+  const { no, id } = await harness.endpoint();
+  const metric = async (): Promise<number> => {
+    const text = await harness.app.metrics.text();
+    return Number(text.match(`quietzone_webhook_oldest_seconds{endpoint="${id}"} (.*)`)?.[1]);
+  };
+  harness.sender.answer = () => 'hang';
+  for (let count = 0; count < 5; count++) window({ 1: 8, 2: 9, 3: 7, 4: 10 });
+  await harness.settle();
+  expect(harness.webhooks.behind).toBeUndefined();
+  await harness.pass(31_000, 1_000);
+  expect(await metric()).toBeGreaterThan(30);
+  expect(harness.webhooks.behind).toMatch(/up to 3\d s late/);
+  harness.sender.end(200);
+  await harness.settle();
+  const batched = harness.sender.sent.slice(16);
+  // What is left of the first block, and a list for each of the others.
+  expect(batched.map(({ text }) => listOf(text).length)).toEqual([18, 34, 34, 34, 34]);
+  await harness.crash();
+  await harness.settle();
+  const again = harness.sender.sent.map(({ deliveryId, text }) => [deliveryId, text]);
+  expect(again).toEqual(batched.map(({ deliveryId, text }) => [deliveryId, text]));
+  const shown = engine.queries.events.page(1, undefined, 1_000).data.length;
+  expect([shown, harness.webhooks.deliveries.figures(no).waiting]).toEqual([170, 0]);
+  expect([await metric(), harness.webhooks.behind]).toEqual([0, undefined]);
 });
 
 it('leaves a large block in the middle, and goes on there after a crash', async () => {

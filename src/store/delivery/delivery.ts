@@ -115,7 +115,8 @@ export const outboxNames: readonly OutboxName[] = ['events', 'scans'];
 /** In an outbox: everything up to entry `sequence` lies before it, and so many scans of the one after it. */
 export type Position = readonly [sequence: number, scans: number];
 /** Of a delivery in its outbox: an event, or the scans `first` to `last` of a block. */
-export type Place = readonly [sequence: number, first: number, last: number, form: 'one' | 'list'];
+export type Place = readonly [sequence: number, first: number, last: number, form: PlaceForm];
+export type PlaceForm = 'one' | 'list' | 'batch';
 
 /** What an endpoint has not settled of an outbox. */
 export interface Backlog {

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../model/clock.ts';
 import type { EventKind } from '../../model/event.ts';
 import { Failure } from '../../model/failure.ts';
-import { type IdSource, parseId, sourceId } from '../../model/ids.ts';
+import { type IdSource, parseId } from '../../model/ids.ts';
 import type { AttemptRecord, DeliveryState, EndpointRecord } from '../../model/webhook.ts';
 import { type AttemptSender, recordOf, type SentResult } from '../attempt/attempt-sender.ts';
 import { DeadLetters, type DeliveryPage } from './dead-letters.ts';
@@ -150,7 +150,7 @@ export class Deliveries {
     for (const endpoint of endpoints.list(workspaceNo)) {
       const entry = findLogged(tables.log, endpoint.no, id);
       if (entry !== undefined) return unpackDelivered(entry, endpoint.no, workspaceNo);
-      const fresh = feeds.find(endpoint, sourceId('evt', id, endpoint.no));
+      const fresh = feeds.find(endpoint, id);
       if (fresh !== undefined) return fresh;
     }
     return undefined;

@@ -64,13 +64,18 @@ export const newestFirst = (one: Delivery, other: Delivery): number => (one.id <
 export const noTime = toWheelMs(0);
 const none: readonly [] = [];
 
-/** A delivery as its outbox has it. Its id follows from endpoint and first event, so it is the same whenever it is read. */
+/**
+ * A delivery as its outbox has it. Its id follows from endpoint and first event, of a batch from all of them, so it is the
+ * same whenever it is read.
+ */
 export const freshDelivery = (
   created: NewDelivery,
   place: OutboxPlace,
   dueMs: WheelMs,
 ): Delivery => {
-  const id = derivedId('dlv', created.eventIds[0] ?? '', created.endpointNo);
+  const [first = ''] = created.eventIds;
+  const from = place.place[3] === 'batch' ? listId(first, created.eventIds) : first;
+  const id = derivedId('dlv', from, created.endpointNo);
   return pendingDelivery(id, created, dueMs, place);
 };
 
@@ -78,17 +83,21 @@ export const freshDelivery = (
 const derivedMax = 2 ** 27;
 
 /**
- * The `webhook-id` of a list that the next leader may cut elsewhere: it follows from all events, so no other list, and no
- * single event, has it, and a receiver that drops what it knows by this id loses nothing. The same on every attempt.
+ * The `webhook-id`. A list may be cut elsewhere when it is read again: its id follows from all events, so no other list, and
+ * no single event, has it, and a receiver that drops what it knows by this id loses nothing. The same on every attempt.
  */
-export function listRequestId({ id, eventIds, body }: Delivery): string {
-  const [first = id] = eventIds;
-  if (!body.startsWith('[')) return first;
-  return derivedId('evt', first, 1 + (crc32(eventIds.join(' ')) % (derivedMax - 1)));
-}
+export const requestId = ({ id, eventIds, body }: Delivery): string =>
+  body.startsWith('[') ? listId(eventIds[0] ?? id, eventIds) : (eventIds[0] ?? id);
 
-/** The `webhook-id` on a machine alone, which cuts its lists once: the first event's. */
-export const firstEventId = ({ id, eventIds: [first = id] }: Delivery): string => first;
+/** Of a list: no other list has it. */
+const listId = (first: string, eventIds: readonly string[]): string =>
+  derivedId('evt', first, 1 + (crc32(eventIds.join(' ')) % (derivedMax - 1)));
+
+/** Whether an id follows from the events, as those of an outbox do. */
+export const isFromOutbox = (id: string, eventIds: readonly string[], no: EndpointNo): boolean => {
+  const [first = ''] = eventIds;
+  return [first, listId(first, eventIds)].some((from) => derivedId('dlv', from, no) === id);
+};
 
 export const pendingDelivery = (
   id: string,

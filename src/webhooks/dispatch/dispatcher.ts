@@ -21,7 +21,7 @@ import type { ResultJournal } from '../../store/delivery/result-journal.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { type AttemptSender, recordOf, type SentResult } from '../attempt/attempt-sender.ts';
 import type { DeliveryStore } from '../deliveries/delivery-store.ts';
-import { type Delivery, statusGone } from '../deliveries/delivery.ts';
+import { type Delivery, requestId, statusGone } from '../deliveries/delivery.ts';
 import {
   type DeliveryTransaction,
   findRow,
@@ -62,8 +62,6 @@ export interface DispatcherOptions {
   readonly retryDelaysMs: readonly number[];
   /** In a cluster: this machine leads, and no other can yet. Absent = results can always be stored. */
   readonly isHeld?: (() => boolean) | undefined;
-  /** `webhook-id`. */
-  readonly requestId: (delivery: Delivery) => string;
 }
 
 export class Dispatcher {
@@ -211,7 +209,7 @@ export class Dispatcher {
   #send(deliveries: readonly Delivery[]): void {
     if (deliveries.length === 0) return;
     for (const delivery of deliveries) this.#inFlight.set(delivery.id, delivery);
-    const { endpoints, sender, requestId } = this.#options;
+    const { endpoints, sender } = this.#options;
     let secretsOf: EndpointNo | undefined;
     let secrets: readonly string[] = [];
     const tasks = deliveries.map((delivery) => {

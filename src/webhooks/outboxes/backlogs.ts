@@ -17,11 +17,10 @@ import {
   stateCodes,
 } from '../../store/delivery/delivery.ts';
 import { findLogged, logEntries } from '../deliveries/delivery-log.ts';
-import type { Delivery } from '../deliveries/delivery.ts';
+import { type Delivery, isFromOutbox } from '../deliveries/delivery.ts';
 import type { DeliveryStore } from '../deliveries/delivery-store.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
 import { comparePositions, endOf, firstPosition, type OutboxReader } from './outbox-reader.ts';
-import { derivedId } from '../../model/ids.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
 import { findRow } from '../deliveries/delivery-transaction.ts';
 import type { ScanNumbering } from './scan-numbering.ts';
@@ -38,7 +37,7 @@ type StateKey = [endpointNo: EndpointNo, state: number, id: string];
 
 interface Sent {
   readonly id: string;
-  readonly eventId: string;
+  readonly eventIds: readonly string[];
 }
 
 export type Positions = Readonly<Record<OutboxName, Position>>;
@@ -231,14 +230,16 @@ function recoveredBacklog(
     .map(([sequence]): Position => [sequence, 0])
     .reduce(latest, firstPosition);
   // Others were made by an earlier release, with ids that do not follow from their events.
-  const own = sent.filter((one) => isDerived(one, endpoint));
+  const own = sent.filter(({ id, eventIds }) => isFromOutbox(id, eventIds, endpoint.no));
   const oldest = places(reader, endpoint, own.toReversed()).map(([sequence]) => sequence - 1);
+  const known = new Set(sent.flatMap(({ eventIds }) => eventIds));
   const open: Place[] = [];
   let position: Position = oldest.length === 0 ? to : [Math.min(...oldest), 0];
   for (let count = 0; comparePositions(position, to) < 0 && count < readingsMax; count++) {
     const stretch = reader.readFor(endpoint, position, { deliveriesMax: readMax, upTo: to });
-    for (const { id, place } of stretch.created) {
-      const isSent = tables.rows.has(id) || findLogged(tables.log, endpoint.no, id) !== undefined;
+    for (const { id, eventIds, place } of stretch.created) {
+      const isStored = tables.rows.has(id) || findLogged(tables.log, endpoint.no, id) !== undefined;
+      const isSent = isStored || eventIds.every((one) => known.has(one));
       if (place !== undefined && !isSent) open.push(place.place);
     }
     position = stretch.position;
@@ -253,9 +254,8 @@ function sentTo(
   { no }: EndpointRecord,
 ): readonly Sent[] {
   const sent: Sent[] = [];
-  const add = (id: string, kind: string, [eventId]: readonly string[]): void => {
-    if ((kind === 'qr.scanned') !== (name === 'scans') || eventId === undefined) return;
-    sent.push({ id, eventId });
+  const add = (id: string, kind: string, eventIds: readonly string[]): void => {
+    if ((kind === 'qr.scanned') === (name === 'scans')) sent.push({ id, eventIds });
   };
   let count = 0;
   for (const [id, kind, eventIds] of logEntries(tables.log, no)) {
@@ -272,7 +272,7 @@ function sentTo(
       if (row !== undefined) add(id, row.kind, row.eventIds);
     }
   }
-  return sent.toSorted((one, other) => (one.eventId < other.eventId ? 1 : -1));
+  return sent.toSorted((one, other) => (firstOf(one) < firstOf(other) ? 1 : -1));
 }
 
 /** Where the newest of them stand in the outbox. */
@@ -283,11 +283,10 @@ const places = (
 ): readonly Place[] =>
   sent
     .slice(0, locatedMax)
-    .map(({ eventId }) => reader.find(endpoint, eventId)?.place?.place)
+    .map((one) => reader.find(endpoint, firstOf(one))?.place?.place)
     .filter((place) => place !== undefined);
 
 const latest = (one: Position, other: Position): Position =>
   comparePositions(one, other) > 0 ? one : other;
 
-const isDerived = ({ id, eventId }: Sent, { no }: EndpointRecord): boolean =>
-  derivedId('dlv', eventId, no) === id;
+const firstOf = ({ eventIds: [first = ''] }: Sent): string => first;

@@ -20,7 +20,7 @@ const readMax = 500;
 const keptMax = 4_096;
 const keptBytesMax = 8_388_608;
 
-const oneDelivery = (): number => 1;
+const oneEvent = (): number => 1;
 
 export class EventOutbox implements OutboxReader {
   readonly name = 'events';
@@ -52,7 +52,7 @@ export class EventOutbox implements OutboxReader {
     for (const event of events) {
       if (created.length >= bounds.deliveriesMax) break;
       sequence = event.sequence;
-      const listeners = listenersOf(event.workspaceNo, event.kind, sequence, oneDelivery);
+      const listeners = listenersOf(event.workspaceNo, event.kind, sequence, oneEvent);
       if (listeners.length === 0) continue;
       for (const endpoint of listeners) created.push(this.#delivery(event, endpoint));
     }

@@ -7,8 +7,8 @@
  * First attempts start in the order of the outbox, so everything up to `to` was started: it is settled, or one of the few
  * that are open. That, a place and a short list, is all that is stored of an endpoint.
  *
- * An endpoint that takes its deliveries as they come gets them from the router. One whose ring is full lags: the router
- * goes on without it, and it reads its own backlog, a page whenever its ring is empty.
+ * An endpoint that takes its deliveries as they come gets them from the router. One whose ring is full, or whose scans wait
+ * for a second, lags: the router continues without it, and it reads its own backlog, a page whenever its ring is empty.
  */
 import type { Backlog, OutboxName, Position } from '../../store/delivery/delivery.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
@@ -41,6 +41,7 @@ export class Feed {
   #readTo: Position = firstPosition;
   #isLagging = false;
   #notRead = 0;
+  #started: Delivery | undefined;
 
   /** @param to nothing up to here is outstanding */
   constructor(outbox: OutboxName, to: Position, bytes: RingBytes) {
@@ -90,12 +91,27 @@ export class Feed {
     this.#readTo = this.#end;
   }
 
-  /** Counts deliveries that it will read later. */
+  /** Single deliveries of scans wait in the ring since before a time: lists would be faster. */
+  isSlowSince(dueMs: number): boolean {
+    const next = this.#ring[this.#at];
+    const waits =
+      next?.place !== undefined && next.dueMs < dueMs && this.#ring.length - this.#at > 1;
+    return waits && next.place.outbox === 'scans' && next.place.place[3] === 'one';
+  }
+
+  /** Drops what was not started: it is read again, as the backlog is. */
+  rewind(): void {
+    for (const { eventIds } of this.#ring.slice(this.#at)) this.#notRead += eventIds.length;
+    this.free();
+    this.lag();
+  }
+
+  /** Counts events that it will read later. */
   pass(count: number): void {
     this.#notRead += count;
   }
 
-  /** A page up to `position` was added. @param routed up to here there is something to read */
+  /** A page up to `position` was added. @param count its events @param routed up to here there is something to read */
   read(position: Position, count: number, routed: Position): void {
     this.#readTo = position;
     this.#isLagging = comparePositions(position, routed) < 0;
@@ -123,13 +139,13 @@ export class Feed {
     if (comparePositions(this.#readTo, position) < 0) this.#readTo = position;
   }
 
-  /** Puts a returned delivery in flight again; undefined for an unknown id. */
-  startAgain(id: string): Delivery | undefined {
-    const delivery = this.#returned.find((one) => one.id === id);
-    if (delivery === undefined) return undefined;
-    this.#returned = this.#returned.filter((one) => one !== delivery);
+  /** Puts what the last process had sent in flight again, in place of the returned ones that it has. @returns whether it has any */
+  startAgain(delivery: Delivery): boolean {
+    const left = this.#returned.filter((one) => !isWithin(one, delivery));
+    if (left.length === this.#returned.length) return false;
+    this.#returned = left;
     this.#open.add(delivery);
-    return delivery;
+    return true;
   }
 
   /** The end of what was started or is in the ring. */
@@ -150,12 +166,18 @@ export class Feed {
     return this.#returned[0] ?? this.#ring[this.#at];
   }
 
+  /** What has waited longest for its start; of one that lags perhaps the last that was started. */
+  get oldest(): Delivery | undefined {
+    return this.first ?? (this.#isLagging ? this.#started : undefined);
+  }
+
   /** Takes the first: it is in flight. */
   start(): void {
     const returned = this.#returned.shift();
     const delivery = returned ?? this.#ring[this.#at];
     if (delivery?.place === undefined) return;
     this.#open.add(delivery);
+    this.#started = delivery;
     if (returned !== undefined) return;
     this.#to = endOf(this.outbox, delivery.place.place);
     this.#count(-delivery.body.length - overheadBytes);
@@ -205,3 +227,10 @@ const byPlace = ({ place: one }: Delivery, { place: other }: Delivery): number =
   one === undefined || other === undefined
     ? 0
     : one.place[0] - other.place[0] || one.place[1] - other.place[1];
+
+const isWithin = ({ place: one }: Delivery, { place: whole }: Delivery): boolean =>
+  one !== undefined &&
+  whole !== undefined &&
+  one.place[0] === whole.place[0] &&
+  one.place[1] >= whole.place[1] &&
+  one.place[2] <= whole.place[2];

@@ -9,6 +9,7 @@
  * exactly what was not settled is sent again.
  */
 import pLimit from 'p-limit';
+import { idTimeMs, sourceId } from '../../model/ids.ts';
 import type { EndpointNo } from '../../model/numbers.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
 import {
@@ -28,8 +29,10 @@ import { type ListenersOf, comparePositions, endOf, type OutboxReader } from './
 
 /** Deliveries of one reading: bounds the time that it blocks the control thread. */
 const routedMax = 1_000;
-/** Deliveries of a page: what a lagging endpoint reads at once. */
-const pageMax = 128;
+/** Deliveries of a page, or lists: what a lagging endpoint reads at once. */
+const [pageMax, listsMax] = [128, 32];
+/** Scans that wait this long come in lists. */
+const slowMs = 1_000;
 /** Pages in a row that may hold no delivery; after them it continues a second later. */
 const pagesMax = 8;
 /** Bytes in all rings; beyond it an endpoint that gets another delivery lags. */
@@ -246,6 +249,15 @@ export class Feeds {
     return [...this.#feeds.values()].reduce((sum, pair) => sum + countOf(pair), 0);
   }
 
+  /** For each endpoint that has one: the age of its oldest event without a first attempt. */
+  *waiting(): Generator<readonly [endpointNo: EndpointNo, ageMs: number]> {
+    const nowMs = this.#store.wheelClock.wallMs(this.#store.wheelClock.now());
+    for (const [no, pair] of this.#feeds) {
+      const ids = outboxNames.flatMap((name) => pair[name]?.oldest?.id ?? []);
+      if (ids.length > 0) yield [no, Math.max(0, nowMs - Math.min(...ids.map(idTimeMs)))];
+    }
+  }
+
   /** Deliveries that an endpoint has not settled, newest first, with ids below `beforeId`. */
   newest(endpoint: EndpointRecord, beforeId: string, limit: number): Delivery[] {
     const pair = this.#feeds.get(endpoint.no);
@@ -263,13 +275,14 @@ export class Feeds {
     return [...found.values()].toSorted(newestFirst).slice(0, limit);
   }
 
-  /** A delivery that is not settled, by the id of its first event. */
-  find(endpoint: EndpointRecord, eventId: string): Delivery | undefined {
+  /** A delivery that is not settled. @param id `dlv_…` */
+  find(endpoint: EndpointRecord, id: string): Delivery | undefined {
+    const eventId = sourceId('evt', id, endpoint.no);
     const pair = this.#feeds.get(endpoint.no);
     for (const reader of this.#readers) {
       const feed = pair?.[reader.name];
       if (feed === undefined) continue;
-      for (const delivery of feed.known()) if (delivery.eventIds[0] === eventId) return delivery;
+      for (const delivery of feed.known()) if (delivery.id === id) return delivery;
       const found = feed.isLagging ? reader.find(endpoint, eventId) : undefined;
       if (found?.place === undefined) continue;
       const end = endOf(reader.name, found.place.place);
@@ -299,7 +312,8 @@ export class Feeds {
       feed.reopen(created, position);
     }
     this.#changed.add(endpointNo);
-    return feed.startAgain(id);
+    const sent = reader.at(endpoint, place);
+    return sent?.id === id && feed.startAgain(sent) ? sent : undefined;
   }
 
   /** The endpoint is deleted. */
@@ -310,14 +324,14 @@ export class Feeds {
       this.#changed.add(endpointNo);
   }
 
-  /** For an endpoint that lags the deliveries of the entry are counted; it reads them later. */
+  /** For an endpoint that lags the events of the entry are counted; it reads them later. */
   #listenersIn(name: OutboxName): ListenersOf {
-    return (workspaceNo, kind, sequence, deliveriesTo) =>
+    return (workspaceNo, kind, sequence, events) =>
       this.#endpoints.forEvent(workspaceNo, kind).filter((endpoint) => {
         if (!isFor(endpoint, kind, sequence)) return false;
         const feed = this.#feeds.get(endpoint.no)?.[name];
         if (feed?.isLagging !== true) return true;
-        feed.pass(deliveriesTo(endpoint));
+        feed.pass(events());
         this.#changed.add(endpoint.no);
         return false;
       });
@@ -331,7 +345,7 @@ export class Feeds {
     this.#changed.add(endpointNo);
     if (!feed.isLagging && (feed.isFull || this.#bytes.all >= allBytesMax)) feed.lag();
     if (feed.isLagging) {
-      feed.pass(1);
+      feed.pass(delivery.eventIds.length);
       return false;
     }
     feed.add(delivery);
@@ -350,13 +364,15 @@ export class Feeds {
     if (endpoint === undefined) return;
     for (const reader of this.#readers) {
       const feed = pair[reader.name];
+      const isBatched = reader.name === 'scans' && endpoint.maxBatch > 1;
+      if (isBatched && feed?.isSlowSince(this.#store.wheelClock.now() - slowMs)) feed.rewind();
       if (feed?.isLagging !== true || feed.first !== undefined) continue;
       const upTo = this.#routed[reader.name];
-      const bounds = { deliveriesMax: pageMax, upTo };
+      const bounds = { deliveriesMax: isBatched ? listsMax : pageMax, upTo, isBatched };
       for (let pages = 0; feed.isLagging && feed.first === undefined && pages < pagesMax; pages++) {
         const { created, position } = reader.readFor(endpoint, feed.readTo, bounds);
         for (const delivery of created) feed.add(delivery);
-        feed.read(position, created.length, upTo);
+        feed.read(position, created.flatMap(({ eventIds }) => eventIds).length, upTo);
       }
       this.#changed.add(endpointNo);
     }

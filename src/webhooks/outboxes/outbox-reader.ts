@@ -9,12 +9,12 @@ import { isFor } from '../endpoints/endpoint-index.ts';
 import type { OutboxName, Place, Position } from '../../store/delivery/delivery.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 
-/** The endpoints that an entry becomes deliveries for. @param deliveriesTo how many of them an endpoint gets */
+/** The endpoints that an entry becomes deliveries for. @param events how many it has */
 export type ListenersOf = (
   workspaceNo: WorkspaceNo,
   kind: EventKind,
   sequence: number,
-  deliveriesTo: (endpoint: EndpointRecord) => number,
+  events: () => number,
 ) => readonly EndpointRecord[];
 
 export interface ReadBounds {
@@ -22,6 +22,8 @@ export interface ReadBounds {
   readonly deliveriesMax: number;
   /** Reads nothing behind it. */
   readonly upTo?: Position;
+  /** The endpoint is behind: its scans come in lists, whatever their codes. */
+  readonly isBatched?: boolean;
 }
 
 /** What one reading found: the deliveries of some entries in a row, oldest first. */

@@ -3,6 +3,7 @@
  *
  *   a code with at most 10 scans in a block    one body per scan
  *   a code with more                           lists of at most `maxBatch` scans and 64 KB
+ *   an endpoint that is behind                 such lists over all codes of a block
  *
  * Of a code whose workspace has no listening endpoint only the group header is read. A code's scans are taken in spans of
  * 100, and a position also counts the scans of a block, so a block of any size can be interrupted and continued; a list
@@ -13,10 +14,11 @@ import { idTimeMs, parseId } from '../../model/ids.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
 import type { ScanBlock } from '../../scans/block.ts';
 import { blockOfEvent, lastBlockOf, storedBlocks } from '../../scans/stored-blocks.ts';
-import type { Place, Position } from '../../store/delivery/delivery.ts';
+import type { Place, PlaceForm, Position } from '../../store/delivery/delivery.ts';
 import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
 import { type Delivery, freshDelivery, newestFirst } from '../deliveries/delivery.ts';
 import type { WheelClock } from '../deliveries/retry-wheel.ts';
+import { isFor } from '../endpoints/endpoint-index.ts';
 import {
   type ListenersOf,
   comparePositions,
@@ -73,8 +75,12 @@ export class ScanOutbox implements OutboxReader {
     this.#options.numbering?.skip(this.newest);
   }
 
-  read(from: Position, listenersOf: ListenersOf, { deliveriesMax, upTo }: ReadBounds): Stretch {
+  read(from: Position, listenersOf: ListenersOf, bounds: ReadBounds): Stretch {
     const reading = this.#reading(listenersOf);
+    return this.#read(from, bounds, (...part) => scanDeliveries(reading, ...part));
+  }
+
+  #read(from: Position, { deliveriesMax, upTo }: ReadBounds, partOf: PartOf): Stretch {
     const created: Delivery[] = [];
     let [position, bytes, blocks] = [from, 0, 0];
     for (const [sequence, block] of storedBlocks(this.#options.scans, {
@@ -84,7 +90,7 @@ export class ScanOutbox implements OutboxReader {
       if (block !== undefined) {
         this.#options.numbering?.read(block);
         const fromEntry = sequence === from[0] + 1 ? from[1] : 0;
-        const part = scanDeliveries(block, fromEntry, reading, deliveriesMax - created.length);
+        const part = partOf(block, fromEntry, deliveriesMax - created.length);
         for (const delivery of part.created) created.push(delivery);
         if (part.next !== undefined) {
           return { created, position: [sequence - 1, part.next], hasMore: true };
@@ -106,7 +112,9 @@ export class ScanOutbox implements OutboxReader {
   }
 
   readFor(endpoint: EndpointRecord, from: Position, bounds: ReadBounds): Stretch {
-    return this.read(from, only(endpoint), bounds);
+    const reading = this.#reading(only(endpoint));
+    const read = bounds.isBatched === true ? batchedDeliveries : scanDeliveries;
+    return this.#read(from, bounds, (...part) => read(reading, ...part, endpoint));
   }
 
   newestFor(
@@ -127,7 +135,7 @@ export class ScanOutbox implements OutboxReader {
       bytes += block.length;
       if (++blocks > shownBlocksMax || bytes > shownBytesMax) break;
       const fromEntry = sequence === after[0] + 1 ? after[1] : 0;
-      const { created } = scanDeliveries(block, fromEntry, reading, Number.MAX_SAFE_INTEGER);
+      const { created } = scanDeliveries(reading, block, fromEntry, Number.MAX_SAFE_INTEGER);
       const earlier = created.filter(({ id }) => id < beforeId);
       found = [...found, ...earlier].toSorted(newestFirst).slice(0, limit);
     }
@@ -145,7 +153,7 @@ export class ScanOutbox implements OutboxReader {
     const block = sequence === undefined ? undefined : this.#block(sequence);
     if (block === undefined) return undefined;
     const reading = this.#reading(only(endpoint));
-    const { created } = scanDeliveries(block, 0, reading, Number.MAX_SAFE_INTEGER);
+    const { created } = scanDeliveries(reading, block, 0, Number.MAX_SAFE_INTEGER);
     return created.find(({ eventIds }) => eventIds[0] === eventId);
   }
 
@@ -176,6 +184,8 @@ interface ScanPart {
   readonly next: number | undefined;
 }
 
+type PartOf = (block: ScanBlock, fromEntry: number, createdMax: number) => ScanPart;
+
 interface Scanned {
   readonly entry: number;
   readonly id: string;
@@ -188,9 +198,9 @@ interface Scanned {
  * @param createdMax stops after the span that reaches this number
  */
 function scanDeliveries(
+  reading: ScanReading,
   block: ScanBlock,
   fromEntry: number,
-  reading: ScanReading,
   createdMax: number,
 ): ScanPart {
   const { listenersOf, codeOf } = reading;
@@ -202,8 +212,8 @@ function scanDeliveries(
     const isCounted = block.first(group) < fromEntry;
     let known: readonly number[] | undefined;
     const entriesOf = (): readonly number[] => (known ??= scanEntries(block, group));
-    const listeners = listenersOf(block.workspaceNo(group), kind, block.sequence, (endpoint) =>
-      isCounted ? 0 : countPosts(entriesOf().length, maxBatchOf(endpoint, block.sequence)),
+    const listeners = listenersOf(block.workspaceNo(group), kind, block.sequence, () =>
+      isCounted ? 0 : entriesOf().length,
     );
     if (listeners.length === 0) continue;
     const code = codeOf(block.codeNo(group));
@@ -230,6 +240,25 @@ function scanDeliveries(
   return { created, next: undefined };
 }
 
+/** The same for one endpoint that is behind. */
+function batchedDeliveries(
+  reading: ScanReading,
+  block: ScanBlock,
+  fromEntry: number,
+  createdMax: number,
+  endpoint: EndpointRecord,
+): ScanPart {
+  const created: Delivery[] = [];
+  if (!isFor(endpoint, kind, block.sequence)) return { created, next: undefined };
+  const scans = scansBetween(block, fromEntry, Infinity, endpoint, reading);
+  for (const list of lists(scans, maxBatchOf(endpoint, block.sequence))) {
+    const form = list.length === 1 ? 'one' : 'batch';
+    created.push(delivery(block, endpoint, { form, scans: list }, reading));
+    if (created.length >= createdMax) return { created, next: (list.at(-1)?.entry ?? 0) + 1 };
+  }
+  return { created, next: undefined };
+}
+
 /** The delivery at a place, as it was made; undefined for a place that has none. */
 function scanDeliveryAt(
   block: ScanBlock,
@@ -237,23 +266,33 @@ function scanDeliveryAt(
   endpoint: EndpointRecord,
   reading: ScanReading,
 ): Delivery | undefined {
+  const scans = [...scansBetween(block, first, last, endpoint, reading)];
+  return scans.length === 0 ? undefined : delivery(block, endpoint, { form, scans }, reading);
+}
+
+/** An endpoint's scans of a block, of all codes, from entry `first` to `last`. */
+function* scansBetween(
+  block: ScanBlock,
+  first: number,
+  last: number,
+  endpoint: EndpointRecord,
+  reading: ScanReading,
+): Generator<Scanned> {
   for (let group = 0; group < block.groups; group++) {
-    const end = block.first(group) + block.count(group);
-    if (first < block.first(group) || first >= end) continue;
+    if (block.workspaceNo(group) !== endpoint.workspaceNo) continue;
+    if (block.first(group) > last || block.first(group) + block.count(group) <= first) continue;
     const code = reading.codeOf(block.codeNo(group));
-    if (code === undefined || block.workspaceNo(group) !== endpoint.workspaceNo) return undefined;
-    const all = scanEntries(block, group)
-      .filter((entry) => entry >= first && entry <= last)
-      .map((entry) => scanned(block, entry, code));
-    const scans = unsettled(block, group, all, endpoint, reading);
-    return scans.length === 0 ? undefined : delivery(block, endpoint, { form, scans }, reading);
+    if (code === undefined) continue;
+    for (const entry of scanEntries(block, group)) {
+      if (entry < first || entry > last) continue;
+      yield* unsettled(block, group, [scanned(block, entry, code)], endpoint, reading);
+    }
   }
-  return undefined;
 }
 
 /** What one POST has. */
 interface Post {
-  readonly form: 'one' | 'list';
+  readonly form: PlaceForm;
   readonly scans: readonly Scanned[];
 }
 
@@ -264,7 +303,7 @@ function delivery(
   { dueMs }: ScanReading,
 ): Delivery {
   const text = scans.map((scan) => scan.text).join(',');
-  const body = form === 'list' ? `[${text}]` : text;
+  const body = form === 'one' ? text : `[${text}]`;
   const eventIds = scans.map(({ id }) => id);
   const place: Place = [sequence, scans[0]?.entry ?? 0, scans.at(-1)?.entry ?? 0, form];
   const created = { endpointNo, workspaceNo, kind, eventIds, body } as const;
@@ -302,13 +341,6 @@ function scanned(block: ScanBlock, entry: number, code: ScannedCode): Scanned {
   return { entry, id: event.id, text, bytes: Buffer.byteLength(text) };
 }
 
-/** How many `posts` makes of a group, unless bytes bound its lists. */
-function countPosts(scans: number, maxBatch: number): number {
-  if (scans <= singlesMax || maxBatch === 1) return scans;
-  const spans = Math.floor(scans / spanScans);
-  return spans * Math.ceil(spanScans / maxBatch) + Math.ceil((scans % spanScans) / maxBatch);
-}
-
 const maxBatchOf = ({ maxBatch, batches = [] }: EndpointRecord, sequence: number): number =>
   batches.find(({ upTo }) => sequence <= upTo)?.maxBatch ?? maxBatch;
 
@@ -324,7 +356,7 @@ function* posts(
   for (const list of lists(scans, maxBatch)) yield { form: 'list', scans: list };
 }
 
-function* lists(scans: readonly Scanned[], maxBatch: number): Generator<Scanned[]> {
+function* lists(scans: Iterable<Scanned>, maxBatch: number): Generator<Scanned[]> {
   let list: Scanned[] = [];
   let bytes = listBrackets;
   for (const scan of scans) {

@@ -43,19 +43,25 @@ export const isInSpan = (span: ScanSpan, scan: ScanOrder): boolean =>
   compareScans(scan, [span[0], span[3], span[4]]) <= 0;
 
 /**
- * The scans of a delivery, a span for each journal: within a journal they stand together, so a span has no scan of another
- * block, as one over several journals would. Undefined where the block has no such entries.
+ * The scans of a delivery, a span for each code and journal: within a journal they stand together, so a span has no scan of
+ * another block, as one over several journals would. Undefined where the block has no such entries.
  */
 export function spansOf(block: ScanBlock, first: number, last: number): ScanSpan[] | undefined {
-  const [from, until] = [scanAt(block, first), scanAt(block, last)];
+  const [from, until] = [groupAt(block, first), groupAt(block, last)];
   if (from === undefined || until === undefined) return undefined;
-  const spans = new Map<number, [first: number, last: number]>();
-  for (let entry = first; entry <= last; entry++) {
-    const [journal, position] = [block.journal(entry), block.position(entry)];
-    const [low, high] = spans.get(journal) ?? [position, position];
-    spans.set(journal, [Math.min(low, position), Math.max(high, position)]);
+  const found: ScanSpan[] = [];
+  for (let group = from; group <= until; group++) {
+    const codeNo = block.codeNo(group);
+    const end = Math.min(last + 1, block.first(group) + block.count(group));
+    const spans = new Map<number, [first: number, last: number]>();
+    for (let entry = Math.max(first, block.first(group)); entry < end; entry++) {
+      const [journal, position] = [block.journal(entry), block.position(entry)];
+      const [low, high] = spans.get(journal) ?? [position, position];
+      spans.set(journal, [Math.min(low, position), Math.max(high, position)]);
+    }
+    for (const [journal, [low, high]] of spans) found.push([codeNo, journal, low, journal, high]);
   }
-  return [...spans].map(([journal, [low, high]]) => [from[0], journal, low, journal, high]);
+  return found;
 }
 
 /** Of one walk over blocks: some milliseconds. */
@@ -116,13 +122,7 @@ export function isInPart(last: ScanOrder, [codeNo, journal, position]: ScanOrder
   return last[1] === codeEnd || (journal === last[1] && position <= last[2]);
 }
 
-/** The scan at an entry; undefined for an entry that the block has not. */
-function scanAt(block: ScanBlock, entry: number): ScanOrder | undefined {
-  const group = groupAt(block, entry);
-  if (group === undefined) return undefined;
-  return [block.codeNo(group), block.journal(entry), block.position(entry)];
-}
-
+/** The group of an entry; undefined for an entry that the block has not. */
 function groupAt(block: ScanBlock, entry: number): number | undefined {
   for (let group = 0; group < block.groups; group++) {
     const first = block.first(group);

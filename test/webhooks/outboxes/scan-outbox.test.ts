@@ -154,20 +154,45 @@ function readFrom(reader: ScanOutbox, endpoint: EndpointRecord, from: Position):
   }
 }
 
-it('tells how many deliveries a listener gets, also of a block that is read in parts', () => {
+it('tells how many scans a listener gets, also of a block that is read in parts', () => {
   const { reader, window } = openOutbox();
   window({ 1: 250, 2: 4, 3: 11, 10: 90 });
   window({ 2: 10, 3: 130 });
   for (const maxBatch of [1, 7, 30, 100]) {
     const endpoint = endpointOf({ maxBatch });
     let told = 0;
-    const listenersOf: ListenersOf = (workspaceNo, _kind, _sequence, deliveriesTo) => {
+    const listenersOf: ListenersOf = (workspaceNo, _kind, _sequence, events) => {
       if (workspaceNo !== endpoint.workspaceNo) return [];
-      told += deliveriesTo(endpoint);
+      told += events();
       return [endpoint];
     };
     const created = readAll((from) => reader.read(from, listenersOf, { deliveriesMax: 20 }));
-    expect(told).toBe(created.length);
+    expect(told).toBe(idsIn(created).length);
+  }
+});
+
+it('has each scan in one list over codes for an endpoint that is behind, in pages and at its place', () => {
+  const { reader, window, scansOf } = openOutbox();
+  window({ 1: 3, 2: 12, 3: 1, 9: 2, 10: 4 });
+  window({ 3: 1 });
+  window({ 1: 130, 2: 1, 3: 90 });
+  for (const [maxBatch, longest] of [
+    [100, 100],
+    [7, 7],
+    [1, 1],
+  ] as const) {
+    const endpoint = endpointOf({ maxBatch });
+    const pageOf = (deliveriesMax: number) => (from: Position) =>
+      reader.readFor(endpoint, from, { deliveriesMax, isBatched: true });
+    const all = readAll(pageOf(1e6));
+    expect(Math.max(...all.map(({ eventIds }) => eventIds.length))).toBe(longest);
+    expect(new Set(idsIn(all)).size).toBe(scansOf(1));
+    expect(idsIn(all)).toHaveLength(scansOf(1));
+    expect(readAll(pageOf(1)).map(fixed)).toEqual(all.map(fixed));
+    for (const one of all) expect(reader.at(endpoint, one.place!.place)).toEqual(one);
+    if (maxBatch === 100)
+      expect(all.slice(0, 2).map(({ eventIds }) => eventIds.length)).toEqual([16, 1]);
+    if (maxBatch === 100) expect(all[1]!.body.startsWith('{')).toBe(true);
   }
 });
 
