@@ -6,8 +6,8 @@
  *               ONE transaction
  *
  * The watermark commits with the block, the checkpoint with the numbers: whatever crashes in between,
- * every journaled scan is counted exactly once. The read side adds the blocks since the checkpoint to
- * what the summaries say, so numbers are visible one window after the scan.
+ * every journaled scan is counted exactly once, and the scans of a block damaged in between are read again. The read side
+ * adds the blocks since the checkpoint to what the summaries say: numbers are visible one window after the scan.
  * A commit that fails (disk full) is tried again with the same block; meanwhile the backlog stays in the journals.
  */
 import type { Clock } from '../model/clock.ts';
@@ -31,7 +31,7 @@ import type { Place } from './journal/place.ts';
 import type { JournalPositions } from './journal/positions.ts';
 import { BlockMerger } from './query/raw/merged-blocks.ts';
 import { RecordCursor } from './record.ts';
-import { eachSinceCheckpoint } from './stored-blocks.ts';
+import { eachSinceCheckpoint, missingScans } from './stored-blocks.ts';
 import { namesPerDayMax, Summaries } from './summaries.ts';
 import { Referers } from './visitor/referers.ts';
 import type { Visitor } from './visitor/visitor.ts';
@@ -108,8 +108,9 @@ export class Shard {
   #checkpoint = 0;
   /** The last cycle found nothing in the journals, and so has closed their files: a deleted one leaves the disk. */
   #foundNothing = false;
-  /** Blocks that a start could not read. */
+  /** Blocks that a start could not read, and which of their scans it reads again. */
   readonly #lostBlocks: number;
+  readonly #isMissing: ReturnType<typeof missingScans>;
   readonly #figures = { scans: 0, bots: 0, missed: 0, windowMs: 0, commitMs: 0, checkpointMs: 0 };
   readonly #scan: Scan = {
     codeNo: 0,
@@ -141,8 +142,10 @@ export class Shard {
     for (let partition = options.shard; partition < partitionCount; partition += options.shards) {
       this.#partitions.push(partition);
     }
+    this.#isMissing = missingScans(options.store, this.#partitions);
     this.#consumers = new JournalConsumers({
       ...options,
+      isReadAgain: this.#isMissing !== undefined,
       root: options.journalRoot,
       bytesMax: options.windowBytesMax,
       watermarksOf: (journal) => this.#watermarks(journal),
@@ -152,7 +155,8 @@ export class Shard {
       this.#sinceCheckpoint++;
     });
     this.#checkpoint = recovered.from;
-    this.#lostBlocks = recovered.damaged;
+    // Of one that is read again the workspaces' sums tell, too.
+    this.#lostBlocks = this.#isMissing === undefined ? recovered.damaged : -1;
     this.#workspaces = new WorkspaceSums({
       ...options,
       partitions: this.#partitions,
@@ -160,10 +164,7 @@ export class Shard {
     });
   }
 
-  /**
-   * One window: read, commit, apply, and now and then a checkpoint.
-   * @returns whether more waits than one window holds; scans that came meanwhile are not more
-   */
+  /** One window, and now and then a checkpoint. @returns whether more waits than it holds, apart from what came meanwhile */
   cycle(): boolean {
     const { clock, store } = this.#options;
     const startedMs = clock.monotonicMs();
@@ -184,11 +185,10 @@ export class Shard {
   }
 
   /**
-   * A cycle would do nothing until a scan is journaled or a command comes: the last one found nothing, all of this
-   * shard is saved, no code is being expired, the blocks of all shards are in the workspaces' sums, readers do not have
-   * to go back far for this shard's checkpoint, and every journal can be read. A scan of whichever partition wakes all
-   * shards. What another shard commits after that (its disk was full) is in no sum yet; readers add it from its block,
-   * and the next look takes it up.
+   * A cycle would do nothing until a scan is journaled or a command comes: the last one found nothing, all of this shard is
+   * saved, no code is being expired, the blocks of all shards are in the workspaces' sums, readers do not have to go back far
+   * for this shard's checkpoint, and every journal can be read. A scan of whichever partition wakes all shards. What another
+   * shard commits after that (its disk was full) is in no sum yet; readers add it from its block, and the next look takes it up.
    */
   get isIdle(): boolean {
     return (
@@ -234,6 +234,7 @@ export class Shard {
     this.expiry.settle();
     this.#workspaces.settle();
     this.#sinceCheckpoint = 0;
+    this.#consumers.save();
     // The actors of a window that waits for its commit are in use.
     if (this.#uncommitted === undefined) this.#actors.freeIdle(this.#options.actorsMax);
     this.#figures.checkpointMs = this.#options.clock.monotonicMs() - startedMs;
@@ -260,13 +261,11 @@ export class Shard {
   }
 
   /** Journal positions below which this shard needs nothing, once the disk has what was committed. */
-  async consumed(): Promise<ReadonlyArray<{ journal: number; position: number }>> {
-    const marks = [...this.#consumers].map(({ journal, committed }) => ({
-      journal,
-      position: committed,
-    }));
+  async consumed(): Promise<JournalConsumers['saved']> {
+    if (this.#sinceCheckpoint === 0) this.#consumers.save();
+    const { saved } = this.#consumers;
     await this.#options.store.environment.flush();
-    return marks;
+    return saved;
   }
 
   figures(): ShardFigures {
@@ -282,7 +281,7 @@ export class Shard {
       actors: this.#actors.size,
       damagedScans,
       damagedBytes,
-      lostBlocks: this.#lostBlocks + this.#workspaces.lostBlocks,
+      lostBlocks: Math.max(0, this.#lostBlocks + this.#workspaces.lostBlocks),
     };
   }
 
@@ -331,7 +330,9 @@ export class Shard {
     while (cursor.next()) {
       const partition = cursor.partition;
       const position = base + cursor.offset;
-      if (partition % shards !== shard || position < consumer.watermarks[partition]!) continue;
+      if (partition % shards !== shard) continue;
+      const isCounted = position < consumer.watermarks[partition]!;
+      if (isCounted && this.#isMissing?.(scan.journal, position, scan.timeMs) !== true) continue;
       cursor.copyAddress(this.#address);
       visitor.read(this.#address, cursor.agent);
       scan.codeNo = cursor.codeNo;

@@ -56,6 +56,44 @@ export function eachSinceCheckpoint(
   return { from, damaged };
 }
 
+/** How much older than the newest scan before a damaged block its scans may be: in fewer than so many blocks. */
+const overlapMs = 10_000;
+const overlapBlocks = 8_192;
+
+/**
+ * Which scans below the watermarks are in no block: those of the only damaged one, where no checkpoint is past it.
+ * Undefined where it is not sure which they are.
+ */
+export function missingScans(
+  store: ScanStore,
+  partitions: readonly number[],
+): ((journal: number, position: number, timeMs: number) => boolean) | undefined {
+  const checkpoints = readCheckpoints(store);
+  const own = partitions.map((partition) => checkpoints[partition]!);
+  const savedTo = Math.max(...own, ...readCheckpoints(store, 'workspaces'));
+  const range = { start: Math.max(1, savedTo - overlapBlocks) };
+  const damaged: number[] = [];
+  let newestMs = -Infinity;
+  for (const [sequence, block] of storedBlocks(store, range)) {
+    if (block === undefined) damaged.push(sequence);
+    else if (damaged.length === 0) newestMs = Math.max(newestMs, block.newestMs);
+  }
+  const [only = 0] = damaged;
+  // Without a block before it, it is the very first one.
+  if (damaged.length !== 1 || only <= savedTo || (newestMs === -Infinity && only > 1))
+    return undefined;
+  const sinceMs = newestMs - overlapMs;
+  const found = new Set<string>();
+  for (const [, block] of storedBlocks(store, range)) {
+    if (block === undefined) continue;
+    for (let entry = 0; entry < block.entries; entry++) {
+      if (block.timeMs(entry) < sinceMs) continue;
+      found.add(`${block.journal(entry)} ${block.position(entry)}`);
+    }
+  }
+  return (journal, position, timeMs) => timeMs >= sinceMs && !found.has(`${journal} ${position}`);
+}
+
 /** The block that has the scan of a workspace's event; undefined for an unknown id. */
 export function blockOfEvent(
   store: ScanStore,

@@ -24,6 +24,8 @@ export interface JournalConsumersOptions {
   readonly bytesMax: number;
   /** What is stored of a journal: by partition, the position below which its scans are in blocks. */
   readonly watermarksOf: (journal: number) => Float64Array;
+  /** From where the journals begin, also what is below the watermarks. */
+  readonly isReadAgain?: boolean;
 }
 
 export interface JournalConsumer {
@@ -46,6 +48,8 @@ export class JournalConsumers implements Iterable<JournalConsumer> {
   #consumers: ReadonlyMap<number, JournalConsumer> = new Map();
   /** The same, in the order in which they are read, which is of this machine and changes. */
   #queue: JournalConsumer[] = [];
+  /** Below these positions a journal is not read again, also where a block is damaged. */
+  saved: ReadonlyArray<{ readonly journal: number; readonly position: number }> = [];
   /** Of all readers: what one has read is taken up before the next one reads. */
   readonly #space: Buffer;
 
@@ -119,14 +123,20 @@ export class JournalConsumers implements Iterable<JournalConsumer> {
     }
   }
 
+  /** All that is committed is in a checkpoint. */
+  save(): void {
+    this.saved = Array.from(this, ({ journal, committed }) => ({ journal, position: committed }));
+  }
+
   close(): void {
     for (const { reader } of this.#consumers.values()) reader.close();
   }
 
   #open(journal: number, seen: number): void {
-    const { root, consumed, watermarksOf } = this.#options;
+    const { root, consumed, watermarksOf, isReadAgain = false } = this.#options;
     const watermarks = watermarksOf(journal);
-    const position = watermarks.reduce((lowest, mark) => Math.min(lowest, mark));
+    const lowest = watermarks.reduce((low, mark) => Math.min(low, mark));
+    const position = isReadAgain ? 0 : lowest;
     const reader = new JournalReader(journalFolder(root.path, journal), this.#space, root);
     consumed.publish(journal, position);
     const fault = undefined;
