@@ -18,6 +18,7 @@ import type { LinkImage } from './codes/links/link-image.ts';
 import { closeAll, type Closers } from './engine/closers.ts';
 import { engineChecks } from './engine/engine-checks.ts';
 import { createMetrics, registerEngineMetrics } from './engine/engine-metrics.ts';
+import { meteredHealth } from './engine/operator-metrics.ts';
 import type { GeoOpening } from './engine/geo-data.ts';
 import { watchShedConnections } from './engine/shed-connections.ts';
 import type { EngineThreads } from './engine/threads.ts';
@@ -51,7 +52,7 @@ import type { ScanQueries } from './scans/query/queries.ts';
 import type { RawQueries } from './scans/query/raw/raw-queries.ts';
 import type { StorePlaces } from './scans/query/store-places.ts';
 import type { ScanStore } from './store/scans/scans.ts';
-import { checkHealth, type HealthCheck } from './telemetry/health.ts';
+import type { HealthCheck } from './telemetry/health.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { Ticker } from './telemetry/ticker.ts';
 import { openWatches } from './watches/open-watches.ts';
@@ -254,7 +255,7 @@ async function openServers(
   }
   const stopping = new Signal();
   const checks = engineChecks({ ...engine, management, webhooks, links: codes.links, stored });
-  const all = [...checks, ...(cluster?.checks ?? [])];
+  const health = meteredHealth(metrics, base, [...checks, ...(cluster?.checks ?? [])]);
   cluster?.registerMetrics(metrics);
   const parts = {
     isStale: cluster?.isStale,
@@ -279,7 +280,7 @@ async function openServers(
     imageCache,
     designs: images.designs,
     logos: images.logos,
-    health: () => checkHealth(all),
+    health,
     metrics,
     dashboard,
   };

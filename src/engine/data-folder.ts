@@ -12,6 +12,7 @@
  *   cache/           drawn images, the dashboard's files, tables of fonts, places and links, safe to delete
  *   signing-keys.json, visitor.key   secrets, readable by the owner alone
  *   first-start.json   sign-in and key of the first start, until they were shown
+ *   last-backup      made anew by each backup of this folder
  *   service.pid      the process that owns it (takeover/pid-file.ts)
  *   service.sock     the lock; service.<pid> is one that is being made
  *   adopt.json       the folder is being moved into a cluster (installation/adoption-marker.ts)
@@ -24,6 +25,8 @@ import { systemErrorCode } from '../model/failure.ts';
 import { readRestoreMarker } from './backup/restore-marker.ts';
 import { readAdoption } from './installation/adoption-marker.ts';
 import { readIfThere, replaceFile } from './small-files.ts';
+
+export const lastBackupName = 'last-backup';
 
 /** The data folder cannot be used: the message is for the operator. */
 export class DataFolderError extends Error {

@@ -10,6 +10,10 @@ export interface TlsFiles {
   readonly tlsKeyFile: string;
 }
 
+/** When the certificate expires. @throws ListenError */
+export const certificateEndMs = ({ tlsCertFile }: TlsFiles): number =>
+  Date.parse(parse(tlsCertFile, 'a PEM certificate', (pem) => new X509Certificate(pem)).validTo);
+
 /** @throws ListenError naming the file and what is wrong with it */
 export function assertTlsFiles({ tlsCertFile, tlsKeyFile }: TlsFiles): void {
   if (tlsCertFile === '') return;

@@ -18,6 +18,7 @@ import type { Config } from '../config.ts';
 import { closeAll, type Closers } from '../engine/closers.ts';
 import { EdgeThreads, type EdgeThreadsOptions } from '../engine/edge-threads.ts';
 import { createMetrics } from '../engine/engine-metrics.ts';
+import { meteredHealth } from '../engine/operator-metrics.ts';
 import { GeoOpening } from '../engine/geo-data.ts';
 import { PageFeed } from '../engine/page-feed.ts';
 import { sharesOf } from '../engine/machine/machine-limits.ts';
@@ -133,9 +134,11 @@ async function open(
   const { writer } = table;
   const parts = { threads, replica, writer, links: () => table.links, store, clock, stale };
   registerEdgeMetrics(metrics, parts);
-  const docsUrl = `${options.config.api.publicUrl}/docs`;
+  const { config } = options;
+  const docsUrl = `${config.api.publicUrl}/docs`;
   const checks = [...edgeChecks(parts), ...(options.checks ?? [])];
-  const handler = createEdgeHandler({ checks, docsUrl });
+  const health = meteredHealth(metrics, { config, clock, folder: folder.folder }, checks);
+  const handler = createEdgeHandler({ health, docsUrl });
   const apiPort = await openServers(options, handler, metrics, closers);
   await replica.open();
   return {

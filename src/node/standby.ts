@@ -5,6 +5,7 @@ import type { ForwardingProof } from '../cluster/forward/forwarding-proof.ts';
 import { closeAll, type Closers } from '../engine/closers.ts';
 import { engineChecks } from '../engine/engine-checks.ts';
 import { createMetrics, registerEngineMetrics } from '../engine/engine-metrics.ts';
+import { meteredHealth } from '../engine/operator-metrics.ts';
 import { watchShedConnections } from '../engine/shed-connections.ts';
 import { StoredData } from '../engine/watch/stored-data.ts';
 import {
@@ -14,7 +15,7 @@ import {
   openMetricsServer,
   openStandbyServer,
 } from '../modules.ts';
-import { checkHealth, type HealthCheck } from '../telemetry/health.ts';
+import type { HealthCheck } from '../telemetry/health.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Ticker } from '../telemetry/ticker.ts';
 import { AddressQuota } from '../workspaces/memory-quota.ts';
@@ -90,7 +91,7 @@ async function open(
   const handler = new ForwardingHandler({
     leader,
     proof,
-    health: () => checkHealth([...own, ...checks]),
+    health: meteredHealth(metrics, base, [...own, ...checks]),
     docsUrl: `${config.api.publicUrl}/docs`,
     log,
   });

@@ -29,7 +29,8 @@ import {
 } from './copy-files.ts';
 import { type Manifest, manifestName, manifestVersion, newer, requiredFiles } from './manifest.ts';
 import { type CopyDisk, systemCopyDisk, systemReason } from './copy-disk.ts';
-import { DataFolderError, type DataFolder } from '../data-folder.ts';
+import { DataFolderError, type DataFolder, lastBackupName } from '../data-folder.ts';
+import { replaceFile } from '../small-files.ts';
 import { quickDamage, removeLocks, versionsIn, wholeDamage } from './folder-damage.ts';
 import { faultText } from '../installation/folder-faults.ts';
 import { assertFinished, backupMark, inspectFolder } from '../installation/installation.ts';
@@ -80,10 +81,20 @@ export async function backup(
     written = name;
     disk.syncFolder(dirname(path));
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    if (damage.length === 0) noteBackup(folder, options.createdAt);
     return { path: name, files: files.length, bytes, damage };
   } catch (error) {
     clear(disk, written);
     throw refusal(path, error);
+  }
+}
+
+/** For a metric: a data folder that is full does not spoil the backup. */
+function noteBackup({ path }: DataFolder, createdAt: string): void {
+  try {
+    replaceFile(join(path, lastBackupName), createdAt);
+  } catch {
+    // The metric says older than it is.
   }
 }
 
