@@ -10,6 +10,7 @@ import {
   openOrMakeInstallation,
 } from '../../src/engine/installation/service-folder.ts';
 import { importFile, type ImportRequest } from '../../src/cli/import/import-file.ts';
+import { Failure } from '../../src/model/failure.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -90,7 +91,7 @@ it('rows that cannot be codes are reported by line, each with its reason', async
   expect(lines[1]).toMatch(/slug_taken.*abcd differs from AbCd by case alone/);
   expect(lines[3]).toContain('reserved');
   expect(dryErrors.trimEnd().split('\r\n')).toHaveLength(lines.length);
-  expect(real.progress).toMatch(/line 3: slug_taken: .*Failed rows by reason:/s);
+  expect(real.progress).toMatch(/line 3: slug_taken: .*Failed and incomplete rows by reason:/s);
 
   // Without the domain it is another import: what is there is taken, the rest is made.
   const rest = await importing(file);
@@ -98,6 +99,59 @@ it('rows that cannot be codes are reported by line, each with its reason', async
   const again = await importing(file);
   expect(again).toMatchObject({ isWhole: false });
   expect(again.result).toMatch(/^Imported already, at .*: 6 rows, 1 created, 5 failed/);
+});
+
+it('every address of a Bitly link on one host is a code, and a row that lost one is never whole', async () => {
+  const link = (id: string, custom: readonly string[]): string =>
+    JSON.stringify({
+      id,
+      link: `https://${id}`,
+      custom_bitlinks: custom.map((path) => `https://${path}`),
+      long_url: 'https://example.com/b',
+      tags: ['print'],
+    });
+  const file = await fileOf('bitly.ndjson', [
+    link('go.brand.co/xyz91', ['go.brand.co/nice1', 'go.brand.co/nice2']),
+    link('bit.ly/lone1', ['go.brand.co/lone2']),
+    link('go.brand.co/gen3', ['go.brand.co/NICE1']),
+    link('bit.ly/lone4', ['bit.ly/NICE2']),
+  ]);
+  const dry = await importing(file, { isDryRun: true });
+  const real = await importing(file);
+  for (const { isWhole, result, progress } of [dry, real]) {
+    expect(isWhole).toBe(false);
+    expect(result).toContain('4 rows, 1 created, 3 incomplete, 0 failed');
+    expect(progress.split('\n').slice(1)).toEqual([
+      'line 1: 3 codes of one link: nice1, nice2, xyz91',
+      'line 2: incomplete: imported as lone2; https://bit.ly/lone1 is on another host',
+      expect.stringMatching(/^line 3: incomplete: imported as gen3; NICE1: .*differs from nice1/),
+      expect.stringMatching(/^line 4: incomplete: imported as lone4; NICE2: .*differs from nice2/),
+      'Failed and incomplete rows by reason:',
+      '  3 × incomplete',
+    ]);
+  }
+  const { codes } = administration;
+  const found = await codes.list(1, { filter: { tag: 'bitly xyz91' }, limit: 9 });
+  expect(found.data.map(({ shortCode, target, tags }) => [shortCode, target, tags])).toEqual(
+    ['xyz91', 'nice2', 'nice1'].map((slug) => [
+      slug,
+      'https://example.com/b',
+      ['bitly xyz91', 'print'],
+    ]),
+  );
+  // With the other host named, its addresses are wanted and those of the first are not missed.
+  const other = await importing(file, { domain: 'bit.ly' });
+  expect(other.result).toContain('4 rows, 1 created, 1 failed, 2 of other domains left out');
+});
+
+it('names the columns that are not imported', async () => {
+  const file = await fileOf('columns.csv', [
+    'Bitlink,Long URL,Custom Bitlinks,Campaign',
+    'bit.ly/col1,https://example.com/c,"bit.ly/col2,bit.ly/col3",spring',
+  ]);
+  const { progress } = await importing(file, { isDryRun: true });
+  expect(progress).toContain('read as bitly\nThese columns are not imported: Campaign\n');
+  expect(progress).toContain('line 2: 3 codes of one link: col2, col3, col1');
 });
 
 it('a link that is refused is named, and what a table cannot say is announced', async () => {
@@ -224,10 +278,17 @@ it('goes on with the errors file of the run before, without its uncertain lines'
     const run = openImport(...given);
     const batch = run.batch.bind(run);
     let batches = 0;
-    run.batch = async (drafts, failed) => {
+    run.batch = async (drafts, onRow) => {
       batches += 1;
-      if (batches === 1) return await batch(drafts, failed);
-      for (const [at, draft] of drafts.entries()) if (draft instanceof Error) failed(at, draft);
+      if (batches === 1) return await batch(drafts, onRow);
+      for (const [
+        at,
+        {
+          codes: [code],
+        },
+      ] of drafts.entries()) {
+        if (code instanceof Failure) onRow(at, [code]);
+      }
       throw new Error('killed');
     };
     return run;

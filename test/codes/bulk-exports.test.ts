@@ -12,8 +12,8 @@ async function rowsOf(name: string) {
   const file = fileURLToPath(new URL(`../fixtures/exports/${name}`, import.meta.url));
   const source = await openImportSource(file, 'auto', nowMs);
   const rows: unknown[] = [];
-  for await (const { value } of source.rows(() => undefined)) {
-    rows.push(value instanceof Failure ? value.faults[0]?.code : value);
+  for await (const { values } of source.rows(() => undefined)) {
+    rows.push(...values.map((one) => (one instanceof Failure ? one.faults[0]?.code : one)));
   }
   return { format: source.format, rows };
 }
@@ -145,7 +145,7 @@ describe('what the tools write', () => {
 });
 
 describe('values', () => {
-  const dub = (row: Record<string, unknown>) => vendorCode('dub', row, nowMs).value;
+  const dub = (row: Record<string, unknown>) => vendorCode('dub', row, nowMs).values[0];
 
   it('titles become names of one line that fit', () => {
     const title = `a\tb\n${'x'.repeat(200)}`;

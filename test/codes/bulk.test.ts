@@ -1,6 +1,7 @@
 /** Codes by the thousand: batches that stand on their own, requests that go on where they stopped, files. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { BulkRequest } from '../../src/codes/bulk/bulk-requests.ts';
+import type { ImportDraft, OnRow } from '../../src/codes/bulk/code-import.ts';
 import type { CodeDraft, CreateOutcome } from '../../src/codes/code-creation.ts';
 import { LinkRefresher } from '../../src/codes/links/link-refresher.ts';
 import { linkChangesKept } from '../../src/store/management/link-changes.ts';
@@ -159,22 +160,32 @@ describe('a bulk request', () => {
 describe('the import of a file', () => {
   it('knows how far it has come, also after a restart, and tells its failures', async () => {
     const fixture = await openCodes();
-    const told: Array<[number, string]> = [];
-    const failed = (offset: number, { code }: Failure): void => void told.push([offset, code]);
+    const told: unknown[] = [];
+    const onRow: OnRow = (offset, failures) =>
+      void told.push([offset, failures.map((failure) => failure?.code)]);
+    const rowOf = (...codes: ImportDraft['codes']): ImportDraft => ({ codes, lost: [] });
     const one = fixture.codes.openImport(actor, 'file');
     await one.batch(
-      [draftOf(0), 'skip', { target: 'nonsense' }, 'skip', new Failure('invalid_json', 'x')],
-      failed,
+      [
+        rowOf(draftOf(0)),
+        rowOf(),
+        rowOf({ target: 'nonsense' }, draftOf(2)),
+        { codes: [draftOf(3)], lost: ['an address'] },
+        rowOf(new Failure('invalid_json', 'x')),
+      ],
+      onRow,
     );
     expect(told).toEqual([
-      [2, 'validation_failed'],
-      [4, 'invalid_json'],
+      [0, [undefined]],
+      [2, ['validation_failed', undefined]],
+      [3, [undefined]],
+      [4, ['invalid_json']],
     ]);
-    expect(one.record).toMatchObject({ rows: 5, created: 1, skipped: 2 });
+    expect(one.record).toMatchObject({ rows: 5, created: 1, partial: 2, skipped: 1 });
     await fixture.restart();
     const two = fixture.codes.openImport(actor, 'file');
     expect(two.record).toEqual(one.record);
-    await two.batch([draftOf(1)], failed);
+    await two.batch([rowOf(draftOf(1))], onRow);
     await two.finish();
     expect(fixture.codes.openImport(actor, 'file').record).toMatchObject({ rows: 6, created: 2 });
     expect(fixture.codes.openImport(actor, 'file').record.finishedAtMs).toBeDefined();
@@ -184,8 +195,10 @@ describe('the import of a file', () => {
   it('of two runs at the same time one fails, and nothing is doubled', async () => {
     const fixture = await openCodes();
     const [one, two] = [0, 1].map(() => fixture.codes.openImport(actor, 'file'));
-    await one?.batch([draftOf(0)], () => undefined);
-    await expect(two?.batch([draftOf(0)], () => undefined)).rejects.toMatchObject({
+    await one?.batch([{ codes: [draftOf(0)], lost: [] }], () => undefined);
+    await expect(
+      two?.batch([{ codes: [draftOf(0)], lost: [] }], () => undefined),
+    ).rejects.toMatchObject({
       code: 'conflict',
     });
     expect(await codeCount(fixture)).toBe(1);

@@ -1,5 +1,5 @@
 /** An import that stores nothing and says which rows would fail; in place of CodeImport. */
-import type { ImportDraft } from '../../codes/bulk/code-import.ts';
+import { type ImportDraft, type OnRow, recordAfter } from '../../codes/bulk/code-import.ts';
 import type { Codes } from '../../codes/codes.ts';
 import type { CodeDraft } from '../../codes/code-creation.ts';
 import { foldShortCode } from '../../model/code.ts';
@@ -10,7 +10,7 @@ export class DryRun {
   readonly #codes: Codes;
   /** Slugs of the rows so far, by their folded form. */
   readonly #slugs = new Map<string, string>();
-  #record: ImportRecord = { rows: 0, created: 0, skipped: 0, startedAtMs: 0 };
+  #record: ImportRecord = { rows: 0, created: 0, partial: 0, skipped: 0, startedAtMs: 0 };
 
   constructor(codes: Codes) {
     this.#codes = codes;
@@ -20,19 +20,9 @@ export class DryRun {
     return this.#record;
   }
 
-  async batch(
-    drafts: readonly ImportDraft[],
-    onFailure: (offset: number, failure: Failure) => void,
-  ): Promise<void> {
-    let { rows, created, skipped } = this.#record;
-    for (const [offset, draft] of drafts.entries()) {
-      rows += 1;
-      const failure = draft === 'skip' ? undefined : this.#failureOf(draft);
-      if (draft === 'skip') skipped += 1;
-      else if (failure === undefined) created += 1;
-      else onFailure(offset, failure);
-    }
-    this.#record = { ...this.#record, rows, created, skipped };
+  async batch(drafts: readonly ImportDraft[], onRow: OnRow): Promise<void> {
+    const outcomes = drafts.flatMap(({ codes }) => codes.map((code) => this.#failureOf(code)));
+    this.#record = recordAfter(this.#record, drafts, outcomes, onRow);
     await Promise.resolve();
   }
 

@@ -10,7 +10,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Administration } from '../../app.ts';
-import { type ImportDraft, importBatchRows } from '../../codes/bulk/code-import.ts';
+import { type ImportDraft, importBatchCodes } from '../../codes/bulk/code-import.ts';
 import type { Clock } from '../../model/clock.ts';
 import { isoTime } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
@@ -18,7 +18,7 @@ import type { Actor } from '../../model/workspace.ts';
 import type { ImportRecord } from '../../store/management/bulk.ts';
 import type { ImportFormat } from './formats.ts';
 import { DryRun, slugTaken } from './dry-run.ts';
-import { type FailedRow, FailureReport, type ImportPrinter, ImportProgress } from './report.ts';
+import { FailureReport, type ImportPrinter, ImportProgress, reasonOf } from './report.ts';
 import { type ImportRow, type ImportSource, openImportSource } from './source.ts';
 import { workspaceOf } from '../command.ts';
 
@@ -37,7 +37,7 @@ export interface ImportRequest {
 
 export type ImportServices = Pick<Administration, 'services' | 'codes' | 'draftOf'>;
 
-/** @returns whether every row became a code, in this run or before @throws Failure */
+/** @returns whether every row became codes and lost nothing, in this run or before @throws Failure */
 export async function importFile(
   options: ImportServices,
   request: ImportRequest,
@@ -45,14 +45,14 @@ export async function importFile(
   clock: Clock,
 ): Promise<boolean> {
   const { file, isDryRun } = request;
-  const source = await openImportSource(file, request.format, clock.now());
+  const source = await openImportSource(file, request.format, clock.now(), request.domain);
   printer.progress(`${file}: ${source.bytes} bytes, read as ${source.format}`);
-  if (source.notice !== undefined) printer.progress(source.notice);
+  for (const notice of source.notices) printer.progress(notice);
   const run = isDryRun ? new DryRun(options.codes) : openRun(options, request, source);
   const { rows: rowsBefore, finishedAtMs } = run.record;
   if (finishedAtMs !== undefined) {
     printer.result(`Imported already, at ${isoTime(finishedAtMs)}: ${sumsOf(run.record)}`);
-    return failedOf(run.record) === 0;
+    return isWhole(run.record);
   }
   if (rowsBefore > 0) printer.progress(`Resumed after row ${rowsBefore}: ${sumsOf(run.record)}`);
   const holderOf = (slug: string): string | undefined =>
@@ -65,9 +65,10 @@ export async function importFile(
     for await (const batch of batchesOf(rows, rowsBefore)) {
       const first = run.record.rows + 1;
       const drafts = batch.map((row) => draftOf(options, row, request.domain));
-      await run.batch(drafts, (offset, failure) =>
-        report.add(failedRow(holderOf, batch[offset], first + offset, failure)),
-      );
+      await run.batch(drafts, (offset, failures) => {
+        const row = batch[offset];
+        if (row !== undefined) reportRow(report, holderOf, row, first + offset, failures);
+      });
       progress.show(bytes, run.record.rows, failedOf(run.record));
       if (!isDryRun) await sleep(pauseMs);
     }
@@ -78,7 +79,7 @@ export async function importFile(
   if (report.text !== '') printer.progress(report.text);
   const outcome = isDryRun ? `Dry run: ${file} would be imported` : `Imported ${file}`;
   printer.result(`${outcome}: ${sumsOf(run.record)}`);
-  return failedOf(run.record) === 0;
+  return isWhole(run.record);
 }
 
 function openRun(
@@ -90,52 +91,80 @@ function openRun(
   return codes.openImport(actor, fingerprintOf(source, request));
 }
 
-/** Rows by the hundred, after those that are done. */
+/** Rows of a hundred codes or more, after those that are done. */
 async function* batchesOf(
   rows: AsyncIterable<ImportRow>,
   done: number,
 ): AsyncGenerator<ImportRow[]> {
   let seen = 0;
   let batch: ImportRow[] = [];
+  let codes = 0;
   for await (const row of rows) {
     seen += 1;
     if (seen <= done) continue;
     batch.push(row);
-    if (batch.length < importBatchRows) continue;
+    codes += row.values.length;
+    if (codes < importBatchCodes) continue;
     yield batch;
     batch = [];
+    codes = 0;
   }
   if (batch.length > 0) yield batch;
 }
 
 function draftOf(
   options: ImportServices,
-  { value, domain }: ImportRow,
+  { values, lost, domain }: ImportRow,
   wanted: string | undefined,
 ): ImportDraft {
   const isWanted = wanted === undefined || domain === undefined || domain === wanted.toLowerCase();
-  return isWanted ? options.draftOf(value) : 'skip';
+  return { codes: isWanted ? values.map(options.draftOf) : [], lost };
 }
 
-/** @param holderOf finds who has a slug already: one that differs by case alone looks free */
-function failedRow(
-  holderOf: (slug: string) => string | undefined,
-  row: ImportRow | undefined,
+type HolderOf = (slug: string) => string | undefined;
+
+/**
+ * One line for a row that failed, lost something, or became several codes.
+ * @param holderOf finds who has a slug already: one that differs by case alone looks free
+ */
+function reportRow(
+  report: FailureReport,
+  holderOf: HolderOf,
+  row: ImportRow,
   number: number,
-  failure: Failure,
-): FailedRow {
-  const slug = textOf(row, 'slug');
-  const fields = { row: number, line: row?.line ?? number, slug, target: textOf(row, 'target') };
-  const holder = failure.code === 'slug_taken' && slug !== undefined ? holderOf(slug) : slug;
-  if (holder === undefined || holder === slug) return { ...fields, failure };
-  const message = `${slug} differs from ${holder} by case alone, and short codes are found in any case`;
-  return { ...fields, failure: slugTaken(message) };
+  failures: ReadonlyArray<Failure | undefined>,
+): void {
+  const { line, values, lost } = row;
+  const slugs = values.map((value) => textOf(value, 'slug') ?? row.slug);
+  const made = slugs.filter((_, at) => failures[at] === undefined);
+  const names = made.map((slug) => slug ?? 'a generated slug').join(', ');
+  const faults = failures.flatMap((failure, at) => {
+    if (failure === undefined) return [];
+    const { code, message } = reasonOf(nameHolder(holderOf, failure, slugs[at]));
+    return [{ code, message: values.length === 1 ? message : `${slugs[at]}: ${message}` }];
+  });
+  if (faults.length + lost.length === 0) {
+    if (made.length > 1) report.addNote(`line ${line}: ${made.length} codes of one link: ${names}`);
+    return;
+  }
+  const target = textOf(values[0], 'target') ?? row.target;
+  const code = made.length > 0 ? 'incomplete' : (faults[0]?.code ?? '');
+  const imported = made.length > 0 ? [`imported as ${names}`] : [];
+  const message = [...imported, ...faults.map((fault) => fault.message), ...lost].join('; ');
+  report.add({ row: number, line, slug: slugs[0], target, code, message });
 }
 
-function textOf(row: ImportRow | undefined, name: 'slug' | 'target'): string | undefined {
-  const value: unknown =
-    typeof row?.value === 'object' && row.value !== null ? Reflect.get(row.value, name) : undefined;
-  return typeof value === 'string' ? value : row?.[name];
+function nameHolder(holderOf: HolderOf, failure: Failure, slug: string | undefined): Failure {
+  const holder = failure.code === 'slug_taken' && slug !== undefined ? holderOf(slug) : slug;
+  if (holder === undefined || holder === slug) return failure;
+  const message = `${slug} differs from ${holder} by case alone, and short codes are found in any case`;
+  return slugTaken(message);
+}
+
+function textOf(value: unknown, name: 'slug' | 'target'): string | undefined {
+  const text: unknown =
+    typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+  return typeof text === 'string' ? text : undefined;
 }
 
 /** Of everything that decides what the rows become. */
@@ -157,9 +186,13 @@ function actorOf(services: ImportServices['services'], id: string | undefined): 
   };
 }
 
-const failedOf = ({ rows, created, skipped }: ImportRecord): number => rows - created - skipped;
+const failedOf = ({ rows, created, partial, skipped }: ImportRecord): number =>
+  rows - created - partial - skipped;
+
+const isWhole = (record: ImportRecord): boolean => failedOf(record) + record.partial === 0;
 
 function sumsOf(record: ImportRecord): string {
+  const partial = record.partial === 0 ? '' : `, ${record.partial} incomplete`;
   const skipped = record.skipped === 0 ? '' : `, ${record.skipped} of other domains left out`;
-  return `${record.rows} rows, ${record.created} created, ${failedOf(record)} failed${skipped}`;
+  return `${record.rows} rows, ${record.created} created${partial}, ${failedOf(record)} failed${skipped}`;
 }

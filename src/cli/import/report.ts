@@ -1,5 +1,5 @@
 /**
- * What an import prints: the bar or lines of progress, the rows that failed, the sums.
+ * What an import prints: the bar or lines of progress, the rows that failed or lost something, the sums.
  *
  * The errors file is CSV: row, line, slug, target, code, message. It belongs to one import and is
  * continued by it: lines of rows that a crash left uncertain are taken out before the run goes on.
@@ -22,7 +22,8 @@ export interface FailedRow {
   readonly line: number;
   readonly slug: string | undefined;
   readonly target: string | undefined;
-  readonly failure: Failure;
+  readonly code: string;
+  readonly message: string;
 }
 
 /** Where an import prints. */
@@ -65,6 +66,8 @@ export class ImportProgress {
 export class FailureReport {
   readonly #file: string | undefined;
   readonly #shown: string[] = [];
+  readonly #notes: string[] = [];
+  #noteCount = 0;
   readonly #counts = new Map<string, number>();
 
   /** @param rows done by runs before this one, whose lines stay @throws Failure for a file of another kind */
@@ -83,11 +86,7 @@ export class FailureReport {
   }
 
   /** Written at once: what the store knows of as failed is in the file. */
-  add({ row, line, slug, target, failure }: FailedRow): void {
-    const [first] = failure.faults;
-    const code = first?.code ?? failure.code;
-    const path = first === undefined || first.path === '' ? '' : `${first.path}: `;
-    const message = `${path}${first?.message ?? failure.message}`;
+  add({ row, line, slug, target, code, message }: FailedRow): void {
     this.#counts.set(code, (this.#counts.get(code) ?? 0) + 1);
     if (this.#shown.length < shownMax) this.#shown.push(`line ${line}: ${code}: ${message}`);
     if (this.#file === undefined) return;
@@ -95,16 +94,38 @@ export class FailureReport {
     appendFileSync(this.#file, csvLine(cells.map(onOneLine)));
   }
 
-  /** What this run has seen fail, for people. */
+  /** A row that became several codes. */
+  addNote(text: string): void {
+    this.#noteCount += 1;
+    if (this.#notes.length < shownMax) this.#notes.push(text);
+  }
+
+  /** What this run has seen fail, and which rows became several codes; for people. */
   get text(): string {
     const all = [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
-    if (all === 0) return '';
     const sums = [...this.#counts].map(([code, count]) => `  ${count} × ${code}`);
     const more = all - this.#shown.length;
+    const moreNotes = this.#noteCount - this.#notes.length;
     const where = this.#file === undefined ? '--errors FILE writes them all' : `see ${this.#file}`;
-    const rest = more > 0 ? [`… and ${more} more: ${where}`] : [];
-    return [...this.#shown, ...rest, 'Failed rows by reason:', ...sums].join('\n');
+    const lines = [
+      ...this.#notes,
+      ...(moreNotes > 0 ? [`… and ${moreNotes} more rows of several codes`] : []),
+      ...this.#shown,
+      ...(more > 0 ? [`… and ${more} more: ${where}`] : []),
+      ...(all > 0 ? ['Failed and incomplete rows by reason:', ...sums] : []),
+    ];
+    return lines.join('\n');
   }
+}
+
+/** The first fault of a failure. */
+export function reasonOf({
+  faults: [first],
+  code,
+  message,
+}: Failure): Pick<FailedRow, 'code' | 'message'> {
+  const path = first === undefined || first.path === '' ? '' : `${first.path}: `;
+  return { code: first?.code ?? code, message: `${path}${first?.message ?? message}` };
 }
 
 /** So that each line of the file is one row. */

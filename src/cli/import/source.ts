@@ -16,6 +16,7 @@ import { parseJson } from '../../model/json.ts';
 import { csvColumns, readCsv } from '../../codes/bulk/csv-rows.ts';
 import {
   missingFromTable,
+  unusedColumns,
   vendorCode,
   type VendorFormat,
   vendorFormats,
@@ -34,7 +35,11 @@ const headBytes = 65_536;
 const documentBytesMax = 268_435_456;
 const pieceBytes = 65_536;
 
-export interface ImportRow extends BulkRow {
+export interface ImportRow extends Pick<BulkRow, 'line'> {
+  /** As the bodies of single creates, not yet checked: several for a link of several addresses. */
+  readonly values: readonly unknown[];
+  /** What the link has and its codes lack, each as a sentence. */
+  readonly lost: readonly string[];
   /** Host of the old short link; undefined when the file does not say. */
   readonly domain: string | undefined;
   /** Of another tool's link, also of one that is refused. */
@@ -47,20 +52,22 @@ export interface ImportSource {
   readonly bytes: number;
   /** SHA-256 of its content, hex. */
   readonly hash: string;
-  /** What the file cannot say of its links, for the operator; undefined when nothing is known to be missing. */
-  readonly notice: string | undefined;
+  /** What the file cannot say of its links, and what of it is not read; for the operator. */
+  readonly notices: readonly string[];
   /** @param onBytes called with the bytes read so far */
   rows(onBytes: (bytes: number) => void): AsyncIterable<ImportRow>;
 }
 
 /**
  * @param nowMs tells what of a link is over
+ * @param domain old domain whose links are wanted; absent = every one's
  * @throws Failure with a text for the operator
  */
 export async function openImportSource(
   file: string,
   format: ImportFormat,
   nowMs: number,
+  domain?: string,
 ): Promise<ImportSource> {
   const head = await headOf(file);
   const layout = layoutOf(file, head);
@@ -70,18 +77,20 @@ export async function openImportSource(
     format: known,
     bytes,
     hash: await hashOf(file),
-    notice: await noticeOf(layout, known, head),
-    rows: (onBytes) => rowsOf({ file, layout, format: known, nowMs }, onBytes),
+    notices: await noticesOf(layout, known, head),
+    rows: (onBytes) => rowsOf({ file, layout, format: known, nowMs, domain }, onBytes),
   };
 }
 
-async function noticeOf(
-  layout: Layout,
-  format: KnownFormat,
-  head: Buffer,
-): Promise<string | undefined> {
-  if (layout !== 'csv' || !isVendorFormat(format)) return undefined;
-  return missingFromTable(format, await csvColumns(head));
+async function noticesOf(layout: Layout, format: KnownFormat, head: Buffer): Promise<string[]> {
+  if (layout !== 'csv' || !isVendorFormat(format)) return [];
+  const columns = await csvColumns(head);
+  const missing = missingFromTable(format, columns);
+  const unused = unusedColumns(format, columns).join(', ');
+  return [
+    ...(missing === undefined ? [] : [missing]),
+    ...(unused === '' ? [] : [`These columns are not imported: ${unused}`]),
+  ];
 }
 
 /** How a file is read. */
@@ -90,29 +99,39 @@ interface Reading {
   readonly layout: Layout;
   readonly format: KnownFormat;
   readonly nowMs: number;
+  readonly domain: string | undefined;
 }
 
 async function* rowsOf(
-  { file, layout, format, nowMs }: Reading,
+  reading: Reading,
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<ImportRow> {
+  const { file, layout, format } = reading;
   const pieces = layout === 'document' ? undefined : piecesOf(file, onBytes);
   if (isVendorFormat(format)) {
     const records = pieces === undefined ? documentRows(file) : recordsOf(layout, pieces);
-    for await (const { value, line } of records) yield vendorRow(format, { value, line }, nowMs);
+    for await (const record of records) yield vendorRow(format, record, reading);
     return;
   }
   if (pieces === undefined) throw unreadable('a list of codes is expected, not one JSON document');
   const written = layout === 'csv' ? 'csv' : layout === 'list' ? 'json' : 'ndjson';
-  for await (const row of bulkRows(written, pieces)) yield { ...row, domain: undefined };
+  for await (const row of bulkRows(written, pieces)) yield plainRow(row);
 }
 
-function vendorRow(format: VendorFormat, { value, line }: BulkRow, nowMs: number): ImportRow {
-  if (value instanceof Failure) return { value, line, domain: undefined };
+function vendorRow(
+  format: VendorFormat,
+  { value, line }: BulkRow,
+  { nowMs, domain }: Reading,
+): ImportRow {
+  if (value instanceof Failure) return plainRow({ value, line });
   if (typeof value !== 'object' || value === null) {
-    return { value: unreadable('the row is no object'), line, domain: undefined };
+    return plainRow({ value: unreadable('the row is no object'), line });
   }
-  return { ...vendorCode(format, { ...value }, nowMs), line };
+  return { ...vendorCode(format, { ...value }, nowMs, domain), line };
+}
+
+function plainRow({ value, line }: BulkRow): ImportRow {
+  return { values: [value], lost: [], line, domain: undefined };
 }
 
 /** Rows as objects, or what is wrong with them. */

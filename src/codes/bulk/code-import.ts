@@ -11,14 +11,43 @@ import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
 import type { ImportRecord } from '../../store/management/bulk.ts';
 import type { Management } from '../../store/management/management.ts';
-import type { CodeDraft, CreateOutcome } from '../code-creation.ts';
+import type { CodeDraft } from '../code-creation.ts';
 import type { Creator } from './bulk-requests.ts';
 
-/** Rows a transaction: the service beside may wait for the store's lock, 15 ms. */
-export const importBatchRows = 100;
+/** Codes a transaction, but for the last row's further ones: the service beside may wait for the store's lock, 15 ms. */
+export const importBatchCodes = 100;
 
-/** A row: a draft, what is wrong with it, or nothing to do. */
-export type ImportDraft = CodeDraft | Failure | 'skip';
+/** A row: its codes as drafts, or what is wrong with them. */
+export interface ImportDraft {
+  /** Without any, the row is left out. */
+  readonly codes: ReadonlyArray<CodeDraft | Failure>;
+  /** What the row has and no code of it, each as a sentence. */
+  readonly lost: readonly string[];
+}
+
+/** @param failures one for each code of the row: undefined where the code is made */
+export type OnRow = (offset: number, failures: ReadonlyArray<Failure | undefined>) => void;
+
+/** The record after these rows; calls `onRow` for each that is not left out. @param outcomes one for each code */
+export function recordAfter(
+  before: ImportRecord,
+  drafts: readonly ImportDraft[],
+  outcomes: readonly unknown[],
+  onRow: OnRow,
+): ImportRecord {
+  let { created, partial, skipped } = before;
+  let done = 0;
+  for (const [offset, { codes, lost }] of drafts.entries()) {
+    const own = outcomes.slice(done, (done += codes.length));
+    const failures = own.map((outcome) => (outcome instanceof Failure ? outcome : undefined));
+    const made = failures.filter((failure) => failure === undefined).length;
+    if (codes.length === 0) skipped += 1;
+    else if (made === codes.length && lost.length === 0) created += 1;
+    else if (made > 0) partial += 1;
+    if (codes.length > 0) onRow(offset, failures);
+  }
+  return { ...before, rows: before.rows + drafts.length, created, partial, skipped };
+}
 
 export class CodeImport {
   readonly #store: Management;
@@ -44,6 +73,7 @@ export class CodeImport {
     this.#record = this.#stored() ?? {
       rows: 0,
       created: 0,
+      partial: 0,
       skipped: 0,
       startedAtMs: options.clock.now(),
     };
@@ -56,24 +86,17 @@ export class CodeImport {
 
   /**
    * Imports the next rows.
-   * @param onFailure called inside the transaction, before the failure is certain, and again when the batch
+   * @param onRow called inside the transaction, before the outcome is certain, and again when the batch
    *   is repeated after a crash
    * @throws Failure conflict when another run of the file is in progress; storage_full
    */
-  async batch(
-    drafts: readonly ImportDraft[],
-    onFailure: (offset: number, failure: Failure) => void,
-  ): Promise<void> {
-    const wanted = [...drafts.entries()].filter(([, draft]) => draft !== 'skip');
-    const rows = wanted.flatMap(([, draft]) => (draft === 'skip' ? [] : [draft]));
+  async batch(drafts: readonly ImportDraft[], onRow: OnRow): Promise<void> {
+    const codes = drafts.flatMap((draft) => draft.codes);
     let next = this.#record;
-    await this.#creator.createMany(this.#actor, rows, {
+    await this.#creator.createMany(this.#actor, codes, {
       beforeWrites: () => this.#checkAlone(),
       afterWrites: (outcomes) => {
-        for (const [at, outcome] of outcomes.entries()) {
-          if (outcome instanceof Failure) onFailure(wanted[at]?.[0] ?? 0, outcome);
-        }
-        next = this.#advanced(drafts.length, rows.length, outcomes);
+        next = recordAfter(this.#record, drafts, outcomes, onRow);
         this.#write(next);
       },
     });
@@ -88,16 +111,6 @@ export class CodeImport {
       this.#write(finished);
     });
     this.#record = finished;
-  }
-
-  #advanced(rows: number, tried: number, outcomes: readonly CreateOutcome[]): ImportRecord {
-    const before = this.#record;
-    return {
-      ...before,
-      rows: before.rows + rows,
-      created: before.created + outcomes.filter((outcome) => !(outcome instanceof Failure)).length,
-      skipped: before.skipped + rows - tried,
-    };
   }
 
   #checkAlone(): void {

@@ -30,8 +30,10 @@ export const vendorFormats = ['bitly', 'dub', 'shlink', 'kutt', 'yourls'] as con
 export type VendorFormat = (typeof vendorFormats)[number];
 
 export interface VendorCode {
-  /** As the body of a single create, not yet checked; or why it cannot be one. */
-  readonly value: Record<string, unknown> | Failure;
+  /** As bodies of single creates, not yet checked: one for each address of the link; or why it cannot be a code. */
+  readonly values: ReadonlyArray<Record<string, unknown> | Failure>;
+  /** What the link has and its codes lack, each as a sentence. */
+  readonly lost: readonly string[];
   /** Host of the old short link, lower case; undefined when the export does not say. */
   readonly domain: string | undefined;
   /** Both as the export has them, for a report: a refused link has no body. */
@@ -51,10 +53,8 @@ export function recogniseVendorExport(names: readonly string[]): VendorFormat | 
   if (has('address', 'target')) return 'kutt';
   if (has('shortcode', 'longurl')) return 'shlink';
   if (has('shortlink', 'destinationurl') || has('domain', 'key', 'url')) return 'dub';
-  if (has('link', 'destinationurl') || has('link', 'longurl') || has('customlink', 'longurl')) {
-    return 'bitly';
-  }
-  return undefined;
+  const hasLink = ['link', 'bitlink', 'customlink'].some((name) => has(name));
+  return hasLink && (has('destinationurl') || has('longurl')) ? 'bitly' : undefined;
 }
 
 /** What a table of this tool leaves out of its links, as a sentence; undefined when the columns have it. */
@@ -72,37 +72,71 @@ export function missingFromTable(
   return undefined;
 }
 
+/** The columns that the reader of this tool's rows never asks for. */
+export function unusedColumns(format: VendorFormat, names: readonly string[]): readonly string[] {
+  const asked = new Set<string>();
+  const row = new Map<string, unknown>();
+  row.get = (name) => void asked.add(name);
+  readers[format](row, 0);
+  return names.filter((name) => name !== '' && !asked.has(comparedName(name)));
+}
+
 /**
- * A row of an export as what a single create would have as its body.
+ * A row of an export as what single creates would have as their bodies.
  * @param nowMs tells what is over, and has no effect any more
+ * @param wanted host whose addresses are taken; absent, or without one of the link = the host of its first address
  */
 export function vendorCode(
   format: VendorFormat,
   row: Readonly<Record<string, unknown>>,
   nowMs: number,
+  wanted?: string,
 ): VendorCode {
   const link = readers[format](rowOf(row), nowMs);
-  const address = link.shortUrl === undefined ? undefined : addressOf(link.shortUrl);
-  const domain = (link.domain ?? address?.host)?.toLowerCase();
-  const { faults, target } = link;
-  const slug = link.slug ?? address?.slug;
+  const { target, faults } = link;
+  const { domain, shortUrls, lost } = addressesOf(link, wanted?.toLowerCase());
+  const [slug, ...others] = shortUrls.keys();
+  const last = others.at(-1);
   if (faults[0] !== undefined) {
-    const value = new Failure('validation_failed', faults[0].message, { faults });
-    return { value, domain, slug, target };
+    const failure = new Failure('validation_failed', faults[0].message, { faults });
+    return { values: [failure], lost: [], domain, slug, target };
   }
-  const value = {
+  const tags = tagsOf([...(last === undefined ? [] : [`${format} ${last}`]), ...link.tags]);
+  const values = [...shortUrls].map(([ownSlug, shortUrl]) => ({
     ...given('target', target),
-    ...given('slug', slug),
+    ...given('slug', ownSlug),
     ...given('name', nameOf(link.title)),
-    ...(link.tags.length > 0 ? { tags: tagsOf(link.tags) } : {}),
+    ...(tags.length > 0 ? { tags } : {}),
     ...lifeOf(link),
     ...(link.rules.length > 0 ? { rules: link.rules } : {}),
     ...given('fallbackUrl', link.fallbackUrl),
     ...(link.paused ? { paused: true } : {}),
     ...(link.passQuery ? { passQuery: true } : {}),
-    metadata: { import: originOf(format, link) },
-  };
-  return { value, domain, slug, target };
+    metadata: { import: originOf(format, { ...link, shortUrl }) },
+  }));
+  return { values, lost, domain, slug, target };
+}
+
+/** The addresses of one host by their slugs, at least one, and which addresses are not among them. */
+function addressesOf(link: VendorLink, wanted: string | undefined) {
+  const { shortUrl, otherUrls } = link;
+  const all = shortUrl === undefined ? [] : [shortUrl, ...otherUrls];
+  const hosts = all.flatMap((url) => addressOf(url)?.host ?? []);
+  const host = hosts.find((one) => one === wanted) ?? hosts[0];
+  const domain = link.domain?.toLowerCase() ?? host;
+  if (link.slug !== undefined) {
+    return { domain, shortUrls: new Map([[link.slug, shortUrl]]), lost: [] };
+  }
+  const shortUrls = new Map<string | undefined, string | undefined>();
+  const lost: string[] = [];
+  for (const url of all) {
+    const address = addressOf(url);
+    if (address === undefined) lost.push(`${url} has no host or no path`);
+    else if (address.host === host) shortUrls.set(address.slug, url);
+    else if (wanted === undefined) lost.push(`${url} is on another host`);
+  }
+  if (shortUrls.size === 0) shortUrls.set(undefined, shortUrl);
+  return { domain, shortUrls, lost };
 }
 
 /** From when and for how long it works. A link whose visits are used up has ended, whenever it was to begin. */
@@ -158,11 +192,11 @@ function cut(line: string, length: number): string {
   return head.isWellFormed() ? head : head.slice(0, -1);
 }
 
-/** Host and everything behind it: `https://bit.ly/abc` and `bit.ly/abc` alike. */
+/** Host in lower case, and everything behind it: `https://bit.ly/abc` and `bit.ly/abc` alike. */
 function addressOf(shortUrl: string): { readonly host: string; readonly slug: string } | undefined {
   const [, host = '', path = ''] = /^(?:https?:\/\/)?([^/?#]+)\/([^?#]*)/i.exec(shortUrl) ?? [];
   const slug = path.replace(/\/$/, '');
-  return host === '' || slug === '' ? undefined : { host, slug };
+  return host === '' || slug === '' ? undefined : { host: host.toLowerCase(), slug };
 }
 
 /** The field, where there is a value. */

@@ -26,7 +26,10 @@ export interface BulkRequestRecord {
 export interface ImportRecord {
   /** Rows done, from the first. */
   readonly rows: number;
+  /** Rows that became codes with everything they had. */
   readonly created: number;
+  /** Rows that became codes without something they had. */
+  readonly partial: number;
   /** Rows of another domain than the wanted one: neither created nor failed. */
   readonly skipped: number;
   readonly startedAtMs: number;

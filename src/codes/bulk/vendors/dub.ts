@@ -94,8 +94,8 @@ function addCountries(rules: RuleList, row: VendorRow): void {
 }
 
 function addTest(rules: RuleList, row: VendorRow, nowMs: number): void {
-  if (!isGiven(row, 'testvariants') || !isGiven(row, 'testcompletedat')) return;
   const to = time(row, 'testcompletedat');
+  if (!isGiven(row, 'testvariants') || !isGiven(row, 'testcompletedat')) return;
   if (to === undefined) {
     rules.refuse('testCompletedAt', 'invalid_format', 'Expected a time');
     return;

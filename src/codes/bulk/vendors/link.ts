@@ -7,6 +7,8 @@ export interface VendorLink {
   readonly target: string | undefined;
   /** Address of the old short link, where the tool writes one. */
   readonly shortUrl: string | undefined;
+  /** Further addresses of the same link. */
+  readonly otherUrls: readonly string[];
   readonly slug: string | undefined;
   readonly domain: string | undefined;
   readonly title: string | undefined;
@@ -33,6 +35,7 @@ export function plainLink(row: VendorRow): VendorLink {
   return {
     target: undefined,
     shortUrl: undefined,
+    otherUrls: [],
     slug: undefined,
     domain: text(row, 'domain'),
     title: text(row, 'title'),
