@@ -8,8 +8,8 @@ import type { EndpointNo, WorkspaceNo } from './numbers.ts';
 
 export type EndpointStatus = 'enabled' | 'disabled';
 
-/** Why an endpoint is disabled: by a person, by its own 410, or after five days of failures only. */
-export type DisabledReason = 'by_hand' | 'gone' | 'failing';
+/** Why an endpoint is disabled: by a person, its own 410, five days of failures only, or lost signing keys. */
+export type DisabledReason = 'by_hand' | 'gone' | 'failing' | 'secret_lost';
 
 export interface EndpointSecret {
   /** `whsec_…`, encrypted. */

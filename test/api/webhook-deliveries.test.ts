@@ -247,7 +247,10 @@ describe('dead letters', () => {
     const { json } = await eventually(path, (answer) => word(answer.json.status) === 'disabled');
     expect(json.disabledReason).toBe('gone');
     const replay = `/webhooks/dead-letters/${word(dead?.id)}/replay`;
-    expect((await post(replay)).status).toBe(409);
+    const one = await post(replay);
+    const range = { from: '2020-01-01', to: '2100-01-01', endpointId: made.id };
+    const many = await post('/webhooks/dead-letters/replay', range);
+    expect([one.status, many.status, many.json.detail]).toEqual([409, 409, one.json.detail]);
     receiver.behave(healthy);
     await client.call('PATCH', `/v1${path}`, { body: { enabled: true } });
     expect((await post(replay)).status).toBe(202);

@@ -140,7 +140,7 @@ it('replays a range in batches, each dead letter once, of enabled endpoints', as
   expect(harness.webhooks.deliveries.deadLetters.count(1, filter)).toBe(300);
   await expect(
     harness.webhooks.deliveries.deadLetters.replayRange(1, { ...range, ...filter }),
-  ).resolves.toBe(0);
+  ).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('is disabled') });
 });
 
 it('redelivers as a new delivery of the same events and bytes', async () => {

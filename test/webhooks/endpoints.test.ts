@@ -239,7 +239,7 @@ test('without the key that encrypted its secrets an endpoint is disabled until i
   state.prefix = 'another.';
   const again = open();
   const { id, no } = endpoint;
-  expect(again.get(1, id)).toMatchObject({ status: 'disabled', disabledReason: 'failing' });
+  expect(again.get(1, id)).toMatchObject({ status: 'disabled', disabledReason: 'secret_lost' });
   expect([again.secretsOf(no), again.isAnyFor('qr.created')]).toEqual([[], false]);
   expect(await again.change(1, id, { enabled: true })).toMatchObject({ status: 'disabled' });
   const { secret } = await again.rotateSecret(1, id, hourMs);

@@ -138,10 +138,10 @@ function replayRangeRoute({ endpoints, deliveries }: Webhooks): Route {
     operationId: 'replayDeadLetters',
     tag,
     summary: 'Replay dead letters of a time',
-    description: 'All of them, of one endpoint or of every one that is enabled.',
+    description: 'All of them, of one enabled endpoint or of every one that is enabled.',
     body: replayBody,
     answer: { status: 202, schema: replayed, what: 'How many wait to be sent again' },
-    failures: ['not_found', 'idempotency_conflict', 'storage_full'],
+    failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor: { workspaceNo }, body: { from, to, endpointId: filterId } }) => {
       checkRange(from, to);
       const endpoint = filterId === undefined ? undefined : endpoints.get(workspaceNo, filterId);

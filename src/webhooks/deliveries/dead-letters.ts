@@ -110,11 +110,12 @@ export class DeadLetters {
     });
   }
 
-  /** Replays a range. @returns how many */
+  /** Replays a range. @returns how many @throws Failure conflict when the endpoint of the filter is disabled */
   async replayRange(
     workspaceNo: WorkspaceNo,
     { endpointNo, fromMs, beforeMs }: DeadLetterFilter & { fromMs: number; beforeMs: number },
   ): Promise<number> {
+    if (endpointNo !== undefined) this.assertEnabled(endpointNo);
     const { dead } = this.#store.tables;
     const nowMs = this.#clock.now();
     let start: DeadKey | undefined;

@@ -357,7 +357,7 @@ export class Endpoints {
     const record = renumbered(stored, this.#options.numbers);
     const nowMs = this.#options.clock.now();
     if (this.#secrets.decrypt(record.secrets, nowMs).length > 0) return record;
-    return disabled(record, 'failing', nowMs);
+    return disabled(record, 'secret_lost', nowMs);
   }
 
   /** @throws Failure validation_failed */

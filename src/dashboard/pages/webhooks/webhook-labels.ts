@@ -9,7 +9,7 @@ export interface Endpoint {
   readonly description: string | null;
   readonly maxBatch: number;
   readonly status: 'enabled' | 'disabled';
-  readonly disabledReason: 'by_hand' | 'gone' | 'failing' | null;
+  readonly disabledReason: 'by_hand' | 'gone' | 'failing' | 'secret_lost' | null;
   readonly olderSecretsEndAt: string | null;
   readonly createdAt: string;
   readonly health?: {
@@ -104,6 +104,7 @@ export const disabledReasons: Readonly<Record<NonNullable<Endpoint['disabledReas
   by_hand: 'It was turned off by a team member.',
   gone: 'It answered 410 Gone, so it gets no more events.',
   failing: 'It failed for five days and was turned off.',
+  secret_lost: 'Its secret is lost. A new secret turns it on again.',
 };
 
 export const eventsText = (events: Endpoint['events']): string =>

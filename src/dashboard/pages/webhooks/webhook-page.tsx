@@ -84,9 +84,11 @@ function Off({ endpoint: { id, status, disabledReason } }: { readonly endpoint: 
   return (
     <Notice tone="warn" title="This endpoint is off">
       <p>{disabledReasons[disabledReason ?? 'by_hand']}</p>
-      <Button isBusy={isBusy} onClick={() => void enable()}>
-        Turn it on
-      </Button>
+      {disabledReason !== 'secret_lost' && (
+        <Button isBusy={isBusy} onClick={() => void enable()}>
+          Turn it on
+        </Button>
+      )}
     </Notice>
   );
 }
