@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod';
 import { shownRoutes } from '../../codes/routing/route-fields.ts';
+import { fault } from '../../codes/rules.ts';
 import { unreachableRules } from '../../codes/routing/unreachable.ts';
 import { imageContent } from '../../images/content.ts';
 import { imageVersion, styleOf } from '../../images/design/style.ts';
@@ -65,7 +66,12 @@ export class CodeView {
 
   /** The answer to a change: with what may be a mistake in it. */
   changed(code: QrCodeRecord): z.input<typeof qrCode> {
-    const warnings = unreachableRules(code.routing?.rules ?? []);
+    const message = 'This time is before the creation: the code has expired';
+    const isLate = (code.expiresAtMs ?? Infinity) <= code.createdAtMs;
+    const warnings = [
+      ...unreachableRules(code.routing?.rules ?? []),
+      ...(isLate ? [fault('expiresAt', 'past', message)] : []),
+    ];
     return warnings.length === 0 ? this.whole(code) : { ...this.whole(code), warnings };
   }
 

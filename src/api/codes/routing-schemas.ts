@@ -351,13 +351,15 @@ export const shownRouting = {
       z.object({
         path: z.string().meta({ description: 'What it is about', example: 'rules.3' }),
         code: z.string().meta({
-          description: '`unreachable`: a rule that never wins, because of one before it',
+          description:
+            '`unreachable`: a rule that never wins, because of one before it; ' +
+            '`past`: an `expiresAt` before the creation',
           example: 'unreachable',
         }),
         message: z.string().meta({ description: 'The same for people' }),
       }),
     )
-    .max(rulesMax)
+    .max(rulesMax + 1)
     .optional()
     .meta({
       description: 'In answers to a change: what is kept as you sent it, and may be a mistake',

@@ -199,6 +199,16 @@ describe('a change', () => {
     expect(turned.json).not.toHaveProperty('warnings');
   });
 
+  test('warns of an end before the creation, in answers to a change alone', async () => {
+    const body = { target, expiresAt: '2020-01-01T00:00:00Z' };
+    const made = await client.call('POST', '/v1/qr-codes', { body });
+    const warnings = [{ path: 'expiresAt', code: 'past', message: expect.any(String) }];
+    expect([made.status, made.json.warnings]).toEqual([201, warnings]);
+    expect(await get(made.json)).not.toHaveProperty('warnings');
+    const later = await send('PATCH', made.json, { expiresAt: '2100-01-01T00:00:00Z' });
+    expect(later.json).not.toHaveProperty('warnings');
+  });
+
   test('is for editors: a viewer may read, and change nothing', async () => {
     const code = await create({ rules: full.rules });
     const key = await service.keyOf('viewer');
