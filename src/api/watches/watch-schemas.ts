@@ -175,10 +175,12 @@ export const watch = z
     mailTo: z
       .array(z.string())
       .meta({ description: 'Members that get mail', example: ['usr_01k3zq8m4hd2v7c5x9ab'] }),
-    state: z
-      .enum(watchStates)
-      .meta({ description: 'The worst of its open incidents', example: 'ok' }),
-    since: orNull('When that began; null while it is ok'),
+    state: z.enum(watchStates).meta({
+      description:
+        'The worst of its open incidents; `pending`: its scans or its targets were never checked',
+      example: 'ok',
+    }),
+    since: orNull('When that began; null while it is ok or pending'),
     idle: z.enum(['learning', 'inactive']).nullable().meta({
       description:
         'Why no scans are expected: `learning` for its first two weeks, `inactive` while nobody is led anywhere',

@@ -16,8 +16,8 @@ import type { FailureClass } from '../webhook.ts';
 export const incidentKinds = ['silent', 'spiking', 'target_failing'] as const;
 export type IncidentKind = (typeof incidentKinds)[number];
 
-/** The worst first: a watch is shown as the worst of its open incidents. */
-export const watchStates = ['target_failing', 'silent', 'spiking', 'ok'] as const;
+/** The worst first: a watch is shown as the worst of its open incidents; `pending` = not checked yet. */
+export const watchStates = ['target_failing', 'silent', 'spiking', 'pending', 'ok'] as const;
 export type WatchState = (typeof watchStates)[number];
 
 /** What an incident emits when it begins, and when it ends well. */
@@ -165,10 +165,16 @@ export interface RunningRecord {
 }
 
 /** The state that a watch is shown in. */
-export function watchStateOf({ silent, spiking, failing }: WatchFindings): WatchState {
+export function watchStateOf(findings: WatchFindings): WatchState {
+  const { silent, spiking, failing } = findings;
   if (failing.some(({ incidentId }) => incidentId !== undefined)) return 'target_failing';
   if (silent !== undefined) return 'silent';
-  return spiking === undefined ? 'ok' : 'spiking';
+  if (spiking !== undefined) return 'spiking';
+  const { scansDueMs, scansCheckedAtMs, targetDueMs, targetCheckedAtMs } = findings;
+  const isPending =
+    (scansDueMs !== undefined && scansCheckedAtMs === undefined) ||
+    (targetDueMs !== undefined && targetCheckedAtMs === undefined);
+  return isPending ? 'pending' : 'ok';
 }
 
 /** Its open incidents. */

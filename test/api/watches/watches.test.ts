@@ -46,7 +46,7 @@ describe('a watch', () => {
       spikeFactor: null,
       target: true,
       mailTo: [service.first.user.id],
-      state: 'ok',
+      state: 'pending',
       since: null,
       incidents: [],
     });

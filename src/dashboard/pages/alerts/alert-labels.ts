@@ -3,7 +3,7 @@ import { formatNumber, plural, shortAddress } from '../../client/format.ts';
 import type { BadgeTone } from '../../parts/list.tsx';
 import { pathTo } from '../../paths.ts';
 
-export type WatchState = 'ok' | 'silent' | 'spiking' | 'target_failing';
+export type WatchState = 'ok' | 'pending' | 'silent' | 'spiking' | 'target_failing';
 
 interface Subject {
   readonly qrCodeId: string | null;
@@ -14,7 +14,7 @@ export interface Incident extends Subject {
   readonly id: string;
   readonly watchId: string;
   readonly name: string;
-  readonly kind: Exclude<WatchState, 'ok'>;
+  readonly kind: Exclude<WatchState, 'ok' | 'pending'>;
   readonly since: string;
   readonly openedAt: string;
   readonly endedAt: string | null;
@@ -54,12 +54,14 @@ export interface IncidentList {
 
 export const stateLabels: Readonly<Record<WatchState, string>> = {
   ok: 'All well',
+  pending: 'Not checked yet',
   silent: 'No scans',
   spiking: 'Many scans',
   target_failing: 'Target fails',
 };
 export const stateTones: Readonly<Record<WatchState, BadgeTone>> = {
   ok: 'good',
+  pending: 'plain',
   silent: 'bad',
   spiking: 'warn',
   target_failing: 'bad',

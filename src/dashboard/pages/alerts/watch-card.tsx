@@ -83,7 +83,7 @@ export function WatchStatus({ watch }: { readonly watch: Watch }) {
           {incidentText(incident)}, since <Time iso={incident.since} />
         </span>
       ))}
-      {state === 'ok' && lastFault !== null && (
+      {(state === 'ok' || state === 'pending') && lastFault !== null && (
         <span class="row-sub break">
           Last fault <Time iso={lastFault.at} />: {faultText(lastFault.fault, lastFault.status)}
         </span>
