@@ -149,6 +149,15 @@ describe('Dub', () => {
     expect(dub({ geo: { DE: null } })).toMatchObject([{ path: 'geo.DE', code: 'required' }]);
   });
 
+  it.each([
+    { key: '_root', domain: 'go.e.co' },
+    { key: undefined, 'Short link': 'https://go.e.co/_root' },
+    { key: undefined, 'Short link': 'go.e.co' },
+  ])('the root of a domain is no code: %o', (row) => {
+    const message = expect.stringContaining('redirect.rootUrl');
+    expect(dub(row)).toEqual([{ path: 'slug', code: 'domain_root', message }]);
+  });
+
   it('a table, which has none of it, is announced as such', async () => {
     expect((await sourceOf('dub.csv')).notices[0]).toMatch(/rules, expiry and passwords/);
     expect((await sourceOf('dub.json')).notices).toEqual([]);

@@ -10,6 +10,7 @@
  *   utm_…             part of the urls already
  *   rewrite           the page is shown under the short link, whatever the system and country. A code leads to that page
  *   password          refused
+ *   key `_root`       refused: it is the root of the domain, not a short link
  *
  * The rules are in Dub's order: iOS, Android, country, test. An archived link works as any other.
  */
@@ -34,20 +35,31 @@ import {
 } from './row.ts';
 import { RuleList } from './rule-list.ts';
 
+/** An address that is a host alone. */
+const rootPattern = /^(?:https?:\/\/)?[^/]+\/?(?:_root)?$/i;
+
 /** @param nowMs decides whether a test is over */
 export function dubLink(row: VendorRow, nowMs: number): VendorLink {
   const { rules, faults } = dubRules(row, nowMs);
+  const slug = text(row, 'key');
+  const shortUrl = text(row, 'shortlink', 'link');
+  const isRoot = slug === '_root' || (slug === undefined && rootPattern.test(shortUrl ?? ''));
+  const message = 'It is the root of its domain: set redirect.rootUrl to its target';
   return {
     ...plainLink(row),
     target: text(row, 'destinationurl', 'url'),
-    shortUrl: text(row, 'shortlink', 'link'),
-    slug: text(row, 'key'),
+    shortUrl,
+    slug,
     clicks: whole(row, 'clicks'),
     expiresAt: boundary(row, 'expiresat'),
     fallbackUrl: text(row, 'expiredurl'),
     paused: isGiven(row, 'disabledat'),
     rules,
-    faults: [...passwordFaults(row), ...faults],
+    faults: [
+      ...passwordFaults(row),
+      ...(isRoot ? [{ path: 'slug', code: 'domain_root', message }] : []),
+      ...faults,
+    ],
   };
 }
 
