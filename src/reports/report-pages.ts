@@ -11,7 +11,7 @@ import { LRUCache } from 'lru-cache';
 import type { CampaignRecord } from '../model/campaign.ts';
 import type { Clock } from '../model/clock.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
-import { type ReportRange, type ReportRecord, reportRanges } from '../model/reports/report.ts';
+import type { ReportRange, ReportRecord } from '../model/reports/report.ts';
 import type { Brand } from '../model/routing/pages.ts';
 import { type Calendar, calendarOf, utcCalendar } from '../model/zones/calendar.ts';
 import type { Subject } from '../scans/query/subject.ts';
@@ -44,14 +44,14 @@ export class ReportPages {
   }
 
   /**
-   * @param range as the query has it; another than there are is the report's own
+   * @param range absent = the report's own
    * @returns undefined when the token opens nothing now @throws Failure overloaded
    */
-  async find(token: string, range: string | null): Promise<FramedPage | undefined> {
+  async find(token: string, range: ReportRange | undefined): Promise<FramedPage | undefined> {
     const found = this.#options.reports.find(token);
     if (found === undefined) return undefined;
     const { record, subject } = found;
-    const shown = reportRanges.find((one) => one === range) ?? record.range;
+    const shown = range ?? record.range;
     const nowMs = this.#options.clock.now();
     const key = `${record.id} ${shown} ${Math.floor(nowMs / keptMs)}`;
     const kept = this.#pages.get(key);

@@ -72,7 +72,10 @@ test('the range is the report’s own, and every other by the query', async () =
   expect(await shown('')).toBe('7d');
   expect(await shown('?range=90d')).toBe('90d');
   expect(await shown('?range=all')).toBe('all');
-  expect(await shown('?range=%3Cscript%3E')).toBe('7d');
+  for (const query of ['?range=zzz', '?range=', '?range=%3Cscript%3E']) {
+    const refused = await openLink(app, url, { query });
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('7d, 30d, 90d')]);
+  }
   const { text } = await openLink(app, url, { query: '?range=all' });
   expect(text).toContain('Scans by week from');
   expect(text).toContain('no period before to compare with');

@@ -1,7 +1,7 @@
 /**
  * What people without an account open on the management address:
  *
- *   GET  /r/<token>            the page of a shared report; `?range=7d|30d|90d|all`
+ *   GET  /r/<token>            the page of a shared report; `?range=7d|30d|90d|all`, another is 400
  *   GET  /unsubscribe/<token>  a page with a button: programs that open every link of a mail end nothing
  *   POST /unsubscribe/<token>  ends the digest; what a mail program sends by its own button (RFC 8058)
  *
@@ -15,6 +15,7 @@ import { addressGroup } from '../../model/address.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { Digests } from '../../reports/digests/digests.ts';
 import { type FramedPage, noticePage } from '../../reports/page/frame.ts';
+import { reportRanges } from '../../model/reports/report.ts';
 import type { ReportPages } from '../../reports/report-pages.ts';
 import { type AddressQuota, MemoryQuota } from '../../workspaces/memory-quota.ts';
 import type { QuotaAnswer } from '../../workspaces/window-count.ts';
@@ -30,6 +31,10 @@ const openedLimits = { perMinute: 120, perDay: undefined };
 const unknown = noticePage(
   'This link shows nothing',
   'It is not complete, or does not work any more. Ask the person who sent it for a new one.',
+);
+const noRange = noticePage(
+  'This range is not available',
+  `Use one of these ranges: ${reportRanges.join(', ')}.`,
 );
 const throttled = noticePage('Too many requests', 'Please try again in a minute.');
 const ended = noticePage('You are unsubscribed', 'You will get no more of these mails.');
@@ -70,7 +75,10 @@ export class PublicPages {
 
   async #report(request: Request): Promise<Reply> {
     const token = request.path.slice(reportPrefix.length);
-    const range = new URLSearchParams(request.query).get('range');
+    const asked = new URLSearchParams(request.query).get('range');
+    const range = reportRanges.find((one) => one === asked);
+    // Whatever the token: it answers no guess.
+    if (asked !== null && range === undefined) return this.#known(request, noRange, 400);
     const rate = this.#opened.peek(addressGroup(request.clientAddress));
     if (!rate.allowed) return send(429, throttled, rate);
     const page = await this.#options.reports.pages.find(token, range);
@@ -88,9 +96,9 @@ export class PublicPages {
     return isEnded ? this.#known(request, ended) : this.#missed(request, 200, ended);
   }
 
-  #known(request: Request, page: FramedPage): Reply {
+  #known(request: Request, page: FramedPage, status = 200): Reply {
     const rate = this.#opened.take(addressGroup(request.clientAddress));
-    return rate.allowed ? send(200, page, rate) : send(429, throttled, rate);
+    return rate.allowed ? send(status, page, rate) : send(429, throttled, rate);
   }
 
   #missed(request: Request, status = 404, page = unknown): Reply {
