@@ -152,7 +152,6 @@ describe('Dub', () => {
   it.each([
     { key: '_root', domain: 'go.e.co' },
     { key: undefined, 'Short link': 'https://go.e.co/_root' },
-    { key: undefined, 'Short link': 'go.e.co' },
   ])('the root of a domain is no code: %o', (row) => {
     const message = expect.stringContaining('redirect.rootUrl');
     expect(dub(row)).toEqual([{ path: 'slug', code: 'domain_root', message }]);

@@ -66,11 +66,10 @@ export class CodeView {
 
   /** The answer to a change: with what may be a mistake in it. */
   changed(code: QrCodeRecord): z.input<typeof qrCode> {
-    const message = 'This time is before the creation: the code has expired';
     const isLate = (code.expiresAtMs ?? Infinity) <= code.createdAtMs;
     const warnings = [
       ...unreachableRules(code.routing?.rules ?? []),
-      ...(isLate ? [fault('expiresAt', 'past', message)] : []),
+      ...(isLate ? [fault('expiresAt', 'past', 'It is before the creation')] : []),
     ];
     return warnings.length === 0 ? this.whole(code) : { ...this.whole(code), warnings };
   }

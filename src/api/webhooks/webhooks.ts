@@ -111,15 +111,11 @@ const endpointFields = {
   status: z
     .enum(['enabled', 'disabled'])
     .meta({ description: 'Whether events are sent there', example: 'enabled' }),
-  disabledReason: z
-    .enum(['by_hand', 'gone', 'failing', 'secret_lost'])
-    .nullable()
-    .meta({
-      description:
-        '`gone`: it answered 410; `failing`: nothing but failures for five days; ' +
-        '`secret_lost`: the signing keys are lost, rotate its secret to enable it',
-      example: null,
-    }),
+  disabledReason: z.enum(['by_hand', 'gone', 'failing', 'secret_lost']).nullable().meta({
+    description:
+      '`gone`: it answered 410; `failing`: only failures for five days; `secret_lost`: rotate its secret',
+    example: null,
+  }),
   disabledAt: time.nullable().meta({ description: 'Null while enabled', example: null }),
   olderSecretsEndAt: time.nullable().meta({
     description: 'Until then deliveries carry signatures of older secrets as well',

@@ -46,7 +46,7 @@ export class DryRun {
   }
 }
 
-export function slugTaken(message: string): Failure {
+function slugTaken(message: string): Failure {
   const faults = [{ path: 'slug', code: 'slug_taken', message }];
   return new Failure('slug_taken', message, { faults });
 }

@@ -17,8 +17,8 @@ import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
 import type { ImportRecord } from '../../store/management/bulk.ts';
 import type { ImportFormat } from './formats.ts';
-import { DryRun, slugTaken } from './dry-run.ts';
-import { FailureReport, type ImportPrinter, ImportProgress, reasonOf } from './report.ts';
+import { DryRun } from './dry-run.ts';
+import { FailureReport, type ImportPrinter, ImportProgress } from './report.ts';
 import { type ImportRow, type ImportSource, openImportSource } from './source.ts';
 import { workspaceOf } from '../command.ts';
 
@@ -140,7 +140,7 @@ function reportRow(
   const names = made.map((slug) => slug ?? 'a generated slug').join(', ');
   const faults = failures.flatMap((failure, at) => {
     if (failure === undefined) return [];
-    const { code, message } = reasonOf(nameHolder(holderOf, failure, slugs[at]));
+    const { code, message } = reasonOf(holderOf, failure, slugs[at]);
     return [{ code, message: values.length === 1 ? message : `${slugs[at]}: ${message}` }];
   });
   if (faults.length + lost.length === 0) {
@@ -154,11 +154,16 @@ function reportRow(
   report.add({ row: number, line, slug: slugs[0], target, code, message });
 }
 
-function nameHolder(holderOf: HolderOf, failure: Failure, slug: string | undefined): Failure {
+/** The first fault; of a taken slug that differs by case alone, which slug has it. */
+function reasonOf(holderOf: HolderOf, failure: Failure, slug: string | undefined) {
   const holder = failure.code === 'slug_taken' && slug !== undefined ? holderOf(slug) : slug;
-  if (holder === undefined || holder === slug) return failure;
-  const message = `${slug} differs from ${holder} by case alone, and short codes are found in any case`;
-  return slugTaken(message);
+  const [fault] = failure.faults;
+  const { code, message } = fault ?? failure;
+  const text =
+    holder === undefined || holder === slug
+      ? message
+      : `${slug} differs from ${holder} by case alone, and short codes are found in any case`;
+  return { code, message: fault?.path ? `${fault.path}: ${text}` : text };
 }
 
 function textOf(value: unknown, name: 'slug' | 'target'): string | undefined {

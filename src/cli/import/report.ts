@@ -67,7 +67,6 @@ export class FailureReport {
   readonly #file: string | undefined;
   readonly #shown: string[] = [];
   readonly #notes: string[] = [];
-  #noteCount = 0;
   readonly #counts = new Map<string, number>();
 
   /** @param rows done by runs before this one, whose lines stay @throws Failure for a file of another kind */
@@ -96,8 +95,9 @@ export class FailureReport {
 
   /** A row that became several codes. */
   addNote(text: string): void {
-    this.#noteCount += 1;
-    if (this.#notes.length < shownMax) this.#notes.push(text);
+    const { length } = this.#notes;
+    if (length < shownMax) this.#notes.push(text);
+    else if (length === shownMax) this.#notes.push('… and more rows of several codes');
   }
 
   /** What this run has seen fail, and which rows became several codes; for people. */
@@ -105,27 +105,15 @@ export class FailureReport {
     const all = [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
     const sums = [...this.#counts].map(([code, count]) => `  ${count} × ${code}`);
     const more = all - this.#shown.length;
-    const moreNotes = this.#noteCount - this.#notes.length;
     const where = this.#file === undefined ? '--errors FILE writes them all' : `see ${this.#file}`;
     const lines = [
       ...this.#notes,
-      ...(moreNotes > 0 ? [`… and ${moreNotes} more rows of several codes`] : []),
       ...this.#shown,
       ...(more > 0 ? [`… and ${more} more: ${where}`] : []),
       ...(all > 0 ? ['Failed and incomplete rows by reason:', ...sums] : []),
     ];
     return lines.join('\n');
   }
-}
-
-/** The first fault of a failure. */
-export function reasonOf({
-  faults: [first],
-  code,
-  message,
-}: Failure): Pick<FailedRow, 'code' | 'message'> {
-  const path = first === undefined || first.path === '' ? '' : `${first.path}: `;
-  return { code: first?.code ?? code, message: `${path}${first?.message ?? message}` };
 }
 
 /** So that each line of the file is one row. */

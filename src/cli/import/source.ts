@@ -118,16 +118,12 @@ async function* rowsOf(
   for await (const row of bulkRows(written, pieces)) yield plainRow(row);
 }
 
-function vendorRow(
-  format: VendorFormat,
-  { value, line }: BulkRow,
-  { nowMs, domain }: Reading,
-): ImportRow {
+function vendorRow(format: VendorFormat, { value, line }: BulkRow, reading: Reading): ImportRow {
   if (value instanceof Failure) return plainRow({ value, line });
   if (typeof value !== 'object' || value === null) {
     return plainRow({ value: unreadable('the row is no object'), line });
   }
-  return { ...vendorCode(format, { ...value }, nowMs, domain), line };
+  return { ...vendorCode(format, { ...value }, reading.nowMs, reading.domain), line };
 }
 
 function plainRow({ value, line }: BulkRow): ImportRow {

@@ -96,12 +96,11 @@ export function vendorCode(
   const { target, faults } = link;
   const { domain, shortUrls, lost } = addressesOf(link, wanted?.toLowerCase());
   const [slug, ...others] = shortUrls.keys();
-  const last = others.at(-1);
   if (faults[0] !== undefined) {
     const failure = new Failure('validation_failed', faults[0].message, { faults });
     return { values: [failure], lost: [], domain, slug, target };
   }
-  const tags = tagsOf([...(last === undefined ? [] : [`${format} ${last}`]), ...link.tags]);
+  const tags = tagsOf([...others.slice(-1).map((last) => `${format} ${last}`), ...link.tags]);
   const values = [...shortUrls].map(([ownSlug, shortUrl]) => ({
     ...given('target', target),
     ...given('slug', ownSlug),
@@ -119,14 +118,12 @@ export function vendorCode(
 
 /** The addresses of one host by their slugs, at least one, and which addresses are not among them. */
 function addressesOf(link: VendorLink, wanted: string | undefined) {
-  const { shortUrl, otherUrls } = link;
+  const { shortUrl, otherUrls, slug } = link;
   const all = shortUrl === undefined ? [] : [shortUrl, ...otherUrls];
   const hosts = all.flatMap((url) => addressOf(url)?.host ?? []);
   const host = hosts.find((one) => one === wanted) ?? hosts[0];
   const domain = link.domain?.toLowerCase() ?? host;
-  if (link.slug !== undefined) {
-    return { domain, shortUrls: new Map([[link.slug, shortUrl]]), lost: [] };
-  }
+  if (slug !== undefined) return { domain, shortUrls: new Map([[slug, shortUrl]]), lost: [] };
   const shortUrls = new Map<string | undefined, string | undefined>();
   const lost: string[] = [];
   for (const url of all) {

@@ -35,15 +35,12 @@ import {
 } from './row.ts';
 import { RuleList } from './rule-list.ts';
 
-/** An address that is a host alone. */
-const rootPattern = /^(?:https?:\/\/)?[^/]+\/?(?:_root)?$/i;
-
 /** @param nowMs decides whether a test is over */
 export function dubLink(row: VendorRow, nowMs: number): VendorLink {
   const { rules, faults } = dubRules(row, nowMs);
   const slug = text(row, 'key');
   const shortUrl = text(row, 'shortlink', 'link');
-  const isRoot = slug === '_root' || (slug === undefined && rootPattern.test(shortUrl ?? ''));
+  const isRoot = (slug ?? shortUrl?.split('/').at(-1)) === '_root';
   const message = 'It is the root of its domain: set redirect.rootUrl to its target';
   return {
     ...plainLink(row),
