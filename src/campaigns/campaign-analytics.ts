@@ -54,7 +54,7 @@ export interface CampaignTotals extends Analytics {
   readonly conversionRate: number | null;
   /** Most scans first, ties in the order of the list. */
   readonly codes: ReadonlyArray<{
-    readonly qrId: string;
+    readonly qrCodeId: string;
     readonly deleted: boolean;
     readonly totalScans: number;
     readonly conversions: number;
@@ -131,8 +131,8 @@ export class CampaignAnalytics {
       conversionValue: converted.value,
       conversionRate: isFiltered ? null : rateOf(converted.count, counted.totalScans),
       codes: members
-        .map(({ codeNo, qrId, isDeleted }) => ({
-          qrId,
+        .map(({ codeNo, qrCodeId, isDeleted }) => ({
+          qrCodeId,
           deleted: isDeleted,
           totalScans: scansOf.get(codeNo) ?? 0,
           conversions: converted.byCode.get(codeNo)?.count ?? 0,

@@ -6,7 +6,7 @@ import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 export interface CampaignMember {
   readonly codeNo: CodeNo;
-  readonly qrId: string;
+  readonly qrCodeId: string;
   /** It counts as long as its analytics are kept, and is listed no more. */
   readonly isDeleted: boolean;
 }

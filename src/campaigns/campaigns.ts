@@ -124,7 +124,7 @@ export class Campaigns {
   /** Live codes in the order of the list. */
   qrCodeIdsOf(campaign: CampaignRecord): string[] {
     const members = this.#options.codes.memberships.membersOf(campaign.no);
-    return members.flatMap(({ qrId, isDeleted }) => (isDeleted ? [] : [qrId]));
+    return members.flatMap(({ qrCodeId, isDeleted }) => (isDeleted ? [] : [qrCodeId]));
   }
 
   /** @throws Failure not_found, validation_failed, conflict from the end on, storage_full */

@@ -22,7 +22,7 @@ const expiryBatchMax = 1_000;
 const valueScale = 10_000;
 
 export interface ConversionDraft {
-  readonly qrId: string;
+  readonly qrCodeId: string;
   readonly value: number | null;
   readonly externalId: string | undefined;
 }
@@ -75,7 +75,7 @@ export class Conversions {
         isRepeated: known !== undefined,
       };
       if (known === undefined) {
-        this.#count(this.#mustFind(actor, draft.qrId), dayOf(nowMs), draft.value ?? 0);
+        this.#count(this.#mustFind(actor, draft.qrCodeId), dayOf(nowMs), draft.value ?? 0);
         this.#remember(actor, conversion);
       }
       inTransaction?.(conversion);
@@ -134,24 +134,27 @@ export class Conversions {
 
   #known(
     { workspaceNo }: Actor,
-    { qrId, value, externalId }: ConversionDraft,
+    { qrCodeId, value, externalId }: ConversionDraft,
     nowMs: number,
   ): ConversionRecord | undefined {
     if (externalId === undefined) return undefined;
     const known = this.#options.store.campaigns.conversionKeys.get([workspaceNo, externalId]);
     if (known === undefined || known.removeAtMs <= nowMs) return undefined;
-    if (known.qrId === qrId && known.value === value) return known;
+    if (known.qrCodeId === qrCodeId && known.value === value) return known;
     throw new Failure(
       'conflict',
       'This externalId was used for another conversion, expected the same code and value',
     );
   }
 
-  #remember({ workspaceNo }: Actor, { qrId, value, externalId, createdAtMs }: Conversion): void {
+  #remember(
+    { workspaceNo }: Actor,
+    { qrCodeId, value, externalId, createdAtMs }: Conversion,
+  ): void {
     if (externalId === undefined) return;
     const { conversionExpiry, conversionKeys } = this.#options.store.campaigns;
     const removeAtMs = createdAtMs + namesRetentionMs;
-    conversionKeys.put([workspaceNo, externalId], { qrId, value, createdAtMs, removeAtMs });
+    conversionKeys.put([workspaceNo, externalId], { qrCodeId, value, createdAtMs, removeAtMs });
     conversionExpiry.put([removeAtMs, workspaceNo, externalId], 1);
   }
 
@@ -161,11 +164,11 @@ export class Conversions {
     conversionDays.put([no, day], [count + 1, options + Math.round(value * valueScale)]);
   }
 
-  #mustFind(actor: Actor, qrId: string): QrCodeRecord {
-    const code = this.#options.codes.find(actor.workspaceNo, qrId);
+  #mustFind(actor: Actor, qrCodeId: string): QrCodeRecord {
+    const code = this.#options.codes.find(actor.workspaceNo, qrCodeId);
     if (code !== undefined) return code;
     const message = 'There is no QR code with this id';
-    const faults = [{ path: 'qrId', code: 'unknown_code', message }];
+    const faults = [{ path: 'qrCodeId', code: 'unknown_code', message }];
     throw new Failure('validation_failed', message, { faults });
   }
 }

@@ -33,7 +33,7 @@ const rowsMax = 2 * campaignCodesMax;
 
 export interface Member {
   readonly codeNo: CodeNo;
-  readonly qrId: string;
+  readonly qrCodeId: string;
   readonly isDeleted: boolean;
 }
 
@@ -85,7 +85,7 @@ export class Memberships {
     rows.sort((a, b) => a.value[0] - b.value[0] || a.key[1] - b.key[1]);
     return rows.map(({ key, value }) => ({
       codeNo: key[1],
-      qrId: value[2],
+      qrCodeId: value[2],
       isDeleted: value[3] === 1,
     }));
   }
@@ -178,9 +178,9 @@ export class Memberships {
   markDeleted(code: QrCodeRecord): void {
     for (const campaign of this.campaignsOf(code.no)) {
       const key: [number, number] = [campaign.no, code.no];
-      const [place, createdAtMs, qrId] = this.#store.campaigns.campaignCodes.get(key) ?? [];
-      if (place === undefined || createdAtMs === undefined || qrId === undefined) continue;
-      this.#store.campaigns.campaignCodes.put(key, [place, createdAtMs, qrId, 1]);
+      const [place, createdAtMs, qrCodeId] = this.#store.campaigns.campaignCodes.get(key) ?? [];
+      if (place === undefined || createdAtMs === undefined || qrCodeId === undefined) continue;
+      this.#store.campaigns.campaignCodes.put(key, [place, createdAtMs, qrCodeId, 1]);
       indexCampaign(this.#store, campaign, { joined: [], left: [code] });
     }
   }

@@ -48,13 +48,7 @@ export interface QrCodeRecord {
 export type ScannedCode = Pick<QrCodeRecord, 'id' | 'routing'>;
 
 /** What a code answers now: a redirect, or a page that says why not, in the order in which a redirect asks. */
-export const codeStatuses = [
-  'active',
-  'paused',
-  'not_started',
-  'expired',
-  'limit_reached',
-] as const;
+export const codeStatuses = ['active', 'paused', 'not_started', 'expired', 'used_up'] as const;
 export type CodeStatus = (typeof codeStatuses)[number];
 
 /** Of a short link; `damaged`: where it leads is unknown, because its stored records cannot be read. */
@@ -77,7 +71,7 @@ export function codeStatusAt(
   if (paused) return 'paused';
   if (startsAtMs !== undefined && startsAtMs > nowMs) return 'not_started';
   if (expiresAtMs !== undefined && expiresAtMs <= nowMs) return 'expired';
-  return scanLimit !== undefined && scans() >= scanLimit ? 'limit_reached' : 'active';
+  return scanLimit !== undefined && scans() >= scanLimit ? 'used_up' : 'active';
 }
 
 const shortCodeLength = 8;

@@ -2,7 +2,7 @@
  * What a scan would get, without one: for people who try out where a code leads. The same program is followed as by a
  * redirect thread, with the clocks of zones asked of the runtime.
  */
-import { codeStatusAt, type CodeStatus, type QrCodeRecord } from '../model/code.ts';
+import { codeStatusAt, type QrCodeRecord } from '../model/code.ts';
 import { labelOfRoute, type MissedReason, targetLabel } from '../model/routing/labels.ts';
 import type { RouteVariant } from '../model/routing/routing.ts';
 import { countryNumber } from '../model/scan.ts';
@@ -41,13 +41,6 @@ export interface ResolvedRoute {
   readonly variants?: readonly ResolvedVariant[];
 }
 
-const missedOf: Readonly<Record<Exclude<CodeStatus, 'active'>, MissedReason>> = {
-  paused: 'paused',
-  not_started: 'not_started',
-  expired: 'expired',
-  limit_reached: 'used_up',
-};
-
 /** @param code dynamic, and not deleted @param scans lifetime ones, asked for limited codes alone */
 export function resolveRoute(
   code: QrCodeRecord,
@@ -56,7 +49,7 @@ export function resolveRoute(
 ): ResolvedRoute {
   const { routing } = code;
   const status = codeStatusAt({ ...code, ...routing }, asked.nowMs, scans);
-  if (status !== 'active') return ended(missedOf[status], routing?.fallbackUrl);
+  if (status !== 'active') return ended(status, routing?.fallbackUrl);
   const { target, program } = compileLink(code);
   if (program === undefined || routing === undefined) {
     return { status: 302, location: target, label: targetLabel, reason: 'target' };

@@ -150,7 +150,7 @@ function eventDataOf(incident: IncidentRecord, what: 'begun' | 'ended'): EventDa
   const of = {
     watchId,
     incidentId: id,
-    qrId: subject.kind === 'code' ? subject.id : null,
+    qrCodeId: subject.kind === 'code' ? subject.id : null,
     campaignId: subject.kind === 'campaign' ? subject.id : null,
     name,
     since: isoTime(sinceMs),

@@ -42,7 +42,7 @@ export interface WatchedCodes {
   readonly memberships: {
     membersOf(
       campaignNo: number,
-    ): ReadonlyArray<{ readonly qrId: string; readonly isDeleted: boolean }>;
+    ): ReadonlyArray<{ readonly qrCodeId: string; readonly isDeleted: boolean }>;
   };
 }
 
@@ -138,9 +138,11 @@ export class Subjects {
 
   async *#members(campaign: CampaignRecord): AsyncGenerator<QrCodeRecord> {
     const { codes } = this.#options;
-    for (const [at, { qrId, isDeleted }] of codes.memberships.membersOf(campaign.no).entries()) {
+    for (const [at, { qrCodeId, isDeleted }] of codes.memberships
+      .membersOf(campaign.no)
+      .entries()) {
       if (at % sliceCodes === sliceCodes - 1) await yieldToEventLoop();
-      const code = isDeleted ? undefined : codes.find(campaign.workspaceNo, qrId);
+      const code = isDeleted ? undefined : codes.find(campaign.workspaceNo, qrCodeId);
       if (code !== undefined) yield code;
     }
   }

@@ -234,9 +234,9 @@ describe('numbers', () => {
     expect((await patch(id, { name: 'June' })).json.qrCodes).toEqual(shown.qrCodes);
     const { codes } = (await get(`/campaigns/${word(id)}/analytics`)).json;
     expect(codes).toMatchObject([
-      { qrId: named, name: 'Table 14', target, deleted: false },
-      { qrId: plain, name: null, target, deleted: false },
-      { qrId: gone, name: null, target: null, deleted: true },
+      { qrCodeId: named, name: 'Table 14', target, deleted: false },
+      { qrCodeId: plain, name: null, target, deleted: false },
+      { qrCodeId: gone, name: null, target: null, deleted: true },
     ]);
   });
 
@@ -244,8 +244,8 @@ describe('numbers', () => {
     const [a, b] = [await makeCode(), await makeCode()];
     const { id } = (await post('/campaigns', spring([a, b]))).json;
     service.scans.lifetime.set(codeNo(a), 6).set(codeNo(b), 2);
-    await post('/conversions', { qrId: a, value: 9.99 });
-    await post('/conversions', { qrId: b, value: 0.01 });
+    await post('/conversions', { qrCodeId: a, value: 9.99 });
+    await post('/conversions', { qrCodeId: b, value: 0.01 });
     const found = (await get(`/campaigns/${word(id)}/analytics`)).json;
     expect(found).toMatchObject({
       totalScans: 8,
@@ -255,8 +255,8 @@ describe('numbers', () => {
       conversionValue: 10,
       conversionRate: 0.25,
       codes: [
-        { qrId: a, deleted: false, totalScans: 6, conversions: 1, conversionValue: 9.99 },
-        { qrId: b, deleted: false, totalScans: 2, conversions: 1, conversionValue: 0.01 },
+        { qrCodeId: a, deleted: false, totalScans: 6, conversions: 1, conversionValue: 9.99 },
+        { qrCodeId: b, deleted: false, totalScans: 2, conversions: 1, conversionValue: 0.01 },
       ],
     });
     const dates = [-3, -2, -1, 0].map((day) => ({ date: dayText(day), scans: 0 }));
@@ -313,10 +313,10 @@ describe('numbers', () => {
 
 describe('a conversion', () => {
   test('is counted once under its name', async () => {
-    const qrId = await makeCode();
-    const body = { qrId, value: 19.9, externalId: 'order-1' };
+    const qrCodeId = await makeCode();
+    const body = { qrCodeId, value: 19.9, externalId: 'order-1' };
     const made = await post('/conversions', body);
-    const where = `/v1/qr-codes/${qrId}/conversions`;
+    const where = `/v1/qr-codes/${qrCodeId}/conversions`;
     expect([made.status, made.headers.location]).toEqual([201, where]);
     const { createdAt } = made.json;
     expect(made.json).toEqual({ ...body, createdAt, deduplicated: false });
@@ -324,7 +324,7 @@ describe('a conversion', () => {
     expect([again.status, again.json]).toEqual([200, { ...body, createdAt, deduplicated: true }]);
     const other = await post('/conversions', { ...body, value: 20 });
     expect([other.status, other.json.code]).toEqual([409, 'conflict']);
-    const bare = await post('/conversions', { qrId });
+    const bare = await post('/conversions', { qrCodeId });
     expect(bare.json).toMatchObject({ value: null, externalId: null, deduplicated: false });
     const today = dayText(0);
     expect((await client.call('GET', where)).json).toEqual({
@@ -337,19 +337,19 @@ describe('a conversion', () => {
   });
 
   test('under one Idempotency-Key too', async () => {
-    const qrId = await makeCode();
+    const qrCodeId = await makeCode();
     const headers = { 'idempotency-key': 'conversion-1' };
     const answers = await Promise.all(
-      [1, 2, 3].map(async () => await post('/conversions', { qrId }, headers)),
+      [1, 2, 3].map(async () => await post('/conversions', { qrCodeId }, headers)),
     );
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
-    expect((await get(`/qr-codes/${qrId}/conversions`)).json.conversions).toBe(1);
+    expect((await get(`/qr-codes/${qrCodeId}/conversions`)).json.conversions).toBe(1);
   });
 
   test.each([
-    [{ qrId: undefined }, 'qrId'],
-    [{ qrId: 'x' }, 'qrId'],
-    [{ qrId: 'qr_00000000000000000000' }, 'qrId'],
+    [{ qrCodeId: undefined }, 'qrCodeId'],
+    [{ qrCodeId: 'x' }, 'qrCodeId'],
+    [{ qrCodeId: 'qr_00000000000000000000' }, 'qrCodeId'],
     [{ value: -1 }, 'value'],
     [{ value: '1' }, 'value'],
     [{ value: 1e10 }, 'value'],
@@ -358,7 +358,7 @@ describe('a conversion', () => {
     [{ externalId: 'x'.repeat(256) }, 'externalId'],
     [{ campaignId: 'cmp_00000000000000000000' }, 'campaignId'],
   ])('refuses the %$th wrong body by the path of its fault', async (wrong, path) => {
-    const answer = await post('/conversions', { qrId: await makeCode(), ...wrong });
+    const answer = await post('/conversions', { qrCodeId: await makeCode(), ...wrong });
     expect([answer.status, answer.faults.map((fault) => fault.path)]).toEqual([422, [path]]);
   });
 });

@@ -228,8 +228,12 @@ async function campaignAndBillingCalls(): Promise<Array<readonly [string, string
   const { id } = (await call('POST', '/qr-codes', { target: 'https://example.com/' })).json;
   const draft = { name: 'Spring', startDate: '2026-03-01', qrCodeIds: [id] };
   const campaign = await call('POST', '/campaigns', draft);
-  const conversion = await call('POST', '/conversions', { qrId: id, value: 2, externalId: 'o-1' });
-  const again = await call('POST', '/conversions', { qrId: id, value: 2, externalId: 'o-1' });
+  const conversion = await call('POST', '/conversions', {
+    qrCodeId: id,
+    value: 2,
+    externalId: 'o-1',
+  });
+  const again = await call('POST', '/conversions', { qrCodeId: id, value: 2, externalId: 'o-1' });
   const checkout = await call('POST', '/billing/checkout', { plan: 'pro', interval: 'month' });
   const confirm = `/billing/checkout/${word(checkout.json.id)}/confirm`;
   const confirmed = await call('POST', confirm);

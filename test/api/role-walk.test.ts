@@ -78,7 +78,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   createReport: { qrCodeId: 'qr_00000000000000000000' },
   createWatch: { target: true },
   updateWatch: { target: true },
-  createConversion: { qrId: 'qr_00000000000000000000' },
+  createConversion: { qrCodeId: 'qr_00000000000000000000' },
   createWebhook: { url: 'http://127.0.0.1:1/', events: ['member.joined'] },
   updateWebhook: { description: 'n' },
   testWebhook: { event: 'qr.created' },

@@ -149,7 +149,7 @@ describe('deliveries', () => {
     expect(other?.body).toEqual(one?.body);
     expect(other?.headers['webhook-id']).toBe(one?.headers['webhook-id']);
     await listed(deliveriesOf(made, '?state=delivered'), 2);
-    await client.call('PATCH', `/v1/webhooks/${word(made.id)}`, { body: { enabled: false } });
+    await client.call('PATCH', `/v1/webhooks/${word(made.id)}`, { body: { status: 'disabled' } });
     expect((await post(path)).status).toBe(409);
   });
 
@@ -252,7 +252,7 @@ describe('dead letters', () => {
     const many = await post('/webhooks/dead-letters/replay', range);
     expect([one.status, many.status, many.json.detail]).toEqual([409, 409, one.json.detail]);
     receiver.behave(healthy);
-    await client.call('PATCH', `/v1${path}`, { body: { enabled: true } });
+    await client.call('PATCH', `/v1${path}`, { body: { status: 'enabled' } });
     expect((await post(replay)).status).toBe(202);
     await listed(deliveriesOf(made, '?state=delivered'), 1);
   });

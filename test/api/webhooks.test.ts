@@ -85,13 +85,16 @@ describe('an endpoint', () => {
     const changed = await patch({ events: ['*'], maxBatch: 1, description: null });
     expect(changed).toMatchObject({ events: ['*'], maxBatch: 1, description: null });
     expect(changed.url).toBe(made.json.url);
-    const off = await patch({ enabled: false });
+    const off = await patch({ status: 'disabled' });
     expect(off).toMatchObject({ status: 'disabled', disabledReason: 'by_hand' });
     expect(off.disabledAt).toMatch(/Z$/);
     expect((await client.call('GET', pathOf(made))).json).toMatchObject({
       health: { state: 'disabled' },
     });
-    expect(await patch({ enabled: true })).toMatchObject({ status: 'enabled', disabledAt: null });
+    expect(await patch({ status: 'enabled' })).toMatchObject({
+      status: 'enabled',
+      disabledAt: null,
+    });
     expect(await patch({})).toMatchObject({ events: ['*'], status: 'enabled' });
     const deleted = await client.call('DELETE', pathOf(made));
     expect(deleted.json).toEqual({ deleted: true, id: made.json.id });
@@ -285,7 +288,7 @@ describe('a sample', () => {
     });
     const { json } = await client.call('GET', pathOf(made));
     expect(json.health).toMatchObject({ waiting: 0 });
-    await client.call('PATCH', pathOf(made), { body: { enabled: false } });
+    await client.call('PATCH', pathOf(made), { body: { status: 'disabled' } });
     receiver.behave(healthy);
     expect((await sample(made)).json.delivered).toBe(true);
   });

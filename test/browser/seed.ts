@@ -87,7 +87,7 @@ export async function seed({ api }: Harness, receiverUrl: string): Promise<Seede
   });
   await post('/campaigns', { name: 'Always on', startDate: day(0), qrCodeIds: [] });
   await post('/watches', { qrCodeId: codeId, silentHours: 24, spikeFactor: 5, target: true });
-  await post('/conversions', { qrId: codeId, externalId: 'order-1' });
+  await post('/conversions', { qrCodeId: codeId, externalId: 'order-1' });
   await post('/team/invites', { email: 'jane@example.com', role: 'editor' });
   await post('/api-keys', { name: 'Till in the north hall', role: 'editor' });
   const endpoint = await post('/webhooks', {

@@ -53,8 +53,8 @@ beforeAll(async () => {
   const startDate = new Date().toISOString().slice(0, 10);
   const campaign = { name: 'Summer in the beer gardens', startDate, qrCodeIds: [codeId] };
   campaignId = word((await post('/campaigns', campaign)).id);
-  await post('/conversions', { qrId: codeId, value: 19.9 });
-  await post('/conversions', { qrId: codeId, value: 5 });
+  await post('/conversions', { qrCodeId: codeId, value: 19.9 });
+  await post('/conversions', { qrCodeId: codeId, value: 5 });
 }, testMs);
 afterAll(async () => {
   await harness.close();
@@ -273,7 +273,7 @@ test(
     await scan(word(shortUrl), visitors[0]);
     const statusOf = async () =>
       (await harness.api.call('GET', `/v1/qr-codes/${word(id)}`)).json.status;
-    await expect.poll(statusOf, { timeout: waitMs }).toBe('limit_reached');
+    await expect.poll(statusOf, { timeout: waitMs }).toBe('used_up');
     const page = await harness.openSignedIn('/codes');
     const row = page.getByRole('row', { name: 'Voucher' });
     await row.getByText('Limit reached').waitFor();

@@ -80,7 +80,7 @@ test.each([390, 1_440])(
       startDate: new Date().toISOString().slice(0, 10),
       qrCodeIds: [word(code.id)],
     });
-    await post('/v1/conversions', { qrId: word(code.id), value: 24.9 });
+    await post('/v1/conversions', { qrCodeId: word(code.id), value: 24.9 });
     const page = await harness.openSignedIn(`/campaigns/${word(id)}`, { width });
     const table = page.locator('.table-wrap');
     await table.getByText('Value 24.9').waitFor();

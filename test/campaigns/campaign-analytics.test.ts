@@ -98,7 +98,7 @@ test('equal a plain count over its codes and days, in any range', async () => {
     const found = await analytics.totals(made, { subject, range, shown, filter: {} });
     expect(found).toMatchObject(analyticsOf(facts));
     const perCode = inside.map(({ id, no }, at) => ({
-      qrId: id,
+      qrCodeId: id,
       deleted: at === 3,
       totalScans: facts.filter((fact) => fact.codeNo === no && isPerson(fact)).length,
       conversions: 0,

@@ -29,8 +29,8 @@ describe('totals', () => {
         fixture.scans.list.push({ codeNo: no(id), day, scanner: `own ${id}` });
       }
     }
-    const convert = async (qrId: string) =>
-      await conversions.record(actor, { qrId, value: null, externalId: undefined });
+    const convert = async (qrCodeId: string) =>
+      await conversions.record(actor, { qrCodeId, value: null, externalId: undefined });
     await convert(a);
     await convert(other);
     clock.set((first + 2) * dayMs - 1);
@@ -56,7 +56,7 @@ describe('totals', () => {
     const { campaigns, conversions } = fixture.app.campaigns;
     const span = { startDay: 0, endDay: today };
     await campaigns.create(actor, { name: 'c', ...span, qrCodeIds: [a] });
-    await conversions.record(actor, { qrId: a, value: 1, externalId: undefined });
+    await conversions.record(actor, { qrCodeId: a, value: 1, externalId: undefined });
     fixture.app.clock.move(2 * dayMs);
     await fixture.app.campaignScheduler.tick();
     expect(fixture.emitted('campaign.ended')).toMatchObject([{ totalScans: 0, conversionRate: 0 }]);

@@ -171,8 +171,8 @@ describe('membership', () => {
     });
     expect(found).toMatchObject({ totalScans: 2, uniqueScanners: 1 });
     expect(found.codes).toEqual([
-      { qrId: a, deleted: false, totalScans: 1, conversions: 0, conversionValue: 0 },
-      { qrId: b, deleted: true, totalScans: 1, conversions: 0, conversionValue: 0 },
+      { qrCodeId: a, deleted: false, totalScans: 1, conversions: 0, conversionValue: 0 },
+      { qrCodeId: b, deleted: true, totalScans: 1, conversions: 0, conversionValue: 0 },
     ]);
     // A list that is set anew lets live codes go, not what is only waiting for its end.
     await campaigns.change(actor, made.id, { qrCodeIds: [] });

@@ -11,8 +11,8 @@ test('sums per code and day, values to the cent', async () => {
   const { conversions } = fixture.app.campaigns;
   const { clock, codes } = fixture.app;
   const today = dayOf(clock.now());
-  const record = async (qrId: string, value: number | null) =>
-    await conversions.record(actor, { qrId, value, externalId: undefined });
+  const record = async (qrCodeId: string, value: number | null) =>
+    await conversions.record(actor, { qrCodeId, value, externalId: undefined });
   for (let at = 0; at < 10; at++) await record(a, 0.1);
   await record(b, null);
   clock.move(dayMs);
@@ -35,7 +35,7 @@ test('a name counts once for 90 days, in its workspace, also when many ask at on
   });
   const { conversions } = fixture.app.campaigns;
   const { clock } = fixture.app;
-  const order = { qrId: a, value: 1.5, externalId: 'order-1' };
+  const order = { qrCodeId: a, value: 1.5, externalId: 'order-1' };
   const all = await Promise.all(
     Array.from({ length: 20 }, async () => await conversions.record(actor, order)),
   );
@@ -47,14 +47,17 @@ test('a name counts once for 90 days, in its workspace, also when many ask at on
     createdAtMs: atMs,
   });
   for (const other of [
-    { ...order, qrId: b },
+    { ...order, qrCodeId: b },
     { ...order, value: 2 },
     { ...order, value: null },
   ]) {
     const failure = conversions.record(actor, other).catch(({ code }: Failure) => code);
     expect(await failure).toBe('conflict');
   }
-  const { isRepeated } = await conversions.record(stranger, { ...order, qrId: strangersCode.id });
+  const { isRepeated } = await conversions.record(stranger, {
+    ...order,
+    qrCodeId: strangersCode.id,
+  });
   expect(isRepeated).toBe(false);
   clock.move(dayMs + 1);
   expect(await conversions.record(actor, order)).toMatchObject({ isRepeated: false });
@@ -74,11 +77,11 @@ test("an unknown, a stranger's or a deleted code is named, and nothing is rememb
     target: 'https://example.com/',
   });
   const { conversions } = fixture.app.campaigns;
-  for (const qrId of ['qr_00000000000000000000', gone, strangersCode.id]) {
+  for (const qrCodeId of ['qr_00000000000000000000', gone, strangersCode.id]) {
     const failure = conversions
-      .record(actor, { qrId, value: 1, externalId: 'x' })
+      .record(actor, { qrCodeId, value: 1, externalId: 'x' })
       .catch(({ code, faults }: Failure) => [code, faults[0]?.path, faults[0]?.code]);
-    expect(await failure).toEqual(['validation_failed', 'qrId', 'unknown_code']);
+    expect(await failure).toEqual(['validation_failed', 'qrCodeId', 'unknown_code']);
   }
   expect(fixture.app.store.campaigns.conversionKeys.count({})).toBe(0);
 });

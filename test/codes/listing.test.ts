@@ -25,7 +25,7 @@ const searches = [
   'example ring POST',
   'cafe',
 ].concat(['CAFÉ strasse', 'hello café', 'spring  nothing', ' spring ', 'STRASSE der']);
-const statuses = ['active', 'expired', 'limit_reached'] as const;
+const statuses = ['active', 'expired', 'used_up'] as const;
 
 /** 50 codes over ten days, some changed, some deleted, and another workspace's among them. */
 async function filled(
@@ -90,7 +90,7 @@ function statusOf(fixture: CodesFixture | undefined, code: QrCodeRecord): CodeSt
   const { expiresAtMs = Infinity, scanLimit = Infinity, no } = code;
   if (fixture === undefined) throw new Error('A status needs the clock and the scans');
   if (expiresAtMs <= fixture.clock.now()) return 'expired';
-  return (fixture.scans.get(no) ?? 0) >= scanLimit ? 'limit_reached' : 'active';
+  return (fixture.scans.get(no) ?? 0) >= scanLimit ? 'used_up' : 'active';
 }
 
 const ids = (codes: readonly QrCodeRecord[]): string[] => codes.map(({ id }) => id);
@@ -181,7 +181,7 @@ describe.each<[string, SearchLimits]>([
     await check();
     fixture.scans.set(soon.no, 2);
     await check();
-    expect(statusOf(fixture, soon)).toBe('limit_reached');
+    expect(statusOf(fixture, soon)).toBe('used_up');
     fixture.clock.move(1_000);
     await check();
     expect(statusOf(fixture, soon)).toBe('expired');

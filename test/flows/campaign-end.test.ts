@@ -67,7 +67,7 @@ it(
       const campaign = (await api.call('POST', '/campaigns', { body })).json;
       const code = word(made.shortUrl).split('/').at(-1) ?? '';
       expect(await scan(ports, code, 4)).toEqual([302, 302, 302, 302]);
-      const conversion = { qrId: made.id, externalId: 'order-1' };
+      const conversion = { qrCodeId: made.id, externalId: 'order-1' };
       await api.call('POST', '/conversions', { body: conversion });
       await first.kill();
       await api.close();
@@ -115,7 +115,7 @@ it(
         .json;
       const id = word(made.id);
       await scan(ports, 'for-ever', 3);
-      await api.call('POST', '/conversions', { body: { qrId: id } });
+      await api.call('POST', '/conversions', { body: { qrCodeId: id } });
       expect((await api.call('DELETE', `/qr-codes/${id}`)).status).toBe(200);
       await first.close();
       await api.close();

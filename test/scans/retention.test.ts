@@ -96,8 +96,8 @@ async function fillManagement(
   const campaigns = openCampaigns(parts);
   const qrCodeIds = made.map(({ id }) => id);
   await campaigns.campaigns.create(actor, { name: 'c', startDay: 0, qrCodeIds });
-  for (const qrId of qrCodeIds) {
-    await campaigns.conversions.record(actor, { qrId, value: 1, externalId: undefined });
+  for (const qrCodeId of qrCodeIds) {
+    await campaigns.conversions.record(actor, { qrCodeId, value: 1, externalId: undefined });
   }
 }
 

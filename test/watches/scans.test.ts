@@ -35,7 +35,7 @@ describe('silence', () => {
       {
         watchId: id,
         incidentId: incident?.id,
-        qrId: code.id,
+        qrCodeId: code.id,
         campaignId: null,
         name: 'Poster',
         since: isoTime(noonMs),
@@ -129,7 +129,7 @@ describe('silence', () => {
     await hours(fixture, 10);
     expect(fixture.emitted('qr.silent')).toEqual([]);
     await hours(fixture, 6);
-    const told = { campaignId: id, qrId: null, name: 'Spring', expectedScans: 12 };
+    const told = { campaignId: id, qrCodeId: null, name: 'Spring', expectedScans: 12 };
     expect(fixture.emitted('qr.silent')).toMatchObject([told]);
     expect(formatDay(today + 2)).toBe('2026-03-06');
     await hours(fixture, 48);
@@ -145,7 +145,7 @@ describe('silence', () => {
     await fixture.evaluate();
     await hours(fixture, 5);
     expect(fixture.emitted('qr.silent')).toMatchObject([
-      { qrId: null, campaignId: null, hours: 3 },
+      { qrCodeId: null, campaignId: null, hours: 3 },
     ]);
   });
 });

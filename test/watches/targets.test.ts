@@ -188,8 +188,10 @@ describe('a target', () => {
     await ask(fixture);
     await fixture.pass(hourMs);
     await ask(fixture);
-    const [{ qrId = '' } = {}] = fixture.emitted('qr.target_failed');
-    await fixture.app.codes.change(fixture.actor, String(qrId), { target: target.url('/other') });
+    const [{ qrCodeId = '' } = {}] = fixture.emitted('qr.target_failed');
+    await fixture.app.codes.change(fixture.actor, String(qrCodeId), {
+      target: target.url('/other'),
+    });
     await fixture.pass(hourMs);
     await ask(fixture);
     const { data } = fixture.app.watches.incidents.page(1, { limit: 9, isOpen: false }, () => true);

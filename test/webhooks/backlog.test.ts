@@ -77,7 +77,7 @@ it('makes dead letters of all that waits for an endpoint that is disabled, and r
   harness.sender.answer = () => 'hang';
   const ids = await harness.emit(1_200);
   await harness.settle();
-  await harness.webhooks.endpoints.change(1, id, { enabled: false });
+  await harness.webhooks.endpoints.change(1, id, { status: 'disabled' });
   await harness.settle();
   const { deliveries } = harness.webhooks;
   expect(deliveries.deadLetters.count(1, {})).toBe(1_200 - 16);
@@ -89,7 +89,7 @@ it('makes dead letters of all that waits for an endpoint that is disabled, and r
   expect(deliveries.figures(no).waiting).toBe(0);
   // Enabled again it goes on with what comes; what is dead stays so until a person replays it.
   const [missed] = await harness.emit();
-  await harness.webhooks.endpoints.change(1, id, { enabled: true });
+  await harness.webhooks.endpoints.change(1, id, { status: 'enabled' });
   harness.sender.answer = () => 200;
   const [next] = await harness.emit();
   await harness.settle();
@@ -115,7 +115,7 @@ it('goes on after a crash with what was not settled of a disabled or deleted end
   await harness.emit(700);
   await harness.settle();
   await harness.stop();
-  await harness.webhooks.endpoints.change(1, off.id, { enabled: false });
+  await harness.webhooks.endpoints.change(1, off.id, { status: 'disabled' });
   await harness.webhooks.endpoints.delete(1, gone.id);
   await harness.crash();
   harness.sender.answer = () => 200;

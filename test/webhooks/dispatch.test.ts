@@ -38,9 +38,9 @@ it('sends nothing older than the endpoint, or than its last enabling', async () 
   await harness.emit(1);
   await harness.settle();
   expect(harness.sender.sent).toHaveLength(1);
-  await harness.webhooks.endpoints.change(1, id, { enabled: false });
+  await harness.webhooks.endpoints.change(1, id, { status: 'disabled' });
   await harness.emit(4);
-  await harness.webhooks.endpoints.change(1, id, { enabled: true });
+  await harness.webhooks.endpoints.change(1, id, { status: 'enabled' });
   const [last] = await harness.emit(1);
   await harness.settle();
   expect(harness.sender.sent.map(({ eventId }) => eventId).slice(1)).toEqual([last]);
@@ -124,7 +124,7 @@ it('replays a range in batches, each dead letter once, of enabled endpoints', as
     await harness.pass(100);
     return harness.webhooks.deliveries.deadLetters.count(1, {}) === 600;
   }, 'all are dead');
-  await harness.webhooks.endpoints.change(1, off.id, { enabled: false });
+  await harness.webhooks.endpoints.change(1, off.id, { status: 'disabled' });
   harness.sender.answer = () => 200;
   const sentBefore = harness.sender.sent.length;
   const range = { fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER };
@@ -211,7 +211,7 @@ it('disables an endpoint that answers 410, and makes dead letters of its queue',
   await expect(replay(harness, data[0]?.id ?? '')).rejects.toMatchObject({
     code: 'conflict',
   });
-  await harness.webhooks.endpoints.change(1, id, { enabled: true });
+  await harness.webhooks.endpoints.change(1, id, { status: 'enabled' });
   harness.sender.answer = () => 200;
   await replay(harness, data[0]?.id ?? '');
   await harness.settle();
@@ -236,7 +236,7 @@ it('sends nothing more after a 410, though that is not committed yet', async () 
   }, 'disabled');
   expect(harness.sender.sent).toHaveLength(17);
   await harness.webhooks.endpoints.change(1, harness.webhooks.endpoints.byNo(no)?.id ?? '', {
-    enabled: true,
+    status: 'enabled',
   });
   await harness.emit(1);
   await eventually(async () => {

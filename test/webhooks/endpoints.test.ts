@@ -65,7 +65,7 @@ test('an endpoint listens to what it subscribes to, in its workspace, while enab
   expect(listening(1, 'qr.scanned')).toEqual([2]);
   expect(listening(2, 'qr.created')).toEqual([]);
   expect([store.isAnyFor('qr.scanned'), store.isAnyFor('member.joined')]).toEqual([true, true]);
-  await store.change(1, all.id, { enabled: false });
+  await store.change(1, all.id, { status: 'disabled' });
   // What came before that is for it still, and nothing that comes after it.
   expect([listening(1, 'qr.created'), store.isAnyFor('qr.scanned')]).toEqual([[1, 2], true]);
   expect(isFor(store.byNo(2)!, 'qr.created', 1)).toBe(false);
@@ -86,14 +86,14 @@ test('starts after the events of its creation, and leaves out those while it is 
   await happen();
   state.lastBlock = 9;
   const from = { event: 2, block: 9 };
-  expect(await store.change(1, endpoint.id, { enabled: true })).not.toHaveProperty('pauses');
-  const off = await store.change(1, endpoint.id, { enabled: false });
+  expect(await store.change(1, endpoint.id, { status: 'enabled' })).not.toHaveProperty('pauses');
+  const off = await store.change(1, endpoint.id, { status: 'disabled' });
   expect(off).toMatchObject({ status: 'disabled', disabledReason: 'by_hand', pauses: [{ from }] });
   await happen();
   state.lastBlock = 12;
-  const again = await store.change(1, endpoint.id, { enabled: false });
+  const again = await store.change(1, endpoint.id, { status: 'disabled' });
   expect(again.pauses).toEqual([{ from }]);
-  const on = await store.change(1, endpoint.id, { enabled: true });
+  const on = await store.change(1, endpoint.id, { status: 'enabled' });
   const to = { event: 3, block: 12 };
   expect(on).toMatchObject({ status: 'enabled', firstEvent: 1, firstBlock: 7 });
   expect(on.pauses).toEqual([{ from, to }]);
@@ -118,7 +118,7 @@ test('what the dispatcher disables leaves out the same', async () => {
   await happen();
   expect(store.byNo(1)?.pauses).toEqual([{ from: { event: 1, block: 7 } }]);
   expect(isFor(store.byNo(1)!, 'qr.created', 2)).toBe(false);
-  const on = await store.change(1, endpoint.id, { enabled: true });
+  const on = await store.change(1, endpoint.id, { status: 'enabled' });
   expect(on.pauses).toEqual([{ from: { event: 1, block: 7 }, to: { event: 2, block: 7 } }]);
 });
 
@@ -128,9 +128,9 @@ test('remembers its last eight pauses, after a restart too', async () => {
   const { id } = endpoint;
   for (let pause = 0; pause < 10; pause++) {
     await happen();
-    await store.change(1, id, { enabled: false });
+    await store.change(1, id, { status: 'disabled' });
     await happen();
-    await store.change(1, id, { enabled: true });
+    await store.change(1, id, { status: 'enabled' });
   }
   const { pauses } = store.get(1, id);
   expect(pauses).toHaveLength(8);
@@ -152,7 +152,7 @@ test('one that an earlier release disabled goes on with what comes after it is e
     temporary.store.webhooks.endpoints.put(endpoint.no, disabled),
   );
   await happen();
-  const on = await store.change(1, endpoint.id, { enabled: true });
+  const on = await store.change(1, endpoint.id, { status: 'enabled' });
   expect(on).toMatchObject({ status: 'enabled', firstEvent: 1, firstBlock: 7 });
   expect(on).not.toHaveProperty('pauses');
 });
@@ -241,7 +241,7 @@ test('without the key that encrypted its secrets an endpoint is disabled until i
   const { id, no } = endpoint;
   expect(again.get(1, id)).toMatchObject({ status: 'disabled', disabledReason: 'secret_lost' });
   expect([again.secretsOf(no), again.isAnyFor('qr.created')]).toEqual([[], false]);
-  expect(await again.change(1, id, { enabled: true })).toMatchObject({ status: 'disabled' });
+  expect(await again.change(1, id, { status: 'enabled' })).toMatchObject({ status: 'disabled' });
   const { secret } = await again.rotateSecret(1, id, hourMs);
   expect([again.secretsOf(no), again.isAnyFor('qr.created')]).toEqual([[secret], true]);
 });
@@ -267,7 +267,7 @@ test('another workspace’s id is unknown, and a refused address changes nothing
   const { id } = endpoint;
   const unknown = codeOf('not_found');
   expect(() => store.get(2, id)).toThrow(unknown);
-  await expect(store.change(2, id, { enabled: false })).rejects.toEqual(unknown);
+  await expect(store.change(2, id, { status: 'disabled' })).rejects.toEqual(unknown);
   await expect(store.delete(2, id)).rejects.toEqual(unknown);
   await expect(store.rotateSecret(2, id, 0)).rejects.toEqual(unknown);
   await expect(store.change(1, id, { url: 'http://bad/' })).rejects.toEqual(
@@ -287,11 +287,13 @@ test('the dispatcher disables what is gone; listeners are called for every chang
   await store.disable(endpoint.no, 'gone');
   await store.disable(endpoint.no, 'failing');
   expect(store.byNo(endpoint.no)).toMatchObject({ disabledReason: 'gone' });
-  expect(await store.change(1, endpoint.id, { enabled: false, description: 'x' })).toMatchObject({
+  expect(
+    await store.change(1, endpoint.id, { status: 'disabled', description: 'x' }),
+  ).toMatchObject({
     disabledReason: 'gone',
     description: 'x',
   });
-  await store.change(1, endpoint.id, { enabled: true, description: null });
+  await store.change(1, endpoint.id, { status: 'enabled', description: null });
   expect(store.byNo(endpoint.no)).not.toHaveProperty('description');
   const removing = store.delete(1, endpoint.id);
   await Promise.all([removing, store.disable(endpoint.no, 'failing')]);

@@ -114,7 +114,7 @@ export const questionShape = {
   campaignId: givenId('cmp', 'a campaign')
     .optional()
     .meta({ description: 'Codes in this campaign alone', param: { id: 'ByCampaign' } }),
-  qrId: givenId('qr', 'a code')
+  qrCodeId: givenId('qr', 'a code')
     .optional()
     .meta({ description: 'This code alone', param: { id: 'ByCode' } }),
 };
@@ -190,16 +190,16 @@ export function filterOf(
 export async function narrowed(
   subject: Subject,
   workspaceNo: WorkspaceNo,
-  { tag, campaignId, qrId }: Question,
+  { tag, campaignId, qrCodeId }: Question,
   codes: Pick<Codes, 'listAll' | 'getKept'>,
 ): Promise<Subject> {
-  if (tag === undefined && campaignId === undefined && qrId === undefined) return subject;
+  if (tag === undefined && campaignId === undefined && qrCodeId === undefined) return subject;
   const within = numbersOf(subject);
   const found: CodeNo[] = [];
   const add = (no: CodeNo): void => {
     if (within === undefined || within.has(no)) found.push(no);
   };
-  const one = qrId === undefined ? undefined : codes.getKept(workspaceNo, qrId);
+  const one = qrCodeId === undefined ? undefined : codes.getKept(workspaceNo, qrCodeId);
   if (tag === undefined && campaignId === undefined) add(one!.no);
   else {
     // Deleted codes have left both.

@@ -44,10 +44,10 @@ const endDate = queryDay.meta({
   example: '2026-03-31',
 });
 const id = idField('cmp', 'Id of the campaign');
-const qrId = idField('qr', 'Id of the code');
-const givenQrId = givenId('qr', 'a QR code');
+const qrCodeId = idField('qr', 'Id of the code');
+const givenQrCodeId = givenId('qr', 'a QR code');
 const qrCodeIds = z
-  .array(givenQrId)
+  .array(givenQrCodeId)
   .max(campaignCodesMax)
   .meta({
     description: 'Live codes of the workspace, each once',
@@ -117,7 +117,7 @@ export const campaign = z
       example: ['qr_01k3zq8m4hd2v7c5x9ab'],
     }),
     qrCodes: z
-      .array(z.object({ id: qrId, ...named }))
+      .array(z.object({ id: qrCodeId, ...named }))
       .optional()
       .meta({ description: 'The same codes by name; absent in lists, where it would be too much' }),
     status: z
@@ -160,7 +160,7 @@ export const campaignAnalytics = comparedTotals(
     codes: z
       .array(
         z.object({
-          qrId,
+          qrCodeId,
           ...named,
           deleted: z.boolean().meta({ description: 'The code was deleted', example: false }),
           totalScans: scanCount,
@@ -178,7 +178,7 @@ export const campaignAnalytics = comparedTotals(
 
 export const conversionBody = z
   .strictObject({
-    qrId: givenQrId,
+    qrCodeId: givenQrCodeId,
     value: z.number().min(0).max(valueMax).optional().meta({
       description: 'What it was worth, in a currency of yours; summed',
       example: 19.9,
@@ -190,12 +190,12 @@ export const conversionBody = z
   })
   .meta({
     id: 'ConversionCreate',
-    example: { qrId: 'qr_01k3zq8m4hd2v7c5x9ab', value: 19.9, externalId: 'order-4711' },
+    example: { qrCodeId: 'qr_01k3zq8m4hd2v7c5x9ab', value: 19.9, externalId: 'order-4711' },
   });
 
 export const conversion = z
   .object({
-    qrId,
+    qrCodeId,
     value: z
       .number()
       .nullable()

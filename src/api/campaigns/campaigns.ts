@@ -197,7 +197,7 @@ function analytics(options: CampaignsOptions): Route[] {
           ['conversions', '', found.conversions],
           ['conversionValue', '', found.conversionValue],
           ['conversionRate', '', found.conversionRate ?? 0],
-          ...found.codes.map(({ qrId, totalScans }) => ['code', qrId, totalScans] as const),
+          ...found.codes.map(({ qrCodeId, totalScans }) => ['code', qrCodeId, totalScans] as const),
           ...found.timeseries.map(({ date, scans }) => ['day', date, scans] as const),
         ],
       },
@@ -239,7 +239,7 @@ async function withNames(
 ) {
   const codes: Array<CampaignTotals['codes'][number] & ReturnType<typeof nameOf>> = [];
   for (const code of totals.codes) {
-    codes.push({ ...code, ...nameOf(options, workspaceNo, code.qrId) });
+    codes.push({ ...code, ...nameOf(options, workspaceNo, code.qrCodeId) });
     if (codes.length % sliceCodes === 0) await yieldToEventLoop();
   }
   return { ...totals, codes };

@@ -41,12 +41,12 @@ function createOne({ conversions }: ConversionsOptions): Route {
       headers: ['Location'],
     },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, body: { qrId, value, externalId }, keep }) => {
+    handle: async ({ actor, body: { qrCodeId, value, externalId }, keep }) => {
       const answer = (made: Conversion) =>
         jsonResult(made.isRepeated ? 200 : 201, viewOf(made), {
-          Location: `/v1/qr-codes/${made.qrId}/conversions`,
+          Location: `/v1/qr-codes/${made.qrCodeId}/conversions`,
         });
-      const draft = { qrId, value: value ?? null, externalId };
+      const draft = { qrCodeId, value: value ?? null, externalId };
       return answer(await conversions.record(actor, draft, (made) => keep(answer(made))));
     },
   });
@@ -86,9 +86,9 @@ function listDays({ conversions, codes, clock }: ConversionsOptions): Route {
   });
 }
 
-function viewOf({ qrId, value, externalId, createdAtMs, isRepeated }: Conversion) {
+function viewOf({ qrCodeId, value, externalId, createdAtMs, isRepeated }: Conversion) {
   return {
-    qrId,
+    qrCodeId,
     value,
     externalId: externalId ?? null,
     createdAt: isoTime(createdAtMs),

@@ -226,15 +226,14 @@ export const listQuery = z.object({
       description: 'Only dynamic codes, or only static ones',
     }),
   status: z.enum(codeStatuses).optional().meta({
-    description:
-      'Codes that are so now, each in one status: expired ones are not among `limit_reached`',
+    description: 'Codes that are so now, each in one status: expired ones are not among `used_up`',
   }),
 });
 
 const status = z.enum(codeStatuses).meta({
   description:
     '`active`: it redirects, or is static. `paused` by you, `not_started` before `startsAt`, `expired` since ' +
-    '`expiresAt`, `limit_reached` from its `scanLimit`-th scan on; the first of these that holds. Its short link then ' +
+    '`expiresAt`, `used_up` from its `scanLimit`-th scan on; the first of these that holds. Its short link then ' +
     'leads to `fallbackUrl`, or answers 410 (404 before it begins)',
   example: 'active',
 });

@@ -170,5 +170,5 @@ export class EventFeed {
 function isAbout(body: string, codeId: string): boolean {
   if (!body.includes(codeId)) return false;
   const { data }: { data: Readonly<Record<string, unknown>> } = JSON.parse(body);
-  return data.id === codeId || data.qrId === codeId;
+  return data.id === codeId || data.qrCodeId === codeId;
 }

@@ -12,7 +12,7 @@ import { dynamic, shortUrl, shownTarget } from '../codes/code-schemas.ts';
 import { count, idField, time } from '../fields.ts';
 import { pascalCase } from '../openapi/pascal-case.ts';
 
-const qrId = idField('qr', 'Id of the code');
+const qrCodeId = idField('qr', 'Id of the code');
 const campaignId = idField('cmp', 'Id of the campaign');
 const workspaceId = idField('ws', 'Id of the workspace');
 const role = z.enum(roles).meta({ description: 'Their role' });
@@ -24,7 +24,7 @@ const terms = z.object({ plan, interval: interval.optional() });
 const watched = {
   watchId: idField('wch', 'Id of the watch'),
   incidentId: idField('inc', 'Id of the incident: the same when it ends'),
-  qrId: qrId.nullable().meta({ description: 'Id of the code; null = another is watched' }),
+  qrCodeId: qrCodeId.nullable().meta({ description: 'Id of the code; null = another is watched' }),
   campaignId: campaignId
     .nullable()
     .meta({ description: 'Id of the campaign; null = another is watched, or the workspace' }),
@@ -41,7 +41,7 @@ const failing = {
 
 const data = {
   'qr.created': z.object({
-    id: qrId,
+    id: qrCodeId,
     type: z.enum(codeTypes).meta({ description: 'What the code holds' }),
     target: shownTarget,
     dynamic,
@@ -49,14 +49,14 @@ const data = {
     createdBy: idField('usr', 'User who made it'),
   }),
   'qr.updated': z.object({
-    id: qrId,
+    id: qrCodeId,
     before: changed.meta({ description: 'The fields that changed, as they were' }),
     after: changed.meta({ description: 'The same fields, as they are' }),
     updatedBy: idField('usr', 'User who changed it'),
   }),
-  'qr.deleted': z.object({ id: qrId, deletedBy: idField('usr', 'User who deleted it') }),
+  'qr.deleted': z.object({ id: qrCodeId, deletedBy: idField('usr', 'User who deleted it') }),
   'qr.scanned': z.object({
-    qrId,
+    qrId: qrCodeId,
     ...scanFields,
     route: route.optional().meta({
       description:

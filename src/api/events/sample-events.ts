@@ -6,14 +6,14 @@ import { isoTime } from '../../model/day.ts';
 import type { EventData, EventEnvelope, EventKind } from '../../model/event.ts';
 
 const tail = '01k3zq8m4hd2v7c5x9ab';
-const qrId = `qr_${tail}`;
+const qrCodeId = `qr_${tail}`;
 const campaignId = `cmp_${tail}`;
 const userId = `usr_${tail}`;
 const workspaceId = `ws_${tail}`;
 const watched = {
   watchId: `wch_${tail}`,
   incidentId: `inc_${tail}`,
-  qrId,
+  qrCodeId,
   campaignId: null,
   name: 'Menu, table 4',
 };
@@ -21,7 +21,7 @@ const failing = { ...watched, target: 'https://example.com/menu' };
 
 const sampleData = {
   'qr.created': {
-    id: qrId,
+    id: qrCodeId,
     type: 'url',
     target: 'https://example.com/menu',
     dynamic: true,
@@ -29,14 +29,14 @@ const sampleData = {
     createdBy: userId,
   },
   'qr.updated': {
-    id: qrId,
+    id: qrCodeId,
     before: { target: 'https://example.com/menu' },
     after: { target: 'https://example.com/winter-menu' },
     updatedBy: userId,
   },
-  'qr.deleted': { id: qrId, deletedBy: userId },
+  'qr.deleted': { id: qrCodeId, deletedBy: userId },
   'qr.scanned': {
-    qrId,
+    qrId: qrCodeId,
     scannedAt: '2026-03-01T12:00:00.000Z',
     country: 'DE',
     city: 'Leipzig',
@@ -70,7 +70,7 @@ const sampleData = {
     name: 'Spring menu',
     startDate: '2026-03-01',
     endDate: '2026-03-31',
-    qrCodeIds: [qrId],
+    qrCodeIds: [qrCodeId],
   },
   'campaign.ended': {
     id: campaignId,

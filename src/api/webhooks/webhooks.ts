@@ -54,6 +54,8 @@ const maxBatch = z.int().min(1).max(batchMax).meta({
   description: 'Scans of a busy code in one request at most; 1 = never a list',
 });
 
+const status = z.enum(['enabled', 'disabled']);
+
 const endpointBody = z
   .strictObject({
     url,
@@ -72,11 +74,11 @@ const endpointPatch = z
     events: events.optional(),
     description: description.nullable().optional().meta({ description: '`null` removes it' }),
     maxBatch: maxBatch.optional(),
-    enabled: z.boolean().optional().meta({
-      description: '`true` sends again, from the events of this moment on; `false` stops',
+    status: status.optional().meta({
+      description: '`enabled` sends again, from the events of this moment on; `disabled` stops',
     }),
   })
-  .meta({ id: 'WebhookChange', example: { enabled: true } });
+  .meta({ id: 'WebhookChange', example: { status: 'enabled' } });
 
 const secretBody = z
   .strictObject({
@@ -108,9 +110,7 @@ const endpointFields = {
     .min(1)
     .max(batchMax)
     .meta({ description: 'Scans in one request at most', example: batchMax }),
-  status: z
-    .enum(['enabled', 'disabled'])
-    .meta({ description: 'Whether events are sent there', example: 'enabled' }),
+  status: status.meta({ description: 'Whether events are sent there', example: 'enabled' }),
   disabledReason: z.enum(['by_hand', 'gone', 'failing', 'secret_lost']).nullable().meta({
     description:
       '`gone`: it answered 410; `failing`: only failures for five days; `secret_lost`: rotate its secret',
@@ -250,7 +250,7 @@ function writeRoutes({ endpoints }: Webhooks): [create: Route, update: Route] {
     tag,
     summary: 'Change an endpoint',
     description:
-      'Holds for what is sent from now on, retries included. `enabled: true` also revives one that was ' +
+      'Holds for what is sent from now on, retries included. `status: "enabled"` also revives one that was ' +
       'disabled because it was gone or kept failing.',
     body: endpointPatch,
     bodyFor: () => checkedPatch,

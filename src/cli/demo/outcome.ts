@@ -3,8 +3,8 @@
  * states a code can be in, and in what order they are asked for: http/conditional/conditional-link.ts.
  */
 import { minuteMs } from '../../model/day.ts';
-import { codeStatusAt, type CodeStatus, type QrCodeRecord } from '../../model/code.ts';
-import { type MissedReason, missedRoutes, targetRoute } from '../../model/routing/labels.ts';
+import { codeStatusAt, type QrCodeRecord } from '../../model/code.ts';
+import { missedRoutes, targetRoute } from '../../model/routing/labels.ts';
 import { countryNumber } from '../../model/scan.ts';
 import { type Calendar } from '../../model/zones/calendar.ts';
 import { compileLink } from '../../routes/compile.ts';
@@ -17,13 +17,6 @@ import { splitPoint } from '../../scans/visitor/split-point.ts';
 import { addressBytes } from './content/places.ts';
 import { knownCalendar } from './content/restaurants.ts';
 import type { DemoScan } from './traffic.ts';
-
-const missedOf: Readonly<Record<Exclude<CodeStatus, 'active'>, MissedReason>> = {
-  paused: 'paused',
-  not_started: 'not_started',
-  expired: 'expired',
-  limit_reached: 'used_up',
-};
 
 export interface Outcome {
   /** Of the record. */
@@ -64,7 +57,7 @@ export class DemoCode {
     );
     if (status !== 'active') {
       if (this.#words === undefined) return undefined;
-      return { flags: flags | routeFlags(missedRoutes[missedOf[status]]), isScan: false };
+      return { flags: flags | routeFlags(missedRoutes[status]), isScan: false };
     }
     if (!isPerson) return { flags, isScan: false };
     this.#scans += 1;

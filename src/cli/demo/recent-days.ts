@@ -97,7 +97,7 @@ async function convert(
     const { prefix } = chance.pick(restaurants);
     const suffix = chance.pick(['RECEIPT', 'MENU', 'T1']);
     await service.api.post('/conversions', {
-      qrId: codeId(ids, `${prefix}-${suffix}`),
+      qrCodeId: codeId(ids, `${prefix}-${suffix}`),
       value: 12 + chance.below(480) / 10,
       externalId: `order-${daysBefore}-${order}`,
     });

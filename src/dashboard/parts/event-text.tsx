@@ -130,10 +130,10 @@ function OtherText({ event, id }: { readonly event: ServiceEvent; readonly id: s
 
 /** Events of watches. */
 function WatchText({ event: { event: kind, data } }: { readonly event: ServiceEvent }) {
-  const [qrId, campaignId] = [textOf(data.qrId), textOf(data.campaignId)];
+  const [qrCodeId, campaignId] = [textOf(data.qrCodeId), textOf(data.campaignId)];
   const href =
-    qrId !== ''
-      ? pathTo('code', { id: qrId })
+    qrCodeId !== ''
+      ? pathTo('code', { id: qrCodeId })
       : campaignId !== ''
         ? pathTo('campaign', { id: campaignId })
         : pathTo('alerts');

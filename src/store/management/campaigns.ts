@@ -28,7 +28,7 @@ export type PackedSchedule = readonly [startDay: number, endDay: number, isEnded
 export type PackedMember = readonly [
   place: number,
   createdAtMs: number,
-  qrId: string,
+  qrCodeId: string,
   isDeleted: 0 | 1,
 ];
 
@@ -37,7 +37,7 @@ export type PackedConversions = readonly [count: number, valueParts: number];
 
 /** A conversion that named itself: what a repetition is compared with and answered. */
 export interface ConversionRecord {
-  readonly qrId: string;
+  readonly qrCodeId: string;
   readonly value: number | null;
   readonly createdAtMs: number;
   readonly removeAtMs: number;

@@ -41,7 +41,7 @@ export interface EndpointChange {
   readonly events?: EndpointRecord['events'] | undefined;
   readonly description?: string | null | undefined;
   readonly maxBatch?: number | undefined;
-  readonly enabled?: boolean | undefined;
+  readonly status?: EndpointRecord['status'] | undefined;
 }
 
 export interface CreatedEndpoint {
@@ -274,7 +274,7 @@ export class Endpoints {
   }
 
   #changed(record: EndpointRecord, change: EndpointChange): EndpointRecord {
-    const { url, events, description, maxBatch, enabled } = change;
+    const { url, events, description, maxBatch, status } = change;
     const { description: before, ...rest } = record;
     const nextDescription = description === undefined ? before : (description ?? undefined);
     const nowMs = this.#options.clock.now();
@@ -292,9 +292,8 @@ export class Endpoints {
       next.maxBatch === record.maxBatch
         ? subscribed
         : { ...subscribed, batches: this.#batches(record) };
-    if (enabled === false) return this.#disabled(batched, 'by_hand');
-    const isEnabled = enabled === true && batched.status === 'disabled';
-    return isEnabled ? this.#enabled(batched) : batched;
+    if (status === undefined || status === record.status) return batched;
+    return status === 'enabled' ? this.#enabled(batched) : this.#disabled(batched, 'by_hand');
   }
 
   /** Another `maxBatch` counts for what comes from now on. */

@@ -247,7 +247,7 @@ describe('filters', () => {
     });
     const inCampaign = await get(`/analytics/summary?${days}&campaignId=${campaign}`);
     expect(inCampaign.json).toMatchObject({ totalScans: 16, topCodes: [{ id: menu.id }] });
-    const one = await get(`/analytics/breakdown?by=os&${days}&qrId=${poster.id}`);
+    const one = await get(`/analytics/breakdown?by=os&${days}&qrCodeId=${poster.id}`);
     expect(one.json.data).toEqual([{ key: 'iOS', scans: 5 }]);
     const tags = await get(`/analytics/breakdown?by=tag&${days}`);
     expect(tags.json.data).toEqual([
@@ -293,7 +293,7 @@ describe('filters', () => {
     });
     await stranger.close();
     await other.close();
-    const { status } = await get(`/analytics/summary?${days}&qrId=${word(made.json.id)}`);
+    const { status } = await get(`/analytics/summary?${days}&qrCodeId=${word(made.json.id)}`);
     expect(status).toBe(404);
   });
 

@@ -71,9 +71,9 @@ test('a code says whether it redirects: in its page, in the list and in the tabl
     expect(column).toEqual(['status', ...items.map(({ status }) => status)]);
     return pages.map(({ json }) => json.status);
   };
-  expect(await statuses()).toEqual(['limit_reached', 'limit_reached', 'active', 'active']);
+  expect(await statuses()).toEqual(['used_up', 'used_up', 'active', 'active']);
   service.clock.move(60_000);
-  expect(await statuses()).toEqual(['expired', 'limit_reached', 'active', 'active']);
+  expect(await statuses()).toEqual(['expired', 'used_up', 'active', 'active']);
 });
 
 test('?status=paused and not_started, in the order of a redirect', async () => {
@@ -87,7 +87,7 @@ test('?status=paused and not_started, in the order of a redirect', async () => {
   const plain = await made({ fallbackUrl: 'https://example.com/later' });
   scan(early, 3);
   const by = async (): Promise<string[][]> => {
-    const statuses = ['paused', 'not_started', 'limit_reached', 'active'];
+    const statuses = ['paused', 'not_started', 'used_up', 'active'];
     return await Promise.all(statuses.map(async (one) => idsOf(await list(`status=${one}`))));
   };
   expect(await by()).toEqual([[paused], [early], [], [plain]]);
@@ -97,12 +97,12 @@ test('?status=paused and not_started, in the order of a redirect', async () => {
 
 test('?status filters together with the others, by page, by cursor and as a table', async () => {
   const soon = isoTime(service.clock.now() + 60_000);
-  const groups: Record<string, string[]> = { active: [], expired: [], limit_reached: [] };
+  const groups: Record<string, string[]> = { active: [], expired: [], used_up: [] };
   for (let made = 0; made < 24; made++) {
     const bounds = [{}, { expiresAt: soon }, { scanLimit: 2 }][made % 3];
     const id = await create({ name: made % 2 === 0 ? 'even one' : 'odd one', ...bounds });
     if (made % 3 === 2) scan(id, 2);
-    groups[['active', 'expired', 'limit_reached'][made % 3] ?? '']?.unshift(id);
+    groups[['active', 'expired', 'used_up'][made % 3] ?? '']?.unshift(id);
   }
   service.clock.move(60_000);
   for (const [status, ids] of Object.entries(groups)) {
@@ -124,9 +124,9 @@ test('?status filters together with the others, by page, by cursor and as a tabl
 test('a raised limit or a later end makes a code active again, in the list at once', async () => {
   const id = await create({ scanLimit: 2 });
   scan(id, 2);
-  expect(idsOf(await list('status=limit_reached'))).toEqual([id]);
+  expect(idsOf(await list('status=used_up'))).toEqual([id]);
   await client.call('PATCH', `/v1/qr-codes/${id}`, { body: { scanLimit: 3 } });
-  expect(idsOf(await list('status=limit_reached'))).toEqual([]);
+  expect(idsOf(await list('status=used_up'))).toEqual([]);
   expect(idsOf(await list('status=active'))).toEqual([id]);
   const expiresAt = isoTime(service.clock.now());
   const { json } = await client.call('PATCH', `/v1/qr-codes/${id}`, { body: { expiresAt } });

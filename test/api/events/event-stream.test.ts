@@ -202,6 +202,8 @@ describe('what comes', () => {
     await until(() => kinds.messages.length === 2 && one.messages.length === 2);
     expect(kindsOf(kinds)).toEqual(['qr.updated', 'qr.deleted']);
     expect(kindsOf(one)).toEqual(['qr.scanned', 'qr.updated']);
+    service.outbox.append('qr.silent', service.actor.workspaceNo, { qrCodeId: code.id });
+    await until(() => one.messages.length === 3);
     kinds.close();
     one.close();
   });

@@ -150,7 +150,7 @@ it('codes in every state, campaigns in every state, people in every role', async
     paused: 1,
     not_started: 1,
     expired: 1,
-    limit_reached: 1,
+    used_up: 1,
   });
   const { items: campaigns } = await api.call('GET', '/campaigns');
   const ends = campaigns.map(({ status }) => word(status));

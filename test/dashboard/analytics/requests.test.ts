@@ -47,7 +47,7 @@ test('without a comparison nothing is compared, and other days are named', () =>
 test('ids have names of their own; scans from no page are asked for by the empty name', () => {
   const path = totalsPath(workspaceSubject, read('code=qr_7&campaign=cmp_1&city=-&compare=none'));
   expect(path).toBe(
-    '/analytics/summary?from=2026-11-20&to=2026-11-26&timezone=workspace&city=&campaignId=cmp_1&qrId=qr_7',
+    '/analytics/summary?from=2026-11-20&to=2026-11-26&timezone=workspace&city=&campaignId=cmp_1&qrCodeId=qr_7',
   );
 });
 

@@ -139,7 +139,7 @@ it('replays the dead letters', async () => {
   expect([deadOf(dying.no).length, deadOf(paused.no).length]).toEqual([2, 30]);
   // Those of a disabled endpoint stay.
   expect(await deadLetters.replayRange(1, range)).toBe(2);
-  await harness.webhooks.endpoints.change(1, paused.id, { enabled: true });
+  await harness.webhooks.endpoints.change(1, paused.id, { status: 'enabled' });
   expect(await deadLetters.replayRange(1, { ...range, endpointNo: paused.no })).toBe(30);
   await harness.settle();
   const sent = new Map(harness.sender.sent.map(({ deliveryId, text }) => [deliveryId, text]));

@@ -140,8 +140,8 @@ class Simulation {
       [0.3, 'restart', () => this.#stop()],
       [0.5, 'sample', async () => this.#sample()],
       [1.2, 'create', () => this.#create()],
-      [1, 'disable', () => this.#change({ enabled: false })],
-      [1.5, 'enable', () => this.#change({ enabled: true })],
+      [1, 'disable', () => this.#change({ status: 'disabled' })],
+      [1.5, 'enable', () => this.#change({ status: 'enabled' })],
       [0.8, 'subscribe', () => this.#change({ events: random.pick(subscriptions) })],
       [0.8, 'batch', () => this.#change({ maxBatch: random.pick([1, 7, 100]) })],
       [0.3, 'delete', () => this.#delete()],
@@ -221,7 +221,7 @@ class Simulation {
   }
 
   async #change(change: {
-    enabled?: boolean;
+    status?: 'enabled' | 'disabled';
     events?: readonly (EventKind | '*')[];
     maxBatch?: number;
   }): Promise<void> {

@@ -22,7 +22,7 @@ export function subjectOf(kind: 'code' | 'campaign', id: string): Subject {
 }
 
 /** The names that the API knows ids by. */
-const idParameters: Readonly<Record<string, string>> = { campaign: 'campaignId', code: 'qrId' };
+const idParameters: Readonly<Record<string, string>> = { campaign: 'campaignId', code: 'qrCodeId' };
 
 type Shown = Pick<ViewState, 'range' | 'zone' | 'filters'>;
 

@@ -39,7 +39,7 @@ interface CampaignTotals extends Totals {
   readonly conversionValue: number;
   readonly conversionRate: number;
   readonly codes: ReadonlyArray<{
-    readonly qrId: string;
+    readonly qrCodeId: string;
     readonly name: string | null;
     readonly target: string | null;
     readonly deleted: boolean;
@@ -155,26 +155,28 @@ function CodeShares({ codes }: Pick<CampaignTotals, 'codes'>) {
       {rows.length === 0 && <Empty icon="code" title="No codes in this campaign" />}
       {rows.length > 0 && (
         <Table caption="Scans by code" columns={['Code', { end: 'Scans' }, { end: 'Conversions' }]}>
-          {rows.map(({ qrId, name, target, deleted, totalScans, conversions, conversionValue }) => (
-            <tr key={qrId}>
-              <td>
-                {deleted || target === null ? (
-                  <span class="soft">Deleted</span>
-                ) : (
-                  <a class="row-title" dir="auto" href={pathTo('code', { id: qrId })}>
-                    {nameOf({ name, target })}
-                  </a>
-                )}
-              </td>
-              <td class="number">{formatNumber(totalScans)}</td>
-              <td class="number">
-                {formatNumber(conversions)}
-                {conversionValue > 0 && (
-                  <span class="row-sub">Value {formatNumber(conversionValue)}</span>
-                )}
-              </td>
-            </tr>
-          ))}
+          {rows.map(
+            ({ qrCodeId, name, target, deleted, totalScans, conversions, conversionValue }) => (
+              <tr key={qrCodeId}>
+                <td>
+                  {deleted || target === null ? (
+                    <span class="soft">Deleted</span>
+                  ) : (
+                    <a class="row-title" dir="auto" href={pathTo('code', { id: qrCodeId })}>
+                      {nameOf({ name, target })}
+                    </a>
+                  )}
+                </td>
+                <td class="number">{formatNumber(totalScans)}</td>
+                <td class="number">
+                  {formatNumber(conversions)}
+                  {conversionValue > 0 && (
+                    <span class="row-sub">Value {formatNumber(conversionValue)}</span>
+                  )}
+                </td>
+              </tr>
+            ),
+          )}
         </Table>
       )}
     </Card>

@@ -11,7 +11,7 @@ const states = {
   paused: { title: 'This code is paused', part: undefined, action: '' },
   not_started: { title: 'This code has not started', part: 'routes', action: 'Change its start' },
   expired: { title: 'This code has expired', part: 'details', action: 'Change its end' },
-  limit_reached: {
+  used_up: {
     title: 'This code has reached its scan limit',
     part: 'details',
     action: 'Change its limit',

@@ -7,7 +7,7 @@ export const statusLabels: Readonly<Record<CodeStatus, string>> = {
   paused: 'Paused',
   not_started: 'Not started',
   expired: 'Expired',
-  limit_reached: 'Limit reached',
+  used_up: 'Limit reached',
 };
 
 /** Nothing for a code that redirects. */

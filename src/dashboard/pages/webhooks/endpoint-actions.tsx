@@ -54,8 +54,9 @@ function Edit({ endpoint, onClose }: ActionProps) {
         action="Save changes"
         onCancel={onClose}
         onSave={async ({ description, ...rest }) => {
-          const enabled = isOn === (endpoint.status === 'enabled') ? {} : { enabled: isOn };
-          const body = { ...rest, description: description ?? null, ...enabled };
+          const status = isOn ? 'enabled' : 'disabled';
+          const changed = status === endpoint.status ? {} : { status };
+          const body = { ...rest, description: description ?? null, ...changed };
           await call('PATCH', `/webhooks/${endpoint.id}`, { body });
           invalidate('/webhooks');
           say('Changes saved.');

@@ -73,7 +73,7 @@ function Off({ endpoint: { id, status, disabledReason } }: { readonly endpoint: 
   const enable = async (): Promise<void> => {
     setBusy(true);
     try {
-      await call('PATCH', `/webhooks/${id}`, { body: { enabled: true } });
+      await call('PATCH', `/webhooks/${id}`, { body: { status: 'enabled' } });
       invalidate('/webhooks');
       say('Endpoint turned on, for events from now on.');
     } catch (error) {
