@@ -71,6 +71,11 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
     title: 'Slug taken',
     meaning: 'The custom short code is, or once was, in use. Codes are never given out twice.',
   },
+  external_id_taken: {
+    status: 409,
+    title: 'External id taken',
+    meaning: 'Another code of the workspace has this `externalId`.',
+  },
   static_code: {
     status: 409,
     title: 'Static code',

@@ -72,7 +72,7 @@ export function cursorPageSchema<S extends z.ZodType>(id: string, item: S) {
 export function pageSchema<S extends z.ZodType>(id: string, item: S) {
   return z
     .object({
-      data: z.array(item).meta({ description: 'What is on the page, newest first' }),
+      data: z.array(item).meta({ description: 'What is on the page, newest first by default' }),
       ...pageFields,
     })
     .meta({ id });

@@ -26,7 +26,8 @@ export interface CodeChange extends RoutesChange {
   readonly scanLimit?: number | null | undefined;
   /** Merged by RFC 7396, at every depth. */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined;
-  readonly campaignId?: string | null | undefined;
+  readonly externalId?: string | null | undefined;
+  readonly campaignIds?: readonly string[] | null | undefined;
   /** Merged by RFC 7396, at every depth. */
   readonly design?: Readonly<Record<string, unknown>> | null | undefined;
 }
@@ -39,7 +40,8 @@ export interface CodeReplacement extends GivenRoutes {
   readonly expiresAtMs?: number | undefined;
   readonly scanLimit?: number | undefined;
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
-  readonly campaignId?: string | undefined;
+  readonly externalId?: string | undefined;
+  readonly campaignIds?: readonly string[] | undefined;
   readonly design?: Design | undefined;
 }
 
@@ -60,15 +62,18 @@ export interface DesignRule {
 /** What PATCH and PUT can change. */
 export type Editable = Pick<
   QrCodeRecord,
-  'target' | 'name' | 'tags' | 'expiresAtMs' | 'scanLimit' | 'metadata' | 'campaignId' | 'design'
-> & { readonly routing?: RouteFields };
+  'target' | 'name' | 'tags' | 'expiresAtMs' | 'scanLimit' | 'metadata' | 'externalId' | 'design'
+> & { readonly campaignIds: readonly string[]; readonly routing?: RouteFields };
+
+/** A code with the campaigns that it is in, oldest first. */
+export type CodeInCampaigns = QrCodeRecord & Pick<Editable, 'campaignIds'>;
 
 /** Spread over a record, takes out every editable field that can be absent. */
 export const cleared = {
   name: undefined,
   expiresAtMs: undefined,
   scanLimit: undefined,
-  campaignId: undefined,
+  externalId: undefined,
   design: undefined,
   routing: undefined,
 };
@@ -98,7 +103,8 @@ function publicFields(code: Editable): Record<string, unknown> {
     expiresAt: code.expiresAtMs === undefined ? null : isoTime(code.expiresAtMs),
     scanLimit: code.scanLimit ?? null,
     metadata: code.metadata,
-    campaignId: code.campaignId ?? null,
+    externalId: code.externalId ?? null,
+    campaignIds: code.campaignIds,
     design: code.design ?? null,
     ...shownRoutes(code.routing),
   };
@@ -119,7 +125,7 @@ export function deletedCode(current: QrCodeRecord, deletedAtMs: number): QrCodeR
 }
 
 /** What a code would be after the change, its target apart. */
-export function patched(current: QrCodeRecord, change: CodeChange): CodeReplacement {
+export function patched(current: CodeInCampaigns, change: CodeChange): CodeReplacement {
   const pick = <T>(old: T | undefined, fresh: T | null | undefined): T | undefined =>
     fresh === undefined ? old : (fresh ?? undefined);
   return {
@@ -132,7 +138,8 @@ export function patched(current: QrCodeRecord, change: CodeChange): CodeReplacem
       change.metadata === undefined || change.metadata === null
         ? pick(current.metadata, change.metadata)
         : mergePatch(current.metadata, change.metadata),
-    campaignId: pick(current.campaignId, change.campaignId),
+    externalId: pick(current.externalId, change.externalId),
+    campaignIds: pick(current.campaignIds, change.campaignIds),
     ...routesAfter(current.routing, change),
     // It is changed apart, because it is checked outside the transaction.
     design: current.design,
@@ -141,8 +148,8 @@ export function patched(current: QrCodeRecord, change: CodeChange): CodeReplacem
 
 /** The editable fields with their defaults; the routes are checked and made apart (routing/code-routing.ts). */
 export function editableOf(fields: CodeReplacement): Editable {
-  const { target, name, tags = [], expiresAtMs, scanLimit, metadata = {}, campaignId } = fields;
-  const { design } = fields;
+  const { target, name, tags = [], expiresAtMs, scanLimit, metadata = {}, externalId } = fields;
+  const { campaignIds = [], design } = fields;
   return compact({
     target,
     name,
@@ -150,7 +157,8 @@ export function editableOf(fields: CodeReplacement): Editable {
     expiresAtMs,
     scanLimit,
     metadata,
-    campaignId,
+    externalId,
+    campaignIds,
     design,
   });
 }

@@ -24,15 +24,22 @@ import type { Actor } from '../model/workspace.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { packCode } from '../store/management/code-codec.ts';
 import type { Management } from '../store/management/management.ts';
-import { compact, type DesignRule, type Editable, editableOf } from './code-change.ts';
+import {
+  type CodeReplacement,
+  compact,
+  type DesignRule,
+  type Editable,
+  editableOf,
+} from './code-change.ts';
 import type { LinkLoader } from './links/link-loader.ts';
 import type { Memberships } from './memberships.ts';
 import type { CodeRouting } from './routing/code-routing.ts';
 import type { GivenRoutes } from './routing/route-fields.ts';
 import { contentFaults } from './rules.ts';
-import { isFaults, validateTarget } from './targets.ts';
+import { type CheckedTarget, isFaults, validateTarget } from './targets.ts';
 import { spelledTags } from './tags.ts';
 import { moveTerms, TermCounts } from './search/terms.ts';
+import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 /**
  * Tries for a free generated code. At a billion codes of 2^40 a try fails with 0.1 %: sixteen in a
@@ -49,7 +56,7 @@ export interface CodeDraft extends GivenRoutes {
   readonly dynamic?: boolean | undefined;
   readonly name?: string | undefined;
   readonly slug?: string | undefined;
-  readonly campaignId?: string | undefined;
+  readonly campaignIds?: readonly string[] | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly expiresAtMs?: number | undefined;
   readonly scanLimit?: number | undefined;
@@ -66,8 +73,7 @@ export interface PreparedDraft {
   readonly wanted: string | undefined;
   /** Name of its campaign, which was checked with the targets. */
   readonly campaign: string;
-  readonly fields: Editable &
-    Pick<QrCodeRecord, 'type' | 'dynamic'> & { readonly externalId?: string | undefined };
+  readonly fields: Editable & Pick<QrCodeRecord, 'type' | 'dynamic'>;
 }
 
 /** What became of a draft among many. */
@@ -135,7 +141,6 @@ export class CodeCreation {
       type,
       dynamic: draft.dynamic ?? type === 'url',
       slug: draft.slug,
-      externalId: draft.externalId,
       ...editableOf({ ...draft, design: undefined }),
     };
     const checked = validateTarget(type, draft.target, this.#ownHosts);
@@ -144,9 +149,9 @@ export class CodeCreation {
     const wanted = content.dynamic
       ? (draft.slug ?? generateShortCode(this.#randomBytes))
       : undefined;
-    const { dynamic, expiresAtMs, campaignId } = content;
+    const { dynamic, expiresAtMs, campaignIds } = content;
     const campaign =
-      actor === undefined ? '' : this.#memberships.nameOf(actor.workspaceNo, campaignId);
+      actor === undefined ? '' : this.#memberships.nameOf(actor.workspaceNo, campaignIds);
     const target = isFaults(checked) ? undefined : checked.target;
     const about = { dynamic, target, slug: wanted ?? '', campaign, expiresAtMs };
     const routes = this.#routing.check(draft, about, undefined);
@@ -156,11 +161,13 @@ export class CodeCreation {
     return { slug, wanted, campaign, fields: compact(rest) };
   }
 
-  /** Inside a transaction. @throws Failure slug_taken, before it has written anything */
+  /** Inside a transaction. @throws Failure slug_taken, external_id_taken, before it has written anything */
   insert(actor: Actor, prepared: PreparedDraft, counts?: TermCounts): QrCodeRecord {
-    const { slug, wanted, campaign, fields } = prepared;
+    const { slug, wanted, campaign } = prepared;
+    const { campaignIds, ...fields } = prepared.fields;
     const { store, ids, clock, outbox } = this.#options;
-    this.#memberships.checkNamed(actor.workspaceNo, undefined, fields.campaignId);
+    const campaigns = this.#memberships.campaignsAfter(actor.workspaceNo, [], campaignIds);
+    this.checkExternalId(actor.workspaceNo, fields.externalId);
     const shortCode = wanted === undefined ? undefined : this.#freeShortCode(slug, wanted);
     const nowMs = clock.now();
     const created: QrCodeRecord = compact({
@@ -180,7 +187,7 @@ export class CodeCreation {
     store.codeIds.put(created.id, created.no);
     if (shortCode !== undefined) store.shortCodes.put(foldShortCode(shortCode), created.no);
     moveTerms(store, undefined, created, counts);
-    this.#memberships.nameMoved(created, undefined, created.campaignId);
+    this.#memberships.move(created, [], campaigns);
     this.#links.write(created);
     const { id, type, target, dynamic, createdBy } = created;
     const shortUrl =
@@ -222,14 +229,51 @@ export class CodeCreation {
     return await designs.accept(actor.workspaceNo, code, design);
   }
 
+  /** The fields as they would be kept. @throws Failure validation_failed with every fault, static_code */
+  checkedChange(
+    current: QrCodeRecord,
+    given: CodeReplacement,
+    names: ReturnType<Memberships['namesAfter']>,
+    target: CheckedTarget | undefined,
+  ): { readonly fields: Editable; readonly campaign: string } {
+    const { type, dynamic, workspaceNo, shortCode: slug = '' } = current;
+    const built = editableOf(given);
+    const isBad = target !== undefined && isFaults(target);
+    const href = isBad ? undefined : (target?.target ?? current.target);
+    const { expiresAtMs } = built;
+    const about = { dynamic, target: href, slug, ...names, expiresAtMs };
+    const routes = this.#routing.check(given, about, current.routing);
+    const faults = [
+      ...(isBad ? target : []),
+      ...contentFaults({ ...built, type, dynamic }),
+      ...routes.faults,
+    ];
+    if (faults.length > 0 || href === undefined) throw invalid(faults);
+    if (!dynamic && href !== current.target) {
+      throw new Failure('static_code', 'The target of a static code is in its printed image');
+    }
+    const tags = isDeepStrictEqual(built.tags, current.tags)
+      ? current.tags
+      : spelledTags(this.#options.store, workspaceNo, built.tags, current.tags);
+    const fields = compact({ ...built, tags, target: href, routing: routes.kept });
+    return { fields, campaign: routes.campaign };
+  }
+
+  /** Inside the transaction. @param no of the code that may have it @throws Failure external_id_taken */
+  checkExternalId(workspaceNo: WorkspaceNo, externalId: string | undefined, no?: CodeNo): void {
+    if (externalId === undefined) return;
+    const holder = this.#options.store.externalIds.get([workspaceNo, externalId]);
+    if (holder === undefined || holder === no) return;
+    throw taken('externalId', 'external_id_taken', 'Another code of the workspace has this id');
+  }
+
   /** Inside the transaction: what it finds free stays free until the code is written. */
   #freeShortCode(slug: string | undefined, wanted: string): string {
     const { shortCodes } = this.#options.store;
     if (slug !== undefined) {
       if (!shortCodes.has(foldShortCode(slug))) return slug;
       const message = 'This slug is in use, or was, and short codes are never given out again';
-      const faults = [{ path: 'slug', code: 'slug_taken', message }];
-      throw new Failure('slug_taken', message, { faults });
+      throw taken('slug', 'slug_taken', message);
     }
     if (!shortCodes.has(wanted)) return wanted;
     for (let tries = 1; tries < shortCodeTriesMax; tries++) {
@@ -240,7 +284,11 @@ export class CodeCreation {
   }
 }
 
-export function invalid(faults: readonly Fault[]): Failure {
+function taken(path: string, code: 'slug_taken' | 'external_id_taken', message: string): Failure {
+  return new Failure(code, message, { faults: [{ path, code, message }] });
+}
+
+function invalid(faults: readonly Fault[]): Failure {
   const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
   return new Failure('validation_failed', `The request has ${count}`, { faults });
 }

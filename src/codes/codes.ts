@@ -32,19 +32,16 @@ import {
   deletedCode,
   designAfter,
   differenceOf,
-  editableOf,
   patched,
   type CodeChange,
+  type CodeInCampaigns,
   type CodeReplacement,
   type DesignRule,
-  type Difference,
-  type Editable,
 } from './code-change.ts';
 import {
   CodeCreation,
   type CodeDraft,
   type CreateOutcome,
-  invalid,
   type PreparedDraft,
 } from './code-creation.ts';
 import { DamagedCodeIds } from './damaged-code-ids.ts';
@@ -61,14 +58,10 @@ import { type Remote, LinkLoader } from './links/link-loader.ts';
 import type { LinkTable } from './links/link-table.ts';
 import { Memberships } from './memberships.ts';
 import { CodeRouting, type RoutesSeen } from './routing/code-routing.ts';
-import { contentFaults } from './rules.ts';
-import { listTags, spelledTags, type TagCount } from './tags.ts';
-import { type CheckedTarget, isFaults, validateTarget } from './targets.ts';
+import { listTags, type TagCount } from './tags.ts';
+import { validateTarget } from './targets.ts';
 import { moveTerms } from './search/terms.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
-
-/** A design is checked outside the transaction: tries to find it unchanged inside. */
-const editTriesMax = 8;
 
 /** Runs in the transaction that creates a code, after its writes; must not throw. Idempotency keeps the answer here. */
 export type InTransaction = (code: QrCodeRecord) => void;
@@ -94,12 +87,15 @@ export interface CodesOptions {
   readonly search?: SearchLimits;
 }
 
+/** A design is checked outside the transaction: tries to find it unchanged inside. */
+const editTriesMax = 8;
+
 export class Codes {
   readonly #options: CodesOptions;
   readonly #listing: CodeListing;
+  readonly #creation: CodeCreation;
   readonly #ownHosts: readonly string[];
   readonly #routing: CodeRouting;
-  readonly #creation: CodeCreation;
   readonly #damagedIds: DamagedCodeIds;
   /** Batches come one after the other: each holds the thread for some ms. */
   readonly #batchLock = pLimit(1);
@@ -114,16 +110,16 @@ export class Codes {
     this.#options = options;
     this.#listing = new CodeListing(options);
     this.#damagedIds = new DamagedCodeIds(options.store);
-    this.#ownHosts = [new URL(options.shortUrlBase).host];
     this.links = new LinkLoader(options.store, options.links, options.scansOf);
     this.memberships = new Memberships(options.store, options.clock);
+    this.#ownHosts = [new URL(options.shortUrlBase).host];
     this.#routing = new CodeRouting(options, this.#ownHosts);
     const { links, memberships } = this;
     this.#creation = new CodeCreation(options, links, memberships, this.#routing);
     this.bulk = new BulkRequests(options.store, options.clock, this);
   }
 
-  /** @throws Failure validation_failed with every fault, slug_taken, storage_full */
+  /** @throws Failure validation_failed with every fault, slug_taken, external_id_taken, storage_full */
   async create(
     actor: Actor,
     draft: CodeDraft,
@@ -218,10 +214,15 @@ export class Codes {
     return no === undefined ? undefined : this.findByNo(no);
   }
 
+  findByExternalId(workspaceNo: WorkspaceNo, externalId: string): QrCodeRecord | undefined {
+    const no = this.#options.store.externalIds.get([workspaceNo, externalId]);
+    return no === undefined ? undefined : this.findByNo(no);
+  }
+
   findByNo(no: CodeNo): QrCodeRecord | undefined {
     const packed = this.#options.store.codes.get(no);
     if (packed === undefined) return undefined;
-    const code = this.memberships.withCampaign(unpackCode(no, packed));
+    const code = unpackCode(no, packed);
     const keptUntilMs = (code.deletedAtMs ?? Infinity) + deletedRetentionMs;
     return this.#options.clock.now() < keptUntilMs ? code : undefined;
   }
@@ -234,15 +235,15 @@ export class Codes {
     return id === undefined ? undefined : { id };
   }
 
-  /** @throws Failure not_found, static_code, validation_failed, storage_full */
+  /** @throws Failure not_found, static_code, external_id_taken, validation_failed, storage_full */
   async change(actor: Actor, id: string, change: CodeChange): Promise<QrCodeRecord> {
-    const build = (current: QrCodeRecord): CodeReplacement => patched(current, change);
+    const build = (current: CodeInCampaigns): CodeReplacement => patched(current, change);
     const { target, design } = change;
     const designOf = design === undefined ? undefined : (old?: Design) => designAfter(old, design);
     return await this.#edit(actor, id, { target, designOf, build });
   }
 
-  /** @throws Failure not_found, static_code, validation_failed, storage_full */
+  /** @throws Failure not_found, static_code, external_id_taken, validation_failed, storage_full */
   async replace(actor: Actor, id: string, replacement: CodeReplacement): Promise<QrCodeRecord> {
     const build = (): CodeReplacement => replacement;
     const { target, design } = replacement;
@@ -269,8 +270,7 @@ export class Codes {
 
   /** One page, newest first. @throws Failure validation_failed for a cursor of another list */
   async list(workspaceNo: WorkspaceNo, request: CodePageRequest): Promise<CodePage> {
-    const page = await this.#listing.page(workspaceNo, request);
-    return { ...page, data: page.data.map((code) => this.memberships.withCampaign(code)) };
+    return await this.#listing.page(workspaceNo, request);
   }
 
   /** Every code of the filter, newest first, in slices of some hundred. */
@@ -309,7 +309,7 @@ export class Codes {
     id: string,
     { target, designOf, build }: Edit,
   ): Promise<{ readonly code: QrCodeRecord; readonly changed: boolean } | undefined> {
-    const { store, clock } = this.#options;
+    const { store, clock, outbox } = this.#options;
     // The type never changes, so the target is checked before the writer's lock is taken.
     const seen = this.get(actor.workspaceNo, id);
     const checked =
@@ -321,63 +321,31 @@ export class Codes {
       const isStale = designOf !== undefined && !isDeepStrictEqual(current.design, seen.design);
       if (isStale) return undefined;
       const design = designOf === undefined ? current.design : accepted;
-      const { fields, campaign } = this.#checked(current, { ...build(current), design }, checked);
-      const difference = differenceOf(current, fields);
+      const before = this.memberships.campaignsOf(current.no);
+      const old = { ...current, campaignIds: before.map(({ id: one }) => one) };
+      const given = build(old);
+      const { campaignIds: ids = [] } = given;
+      const after = this.memberships.campaignsAfter(current.workspaceNo, before, ids);
+      const campaignIds = after.map(({ id: one }) => one);
+      const names = this.memberships.namesAfter(current.routing, before, after);
+      const wanted = { ...given, campaignIds, design };
+      const { fields, campaign } = this.#creation.checkedChange(current, wanted, names, checked);
+      const difference = differenceOf(old, fields);
       if (difference === undefined) return { code: current, changed: false };
-      this.memberships.checkNamed(actor.workspaceNo, current, fields.campaignId);
+      this.#creation.checkExternalId(current.workspaceNo, fields.externalId, current.no);
       const updatedAtMs = Math.max(clock.now(), current.updatedAtMs);
       const at = { codeNo: current.no, campaign, nowMs: updatedAtMs };
       const routing = this.#routing.stored(fields.routing, current.routing, at);
-      const next: QrCodeRecord = compact({
-        ...current,
-        ...cleared,
-        ...fields,
-        routing,
-        updatedAtMs,
-      });
-      this.#store(actor, current, next, difference);
+      const { campaignIds: _ids, ...kept } = fields;
+      const next = compact({ ...current, ...cleared, ...kept, routing, updatedAtMs });
+      store.codes.put(next.no, packCode(next));
+      moveTerms(store, current, next);
+      this.memberships.move(next, before, after);
+      this.links.write(next);
+      const data = { id, ...difference, updatedBy: actor.userId };
+      outbox.append('qr.updated', actor.workspaceNo, data, updatedAtMs);
       return { code: next, changed: true };
     });
-  }
-
-  /** The fields as they would be kept. @throws Failure validation_failed with every fault, static_code */
-  #checked(
-    current: QrCodeRecord,
-    given: CodeReplacement,
-    target: CheckedTarget | undefined,
-  ): { readonly fields: Editable; readonly campaign: string } {
-    const { type, dynamic, workspaceNo, shortCode: slug = '' } = current;
-    const built = editableOf(given);
-    const names = this.memberships.namesAfter(current, built.campaignId);
-    const isBad = target !== undefined && isFaults(target);
-    const href = isBad ? undefined : (target?.target ?? current.target);
-    const { expiresAtMs } = built;
-    const about = { dynamic, target: href, slug, ...names, expiresAtMs };
-    const routes = this.#routing.check(given, about, current.routing);
-    const faults = [
-      ...(isBad ? target : []),
-      ...contentFaults({ ...built, type, dynamic }),
-      ...routes.faults,
-    ];
-    if (faults.length > 0 || href === undefined) throw invalid(faults);
-    if (!dynamic && href !== current.target) {
-      throw new Failure('static_code', 'The target of a static code is in its printed image');
-    }
-    const tags = isDeepStrictEqual(built.tags, current.tags)
-      ? current.tags
-      : spelledTags(this.#options.store, workspaceNo, built.tags, current.tags);
-    const fields = compact({ ...built, tags, target: href, routing: routes.kept });
-    return { fields, campaign: routes.campaign };
-  }
-
-  #store(actor: Actor, current: QrCodeRecord, next: QrCodeRecord, difference: Difference): void {
-    const { store, outbox } = this.#options;
-    store.codes.put(next.no, packCode(next));
-    moveTerms(store, current, next);
-    this.memberships.nameMoved(next, current.campaignId, next.campaignId);
-    this.links.write(next);
-    const data = { id: next.id, ...difference, updatedBy: actor.userId };
-    outbox.append('qr.updated', actor.workspaceNo, data, next.updatedAtMs);
   }
 }
 
@@ -391,7 +359,7 @@ interface Edit {
   readonly target: string | undefined;
   /** The design after the change, of the one before; undefined = it stays. */
   readonly designOf: ((design: Design | undefined) => object | undefined) | undefined;
-  readonly build: (current: QrCodeRecord) => CodeReplacement;
+  readonly build: (current: CodeInCampaigns) => CodeReplacement;
 }
 
 function rethrowDefect(error: unknown): Failure {

@@ -2,12 +2,10 @@
  * Which codes are in which campaigns. The tables (store/management/campaigns.ts) are the only truth, whichever
  * side changes them:
  *
- *   a code's `campaignId`        joins that campaign, and leaves the one it named before
+ *   a code's `campaignIds`       joins and leaves by the list
  *   a campaign's `qrCodeIds`     joins and leaves by the list
  *
- * What a code's record names is shown only while the code is in that campaign, so a campaign that lets
- * codes go or is deleted does not have to touch their records. From its end on a campaign is what it
- * was: no code joins, none leaves. A deleted code is out of the lists, but its row stays: what it
+ * From its end on a campaign is what it was: no code joins, none leaves. A deleted code is out of the lists, but its row stays: what it
  * counted inside the schedule counts until its analytics go (code-retention.ts).
  */
 import {
@@ -46,27 +44,22 @@ export class Memberships {
     this.#clock = clock;
   }
 
-  /** The record with its campaign only when it is in it. */
-  withCampaign(code: QrCodeRecord): QrCodeRecord {
-    const { campaignId, ...rest } = code;
-    if (campaignId === undefined) return code;
-    const no = this.#store.campaigns.campaignIds.get(campaignId);
-    return no !== undefined && this.#has(no, code.no) ? code : rest;
-  }
-
-  /** What `{campaign}` stands for in a changed code, and stood for so far where its campaign stays. */
+  /** What `{campaign}` stands for in a changed code, and stood for so far where its oldest campaign stays. */
   namesAfter(
-    { workspaceNo, campaignId: before, routing }: QrCodeRecord,
-    campaignId: string | undefined,
+    routing: QrCodeRecord['routing'],
+    [before]: readonly CampaignRecord[],
+    [after]: readonly CampaignRecord[],
   ): { readonly campaign: string; readonly campaignBefore?: string | undefined } {
-    const campaign = this.nameOf(workspaceNo, campaignId);
-    return campaignId === before ? { campaign, campaignBefore: routing?.campaign } : { campaign };
+    const campaign = after?.name ?? '';
+    return before?.no === after?.no
+      ? { campaign, campaignBefore: routing?.campaign }
+      : { campaign };
   }
 
-  /** What `{campaign}` stands for: the campaign's name; empty without one that can be read. */
-  nameOf(workspaceNo: WorkspaceNo, campaignId: string | undefined): string {
-    if (campaignId === undefined) return '';
-    return readOr(() => this.#find(workspaceNo, campaignId)?.name, undefined) ?? '';
+  /** What `{campaign}` stands for: the name of the oldest; empty without one that can be read. */
+  nameOf(workspaceNo: WorkspaceNo, ids: readonly string[]): string {
+    const found = ids.flatMap((id) => readOr(() => this.#find(workspaceNo, id), undefined) ?? []);
+    return found.sort(byAge)[0]?.name ?? '';
   }
 
   /** Every campaign of a code, oldest first; at most 100 (model/campaign.ts). */
@@ -91,48 +84,59 @@ export class Memberships {
   }
 
   /**
-   * Whether a code may name `campaignId`; to be asked before the first write of a change.
-   * @param code undefined for one that is being created
-   * @throws Failure validation_failed, conflict when the campaign is over
+   * The campaigns of a code that asks for these, oldest first; one that has ended keeps its codes, asked for or not. To be
+   * asked before the first write of a change.
+   * @param before none for a code that is being created
+   * @throws Failure validation_failed, conflict when a campaign is over
    */
-  checkNamed(
+  campaignsAfter(
     workspaceNo: WorkspaceNo,
-    code: QrCodeRecord | undefined,
-    campaignId: string | undefined,
-  ): void {
-    if (campaignId === undefined || campaignId === code?.campaignId) return;
-    const campaign = this.#find(workspaceNo, campaignId);
-    if (campaign === undefined) {
-      throw refused('campaignId', 'unknown_campaign', 'There is no such campaign');
+    before: readonly CampaignRecord[],
+    ids: readonly string[],
+  ): CampaignRecord[] {
+    const nowMs = this.#clock.now();
+    const after = before.filter((one) => ids.includes(one.id) || !takesCodes(one, nowMs));
+    for (const [at, id] of ids.entries()) {
+      if (after.some((one) => one.id === id)) continue;
+      after.push(this.#joinable(workspaceNo, id, `campaignIds.${at}`));
     }
-    if (code !== undefined && this.#has(campaign.no, code.no)) return;
+    if (after.length > codeCampaignsMax && after.length > before.length) {
+      const message = `A code is in at most ${codeCampaignsMax} campaigns`;
+      throw refused('campaignIds', 'too_many_campaigns', message);
+    }
+    return after.sort(byAge);
+  }
+
+  #joinable(workspaceNo: WorkspaceNo, id: string, path: string): CampaignRecord {
+    const campaign = this.#find(workspaceNo, id);
+    if (campaign === undefined)
+      throw refused(path, 'unknown_campaign', 'There is no such campaign');
     if (!takesCodes(campaign, this.#clock.now())) {
       throw new Failure('conflict', 'The campaign has ended, expected one that takes codes');
     }
     const live = this.#liveCount(campaign);
     if (live >= campaignCodesMax || this.#rowCount(campaign.no) >= rowsMax) {
-      throw refused('campaignId', 'campaign_full', `A campaign has at most ${campaignCodesMax}`);
+      throw refused(path, 'campaign_full', `A campaign has at most ${campaignCodesMax}`);
     }
-    if (code !== undefined && this.#campaignCount(code.no) >= codeCampaignsMax) {
-      const message = `A code is in at most ${codeCampaignsMax} campaigns`;
-      throw refused('campaignId', 'too_many_campaigns', message);
-    }
+    return campaign;
   }
 
-  /** What a code's campaign was, and is: after `checkNamed`, inside the same transaction. */
-  nameMoved(code: QrCodeRecord, before: string | undefined, after: string | undefined): void {
-    if (before === after) return;
-    const nowMs = this.#clock.now();
-    const old = before === undefined ? undefined : this.#find(code.workspaceNo, before);
-    const fresh = after === undefined ? undefined : this.#find(code.workspaceNo, after);
-    if (old !== undefined && takesCodes(old, nowMs) && this.#has(old.no, code.no)) {
-      this.#leave(old.no, code.no);
-      indexCampaign(this.#store, old, { joined: [], left: [code] });
+  /** What a code's campaigns were, and are: after `campaignsAfter`, inside the same transaction. */
+  move(
+    code: QrCodeRecord,
+    before: readonly CampaignRecord[],
+    after: readonly CampaignRecord[],
+  ): void {
+    for (const campaign of before) {
+      if (after.some(({ no }) => no === campaign.no)) continue;
+      this.#leave(campaign.no, code.no);
+      indexCampaign(this.#store, campaign, { joined: [], left: [code] });
     }
-    if (fresh !== undefined && !this.#has(fresh.no, code.no)) {
+    for (const campaign of after) {
+      if (before.some(({ no }) => no === campaign.no)) continue;
       // After the codes of a list, whose places are small numbers.
-      this.#join(fresh.no, code.no, [nowMs, code.createdAtMs, code.id, 0]);
-      indexCampaign(this.#store, fresh, { joined: [code], left: [] });
+      this.#join(campaign.no, code.no, [this.#clock.now(), code.createdAtMs, code.id, 0]);
+      indexCampaign(this.#store, campaign, { joined: [code], left: [] });
     }
   }
 
@@ -239,6 +243,8 @@ export class Memberships {
     this.#store.campaigns.codeCampaigns.remove([codeNo, campaignNo]);
   }
 }
+
+const byAge = (one: CampaignRecord, other: CampaignRecord): number => one.no - other.no;
 
 /** All keys that begin with a number; the end is not part of a range. */
 function everyOf(no: CodeNo): { readonly start: [number, number]; readonly end: [number, number] } {

@@ -31,7 +31,6 @@ export interface QrCodeRecord {
   readonly scanLimit?: number;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly externalId?: string;
-  readonly campaignId?: string;
   /** Absent = the plain image. */
   readonly design?: Design;
   /** Absent = it leads to its target, always and for everyone. */
@@ -50,6 +49,10 @@ export type ScannedCode = Pick<QrCodeRecord, 'id' | 'routing'>;
 /** What a code answers now: a redirect, or a page that says why not, in the order in which a redirect asks. */
 export const codeStatuses = ['active', 'paused', 'not_started', 'expired', 'used_up'] as const;
 export type CodeStatus = (typeof codeStatuses)[number];
+
+/** Orders of a list: newest first, oldest first. */
+export const codeSorts = ['-createdAt', 'createdAt'] as const;
+export type CodeSort = (typeof codeSorts)[number];
 
 /** Of a short link; `damaged`: where it leads is unknown, because its stored records cannot be read. */
 export type LinkState = 'live' | 'deleted' | 'damaged';

@@ -14,6 +14,7 @@ export type FailureCode =
   | 'request_timeout'
   | 'conflict'
   | 'slug_taken'
+  | 'external_id_taken'
   | 'static_code'
   | 'labels_exhausted'
   | 'idempotency_conflict'

@@ -184,31 +184,55 @@ describe('a campaign', () => {
 describe('membership', () => {
   test('shows on both sides, and filters the list', async () => {
     const { id } = (await post('/campaigns', spring())).json;
-    const own = await makeCode({ campaignId: id });
+    const own = await makeCode({ campaignIds: [id] });
     const added = await makeCode();
     await patch(id, { qrCodeIds: [own, added] });
     const other = (await post('/campaigns', spring([own]))).json.id;
     const code = (await get(`/qr-codes/${own}`)).json;
-    expect([code.campaignId, code.campaignIds]).toEqual([id, [id, other]]);
+    expect(code.campaignIds).toEqual([id, other]);
     const plain = (await get(`/qr-codes/${added}`)).json;
-    expect([plain.campaignId, plain.campaignIds]).toEqual([null, [id]]);
+    expect(plain.campaignIds).toEqual([id]);
     const filtered = await get(`/qr-codes?campaign=${word(id)}`);
-    expect([filtered.json.total, filtered.items.map((item) => item.id)]).toEqual([2, [added, own]]);
+    expect([
+      filtered.json.total,
+      filtered.items.map((item) => [item.id, item.campaignIds]),
+    ]).toEqual([
+      2,
+      [
+        [added, [id]],
+        [own, [id, other]],
+      ],
+    ]);
     await client.call('DELETE', `/v1/qr-codes/${added}`);
     expect((await get(`/campaigns/${word(id)}`)).json.qrCodeIds).toEqual([own]);
-    const out = await client.call('PATCH', `/v1/qr-codes/${own}`, { body: { campaignId: null } });
-    expect([out.json.campaignId, out.json.campaignIds]).toEqual([null, [other]]);
+    const out = await client.call('PATCH', `/v1/qr-codes/${own}`, {
+      body: { campaignIds: [other] },
+    });
+    expect(out.json.campaignIds).toEqual([other]);
     expect((await get(`/qr-codes?campaign=${word(id)}`)).json.total).toBe(0);
   });
 
+  test('CSV takes and gives campaigns with ; between them', async () => {
+    const made = [await post('/campaigns', spring()), await post('/campaigns', spring())];
+    const ids = made.map(({ json }) => word(json.id));
+    const cell = ids.join(';');
+    const { json } = await client.call('POST', '/v1/qr-codes/bulk', {
+      raw: `target,tags,campaignIds\nhttps://example.com/,both,${cell}`,
+      headers: { 'content-type': 'text/csv' },
+    });
+    expect(json.results).toMatchObject([{ qrCode: { campaignIds: ids } }]);
+    const { text } = await client.call('GET', '/v1/qr-codes?tag=both&format=csv');
+    expect([text.includes(',campaignIds,'), text.includes(`,${cell},`)]).toEqual([true, true]);
+  });
+
   test('an unknown campaign is refused wherever a code names it', async () => {
-    const campaignId = 'cmp_00000000000000000000';
-    const refused = [422, 'validation_failed', 'campaignId unknown_campaign'];
+    const campaignIds = ['cmp_00000000000000000000'];
+    const refused = [422, 'validation_failed', 'campaignIds.0 unknown_campaign'];
     const target = 'https://example.com/';
-    expect(faultsOf(await post('/qr-codes', { target, campaignId }))).toEqual(refused);
+    expect(faultsOf(await post('/qr-codes', { target, campaignIds }))).toEqual(refused);
     const id = await makeCode();
     for (const method of ['PATCH', 'PUT']) {
-      const body = method === 'PUT' ? { target, campaignId } : { campaignId };
+      const body = method === 'PUT' ? { target, campaignIds } : { campaignIds };
       const answer = await client.call(method, `/v1/qr-codes/${id}`, { body });
       expect(faultsOf(answer)).toEqual(refused);
     }

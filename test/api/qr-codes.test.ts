@@ -110,7 +110,7 @@ describe('POST /v1/qr-codes', () => {
       expiresAt: null,
       scanLimit: null,
       metadata: null,
-      campaignId: null,
+      campaignIds: null,
       design: null,
     };
     const plain = await client.call('POST', '/v1/qr-codes', { body: { target } });

@@ -91,7 +91,7 @@ describe('create', () => {
 });
 
 describe('membership', () => {
-  test('a code’s campaignId and a campaign’s list are the same thing', async () => {
+  test('a code’s campaignIds and a campaign’s list are the same thing', async () => {
     const fixture = await openCampaignsFixture();
     const { codes } = fixture.app;
     const { campaigns } = fixture.app.campaigns;
@@ -101,17 +101,17 @@ describe('membership', () => {
     const idsOf = (id: string) =>
       codes.memberships.campaignsOf(codes.find(1, id)?.no ?? 0).map((campaign) => campaign.id);
     expect([idsOf(a), idsOf(b)]).toEqual([[one.id, two.id], [two.id]]);
-    const c = await codes.create(actor, { target: 'https://example.com/', campaignId: one.id });
+    const c = await codes.create(actor, { target: 'https://example.com/', campaignIds: [one.id] });
     expect(campaigns.qrCodeIdsOf(one)).toEqual([a, c.id]);
-    await codes.change(actor, c.id, { campaignId: two.id });
+    await codes.change(actor, c.id, { campaignIds: [two.id] });
     expect([campaigns.qrCodeIdsOf(one), campaigns.qrCodeIdsOf(two)]).toEqual([[a], [a, b, c.id]]);
     expect(await listed(fixture, two.id)).toEqual([a, b, c.id].sort());
     await campaigns.change(actor, two.id, { qrCodeIds: [b] });
-    expect(codes.find(1, c.id)?.campaignId).toBeUndefined();
+    expect(idsOf(c.id)).toEqual([]);
     expect(await listed(fixture, two.id)).toEqual([b]);
-    await codes.change(actor, c.id, { campaignId: one.id });
-    expect(codes.find(1, c.id)?.campaignId).toBe(one.id);
-    await codes.change(actor, c.id, { campaignId: null });
+    await codes.change(actor, c.id, { campaignIds: [one.id] });
+    expect(idsOf(c.id)).toEqual([one.id]);
+    await codes.change(actor, c.id, { campaignIds: null });
     expect(campaigns.qrCodeIdsOf(one)).toEqual([a]);
     await campaigns.delete(actor, one.id);
     expect([idsOf(a), await listed(fixture, one.id)]).toEqual([[], []]);
@@ -125,22 +125,22 @@ describe('membership', () => {
     const { campaigns } = fixture.app.campaigns;
     const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [] });
     const target = 'https://example.com/';
-    const unknown = ['validation_failed', 'campaignId unknown_campaign'];
-    expect(await faultsOf(codes.create(stranger, { target, campaignId: made.id }))).toEqual(
+    const unknown = ['validation_failed', 'campaignIds.0 unknown_campaign'];
+    expect(await faultsOf(codes.create(stranger, { target, campaignIds: [made.id] }))).toEqual(
       unknown,
     );
-    const campaignId = 'cmp_00000000000000000000';
-    expect(await faultsOf(codes.create(actor, { target, campaignId }))).toEqual(unknown);
+    const campaignIds = ['cmp_00000000000000000000'];
+    expect(await faultsOf(codes.create(actor, { target, campaignIds }))).toEqual(unknown);
     const [a = ''] = await fixture.codes(1);
-    expect(await faultsOf(codes.change(actor, a, { campaignId }))).toEqual(unknown);
+    expect(await faultsOf(codes.change(actor, a, { campaignIds }))).toEqual(unknown);
     const many = await fixture.codes(1_000);
     await campaigns.change(actor, made.id, { qrCodeIds: many });
-    expect(await faultsOf(codes.change(actor, a, { campaignId: made.id }))).toEqual([
+    expect(await faultsOf(codes.change(actor, a, { campaignIds: [made.id] }))).toEqual([
       'validation_failed',
-      'campaignId campaign_full',
+      'campaignIds.0 campaign_full',
     ]);
     await codes.delete(actor, many[0] ?? '');
-    await codes.change(actor, a, { campaignId: made.id });
+    await codes.change(actor, a, { campaignIds: [made.id] });
     expect(await faultsOf(campaigns.change(actor, made.id, { qrCodeIds: [a, ...many] }))).toEqual([
       'validation_failed',
       'qrCodeIds.1 unknown_code',
@@ -209,13 +209,13 @@ describe('change', () => {
     expect(await campaigns.change(actor, made.id, { name: 'done' })).toMatchObject({
       name: 'done',
     });
-    const late = { target: 'https://example.com/', campaignId: made.id };
+    const late = { target: 'https://example.com/', campaignIds: [made.id] };
     expect(await faultsOf(fixture.app.codes.create(actor, late))).toEqual(['conflict']);
-    expect(await faultsOf(fixture.app.codes.change(actor, b, { campaignId: made.id }))).toEqual([
+    expect(await faultsOf(fixture.app.codes.change(actor, b, { campaignIds: [made.id] }))).toEqual([
       'conflict',
     ]);
-    await fixture.app.codes.change(actor, a, { campaignId: made.id });
-    await fixture.app.codes.change(actor, a, { campaignId: null });
+    await fixture.app.codes.change(actor, a, { campaignIds: [made.id] });
+    await fixture.app.codes.change(actor, a, { campaignIds: null });
     expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
   });
 

@@ -288,11 +288,10 @@ describe('replace', () => {
     });
     expect(replaced).toMatchObject({
       shortCode: 'keep-me',
-      externalId: 'mine',
       tags: [],
       metadata: {},
     });
-    for (const name of ['name', 'scanLimit', 'expiresAtMs'])
+    for (const name of ['name', 'scanLimit', 'expiresAtMs', 'externalId'])
       expect(replaced).not.toHaveProperty(name);
     expect(bodies(fixture)[1]).toMatchObject({
       data: {

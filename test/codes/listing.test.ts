@@ -12,8 +12,13 @@ const drafts = [
   { target: 'https://example.com/spring', name: 'Spring poster', tags: ['a'], scanLimit: 3 },
   { target: 'https://example.com/static', dynamic: false, tags: ['b'] },
   { type: 'text' as const, target: 'Hello World', name: 'Café in der Straße', tags: ['a', 'b'] },
-  { target: 'https://example.org/', slug: 'Own-Slug', campaignId: campaigns[0] },
-  { target: 'https://example.net/x', externalId: 'EXT-7', campaignId: campaigns[1], tags: ['a'] },
+  { target: 'https://example.org/', slug: 'Own-Slug', campaignIds: [campaigns[0]!] },
+  {
+    target: 'https://example.net/x',
+    externalId: 'EXT-7',
+    campaignIds: [campaigns[1]!],
+    tags: ['a'],
+  },
 ];
 const searches = [
   'SPRING',
@@ -25,6 +30,8 @@ const searches = [
   'example ring POST',
   'cafe',
 ].concat(['CAFÉ strasse', 'hello café', 'spring  nothing', ' spring ', 'STRASSE der']);
+/** Campaigns of the codes, by their ids. */
+const campaignsOf = new Map<string, readonly string[]>();
 const statuses = ['active', 'expired', 'used_up'] as const;
 
 /** 50 codes over ten days, some changed, some deleted, and another workspace's among them. */
@@ -35,8 +42,11 @@ async function filled(
   const model: QrCodeRecord[] = [];
   for (const [at, id] of campaigns.entries()) await putCampaign(fixture, id, at + 1);
   for (let made = 0; made < 50; made++) {
-    const { slug, ...draft } = drafts[made % drafts.length]!;
-    const own = slug === undefined ? {} : { slug: `${slug}-${made}` };
+    const { slug, externalId, ...draft } = drafts[made % drafts.length]!;
+    const own = {
+      ...(slug === undefined ? {} : { slug: `${slug}-${made}` }),
+      ...(externalId === undefined ? {} : { externalId: `${externalId}-${made}` }),
+    };
     // Of the dynamic ones some expire on a later day, some have been scanned as often as they may be, some both.
     const ends = made % 5 === 4 || made % 5 === 0 ? { expiresAtMs: fixture.clock.now() + day } : {};
     const bounds =
@@ -44,16 +54,16 @@ async function filled(
     const code = await fixture.codes.create(actor, { ...draft, ...own, ...bounds });
     fixture.scans.set(code.no, made % 6);
     model.push(code);
-    if (made % 7 === 0) await fixture.codes.create(stranger, { ...draft, campaignId: undefined });
+    campaignsOf.set(code.id, draft.campaignIds ?? []);
+    if (made % 7 === 0) await fixture.codes.create(stranger, { ...draft, campaignIds: undefined });
     if (made % 5 === 4) fixture.clock.move(day);
   }
   for (const at of [3, 17, 29]) await fixture.codes.delete(actor, model[at]!.id);
   for (const at of [5, 20]) {
     const tags = ['b', 'c'];
-    model[at] = await fixture.codes.change(actor, model[at]!.id, {
-      tags,
-      campaignId: campaigns[1]!,
-    });
+    const campaignIds = [campaigns[1]!];
+    model[at] = await fixture.codes.change(actor, model[at]!.id, { tags, campaignIds });
+    campaignsOf.set(model[at].id, campaignIds);
   }
   return { fixture, model: model.filter((_, at) => ![3, 17, 29].includes(at)) };
 }
@@ -63,14 +73,16 @@ function expected(
   filter: CodeFilter,
   fixture?: CodesFixture,
 ): QrCodeRecord[] {
-  const { status, type, dynamic, tag, campaignId, fromDay, toDay, search } = filter;
+  const { status, type, dynamic, tag, campaignId, fromDay, toDay, search, sort } = filter;
   const words = (search ?? '').toLowerCase().split(' ').map(plain);
   return model
     .filter((code) => type === undefined || code.type === type)
     .filter((code) => status === undefined || statusOf(fixture, code) === status)
     .filter((code) => dynamic === undefined || code.dynamic === dynamic)
     .filter((code) => tag === undefined || code.tags.includes(tag.toLowerCase().replace('á', 'a')))
-    .filter((code) => campaignId === undefined || code.campaignId === campaignId)
+    .filter(
+      (code) => campaignId === undefined || campaignsOf.get(code.id)?.includes(campaignId) === true,
+    )
     .filter((code) => fromDay === undefined || dayOf(code.createdAtMs) >= fromDay)
     .filter((code) => toDay === undefined || dayOf(code.createdAtMs) <= toDay)
     .filter((code) => {
@@ -80,7 +92,10 @@ function expected(
       );
       return words.every((word) => texts.some((text) => text.includes(word)));
     })
-    .sort((one, other) => other.createdAtMs - one.createdAtMs || other.no - one.no);
+    .sort((one, other) => {
+      const newestFirst = other.createdAtMs - one.createdAtMs || other.no - one.no;
+      return sort === 'createdAt' ? -newestFirst : newestFirst;
+    });
 }
 
 /** The only letters of these tests that are more than ASCII. */
@@ -114,6 +129,7 @@ describe.each<[string, SearchLimits]>([
       toDay: dayInRange,
       status: fc.constantFrom(undefined, undefined, ...statuses),
       search: fc.constantFrom(undefined, undefined, ...searches),
+      sort: fc.constantFrom(undefined, '-createdAt' as const, 'createdAt' as const),
     });
     await fc.assert(
       fc.asyncProperty(filters, fc.integer({ min: 1, max: 60 }), async (filter, limit) => {

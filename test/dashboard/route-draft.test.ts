@@ -28,7 +28,7 @@ const code: QrCode = {
   imageUrl: 'https://example.com/qr_1.png',
   tags: [],
   slug: 'ABC',
-  campaignId: null,
+  campaignIds: [],
   campaigns: [],
   expiresAt: null,
   scanLimit: null,

@@ -101,7 +101,7 @@ export function bulkRoutes(options: BulkOptions): Route[] {
       description:
         `Up to ${rowsMax.toLocaleString('en')} codes by one request of at most 24 MB: a JSON list, ` +
         'NDJSON, or CSV whose first row names the columns (`target`, `type`, `dynamic`, `name`, `slug`, `tags` separated by ' +
-        '`;` or `|`, `campaignId`, `startsAt`, `expiresAt`, `scanLimit`, `externalId`, `paused`, `fallbackUrl`, `utm.…`, ' +
+        '`;` or `|`, `campaignIds` separated by `;`, `startsAt`, `expiresAt`, `scanLimit`, `externalId`, `paused`, `fallbackUrl`, `utm.…`, ' +
         '`metadata.…`). ' +
         'A row that fails stops no other; a body that cannot be read, or has too many rows, creates ' +
         'nothing. With `Accept: application/x-ndjson` each result comes as a line when it is ' +

@@ -18,7 +18,7 @@ import {
 import { searchWords } from '../../codes/search/search-text.ts';
 import { design, designPatch } from '../../images/design/design.ts';
 import { codeCampaignsMax } from '../../model/campaign.ts';
-import { codeStatuses, codeTypes } from '../../model/code.ts';
+import { codeSorts, codeStatuses, codeTypes } from '../../model/code.ts';
 import { parseId } from '../../model/ids.ts';
 import {
   count,
@@ -83,11 +83,13 @@ const metadata = z
     for (const { message } of metadataFaults(value)) context.addIssue({ code: 'custom', message });
   })
   .meta({ description: 'Yours: kept and returned as it is', example: { table: 12 } });
-const campaignId = givenId('cmp', 'a campaign').meta({
-  description: 'Campaign that it belongs to',
+const campaignId = givenId('cmp', 'a campaign');
+const campaignIds = z.array(campaignId).max(codeCampaignsMax).meta({
+  description:
+    'All campaigns that it is in. One that has ended keeps its codes, whether it is in the list or not',
 });
 const externalId = plainText(externalIdLengthMax).meta({
-  description: 'Your own id of it',
+  description: 'Your own id of it; no two codes of a workspace have the same',
   example: 'table-12',
 });
 const expiresAt = storableTime.meta({
@@ -105,7 +107,7 @@ export const createBody = z
     }),
     name: unset(name),
     slug: unset(slug),
-    campaignId: unset(campaignId),
+    campaignIds: unset(campaignIds),
     tags: unset(tags),
     expiresAt: unset(expiresAt),
     scanLimit: unset(scanLimit),
@@ -147,7 +149,8 @@ export const patchBody = z
     expiresAt: expiresAt.nullable().optional(),
     scanLimit: scanLimit.nullable().optional(),
     metadata: metadata.nullable().optional(),
-    campaignId: campaignId.nullable().optional(),
+    externalId: externalId.nullable().optional(),
+    campaignIds: campaignIds.nullable().optional(),
     design: designPatch.nullable().optional().meta({
       description: 'Merged into the design; null makes the image plain',
     }),
@@ -167,7 +170,8 @@ export const putBody = z
     expiresAt: unset(expiresAt),
     scanLimit: unset(scanLimit),
     metadata: unset(metadata),
-    campaignId: unset(campaignId),
+    externalId: unset(externalId),
+    campaignIds: unset(campaignIds),
     design: unset(design).meta({ description: 'Absent or null: the plain image' }),
     ...givenRouting,
   })
@@ -194,6 +198,12 @@ export const listQuery = z.object({
   }),
   type: z.enum(codeTypes).optional().meta({ description: 'Codes of this type' }),
   campaign: campaignId.optional().meta({ description: 'Codes of this campaign' }),
+  externalId: externalId.optional().meta({
+    description: 'The one live code that has it, if any; goes with no other filter',
+  }),
+  sort: z.enum(codeSorts).optional().meta({
+    description: '`-createdAt`, the default: newest first; `createdAt`: oldest first',
+  }),
   from: queryDay.optional().meta({ description: 'Created on this UTC day or later' }),
   to: queryDay.optional().meta({ description: 'Created on this UTC day or before' }),
   search: z
@@ -270,6 +280,18 @@ const imageUrl = z.string().meta({
   example: 'http://localhost:8080/i/qr_01k3zq8m4hd2v7c5x9ab.png',
 });
 
+const shownSlug = z
+  .string()
+  .nullable()
+  .meta({ description: 'The short code; null for static codes', example: 'K7RM2X9D' });
+const shownCampaignIds = z
+  .array(z.string())
+  .meta({ description: 'Every campaign it is in, oldest first', example: [] });
+const shownExpiresAt = time.nullable().meta({
+  description: 'From then on it leads to `fallbackUrl`, or answers 410; null = never',
+  example: null,
+});
+
 export const qrCode = z
   .object({
     id,
@@ -278,17 +300,10 @@ export const qrCode = z
     dynamic,
     shortUrl,
     imageUrl,
-    slug: z
-      .string()
-      .nullable()
-      .meta({ description: 'The short code; null for static codes', example: 'K7RM2X9D' }),
+    slug: shownSlug,
     name: shownName,
     tags: shownTags,
-    campaignId: z
-      .string()
-      .nullable()
-      .meta({ description: 'The campaign set on the code; null without', example: null }),
-    campaignIds: z.array(z.string()).meta({ description: 'Every campaign it is in', example: [] }),
+    campaignIds: shownCampaignIds,
     campaigns: z
       .array(
         z.object({
@@ -301,10 +316,7 @@ export const qrCode = z
         description: 'The same with their names, oldest first',
         example: [{ id: 'cmp_01k3zq8m4hd2v7c5x9ab', name: 'Summer' }],
       }),
-    expiresAt: time.nullable().meta({
-      description: 'From then on it leads to `fallbackUrl`, or answers 410; null = never',
-      example: null,
-    }),
+    expiresAt: shownExpiresAt,
     scanLimit: count.nullable().meta({
       description: 'Scans after which it leads to `fallbackUrl`, or answers 410; null = no limit',
       example: null,
@@ -338,7 +350,10 @@ export const qrCodeItem = z
     dynamic,
     shortUrl,
     imageUrl,
+    slug: shownSlug,
     tags: shownTags,
+    campaignIds: shownCampaignIds,
+    expiresAt: shownExpiresAt,
   })
   .meta({ id: 'QrCodeItem' });
 

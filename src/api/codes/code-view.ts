@@ -11,6 +11,7 @@ import { imageVersion, styleOf } from '../../images/design/style.ts';
 import type { Clock } from '../../model/clock.ts';
 import { codeStatusAt, type CodeStatus, type QrCodeRecord } from '../../model/code.ts';
 import { isoTime } from '../../model/day.ts';
+import { timeOrNull } from '../workspaces/people.ts';
 import type { qrCode, qrCodeItem } from './code-schemas.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 
@@ -47,10 +48,9 @@ export class CodeView {
       slug: code.shortCode ?? null,
       name: code.name ?? null,
       tags: [...code.tags],
-      campaignId: code.campaignId ?? null,
       campaignIds: campaigns.map(({ id }) => id),
       campaigns: campaigns.map(({ id, name }) => ({ id, name })),
-      expiresAt: code.expiresAtMs === undefined ? null : isoTime(code.expiresAtMs),
+      expiresAt: timeOrNull(code.expiresAtMs),
       scanLimit: code.scanLimit ?? null,
       metadata: code.metadata,
       design: code.design ?? null,
@@ -87,7 +87,10 @@ export class CodeView {
       dynamic: code.dynamic,
       ...this.#shortUrl(code),
       imageUrl: this.#imageUrl(code),
+      slug: code.shortCode ?? null,
       tags: [...code.tags],
+      campaignIds: this.#numbers.campaignsOf(code.no).map(({ id }) => id),
+      expiresAt: timeOrNull(code.expiresAtMs),
     };
   }
 

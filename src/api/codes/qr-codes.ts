@@ -66,7 +66,13 @@ function createOne({ codes, view, ownHosts }: QrCodesOptions): Route {
       'Emits `qr.created`.',
     body: createBody,
     answer: { status: 201, schema: qrCode, what: 'The code; Location names it' },
-    failures: ['slug_taken', 'unscannable', 'idempotency_conflict', 'storage_full'],
+    failures: [
+      'slug_taken',
+      'external_id_taken',
+      'unscannable',
+      'idempotency_conflict',
+      'storage_full',
+    ],
     bodyFor: () => checkedBody,
     handle: async ({ actor, body, keep }) => {
       return await keptResult(
@@ -86,7 +92,7 @@ function listMany({ codes, view, positions }: QrCodesOptions): Route {
     tag,
     summary: 'List QR codes',
     description:
-      'The workspace’s codes, newest first. A page past the end is empty. As CSV: every code of the ' +
+      'The workspace’s codes. A page past the end is empty. As CSV: every code of the ' +
       'filter at once, whatever the page; a last line says how many were left out as unreadable, if any.',
     query: listQuery.extend({ format: csvFormat }),
     answer: {
@@ -99,11 +105,15 @@ function listMany({ codes, view, positions }: QrCodesOptions): Route {
     samples: codeTableSample,
     failures: [],
     handle: async ({ actor, query, header }) => {
-      const { page, limit, cursor, campaign, from, to, format, ids, ...rest } = query;
+      const { page, limit, cursor, campaign, from, to, format, ids, externalId, ...rest } = query;
       checkOrder(from, to);
-      if (ids !== undefined) {
-        assertAlone({ ...rest, campaign, from, to, cursor, format });
-        const found = viewsOf(ids, (id) => codes.find(actor.workspaceNo, id));
+      if (ids !== undefined || externalId !== undefined) {
+        assertAlone({ ids, externalId, ...rest, campaign, from, to, cursor, format });
+        const found = viewsOf(ids ?? [externalId ?? ''], (one) =>
+          ids === undefined
+            ? codes.findByExternalId(actor.workspaceNo, one)
+            : codes.find(actor.workspaceNo, one),
+        );
         const named = found.views.flatMap((code) => code ?? []);
         const newest = named.sort((a, b) => b.createdAtMs - a.createdAtMs || b.no - a.no);
         const data = newest.slice((page - 1) * limit, page * limit);
@@ -131,11 +141,12 @@ function listMany({ codes, view, positions }: QrCodesOptions): Route {
   });
 }
 
-/** @throws Failure validation_failed when `ids` is not the only filter */
-function assertAlone(others: object): void {
-  const [name] = Object.entries(others).find(([, value]) => value !== undefined) ?? [];
-  if (name === undefined) return;
-  throw invalid('ids', 'goes_alone', `Cannot filter by ids and by ${name}, expected one of them`);
+/** @throws Failure validation_failed when there is another filter than the first */
+function assertAlone(filters: object): void {
+  const given = Object.entries(filters).filter(([, value]) => value !== undefined);
+  const [[first] = [''], [other] = [undefined]] = given;
+  if (other === undefined) return;
+  throw invalid(first, 'goes_alone', `Cannot filter by ${first} and by ${other}, expected one`);
 }
 
 function getOne({ codes, view }: QrCodesOptions): Route {
@@ -190,7 +201,14 @@ function changeRoute<B extends z.ZodType>(
     path: '/qr-codes/:id',
     tag,
     answer: { status: 200, schema: qrCode, what: 'The code as it is now' },
-    failures: ['not_found', 'static_code', 'labels_exhausted', 'unscannable', 'storage_full'],
+    failures: [
+      'not_found',
+      'static_code',
+      'external_id_taken',
+      'labels_exhausted',
+      'unscannable',
+      'storage_full',
+    ],
     ...described,
     bodyFor: (actor, id) => bodies(codes.find(actor.workspaceNo, id)),
     handle: async ({ actor, id, body }) =>

@@ -35,7 +35,7 @@ const plainColumns: readonly string[] = [
   'name',
   'slug',
   'tags',
-  'campaignId',
+  'campaignIds',
   'startsAt',
   'expiresAt',
   'scanLimit',
@@ -129,14 +129,15 @@ function fieldsOf(cells: Exclude<CsvRow['cells'], Failure>): Record<string, unkn
 }
 
 function fieldOf(name: string, text: string): unknown {
-  if (name === 'tags') return tagsOf(text);
+  if (name === 'tags') return partsOf(text, tagSeparators);
+  if (name === 'campaignIds') return partsOf(text, ';');
   if (name === 'scanLimit') return wholeNumber.test(text) ? Number(text) : text;
   if (name !== 'dynamic' && name !== 'paused') return text;
   const word = text.toLowerCase();
   return word === 'true' || word === 'false' ? word === 'true' : text;
 }
 
-function tagsOf(text: string): string[] {
-  const tags = text.split(tagSeparators).map((tag) => tag.trim());
-  return tags.filter((tag) => tag !== '');
+function partsOf(text: string, separator: RegExp | string): string[] {
+  const parts = text.split(separator).map((part) => part.trim());
+  return parts.filter((part) => part !== '');
 }

@@ -1,5 +1,5 @@
 /**
- * Lists of codes, newest first, from the term index.
+ * Lists of codes, newest or oldest first, from the term index.
  *
  *   one term            total from its counter (with days: counted keys, 35 ns each), page by range
  *   several terms       walk the rarest term, look the others up; count what passes
@@ -17,7 +17,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 import type { Clock } from '../../model/clock.ts';
-import type { CodeStatus, CodeType, QrCodeRecord } from '../../model/code.ts';
+import type { CodeSort, CodeStatus, CodeType, QrCodeRecord } from '../../model/code.ts';
 import { dayMs } from '../../model/day.ts';
 import { formatCursor, parseCursor } from '../../model/cursor.ts';
 import { Failure } from '../../model/failure.ts';
@@ -26,6 +26,7 @@ import { tagKey } from '../../model/fold.ts';
 import {
   before,
   endOf,
+  isEarlier,
   positionOf,
   termKey,
   type ListPosition,
@@ -52,6 +53,8 @@ const waitingMax = 64;
 const newest: ListPosition = endOf(Number.MAX_SAFE_INTEGER);
 
 export interface CodeFilter {
+  /** Default newest first. */
+  readonly sort?: CodeSort | undefined;
   readonly type?: CodeType | undefined;
   readonly campaignId?: string | undefined;
   /** Days of `createdAt` (model/day.ts), both included. */
@@ -117,6 +120,7 @@ interface Plan {
   readonly oldest: ListPosition;
   readonly newest: ListPosition;
   readonly wholeTime: boolean;
+  readonly isAscending: boolean;
   /** Numbers of codes that a search could not look into. */
   readonly unreadable: Set<CodeNo>;
 }
@@ -141,7 +145,7 @@ export class CodeListing {
     const cursor = request.cursor === undefined ? undefined : placeOf(request.cursor);
     const plan = this.#plan(workspaceNo, request.filter);
     if (plan === undefined) return { data: [], total: 0, unreadable: 0 };
-    const from = cursor === undefined ? plan.newest : earlier(plan.newest, before(cursor));
+    const from = cursor === undefined ? firstOf(plan) : beyond(plan, cursor);
     const skip = cursor === undefined ? ((request.page ?? 1) - 1) * request.limit : 0;
     const { others, words, status } = plan;
     const direct = others.length === 0 && words.length === 0 && status === undefined;
@@ -157,11 +161,11 @@ export class CodeListing {
       : shown;
   }
 
-  /** Every code of the filter, newest first, in slices; one that is made meanwhile is not among them. */
+  /** Every code of the filter, in its order, in slices; one that is made meanwhile is not among them. */
   async *all(workspaceNo: WorkspaceNo, filter: CodeFilter): AsyncGenerator<CodeSlice> {
     const plan = this.#plan(workspaceNo, filter);
     if (plan === undefined) return;
-    for (let at = plan.newest; ;) {
+    for (let at = firstOf(plan); ;) {
       const slice = this.#slice(plan, at, 0, sliceMax);
       const bounds = new BoundsReader(this.#options);
       plan.unreadable.clear();
@@ -170,7 +174,7 @@ export class CodeListing {
       yield { codes, unreadable: unreadable + plan.unreadable.size };
       const last = slice[slice.length - 1];
       if (last === undefined || slice.length < sliceMax) return;
-      at = before(last);
+      at = beyond(plan, last);
       await yieldToEventLoop();
     }
   }
@@ -201,6 +205,7 @@ export class CodeListing {
       oldest: { createdAtMs: fromMs, no: 0 },
       newest: toMs === undefined ? newest : endOf(toMs),
       wholeTime: fromMs === 0 && toMs === undefined,
+      isAscending: filter.sort === 'createdAt',
       unreadable: new Set(),
     };
   }
@@ -237,9 +242,9 @@ export class CodeListing {
       return known !== undefined && positions.length > limit ? 'stop' : 'go on';
     });
     if (known !== undefined) return { positions, ...known };
-    if (from !== plan.newest) {
+    if (from !== firstOf(plan)) {
       matches = 0;
-      await this.#walk(plan, bounds, plan.newest, () => {
+      await this.#walk(plan, bounds, firstOf(plan), () => {
         matches++;
         return 'go on';
       });
@@ -258,7 +263,7 @@ export class CodeListing {
     return await this.#walkLock(walk);
   }
 
-  /** Visits what passes the plan from `from` down, a slice at a time. */
+  /** Visits what passes the plan from `from` on, a slice at a time. */
   async #walk(
     plan: Plan,
     bounds: BoundsReader,
@@ -283,7 +288,7 @@ export class CodeListing {
       }
       const last = slice[slice.length - 1];
       if (last === undefined || slice.length < sliceMax) return;
-      at = before(last);
+      at = beyond(plan, last);
       await yieldToEventLoop();
     }
   }
@@ -291,7 +296,8 @@ export class CodeListing {
   /** Undefined where walking is less work, or the only way. */
   async #columnFor(plan: Plan): Promise<SearchColumn | undefined> {
     const { workspaceNo, words, driver, driverCount, others } = plan;
-    if (words.length === 0) return undefined;
+    // A column is in the order of the newest.
+    if (words.length === 0 || plan.isAscending) return undefined;
     // A campaign has at most 1,000 codes: a column does not know them.
     const isOfCampaign = [driver, ...others].some(({ kind }) => kind === 'campaign');
     if (isOfCampaign || driverCount <= this.#walkedCodesMax) return undefined;
@@ -299,18 +305,16 @@ export class CodeListing {
   }
 
   #slice(plan: Plan, from: ListPosition, offset: number, limit: number): ListPosition[] {
-    const { workspaceNo, driver, oldest } = plan;
-    // The end of a range is excluded; codes are numbered from 1, so nothing stands at `oldest`.
+    const { workspaceNo, driver, oldest, newest: last, isAscending } = plan;
+    // The end of a range is excluded; nothing stands at `oldest` or `newest`, for codes are numbered from 1.
     const keys = this.#store.codeTerms.keys({
       start: termKey(workspaceNo, driver, from),
-      end: termKey(workspaceNo, driver, oldest),
-      reverse: true,
+      end: termKey(workspaceNo, driver, isAscending ? last : oldest),
+      reverse: !isAscending,
       offset,
       limit,
     });
-    const positions: ListPosition[] = [];
-    for (const key of keys) positions.push(positionOf(key));
-    return positions;
+    return Array.from(keys, (key) => positionOf(key));
   }
 
   #passes(plan: Plan, bounds: BoundsReader, position: ListPosition): boolean {
@@ -380,11 +384,13 @@ function nameOf(plan: Plan): string {
   return JSON.stringify([workspaceNo, driver, others, words, status ?? null, range]);
 }
 
-function earlier(one: ListPosition, other: ListPosition): ListPosition {
-  if (one.createdAtMs !== other.createdAtMs) {
-    return one.createdAtMs < other.createdAtMs ? one : other;
-  }
-  return one.no < other.no ? one : other;
+const firstOf = ({ isAscending, oldest, newest: last }: Plan): ListPosition =>
+  isAscending ? oldest : last;
+
+/** Where the list goes on behind a position, which may be one of another filter. */
+function beyond({ isAscending, oldest, newest: last }: Plan, at: ListPosition): ListPosition {
+  if (isAscending) return isEarlier(at, oldest) ? oldest : { ...at, no: at.no + 1 };
+  return isEarlier(last, before(at)) ? last : before(at);
 }
 
 function placeOf(cursor: string): ListPosition {

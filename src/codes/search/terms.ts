@@ -72,6 +72,11 @@ export function moveTerms(
     store.codeTerms.remove(termKey(code.workspaceNo, term, code));
     sums.add(code.workspaceNo, term, -1);
   }
+  if (before?.externalId !== after?.externalId) {
+    const { externalIds } = store;
+    if (before?.externalId) externalIds.remove([code.workspaceNo, before.externalId]);
+    if (after?.externalId) externalIds.put([code.workspaceNo, after.externalId], code.no);
+  }
   if (after !== undefined) keepSpellings(store, after, before?.tags ?? []);
   sums.add(code.workspaceNo, listVersion, 1);
   if (before !== undefined) noteEdit(store, code);

@@ -95,14 +95,14 @@ export interface QrCodeItem {
   readonly dynamic: boolean;
   readonly shortUrl?: string;
   readonly imageUrl: string;
+  readonly slug: string | null;
   readonly tags: readonly string[];
+  readonly campaignIds: readonly string[];
+  readonly expiresAt: string | null;
 }
 
 export interface QrCode extends QrCodeItem {
-  readonly slug: string | null;
-  readonly campaignId: string | null;
   readonly campaigns: ReadonlyArray<{ readonly id: string; readonly name: string }>;
-  readonly expiresAt: string | null;
   readonly scanLimit: number | null;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly externalId: string | null;

@@ -22,7 +22,6 @@ export type PackedCode = readonly [
   scanLimit: number | null,
   metadata: Readonly<Record<string, unknown>> | null,
   externalId: string | null,
-  campaignId: string | null,
   createdAtMs: number,
   updatedAtMs: number,
   createdBy: string,
@@ -42,7 +41,7 @@ export const packedField = {
   name: 7,
   tags: 8,
   externalId: 12,
-  deletedAtMs: 17,
+  deletedAtMs: 16,
 } as const;
 
 export function packCode(code: QrCodeRecord): PackedCode {
@@ -60,7 +59,6 @@ export function packCode(code: QrCodeRecord): PackedCode {
     code.scanLimit ?? null,
     Object.keys(code.metadata).length === 0 ? null : code.metadata,
     code.externalId ?? null,
-    code.campaignId ?? null,
     code.createdAtMs,
     code.updatedAtMs,
     code.createdBy,
@@ -85,7 +83,6 @@ export function unpackCode(no: CodeNo, packed: PackedCode): QrCodeRecord {
     scanLimit,
     metadata,
     externalId,
-    campaignId,
     createdAtMs,
     updatedAtMs,
     createdBy,
@@ -108,7 +105,6 @@ export function unpackCode(no: CodeNo, packed: PackedCode): QrCodeRecord {
     ...(scanLimit == null ? {} : { scanLimit }),
     metadata: metadata ?? {},
     ...(externalId == null ? {} : { externalId }),
-    ...(campaignId == null ? {} : { campaignId }),
     ...(design == null ? {} : { design }),
     ...(routing == null ? {} : { routing }),
     createdAtMs,

@@ -74,6 +74,13 @@ export function before(position: ListPosition): ListPosition {
     : { createdAtMs: position.createdAtMs - 1, no: numberMax };
 }
 
+export function isEarlier(one: ListPosition, other: ListPosition): boolean {
+  return (
+    one.createdAtMs < other.createdAtMs ||
+    (one.createdAtMs === other.createdAtMs && one.no < other.no)
+  );
+}
+
 /** The last position of a moment: nothing of that millisecond is newer. */
 export function endOf(timeMs: number): ListPosition {
   return { createdAtMs: Math.min(timeMs, timeMsMax), no: numberMax };

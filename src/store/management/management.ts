@@ -20,6 +20,7 @@
  *   term_counts          workspaceNo, term                                    -> live codes with the term
  *   tag_spellings        [workspaceNo, key of a tag (model/fold.ts)]           -> the tag as it was first written
  *   short_codes          folded short code                                    -> codeNo, kept for ever
+ *   external_ids         [workspaceNo, external id]                           -> codeNo of a live code
  *   links                codeNo >> 4                                          -> block of links (link-blocks.ts)
  *   deleted_codes        [deletedAtMs, codeNo]                                -> 1, for the retention
  *   code_edits           a number, modulo the ring's size (codes/search/code-edits.ts) -> StoredEdit
@@ -124,6 +125,7 @@ function openTables(environment: StoreEnvironment) {
     termCounts: environment.table<Uint8Array, number>('term_counts', { key: 'binary' }),
     tagSpellings: openTagSpellings(environment),
     shortCodes: environment.table<string, number>('short_codes'),
+    externalIds: environment.table<[number, string], number>('external_ids'),
     links: environment.table<number, Uint8Array>('links', { key: 'uint32', value: 'binary' }),
     deletedCodes: environment.set<[number, number]>('deleted_codes'),
     codeEdits: environment.table<number, StoredEdit>('code_edits', { key: 'uint32' }),

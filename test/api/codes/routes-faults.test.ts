@@ -106,14 +106,14 @@ test('the name of the campaign is part of a target’s length', async () => {
   const campaign = await client.call('POST', '/v1/campaigns', {
     body: { name: 'n'.repeat(60), startDate: '2026-03-04', qrCodeIds: [] },
   });
-  const campaignId = word(campaign.json.id);
+  const campaignIds = [word(campaign.json.id)];
   const body = { target: long(2_000), utm: { campaign: '{campaign}' } };
   const made = await client.call('POST', '/v1/qr-codes', { body });
   expect(made.status).toBe(201);
-  const refused = await client.call('POST', '/v1/qr-codes', { body: { ...body, campaignId } });
+  const refused = await client.call('POST', '/v1/qr-codes', { body: { ...body, campaignIds } });
   expect(faultsOf(refused)).toEqual({ target: 'too_long' });
   const path = `/v1/qr-codes/${word(made.json.id)}`;
-  const joining = await client.call('PATCH', path, { body: { campaignId } });
+  const joining = await client.call('PATCH', path, { body: { campaignIds } });
   expect(faultsOf(joining)).toEqual({ target: 'too_long' });
 });
 

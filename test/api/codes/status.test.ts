@@ -143,7 +143,9 @@ test('a code shows its campaigns by name, those it was put into at creation and 
     return word((await client.call('POST', '/v1/campaigns', { body })).json.id);
   };
   const spring = await campaign('Spring', []);
-  const made = await client.call('POST', '/v1/qr-codes', { body: { target, campaignId: spring } });
+  const made = await client.call('POST', '/v1/qr-codes', {
+    body: { target, campaignIds: [spring] },
+  });
   expect(made.json.campaigns).toEqual([{ id: spring, name: 'Spring' }]);
   const id = word(made.json.id);
   const summer = await campaign('Summer', [id]);

@@ -8,6 +8,7 @@ import { actor, openCodes, putCampaign } from '../codes-fixture.ts';
 
 const target = 'https://example.com/';
 const campaignId = 'cmp_00000000000000000001';
+const campaignIds = [campaignId];
 const ruleTo = (label: string) => ({ label, if: { os: ['iOS'] as const }, then: { target } });
 const withLabels = (...labels: readonly string[]): GivenRoutes => ({ rules: labels.map(ruleTo) });
 const namesOf = (code: QrCodeRecord): unknown => code.routing?.labels.map(({ name }) => name);
@@ -63,13 +64,13 @@ test('the name of the campaign is that of the last change', async () => {
   const { codes, store } = fixture;
   await putCampaign(fixture, campaignId, 1);
   const utm = { campaign: '{campaign}' };
-  const made = await codes.create(actor, { target, utm, campaignId });
+  const made = await codes.create(actor, { target, utm, campaignIds });
   expect(made.routing?.campaign).toBe('C');
   const { campaigns } = store.campaigns;
   await store.environment.transaction(() => campaigns.put(1, { ...campaigns.get(1)!, name: 'D' }));
   expect(codes.find(1, made.id)?.routing?.campaign).toBe('C');
   expect((await codes.change(actor, made.id, { name: 'x' })).routing?.campaign).toBe('D');
-  expect((await codes.change(actor, made.id, { campaignId: null })).routing?.campaign).toBe('');
+  expect((await codes.change(actor, made.id, { campaignIds: null })).routing?.campaign).toBe('');
 });
 
 test('a campaign that is renamed beyond what an address can take keeps its old name there', async () => {
@@ -78,7 +79,7 @@ test('a campaign that is renamed beyond what an address can take keeps its old n
   await putCampaign(fixture, campaignId, 1);
   const long = target.padEnd(2_000, 'x');
   const utm = { campaign: '{campaign}' };
-  const { id } = await codes.create(actor, { target: long, utm, campaignId });
+  const { id } = await codes.create(actor, { target: long, utm, campaignIds });
   const { campaigns } = store.campaigns;
   const name = 'D'.repeat(100);
   await store.environment.transaction(() => campaigns.put(1, { ...campaigns.get(1)!, name }));
@@ -88,8 +89,8 @@ test('a campaign that is renamed beyond what an address can take keeps its old n
   const longer = long.padEnd(2_040, 'x');
   await expect(codes.change(actor, id, { target: longer })).rejects.toMatchObject(tooLong);
   expect((await codes.change(actor, id, { target })).routing?.campaign).toBe(name);
-  await codes.change(actor, id, { campaignId: null });
-  await expect(codes.change(actor, id, { target: long, campaignId })).rejects.toMatchObject(
+  await codes.change(actor, id, { campaignIds: null });
+  await expect(codes.change(actor, id, { target: long, campaignIds })).rejects.toMatchObject(
     tooLong,
   );
 });

@@ -1,7 +1,4 @@
-/**
- * The campaigns of a code, and a dialog that puts it into others or takes it out. The code itself names one campaign;
- * those beyond are joined and left by the list of the campaign.
- */
+/** The campaigns of a code, and a dialog that puts it into others or takes it out. */
 import { useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
 import { invalidate, storeAnswer } from '../../client/resource.ts';
@@ -76,20 +73,14 @@ function Choices({ code, open, onClose }: ChooseProps & { readonly open: readonl
   const before = new Set(code.campaigns.map(({ id }) => id));
   const [chosen, setChosen] = useState<ReadonlySet<string>>(before);
   const form = useForm({});
-  const joined = open.filter(({ id }) => chosen.has(id) && !before.has(id));
-  const left = open.filter(({ id }) => !chosen.has(id) && before.has(id));
   const save = async (): Promise<void> => {
-    let changed = code;
-    try {
-      for (const campaign of left) changed = await move(changed, campaign, 'out');
-      for (const campaign of joined) changed = await move(changed, campaign, 'in');
-    } finally {
-      invalidate('/campaigns', '/qr-codes', '/events');
-    }
+    const path = `/qr-codes/${code.id}`;
+    storeAnswer(path, await call<QrCode>('PATCH', path, { body: { campaignIds: [...chosen] } }));
+    invalidate('/campaigns', '/qr-codes', '/events');
     say('Campaigns of this code changed.');
     onClose();
   };
-  const isChanged = joined.length + left.length > 0;
+  const isChanged = chosen.size !== before.size || [...chosen].some((id) => !before.has(id));
   const submit = { form, action: 'Save changes', disabled: !isChanged, onSubmit: save, onClose };
   return (
     <DialogForm {...submit}>
@@ -111,21 +102,4 @@ function Choices({ code, open, onClose }: ChooseProps & { readonly open: readonl
       </div>
     </DialogForm>
   );
-}
-
-/** @returns the code as it is then @throws Problem */
-async function move(code: QrCode, { id }: Campaign, way: 'in' | 'out'): Promise<QrCode> {
-  const path = `/qr-codes/${code.id}`;
-  const isNamed = way === 'in' ? code.campaignId === null : code.campaignId === id;
-  if (isNamed) {
-    const campaignId = way === 'in' ? id : null;
-    const changed = await call<QrCode>('PATCH', path, { body: { campaignId } });
-    storeAnswer(path, changed);
-    return changed;
-  }
-  const { qrCodeIds } = await call<Campaign>('GET', `/campaigns/${id}`);
-  const others = qrCodeIds.filter((other) => other !== code.id);
-  const body = { qrCodeIds: way === 'in' ? [...others, code.id] : others };
-  await call('PATCH', `/campaigns/${id}`, { body });
-  return code;
 }

@@ -210,7 +210,7 @@ function Format() {
         <p>
           A CSV file with a header row and up to 10,000 rows. <code>target</code> is required;
           optional are <code>type</code>, <code>dynamic</code>, <code>name</code>, <code>slug</code>
-          , <code>tags</code> (separated by <code>;</code>), <code>campaignId</code>,{' '}
+          , <code>tags</code> (separated by <code>;</code>), <code>campaignIds</code>,{' '}
           <code>expiresAt</code>, <code>scanLimit</code>, <code>externalId</code> and{' '}
           <code>metadata.…</code>. JSON lists and NDJSON work too.
         </p>

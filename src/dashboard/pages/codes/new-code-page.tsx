@@ -26,12 +26,13 @@ const emptyDraft = {
   tags: '',
   expiresAt: '',
   scanLimit: '',
-  campaignId: '',
+  'campaignIds.0': '',
 };
 type Draft = typeof emptyDraft;
 
 function bodyOf(draft: Draft, type: CodeType, dynamic: boolean): unknown {
   const tags = splitTags(draft.tags);
+  const campaignId = draft['campaignIds.0'];
   return {
     type,
     target: draft.target,
@@ -42,7 +43,7 @@ function bodyOf(draft: Draft, type: CodeType, dynamic: boolean): unknown {
     ...(!dynamic || draft.expiresAt === ''
       ? {}
       : { expiresAt: new Date(draft.expiresAt).toISOString() }),
-    ...(!dynamic || draft.campaignId === '' ? {} : { campaignId: draft.campaignId }),
+    ...(!dynamic || campaignId === '' ? {} : { campaignIds: [campaignId] }),
     ...(!dynamic || draft.scanLimit === '' ? {} : { scanLimit: Number(draft.scanLimit) }),
   };
 }
@@ -179,7 +180,7 @@ function CampaignField({ field }: Pick<MoreProps, 'field'>) {
     return <ProblemNotice problem={problem} onRetry={() => void reload()} />;
   }
   if (campaigns.length === 0) return null;
-  const { value, onInput, fault } = field('campaignId');
+  const { value, onInput, fault } = field('campaignIds.0');
   const options = campaigns.map(({ id, name }) => ({ value: id, label: name }));
   return (
     <SelectField
