@@ -73,6 +73,6 @@ const outcomeUnknown = (): Failure =>
   new Failure(
     'outcome_unknown',
     'The machines of the cluster did not agree in time: whether the change was made is not known. ' +
-      'Sent again with the same Idempotency-Key it is made once',
+      'A POST that is sent again with the same Idempotency-Key is made once',
     { retryAfterSeconds: 1 },
   );

@@ -3,10 +3,9 @@
  * lists. Other answers stay as they are: they are small, and a secret next to a text that a stranger chooses is not
  * compressed. The document and the pages are compressed once for each coding.
  */
-import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { type Coding, codingOf, isKnown } from '../http/headers.ts';
+import { type Coding, codingOf, isKnown, tagOf } from '../http/headers.ts';
 import type { Reply, Request } from '../http/request.ts';
 
 /** A shorter body gains nothing. */
@@ -14,7 +13,6 @@ const bytesMin = 1_024;
 /** Names of routes: operations, or paths of pages. */
 export const isList = (route: string): boolean => /^list[A-Z]/.test(route);
 const staticName = /^(?:getOpenApi$|\/docs|\/$)/;
-const tagCharacters = 22;
 
 const compress: Readonly<Record<Coding, (body: string) => Promise<Uint8Array>>> = {
   br: (body) =>
@@ -32,7 +30,7 @@ export class Packing {
     const isStatic = staticName.test(route);
     if (status !== 200 || typeof body !== 'string' || body.length < bytesMin) return reply;
     if (!isStatic && !isList(route)) return reply;
-    const ETag = `W/"${hash('sha256', body, 'base64url').slice(0, tagCharacters)}"`;
+    const ETag = `W/${tagOf(body)}`;
     const { Vary } = reply.headers;
     const vary = Vary === undefined ? 'Accept-Encoding' : `${Vary}, Accept-Encoding`;
     const headers = { ...reply.headers, ETag, Vary: vary };

@@ -107,6 +107,11 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
     title: 'Gone',
     meaning: 'It existed and was deleted.',
   },
+  precondition_failed: {
+    status: 412,
+    title: 'Precondition failed',
+    meaning: 'The code has changed since the answer whose ETag If-Match names. Get it again.',
+  },
   body_too_large: {
     status: 413,
     title: 'Body too large',
@@ -163,7 +168,7 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
     status: 503,
     title: 'Outcome unknown',
     meaning:
-      'The change may have been made, or still be made: the cluster could not say in time. Sent again with the same Idempotency-Key it is made once.',
+      'The change may have been made, or still be made: the cluster could not say in time. A POST that is sent again with the same Idempotency-Key is made once.',
   },
   storage_full: {
     status: 507,

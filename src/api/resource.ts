@@ -13,6 +13,7 @@ import {
   type Call,
   createRoute,
   jsonResult,
+  type RawCall,
   type noQuery,
   type Result,
   type Route,
@@ -21,7 +22,7 @@ import {
 
 type Described = Pick<
   RouteDescription,
-  'path' | 'operationId' | 'tag' | 'summary' | 'description' | 'isRepeatable'
+  'path' | 'operationId' | 'tag' | 'summary' | 'description' | 'isRepeatable' | 'requestHeaders'
 >;
 type Read<Q extends z.ZodObject> = Call<z.output<Q>, undefined>;
 
@@ -166,7 +167,7 @@ export function deleteRoute({
   failures = ['not_found', 'storage_full'],
   ...described
 }: Described & {
-  readonly remove: (actor: Actor, id: string) => Promise<unknown>;
+  readonly remove: (actor: Actor, id: string, header: RawCall['header']) => Promise<unknown>;
   readonly schema?: z.ZodType;
   readonly what?: string;
   readonly failures?: RouteDescription['failures'];
@@ -176,8 +177,8 @@ export function deleteRoute({
     ...described,
     answer: { status: 200, schema, what },
     failures,
-    handle: async ({ actor, id }) => {
-      await remove(actor, id);
+    handle: async ({ actor, id, header }) => {
+      await remove(actor, id, header);
       return jsonResult(200, { deleted: true, id });
     },
   });

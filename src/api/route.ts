@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { KeptHeader } from '../http/request.ts';
-import { Failure, type FailureCode, type Fault } from '../model/failure.ts';
+import { Failure, type FailureCode, type Fault, invalid } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
 import { check, validationFailure } from './faults.ts';
 import type { AnswerHeader } from './openapi/headers.ts';
@@ -142,6 +142,7 @@ export function createPublicRoute(
   return {
     ...description,
     run: async ({ actor, params, header, keep, session, clientAddress, ...raw }) => {
+      assertKeyHasMeaning(description.method, header('idempotency-key'));
       const [id = ''] = Object.values(params);
       const query = readQuery(description.query, raw.query);
       const value = takesBody(description) ? await readBody(raw, description) : undefined;
@@ -168,6 +169,13 @@ export function createRoute<
     ...(bodyFor && { bodyFor: (actor, id) => bodyFor(known(actor), id) }),
     handle: ({ actor, ...call }) => handle({ ...call, actor: known(actor) }),
   });
+}
+
+/** Only the answers to a POST are kept. @throws Failure validation_failed */
+function assertKeyHasMeaning(method: Method, key: string | undefined): void {
+  if (key === undefined || method === 'GET' || method === 'POST') return;
+  const message = `Idempotency-Key is for POST: send a ${method} again without one`;
+  throw invalid('Idempotency-Key', 'post_only', message);
 }
 
 /** Only the names the schema knows are looked at; a name given twice has no single value. */

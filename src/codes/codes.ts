@@ -236,25 +236,36 @@ export class Codes {
   }
 
   /** @throws Failure not_found, static_code, external_id_taken, validation_failed, storage_full */
-  async change(actor: Actor, id: string, change: CodeChange): Promise<QrCodeRecord> {
+  async change(
+    actor: Actor,
+    id: string,
+    change: CodeChange,
+    check?: CodeCheck,
+  ): Promise<QrCodeRecord> {
     const build = (current: CodeInCampaigns): CodeReplacement => patched(current, change);
     const { target, design } = change;
     const designOf = design === undefined ? undefined : (old?: Design) => designAfter(old, design);
-    return await this.#edit(actor, id, { target, designOf, build });
+    return await this.#edit(actor, id, { check, target, designOf, build });
   }
 
   /** @throws Failure not_found, static_code, external_id_taken, validation_failed, storage_full */
-  async replace(actor: Actor, id: string, replacement: CodeReplacement): Promise<QrCodeRecord> {
+  async replace(
+    actor: Actor,
+    id: string,
+    replacement: CodeReplacement,
+    check?: CodeCheck,
+  ): Promise<QrCodeRecord> {
     const build = (): CodeReplacement => replacement;
     const { target, design } = replacement;
-    return await this.#edit(actor, id, { target, designOf: () => design, build });
+    return await this.#edit(actor, id, { check, target, designOf: () => design, build });
   }
 
   /** @returns the deleted record @throws Failure not_found, storage_full */
-  async delete(actor: Actor, id: string): Promise<QrCodeRecord> {
+  async delete(actor: Actor, id: string, check?: CodeCheck): Promise<QrCodeRecord> {
     const { store, clock, outbox } = this.#options;
     const code = await store.environment.transaction(() => {
       const [current, nowMs] = [this.get(actor.workspaceNo, id), clock.now()];
+      check?.(current);
       const deleted = deletedCode(current, nowMs);
       store.codes.put(current.no, packCode(deleted));
       store.deletedCodes.put([nowMs, current.no], 1);
@@ -307,7 +318,7 @@ export class Codes {
   async #tryEdit(
     actor: Actor,
     id: string,
-    { target, designOf, build }: Edit,
+    { check, target, designOf, build }: Edit,
   ): Promise<{ readonly code: QrCodeRecord; readonly changed: boolean } | undefined> {
     const { store, clock, outbox } = this.#options;
     // The type never changes, so the target is checked before the writer's lock is taken.
@@ -318,6 +329,7 @@ export class Codes {
       designOf && (await this.#creation.acceptedDesign(actor, seen, designOf(seen.design)));
     return await store.environment.transaction(() => {
       const current = this.get(actor.workspaceNo, id);
+      check?.(current);
       const isStale = designOf !== undefined && !isDeepStrictEqual(current.design, seen.design);
       if (isStale) return undefined;
       const design = designOf === undefined ? current.design : accepted;
@@ -354,8 +366,12 @@ function existing(code: QrCodeRecord | undefined): QrCodeRecord {
   throw new Failure('not_found', 'There is no QR code with this id');
 }
 
+/** Refuses a code as a change finds it, inside its transaction. @throws Failure */
+export type CodeCheck = (current: QrCodeRecord) => void;
+
 /** What a change asks for, and what it makes of the code it finds. */
 interface Edit {
+  readonly check: CodeCheck | undefined;
   readonly target: string | undefined;
   /** The design after the change, of the one before; undefined = it stays. */
   readonly designOf: ((design: Design | undefined) => object | undefined) | undefined;

@@ -8,6 +8,7 @@
  *
  * Also what they say of the copy that a client has, and of the codings that it reads.
  */
+import { hash } from 'node:crypto';
 import { Failure } from '../model/failure.ts';
 import { keptHeaders, type KeptHeader } from './request.ts';
 
@@ -85,6 +86,16 @@ function badRequest(reason: string): Failure {
 
 /** How a body may be packed. */
 export type Coding = 'br' | 'gzip';
+
+const tagCharacters = 22;
+
+/** A strong ETag of a text. */
+export const tagOf = (text: string): string =>
+  `"${hash('sha256', text, 'base64url').slice(0, tagCharacters)}"`;
+
+/** RFC 9110, 13.1.1: strong comparison. */
+export const isMatched = (ifMatch: string, etag: string): boolean =>
+  ifMatch.split(',').some((tag) => ['*', etag].includes(tag.trim()));
 
 /** RFC 9110, 13.1.2: weak comparison. */
 export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {

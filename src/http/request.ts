@@ -49,6 +49,7 @@ export const keptHeaders = [
   'cookie',
   'host',
   'idempotency-key',
+  'if-match',
   'if-none-match',
   'last-event-id',
   'origin',

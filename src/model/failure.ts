@@ -21,6 +21,7 @@ export type FailureCode =
   | 'checkout_required'
   | 'billing_disabled'
   | 'gone'
+  | 'precondition_failed'
   | 'body_too_large'
   | 'unsupported_media_type'
   | 'validation_failed'

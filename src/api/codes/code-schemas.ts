@@ -162,25 +162,6 @@ export const patchBody = z
     description: 'JSON merge patch: absent keeps, null removes',
   });
 
-export const putBody = z
-  .strictObject({
-    target,
-    name: unset(name),
-    tags: unset(tags),
-    expiresAt: unset(expiresAt),
-    scanLimit: unset(scanLimit),
-    metadata: unset(metadata),
-    externalId: unset(externalId),
-    campaignIds: unset(campaignIds),
-    design: unset(design).meta({ description: 'Absent or null: the plain image' }),
-    ...givenRouting,
-  })
-  .meta({
-    id: 'QrCodePut',
-    example: { target: 'https://example.com/winter-menu', name: 'Table 12' },
-    description: 'Full replacement: absent or null resets',
-  });
-
 const idsMax = 100;
 const idList = z
   .string()
@@ -337,6 +318,27 @@ export const qrCode = z
     updatedAt,
   })
   .meta({ id: 'QrCode' });
+
+export const putBody = z
+  .strictObject({
+    ...qrCode.partial().shape,
+    target,
+    name: unset(name),
+    tags: unset(tags),
+    expiresAt: unset(expiresAt),
+    scanLimit: unset(scanLimit),
+    metadata: unset(metadata),
+    externalId: unset(externalId),
+    campaignIds: unset(campaignIds),
+    design: unset(design).meta({ description: 'Absent or null: the plain image' }),
+    ...givenRouting,
+  })
+  .meta({
+    id: 'QrCodePut',
+    example: { target: 'https://example.com/winter-menu', name: 'Table 12' },
+    description:
+      'Full replacement: absent or null resets. Takes what GET gave: fields that cannot change are ignored where they are as they are',
+  });
 
 export const qrCodeItem = z
   .object({

@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import { shownRoutes } from '../../codes/routing/route-fields.ts';
 import { fault } from '../../codes/rules.ts';
 import { unreachableRules } from '../../codes/routing/unreachable.ts';
+import { tagOf } from '../../http/headers.ts';
 import { imageContent } from '../../images/content.ts';
 import { imageVersion, styleOf } from '../../images/design/style.ts';
 import type { Clock } from '../../model/clock.ts';
@@ -72,6 +73,12 @@ export class CodeView {
       ...(isLate ? [fault('expiresAt', 'past', 'It is before the creation')] : []),
     ];
     return warnings.length === 0 ? this.whole(code) : { ...this.whole(code), warnings };
+  }
+
+  /** Names what can be changed of it: a scan makes no other tag. */
+  tag(code: QrCodeRecord): string {
+    const { scans: _scans, status: _status, campaigns: _campaigns, ...rest } = this.whole(code);
+    return tagOf(JSON.stringify(rest));
   }
 
   item(code: QrCodeRecord): z.input<typeof qrCodeItem> {

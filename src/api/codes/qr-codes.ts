@@ -2,20 +2,23 @@
  * /qr-codes: create, list, read, change, replace, delete. Shapes in, records out; the rules are those of
  * codes/. The answer of a create is kept for its Idempotency-Key in the create's transaction.
  */
-import type { z } from 'zod';
-import type { Codes } from '../../codes/codes.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import type { CodeCheck, Codes } from '../../codes/codes.ts';
+import { isMatched } from '../../http/headers.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
-import { invalid } from '../../model/failure.ts';
+import { Failure, invalid } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
 import type { Positions } from '../positions.ts';
 import { csvFormat, formatOf, tableHeaders } from '../csv.ts';
 import { checkOrder } from '../fields.ts';
 import { codeBodyBytesMax, withLogoBodyLimit } from '../images/logo-body-limit.ts';
-import { created, deleteRoute, getRoute, keptResult, viewsOf } from '../resource.ts';
+import { created, deleteRoute, keptResult, viewsOf } from '../resource.ts';
 import {
   createRoute,
   jsonResult,
   type noQuery,
+  type RawCall,
   type Route,
   type RouteDescription,
 } from '../route.ts';
@@ -150,15 +153,19 @@ function assertAlone(filters: object): void {
 }
 
 function getOne({ codes, view }: QrCodesOptions): Route {
-  return getRoute({
+  return createRoute({
+    method: 'GET',
     path: '/qr-codes/:id',
     operationId: 'getQrCode',
     tag,
     summary: 'Get a QR code',
     description: 'The whole resource with its lifetime scans.',
-    schema: qrCode,
-    what: 'The code',
-    read: ({ actor, id }) => view.whole(codes.get(actor.workspaceNo, id)),
+    answer: { status: 200, schema: qrCode, what: 'The code', headers: ['ETag'] },
+    failures: ['not_found'],
+    handle: ({ actor, id }) => {
+      const code = codes.get(actor.workspaceNo, id);
+      return jsonResult(200, view.whole(code), { ETag: view.tag(code) });
+    },
   });
 }
 
@@ -171,7 +178,8 @@ function patchOne(options: QrCodesOptions): Route {
       'JSON merge patch. A new `target` is what the printed code leads to before this answer ' +
       'arrives. Emits `qr.updated` when something changed.',
     body: patchBody,
-    change: async (actor, id, body) => await options.codes.change(actor, id, fieldsOf(body)),
+    change: async (actor, id, body, check) =>
+      await options.codes.change(actor, id, fieldsOf(body), check),
   });
 }
 
@@ -182,8 +190,47 @@ function putOne(options: QrCodesOptions): Route {
     summary: 'Replace a QR code',
     description: 'Sets every changeable field; absent ones are reset. Otherwise like PATCH.',
     body: putBody,
-    change: async (actor, id, body) => await options.codes.replace(actor, id, fieldsOf(body)),
+    change: async (actor, id, body, check) => {
+      const { codes, view } = options;
+      assertFixed(body, view.whole(codes.get(actor.workspaceNo, id)));
+      return await codes.replace(actor, id, fieldsOf(body), check);
+    },
   });
+}
+
+/** They change by themselves, or are in answers to a change alone: what is sent of them is ignored. */
+const ignoredFields = ['scans', 'status', 'warnings'];
+
+/** @throws Failure validation_failed for each field that cannot change and is not as it is shown */
+function assertFixed(body: object, shown: object): void {
+  const present = new Map<string, unknown>(Object.entries(shown));
+  const wrong = Object.entries(body).filter(([name, value]) => {
+    const isFree = Object.hasOwn(patchBody.shape, name) || ignoredFields.includes(name);
+    return !isFree && !isDeepStrictEqual(value, present.get(name));
+  });
+  const message = 'This cannot change: leave it out, or send it as it is';
+  const faults = wrong.map(([path]) => ({ path, code: 'read_only', message }));
+  if (faults.length > 0) throw new Failure('validation_failed', message, { faults });
+}
+
+const ifMatchHeader = {
+  'If-Match': z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'The `ETag` of the code as you know it: when it has changed since, the answer is 412',
+      param: { id: 'IfMatch' },
+    }),
+};
+
+/** Refuses a code that is not one that `If-Match` names. */
+function matching(view: CodeView, header: RawCall['header']): CodeCheck {
+  const ifMatch = header('if-match');
+  return (code) => {
+    if (ifMatch === undefined || isMatched(ifMatch, view.tag(code))) return;
+    throw new Failure('precondition_failed', 'The code has changed: get it, and decide again');
+  };
 }
 
 function changeRoute<B extends z.ZodType>(
@@ -193,30 +240,39 @@ function changeRoute<B extends z.ZodType>(
     ...described
   }: Pick<RouteDescription, 'method' | 'operationId' | 'summary' | 'description'> & {
     readonly body: B;
-    readonly change: (actor: Actor, id: string, body: z.output<B>) => Promise<QrCodeRecord>;
+    readonly change: (
+      actor: Actor,
+      id: string,
+      body: z.output<B>,
+      check: CodeCheck,
+    ) => Promise<QrCodeRecord>;
   },
 ): Route {
   const bodies = changeBodies(described.body, ownHosts);
   return createRoute<typeof noQuery, B>({
     path: '/qr-codes/:id',
     tag,
-    answer: { status: 200, schema: qrCode, what: 'The code as it is now' },
+    answer: { status: 200, schema: qrCode, what: 'The code as it is now', headers: ['ETag'] },
+    requestHeaders: ifMatchHeader,
     failures: [
       'not_found',
       'static_code',
       'external_id_taken',
       'labels_exhausted',
+      'precondition_failed',
       'unscannable',
       'storage_full',
     ],
     ...described,
     bodyFor: (actor, id) => bodies(codes.find(actor.workspaceNo, id)),
-    handle: async ({ actor, id, body }) =>
-      jsonResult(200, view.changed(await change(actor, id, body))),
+    handle: async ({ actor, id, body, header }) => {
+      const code = await change(actor, id, body, matching(view, header));
+      return jsonResult(200, view.changed(code), { ETag: view.tag(code) });
+    },
   });
 }
 
-function deleteOne({ codes }: QrCodesOptions): Route {
+function deleteOne({ codes, view }: QrCodesOptions): Route {
   return deleteRoute({
     path: '/qr-codes/:id',
     operationId: 'deleteQrCode',
@@ -227,6 +283,8 @@ function deleteOne({ codes }: QrCodesOptions): Route {
       'out again, its analytics answer for 90 days. Emits `qr.deleted`.',
     schema: deleted,
     what: 'It is deleted',
-    remove: async (actor, id) => await codes.delete(actor, id),
+    requestHeaders: ifMatchHeader,
+    failures: ['not_found', 'precondition_failed', 'storage_full'],
+    remove: async (actor, id, header) => await codes.delete(actor, id, matching(view, header)),
   });
 }

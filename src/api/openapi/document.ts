@@ -159,7 +159,9 @@ class OperationParts {
           ...commonFailures,
           ...(mayForbid(access, route) ? (['forbidden'] as const) : []),
           ...(hasBody ? (['invalid_json'] as const) : []),
-          ...(hasBody || hasQuery ? (['validation_failed'] as const) : []),
+          ...(hasBody || hasQuery || route.method === 'DELETE'
+            ? (['validation_failed'] as const)
+            : []),
           ...route.failures,
         ]),
       },

@@ -36,7 +36,11 @@ const some = {
     'The name of a file to save',
     'attachment; filename="qr-codes.csv"',
   ),
-  ETag: text('ETag', 'Above 1 KB: names what was sent', 'W/"Zk3vT1c0Y6u2sPqR8wXaBd"'),
+  ETag: text(
+    'ETag',
+    'Of a list above 1 KB: names what was sent. Of a code: names what can be changed of it, for `If-Match`',
+    'W/"Zk3vT1c0Y6u2sPqR8wXaBd"',
+  ),
   'Idempotent-Replayed': z
     .literal('true')
     .optional()
