@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { parseDay } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
 import { type IdPrefix, idPattern, parseId } from '../model/ids.ts';
+import { pascalCase } from './openapi/pascal-case.ts';
 import { lineFault } from '../model/text.ts';
 
 /** Text a person typed: something that is seen, and nothing that hides, so that no list, log or CSV is broken. */
@@ -71,10 +72,19 @@ export const updatedAt = time.meta({ description: 'When it was last changed' });
 
 export const count = z.int().min(0);
 
-/** An id in an answer. */
-export function idField(prefix: IdPrefix, description: string) {
+export function idText(prefix: IdPrefix, description: string) {
   const example = `${prefix}_01k3zq8m4hd2v7c5x9ab`;
   return z.string().meta({ override: { pattern: idPattern(prefix) }, description, example });
+}
+
+const idComponents = new Map<IdPrefix, z.ZodString>();
+
+/** An id in an answer; each kind of id is a component of the document. */
+export function idField(prefix: IdPrefix, description: string) {
+  const shared =
+    idComponents.get(prefix) ?? idText(prefix, description).meta({ id: `${pascalCase(prefix)}Id` });
+  idComponents.set(prefix, shared);
+  return shared.description === description ? shared : shared.meta({ description });
 }
 
 /** An id that a client gives. @param what `a campaign` */

@@ -54,12 +54,20 @@ const cursorPattern = /^[a-z]+_[0-9a-z]{20}$/;
 
 const pageFields = {
   page: z.int().min(1).meta({ description: 'The page asked for', example: 1 }),
-  total: count.meta({ description: 'How many there are on all pages', example: 1 }),
-  limit: z.int().min(1).max(100).meta({ description: 'Most that a page has', example: 20 }),
-  nextCursor: z.string().optional().meta({
-    description: 'Gets the next page as `cursor`; absent on the last one',
-    example: 'eyJhIjoxfQ',
-  }),
+  total: count.meta({ id: 'Total', description: 'How many there are on all pages', example: 1 }),
+  limit: z
+    .int()
+    .min(1)
+    .max(100)
+    .meta({ id: 'PageLimit', description: 'Most that a page has', example: 20 }),
+  nextCursor: z
+    .string()
+    .meta({
+      id: 'NextCursor',
+      description: 'Gets the next page as `cursor`; absent on the last one',
+      example: 'eyJhIjoxfQ',
+    })
+    .optional(),
 };
 
 /** A page of a list that is walked by `cursor` alone. @param id of the schema in the OpenAPI document */
@@ -151,31 +159,26 @@ function startAfter<T>(items: readonly T[], cursor: string, idOf: (item: T) => s
   return at === -1 ? items.length : at;
 }
 
-export const wasDeleted = z.literal(true).meta({ description: 'It is deleted' });
 const deleted = z
   .object({
-    deleted: wasDeleted,
+    deleted: z.literal(true).meta({ description: 'It is deleted' }),
     id: z.string().meta({ description: 'Its id', example: 'whk_01k3zq8m4hd2v7c5x9ab' }),
   })
-  .meta({ id: 'DeletedOne' });
+  .meta({ id: 'Deleted' });
 
 /** @param remove @throws Failure not_found, also the second time */
 export function deleteRoute({
   remove,
-  schema = deleted,
-  what = 'Deleted',
   failures = ['not_found', 'storage_full'],
   ...described
 }: Described & {
   readonly remove: (actor: Actor, id: string, header: RawCall['header']) => Promise<unknown>;
-  readonly schema?: z.ZodType;
-  readonly what?: string;
   readonly failures?: RouteDescription['failures'];
 }): Route {
   return createRoute({
     method: 'DELETE',
     ...described,
-    answer: { status: 200, schema, what },
+    answer: { status: 200, schema: deleted, what: 'Deleted' },
     failures,
     handle: async ({ actor, id, header }) => {
       await remove(actor, id, header);

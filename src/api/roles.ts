@@ -11,6 +11,7 @@ export type Access = Role | 'public' | 'signed' | 'person';
 export const operationAccess = {
   getOpenApi: 'public',
   listQrCodes: 'viewer',
+  exportQrCodes: 'viewer',
   listTags: 'viewer',
   createQrCode: 'editor',
   createQrCodes: 'editor',
@@ -25,12 +26,20 @@ export const operationAccess = {
   replaceQrCode: 'editor',
   deleteQrCode: 'editor',
   getAnalytics: 'viewer',
+  exportAnalytics: 'viewer',
   getTimeseries: 'viewer',
+  exportTimeseries: 'viewer',
   getBreakdown: 'viewer',
+  exportBreakdown: 'viewer',
   listScans: 'viewer',
+  exportScans: 'viewer',
+  exportScansLines: 'viewer',
   getSummary: 'viewer',
+  exportSummary: 'viewer',
   getWorkspaceTimeseries: 'viewer',
+  exportWorkspaceTimeseries: 'viewer',
   getWorkspaceBreakdown: 'viewer',
+  exportWorkspaceBreakdown: 'viewer',
   listEvents: 'viewer',
   streamEvents: 'viewer',
   listCampaigns: 'viewer',
@@ -39,8 +48,11 @@ export const operationAccess = {
   updateCampaign: 'editor',
   deleteCampaign: 'editor',
   getCampaignAnalytics: 'viewer',
+  exportCampaignAnalytics: 'viewer',
   getCampaignTimeseries: 'viewer',
+  exportCampaignTimeseries: 'viewer',
   getCampaignBreakdown: 'viewer',
+  exportCampaignBreakdown: 'viewer',
   createReport: 'editor',
   listReports: 'viewer',
   getReport: 'viewer',
@@ -108,3 +120,12 @@ export const operationAccess = {
 } as const satisfies Readonly<Record<string, Access>>;
 
 export type OperationId = keyof typeof operationAccess;
+
+/** The operation that has the rows of a list as a file. @throws Error for one without a line in the table */
+export function exportOf(list: OperationId, format: 'csv' | 'ndjson'): OperationId {
+  const name = list.replace(/^(?:get|list)/, 'export') + (format === 'csv' ? '' : 'Lines');
+  if (isOperation(name)) return name;
+  throw new Error(`Cannot export ${list}: expected ${name} in the table`);
+}
+
+const isOperation = (name: string): name is OperationId => Object.hasOwn(operationAccess, name);

@@ -108,6 +108,8 @@ export interface RouteDescription {
   readonly bodyMedia?: readonly string[];
   /** Bytes a body may have here, when not the API's `bodyBytesMax`. */
   readonly bodyBytesMax?: number;
+  /** The operation whose rows it has as a file: its parameters are described there. */
+  readonly fileOf?: OperationId;
   /** Beyond those that every operation may answer. */
   readonly failures: readonly FailureCode[];
 }

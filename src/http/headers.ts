@@ -105,8 +105,15 @@ export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean 
   return ifNoneMatch.split(',').some((tag) => opaque(tag) === opaque(etag));
 }
 
-/** The smaller of those that the client accepts; `;q=0` refuses one. */
-export function codingOf(accepted = ''): Coding | undefined {
+/** The smaller of those that the client accepts. */
+export const codingOf = (accepted: string | undefined): Coding | undefined =>
+  acceptedOf(accepted, ['br', 'gzip']);
+
+/** The first of `offered` that an Accept header names; `;q=0` refuses one. */
+export function acceptedOf<Name extends string>(
+  accepted = '',
+  offered: readonly Name[],
+): Name | undefined {
   const taken = accepted.split(',').flatMap((part) => {
     const [name = '', quality = '1'] = part
       .trim()
@@ -114,5 +121,5 @@ export function codingOf(accepted = ''): Coding | undefined {
       .split(/\s*;\s*q=/);
     return Number(quality) > 0 ? [name] : [];
   });
-  return (['br', 'gzip'] as const).find((coding) => taken.includes(coding));
+  return offered.find((name) => taken.includes(name));
 }

@@ -302,22 +302,21 @@ describe('numbers', () => {
     });
   });
 
-  test('come as CSV too, by Accept or by format', async () => {
+  test('come as CSV too', async () => {
     const a = await makeCode();
     const { id } = (await post('/campaigns', spring([a]))).json;
     service.scans.lifetime.set(codeNo(a), 3);
     const path = `/v1/campaigns/${word(id)}/analytics`;
-    const headers = { accept: 'text/csv' };
-    const totals = await client.call('GET', path, { headers });
+    const totals = await client.call('GET', `${path}/export.csv`);
     expect(totals.headers['content-type']).toContain('text/csv');
     const lines = totals.text.split('\r\n');
     expect(lines[0]).toBe('metric,key,value');
     expect(lines).toContain('totalScans,,3');
     expect(lines).toContain(`code,${a},3`);
     expect(lines).toContain(`day,${dayText(0)},0`);
-    const shares = await client.call('GET', `${path}/breakdown?by=country&format=csv`);
+    const shares = await client.call('GET', `${path}/breakdown/export.csv?by=country`);
     expect(shares.text).toBe('country,scans\r\nDE,3\r\n');
-    const series = await client.call('GET', `${path}/timeseries`, { headers });
+    const series = await client.call('GET', `${path}/timeseries/export.csv`);
     expect(series.text.split('\r\n').length).toBe(6);
   });
 

@@ -92,8 +92,11 @@ const bodyOf = (id: string): unknown => {
 
 const queries: Readonly<Record<string, string>> = {
   getBreakdown: '?by=os',
+  exportBreakdown: '?by=os',
   getCampaignBreakdown: '?by=os',
+  exportCampaignBreakdown: '?by=os',
   getWorkspaceBreakdown: '?by=os',
+  exportWorkspaceBreakdown: '?by=os',
   streamEvents: '?once=true',
 };
 const queryOf = (id: string): string => queries[id] ?? '';

@@ -17,17 +17,10 @@ import type { Subject } from '../../scans/query/subject.ts';
 import type { Analytics, BreakdownRow, RouteBreakdownBy } from '../../scans/query/answers.ts';
 import type { ScanFilter } from '../../scans/query/filter.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
-import { csvFormat, csvResult, formatOf, formatTypes, tableHeaders, tableSample } from '../csv.ts';
+import { csvResult, csvText, type Format, tableRoutes } from '../csv.ts';
 import type { Tag } from '../openapi/tags.ts';
 import type { OperationId } from '../roles.ts';
-import {
-  type Call,
-  createRoute,
-  jsonResult,
-  type Result,
-  type Route,
-  type StreamedResult,
-} from '../route.ts';
+import { type Call, jsonResult, type Result, type Route, type StreamedResult } from '../route.ts';
 import {
   calendarFor,
   changeOf,
@@ -57,26 +50,15 @@ import {
 } from './analytics-schemas.ts';
 
 export const analyticsTag = 'Analytics';
-/** Answers that are JSON or CSV. */
-const mediaTypes = [formatTypes.json, formatTypes.csv];
-const tableFormats = ['json', 'csv'] as const;
 const totalsColumns = ['metric', 'key', 'value'];
 const seriesColumns = ['start', 'scans'];
-/** The same address answers in several forms. */
-export const varied = { Vary: 'Accept' };
+/** JSON, or progress and JSON, by the Accept header. */
+const varied = { Vary: 'Accept' };
+const headers = ['Vary'] as const;
 
 export const seriesDescription =
   'Every quarter of an hour (7 days at most), hour (92), day (3,660), week (120 weeks) or month (120) of the range, ' +
   'empty ones too.';
-const breakdownDescription =
-  'Scans by country, city, system, browser, device, referer, hour of the day, weekday or hour of the week (`mon-00` to ' +
-  '`sun-23`); `bot` counts what was kept out of the scans, by reason. Cities and referers beyond the bound of a ' +
-  'day count as `other`.';
-const routesDescription =
-  ' `route` says which label each scan was led by, `target` = by none; `missed` counts people whom the code led ' +
-  'nowhere, or to its `fallbackUrl`, by reason: they are in no other number.';
-const groupsDescription =
-  ' `code`, `tag` and `campaign` tell apart the codes that exist; a code with two tags counts under both.';
 
 /** Whose numbers over which days. */
 export interface Scope {
@@ -155,22 +137,19 @@ export function analyticsRoutes<Of extends Scope, Found extends Analytics>(
   resource: AnalyticsResource<Of, Found>,
 ): Route[] {
   return [
-    totalsRoute(services, resource),
-    seriesRoute(services, resource),
-    breakdownRoute(services, resource),
+    ...totalsRoutes(services, resource),
+    ...seriesRoutes(services, resource),
+    ...breakdownRoutes(services, resource),
   ];
 }
 
-type FormatQuery = { readonly format?: 'json' | 'csv' | undefined };
-
-/** With progress, for clients that ask for it and for no table. */
+/** With progress, for clients that ask for it and for no file. */
 const answerWithProgress = (
-  { header, query }: Pick<Call<FormatQuery, undefined>, 'header' | 'query'>,
+  { header }: Pick<Call<unknown, undefined>, 'header'>,
+  format: Format,
   answer: (asker: Asker | undefined) => Promise<Result | StreamedResult>,
-): Promise<Result | StreamedResult> => {
-  const accept = query.format === 'csv' ? undefined : header('accept');
-  return withProgress(accept, answer);
-};
+): Promise<Result | StreamedResult> =>
+  withProgress(format === 'json' ? header('accept') : undefined, answer);
 
 /** What a call asks for, and the same of the period to compare with. @throws Failure not_found, validation_failed */
 async function ask<Of extends Scope, Found extends Analytics>(
@@ -205,10 +184,10 @@ async function ask<Of extends Scope, Found extends Analytics>(
   return { scope, before: empty, timezone: calendar.zone };
 }
 
-function totalsRoute<Of extends Scope, Found extends Analytics>(
+function totalsRoutes<Of extends Scope, Found extends Analytics>(
   services: AnalyticsServices,
   resource: AnalyticsResource<Of, Found>,
-): Route {
+): Route[] {
   const { tag, failures, rangeShape: range } = resource;
   const { schema, fileName, find, findBoth, rows, ...described } = resource.totals;
   const findEach = async (
@@ -220,22 +199,22 @@ function totalsRoute<Of extends Scope, Found extends Analytics>(
     const found = await find(scope, actor);
     return { found, previous: before && (await find(before, actor)) };
   };
-  return createRoute({
+  return tableRoutes({
     ...described,
-    method: 'GET',
     tag,
-    query: z.object({ ...range, ...questionShape, format: csvFormat }),
-    answer: { status: 200, schema, what: 'The numbers', mediaTypes, headers: tableHeaders },
-    samples: tableSample(totalsColumns, ['totalScans', '', 42], ['device', 'ios', 20]),
+    query: z.object({ ...range, ...questionShape }),
+    jsonOnly: [],
+    answer: { status: 200, schema, what: 'The numbers', headers },
+    files: csvAs(totalsColumns, ['totalScans', '', 42], ['device', 'ios', 20]),
     failures,
-    handle: async (call) =>
-      await answerWithProgress(call, async (asker) => {
+    handle: async (call, format) =>
+      await answerWithProgress(call, format, async (asker) => {
         const { scope, before, timezone } = await ask(services, resource, call, asker);
         const { found, previous } = await findEach(scope, before, call.actor);
         const shown = scope.shown ?? scope.range;
-        if (formatOfCall(call) === 'csv') {
+        if (format === 'csv') {
           const compared = previous === undefined ? [] : previousRows(previous);
-          return csvFile(fileName, shown, totalsColumns, [...rows(found), ...compared]);
+          return csvFile(fileName, shown, [totalsColumns, ...rows(found), ...compared]);
         }
         const compared = before &&
           previous && {
@@ -262,95 +241,95 @@ async function changeBetween(
   return changesOf(await of(now), await of(then));
 }
 
-function seriesRoute<Of extends Scope, Found extends Analytics>(
+function seriesRoutes<Of extends Scope, Found extends Analytics>(
   services: AnalyticsServices,
   resource: AnalyticsResource<Of, Found>,
-): Route {
+): Route[] {
   const { tag, failures, rangeShape: range, series } = resource;
-  return createRoute({
+  return tableRoutes({
     ...series,
-    method: 'GET',
     tag,
-    query: z.object({ ...range, interval, ...questionShape, format: csvFormat }),
-    answer: {
-      status: 200,
-      schema: timeseries,
-      what: 'The points, oldest first',
-      mediaTypes,
-      headers: tableHeaders,
-    },
-    samples: tableSample(seriesColumns, ['2026-03-01T00:00:00.000Z', 42]),
+    query: z.object({ ...range, interval, ...questionShape }),
+    jsonOnly: ['compare'],
+    answer: { status: 200, schema: timeseries, what: 'The points, oldest first', headers },
+    files: csvAs(seriesColumns, ['2026-03-01T00:00:00.000Z', 42]),
     failures,
-    handle: async (call) =>
-      await answerWithProgress(call, async (asker) => {
-        const { scope, before, timezone } = await ask(services, resource, call, asker);
-        const { interval: length } = call.query;
-        const seriesOf = async (of: Asked<Of>) => {
-          const { subject, weekStart, filter, range: counted, shown = counted } = of;
+    handle: async (call, format) => {
+      const { interval: length } = call.query;
+      return await answerTable(services, resource, call, format, {
+        named: { interval: length },
+        columns: seriesColumns,
+        rowsOf: async ({ subject, weekStart, filter, range: counted, shown = counted }) => {
           checkLength(shown, length);
-          const choice = { weekStart, filter };
-          const data = await services.scans.series(subject, shown, length, choice);
-          return { interval: length, ...formatRange(shown), data };
-        };
-        const found = await seriesOf(scope);
-        if (formatOfCall(call) === 'csv') {
-          const rows = found.data.map(({ start, scans }) => [start, scans]);
-          return csvFile(`scans-by-${length}`, scope.shown ?? scope.range, seriesColumns, rows);
-        }
-        const compared = before && {
-          previous: await seriesOf(before),
-          change: await changeBetween(services, scope, before),
-        };
-        return jsonResult(200, { ...found, timezone, ...compared }, varied);
-      }),
+          return await services.scans.series(subject, shown, length, { weekStart, filter });
+        },
+        cells: ({ start, scans }) => [start, scans],
+      });
+    },
   });
 }
 
-function breakdownRoute<Of extends Scope, Found extends Analytics>(
+function breakdownRoutes<Of extends Scope, Found extends Analytics>(
   services: AnalyticsServices,
   resource: AnalyticsResource<Of, Found>,
-): Route {
+): Route[] {
   const { tag, failures, rangeShape: range } = resource;
   const { path, operationId, summary, routes } = resource.breakdown;
   const by = routes === undefined ? bySeveral : byOfCode;
-  return createRoute({
+  return tableRoutes({
     path,
     operationId,
     summary,
-    method: 'GET',
     tag,
     description:
-      breakdownDescription + (routes === undefined ? groupsDescription : routesDescription),
-    query: z.object({ ...range, by, ...questionShape, format: csvFormat }),
-    answer: {
-      status: 200,
-      schema: breakdown,
-      what: 'The shares, most scans first',
-      mediaTypes,
-      headers: tableHeaders,
-    },
-    samples: tableSample(['country', 'scans'], ['DE', 30], ['AT', 12]),
+      'How many scans each has. Cities and referers beyond the bound of a day count as `other`.',
+    query: z.object({ ...range, by, ...questionShape }),
+    jsonOnly: ['compare'],
+    answer: { status: 200, schema: breakdown, what: 'The shares, most scans first', headers },
+    files: csvAs(['country', 'scans'], ['DE', 30], ['AT', 12]),
     failures,
-    handle: async (call) =>
-      await answerWithProgress(call, async (asker) => {
-        const { scope, before, timezone } = await ask(services, resource, call, asker);
-        const wanted: AnyBreakdownBy = call.query.by;
-        const rowsOf = async (of: Asked<Of>) => {
-          const shown = of.shown ?? of.range;
-          const data = await rowsBy(services, resource, of, wanted, call.actor.workspaceNo);
-          return { by: wanted, ...formatRange(shown), data };
-        };
-        const found = await rowsOf(scope);
-        if (formatOfCall(call) === 'csv') {
-          const rows = found.data.map(({ key, scans }) => [key, scans]);
-          return csvFile(`scans-by-${wanted}`, scope.shown ?? scope.range, [wanted, 'scans'], rows);
-        }
-        const compared = before && {
-          previous: await rowsOf(before),
-          change: await changeBetween(services, scope, before),
-        };
-        return jsonResult(200, { ...found, timezone, ...compared }, varied);
-      }),
+    handle: async (call, format) => {
+      const wanted: AnyBreakdownBy = call.query.by;
+      return await answerTable(services, resource, call, format, {
+        named: { by: wanted },
+        columns: [wanted, 'scans'],
+        rowsOf: async (of) => await rowsBy(services, resource, of, wanted, call.actor.workspaceNo),
+        cells: ({ key, scans }) => [key, scans],
+      });
+    },
+  });
+}
+
+/** Rows of a range, and without a file those of the period that it is compared with. */
+async function answerTable<Of extends Scope, Found extends Analytics, Row>(
+  services: AnalyticsServices,
+  resource: AnalyticsResource<Of, Found>,
+  call: AskedCall & Pick<Call<unknown, undefined>, 'header'>,
+  format: Format,
+  table: {
+    readonly named: Readonly<Record<string, string>>;
+    readonly columns: readonly string[];
+    readonly rowsOf: (scope: Asked<Of>) => Promise<readonly Row[]>;
+    readonly cells: (row: Row) => Rows[number];
+  },
+): Promise<Result | StreamedResult> {
+  return await answerWithProgress(call, format, async (asker) => {
+    const { scope, before, timezone } = await ask(services, resource, call, asker);
+    const { named, columns, rowsOf, cells } = table;
+    const data = await rowsOf(scope);
+    const shown = scope.shown ?? scope.range;
+    const [name = ''] = Object.values(named);
+    if (format === 'csv') return csvFile(`scans-by-${name}`, shown, [columns, ...data.map(cells)]);
+    const compared = before && {
+      previous: {
+        ...named,
+        ...formatRange(before.shown ?? before.range),
+        data: await rowsOf(before),
+      },
+      change: await changeBetween(services, scope, before),
+    };
+    const found = { ...named, ...formatRange(shown), data, timezone, ...compared };
+    return jsonResult(200, found, varied);
   });
 }
 
@@ -372,9 +351,6 @@ async function rowsBy<Of extends Scope, Found extends Analytics>(
 const isOfGroups = (by: AnyBreakdownBy): by is GroupBreakdownBy =>
   groupBreakdowns.some((one) => one === by);
 
-const formatOfCall = ({ query, header }: Pick<Call<FormatQuery, undefined>, 'query' | 'header'>) =>
-  formatOf(query.format, header('accept'), tableFormats);
-
 export const formatRange = ({ fromDay, toDay }: DayRange) => ({
   from: formatDay(Math.max(0, fromDay)),
   to: formatDay(Math.max(0, toDay)),
@@ -385,9 +361,9 @@ export function fileNameOf(what: string, range: DayRange): string {
   return `${what}-${from}-${to}`;
 }
 
-const csvFile = (
-  what: string,
-  range: DayRange,
-  columns: readonly string[],
-  rows: Parameters<typeof csvResult>[2],
-): StreamedResult => csvResult(fileNameOf(what, range), columns, rows);
+type Rows = Parameters<typeof csvText>[0];
+
+const csvFile = (what: string, range: DayRange, rows: Rows): StreamedResult =>
+  csvResult(fileNameOf(what, range), rows);
+
+const csvAs = (...sample: Rows) => [{ format: 'csv', sample: csvText(sample) } as const];

@@ -46,16 +46,20 @@ export const totalsShape = {
       android: count.meta({ description: 'Android phones and tablets', example: 18 }),
       other: count.meta({ description: 'Everything else', example: 4 }),
     })
-    .meta({ description: 'Scans by device; sums to `totalScans`' }),
+    .meta({ id: 'Devices', description: 'Scans by device; sums to `totalScans`' }),
   topCountries: z
     .array(z.object({ code: country, scans: scanCount }))
     .max(10)
-    .meta({ description: 'At most ten, most scans first; unknown is `ZZ`' }),
+    .meta({
+      id: 'TopCountries',
+      description: 'At most ten, most scans first; unknown is `ZZ`',
+    }),
 };
 
 /** Scanners of the range, by the 90 days before it. */
 export const scannersShape = {
   newScanners: count.nullable().meta({
+    id: 'NewScanners',
     description:
       'Of `uniqueScanners`, those who had not scanned in the 90 days before; null where `error` is more than a ' +
       'tenth of it, with a filter, and where those days are not known in this time zone',
@@ -82,19 +86,29 @@ export const interval = z
     description: 'Length of a point',
     param: { id: 'Interval' },
   });
-const byDescription = { description: 'What the scans are told apart by', example: 'country' };
+const byDescription =
+  'What the scans are told apart by. `hour_of_week` is `mon-00` to `sun-23`; `bot` counts what was kept out of the ' +
+  'scans, by reason. ';
 /** Of many codes. */
 export const groupBreakdowns = ['code', 'tag', 'campaign'] as const;
 export type GroupBreakdownBy = (typeof groupBreakdowns)[number];
 const severalBreakdowns = [...breakdowns, ...groupBreakdowns] as const;
 const codeBreakdowns = [...breakdowns, ...routeBreakdowns] as const;
 export type AnyBreakdownBy = (typeof severalBreakdowns)[number] | (typeof codeBreakdowns)[number];
-export const bySeveral = z
-  .enum(severalBreakdowns)
-  .meta({ ...byDescription, param: { id: 'BreakdownBy' } });
-export const byOfCode = z
-  .enum(codeBreakdowns)
-  .meta({ ...byDescription, param: { id: 'CodeBreakdownBy' } });
+export const bySeveral = z.enum(severalBreakdowns).meta({
+  description:
+    `${byDescription}\`code\`, \`tag\` and \`campaign\` tell apart the codes that exist; a code with two tags ` +
+    'counts under both',
+  example: 'country',
+  param: { id: 'BreakdownBy' },
+});
+export const byOfCode = z.enum(codeBreakdowns).meta({
+  description:
+    `${byDescription}\`route\` says which label each scan was led by, \`target\` = by none; \`missed\` counts people ` +
+    'whom the code led nowhere, or to its `fallbackUrl`, by reason: they are in no other number',
+  example: 'country',
+  param: { id: 'CodeBreakdownBy' },
+});
 
 /** As fractions of the period before. */
 const fraction = z.number().nullable();

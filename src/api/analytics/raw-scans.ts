@@ -1,5 +1,5 @@
 /**
- * GET /qr-codes/:id/scans: the raw scans of a code, newest first; a page as JSON, all of them as CSV or
+ * GET /qr-codes/:id/scans: the raw scans of a code, newest first; a page as JSON, all of them as a file of CSV or
  * NDJSON, which is a stream of any length: read a few blocks at a time, as fast as the client takes it.
  * No address, no user agent and no visitor's hash leaves the store.
  */
@@ -15,22 +15,21 @@ import type { RawScan } from '../../scans/scanned-event.ts';
 import type { StorePlaces } from '../../scans/query/store-places.ts';
 import type { Positions } from '../positions.ts';
 import { zoneShape, calendarFor } from './analytics-query.ts';
-import { type AnalyticsServices, analyticsTag, fileNameOf, varied } from './analytics-routes.ts';
+import { type AnalyticsServices, analyticsTag, fileNameOf } from './analytics-routes.ts';
 import { country } from './analytics-schemas.ts';
 import { codeRange, codeRangeShape } from './code-analytics.ts';
 import { formatCursor, parseCursor } from '../../model/cursor.ts';
 import { csvLine } from '../../model/csv.ts';
-import { fileHeaders, formatOf, formatTypes, streamFormat, tableHeaders } from '../csv.ts';
+import { fileHeaders, tableRoutes } from '../csv.ts';
 import { browserNames, deviceNames, osNames } from '../../model/scan.ts';
 import { idField, queryInteger, time } from '../fields.ts';
 import { cursorPageSchema } from '../resource.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
+import { jsonResult, type Route } from '../route.ts';
 
 /** Scans that a piece of an export holds at most: 64 KB of text. */
 const pieceScansMax = 300;
 /** Steps that one page takes at most, about 1 ms each; what it found by then is the page. */
 const pageStepsMax = 500;
-const formats = ['json', 'csv', 'ndjson'] as const;
 
 /** What is known of a scan, here and in its event. */
 export const scanFields = {
@@ -78,7 +77,6 @@ const query = z.object({
   cursor: z.string().min(1).max(512).optional().meta({
     description: '`nextCursor` of the page before, with the same from, to, timezone and bots',
   }),
-  format: streamFormat,
 });
 
 export interface RawScansOptions {
@@ -92,31 +90,22 @@ export interface RawScansOptions {
 
 export function rawScanRoutes(options: RawScansOptions): Route[] {
   const step = oneStepACycle(options.scans.raw);
-  const list = createRoute({
-    method: 'GET',
+  return tableRoutes({
     path: '/qr-codes/:id/scans',
     operationId: 'listScans',
     tag: analyticsTag,
     summary: 'Raw scans',
     description:
-      'Every scan that is still kept (90 days unless configured otherwise), newest first. As ' +
-      '`text/csv` or `application/x-ndjson` all of the range in one answer, of any size.',
+      'Every scan that is still kept (90 days unless configured otherwise), newest first.',
     query,
-    answer: {
-      status: 200,
-      schema: rawScanPage,
-      what: 'A page of scans, or all of them',
-      mediaTypes: Object.values(formatTypes),
-      headers: tableHeaders,
-    },
-    samples: {
-      answer: {
-        [formatTypes.csv]: lines.csv.header + lines.csv.line(sampleScan),
-        [formatTypes.ndjson]: lines.ndjson.line(sampleScan),
-      },
-    },
+    jsonOnly: ['limit', 'cursor'],
+    answer: { status: 200, schema: rawScanPage, what: 'A page of scans' },
+    files: [
+      { format: 'csv', sample: lines.csv.header + lines.csv.line(sampleScan) },
+      { format: 'ndjson', sample: lines.ndjson.line(sampleScan) },
+    ],
     failures: ['not_found'],
-    handle: async ({ actor, id, query: asked, header }) => {
+    handle: async ({ actor, id, query: asked }, format) => {
       const calendar = calendarFor(asked.timezone, options.zoneOf(actor.workspaceNo));
       const { code, range } = codeRange(options, actor, id, asked, calendar);
       const bots = asked.bots === 'true' ? 'with' : 'without';
@@ -127,11 +116,10 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
       const from =
         cursor === undefined ? options.scans.raw.begin(filter) : placeOf(options, filter, cursor);
       const walk: Walk = { step, filter, from };
-      const format = formatOf(asked.format, header('accept'), formats);
       if (format === 'json') {
         const { data, next } = await readPage(walk, asked.limit);
         const nextCursor = positions.write(next && cursorOf(next, options.places));
-        return jsonResult(200, { data, nextCursor, limit: asked.limit }, varied);
+        return jsonResult(200, { data, nextCursor, limit: asked.limit });
       }
       return {
         status: 200,
@@ -140,7 +128,6 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
       };
     },
   });
-  return [list];
 }
 
 type StepOf = (filter: RawScanFilter, from: RawPlace, limit: number) => Promise<RawStep>;
@@ -203,23 +190,11 @@ const columns = [
   'referer',
   'bot',
   'route',
-];
+] as const satisfies ReadonlyArray<keyof RawScan>;
 const lines: Readonly<Record<'csv' | 'ndjson', Lines>> = {
   csv: {
     header: csvLine(columns),
-    line: (scan) =>
-      csvLine([
-        scan.id,
-        scan.scannedAt,
-        scan.country,
-        scan.city,
-        scan.device,
-        scan.os,
-        scan.browser,
-        scan.referer,
-        scan.bot,
-        scan.route,
-      ]),
+    line: (scan) => csvLine(columns.map((name) => scan[name])),
   },
   ndjson: { header: '', line: (scan) => `${JSON.stringify(scan)}\n` },
 };

@@ -28,7 +28,7 @@ import {
   updatedAt,
 } from '../fields.ts';
 import { shownName } from '../codes/code-schemas.ts';
-import { partialPageSchema, wasDeleted } from '../resource.ts';
+import { partialPageSchema } from '../resource.ts';
 
 const nameLengthMax = 120;
 const externalIdLengthMax = 255;
@@ -142,10 +142,6 @@ export const campaign = z
   .meta({ id: 'Campaign' });
 export const campaignPage = partialPageSchema('CampaignPage', campaign);
 
-export const campaignDeleted = z
-  .object({ deleted: wasDeleted, id })
-  .meta({ id: 'CampaignDeleted' });
-
 export const campaignRangeShape = rangeShape('Campaign', 'the start', 'the end');
 
 export const campaignAnalytics = comparedTotals(
@@ -168,7 +164,10 @@ export const campaignAnalytics = comparedTotals(
           conversionValue,
         }),
       )
-      .meta({ description: 'Every code, most scans first; deleted ones while they still count' }),
+      .meta({
+        id: 'CampaignCodes',
+        description: 'Every code, most scans first; deleted ones while they still count',
+      }),
     timeseries: z
       .array(z.object({ date: day, scans: scanCount }))
       .meta({ description: 'Scans of each day until today or the end' }),

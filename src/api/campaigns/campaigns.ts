@@ -26,7 +26,6 @@ import {
   campaign,
   campaignAnalytics,
   campaignCreateBody,
-  campaignDeleted,
   campaignListQuery,
   campaignPage,
   campaignPatchBody,
@@ -153,8 +152,6 @@ function deleteOne({ campaigns }: CampaignsOptions): Route {
     tag,
     summary: 'Delete a campaign',
     description: 'For good. Its codes stay; an end that is due is told before, one to come never.',
-    schema: campaignDeleted,
-    what: 'It is deleted',
     remove: async (actor, id) => await campaigns.delete(actor, id),
   });
 }

@@ -15,6 +15,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import { smallPieces } from '../../codes/bulk/pieces.ts';
+import { acceptedOf } from '../../http/headers.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { Failure } from '../../model/failure.ts';
@@ -25,7 +26,6 @@ import { type BulkFormat, bulkRows } from '../../codes/bulk/rows.ts';
 import { newCodeBody, rowDraft } from './code-bodies.ts';
 import { createBody, qrCode } from './code-schemas.ts';
 import type { CodeView } from './code-view.ts';
-import { formatOf } from '../csv.ts';
 import { count } from '../fields.ts';
 import { LineQueue } from './line-queue.ts';
 import { fault } from '../openapi/problems.ts';
@@ -165,7 +165,7 @@ class BulkCall {
   /** @param leave called once when the rows are made, or never will be */
   async answer(format: BulkFormat, leave: () => void): Promise<StreamedResult> {
     const accept = this.#call.header('accept');
-    const isStream = formatOf(undefined, accept, ['json', 'ndjson']) === 'ndjson';
+    const isStream = acceptedOf(accept, ['application/json', ndjsonType]) === ndjsonType;
     const lines = new LineQueue();
     const { promise: started, resolve: start } = Promise.withResolvers<void>();
     const done = this.#perform(format, (made) => {

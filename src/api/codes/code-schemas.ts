@@ -31,7 +31,7 @@ import {
   time,
   updatedAt,
 } from '../fields.ts';
-import { partialPageSchema, wasDeleted } from '../resource.ts';
+import { partialPageSchema } from '../resource.ts';
 import {
   givenRouting,
   patchedRouting,
@@ -360,5 +360,3 @@ export const qrCodeItem = z
   .meta({ id: 'QrCodeItem' });
 
 export const qrCodePage = partialPageSchema('QrCodePage', qrCodeItem);
-
-export const deleted = z.object({ deleted: wasDeleted, id }).meta({ id: 'Deleted' });

@@ -1,5 +1,5 @@
 /**
- * GET /qr-codes as CSV: every code of the filter, newest first, as a stream of any length. Read slice by
+ * GET /qr-codes/export.csv: every code of the filter, newest first, as a stream of any length. Read slice by
  * slice as fast as the client takes it: memory is a slice, and no snapshot of the store is held in between.
  * Columns that a create takes have their names of POST /qr-codes/bulk.
  */
@@ -8,7 +8,7 @@ import type { Codes } from '../../codes/codes.ts';
 import type { CodeFilter, CodeSlice } from '../../codes/search/listing.ts';
 import type { CodeView } from './code-view.ts';
 import { csvLine } from '../../model/csv.ts';
-import { fileHeaders, tableSample } from '../csv.ts';
+import { csvText, fileHeaders } from '../csv.ts';
 import { viewsOf } from '../resource.ts';
 import type { StreamedResult } from '../route.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
@@ -47,7 +47,7 @@ const columns: readonly Column[] = [
   ['status', ({ status }) => status],
 ];
 
-export const codeTableSample = tableSample(columns.map(([name]) => name));
+export const codeTableSample = csvText([columns.map(([name]) => name)]);
 
 export function codeTable(
   codes: Codes,

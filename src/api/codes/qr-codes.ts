@@ -10,7 +10,7 @@ import type { QrCodeRecord } from '../../model/code.ts';
 import { Failure, invalid } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
 import type { Positions } from '../positions.ts';
-import { csvFormat, formatOf, tableHeaders } from '../csv.ts';
+import { tableRoutes } from '../csv.ts';
 import { checkOrder } from '../fields.ts';
 import { codeBodyBytesMax, withLogoBodyLimit } from '../images/logo-body-limit.ts';
 import { created, deleteRoute, keptResult, viewsOf } from '../resource.ts';
@@ -23,15 +23,7 @@ import {
   type RouteDescription,
 } from '../route.ts';
 import { changeBodies, fieldsOf, newCodeBody } from './code-bodies.ts';
-import {
-  createBody,
-  deleted,
-  listQuery,
-  patchBody,
-  putBody,
-  qrCode,
-  qrCodePage,
-} from './code-schemas.ts';
+import { createBody, listQuery, patchBody, putBody, qrCode, qrCodePage } from './code-schemas.ts';
 import { codeTable, codeTableSample } from './code-table.ts';
 import type { CodeView } from './code-view.ts';
 
@@ -48,7 +40,7 @@ export interface QrCodesOptions {
 export function qrCodeRoutes(options: QrCodesOptions): Route[] {
   return [
     withLogoBodyLimit(createOne(options), 'design', codeBodyBytesMax),
-    listMany(options),
+    ...listMany(options),
     getOne(options),
     withLogoBodyLimit(patchOne(options), 'design', codeBodyBytesMax),
     withLogoBodyLimit(putOne(options), 'design', codeBodyBytesMax),
@@ -87,31 +79,29 @@ function createOne({ codes, view, ownHosts }: QrCodesOptions): Route {
   });
 }
 
-function listMany({ codes, view, positions }: QrCodesOptions): Route {
-  return createRoute({
-    method: 'GET',
+function listMany({ codes, view, positions }: QrCodesOptions): Route[] {
+  return tableRoutes({
     path: '/qr-codes',
     operationId: 'listQrCodes',
     tag,
     summary: 'List QR codes',
-    description:
-      'The workspace’s codes. A page past the end is empty. As CSV: every code of the ' +
-      'filter at once, whatever the page; a last line says how many were left out as unreadable, if any.',
-    query: listQuery.extend({ format: csvFormat }),
-    answer: {
-      status: 200,
-      schema: qrCodePage,
-      what: 'A page of codes, or the table of all',
-      mediaTypes: ['application/json', 'text/csv'],
-      headers: tableHeaders,
-    },
-    samples: codeTableSample,
+    description: 'The workspace’s codes. A page past the end is empty.',
+    query: listQuery,
+    jsonOnly: ['page', 'limit', 'cursor', 'ids', 'externalId'],
+    answer: { status: 200, schema: qrCodePage, what: 'A page of codes' },
+    files: [
+      {
+        format: 'csv',
+        note: ' A last line says how many codes were left out as unreadable, if any.',
+        sample: codeTableSample,
+      },
+    ],
     failures: [],
-    handle: async ({ actor, query, header }) => {
-      const { page, limit, cursor, campaign, from, to, format, ids, externalId, ...rest } = query;
+    handle: async ({ actor, query }, format) => {
+      const { page, limit, cursor, campaign, from, to, ids, externalId, ...rest } = query;
       checkOrder(from, to);
       if (ids !== undefined || externalId !== undefined) {
-        assertAlone({ ids, externalId, ...rest, campaign, from, to, cursor, format });
+        assertAlone({ ids, externalId, ...rest, campaign, from, to, cursor });
         const found = viewsOf(ids ?? [externalId ?? ''], (one) =>
           ids === undefined
             ? codes.findByExternalId(actor.workspaceNo, one)
@@ -125,9 +115,7 @@ function listMany({ codes, view, positions }: QrCodesOptions): Route {
         return jsonResult(200, { data: shown.views, page, total: named.length, limit, unreadable });
       }
       const filter = { ...rest, campaignId: campaign, fromDay: from, toDay: to };
-      if (formatOf(format, header('accept'), ['json', 'csv']) === 'csv') {
-        return codeTable(codes, view, actor.workspaceNo, filter);
-      }
+      if (format === 'csv') return codeTable(codes, view, actor.workspaceNo, filter);
       const own = positions.of(actor.workspaceNo, 'codes');
       const wanted = { filter, limit, page, cursor: own.read(cursor) };
       const found = await codes.list(actor.workspaceNo, wanted);
@@ -281,8 +269,6 @@ function deleteOne({ codes, view }: QrCodesOptions): Route {
     description:
       'For good: its redirect stops before this answer arrives, its short code is never given ' +
       'out again, its analytics answer for 90 days. Emits `qr.deleted`.',
-    schema: deleted,
-    what: 'It is deleted',
     requestHeaders: ifMatchHeader,
     failures: ['not_found', 'precondition_failed', 'storage_full'],
     remove: async (actor, id, header) => await codes.delete(actor, id, matching(view, header)),

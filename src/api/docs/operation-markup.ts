@@ -1,7 +1,7 @@
 /** An operation on the reference page: what it takes, what it answers, and how to call it. */
 import { escapeHtml } from '../../model/text.ts';
 import type { oas31 } from 'zod-openapi';
-import { exampleIn, operationOf, parameterOf } from '../openapi/read.ts';
+import { exampleIn, operationOf, parameterOf, responseOf } from '../openapi/read.ts';
 import { resolve } from '../openapi/schema.ts';
 import { problemKinds } from '../problem.ts';
 import { type Access, operationAccess } from '../roles.ts';
@@ -14,14 +14,14 @@ const jsonType = 'application/json';
 const everyHeader = /^X-/;
 
 export function operationMarkup(markup: FieldMarkup, route: Route): string {
-  const { operationId, method, path, summary, description } = route;
+  const { operationId, method, path, summary, description, fileOf } = route;
   const described = operationOf(markup.document, route);
   return `<article class="operation ${method.toLowerCase()}" id="${operationId}">
 <h3><a href="#${operationId}">${escapeHtml(summary)}</a></h3>
 <div class="address">${verb(route)}<code>/v1${escapeHtml(path)}</code>
 <span class="role">${accessText(operationAccess[operationId])}</span></div>
 <p>${inline(description)}</p>
-${parameters(markup, described, operationId)}
+${fileOf === undefined ? parameters(markup, described, operationId) : ''}
 ${body(markup, described, operationId)}
 ${answer(markup, described, route)}
 ${refusals(route)}
@@ -77,12 +77,14 @@ function body(markup: FieldMarkup, { requestBody }: oas31.OperationObject, place
 
 function answer(markup: FieldMarkup, described: oas31.OperationObject, route: Route): string {
   const { status, what, known } = route.answer;
-  const { content = {}, headers = {} } = answerOf(described, status);
+  const { content = {}, headers = {} } = responseOf(markup.document, described, status);
   const media = content[jsonType];
   const own = Object.keys(headers).filter((name) => !everyHeader.test(name));
   const types = Object.keys(content).filter((type) => type !== jsonType);
   const notes = [
-    ...(types.length === 0 ? [] : [`Also as ${types.map(code).join(', ')}.`]),
+    ...(types.length === 0
+      ? []
+      : [`${media === undefined ? 'As' : 'Also as'} ${types.map(code).join(', ')}.`]),
     ...(own.length === 0 ? [] : [`Headers: ${own.map(code).join(', ')}.`]),
   ];
   const text = media === undefined ? textExample(content) : exampleIn(markup.document, media);
@@ -91,10 +93,6 @@ function answer(markup: FieldMarkup, described: oas31.OperationObject, route: Ro
 <p>${inline(what)}. ${known === undefined ? '' : `200: ${inline(known)}. `}${notes.join(' ')}</p>
 ${text === undefined ? '' : `<pre><code>${escapeHtml(shown)}</code></pre>`}
 ${media?.schema === undefined ? '' : markup.folded(media.schema, `${route.operationId}.answer`)}`;
-}
-
-function answerOf({ responses }: oas31.OperationObject, status: number): oas31.ResponseObject {
-  return responses?.[status] ?? { description: '' };
 }
 
 function textExample(content: oas31.ContentObject): unknown {

@@ -17,6 +17,7 @@ import { needsBody, pathOf, takesBody, type Route } from '../route.ts';
 import { SessionCookie } from '../workspaces/cookie.ts';
 import { addExamples } from './examples.ts';
 import { type AnswerHeader, headersOf } from './headers.ts';
+import { pascalCase } from './pascal-case.ts';
 import { pathParameters } from './path-parameters.ts';
 import { isList } from '../packing.ts';
 import { ProblemResponses } from './problems.ts';
@@ -66,7 +67,28 @@ export function createOpenApi(routes: readonly Route[], publicUrl: string): Open
   tidySchemas(document);
   dropRepeats(document);
   addExamples(document);
+  shareParts(document);
   return document;
+}
+
+/** Answers and parameters that several operations have to the letter are one component, with a name of the first. */
+function shareParts({ paths, components = {} }: OpenApi): void {
+  const operations = Object.values(paths ?? {}).flatMap((item) => Object.values(item));
+  for (const kind of ['responses', 'parameters'] as const) {
+    const places = operations.flatMap((operation: oas31.OperationObject) => {
+      const parts: Record<string, Part> = Object(operation[kind] ?? {});
+      const name = pascalCase(operation.operationId ?? '');
+      return Object.entries(parts).map(([key, part]) => ({ parts, key, part, name }));
+    });
+    const inline = places.filter(({ part }) => !('$ref' in part));
+    for (const same of Map.groupBy(inline, ({ part }) => JSON.stringify(part)).values()) {
+      const [first] = same;
+      if (first === undefined || same.length === 1) continue;
+      const name = first.name + ('name' in first.part ? pascalCase(first.part.name) : '');
+      Object.assign((components[kind] ??= {}), { [name]: first.part });
+      for (const { parts, key } of same) parts[key] = { $ref: `#/components/${kind}/${name}` };
+    }
+  }
 }
 
 /** Removes descriptions of schemas that repeat their parameter or header, and empty lists of parameters. */
@@ -83,6 +105,7 @@ function dropRepeats({ paths, components }: OpenApi): void {
 }
 
 type Described = oas31.ParameterObject | oas31.HeaderObject | oas31.ReferenceObject;
+type Part = oas31.ResponseObject | oas31.ParameterObject | oas31.ReferenceObject;
 
 function securitySchemes(publicUrl: string): Record<string, oas31.SecuritySchemeObject> {
   return {

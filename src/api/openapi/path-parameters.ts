@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { logoName } from '../../images/design/design.ts';
 import type { IdPrefix } from '../../model/ids.ts';
-import { idField } from '../fields.ts';
+import { idText } from '../fields.ts';
 
 const delivery = idOf('DeliveryId', 'dlv', 'delivery');
 
@@ -33,7 +33,7 @@ const known: ReadonlyArray<readonly [start: string, parameter: z.ZodString]> = [
 
 /** @param id of the component */
 function idOf(id: string, prefix: IdPrefix, what: string): z.ZodString {
-  return idField(prefix, `Id of the ${what}`).meta({ param: { id } });
+  return idText(prefix, `Id of the ${what}`).meta({ param: { id } });
 }
 
 /** Undefined for a path without parameters. @throws Error for a path that the table does not know */

@@ -87,10 +87,10 @@ export class ProblemResponses {
     const byStatus = Map.groupBy(new Set(failures), (code) => problemKinds[code].status);
     const entries = [...byStatus].map(([status, found]) => {
       const sorted = found.toSorted();
-      const id = sorted.map(pascalCase).join('Or');
+      const id = status === 429 ? 'Limited' : sorted.map(pascalCase).join('Or');
       return [`${status}`, this.#response(id, sorted, statusHeaders[status] ?? [])];
     });
-    const other = this.#response('OtherProblem', otherCodes, ['Allow', 'Retry-After']);
+    const other = this.#response('Other', otherCodes, ['Allow', 'Retry-After']);
     return { ...Object.fromEntries(entries), default: other };
   }
 

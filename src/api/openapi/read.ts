@@ -19,6 +19,17 @@ export function parameterOf(
   return found !== undefined && 'name' in found ? found : undefined;
 }
 
+/** An answer itself, or the component that it refers to. */
+export function responseOf(
+  { components }: oas31.OpenAPIObject,
+  { responses }: oas31.OperationObject,
+  status: number,
+): Partial<oas31.ResponseObject> {
+  const response: oas31.ResponseObject | oas31.ReferenceObject = responses?.[status] ?? {};
+  const found = '$ref' in response ? components?.responses?.[nameOf(response)] : response;
+  return found === undefined || '$ref' in found ? {} : found;
+}
+
 /** The first example of a body or an answer. */
 export function exampleIn(
   { components }: oas31.OpenAPIObject,

@@ -13,7 +13,7 @@ const header = (id: string, description: string, example: string, pattern: strin
 const hex = '0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9';
 const headers = z.object({
   'X-Service-Signature': header(
-    'X-Service-Signature',
+    'Signature',
     'Time of sending and HMAC-SHA256 of `<t>.<body>` in hex, keyed by the whole secret; one `v1` for each ' +
       'secret that is valid now. Check it before you trust the body',
     `t=1772366400,v1=${hex}`,
@@ -40,10 +40,10 @@ const headers = z.object({
   ),
   'X-Service-Event': z.enum(eventKinds).meta({
     description: 'Kind of the event, as in the body',
-    param: { id: 'X-Service-Event' },
+    param: { id: 'Event' },
   }),
   'X-Service-Delivery': header(
-    'X-Service-Delivery',
+    'Delivery',
     'The delivery, to look it up with `getDelivery`; the same on every attempt',
     'dlv_01k3zq8m4hd2v7c5x9ab',
     idPattern('dlv'),
@@ -52,7 +52,7 @@ const headers = z.object({
     override: { type: 'integer', minimum: 1 },
     description: 'Which attempt it is',
     example: 1,
-    param: { id: 'X-Service-Attempt' },
+    param: { id: 'Attempt' },
   }),
 });
 

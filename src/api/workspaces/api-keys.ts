@@ -123,7 +123,6 @@ export function apiKeyRoutes({ workspaces: { keys }, clock }: ApiKeysOptions): R
     summary: 'Revoke an API key',
     description:
       'From the next request on it is refused. A key above your role is not yours to end.',
-    what: 'Revoked',
     remove: async ({ workspaceNo, role: own }, id) => await keys.revoke(workspaceNo, id, own),
   });
   const rotateApiKey = createRoute({

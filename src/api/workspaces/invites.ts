@@ -101,7 +101,6 @@ export function inviteRoutes(options: InvitesOptions): Route[] {
     tag,
     summary: 'Withdraw an invite',
     description: 'Its link ends at once.',
-    what: 'Withdrawn',
     failures: ['not_found', 'conflict', 'storage_full'],
     remove: async ({ workspaceNo }, id) => await invites.remove(workspaceNo, id),
   });

@@ -62,7 +62,6 @@ export function memberRoutes({ members }: WorkspaceServices): Route[] {
     description:
       'Their keys and sessions end here with the next request, their pending invites at once; the last owner ' +
       'stays.',
-    what: 'Removed',
     failures: ['not_found', 'conflict', 'storage_full'],
     remove: async (actor, id) => await members.remove(actor, id),
   });

@@ -1,11 +1,11 @@
-/** A button that saves an answer of the API as a CSV file. */
+/** A button that saves what the API answers as a CSV file: each list and each table has one below it. */
 import { useState } from 'preact/hooks';
 import { downloadAnswer } from '../client/download.ts';
 import { Button } from './button.tsx';
 import { sayProblem } from './toast.tsx';
 
 interface ExportProps {
-  /** Below /v1. */
+  /** Of the list or table, below /v1. */
   readonly path: string;
   readonly fileName: string;
   readonly label: string;
@@ -18,7 +18,8 @@ export function ExportButton({ path, fileName, label, of, size = 'small' }: Expo
   const [isBusy, setBusy] = useState(false);
   const save = async (): Promise<void> => {
     setBusy(true);
-    await downloadAnswer(path, 'text/csv', fileName).catch(sayProblem);
+    const file = path.replace(/(?=\?|$)/, '/export.csv');
+    await downloadAnswer(file, 'text/csv', fileName).catch(sayProblem);
     setBusy(false);
   };
   return (

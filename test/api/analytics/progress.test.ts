@@ -31,7 +31,7 @@ test('a refusal that nobody reads is no defect: HEAD, and a connection that clos
 
 test('a table is a table, whatever is accepted', async () => {
   const client = await openClient();
-  const path = '/v1/analytics/timeseries?from=2026-11-01&to=2026-11-02&format=csv';
+  const path = '/v1/analytics/timeseries/export.csv?from=2026-11-01&to=2026-11-02';
   const answer = await client.call('GET', path, { headers });
   expect(answer.headers['content-type']).toMatch(/^text\/csv/);
   expect(answer.text.split('\r\n')[0]).toBe('start,scans');

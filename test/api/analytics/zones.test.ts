@@ -231,7 +231,7 @@ describe('filters', () => {
     const direct = `by=referer&${days}&os=Android&referer=direct`;
     const own = await get(`/analytics/breakdown?${direct}`);
     expect(own.json.data).toEqual([{ key: 'direct', scans: 3 }]);
-    const table = await get(`/analytics/breakdown?${direct}&format=csv`);
+    const table = await get(`/analytics/breakdown/export.csv?${direct}`);
     expect(table.text).toMatch(/^direct,3\r?$/m);
     const code = await get(`/qr-codes/${menu.id}/analytics?${newYork}&device=mobile&os=iOS`);
     expect(code.json).toMatchObject({ totalScans: 2 });

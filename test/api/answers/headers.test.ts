@@ -35,7 +35,7 @@ describe('X-Content-Type-Options', () => {
       ['GET', '/health/ready'],
       ['GET', '/v1/openapi.json'],
       ['GET', '/v1/qr-codes'],
-      ['GET', '/v1/qr-codes?format=csv'],
+      ['GET', '/v1/qr-codes/export.csv'],
       ['GET', '/v1/qr-codes/x'],
       ['POST', '/v1/qr-codes'],
       ['PUT', '/v1/qr-codes'],

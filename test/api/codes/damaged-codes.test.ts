@@ -32,7 +32,7 @@ it('answers 503 for a damaged code, and says how many a list leaves out', async 
     total: 1,
     unreadable: 1,
   });
-  const lines = (await (await ask('/qr-codes?format=csv')).text()).trim().split(/\r?\n/);
+  const lines = (await (await ask('/qr-codes/export.csv')).text()).trim().split(/\r?\n/);
   expect(lines).toHaveLength(4);
   expect(lines[3]).toBe('"unreadable: 1 left out, their records are damaged"');
 });

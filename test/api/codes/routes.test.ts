@@ -317,7 +317,7 @@ describe('many at once', () => {
       { path: 'paused', code: 'wrong_type' },
       { path: 'fallbackUrl', code: 'invalid_url' },
     ]);
-    const { text } = await client.call('GET', '/v1/qr-codes?tag=csv-routes&format=csv');
+    const { text } = await client.call('GET', '/v1/qr-codes/export.csv?tag=csv-routes');
     const rows: ReadonlyArray<Record<string, string>> = parse(text, { columns: true });
     expect(
       rows.map((row) => [

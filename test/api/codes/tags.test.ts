@@ -68,7 +68,7 @@ test('the filter takes any case and accents, alone and with others, and so does 
     expect([tag, await tagged(tag)]).toEqual([tag, 2]);
   const both = await client.call('GET', '/v1/qr-codes?tag=GROSSE&search=menu&dynamic=true&limit=1');
   expect([both.json.total, both.items.length]).toEqual([2, 1]);
-  const table = await client.call('GET', '/v1/qr-codes?tag=grosse&format=csv');
+  const table = await client.call('GET', '/v1/qr-codes/export.csv?tag=grosse');
   expect(table.text.trim().split('\n')).toHaveLength(3);
 });
 

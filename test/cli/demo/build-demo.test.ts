@@ -113,7 +113,7 @@ it('in other zones too, as days and as hours of the week', async () => {
 
 it('each scan is kept raw, from the first day on', async () => {
   const [code] = (await allCodes()).filter(({ name }) => word(name) === 'London · Menu card');
-  const { text } = await api.call('GET', `/qr-codes/${word(code?.id)}/scans?format=csv`);
+  const { text } = await api.call('GET', `/qr-codes/${word(code?.id)}/scans/export.csv`);
   const [columns = '', ...raw] = text.trim().split('\r\n');
   expect(raw).toHaveLength(Number(code?.scans));
   const oldest = raw.at(-1)?.split(',')[columns.split(',').indexOf('scannedAt')];
