@@ -10,9 +10,16 @@ export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(cellText).join(',')}\r\n`;
 }
 
+/** Also behind apostrophes that the text has itself, so that one taken off gives the text again. */
+const formula = /^'*(?:[\t\r]|\s*[=+\-@＝＋－＠])/;
+
+/** The text of a cell that `csvLine` wrote. */
+export const unguarded = (cell: string): string =>
+  cell.startsWith("'") && formula.test(cell) ? cell.slice(1) : cell;
+
 function cellText(cell: Cell): string {
   if (cell === null) return '';
   if (typeof cell === 'number') return String(cell);
-  const guarded = /^(?:[\t\r]|\s*[=+\-@＝＋－＠])/.test(cell) ? `'${cell}` : cell;
+  const guarded = formula.test(cell) ? `'${cell}` : cell;
   return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }

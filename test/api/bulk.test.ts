@@ -365,8 +365,8 @@ describe('GET /qr-codes/export.csv', () => {
     expect(table.at(-1)).toMatchObject({
       target: `${target}0`,
       name: `'=1+1`,
-      tags: 'export|even',
-      metadata: '{"a":1}',
+      tags: 'export;even',
+      'metadata.a': '1',
       scans: '0',
     });
     const odd = await client.call('GET', '/v1/qr-codes/export.csv?tag=export&search=hall');

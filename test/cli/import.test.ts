@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type Administration, openAdministration } from '../../src/app.ts';
+import { codeTableSample } from '../../src/api/codes/code-table.ts';
 import { loadConfig } from '../../src/config.ts';
 import {
   type CommandFolder,
@@ -301,6 +302,22 @@ it('goes on with the errors file of the run before, without its uncertain lines'
   expect(told.result).toContain('250 rows, 245 created, 5 failed');
   const numbers = (await readFile(errors, 'utf8')).split('\r\n').map((line) => line.split(',')[0]);
   expect(numbers).toEqual(['row', '1', '51', '101', '151', '201', '']);
+});
+
+it('an export of codes is imported, and its computed columns are named', async () => {
+  const names = codeTableSample.trim().split(',');
+  const row: Record<string, string> = {
+    id: 'qr_1',
+    target: 'https://example.com/',
+    slug: 'exported',
+  };
+  const cells = { ...row, name: "'=1", 'metadata.table': '12', scans: '3' };
+  const line = names.map((name) => new Map(Object.entries(cells)).get(name) ?? '').join(',');
+  const told = await importing(await fileOf('qr-codes.csv', [names.join(','), line]));
+  expect(told.progress).toContain(
+    'These columns are not imported: id, shortUrl, imageUrl, scans, createdAt, updatedAt, status',
+  );
+  expect(told).toMatchObject({ isWhole: true, result: expect.stringContaining('1 created') });
 });
 
 it.each([

@@ -72,6 +72,13 @@ const bulkAnswer = z
     created: count.meta({ description: 'Rows that became codes', example: 1 }),
     failed: count.meta({ description: 'Rows that did not', example: 0 }),
     results: z.array(rowResult).meta({ description: 'One a row, in their order' }),
+    ignoredColumns: z
+      .array(z.string())
+      .optional()
+      .meta({
+        description: 'Computed columns of an export, which were not read',
+        example: ['scans'],
+      }),
   })
   .meta({ id: 'BulkAnswer' });
 
@@ -102,7 +109,7 @@ export function bulkRoutes(options: BulkOptions): Route[] {
         `Up to ${rowsMax.toLocaleString('en')} codes by one request of at most 24 MB: a JSON list, ` +
         'NDJSON, or CSV whose first row names the columns (`target`, `type`, `dynamic`, `name`, `slug`, `tags` separated by ' +
         '`;` or `|`, `campaignIds` separated by `;`, `startsAt`, `expiresAt`, `scanLimit`, `externalId`, `paused`, `fallbackUrl`, `utm.…`, ' +
-        '`metadata.…`). ' +
+        '`metadata.…`): the export of codes is such a table. ' +
         'A row that fails stops no other; a body that cannot be read, or has too many rows, creates ' +
         'nothing. With `Accept: application/x-ndjson` each result comes as a line when it is ' +
         'committed, and `{created, failed}` as the last. Sent again under its Idempotency-Key, a ' +
@@ -144,6 +151,11 @@ function bodyFormatOf({ contentType }: RawCall): BulkFormat {
 interface Outcome {
   readonly created: number;
   readonly failed: number;
+  readonly ignoredColumns?: readonly string[];
+}
+interface Read extends Pick<Outcome, 'ignoredColumns'> {
+  readonly rows: unknown[];
+  readonly fingerprint: string;
 }
 const outcome = z.object({ created: count, failed: count });
 
@@ -190,7 +202,7 @@ class BulkCall {
     format: BulkFormat,
     onLines: (lines: readonly string[]) => void,
   ): Promise<Outcome> {
-    const { rows, fingerprint } = await this.#read(format);
+    const { rows, fingerprint, ...ignored } = await this.#read(format);
     const { codes, idempotency } = this.#options;
     const { workspaceNo } = this.#actor;
     const key = this.#call.header('idempotency-key');
@@ -203,7 +215,7 @@ class BulkCall {
         onLines,
         idempotency: name && { name: name.ofRows, fingerprint },
       });
-    if (name === undefined) return sumsOf(await run());
+    if (name === undefined) return { ...sumsOf(await run()), ...ignored };
     const request = { workspaceNo, name: name.ofAnswer, fingerprint, answer: 'open' } as const;
     const { answer, replayed } = await idempotency.run(request, async () => {
       const summary = await run();
@@ -218,7 +230,7 @@ class BulkCall {
     if (replayed) {
       for (const kept of codes.bulk.linesOf(workspaceNo, name.ofRows)) onLines(kept);
     }
-    return outcome.parse(JSON.parse(answer.body));
+    return { ...outcome.parse(JSON.parse(answer.body)), ...ignored };
   }
 
   /** Rows that were kept before answers had a sender are gone on with where they are. */
@@ -231,14 +243,17 @@ class BulkCall {
   }
 
   /** @throws Failure for a body that cannot be read as a whole, or has too many rows */
-  async #read(format: BulkFormat): Promise<{ readonly rows: unknown[]; fingerprint: string }> {
+  async #read(format: BulkFormat): Promise<Read> {
     const hash = createHash('sha256').update(`POST /v1/qr-codes/bulk\n${format}\n`);
     const rows: unknown[] = [];
-    for await (const { value } of bulkRows(format, smallPieces(this.#pieces(hash)))) {
+    let ignoredColumns: readonly string[] = [];
+    const pieces = smallPieces(this.#pieces(hash));
+    for await (const { value } of bulkRows(format, pieces, (names) => (ignoredColumns = names))) {
       if (rows.length === rowsMax) throw tooManyRows();
       rows.push(value);
     }
-    return { rows, fingerprint: hash.digest('base64url') };
+    const ignored = ignoredColumns.length === 0 ? {} : { ignoredColumns };
+    return { rows, fingerprint: hash.digest('base64url'), ...ignored };
   }
 
   async *#pieces(hash: { update(bytes: Uint8Array): unknown }): AsyncGenerator<Uint8Array> {
@@ -288,10 +303,10 @@ async function close(
 
 /** The lines as one JSON document. */
 async function* document(
-  { created, failed }: Outcome,
+  sums: Outcome,
   batches: AsyncIterable<readonly string[]>,
 ): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(`{"created":${created},"failed":${failed},"results":[`);
+  yield Buffer.from(`${JSON.stringify(sums).slice(0, -1)},"results":[`);
   let separator = '';
   for await (const lines of batches) {
     yield Buffer.from(separator + lines.join(','));

@@ -1,9 +1,12 @@
 /**
  * GET /qr-codes/export.csv: every code of the filter, newest first, as a stream of any length. Read slice by
  * slice as fast as the client takes it: memory is a slice, and no snapshot of the store is held in between.
- * Columns that a create takes have their names of POST /qr-codes/bulk.
+ * Columns that a create takes have their names of POST /qr-codes/bulk, which takes the whole table.
+ *
+ * Metadata has a column for each key, so the codes are read twice: for the keys, then for the rows.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { isColumn, tagsText } from '../../codes/bulk/rows.ts';
 import type { Codes } from '../../codes/codes.ts';
 import type { CodeFilter, CodeSlice } from '../../codes/search/listing.ts';
 import type { CodeView } from './code-view.ts';
@@ -14,6 +17,8 @@ import type { StreamedResult } from '../route.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import { utmKeys } from '../../model/routing/routing.ts';
 
+/** Keys with a column, the first that are met: bounds the width of every row, and a bulk body has 200 columns. */
+const metadataColumnsMax = 100;
 /** Codes made into lines without a pause: at about 60 us each, 2 ms. */
 const linesPerSlice = 30;
 
@@ -22,7 +27,7 @@ type Column = readonly [
   value: (code: ReturnType<CodeView['whole']>) => string | number | null,
 ];
 
-const columns: readonly Column[] = [
+const fixed: readonly Column[] = [
   ['id', ({ id }) => id],
   ['type', ({ type }) => type],
   ['target', ({ target }) => target],
@@ -31,7 +36,7 @@ const columns: readonly Column[] = [
   ['slug', ({ slug }) => slug],
   ['shortUrl', ({ shortUrl }) => shortUrl ?? null],
   ['imageUrl', ({ imageUrl }) => imageUrl],
-  ['tags', ({ tags }) => tags.join('|')],
+  ['tags', ({ tags }) => tagsText(tags)],
   ['campaignIds', ({ campaignIds }) => campaignIds.join(';')],
   ['startsAt', ({ startsAt }) => startsAt],
   ['expiresAt', ({ expiresAt }) => expiresAt],
@@ -40,14 +45,13 @@ const columns: readonly Column[] = [
   ['paused', ({ paused }) => String(paused)],
   ['fallbackUrl', ({ fallbackUrl }) => fallbackUrl],
   ...utmKeys.map((key): Column => [`utm.${key}`, ({ utm }) => utm?.[key] ?? null]),
-  ['metadata', ({ metadata }) => metadataText(metadata)],
   ['scans', ({ scans }) => scans],
   ['createdAt', ({ createdAt }) => createdAt],
   ['updatedAt', ({ updatedAt }) => updatedAt],
   ['status', ({ status }) => status],
 ];
 
-export const codeTableSample = csvText([columns.map(([name]) => name)]);
+export const codeTableSample = csvText([[...fixed.map(([name]) => name), 'metadata.table']]);
 
 export function codeTable(
   codes: Codes,
@@ -55,17 +59,18 @@ export function codeTable(
   workspaceNo: WorkspaceNo,
   filter: CodeFilter,
 ): StreamedResult {
-  const slices = codes.listAll(workspaceNo, filter);
+  const slices = () => codes.listAll(workspaceNo, filter);
   return { status: 200, headers: fileHeaders('csv', 'qr-codes'), body: linesOf(view, slices) };
 }
 
 async function* linesOf(
   view: CodeView,
-  slices: AsyncIterable<CodeSlice>,
+  slices: () => AsyncIterable<CodeSlice>,
 ): AsyncGenerator<Uint8Array> {
+  const columns = [...fixed, ...(await metadataColumns(slices()))];
   yield Buffer.from(csvLine(columns.map(([name]) => name)));
   let unreadable = 0;
-  for await (const slice of slices) {
+  for await (const slice of slices()) {
     unreadable += slice.unreadable;
     for (let at = 0; at < slice.codes.length; at += linesPerSlice) {
       const shown = viewsOf(slice.codes.slice(at, at + linesPerSlice), (code) => {
@@ -83,6 +88,32 @@ async function* linesOf(
   }
 }
 
-function metadataText(metadata: object): string | null {
-  return Object.keys(metadata).length === 0 ? null : JSON.stringify(metadata);
+/** One for each key, and one of JSON for what has none: keys that no column can name, and those beyond the bound. */
+async function metadataColumns(slices: AsyncIterable<CodeSlice>): Promise<Column[]> {
+  const keys = new Set<string>();
+  let hasOthers = false;
+  for await (const { codes } of slices) {
+    for (const key of codes.flatMap(({ metadata }) => Object.keys(metadata))) {
+      if (keys.has(key)) continue;
+      const isColumnName = key.trim() === key && isColumn(`metadata.${key}`);
+      if (isColumnName && keys.size < metadataColumnsMax) keys.add(key);
+      else hasOthers = true;
+    }
+  }
+  const own = [...keys].map((key): Column => [
+    `metadata.${key}`,
+    ({ metadata }) => (Object.hasOwn(metadata, key) ? valueText(metadata[key]) : null),
+  ]);
+  const rest: Column = [
+    'metadata',
+    ({ metadata }) => {
+      const left = Object.entries(metadata).filter(([key]) => !keys.has(key));
+      return left.length === 0 ? null : JSON.stringify(Object.fromEntries(left));
+    },
+  ];
+  return hasOthers ? [...own, rest] : own;
 }
+
+/** Text as it is, anything else as JSON. */
+const valueText = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value);

@@ -11,7 +11,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
-import { type BulkRow, bulkRows } from '../../codes/bulk/rows.ts';
+import { type BulkRow, bulkRows, ignoredColumns } from '../../codes/bulk/rows.ts';
 import { parseJson } from '../../model/json.ts';
 import { csvColumns, readCsv } from '../../codes/bulk/csv-rows.ts';
 import {
@@ -83,13 +83,14 @@ export async function openImportSource(
 }
 
 async function noticesOf(layout: Layout, format: KnownFormat, head: Buffer): Promise<string[]> {
-  if (layout !== 'csv' || !isVendorFormat(format)) return [];
+  if (layout !== 'csv') return [];
   const columns = await csvColumns(head);
-  const missing = missingFromTable(format, columns);
-  const unused = unusedColumns(format, columns).join(', ');
+  const isVendor = isVendorFormat(format);
+  const missing = isVendor ? missingFromTable(format, columns) : undefined;
+  const unused = isVendor ? unusedColumns(format, columns) : ignoredColumns(columns);
   return [
     ...(missing === undefined ? [] : [missing]),
-    ...(unused === '' ? [] : [`These columns are not imported: ${unused}`]),
+    ...(unused.length === 0 ? [] : [`These columns are not imported: ${unused.join(', ')}`]),
   ];
 }
 

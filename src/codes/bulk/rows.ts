@@ -10,6 +10,7 @@ import type { CsvRow } from './csv-rows.ts';
 import { type JsonRow, listRows, ndjsonRows } from './json-rows.ts';
 import { Failure, faultPathLengthMax } from '../../model/failure.ts';
 import { shownText } from '../../model/text.ts';
+import { unguarded } from '../../model/csv.ts';
 import { parseJson } from '../../model/json.ts';
 import { utmKeys } from '../../model/routing/routing.ts';
 
@@ -42,19 +43,31 @@ const plainColumns: readonly string[] = [
   'externalId',
   'paused',
   'fallbackUrl',
+  'metadata',
 ];
-const tagSeparators = /[;|]/;
+/** What the export of codes has beside them. */
+const computedColumns: readonly string[] = [
+  'id',
+  'shortUrl',
+  'imageUrl',
+  'scans',
+  'createdAt',
+  'updatedAt',
+  'status',
+];
 const wholeNumber = /^\d{1,15}$/;
 
 /**
  * @param pieces small ones (codes/bulk/pieces.ts)
+ * @param onIgnored called with the computed columns that a table has
  * @throws Failure for what makes the whole unreadable; a row's own is its value
  */
 export async function* bulkRows(
   format: BulkFormat,
   pieces: AsyncIterable<Uint8Array>,
+  onIgnored?: (columns: readonly string[]) => void,
 ): AsyncGenerator<BulkRow> {
-  if (format === 'csv') yield* csvRows(pieces);
+  if (format === 'csv') yield* csvRows(pieces, onIgnored);
   else yield* jsonRows(format === 'json' ? listRows(pieces) : ndjsonRows(pieces));
 }
 
@@ -76,19 +89,24 @@ function valueOf(bytes: Uint8Array): unknown {
   }
 }
 
-async function* csvRows(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<BulkRow> {
+async function* csvRows(
+  pieces: AsyncIterable<Uint8Array>,
+  onIgnored?: (columns: readonly string[]) => void,
+): AsyncGenerator<BulkRow> {
   // Loads its parser: few services ever read a table.
   const { readCsv } = await import('./csv-rows.ts');
   const { columns, rows } = await readCsv(pieces);
-  checkColumns(columns);
+  const ignored = ignoredColumns(columns);
+  onIgnored?.(ignored);
   for await (const { cells, line } of rows) {
     yield { value: cells instanceof Failure ? cells : fieldsOf(cells), line };
   }
 }
 
-function checkColumns(columns: readonly string[]): void {
+/** The computed ones. @throws Failure for what is no column */
+export function ignoredColumns(columns: readonly string[]): readonly string[] {
   const faults = columns
-    .filter((name) => name !== '' && !isColumn(name))
+    .filter((name) => name !== '' && !isColumn(name) && !computedColumns.includes(name))
     .map((name) => ({
       path: shownText(name, faultPathLengthMax),
       code: 'unknown_column',
@@ -97,12 +115,12 @@ function checkColumns(columns: readonly string[]): void {
   if (!columns.includes('target')) {
     faults.push({ path: 'target', code: 'required', message: 'This column is required' });
   }
-  if (faults.length === 0) return;
+  if (faults.length === 0) return columns.filter((name) => computedColumns.includes(name));
   const names = shownText(faults.map(({ path }) => path).join(', '), namesLengthMax);
   throw new Failure('validation_failed', `The CSV has columns at fault: ${names}`, { faults });
 }
 
-function isColumn(name: string): boolean {
+export function isColumn(name: string): boolean {
   const [object, key] = objectColumn(name) ?? [];
   if (object === undefined || key === undefined) return plainColumns.includes(name);
   if (object === 'utm') return utmKeys.some((known) => known === key);
@@ -119,25 +137,43 @@ function objectColumn(name: string): readonly [(typeof objects)[number], string]
 function fieldsOf(cells: Exclude<CsvRow['cells'], Failure>): Record<string, unknown> {
   const fields: Array<[string, unknown]> = [];
   const parts = new Map<string, Array<[string, string]>>();
-  for (const [name, text] of cells) {
+  for (const [name, cell] of cells) {
+    if (computedColumns.includes(name)) continue;
+    const text = unguarded(cell);
     const [object, key] = objectColumn(name) ?? [];
     if (object === undefined || key === undefined) fields.push([name, fieldOf(name, text)]);
     else parts.set(object, [...(parts.get(object) ?? []), [key, text]]);
   }
-  for (const [object, pairs] of parts) fields.push([object, Object.fromEntries(pairs)]);
+  for (const [object, pairs] of parts) {
+    const [, rest = {}] = fields.find(([name]) => name === object) ?? [];
+    const isWhole = typeof rest === 'object';
+    fields.push([object, isWhole ? { ...rest, ...Object.fromEntries(pairs) } : rest]);
+  }
   return Object.fromEntries(fields);
 }
 
 function fieldOf(name: string, text: string): unknown {
-  if (name === 'tags') return partsOf(text, tagSeparators);
-  if (name === 'campaignIds') return partsOf(text, ';');
+  if (name === 'tags' || name === 'campaignIds') return partsOf(text);
+  if (name === 'metadata') return objectIn(text);
   if (name === 'scanLimit') return wholeNumber.test(text) ? Number(text) : text;
   if (name !== 'dynamic' && name !== 'paused') return text;
   const word = text.toLowerCase();
   return word === 'true' || word === 'false' ? word === 'true' : text;
 }
 
-function partsOf(text: string, separator: RegExp | string): string[] {
-  const parts = text.split(separator).map((part) => part.trim());
-  return parts.filter((part) => part !== '');
+/** An object from its JSON; other text stays as it is, and the schema refuses it. */
+function objectIn(text: string): unknown {
+  const value = text.startsWith('{') ? valueOf(Buffer.from(text)) : text;
+  return value instanceof Failure ? text : value;
+}
+
+/** As the column has them; a separator in a tag has a backslash before it. */
+export const tagsText = (tags: readonly string[]): string =>
+  tags.map((tag) => tag.replaceAll(/[;|\\]/g, '\\$&')).join(';');
+
+function partsOf(text: string): string[] {
+  const parts = text.match(/(?:\\[;|\\]|[^;|])+/g) ?? [];
+  return parts
+    .map((part) => part.replaceAll(/\\([;|\\])/g, '$1').trim())
+    .filter((part) => part !== '');
 }
