@@ -55,19 +55,12 @@ const cursorPattern = /^[a-z]+_[0-9a-z]{20}$/;
 const pageFields = {
   page: z.int().min(1).meta({ description: 'The page asked for', example: 1 }),
   total: count.meta({ id: 'Total', description: 'How many there are on all pages', example: 1 }),
-  limit: z
-    .int()
-    .min(1)
-    .max(100)
-    .meta({ id: 'PageLimit', description: 'Most that a page has', example: 20 }),
-  nextCursor: z
-    .string()
-    .meta({
-      id: 'NextCursor',
-      description: 'Gets the next page as `cursor`; absent on the last one',
-      example: 'eyJhIjoxfQ',
-    })
-    .optional(),
+  limit: z.int().min(1).max(100).meta({ description: 'Most that a page has', example: 20 }),
+  nextCursor: z.string().optional().meta({
+    id: 'NextCursor',
+    description: 'Gets the next page as `cursor`; absent on the last one',
+    example: 'eyJhIjoxfQ',
+  }),
 };
 
 /** A page of a list that is walked by `cursor` alone. @param id of the schema in the OpenAPI document */

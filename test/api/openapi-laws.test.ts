@@ -91,6 +91,22 @@ test('every field of every body and answer is described', () => {
   expect(listed(findings)).toBe('');
 });
 
+test('what any operation may answer, and what one with a body may, is there by status', () => {
+  const findings = operations().flatMap(({ name, part }) => {
+    // What endpoints answer to the service has other statuses.
+    if (part.responses?.['2XX'] !== undefined) return [];
+    const statuses = [
+      401,
+      429,
+      503,
+      ...(part.requestBody === undefined ? [] : [400, 408, 413, 415]),
+    ];
+    const missing = statuses.filter((status) => part.responses?.[status] === undefined);
+    return missing.map((status) => `${name}: ${status} is not described`);
+  });
+  expect(listed(findings)).toBe('');
+});
+
 test('every parameter and every header of an answer is described', () => {
   const findings = operations().flatMap(({ name, part }) => {
     const parameters = Object.values(part.parameters ?? {}).map(resolved);

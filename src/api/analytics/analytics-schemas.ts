@@ -46,20 +46,16 @@ export const totalsShape = {
       android: count.meta({ description: 'Android phones and tablets', example: 18 }),
       other: count.meta({ description: 'Everything else', example: 4 }),
     })
-    .meta({ id: 'Devices', description: 'Scans by device; sums to `totalScans`' }),
+    .meta({ description: 'Scans by device; sums to `totalScans`' }),
   topCountries: z
     .array(z.object({ code: country, scans: scanCount }))
     .max(10)
-    .meta({
-      id: 'TopCountries',
-      description: 'At most ten, most scans first; unknown is `ZZ`',
-    }),
+    .meta({ description: 'At most ten, most scans first; unknown is `ZZ`' }),
 };
 
 /** Scanners of the range, by the 90 days before it. */
 export const scannersShape = {
   newScanners: count.nullable().meta({
-    id: 'NewScanners',
     description:
       'Of `uniqueScanners`, those who had not scanned in the 90 days before; null where `error` is more than a ' +
       'tenth of it, with a filter, and where those days are not known in this time zone',

@@ -164,10 +164,7 @@ export const campaignAnalytics = comparedTotals(
           conversionValue,
         }),
       )
-      .meta({
-        id: 'CampaignCodes',
-        description: 'Every code, most scans first; deleted ones while they still count',
-      }),
+      .meta({ description: 'Every code, most scans first; deleted ones while they still count' }),
     timeseries: z
       .array(z.object({ date: day, scans: scanCount }))
       .meta({ description: 'Scans of each day until today or the end' }),

@@ -11,7 +11,6 @@ import type {
   ZodOpenApiPathsObject,
   ZodOpenApiResponsesObject,
 } from 'zod-openapi';
-import type { FailureCode } from '../../model/failure.ts';
 import { type Access, operationAccess } from '../roles.ts';
 import { needsBody, pathOf, takesBody, type Route } from '../route.ts';
 import { SessionCookie } from '../workspaces/cookie.ts';
@@ -20,19 +19,12 @@ import { type AnswerHeader, headersOf } from './headers.ts';
 import { pascalCase } from './pascal-case.ts';
 import { pathParameters } from './path-parameters.ts';
 import { isList } from '../packing.ts';
-import { ProblemResponses } from './problems.ts';
+import { bodyFailures, commonFailures, ProblemResponses } from './problems.ts';
 import { tags } from './tags.ts';
 import { openAnswers, tidySchemas } from './tidy-schemas.ts';
 import { createWebhooks, webhookSignature } from './webhooks.ts';
 
 export type OpenApi = oas31.OpenAPIObject;
-
-/** What any operation may answer; what any address may is the `default` of all. */
-const commonFailures: readonly FailureCode[] = [
-  'unauthorized',
-  'rate_limited',
-  'daily_cap_reached',
-];
 
 const jsonType = 'application/json';
 
@@ -71,24 +63,51 @@ export function createOpenApi(routes: readonly Route[], publicUrl: string): Open
   return document;
 }
 
-/** Answers and parameters that several operations have to the letter are one component, with a name of the first. */
+/** What may be a component, by where it stands. */
+const shareable = {
+  responses: 'responses',
+  parameters: 'parameters',
+  properties: 'schemas',
+} as const;
+/** Shorter ones gain nothing. */
+const sharedLengthMin = 90;
+
+/** Answers, parameters and fields that are the same to the letter are one component, with a name of the first. */
 function shareParts({ paths, components = {} }: OpenApi): void {
-  const operations = Object.values(paths ?? {}).flatMap((item) => Object.values(item));
-  for (const kind of ['responses', 'parameters'] as const) {
-    const places = operations.flatMap((operation: oas31.OperationObject) => {
-      const parts: Record<string, Part> = Object(operation[kind] ?? {});
-      const name = pascalCase(operation.operationId ?? '');
-      return Object.entries(parts).map(([key, part]) => ({ parts, key, part, name }));
-    });
-    const inline = places.filter(({ part }) => !('$ref' in part));
-    for (const same of Map.groupBy(inline, ({ part }) => JSON.stringify(part)).values()) {
-      const [first] = same;
-      if (first === undefined || same.length === 1) continue;
-      const name = first.name + ('name' in first.part ? pascalCase(first.part.name) : '');
-      Object.assign((components[kind] ??= {}), { [name]: first.part });
-      for (const { parts, key } of same) parts[key] = { $ref: `#/components/${kind}/${name}` };
+  const places = [...Object.entries(components.schemas ?? {}), ['', paths] as const].flatMap(
+    placesIn,
+  );
+  for (const [first, ...others] of Map.groupBy(places, ({ kind, text }) => kind + text).values()) {
+    if (first === undefined || others.length === 0) continue;
+    const { kind, name, part } = first;
+    if (components[kind]?.[name] !== undefined) throw new Error(`Cannot share ${name}: it exists`);
+    Object.assign((components[kind] ??= {}), { [name]: part });
+    for (const { parts, key } of [first, ...others]) {
+      Reflect.set(parts, key, { $ref: `#/components/${kind}/${name}` });
     }
   }
+}
+
+type Place = Readonly<
+  Record<'key' | 'name' | 'text', string> & Record<'parts' | 'part', object>
+> & {
+  readonly kind: (typeof shareable)[keyof typeof shareable];
+};
+
+function placesIn([name, parts]: readonly [name: string, parts: unknown]): Place[] {
+  if (typeof parts !== 'object' || parts === null) return [];
+  const holder = 'operationId' in parts ? pascalCase(String(parts.operationId)) : name;
+  return Object.entries(parts).flatMap(([word, inner]: [string, unknown]) => {
+    const kind = new Map(Object.entries(shareable)).get(word);
+    if (kind === undefined) return placesIn([holder, inner]);
+    return Object.entries(Object(inner)).flatMap(([key, part]: [string, unknown]) => {
+      if (typeof part !== 'object' || part === null || '$ref' in part) return [];
+      const own = holder + pascalCase('name' in part ? String(part.name) : key);
+      const text = JSON.stringify(part);
+      const place = { kind, parts: Object(inner), key, part, name: own, text };
+      return [...(text.length < sharedLengthMin ? [] : [place]), ...placesIn([own, part])];
+    });
+  });
 }
 
 /** Removes descriptions of schemas that repeat their parameter or header, and empty lists of parameters. */
@@ -105,7 +124,6 @@ function dropRepeats({ paths, components }: OpenApi): void {
 }
 
 type Described = oas31.ParameterObject | oas31.HeaderObject | oas31.ReferenceObject;
-type Part = oas31.ResponseObject | oas31.ParameterObject | oas31.ReferenceObject;
 
 function securitySchemes(publicUrl: string): Record<string, oas31.SecuritySchemeObject> {
   return {
@@ -178,15 +196,17 @@ class OperationParts {
         ...successOf(answer.status, answer.what, route),
         ...known,
         ...(isList(route.operationId) ? { 304: notModified } : {}),
-        ...this.#problems.of([
-          ...commonFailures,
-          ...(mayForbid(access, route) ? (['forbidden'] as const) : []),
-          ...(hasBody ? (['invalid_json'] as const) : []),
-          ...(hasBody || hasQuery || route.method === 'DELETE'
-            ? (['validation_failed'] as const)
-            : []),
-          ...route.failures,
-        ]),
+        ...this.#problems.of(
+          [
+            ...commonFailures,
+            ...(mayForbid(access, route) ? (['forbidden'] as const) : []),
+            ...(hasBody ? bodyFailures : []),
+            ...(hasBody || hasQuery || route.method === 'DELETE'
+              ? (['validation_failed'] as const)
+              : []),
+          ],
+          route.failures,
+        ),
       },
     };
   }
@@ -287,6 +307,6 @@ const idempotencyHeader = {
         'makes nothing twice. Kept are 2xx, 404, 409, 410 and 422; what was refused for now, as 401, 403, 429 ' +
         'and 5xx, is tried again',
       example: 'f3b1c7e2-order-4711',
-      param: { id: 'IdempotencyKey' },
+      param: { id: 'Key' },
     }),
 };

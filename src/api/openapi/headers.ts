@@ -14,13 +14,13 @@ const every = {
     'Requests of the window that binds now: the minute, or the day when less is left',
     600,
   ),
-  'X-RateLimit-Remaining': whole('Remaining', 'Requests that are left in that window', 599),
+  'X-RateLimit-Remaining': whole('Left', 'Requests that are left in that window', 599),
   'X-RateLimit-Reset': whole('Reset', 'Unix seconds when that window ends', 1_772_366_460),
   'X-Request-Id': z.string().meta({
     override: { pattern: idPattern('req') },
     description: 'Names this request in the service’s log',
     example: 'req_01k3zq8m4hd2v7c5x9ab',
-    header: { id: 'RequestId' },
+    header: { id: 'Id' },
   }),
 };
 

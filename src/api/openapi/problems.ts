@@ -69,8 +69,26 @@ const otherCodes: readonly ProblemCode[] = [
   'body_too_large',
   'unsupported_media_type',
   'internal_error',
-  'overloaded',
 ];
+/** What any operation may answer; what any address may is the `default` of all. */
+export const commonFailures: readonly FailureCode[] = [
+  'unauthorized',
+  'rate_limited',
+  'daily_cap_reached',
+  'overloaded',
+  'not_active',
+  'data_damaged',
+  'outcome_unknown',
+];
+/** And an operation with a body. */
+export const bodyFailures: readonly FailureCode[] = [
+  'invalid_json',
+  'request_timeout',
+  'body_too_large',
+  'unsupported_media_type',
+];
+/** The status stands for these in names of components. */
+const briefCodes: readonly ProblemCode[] = ['not_found', 'idempotency_conflict', 'storage_full'];
 /** The refusals of one document; each set of codes is the same component wherever it is asked for. */
 export class ProblemResponses {
   readonly #made = new Map<string, ZodOpenApiResponseObject>();
@@ -82,12 +100,14 @@ export class ProblemResponses {
     this.#docsUrl = docsUrl;
   }
 
-  /** One entry a status, and `default` for what any address may answer. */
-  of(failures: readonly FailureCode[]): ZodOpenApiResponsesObject {
-    const byStatus = Map.groupBy(new Set(failures), (code) => problemKinds[code].status);
+  /** One entry a status, and `default` for what any address may answer. @param own of the operation alone */
+  of(common: readonly FailureCode[], own: readonly FailureCode[]): ZodOpenApiResponsesObject {
+    const byStatus = Map.groupBy(new Set([...common, ...own]), (code) => problemKinds[code].status);
+    const brief = new Set<ProblemCode>([...common, ...briefCodes]);
     const entries = [...byStatus].map(([status, found]) => {
       const sorted = found.toSorted();
-      const id = status === 429 ? 'Limited' : sorted.map(pascalCase).join('Or');
+      const named = sorted.filter((code) => !brief.has(code)).map(pascalCase);
+      const id = [...(named.length < sorted.length ? [status] : []), ...named].join('.');
       return [`${status}`, this.#response(id, sorted, statusHeaders[status] ?? [])];
     });
     const other = this.#response('Other', otherCodes, ['Allow', 'Retry-After']);

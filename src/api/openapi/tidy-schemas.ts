@@ -7,7 +7,6 @@
  */
 import { z } from 'zod';
 import type { oas31, ZodOpenApiOverrideContext } from 'zod-openapi';
-import type { Schema } from './schema.ts';
 
 /** Answers may get more fields: only strict objects, which a client sends and may get back, are closed. */
 export function openAnswers({ jsonSchema, zodSchema, io }: ZodOpenApiOverrideContext): void {
@@ -23,7 +22,6 @@ export function tidySchemas(part: unknown): void {
   for (const [key, inner] of Object.entries(part)) if (!values.has(key)) tidySchemas(inner);
   if (!isSchema(part)) return;
   if (part.$ref !== undefined) keepReference(part);
-  if (part.description !== undefined) part.anyOf?.forEach(dropReferenceText);
   foldNull(part);
   delete part.propertyNames;
   if (part.maximum === Number.MAX_SAFE_INTEGER) delete part.maximum;
@@ -31,11 +29,6 @@ export function tidySchemas(part: unknown): void {
   if (part.example === undefined) return;
   part.examples = [part.example];
   delete part.example;
-}
-
-/** The schema around a reference says what it is here. */
-function dropReferenceText(part: Schema): void {
-  if ('$ref' in part) delete part.description;
 }
 
 /** Removes what the converter leaves beside a reference: it would add to the schema that is referred to. */
