@@ -1,5 +1,5 @@
 /** What an operator alerts on: health by check, the program, free disk, the last backup, certificates. Of each node. */
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { certificateEndMs } from '../http/tls-files.ts';
@@ -30,8 +30,9 @@ export function meteredHealth(
   metrics.gauge('quietzone_build_info', 'The program, always 1', ['version', 'commit'], () => [
     { labels: { version, commit }, value: 1 },
   ]);
+  // None while the folder is away: `quietzone_ready` says that.
   metrics.gauge('quietzone_data_free_bytes', 'Free disk of the data folder', [], () =>
-    freeBytes(folder.path),
+    existsSync(folder.path) ? freeBytes(folder.path) : [],
   );
   metrics.gauge('quietzone_backup_age_seconds', 'Age of the last backup, +Inf = none', [], () => {
     const made = statSync(join(folder.path, lastBackupName), { throwIfNoEntry: false });

@@ -221,7 +221,7 @@ describe('membership', () => {
       headers: { 'content-type': 'text/csv' },
     });
     expect(json.results).toMatchObject([{ qrCode: { campaignIds: ids } }]);
-    const { text } = await client.call('GET', '/v1/qr-codes?tag=both&format=csv');
+    const { text } = await client.call('GET', '/v1/qr-codes/export.csv?tag=both');
     expect([text.includes(',campaignIds,'), text.includes(`,${cell},`)]).toEqual([true, true]);
   });
 

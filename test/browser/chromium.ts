@@ -1,5 +1,5 @@
 /**
- * The browser out of its npm package: unpacked once per machine and version, with the system libraries and
+ * The browser out of its npm package: unpacked once per checkout and version, with the system libraries and
  * fonts that a machine with only Node may lack.
  *
  * The package unpacks into the folder for temporary files under fixed names, which two test files at once
@@ -7,12 +7,14 @@
  * name: a rename is all or nothing.
  */
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inflate } from '@sparticuz/chromium';
 
+const cacheFolder = fileURLToPath(
+  new URL('../../node_modules/.cache/quietzone-tests/', import.meta.url),
+);
 const packageFolder = fileURLToPath(new URL('../', import.meta.resolve('@sparticuz/chromium')));
 
 export interface UnpackedBrowser {
@@ -25,8 +27,11 @@ export async function unpackChromium(): Promise<UnpackedBrowser> {
   const description: { readonly version: string } = JSON.parse(
     await readFile(join(packageFolder, 'package.json'), 'utf8'),
   );
-  const folder = join(tmpdir(), `quietzone-chromium-${description.version}`);
-  if (!existsSync(folder)) await unpackInto(folder);
+  const folder = join(cacheFolder, `chromium-${description.version}`);
+  if (!existsSync(folder)) {
+    await mkdir(cacheFolder, { recursive: true });
+    await unpackInto(folder);
+  }
   const fonts = existsSync('/etc/fonts/fonts.conf')
     ? {}
     : { FONTCONFIG_FILE: join(folder, 'fonts.conf') };

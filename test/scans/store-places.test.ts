@@ -93,7 +93,9 @@ class Core {
         limit: '20',
         ...(next !== undefined && { cursor: next }),
       });
-      const call = { actor: { workspaceNo, role: 'owner' }, params: {}, query: query.toString() };
+      const header = () => undefined;
+      const actor = { workspaceNo, role: 'owner' };
+      const call = { actor, params: {}, query: query.toString(), header };
       const { body } = (await route!.run(call as never)) as Result;
       const page: { data: Array<{ id: string }>; nextCursor?: string } = JSON.parse(body);
       ids.push(...page.data.map(({ id }) => id));

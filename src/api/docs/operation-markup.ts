@@ -25,7 +25,7 @@ ${fileOf === undefined ? parameters(markup, described, operationId) : ''}
 ${body(markup, described, operationId)}
 ${answer(markup, described, route)}
 ${refusals(route)}
-<details><summary>As curl</summary><pre><code>${escapeHtml(curl(markup, described, route))}</code></pre></details>
+<details><summary>As curl</summary><pre>${code(curl(markup, described, route))}</pre></details>
 </article>`;
 }
 
@@ -91,7 +91,7 @@ function answer(markup: FieldMarkup, described: oas31.OperationObject, route: Ro
   const shown = typeof text === 'string' ? text : JSON.stringify(text, undefined, 2);
   return `<p class="caption">Answer ${status}</p>
 <p>${inline(what)}. ${known === undefined ? '' : `200: ${inline(known)}. `}${notes.join(' ')}</p>
-${text === undefined ? '' : `<pre><code>${escapeHtml(shown)}</code></pre>`}
+${text === undefined ? '' : `<pre>${code(shown)}</pre>`}
 ${media?.schema === undefined ? '' : markup.folded(media.schema, `${route.operationId}.answer`)}`;
 }
 
@@ -99,8 +99,9 @@ function textExample(content: oas31.ContentObject): unknown {
   return Object.values(content).find(({ example }) => example !== undefined)?.example;
 }
 
+/** Quotation marks stand as they are: five bytes less for each of five thousand. */
 function code(text: string): string {
-  return `<code>${escapeHtml(text)}</code>`;
+  return `<code>${escapeHtml(text).replaceAll('&quot;', '"')}</code>`;
 }
 
 function refusals({ failures }: Route): string {

@@ -70,26 +70,30 @@ const shareable = {
   properties: 'schemas',
 } as const;
 /** Shorter ones gain nothing. */
-const sharedLengthMin = 90;
+const sharedLengthMin = 70;
 
-/** Answers, parameters and fields that are the same to the letter are one component, with a name of the first. */
+/** Answers, parameters and fields that are the same to the letter are one component: `Limit`, or `ListCodesLimit` of several. */
 function shareParts({ paths, components = {} }: OpenApi): void {
   const places = [...Object.entries(components.schemas ?? {}), ['', paths] as const].flatMap(
     placesIn,
   );
-  for (const [first, ...others] of Map.groupBy(places, ({ kind, text }) => kind + text).values()) {
-    if (first === undefined || others.length === 0) continue;
-    const { kind, name, part } = first;
-    if (components[kind]?.[name] !== undefined) throw new Error(`Cannot share ${name}: it exists`);
+  const same = Map.groupBy(places, ({ kind, text }) => kind + text).values();
+  const groups = [...same].filter(({ length }) => length > 1);
+  const words = Map.groupBy(groups, ([first]) => `${first?.kind} ${first?.word}`);
+  for (const group of groups) {
+    const { kind, name: long, word, part } = group[0]!;
+    const isTaken = (name: string): boolean => components[kind]?.[name] !== undefined;
+    const name = words.get(`${kind} ${word}`)?.length === 1 && !isTaken(word) ? word : long;
+    if (isTaken(name)) throw new Error(`Cannot share ${name}: it exists`);
     Object.assign((components[kind] ??= {}), { [name]: part });
-    for (const { parts, key } of [first, ...others]) {
+    for (const { parts, key } of group) {
       Reflect.set(parts, key, { $ref: `#/components/${kind}/${name}` });
     }
   }
 }
 
 type Place = Readonly<
-  Record<'key' | 'name' | 'text', string> & Record<'parts' | 'part', object>
+  Record<'key' | 'word' | 'name' | 'text', string> & Record<'parts' | 'part', object>
 > & {
   readonly kind: (typeof shareable)[keyof typeof shareable];
 };
@@ -102,10 +106,11 @@ function placesIn([name, parts]: readonly [name: string, parts: unknown]): Place
     if (kind === undefined) return placesIn([holder, inner]);
     return Object.entries(Object(inner)).flatMap(([key, part]: [string, unknown]) => {
       if (typeof part !== 'object' || part === null || '$ref' in part) return [];
-      const own = holder + pascalCase('name' in part ? String(part.name) : key);
+      const word = pascalCase('name' in part ? String(part.name) : key);
+      const name = holder + word;
       const text = JSON.stringify(part);
-      const place = { kind, parts: Object(inner), key, part, name: own, text };
-      return [...(text.length < sharedLengthMin ? [] : [place]), ...placesIn([own, part])];
+      const place = { kind, parts: Object(inner), key, part, word, name, text };
+      return [...(text.length < sharedLengthMin ? [] : [place]), ...placesIn([name, part])];
     });
   });
 }
@@ -201,9 +206,7 @@ class OperationParts {
             ...commonFailures,
             ...(mayForbid(access, route) ? (['forbidden'] as const) : []),
             ...(hasBody ? bodyFailures : []),
-            ...(hasBody || hasQuery || route.method === 'DELETE'
-              ? (['validation_failed'] as const)
-              : []),
+            ...(hasBody || hasQuery ? (['validation_failed'] as const) : []),
           ],
           route.failures,
         ),
