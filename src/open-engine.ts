@@ -5,7 +5,7 @@
  *   takeover   links loaded, threads booted -> the predecessor yields -> the folder is ours -> the last changes, limits
  *                -> shards count -> redirect threads listen
  */
-import { findLinkImage, LinkImage } from './codes/links/link-image.ts';
+import { loadLinks } from './codes/links/link-loader.ts';
 import { LinkRefresher } from './codes/links/link-refresher.ts';
 import type { Closers } from './engine/closers.ts';
 import { type DataFolder, DataFolderError, readSecret } from './engine/data-folder.ts';
@@ -60,7 +60,7 @@ export async function startEngine(opening: EngineOpening): Promise<StartedEngine
   void threads.shards.boot();
   const catchingUp = threads.startCounting(engine.geo.isReady ? 'always' : 'if needed');
   const openRedirects = await threads.redirects.boot();
-  await engine.linkImage.load();
+  loadLinks(codes.links, opening.base);
   await catchingUp;
   codes.links.loadLimited();
   refresher.start();
@@ -79,7 +79,7 @@ export async function takeOver(
   const made = makeEngine(opening, predecessor.journals);
   const { engine, refresher } = made;
   const { threads, codes, geo } = engine;
-  await engine.linkImage.load();
+  loadLinks(codes.links, base);
   await geo.table;
   await threads.shards.boot('one by one');
   const openRedirects = await threads.redirects.boot('one by one');
@@ -142,11 +142,8 @@ function makeEngine(
   const { config, folder, log, clock, management } = base;
   const scans = openScanStore(folder.scansFile);
   closers.push(() => scans.environment.close());
-  // Its rows would be replicated, and the image is one machine's.
-  const found = node === undefined ? findLinkImage(management, folder.cacheRoot, log) : undefined;
   const memory = createLinkTableMemory({
     ...addressSpace,
-    layout: found?.layout,
     readersMax: threadCounts(config).redirect,
     linksExpected: management.last('code') + newLinksExpected,
   });
@@ -164,17 +161,6 @@ function makeEngine(
   });
   const refresher = new LinkRefresher(management, codes.links, log);
   closers.push(() => refresher.close());
-  const linkImage = new LinkImage({
-    store: management,
-    memory,
-    writer: links,
-    links: codes.links,
-    refresher,
-    folder: folder.cacheRoot,
-    log,
-    monotonicMs: () => clock.monotonicMs(),
-    found,
-  });
   const geo = new GeoOpening(config.geo, folder.cacheRoot, base);
   closers.push(() => geo.close());
   const pages = new PageFeed(management, log);
@@ -201,7 +187,7 @@ function makeEngine(
   void geo.table.then((table) => threads.redirects.useGeo(table));
   // In a cluster the numbers are those of the log.
   if (node === undefined) threads.shards.onSeen = (seen) => raise(management, log, seen);
-  const engine = { scans, queries, rawQueries, links, linkImage, codes, images, threads, geo };
+  const engine = { scans, queries, rawQueries, links, codes, images, threads, geo };
   return { engine, refresher };
 }
 

@@ -14,7 +14,6 @@ import type { CampaignServices } from './campaigns/open-campaigns.ts';
 import { CodeRetention } from './codes/code-retention.ts';
 import { recordsLaterMs } from './codes/expired-numbers.ts';
 import type { Codes } from './codes/codes.ts';
-import type { LinkImage } from './codes/links/link-image.ts';
 import { closeAll, type Closers } from './engine/closers.ts';
 import { engineChecks } from './engine/engine-checks.ts';
 import { createMetrics, registerEngineMetrics } from './engine/engine-metrics.ts';
@@ -69,7 +68,6 @@ export interface Engine {
   readonly queries: ScanQueries;
   readonly rawQueries: RawQueries;
   readonly links: LinkWriter;
-  readonly linkImage: LinkImage;
   readonly codes: Codes;
   readonly images: Images;
   readonly threads: EngineThreads;
@@ -139,9 +137,6 @@ async function open(options: WritersOptions, closers: Closers): Promise<Omit<Wri
   );
   const expiry = openExpiry(base, engine, { ...work, ...schedules, workspaces });
   expiry.start();
-  // Nodes of a cluster read all links at a start.
-  if (options.cluster === undefined) engine.linkImage.start();
-  closers.push(() => engine.linkImage.stop());
   closers.push(async () => {
     engine.threads.stopBegins();
     stopping.fire();
@@ -153,7 +148,7 @@ async function open(options: WritersOptions, closers: Closers): Promise<Omit<Wri
     await webhooks.stop();
     const { digests, billingScheduler, watched: kept, watches } = work;
     const repeating = [expiry, schedules, digests, billingScheduler, kept, watches];
-    await Promise.all([engine.linkImage.stop(), ...repeating.map((one) => one.close())]);
+    await Promise.all(repeating.map((one) => one.close()));
     await webhooks.finish();
     await webhooks.environment.hold();
     await storeWaiting();

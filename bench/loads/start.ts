@@ -1,15 +1,10 @@
-/** Start-up with many codes, without the image of the link table and with it: time to the first redirect, memory. */
-import { existsSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+/** Start-up with many codes: time to the first redirect, memory. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { Arena, type Service } from './arena.ts';
 import { memoryOf, threadNanoseconds } from './cpu.ts';
 import { targetOf } from './seed.ts';
 
 const pollMs = 50;
-const imageMsMax = 120_000;
-/** Fewer codes have no image. */
-const imageCodesMin = 100_000;
 
 export interface Start {
   readonly seconds: number;
@@ -20,11 +15,7 @@ export interface Start {
 }
 
 export interface StartResult {
-  /** Every link is read from the store. */
-  readonly plain: readonly Start[];
-  /** With the image; none for few codes. */
-  readonly imaged: readonly Start[];
-  readonly imageBytes: number;
+  readonly starts: readonly Start[];
   /** Of the link table, without the targets themselves. */
   readonly bytesPerCode: number;
 }
@@ -37,27 +28,16 @@ export async function measureStart(codes: number, rounds: number): Promise<Start
       depth: 'links',
       dashboard: 'built by the start',
     });
-    const plain = [startOf(service)];
+    const starts = [startOf(service)];
     const linkBytes = await linkBytesOf(service.metricsPort);
     let targetBytes = 0;
     for (let no = 1; no <= codes; no++) targetBytes += targetOf(no).length;
-    const image = join(service.dataDir, 'cache', 'links.image');
-    while (plain.length < rounds) {
-      rmSync(image, { force: true });
+    while (starts.length < rounds) {
       service = await service.restart();
-      plain.push(startOf(service));
+      starts.push(startOf(service));
     }
-    const imaged: Start[] = [];
-    if (codes >= imageCodesMin) {
-      await written(image);
-      while (imaged.length < rounds) {
-        service = await service.restart();
-        imaged.push(startOf(service));
-      }
-    }
-    const imageBytes = existsSync(image) ? statSync(image).size : 0;
     const bytesPerCode = (linkBytes - targetBytes) / codes;
-    return { plain, imaged, imageBytes, bytesPerCode };
+    return { starts, bytesPerCode };
   } finally {
     await arena.close();
   }
@@ -70,16 +50,6 @@ function startOf({ server }: Service): Start {
     cpuSeconds: cpuNanoseconds / 1e9,
     ...memoryOf(server.pid),
   };
-}
-
-/** The service writes it by itself, some seconds after a start. */
-async function written(image: string): Promise<void> {
-  for (let waitedMs = 0; !existsSync(image); waitedMs += pollMs) {
-    if (waitedMs > imageMsMax) throw new Error('Cannot measure: no image of the link table');
-    await wait(pollMs);
-  }
-  // Its row follows the file.
-  await wait(10 * pollMs);
 }
 
 async function linkBytesOf(port: number): Promise<number> {

@@ -9,7 +9,7 @@
  *   journal/<n>/     scans answered and not yet counted, by redirect thread
  *   journal/installation.json   the journals' mark (engine/installation/)
  *   logos/           pictures in the middle of codes
- *   cache/           drawn images, the dashboard's files, tables of fonts, places and links, safe to delete
+ *   cache/           drawn images, the dashboard's files, tables of fonts and places, safe to delete
  *   signing-keys.json, visitor.key   secrets, readable by the owner alone
  *   first-start.json   sign-in and key of the first start, until they were shown
  *   last-backup      made anew by each backup of this folder

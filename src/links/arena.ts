@@ -19,13 +19,10 @@ import {
   unitBytes,
   viewArena,
 } from './layout.ts';
-import type { Recording, TableState } from './recording.ts';
 
 /** Growth is the arena's own size within these: one 64 MiB step takes microseconds, pages come when touched. */
 const growBytesMin = 1_048_576;
 const growBytesMax = 67_108_864;
-
-type ArenaState = Pick<TableState, 'arenaBytes' | 'tailUnits' | 'freeUnits' | 'heads'>;
 
 export class Arena {
   readonly #buffer: SharedArrayBuffer;
@@ -38,8 +35,6 @@ export class Arena {
   #freeUnits = 0;
   /** Heads of the free lists, by units. */
   readonly #heads = new Int32Array(blockUnitsMax + 1);
-  /** While it is whole, blocks come from behind the tail alone. */
-  recording: Recording | undefined;
 
   constructor(buffer: SharedArrayBuffer) {
     this.#buffer = buffer;
@@ -85,14 +80,12 @@ export class Arena {
    * @throws Failure `storage_full` when the arena is at its bound and no free block is large enough
    */
   allocate(units: number): number {
-    if (this.#heads[units] !== 0 && this.recording?.isWhole !== true) return this.#pop(units);
+    if (this.#heads[units] !== 0) return this.#pop(units);
     if (this.#hasTail(units)) {
       const block = this.#tailUnits;
       this.#tailUnits += units;
       return block;
     }
-    this.recording?.end();
-    if (this.#heads[units] !== 0) return this.#pop(units);
     for (let larger = units + 1; larger <= blockUnitsMax; larger += 1) {
       if (this.#heads[larger] === 0) continue;
       const block = this.#pop(larger);
@@ -110,23 +103,6 @@ export class Arena {
     this.chunkOf(block)[(block & chunkUnitMask) << 1] = this.#heads[units]!;
     this.#heads[units] = block;
     this.#freeUnits += units;
-  }
-
-  get state(): ArenaState {
-    return {
-      arenaBytes: this.committedBytes,
-      tailUnits: this.#tailUnits,
-      freeUnits: this.#freeUnits,
-      heads: this.#heads.slice(),
-    };
-  }
-
-  /** Takes over a buffer that was filled with the blocks of `state`, as it is now. */
-  restore({ tailUnits, freeUnits, heads }: ArenaState): void {
-    this.#view();
-    this.#tailUnits = tailUnits;
-    this.#freeUnits = freeUnits;
-    this.#heads.set(heads);
   }
 
   #pop(units: number): number {
@@ -160,15 +136,11 @@ export class Arena {
     const rest = this.#committedUnits - this.#tailUnits;
     if (rest > 0) this.release(this.#tailUnits, rest);
     this.#tailUnits = this.#committedUnits;
-    this.#view();
-    return true;
-  }
-
-  #view(): void {
     const { chunks, units } = viewArena(this.#buffer, this.#chunks);
     this.#chunks = chunks;
     this.#chunkBytes = asBytes(chunks);
     this.#committedUnits = units;
+    return true;
   }
 }
 

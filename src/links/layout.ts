@@ -54,14 +54,6 @@ export interface LinkTableMemory {
 /** What the service reserves, in bytes: for 64 million codes at the worst moment of growth. */
 export const addressSpace = { slotBytesMax: 2 ** 31, arenaBytesMax: 2 ** 34 } as const;
 
-/** Of a table that is filled from its image. */
-export interface TableLayout {
-  /** Of its one generation of slots. */
-  readonly slotBits: number;
-  readonly hashSeedLow: number;
-  readonly hashSeedHigh: number;
-}
-
 export interface LinkTableOptions {
   /** Address space reserved for slots, bytes. */
   readonly slotBytesMax: number;
@@ -71,8 +63,6 @@ export interface LinkTableOptions {
   readonly readersMax: number;
   /** Codes known at the start, tombstones included; the table begins big enough for them. */
   readonly linksExpected: number;
-  /** Of the image that will fill it: in place of `linksExpected` and of a seed of its own. */
-  readonly layout?: TableLayout | undefined;
 }
 
 export interface Link {
@@ -153,7 +143,7 @@ const slotBytes = 8;
 const slotBytesLeast = 2 ** generationBitsMin * slotBytes;
 /** 8 GiB hold a generation of 2^29 slots and all before it; line and start stay disjoint bits of a tag. */
 const slotBytesMost = 2 ** 30 * slotBytes;
-export const generationBitsMax = 29;
+const generationBitsMax = 29;
 /** A generation this full gets a successor; fuller, a missing key costs its second cache line. */
 export const slotLoadGrow = 0.75;
 /** Without memory for a successor it fills this far; then `storage_full`. Searches need empty slots. */
@@ -243,7 +233,7 @@ function firstBitsFor(linksExpected: number, slotBytesMax: number): number {
 
 /** Reserves the address space and makes an empty table. */
 export function createLinkTableMemory(options: LinkTableOptions): LinkTableMemory {
-  const { slotBytesMax, arenaBytesMax, readersMax, linksExpected, layout } = options;
+  const { slotBytesMax, arenaBytesMax, readersMax, linksExpected } = options;
   if (readersMax < 1 || readersMax > readersMost) {
     throw new Error(
       `Cannot create a link table: ${readersMax} readers, expected 1 to ${readersMost}`,
@@ -255,13 +245,13 @@ export function createLinkTableMemory(options: LinkTableOptions): LinkTableMemor
       `Cannot create a link table: ${slotBytesMax} bytes of slots, expected ${slotBytesLeast} to ${slotBytesMost}; ${arenaBytesMax} of arena, expected ${arenaBytesLeast} to ${arenaBytesMost}`,
     );
   }
-  const firstBits = layout?.slotBits ?? firstBitsFor(linksExpected, slotBytesMax);
+  const firstBits = firstBitsFor(linksExpected, slotBytesMax);
   const control = new SharedArrayBuffer((controlWord.firstReader + readersMax * lineWords) * 4);
   const words = new Int32Array(control);
   // With a known seed users could choose slugs that collide.
   const seed = randomBytes(8);
-  words[controlWord.hashSeedLow] = layout?.hashSeedLow ?? seed.readInt32LE(0);
-  words[controlWord.hashSeedHigh] = layout?.hashSeedHigh ?? seed.readInt32LE(4);
+  words[controlWord.hashSeedLow] = seed.readInt32LE(0);
+  words[controlWord.hashSeedHigh] = seed.readInt32LE(4);
   words[controlWord.firstGenerationBits] = firstBits;
   words[controlWord.readersMax] = readersMax;
   words[controlWord.epoch] = 1;

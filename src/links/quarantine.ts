@@ -45,21 +45,6 @@ export class Quarantine {
     return this.#size;
   }
 
-  get isHalfFull(): boolean {
-    return this.#size > waitingMax / 2;
-  }
-
-  /** Block and units of all that wait, in turns. */
-  get waiting(): Int32Array {
-    const waiting = new Int32Array(this.#size * 2);
-    for (let i = 0; i < this.#size; i += 1) {
-      const at = (this.#head + i) & ringMask;
-      waiting[i * 2] = this.#blocks[at]!;
-      waiting[i * 2 + 1] = this.#units[at]!;
-    }
-    return waiting;
-  }
-
   hasCapacityFor(blocks: number): boolean {
     return this.#size + blocks <= waitingMax;
   }

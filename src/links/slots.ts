@@ -19,7 +19,6 @@ import {
   slotLoadMax,
   viewGeneration,
 } from './layout.ts';
-import type { Recording, TableState } from './recording.ts';
 
 const slotsMovedPerWrite = 64;
 
@@ -34,7 +33,6 @@ export class Slots {
   #cursor = 0;
   #used = 0;
   #growAt: number;
-  recording: Recording | undefined;
 
   constructor(memory: LinkTableMemory, control: Int32Array) {
     this.#control = control;
@@ -70,33 +68,15 @@ export class Slots {
 
   /** Shows a new key's entry to every reader. Call `reserve` first. */
   insert(tag: number, entry: number): void {
-    const at = place(this.#newest, tag, entry);
-    this.recording?.noteSlot(at, 0);
+    place(this.#newest, tag, entry);
     this.#used += 1;
   }
 
   /** Shows `after` in place of `before` to every reader. */
   swap(tag: number, before: number, after: number): void {
-    const at = exchange(this.#newest, tag, before, after);
-    const inNewest = at !== undefined;
-    if (inNewest) this.recording?.noteSlot(at, before | 0);
-    const inOlder =
-      this.#older !== undefined && exchange(this.#older, tag, before, after) !== undefined;
+    const inNewest = exchange(this.#newest, tag, before, after);
+    const inOlder = this.#older !== undefined && exchange(this.#older, tag, before, after);
     if (!inNewest && !inOlder) throw new Error(`Cannot swap entry ${before}: no slot shows it`);
-  }
-
-  /** The newest generation; undefined while slots move. */
-  get settled(): Int32Array | undefined {
-    return this.#older === undefined ? this.#newest : undefined;
-  }
-
-  get state(): Pick<TableState, 'slotBits' | 'used'> {
-    return { slotBits: this.#firstBits + this.#generation, used: this.#used };
-  }
-
-  /** Takes over a first generation that was filled with so many keys. */
-  restore(used: number): void {
-    this.#used = used;
   }
 
   /** A write's share of the move. */
@@ -129,7 +109,6 @@ export class Slots {
       if (error instanceof RangeError) return false;
       throw error;
     }
-    this.recording?.end();
     this.#older = this.#newest;
     this.#newest = viewGeneration(this.#buffer, this.#firstBits, next);
     this.#generation = next;
@@ -155,23 +134,15 @@ function firstSlot(slots: Int32Array, tag: number, entry: number): number {
   }
 }
 
-/** @returns the word that shows it */
-function place(slots: Int32Array, tag: number, entry: number): number {
+function place(slots: Int32Array, tag: number, entry: number): void {
   const at = firstSlot(slots, tag, 0);
   slots[at] = tag;
   Atomics.store(slots, at + 1, entry);
-  return at + 1;
 }
 
-/** @returns the word that showed it, if one did */
-function exchange(
-  slots: Int32Array,
-  tag: number,
-  before: number,
-  after: number,
-): number | undefined {
+function exchange(slots: Int32Array, tag: number, before: number, after: number): boolean {
   const at = firstSlot(slots, tag, before | 0);
-  if (slots[at + 1] === 0) return undefined;
+  if (slots[at + 1] === 0) return false;
   Atomics.store(slots, at + 1, after);
-  return at + 1;
+  return true;
 }

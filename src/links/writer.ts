@@ -31,7 +31,6 @@ import {
 } from './layout.ts';
 import { checkLink } from './link-check.ts';
 import { Quarantine } from './quarantine.ts';
-import { Recording, type TableState } from './recording.ts';
 import { Slots } from './slots.ts';
 import type { StoredLinkBytes } from './stored-link-bytes.ts';
 import { ZoneCells } from './zone-cells.ts';
@@ -63,7 +62,6 @@ export class LinkWriter {
   #lostUnits = 0;
   /** Quarantine is searched for free blocks when it holds so many. */
   #freeAt = freeEvery;
-  #recording: Recording | undefined;
 
   /** @param clock for programs that name time zones */
   constructor(memory: LinkTableMemory, clock: Pick<Clock, 'now'>) {
@@ -175,14 +173,12 @@ export class LinkWriter {
     if ((shape & shapeBit.tombstone) !== 0) {
       // A deletion is for ever; what was damaged may be deleted.
       if (bits === shapeBit.tombstone) {
-        this.#recording?.noteShape(entry, shape);
         Atomics.store(words, at + entryWord.shape, shape & ~shapeBit.damaged);
       }
       return;
     }
     const cell = this.#cellOf(entry);
     const program = this.#programOf(entry);
-    this.#recording?.noteShape(entry, shape);
     Atomics.store(words, at + entryWord.shape, shape | bits);
     this.#live -= 1;
     const kept = tombstoneUnits(shape);
@@ -218,50 +214,12 @@ export class LinkWriter {
 
   /**
    * Frees what no reader can see any more, goes on with a move, and looks at the clocks of time zones, when idle; twice a
-   * minute. @returns whether no slots are left to move
+   * minute.
    */
-  free(): boolean {
+  free(): void {
     this.#slots.move(idleMoveSlots);
     this.#freeBlocks();
     this.#zones.renew();
-    return this.#slots.settled !== undefined;
-  }
-
-  /** Begins what an image is made of (recording.ts); undefined while slots move. It costs changes next to nothing. */
-  record(): Recording | undefined {
-    this.stopRecording();
-    const slots = this.#slots.settled;
-    if (slots === undefined) return undefined;
-    const { waiting } = this.#quarantine;
-    const own = { live: this.#live, lostUnits: this.#lostUnits, waiting, zones: this.#zones.state };
-    const state = { ...this.#slots.state, ...this.#arena.state, ...own };
-    return this.#setRecording(new Recording(state, slots));
-  }
-
-  stopRecording(): void {
-    this.#recording?.end();
-    this.#setRecording(undefined);
-  }
-
-  #setRecording(recording: Recording | undefined): Recording | undefined {
-    this.#slots.recording = recording;
-    this.#arena.recording = recording;
-    return (this.#recording = recording);
-  }
-
-  /**
-   * Takes over memory that was filled from an image (image.ts). Before the first change.
-   * @throws Error when this runtime knows other time zones
-   */
-  restore(state: TableState): void {
-    this.#slots.restore(state.used);
-    this.#arena.restore(state);
-    this.#live = state.live;
-    this.#lostUnits = state.lostUnits;
-    for (let at = 0; at < state.waiting.length; at += 2) {
-      this.#release(state.waiting[at]! >>> 0, state.waiting[at + 1]!);
-    }
-    this.#zones.restore(state.zones);
   }
 
   #putTombstone(link: Link): void {
@@ -360,8 +318,6 @@ export class LinkWriter {
   }
 
   #freeBlocks(): void {
-    if (this.#quarantine.isHalfFull) this.#recording?.end();
-    if (this.#recording?.isWhole === true) return;
     this.#quarantine.free(this.#release);
     this.#freeAt = this.#quarantine.size + freeEvery;
   }

@@ -8,8 +8,7 @@
  * Changes are known a day and more before they come, and the words are stored in their order: whatever a reader sees of
  * a new change, the time it reads is right. So a redirect reads three words, and nothing has to happen on time. A wall
  * clock that is set back is looked up anew, too. Cells are never freed: there is one for each zone that was ever named, and
- * the runtime knows some 600 names. They are compared without case, as the runtime does. An image of the table (image.ts)
- * has the cells, and beside them whose they are, so that programs need not be written anew; what they show is.
+ * the runtime knows some 600 names. They are compared without case, as the runtime does.
  */
 import { hourMs, minuteMs } from '../model/day.ts';
 import { type ZoneOffset, zoneOffset } from '../model/zones/zone-offsets.ts';
@@ -55,40 +54,10 @@ export class ZoneCells {
     if (known !== undefined) return known.cell;
     const offset = this.#offset(zone);
     const cell = offset === undefined ? 0 : this.#arena.allocate(cellUnits);
-    this.#add(zone, cell, offset);
-    return cell;
-  }
-
-  /** For an image: by zone its cell, the length of its name, and the name's characters. */
-  get state(): Int32Array {
-    const zones = [...this.#cells].map(([zone, { cell }]) => [
-      cell,
-      zone.length,
-      ...Array.from(zone, (letter) => letter.charCodeAt(0)),
-    ]);
-    return Int32Array.from(zones.flat());
-  }
-
-  /** Takes over the cells of an image, and shows them anew. @throws Error when this runtime knows other zones */
-  restore(state: Int32Array): void {
-    this.#cells.clear();
-    for (let at = 0; at < state.length;) {
-      const nameAt = at + 2;
-      const cell = state[at]! >>> 0;
-      at = nameAt + state[at + 1]!;
-      const zone = String.fromCharCode(...state.subarray(nameAt, at));
-      const offset = this.#offset(zone);
-      if ((offset === undefined) !== (cell === 0)) {
-        throw new Error(`Cannot take over the cell of ${zone}: another runtime has made it`);
-      }
-      this.#add(zone, cell, offset);
-    }
-  }
-
-  #add(zone: string, cell: number, offset: KnownOffset | undefined): void {
     const made = { cell, knownFromMs: -Infinity, knownUntilMs: Infinity };
     if (offset !== undefined) this.#show(made, offset);
     this.#cells.set(zone, made);
+    return cell;
   }
 
   /** Looks for changes that are coming. To be called many times a day. */

@@ -10,8 +10,7 @@
 import { LinkReplica } from '../cluster/links/link-replica.ts';
 import { ReplicaStore } from '../cluster/links/replica-store.ts';
 import { EdgeTable } from '../codes/links/edge-table.ts';
-import { findLinkImage, LinkImage } from '../codes/links/link-image.ts';
-import { LinkLoader } from '../codes/links/link-loader.ts';
+import { LinkLoader, loadLinks } from '../codes/links/link-loader.ts';
 import { LinkRefresher } from '../codes/links/link-refresher.ts';
 import { createMetricsHandler } from '../api/metrics.ts';
 import type { Config } from '../config.ts';
@@ -26,7 +25,7 @@ import { threadCounts } from '../engine/machine/machine-plan.ts';
 import { ClientAddresses } from '../http/client-address.ts';
 import type { Handler } from '../http/request.ts';
 import { HttpServer } from '../http/server.ts';
-import { addressSpace, createLinkTableMemory, type LinkTableMemory } from '../links/layout.ts';
+import { addressSpace, createLinkTableMemory } from '../links/layout.ts';
 import { LinkWriter } from '../links/writer.ts';
 import type { Clock } from '../model/clock.ts';
 import { createIdSource, type RandomBytes } from '../model/ids.ts';
@@ -167,8 +166,6 @@ class EdgeLinks {
   readonly #store: Management;
   /** Of what stands on a table that is filled. */
   readonly #closers: Closers = [];
-  readonly #memory: LinkTableMemory;
-  readonly #found: ReturnType<typeof findLinkImage>;
   readonly #booted: Promise<() => Promise<void>>;
   readonly #listening = Promise.withResolvers<number>();
   #opened: Promise<EdgeTable> | undefined;
@@ -181,22 +178,20 @@ class EdgeLinks {
     this.#options = options;
     this.#store = store;
     this.copy = new ReplicaStore(store);
-    this.#found = this.copy.hasLinks ? findLinkImage(store, folder.cacheRoot, log) : undefined;
     const threads = Math.min(threadCounts(config).redirect, node.journals.length);
-    this.#memory = createLinkTableMemory({
+    const memory = createLinkTableMemory({
       ...addressSpace,
-      layout: this.#found?.layout,
       readersMax: threads,
       linksExpected: this.copy.codeNoMax + newLinksExpected,
     });
-    this.writer = new LinkWriter(this.#memory, machine.clock);
+    this.writer = new LinkWriter(memory, machine.clock);
     const pages = new PageFeed(store, log);
     this.threads = new EdgeThreads({
       config,
       clock: machine.clock,
       log,
       folder,
-      links: this.#memory,
+      links: memory,
       connectionsMax: sharesOf(config).redirectThread,
       threads,
       journals: { ...journals, own: node.journals },
@@ -232,12 +227,11 @@ class EdgeLinks {
 
   async #open(): Promise<EdgeTable> {
     const [store, writer] = [this.#store, this.writer];
-    const { log } = this.#options;
+    const { log, machine } = this.#options;
     const links = new LinkLoader(store, writer, (codeNo) => this.copy.scansOf(codeNo));
     const refresher = new LinkRefresher(store, links, log);
     this.#closers.push(() => refresher.close());
-    const image = this.#createImage(links, refresher);
-    await image.load();
+    loadLinks(links, { log, clock: machine.clock });
     // No codes are here to make it again from.
     if (links.repairedBlocks > 0) await this.copy.distrust();
     links.loadLimited();
@@ -256,31 +250,8 @@ class EdgeLinks {
       resumed: 'freeing link memory resumed',
     });
     freeing.start();
-    image.start();
-    this.#closers.push(
-      () => image.stop(),
-      () => freeing.close(),
-    );
-    return new EdgeTable({ store, writer, links, refresher, image });
-  }
-
-  #createImage(links: LinkLoader, refresher: LinkRefresher): LinkImage {
-    const { log, machine, folder } = this.#options;
-    const store = this.#store;
-    return new LinkImage({
-      store,
-      memory: this.#memory,
-      writer: this.writer,
-      links,
-      refresher,
-      folder: folder.folder.cacheRoot,
-      log,
-      monotonicMs: () => machine.clock.monotonicMs(),
-      found: this.#found,
-      // While a snapshot comes in, the table has other links than the store.
-      localTransaction: async (work) =>
-        this.copy.position !== undefined && (await store.environment.transaction(work)),
-    });
+    this.#closers.push(() => freeing.close());
+    return new EdgeTable({ writer, links, refresher });
   }
 }
 

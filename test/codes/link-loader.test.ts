@@ -200,6 +200,20 @@ test('a start fills the real table, tombstones too', async () => {
   expect(see('kept')).toBe('https://example.org/');
 });
 
+test('a code that another process limits while a start loads is refused until all is counted', async () => {
+  const { links, see } = openTable();
+  const fixture = await openCodes();
+  const code = await fixture.codes.create(actor, { target, slug: 'limited' });
+  const { links: loader } = fixture.open({ links });
+  loader.load();
+  await fixture.codes.change(actor, code.id, { scanLimit: 2 });
+  fixture.scans.set(code.no, 1);
+  loader.publishMany([code.no]);
+  expect(see('limited')).toBe('gone');
+  loader.loadLimited();
+  expect([see('limited'), see('limited')]).toEqual([target, 'over its limit']);
+});
+
 test('a limit whose scans cannot be read is refused until they can', async () => {
   const { links, see } = openTable();
   let scans: number | undefined;

@@ -170,37 +170,3 @@ describe('names of zones', () => {
     expect(reader.localMinutes(0, Date.now())).toBeNaN();
   });
 });
-
-describe('cells of an image', () => {
-  const start = Date.parse('2026-07-01T00:00:00Z');
-  const zonesOf = ['Europe/Berlin', 'Asia/Kathmandu', 'Mars/Olympus_Mons'];
-
-  test('are taken over where they are, and right half a year later', () => {
-    const zones = new Zones(start);
-    const made = zonesOf.map((zone) => zones.cells.cellOf(zone));
-    const free = zones.arena.freeBytes;
-    zones.nowMs += yearMs / 2;
-    const taken = new ZoneCells(zones.arena, () => zones.nowMs);
-    taken.restore(zones.cells.state);
-    expect(zones.fault('Europe/Berlin', made[0]!)).toBe('');
-    expect(zonesOf.map((zone) => taken.cellOf(zone))).toEqual(made);
-    expect(zones.arena.freeBytes).toBe(free);
-    zones.nowMs += yearMs / 2;
-    taken.renew();
-    expect(zones.fault('Europe/Berlin', made[0]!)).toBe('');
-  });
-
-  test('are refused where one runtime knows a zone and the other does not', () => {
-    const zones = new Zones(start);
-    zones.cells.cellOf('Europe/Berlin');
-    zones.cells.cellOf('Mars/Olympus_Mons');
-    const { state } = zones.cells;
-    for (const [at, cell] of [
-      [0, 0],
-      [2 + 'europe/berlin'.length, 8],
-    ] as const) {
-      const other = state.with(at, cell);
-      expect(() => new Zones(start).cells.restore(other)).toThrow('another runtime has made it');
-    }
-  });
-});

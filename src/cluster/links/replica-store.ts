@@ -19,7 +19,6 @@ import { noPages, parsePages, type WorkspacePages } from '../../model/routing/pa
 import type { Table } from '../../store/environment.ts';
 import { linksIn } from '../../store/management/link-blocks.ts';
 import { linkChangesKept } from '../../store/management/link-changes.ts';
-import { removeImageRow } from '../../store/management/link-image-row.ts';
 import type { Management } from '../../store/management/management.ts';
 import { putPages } from '../../store/management/pages.ts';
 import { type LinkFrame, LinkFrameError } from './link-frames.ts';
@@ -143,7 +142,6 @@ export class ReplicaStore {
   #beginRefill(cluster: string): void {
     this.#refill = { cluster, next: 0, vanished: new Set() };
     this.#putState(cluster, this.hasLinks ? 'refilling' : 'filling');
-    removeImageRow(this.#store);
     // All of them follow, and numbers are given to other changes where data was put back from a copy.
     for (const workspaceNo of Array.from(this.#store.pages.workspaces.keys({}))) {
       putPages(this.#store, workspaceNo, noPages);
@@ -210,8 +208,6 @@ export class ReplicaStore {
     this.#refill = undefined;
     for (const key of refill.vanished) this.#vanished.add(key);
     this.#store.environment.clear('link_changes');
-    // At least one number is kept, as the image of the link table wants (link-image-row.ts).
-    if (number > 0) this.#store.bulk.linkChanges.put(number, noCode);
     this.#putState(refill.cluster, 'complete');
     return number;
   }

@@ -1,8 +1,5 @@
 /** The link table of an edge, which follows a store that another machine's links come into (cluster/links/). */
 import type { LinkWriter } from '../../links/writer.ts';
-import { removeImageRow } from '../../store/management/link-image-row.ts';
-import type { Management } from '../../store/management/management.ts';
-import type { LinkImage } from './link-image.ts';
 import type { LinkLoader } from './link-loader.ts';
 import type { LinkRefresher } from './link-refresher.ts';
 
@@ -10,11 +7,9 @@ import type { LinkRefresher } from './link-refresher.ts';
 const noNumber = -1;
 
 export interface EdgeTableOptions {
-  readonly store: Management;
   readonly writer: LinkWriter;
   readonly links: LinkLoader;
   readonly refresher: LinkRefresher;
-  readonly image: LinkImage;
 }
 
 export class EdgeTable {
@@ -35,14 +30,10 @@ export class EdgeTable {
 
   /** @param vanished keys of links that are no more */
   async reload(vanished: readonly string[]): Promise<void> {
-    const { store, refresher, writer, image } = this.#options;
-    // One that is being written has the links before.
-    await image.stop();
-    await store.environment.transaction(() => removeImageRow(store));
+    const { refresher, writer } = this.#options;
     refresher.begin(noNumber);
     await refresher.refresh();
     for (const key of vanished) writer.delete(key);
-    image.start();
   }
 
   async closeLimits(): Promise<void> {

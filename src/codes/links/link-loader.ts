@@ -6,7 +6,7 @@
  * read, or whose limit cannot be counted down because its scans cannot be read, is in the table as damaged: refused.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import type { ImageCodes } from '../../links/image.ts';
+import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import {
@@ -22,6 +22,7 @@ import {
 import { numberLinkChange } from '../../store/management/link-changes.ts';
 import { linkOf, readLinkBlock, repairLinkBlock } from '../../store/management/link-repair.ts';
 import type { Management } from '../../store/management/management.ts';
+import type { Logger } from '../../telemetry/log.ts';
 import { CountedLimits } from './counted-limits.ts';
 import type { LinkTable } from './link-table.ts';
 import { OwnChanges } from './own-changes.ts';
@@ -94,30 +95,6 @@ export class LinkLoader {
       if (block !== undefined) eachLink(blockNo, block, cursor, take);
     }
     return count;
-  }
-
-  /**
-   * In place of `load`, where the table was filled from its image (links/image.ts): codes that are limited, as far as the
-   * image knows, are refused until `loadLimited`. It throws before it changes anything.
-   */
-  restore({ limited, damaged }: ImageCodes): void {
-    this.#store.environment.refresh();
-    const keys = new Map([...limited].map((codeNo) => [codeNo, this.#stored(codeNo).key]));
-    this.#isLoading = true;
-    for (const codeNo of damaged) this.#damaged.add(codeNo);
-    for (const [codeNo, key] of keys) {
-      this.#pending.add(codeNo);
-      this.#hide(key);
-    }
-  }
-
-  /** What an image of the table has to say beside the table; undefined while links wait to be in it. */
-  get imageCodes(): ImageCodes | undefined {
-    if (this.#pending.size > 0) return undefined;
-    return {
-      limited: Int32Array.from(this.#limits.codeNos),
-      damaged: Int32Array.from(this.#damaged),
-    };
   }
 
   /** The block as the store has it; one that is damaged is made again, in the store too as soon as it takes writes. */
@@ -297,7 +274,7 @@ export class LinkLoader {
       this.#put(link);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      // What an image has of it is older.
+      // What the table has of it is older.
       if (this.#isLoading) this.#hide(link.key);
     }
   }
@@ -348,6 +325,16 @@ export class LinkLoader {
     if (more !== 0) table.addScans(key, more);
     this.#limits.set(codeNo, scanLimit);
   }
+}
+
+/** Fills the table, and says so in the log. */
+export function loadLinks(
+  loader: LinkLoader,
+  { log, clock }: { readonly log: Logger; readonly clock: Pick<Clock, 'monotonicMs'> },
+): void {
+  const startedMs = clock.monotonicMs();
+  const links = loader.load();
+  log.info({ links, ms: Math.round(clock.monotonicMs() - startedMs) }, 'links are loaded');
 }
 
 /** As many as the batch holds, not a copy of all of them for each batch: a start may have a hundred thousand. */

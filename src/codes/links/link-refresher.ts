@@ -54,7 +54,7 @@ export class LinkRefresher {
     });
   }
 
-  /** The table was filled from an image that has the changes up to `number`. */
+  /** Goes on after the change `number`. */
   begin(number: number): void {
     this.#seen = number;
   }

@@ -6,7 +6,7 @@
  *   edge.json        its token for the cores, and their addresses
  *   management.mdb   the links of the cluster (cluster/links/replica-store.ts)
  *   journal/<n>/     scans that the cores do not have yet
- *   cache/           the image of the link table
+ *   cache/           the table of places, safe to delete
  *   service.pid, service.sock   as of any service
  *
  * It has no key, no scans.mdb and no delivery.mdb: a folder that has one of them is of a service that keeps data, and

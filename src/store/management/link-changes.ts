@@ -3,7 +3,7 @@
  *
  *   … | 41 -> code 7 | 42 -> code 9 | 43 -> code 7 |        a process that has read up to 41 reads codes 9 and 7 again
  *
- * A copy of the links (a link table in another process, its image in a file) follows them by number. The newest
+ * A copy of the links (a link table in another process, an edge) follows them by number. The newest
  * `linkChangesKept` are kept; where more are missed, or a number is missing, the copy is made anew from all links.
  * A write pays one put and one removal. A service of an older release does not number its own changes, and removes
  * all numbers when it starts, before its first change: that leaves a number missing, too.

@@ -31,11 +31,11 @@ export const stops = (cores: readonly Core[]): string[] =>
 
 /**
  * All tables of all files have the same bytes under the same keys.
- * @param isLocal a table, or a key in hexadecimal, that is each core's own
+ * @param isLocal a table that is each core's own
  */
 export async function differing(
   cores: readonly Pick<Core, 'name' | 'dataFile'>[],
-  isLocal: (table: string, key?: string) => boolean = () => false,
+  isLocal: (table: string) => boolean = () => false,
 ): Promise<string[]> {
   const files = cores.map(({ dataFile }) => new StoredBytes(dataFile));
   const [first, ...others] = files;
@@ -44,10 +44,7 @@ export async function differing(
     for (const table of new Set([...first!.tables, ...other.tables])) {
       if (isLocal(table)) continue;
       const keys = [first!, other].map((file) =>
-        file
-          .keys(table)
-          .map((key) => key.toString('hex'))
-          .filter((key) => !isLocal(table, key)),
+        file.keys(table).map((key) => key.toString('hex')),
       );
       const bytesDiffer = (key: string): boolean => {
         const bytes = Buffer.from(key, 'hex');

@@ -8,7 +8,6 @@ import { LinkReplica } from '../../../src/cluster/links/link-replica.ts';
 import { ReplicaStore } from '../../../src/cluster/links/replica-store.ts';
 import type { Codes } from '../../../src/codes/codes.ts';
 import { EdgeTable } from '../../../src/codes/links/edge-table.ts';
-import { findLinkImage, LinkImage } from '../../../src/codes/links/link-image.ts';
 import { LinkLoader } from '../../../src/codes/links/link-loader.ts';
 import { LinkRefresher } from '../../../src/codes/links/link-refresher.ts';
 import { ClientAddresses } from '../../../src/http/client-address.ts';
@@ -107,9 +106,6 @@ export interface OpenReplica {
   readonly replica: LinkReplica;
   readonly store: Management;
   readonly writer: LinkWriter;
-  /** Of its link table, written now; whether one belongs to the store. */
-  writeImage(): Promise<boolean>;
-  hasImage(): boolean;
   /** Target of a live link, `unknown`, or what became of it. */
   see(code: string): string;
   /** As a scan does. */
@@ -139,26 +135,12 @@ export async function openReplica(
   const writer = new LinkWriter(memory, systemClock);
   const reader = new LinkReader(memory, 0);
   const copy = new ReplicaStore(store);
-  let image: LinkImage | undefined;
   const openTable = async (): Promise<EdgeTable> => {
     const links = new LinkLoader(store, writer, (codeNo) => copy.scansOf(codeNo));
     const refresher = new LinkRefresher(store, links, log);
-    image = new LinkImage({
-      store,
-      memory,
-      writer,
-      links,
-      refresher,
-      folder,
-      log,
-      monotonicMs: () => systemClock.monotonicMs(),
-      found: undefined,
-      localTransaction: async (work) =>
-        copy.position !== undefined && (await store.environment.transaction(work)),
-    });
-    await image.load();
+    links.load();
     links.loadLimited();
-    return new EdgeTable({ store, writer, links, refresher, image });
+    return new EdgeTable({ writer, links, refresher });
   };
   const token = (): string => edgeToken;
   const random = (): number => 0.5;
@@ -182,11 +164,5 @@ export async function openReplica(
     return Buffer.from(reader.target(handle)).toString('latin1');
   };
   const scan = (code: string): void => void reader.takeScan(reader.find(`/${code}`, 1));
-  const writeImage = async (): Promise<boolean> => (await image?.write()) === true;
-  const hasImage = (): boolean => {
-    const found = findLinkImage(store, folder, log);
-    found?.file.close();
-    return found !== undefined;
-  };
-  return { replica, store, writer, writeImage, hasImage, see, scan, close };
+  return { replica, store, writer, see, scan, close };
 }

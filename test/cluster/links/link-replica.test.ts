@@ -183,32 +183,6 @@ test('numbers that were given to other changes after data was put back: all link
   expect(newer.asked).toEqual(['3']);
 });
 
-test('an image of the link table is of the links of one snapshot and the changes since', async () => {
-  const older = await FeedServer.open();
-  await older.codes.create(older.app.actor, { target, slug: 'old' });
-  const newer = await FeedServer.open();
-  // One number beyond those of the image, which would fit by chance.
-  for (const slug of ['new-1', 'new-2', 'new-3']) {
-    await newer.codes.create(newer.app.actor, { target, slug });
-  }
-  newer.cluster = 'cl_2';
-  let core = older;
-  const edge = await openReplica(temporaryFolder(), () => [core.url]);
-  await expect.poll(() => edge.see('old'), soon).toBe(target);
-  await older.codes.create(older.app.actor, { target, slug: 'old-2' });
-  await expect.poll(() => edge.see('old-2'), soon).toBe(target);
-  expect(await edge.writeImage()).toBe(true);
-  expect(edge.hasImage()).toBe(true);
-  expect(edge.store.last('link')).toBe(older.app.store.last('link'));
-  core = newer;
-  older.close();
-  await expect.poll(() => edge.see('new-3'), soon).toBe(target);
-  await expect.poll(() => edge.replica.number, soon).toBe(3);
-  expect(edge.hasImage()).toBe(false);
-  expect(await edge.writeImage()).toBe(true);
-  expect(edge.hasImage()).toBe(true);
-});
-
 test('links are followed by TLS, by an authority of the cluster alone', async () => {
   const files = { tlsCertFile: fixture('trusted.pem'), tlsKeyFile: fixture('key.pem') };
   const core = await FeedServer.open(undefined, files);

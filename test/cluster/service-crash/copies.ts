@@ -20,12 +20,9 @@ export interface Equality {
 const betweenMs = 200;
 const copiesName = 'copies';
 const localTables: ReadonlySet<string> = new Set(['cluster', 'installation']);
-/** Rows of the link image, in `meta`. */
-const imageRows = Buffer.from('image:').toString('hex');
 
-/** A table of management.mdb, or a row of it, that each core writes for itself. */
-const isLocal = (table: string, key?: string): boolean =>
-  localTables.has(table) || (table === 'meta' && key?.startsWith(imageRows) === true);
+/** A table of management.mdb that each core writes for itself. */
+const isLocal = (table: string): boolean => localTables.has(table);
 
 /** Resolves when all have the same tables, and count all that was answered, all the same. Else the last copies stay. */
 export async function becomeEqual(
