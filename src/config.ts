@@ -241,11 +241,6 @@ const schema = z.strictObject({
      * as 503 outcome_unknown.
      */
     ack: z.enum(['broker', 'standby']),
-    /**
-     * What a node does without contact to the leading core for 2 s: it redirects by the links it has (`serve`), or answers
-     * scans with 503 (`refuse`), and changes wait until it does. The same on every node.
-     */
-    staleLinks: z.enum(['serve', 'refuse']),
     /** While no core can lead: answer reads from the last known state, or refuse them. */
     staleReads: z.boolean(),
   }),

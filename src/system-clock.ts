@@ -7,9 +7,6 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
-/** Of the machine's monotonic clock: the same in every thread, whose `monotonicMs` begin at different moments. */
-export const machineNanoseconds = (): bigint => process.hrtime.bigint();
-
 /** A timer that waits keeps no process alive: what a process lives for is a socket, a thread or another process. */
 export const systemTimers: Timers = {
   monotonicMs: () => performance.now(),

@@ -30,7 +30,6 @@ export interface EdgeThreadsOptions {
     readonly keptFrom: (journal: number) => number;
   };
   readonly acknowledged?: RedirectThreadsOptions['acknowledged'];
-  readonly permission?: RedirectThreadsOptions['permission'];
   readonly pages?: RedirectThreadsOptions['pages'];
 }
 

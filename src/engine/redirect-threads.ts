@@ -20,7 +20,6 @@ import {
   type RedirectSetup,
 } from '../http/redirect-thread.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
-import type { LinkPermission } from '../links/permission.ts';
 import type { Clock } from '../model/clock.ts';
 import type { JournalPositions } from '../scans/journal/positions.ts';
 import type { OpenTable } from '../scans/visitor/geo/table-units.ts';
@@ -64,8 +63,6 @@ export interface RedirectThreadsOptions {
   readonly journals: Journals;
   /** Of their journals, what brokers have acknowledged: for durability `replicated`. */
   readonly acknowledged?: JournalPositions | undefined;
-  /** Until when they may redirect; absent = always. */
-  readonly permission?: LinkPermission | undefined;
   /** What workspaces say on their pages, now; absent = nothing. */
   readonly pages?: (() => PageChanges) | undefined;
   /** Resolves when the data folder is where it was: a thread that starts reads and writes there. */
@@ -249,7 +246,7 @@ export class RedirectThreads {
   }
 
   #setup(index: number): RedirectSetup {
-    const { config, links, journals, acknowledged, permission } = this.#options;
+    const { config, links, journals, acknowledged } = this.#options;
     const { connectionsMax = Infinity } = this.#options;
     const journal = journals.own[index]!;
     return {
@@ -269,7 +266,6 @@ export class RedirectThreads {
       trustedProxyHeader: config.trustedProxyHeader,
       durability: config.durability,
       acknowledged: acknowledged?.memory,
-      permission: permission?.memory,
       journalRoot: journals.root,
       journalFolder: journals.folder(journal),
       journalPosition: journals.recover(journal),

@@ -44,7 +44,6 @@ export interface EngineThreadsOptions {
         readonly redirectThreads: number;
         readonly journals: Pick<JournalsOptions, 'own' | 'keptFrom' | 'recovery'>;
         readonly acknowledged?: RedirectThreadsOptions['acknowledged'];
-        readonly permission?: RedirectThreadsOptions['permission'];
         /** At a stop, when redirects have ended. */
         readonly onDrained?: () => void;
       }
@@ -101,7 +100,6 @@ export class EngineThreads {
       threads: redirectThreads,
       journals: this.journals,
       acknowledged: options.node?.acknowledged,
-      permission: options.node?.permission,
       whenInPlace,
     });
     this.#watch = setInterval(() => {

@@ -44,7 +44,6 @@ const statuses: Readonly<Record<ErrorPageKind, readonly [status: number, code: s
   damaged: [503, 'data_damaged'],
   throttled: [429, 'rate_limited'],
   method: [405, 'method_not_allowed'],
-  stale: [503, 'links_may_be_old'],
 };
 
 export const errorStatus = (kind: ErrorPageKind): number => statuses[kind][0];

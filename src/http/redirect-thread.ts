@@ -49,8 +49,6 @@ export interface RedirectSetup {
   readonly geo: OpenTable | undefined;
   /** By journal, what the brokers have acknowledged: `replicated` waits for it. */
   readonly acknowledged: SharedArrayBuffer | undefined;
-  /** Until when it may redirect (links/permission.ts); undefined = always. */
-  readonly permission: SharedArrayBuffer | undefined;
   readonly journalRoot: Place;
   readonly journalFolder: string;
   readonly journalPosition: number;
@@ -84,7 +82,6 @@ export const noRefusals = (): Record<ErrorPageKind, number> => ({
   damaged: 0,
   throttled: 0,
   method: 0,
-  stale: 0,
 });
 
 export interface RedirectFigures {

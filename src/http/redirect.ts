@@ -15,7 +15,6 @@
  */
 import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 import type { Config } from '../config.ts';
-import type { LinkPermission } from '../links/permission.ts';
 import type { LinkReader } from '../links/reader.ts';
 import type { Clock } from '../model/clock.ts';
 import { partitionOf } from '../model/code.ts';
@@ -43,8 +42,6 @@ export interface RedirectOptions {
   readonly acknowledgement?: Acknowledgement | undefined;
   readonly addresses: ScannerAddresses;
   readonly refusals: Refusals;
-  /** Looked at for each request; undefined = links may always be used. */
-  readonly permission?: LinkPermission | undefined;
   readonly clock: Clock;
   /** The values of `gate` in redirect-thread.ts. */
   readonly gate: Int32Array;
@@ -83,8 +80,8 @@ export class Redirect {
 
   attach(app: TemplatedApp): void {
     const { refusals } = this.#options;
-    app.get('/*', this.#framed(this.#permitted(this.#get)));
-    app.head('/*', this.#framed(this.#permitted(this.#head)));
+    app.get('/*', this.#framed(this.#get));
+    app.head('/*', this.#framed(this.#head));
     app.any('/*', this.#framed(refusals.method.bind(refusals)));
   }
 
@@ -105,17 +102,6 @@ export class Redirect {
         });
         response.close();
       }
-    };
-  }
-
-  /** Another handler only where a permission is needed: elsewhere a scan costs what it did. */
-  #permitted(handle: Handle): Handle {
-    const { permission, refusals } = this.#options;
-    if (permission === undefined) return handle;
-    return (response, request, connection) => {
-      // For each request, not each cycle: the process may have been stopped since the cycle began.
-      if (!permission.isOver) handle(response, request, connection);
-      else refusals.stale(response, request, connection);
     };
   }
 

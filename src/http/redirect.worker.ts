@@ -8,12 +8,11 @@
  * command's `msMax`. Drain: the same, then the journal is on the disk before the thread ends.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { LinkPermission } from '../links/permission.ts';
 import { LinkReader } from '../links/reader.ts';
 import { Acknowledgement } from '../scans/journal/acknowledgement.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
 import { diskAt, JournalWriter } from '../scans/journal/writer.ts';
-import { machineNanoseconds, systemClock } from '../system-clock.ts';
+import { systemClock } from '../system-clock.ts';
 import { createLatencyHistogram, takeCounts } from '../telemetry/latency-histogram.ts';
 import { openThreadChannel } from '../workers/thread-setup.ts';
 import { ClientAddresses } from './client-address.ts';
@@ -75,7 +74,6 @@ const redirect = new Redirect({
   acknowledgement,
   addresses,
   refusals,
-  permission: setup.permission && new LinkPermission(machineNanoseconds, setup.permission),
   clock: systemClock,
   gate: setup.gate,
   latency,

@@ -32,9 +32,6 @@ const codeShaped = /^\/[A-Za-z0-9_/%-]{3,192}$/;
 /** A damaged link works again once its operator has restored it: a phone need not ask sooner. */
 const damagedRetrySeconds = 300;
 
-/** A node without contact is withdrawn by its balancer: the next try comes to another one. */
-const staleRetrySeconds = 1;
-
 /** Pause before a client is sent back: 20 of them last longer than a takeover. */
 const sendBackMs = 200;
 
@@ -107,11 +104,6 @@ export class Refusals {
   damaged(response: HttpResponse, request: HttpRequest, connection: Connection): void {
     const retryAfterSeconds = damagedRetrySeconds;
     this.#send('damaged', response, request, connection, { retryAfterSeconds });
-  }
-
-  stale(response: HttpResponse, request: HttpRequest, connection: Connection): void {
-    const retryAfterSeconds = staleRetrySeconds;
-    this.#send('stale', response, request, connection, { retryAfterSeconds });
   }
 
   /** Not counted: the process that the client comes to counts it. */

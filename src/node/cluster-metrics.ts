@@ -1,22 +1,18 @@
 /** The metrics of a core as a part of its cluster. */
 import type { Beats } from '../cluster/nodes/beats.ts';
 import type { StoreReplication } from '../cluster/store-replication.ts';
-import { type RedirectThreads, redirectTotals } from '../engine/redirect-threads.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { CoreExchange } from './core-exchange.ts';
 
 export interface ClusterFigures {
   readonly replication: StoreReplication;
   readonly exchange: Pick<CoreExchange, 'figures' | 'pruning' | 'refusedFrames'>;
-  /** Undefined until they have started. */
-  readonly redirects: () => RedirectThreads | undefined;
   readonly beats: () => Pick<Beats, 'connected' | 'own'> | undefined;
   readonly staleRedirects: () => number;
 }
 
 export function registerClusterMetrics(metrics: Metrics, figures: ClusterFigures): void {
-  const { replication, redirects, staleRedirects } = figures;
-  registerRefused(metrics, redirects);
+  const { replication, staleRedirects } = figures;
   registerStale(metrics, staleRedirects);
   metrics.gauge(
     'quietzone_cluster_role',
@@ -143,18 +139,5 @@ export function registerStale(metrics: Metrics, count: () => number): void {
     'Redirects that were answered while no core could say whether links had changed, within half a second of each end',
     [],
     count,
-  );
-}
-
-/** Of every node. */
-export function registerRefused(metrics: Metrics, redirects: ClusterFigures['redirects']): void {
-  metrics.total(
-    'quietzone_cluster_refused_redirects_total',
-    'Scans answered with 503 because links here may be old (cluster.staleLinks: refuse)',
-    [],
-    () => {
-      const states = redirects()?.states ?? [];
-      return states.reduce((sum, state) => sum + redirectTotals(state).refused.stale, 0);
-    },
   );
 }

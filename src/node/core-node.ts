@@ -16,11 +16,11 @@ import { LinkFeed } from '../cluster/links/link-feed.ts';
 import { Beats } from '../cluster/nodes/beats.ts';
 import { storageFull } from '../cluster/log/ordered-log.ts';
 import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
+import { FirstLinks } from '../cluster/nodes/first-links.ts';
 import { answerJoins, joinCluster } from '../cluster/nodes/join.ts';
 import { type NodeIdentity, writeNodeFile } from '../cluster/nodes/node-file.ts';
 import { Registry } from '../cluster/nodes/registry.ts';
 import { checkSecret } from '../cluster/nodes/secrets.ts';
-import { StaleLinks } from '../cluster/nodes/stale-links.ts';
 import { ClusterCounting, journaledOf } from '../cluster/scans/cluster-counting.ts';
 import { ReadPositions } from '../cluster/scans/read-position.ts';
 import { StoreReplication } from '../cluster/store-replication.ts';
@@ -32,7 +32,7 @@ import { messageOf } from '../model/failure.ts';
 import type { Base } from '../modules.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
-import { machineNanoseconds, systemTimers } from '../system-clock.ts';
+import { systemTimers } from '../system-clock.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ClusterAnswers, Engine } from '../writers.ts';
@@ -76,8 +76,7 @@ export class CoreNode {
   readonly #acknowledged: JournalPositions | undefined;
 
   readonly #exchange: CoreExchange;
-  readonly #staleLinks: StaleLinks;
-  #engine: Engine | undefined;
+  readonly #firstLinks = new FirstLinks(systemTimers);
   #beats: Beats | undefined;
   #stale: StaleRedirects | undefined;
   #refresher: LinkRefresher | undefined;
@@ -116,12 +115,6 @@ export class CoreNode {
       onChanged: onRole,
     });
     this.#closers.push(() => this.replication.close());
-    this.#staleLinks = new StaleLinks({
-      ...context.config.cluster,
-      connection: context.connection,
-      timers: systemTimers,
-      nanoseconds: machineNanoseconds,
-    });
     this.delivery = new CoreDelivery({ ...options, hasStandby, mayLead: () => this.isLeading });
     this.#closers.push(() => this.delivery.close());
     this.#exchange = new CoreExchange({
@@ -172,7 +165,6 @@ export class CoreNode {
         }),
       },
       acknowledged: this.#acknowledged,
-      permission: this.#staleLinks.permission,
       onDrained: () => this.#beats?.end(),
     };
   }
@@ -221,17 +213,13 @@ export class CoreNode {
     const { management } = this.#options.base;
     await this.#refresher?.refresh();
     const number = management.last('link');
-    const refusing = this.#staleLinks.followed(number);
-    const behind = (await this.#beats?.linksFollowed(number)) ?? 0;
-    await refusing;
-    return behind;
+    return (await this.#beats?.linksFollowed(number)) ?? 0;
   }
 
   registerMetrics(metrics: Metrics): void {
     registerClusterMetrics(metrics, {
       replication: this.replication,
       exchange: this.#exchange,
-      redirects: () => this.#engine?.threads.redirects,
       beats: () => this.#beats,
       staleRedirects: () => this.#stale?.count ?? 0,
     });
@@ -239,7 +227,7 @@ export class CoreNode {
 
   get #problem(): string | undefined {
     const { replication, delivery } = this;
-    return replication.problem ?? delivery.replication.problem ?? this.#staleLinks.mismatch;
+    return replication.problem ?? delivery.replication.problem;
   }
 
   get #away(): string | undefined {
@@ -251,7 +239,7 @@ export class CoreNode {
   get checks(): HealthCheck[] {
     const { connection } = this.#options.context;
     return [
-      ...this.#staleLinks.checks,
+      { name: 'links since the last start', problem: () => this.#firstLinks.problem(this.#beats) },
       { name: 'cluster', isWarning: true, problem: () => this.#problem },
       { name: 'nodes', isWarning: true, problem: () => this.#away },
       { name: 'brokers', isWarning: true, problem: () => connection.problem },
@@ -262,7 +250,6 @@ export class CoreNode {
   /** Everything begins: after the engine, which redirects by now. */
   async follow(engine: Engine, refresher: LinkRefresher): Promise<void> {
     this.#refresher = refresher;
-    this.#engine = engine;
     this.#followLinks(engine, refresher);
     this.#closers.push(() => this.#exchange.close());
     await this.#exchange.start(engine);
@@ -288,19 +275,16 @@ export class CoreNode {
   }
 
   /** What is applied from the log is brought into the link table, and then told. */
-  #followLinks({ codes, threads }: Engine, refresher: LinkRefresher): void {
+  #followLinks({ threads }: Engine, refresher: LinkRefresher): void {
     const { context, base, identity, onEnd } = this.#options;
-    const staleLinks = this.#staleLinks;
-    const { refuses } = staleLinks;
     const { config, connection, instance, self } = context;
     const { nodeName: name, role, advertiseUrl: url } = config.cluster;
     const { version } = self;
     const beats = new Beats({
       connection,
       timers: systemTimers,
-      self: { name, instance, role, redirects: role !== 'core', url, version, refuses },
-      linkNumber: () =>
-        staleLinks.numberOf({ linkNumber: refresher.seen, pendingLinks: codes.links.pendingCount }),
+      self: { name, instance, role, redirects: role !== 'core', url, version },
+      linkNumber: () => refresher.seen,
       journaled: () => journaledOf(base.clock, identity, threads.journals.tails),
       registered: () =>
         this.nodes.nodes().flatMap((node) => (node.role === 'core' ? [] : [node.name])),
@@ -316,12 +300,9 @@ export class CoreNode {
     this.#stale = stale;
     stale.start();
     this.#closers.push(() => stale.close());
-    staleLinks.beginContact(beats);
-    staleLinks.beginConfirming(this.replication, base.management);
-    this.#closers.push(() => staleLinks.close());
     const follow = (): void => {
       refresher.refresh().then(
-        () => staleLinks.linksMoved(beats),
+        () => beats.moved(),
         (error: unknown) => base.log.warn({ reason: messageOf(error) }, 'following links failed'),
       );
     };

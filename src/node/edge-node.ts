@@ -8,6 +8,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { App, AppOptions } from '../app.ts';
 import { Beats } from '../cluster/nodes/beats.ts';
+import { FirstLinks } from '../cluster/nodes/first-links.ts';
 import { joinCluster } from '../cluster/nodes/join.ts';
 import type { Admission } from '../cluster/nodes/join-message.ts';
 import {
@@ -20,7 +21,6 @@ import {
   writeNodeFile,
 } from '../cluster/nodes/node-file.ts';
 import { beginStart, noteRunning } from '../cluster/nodes/start-record.ts';
-import { StaleLinks } from '../cluster/nodes/stale-links.ts';
 import { journaledOf } from '../cluster/scans/cluster-counting.ts';
 import { MarksExchange } from '../cluster/scans/marks-exchange.ts';
 import { ScanTransfer } from '../cluster/scans/scan-transfer.ts';
@@ -33,7 +33,7 @@ import { assertTlsFiles } from '../http/tls-files.ts';
 import { messageOf } from '../model/failure.ts';
 import { thisMachine } from '../modules.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
-import { machineNanoseconds, systemTimers } from '../system-clock.ts';
+import { systemTimers } from '../system-clock.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { claimStart, listenMs } from './claim-start.ts';
 import { connectNode, type NodeContext } from './context.ts';
@@ -82,7 +82,7 @@ class EdgeNode {
   readonly #ending: Ending;
   #edge: Edge | undefined;
   #beats: Beats | undefined;
-  readonly #staleLinks: StaleLinks;
+  readonly #firstLinks = new FirstLinks(systemTimers);
   #transfer: ScanTransfer | undefined;
 
   private constructor(
@@ -96,12 +96,6 @@ class EdgeNode {
     this.#path = path;
     this.#identity = identity;
     this.#access = access;
-    this.#staleLinks = new StaleLinks({
-      ...context.config.cluster,
-      connection: context.connection,
-      timers: systemTimers,
-      nanoseconds: machineNanoseconds,
-    });
   }
 
   static async open(context: NodeContext, folder: EdgeFolder, closers: Closers): Promise<EdgeNode> {
@@ -166,18 +160,19 @@ class EdgeNode {
         recovery: () => ({ torn: 'kept' }),
       },
       acknowledged,
-      permission: this.#staleLinks.permission,
-      checks: this.#staleLinks.checks,
+      checks: [
+        {
+          name: 'links since the last start',
+          problem: () => this.#firstLinks.problem(this.#beats),
+        },
+      ],
       onDrained: () => {
         noteStopped();
         return this.#sendRest();
       },
     });
     // Up and in contact until redirects have ended.
-    closers.push(() => {
-      this.#staleLinks.close();
-      this.#beats?.close();
-    });
+    closers.push(() => this.#beats?.close());
     closers.push(() => edge.close());
     this.#edge = edge;
     await this.#startTransfer(edge, acknowledged);
@@ -221,18 +216,16 @@ class EdgeNode {
     const { connection, config, instance, machine, self } = this.#context;
     const { nodeName: name, role } = config.cluster;
     const { version } = self;
-    const { refuses } = this.#staleLinks;
     const beats = new Beats({
       connection,
       timers: systemTimers,
-      self: { name, instance, role, redirects: true, url: '', version, refuses },
-      linkNumber: () => this.#staleLinks.numberOf(edge),
+      self: { name, instance, role, redirects: true, url: '', version },
+      linkNumber: () => edge.linkNumber,
       journaled: () => journaledOf(machine.clock, this.#identity, edge.threads.journals.tails),
       onDouble: (detail) => this.#ending.tell(detail),
     });
     this.#beats = beats;
-    this.#staleLinks.beginContact(beats);
-    closers.push(edge.linksMoved.listen(() => this.#staleLinks.linksMoved(beats)));
+    closers.push(edge.linksMoved.listen(() => beats.moved()));
   }
 
   /** Those that are up, and those that were when it joined. */

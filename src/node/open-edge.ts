@@ -71,7 +71,6 @@ export interface EdgeOptions {
   readonly journals: Omit<EdgeThreadsOptions['journals'], 'own'>;
   /** For durability `replicated`. */
   readonly acknowledged?: EdgeThreadsOptions['acknowledged'];
-  readonly permission?: EdgeThreadsOptions['permission'];
   /** Beside its own. */
   readonly checks?: readonly HealthCheck[];
   /** At a stop, when redirects have ended and the journals are complete: what sends them may send the rest. */
@@ -86,8 +85,6 @@ export interface Edge {
   readonly threads: EdgeThreads;
   /** Changes up to this number are in the link table: what beats say. */
   readonly linkNumber: number;
-  /** Of these, changes that do not fit into it. */
-  readonly pendingLinks: number;
   /** Fired when it has moved. */
   readonly linksMoved: Signal;
   readonly metrics: Metrics;
@@ -147,9 +144,6 @@ async function open(
     get linkNumber() {
       return replica.number;
     },
-    get pendingLinks() {
-      return table.links?.pendingCount ?? 0;
-    },
     linksMoved: replica.applied,
     metrics,
     close,
@@ -173,7 +167,7 @@ class EdgeLinks {
   links: LinkLoader | undefined;
 
   constructor(options: EdgeOptions, store: Management, closers: Closers) {
-    const { config, log, machine, node, journals, acknowledged, permission } = options;
+    const { config, log, machine, node, journals, acknowledged } = options;
     const { folder } = options.folder;
     this.#options = options;
     this.#store = store;
@@ -196,7 +190,6 @@ class EdgeLinks {
       threads,
       journals: { ...journals, own: node.journals },
       acknowledged,
-      permission,
       pages: () => pages.all(),
     });
     pages.start((changes) => this.threads.redirects.updatePages(changes));

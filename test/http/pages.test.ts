@@ -87,7 +87,6 @@ describe('standard pages', () => {
       damaged: 503,
       throttled: 429,
       method: 405,
-      stale: 503,
     });
   });
 

@@ -11,7 +11,6 @@ import { RedirectThreads } from '../../src/engine/redirect-threads.ts';
 import type { PageChanges } from '../../src/http/pages/packed-pages.ts';
 import type { RedirectCommand } from '../../src/http/redirect-thread.ts';
 import { createLinkTableMemory } from '../../src/links/layout.ts';
-import type { LinkPermission } from '../../src/links/permission.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 import type { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalReader } from '../../src/scans/journal/reader.ts';
@@ -41,7 +40,6 @@ export interface RedirectHarnessOptions {
   /** What brokers have acknowledged, for `replicated`. */
   readonly acknowledged?: JournalPositions;
   /** Until when they may redirect. */
-  readonly permission?: LinkPermission;
   /** What workspaces say on their pages, at the start. */
   readonly pages?: () => PageChanges;
   /** More settings, by their variable. */
@@ -120,7 +118,6 @@ export async function startRedirects(
     links: memory,
     journals,
     acknowledged: options.acknowledged,
-    permission: options.permission,
     pages: options.pages,
     whenInPlace: () => Promise.resolve(),
     ...(file === undefined ? {} : { file }),

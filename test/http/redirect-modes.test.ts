@@ -2,9 +2,7 @@
 import { request as httpRequest, Agent } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { redirectTotals } from '../../src/engine/redirect-threads.ts';
-import { LinkPermission } from '../../src/links/permission.ts';
 import { JournalPositions } from '../../src/scans/journal/positions.ts';
-import { machineNanoseconds } from '../../src/system-clock.ts';
 import { linkOf } from '../links/table.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { soon } from '../support/soon.ts';
@@ -44,29 +42,6 @@ async function visit(port: number, agent: Agent, path: string, userAgent = ''): 
     sent.end();
   });
 }
-
-it('without permission requests are answered with 503, counted and not journaled', async () => {
-  const permission = new LinkPermission(machineNanoseconds);
-  const { port, scans, redirects } = await start({ permission });
-  const inMs = (ms: number): bigint => machineNanoseconds() + BigInt(ms) * 1_000_000n;
-  const ask = async (request: string): Promise<string> => (await sendRaw(port, [request])).text;
-  const refused = await ask(get());
-  expect(refused).toMatch(/^HTTP\/1.1 503 /);
-  expect(refused).toMatch(/retry-after: 1\r\n/i);
-  expect(refused).toContain('One moment, please');
-  permission.grant(inMs(60_000));
-  expect(await ask(get())).toMatch(/^HTTP\/1.1 302 /);
-  permission.revoke();
-  expect(await ask(get('', '/unknown99'))).toMatch(/^HTTP\/1.1 503 /);
-  expect(await ask(get().replace('GET', 'HEAD'))).toMatch(/^HTTP\/1.1 503 /);
-  permission.grant(inMs(1_000));
-  permission.grant(inMs(500));
-  expect(permission.isOver).toBe(false);
-  await expect.poll(() => permission.isOver, soon).toBe(true);
-  expect(scans()).toHaveLength(1);
-  const counted = (): number => redirectTotals(redirects.states[0]!).refused.stale;
-  await expect.poll(counted, soon).toBe(3);
-});
 
 describe('durability', () => {
   it.each(['relaxed', 'process', 'power'] as const)(

@@ -1,7 +1,7 @@
 /**
  * A node says that it is up, how far its links are, and how far its journals (msgpack, one array):
  *
- *   [1, name, instance, role, redirects, linkNumber, url, isLast, version, refuses, sentMs, [atMs, [[journal, tail], …]]]
+ *   [1, name, instance, role, redirects, linkNumber, url, isLast, version, [atMs, [[journal, tail], …]]]
  *
  * Fields are added at the end: a program that does not know one ignores it, and one that misses one goes without. So nodes
  * of two versions are in one cluster while it is upgraded.
@@ -27,8 +27,6 @@ export interface NodeStart {
   readonly url: string;
   /** Of its program; absent for one that does not say. */
   readonly version?: string | undefined;
-  /** Its `cluster.staleLinks` is `refuse`; absent = it serves old links. */
-  readonly refuses?: boolean;
 }
 
 /** Where a node's journals ended at a moment. */
@@ -44,41 +42,31 @@ export interface Beat extends NodeStart {
   readonly linkNumber: number;
   /** This start redirects no more, and sends no further beat. */
   readonly isLast: boolean;
-  /** By its monotonic clock: of two beats of one start the later one is known by it. */
-  readonly sentMs?: number;
   /** Absent for an earlier program. */
   readonly journaled?: Journaled;
 }
 
 export function encodeBeat(beat: Beat): Uint8Array {
   const { name, instance, role, redirects, linkNumber, url, isLast } = beat;
-  const { version = null, refuses = false, sentMs = 0, journaled } = beat;
+  const { version = null, journaled } = beat;
   const tails = journaled && [journaled.atMs, journaled.tails];
   const fields = [name, instance, role, redirects, linkNumber, url, isLast];
-  return packPlain([
-    messageVersion,
-    ...fields,
-    version,
-    refuses,
-    sentMs,
-    ...(tails ? [tails] : []),
-  ]);
+  return packPlain([messageVersion, ...fields, version, ...(tails ? [tails] : [])]);
 }
 
 /** @returns undefined for bytes that are no such message, or one of another version */
 export function readBeat(bytes: Uint8Array): Beat | undefined {
   const fields = readFields(bytes) ?? [];
   const [format, name, instance, role, redirects, linkNumber, url, isLast, ...later] = fields;
-  const [said, refuses = false, sentMs = 0, tails] = later;
+  const [said, tails] = later;
   if (format !== messageVersion || !isNodeName(name) || !isNodeRole(role)) return undefined;
   if (typeof instance !== 'string' || typeof url !== 'string') return undefined;
   if (typeof redirects !== 'boolean' || typeof isLast !== 'boolean') return undefined;
-  if (typeof refuses !== 'boolean' || typeof sentMs !== 'number') return undefined;
   if (!isCount(linkNumber)) return undefined;
   const version = typeof said === 'string' && versionPattern.test(said) ? said : undefined;
-  const start = { name, instance, role, redirects, url, version, refuses };
+  const start = { name, instance, role, redirects, url, version };
   const journaled = readJournaled(tails);
-  return { ...start, linkNumber, isLast, sentMs, ...(journaled && { journaled }) };
+  return { ...start, linkNumber, isLast, ...(journaled && { journaled }) };
 }
 
 function readJournaled(field: unknown): Journaled | undefined {

@@ -142,10 +142,9 @@ export class Beats {
 
   /** Of this node, as it would be sent now. */
   get own(): Beat {
-    const { self, linkNumber, timers, journaled } = this.#options;
-    const sentMs = timers.monotonicMs();
+    const { self, linkNumber, journaled } = this.#options;
     const isLast = this.#isClosed;
-    return { ...self, linkNumber: linkNumber(), isLast, sentMs, journaled: journaled() };
+    return { ...self, linkNumber: linkNumber(), isLast, journaled: journaled() };
   }
 
   /** Of another node: its last beat, also of one that is away or has ended; undefined where none came since this start. */
@@ -355,8 +354,6 @@ export class Beats {
       const leftMs = this.#leftMs(seen);
       // One that has lapsed stays what it was.
       if (leftMs <= 0 || !seen.beat.redirects) continue;
-      // Of two that refuse, one waits for the other by what it confirmed (confirmations.ts).
-      if (self.refuses === true && seen.beat.refuses === true) continue;
       const { linkNumber: at } = seen.beat;
       const state = at >= number ? 'followed' : seen.stuckAt === at ? 'stuck' : 'behind';
       note(name, state);

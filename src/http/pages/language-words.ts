@@ -10,7 +10,6 @@ export const errorPageKinds = [
   'damaged',
   'throttled',
   'method',
-  'stale',
 ] as const;
 export type ErrorPageKind = (typeof errorPageKinds)[number];
 

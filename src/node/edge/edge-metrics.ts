@@ -8,7 +8,7 @@ import type { Management } from '../../store/management/management.ts';
 import type { HealthCheck } from '../../telemetry/health.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { EdgeThreads } from '../../engine/edge-threads.ts';
-import { registerRefused, registerStale } from '../cluster-metrics.ts';
+import { registerStale } from '../cluster-metrics.ts';
 
 export interface EdgeParts {
   readonly threads: EdgeThreads;
@@ -51,7 +51,6 @@ export function edgeChecks({ threads, replica, links, store }: EdgeParts): Healt
 export function registerEdgeMetrics(metrics: Metrics, parts: EdgeParts): void {
   const { threads, replica, writer, links, clock, stale } = parts;
   registerRedirects(metrics, threads.redirects);
-  registerRefused(metrics, () => threads.redirects);
   registerStale(metrics, () => stale.count);
   registerLinkTable(metrics, writer, () => links()?.damagedCount ?? 0);
   metrics.gauge('quietzone_cluster_role', 'Role of this node', ['role'], () => [

@@ -2,7 +2,6 @@
  * `npm run crash:cluster -- [--what both|service|log] [--seconds 60] [--seed 7] [--kills all|none|kill-active,pause-broker…]
  *                           [--ack broker|standby] [--equal-within 5]
  *                           service: [--scans 60] [--edge] [--late] [--webhooks] [--upgrade-from FILE|FOLDER]
- *                                    [--stale-links serve|refuse]
  *                           log: [--ack single] [--rate 100 | --callers 50] [--plain]`
  *
  * A cluster on real brokers and real processes: whole services (../service-crash/), and the replicated log with nothing
@@ -37,7 +36,6 @@ const { values } = parseArgs({
     late: { type: 'boolean', default: false },
     webhooks: { type: 'boolean', default: false },
     'upgrade-from': { type: 'string' },
-    'stale-links': { type: 'string', default: 'serve' },
     'equal-within': { type: 'string', default: '5' },
     plain: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
@@ -89,7 +87,6 @@ async function runService(options: CrashOptions): Promise<number> {
     withLate: values.late,
     withReceiver: values.webhooks,
     former: values['upgrade-from'],
-    staleLinks: values['stale-links'] === 'refuse' ? 'refuse' : 'serve',
   });
   const { unexpected: faults, unexpectedCount: faultCount } = result.ledger;
   tell({ rows: rowsOfService(result), faults, faultCount, evidence: result.evidence });

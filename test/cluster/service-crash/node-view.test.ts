@@ -55,14 +55,3 @@ it('a deleted code leads nowhere', () => {
   one.receive(scan(one, code), 302, targetOf(code, 0));
   expect(ledger.staleCount).toBe(1);
 });
-
-it('503 is a fault but where nodes refuse old links; an old target is one everywhere', () => {
-  const { ledger, code } = nodes();
-  const view = new NodeView('one', ledger, 'refuse');
-  code.targetSent = code.targetAcknowledged = 1;
-  view.raise(code, 1);
-  view.receive(scan(view, code), 503, '');
-  expect([ledger.unexpectedCount, view.unavailable]).toEqual([0, 1]);
-  view.receive(scan(view, code), 302, targetOf(code, 0));
-  expect(ledger.staleCount).toBe(1);
-});

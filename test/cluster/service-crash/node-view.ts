@@ -11,9 +11,6 @@ import { targetNumber } from '../../crash/ledger.ts';
 import type { ScanLedger } from '../../crash/scanners.ts';
 import type { ClusterLedger } from './cluster-ledger.ts';
 
-/** `cluster.staleLinks` of all nodes. */
-export type StaleLinks = 'serve' | 'refuse';
-
 const unknown = -1;
 const deleted = Infinity;
 
@@ -26,13 +23,10 @@ interface Asked {
 export class NodeView implements ScanLedger {
   readonly #node: string;
   readonly #ledger: ClusterLedger;
-  readonly #mayRefuse: boolean;
   readonly #stages = new Map<CodeEntry, number>();
   readonly #asked = new Map<number, Asked>();
   #answeredMs: number | undefined;
   answered = 0;
-  /** Of these, with 503. */
-  unavailable = 0;
   /** Answers older than the newest write that was answered: those that may be. */
   stale = 0;
   /** Milliseconds that answers took, of requests that were sent and answered in one undisturbed time. */
@@ -40,10 +34,8 @@ export class NodeView implements ScanLedger {
   /** The longest time without an answer in one undisturbed time. */
   silentMsMax = 0;
 
-  /** @param staleLinks `refuse`: it answers 503 where its links may be old */
-  constructor(node: string, ledger: ClusterLedger, staleLinks: StaleLinks = 'serve') {
+  constructor(node: string, ledger: ClusterLedger) {
     this.#node = node;
-    this.#mayRefuse = staleLinks === 'refuse';
     this.#ledger = ledger;
   }
 
@@ -87,10 +79,6 @@ export class NodeView implements ScanLedger {
     this.#ledger.take(scan, status);
     this.answered++;
     this.#time(asked);
-    if (status === 503 && this.#mayRefuse) {
-      this.unavailable++;
-      return;
-    }
     this.#check(scan, asked?.stage ?? unknown, status, location);
   }
 

@@ -20,7 +20,7 @@ import {
 import type { Victim } from '../crash/victim.ts';
 import type { CuttablePath } from '../nats/cuttable-path.ts';
 import type { ClusterLedger } from './cluster-ledger.ts';
-import { NodeView, type StaleLinks } from './node-view.ts';
+import { NodeView } from './node-view.ts';
 
 export type NodeRole = 'all' | 'edge';
 
@@ -41,7 +41,6 @@ export interface NodeOptions {
   /** Scans. */
   readonly perSecond: number;
   readonly note: (line: string) => void;
-  readonly staleLinks: StaleLinks;
 }
 
 const connections = 8;
@@ -81,8 +80,8 @@ export class ServiceNode implements Victim {
     this.name = options.name;
     this.role = options.role;
     this.dataDir = join(options.folder, options.name);
-    const { name, ledger, staleLinks, former } = options;
-    this.view = new NodeView(name, ledger, staleLinks);
+    const { name, ledger, former } = options;
+    this.view = new NodeView(name, ledger);
     this.#program = former;
   }
 

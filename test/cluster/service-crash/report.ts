@@ -37,7 +37,7 @@ export function rowsOf(result: ServiceCrashResult): Array<[name: string, value: 
     ...(repeats === undefined ? [] : rowsOfRepeats(repeats)),
     ...nodes.map(({ name, view, broken, ends }): [string, string] => [
       `phones at ${name}`,
-      `${view.answered} answered, of these 503 ${view.unavailable}, ${view.stale} older than the newest, ${broken} broken, ended itself ${ends}, ` +
+      `${view.answered} answered, of these ${view.stale} older than the newest, ${broken} broken, ended itself ${ends}, ` +
         `silent at most ${milliseconds(view.silentMsMax)}, ${spread(view.latencies)}`,
     ]),
     ...[...failovers.measured].map(([kind, ms]): [string, string] => [

@@ -22,7 +22,6 @@ import type { NatsServer } from '../../../config/demo/nats-server.ts';
 import { Beats } from './beats.ts';
 import { ClusterLedger } from './cluster-ledger.ts';
 import { becomeEqual, countedIn, type Equality, unequal } from './copies.ts';
-import type { StaleLinks } from './node-view.ts';
 import { type NodeOptions, type NodeRole, ServiceNode } from './node.ts';
 import { Pace } from './pace.ts';
 import { Probes } from './probes.ts';
@@ -52,7 +51,6 @@ export interface ServiceCrashOptions {
   readonly withReceiver: boolean;
   /** An earlier program, which all nodes are at first: its one file, or the folder of its sources. */
   readonly former?: string | undefined;
-  readonly staleLinks: StaleLinks;
   /** Until the cores are equal after healing. */
   readonly equalMsMax: number;
 }
@@ -174,8 +172,8 @@ class ServiceCrashRun {
   }
 
   async #startNodes(brokers: Brokers): Promise<void> {
-    const { withEdge, ack, staleLinks } = this.#options;
-    const environment = settingsOf(this.#random.fork(), ack, staleLinks);
+    const { withEdge, ack } = this.#options;
+    const environment = settingsOf(this.#random.fork(), ack);
     for (const [at, role] of roles.entries()) {
       if (role === 'edge' && !withEdge) continue;
       const name = role === 'edge' ? 'edge1' : `node${at + 1}`;
@@ -192,7 +190,7 @@ class ServiceCrashRun {
     brokers: Brokers,
     options: Pick<NodeOptions, 'name' | 'role' | 'environment'>,
   ): Promise<ServiceNode> {
-    const { perSecond, former, staleLinks } = this.#options;
+    const { perSecond, former } = this.#options;
     const path = await CuttablePath.open(brokers.all.map((broker) => broker.port));
     this.#closers.push(() => path.close());
     return new ServiceNode({
@@ -204,7 +202,6 @@ class ServiceCrashRun {
       ledger: this.#ledger,
       random: this.#random.fork(),
       perSecond,
-      staleLinks,
       note: this.#note,
     });
   }
@@ -238,7 +235,6 @@ class ServiceCrashRun {
       random: this.#random.fork(),
       pace,
       apiKey,
-      staleLinks: this.#options.staleLinks,
       probe: (code) => probes.ask(code),
     });
     const readers = new Readers({ nodes, ledger, random: this.#random.fork(), pace, apiKey });

@@ -1,6 +1,5 @@
 /** What all nodes of a run are told, drawn from its seed; each has its name, ports and data folder besides. */
 import type { Random } from '../../crash/random.ts';
-import type { StaleLinks } from './node-view.ts';
 
 /** Short, so that a run ends; as many as the real ones. */
 const retryDelaysMs = '50,100,200,400,800,1600,3200';
@@ -13,15 +12,9 @@ export const withoutSecret = (environment: Environment): Environment => ({
   QZ_CLUSTER_SECRET: '',
 });
 
-export const settingsOf = (
-  random: Random,
-  ack: 'broker' | 'standby',
-  staleLinks: StaleLinks,
-): Environment => ({
+export const settingsOf = (random: Random, ack: 'broker' | 'standby'): Environment => ({
   QZ_CLUSTER_SECRET: `secret-of-the-crash-run-${random.between(1_000_000, 10_000_000)}-0123456789`,
   QZ_CLUSTER_ACK: ack,
-  // A former program does not know it.
-  ...(staleLinks === 'refuse' && { QZ_CLUSTER_STALE_LINKS: staleLinks }),
   QZ_BOOTSTRAP_PLAN: 'enterprise',
   QZ_TRUSTED_PROXIES: '127.0.0.0/8',
   QZ_REDIRECT_UNKNOWN_PER_MINUTE_MAX: '0',

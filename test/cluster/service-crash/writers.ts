@@ -14,7 +14,6 @@ import { type Answer, type Client, word } from '../../support/client.ts';
 import { pause } from '../../support/process.ts';
 import type { Beats } from './beats.ts';
 import type { ClusterLedger } from './cluster-ledger.ts';
-import type { StaleLinks } from './node-view.ts';
 import type { ServiceNode } from './node.ts';
 import type { Pace } from './pace.ts';
 
@@ -25,7 +24,6 @@ export interface WritersOptions {
   readonly random: Random;
   readonly pace: Pace;
   readonly apiKey: string;
-  readonly staleLinks: StaleLinks;
   /** After a change was answered: asks all nodes at once. */
   readonly probe: (code: CodeEntry) => Promise<void>;
 }
@@ -180,16 +178,15 @@ export class Writers {
     code.changes.push(target);
   }
 
-  /** Nodes that are connected know it from now on; where all refuse old links, those that are cut off as well. */
+  /** Nodes that are connected know it from now on. */
   #known(code: CodeEntry, stage: number, { headers }: Answer): void {
-    const { nodes, beats, ledger, staleLinks } = this.#options;
+    const { nodes, beats, ledger } = this.#options;
     if (headers['x-links-behind'] !== undefined) {
       ledger.linksBehind++;
-      if (staleLinks === 'refuse') ledger.note(`${code.path} was answered with X-Links-Behind`);
       return;
     }
     for (const { name, view } of nodes) {
-      if (staleLinks === 'serve' && !beats.isConnected(name)) continue;
+      if (!beats.isConnected(name)) continue;
       view.raise(code, stage);
       ledger.promised++;
     }

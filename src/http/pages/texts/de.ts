@@ -49,10 +49,5 @@ export const de: LanguageWords = {
       text: 'Man kann sie öffnen, aber nichts an sie senden.',
       help: 'Bitte öffnen Sie sie mit der Kamera eines Handys oder in einem Browser.',
     },
-    stale: {
-      title: 'Einen Moment, bitte',
-      text: 'Ihr Handy hat den Code richtig gelesen, aber sein jetziges Ziel ließ sich nicht bestätigen.',
-      help: 'Bitte scannen Sie ihn in ein paar Sekunden noch einmal.',
-    },
   },
 };

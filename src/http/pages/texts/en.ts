@@ -49,10 +49,5 @@ export const en: LanguageWords = {
       text: 'It can be opened, but nothing can be sent to it.',
       help: 'Please open it with the camera of a phone, or in a browser.',
     },
-    stale: {
-      title: 'One moment, please',
-      text: 'Your phone read the code correctly, but where it leads now could not be confirmed.',
-      help: 'Please scan it once more in a few seconds.',
-    },
   },
 };

@@ -49,10 +49,5 @@ export const es: LanguageWords = {
       text: 'Se puede abrir, pero no se le puede enviar nada.',
       help: 'Ábrala con la cámara de un teléfono o en un navegador.',
     },
-    stale: {
-      title: 'Un momento, por favor',
-      text: 'Su teléfono leyó el código correctamente, pero no se pudo confirmar adónde lleva ahora.',
-      help: 'Escanéelo otra vez dentro de unos segundos.',
-    },
   },
 };

@@ -49,10 +49,5 @@ export const fr: LanguageWords = {
       text: 'On peut l’ouvrir, mais rien ne peut y être envoyé.',
       help: 'Ouvrez-la avec l’appareil photo d’un téléphone ou dans un navigateur.',
     },
-    stale: {
-      title: 'Un instant, s’il vous plaît',
-      text: 'Votre téléphone a bien lu le code, mais sa destination actuelle n’a pas pu être confirmée.',
-      help: 'Scannez-le de nouveau dans quelques secondes.',
-    },
   },
 };

@@ -49,10 +49,5 @@ export const it: LanguageWords = {
       text: 'Si può aprire, ma non gli si può inviare nulla.',
       help: 'Aprilo con la fotocamera di un telefono o in un browser.',
     },
-    stale: {
-      title: 'Un momento, per favore',
-      text: 'Il telefono ha letto correttamente il codice, ma non è stato possibile confermare dove porta ora.',
-      help: 'Scansionalo di nuovo tra qualche secondo.',
-    },
   },
 };

@@ -49,10 +49,5 @@ export const nl: LanguageWords = {
       text: 'Je kunt het openen, maar er niets naartoe sturen.',
       help: 'Open het met de camera van een telefoon of in een browser.',
     },
-    stale: {
-      title: 'Een ogenblik, alsjeblieft',
-      text: 'Je telefoon heeft de code goed gelezen, maar we konden niet bevestigen waar hij nu heen leidt.',
-      help: 'Scan de code over een paar seconden nog een keer.',
-    },
   },
 };

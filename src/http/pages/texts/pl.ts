@@ -49,10 +49,5 @@ export const pl: LanguageWords = {
       text: 'Można go otworzyć, ale nie można nic na niego wysłać.',
       help: 'Prosimy otworzyć go aparatem telefonu lub w przeglądarce.',
     },
-    stale: {
-      title: 'Chwileczkę',
-      text: 'Telefon odczytał kod poprawnie, ale nie udało się potwierdzić, dokąd teraz prowadzi.',
-      help: 'Prosimy zeskanować go jeszcze raz za kilka sekund.',
-    },
   },
 };

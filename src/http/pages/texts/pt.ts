@@ -49,10 +49,5 @@ export const pt: LanguageWords = {
       text: 'Pode ser aberto, mas não se pode enviar nada para ele.',
       help: 'Abra-o com a câmera de um telefone ou num navegador.',
     },
-    stale: {
-      title: 'Um momento, por favor',
-      text: 'O seu telefone leu o código corretamente, mas não foi possível confirmar aonde ele leva agora.',
-      help: 'Leia o código de novo dentro de alguns segundos.',
-    },
   },
 };

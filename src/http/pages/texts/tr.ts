@@ -49,10 +49,5 @@ export const tr: LanguageWords = {
       text: 'Açılabilir, ancak buraya bir şey gönderilemez.',
       help: 'Lütfen bir telefon kamerasıyla veya tarayıcıda açın.',
     },
-    stale: {
-      title: 'Bir dakika lütfen',
-      text: 'Telefonunuz kodu doğru okudu, ancak şu anda nereye götürdüğü doğrulanamadı.',
-      help: 'Lütfen birkaç saniye sonra yeniden tarayın.',
-    },
   },
 };
