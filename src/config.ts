@@ -235,12 +235,6 @@ const schema = z.strictObject({
     tlsCaFile: z.string().max(4_096),
     /** Copies of each stream that the brokers keep. */
     replicas: z.union([z.literal(1), z.literal(3), z.literal(5)]),
-    /**
-     * A change is answered when most brokers have it on their disks (`broker`), or when a second core has applied it too
-     * (`standby`): then it outlives the loss of all brokers, or of the leader. While no second core is connected, changes end
-     * as 503 outcome_unknown.
-     */
-    ack: z.enum(['broker', 'standby']),
     /** While no core can lead: answer reads from the last known state, or refuse them. */
     staleReads: z.boolean(),
   }),

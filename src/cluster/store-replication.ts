@@ -2,8 +2,8 @@
  * One environment of this machine, replicated by one stream of the brokers: what the stream has is applied here, and
  * transactions go there while this machine leads.
  *
- *   stream CORE       subject qz.core       management.mdb   reports of standbys on qz.applied.core
- *   stream DELIVERY   subject qz.delivery   delivery.mdb     on qz.applied.delivery
+ *   stream CORE       subject qz.core       management.mdb
+ *   stream DELIVERY   subject qz.delivery   delivery.mdb
  *
  * Brokers may be away when this begins, and for as long as they like: the stream is made when they answer. It is made again
  * where they have lost it: without a stream nothing would ever say that it lacks what was applied.
@@ -16,10 +16,8 @@ import type { Leader } from './log/entry.ts';
 import { EnvironmentStore } from './log/environment-store.ts';
 import { storageFull } from './log/ordered-log.ts';
 import type { TimedLog } from './log/log-pruning.ts';
-import { StandbyWatch } from './log/standby-watch.ts';
 import { LogReplicator, type ReplicatorStatus, type Stop } from './log/replicator.ts';
 import { type LogName, logStream } from './nats/log-streams.ts';
-import { NatsAppliedReports } from './nats/nats-applied-reports.ts';
 import type { NatsConnection } from './nats/nats-connection.ts';
 import { NatsLog, type NatsLogOptions } from './nats/nats-log.ts';
 import { ensureStream } from './nats/nats-stream.ts';
@@ -40,10 +38,6 @@ export interface StoreReplicationOptions {
   readonly name: LogName;
   readonly replicas: number;
   readonly self: Leader;
-  readonly nodeName: string;
-  readonly ack: 'broker' | 'standby';
-  /** Whether another core has the data: before that no change waits for one. Absent = one has. */
-  readonly hasStandby?: (() => boolean) | undefined;
   readonly timers: Timers;
   /** From 0 up to 1. */
   readonly random: () => number;
@@ -97,7 +91,6 @@ export class StoreReplication {
   readonly #replicator: LogReplicator;
   readonly #store: EnvironmentStore;
   readonly #messages: WatchedLog;
-  readonly #standbys: StandbyWatch;
   /** Before this process. */
   readonly #firstEpoch: number;
   #isClosed = false;
@@ -109,31 +102,18 @@ export class StoreReplication {
   /** From here on `environment` takes no other writes; nothing is read before `start`. */
   constructor(options: StoreReplicationOptions) {
     this.#options = options;
-    const { environment, connection, name, nodeName, timers, onChanged } = options;
+    const { environment, connection, name, timers, onChanged } = options;
     const onMissing = (): void => this.#madeAgain();
     this.#messages = new WatchedLog({ connection, ...logStream(name), onMissing }, timers);
     this.#store = new EnvironmentStore(environment);
-    const subject = `qz.applied.${name}`;
-    this.#standbys = new StandbyWatch({
-      reports: new NatsAppliedReports({ connection, subject, nodeName }),
-      timers,
-      position: () => this.status.position,
-      isLeading: () => this.status.state === 'leader',
-      hasStandby: options.hasStandby,
-    });
-    const changed = (): void => {
-      this.#standbys.changed();
-      onChanged();
-    };
     this.#replicator = new LogReplicator({
       ...options,
       log: this.#messages,
       store: this.#store,
       leaseMs,
       beatMs,
-      reports: this.#standbys,
-      onLeading: changed,
-      onDeposed: changed,
+      onLeading: onChanged,
+      onDeposed: onChanged,
       onStopped: (stop) => this.#stopped(stop),
     });
     this.#firstEpoch = this.status.position.epoch;
@@ -173,7 +153,7 @@ export class StoreReplication {
   get problem(): string | undefined {
     const { stop, fault } = this.status;
     const stopped = stop && `${stop.detail}; ${remedies[stop.reason]}`;
-    return stopped ?? fault ?? this.#streamFault ?? this.#refused ?? this.#waits;
+    return stopped ?? fault ?? this.#streamFault ?? this.#refused;
   }
 
   /** For how long this machine could append nothing to the log; 0 where it can, or need not. */
@@ -205,15 +185,6 @@ export class StoreReplication {
   get diverged(): string | undefined {
     const { stop } = this.status;
     return stop?.reason === 'diverged' ? stop.detail : undefined;
-  }
-
-  /** While changes wait for a standby: for how long none has had all; 0 where they do not. */
-  get standbySilentMs(): number {
-    return this.#options.ack === 'standby' ? this.#standbys.silentMs : 0;
-  }
-
-  get #waits(): string | undefined {
-    return this.#options.ack === 'standby' ? this.#standbys.problem : undefined;
   }
 
   start(): void {

@@ -70,12 +70,6 @@ function registerReading(metrics: Metrics, replication: StoreReplication): void 
           replication.isStorageFull === (reason === 'storage') ? replication.refusedMs / 1_000 : 0,
       })),
   );
-  metrics.gauge(
-    'quietzone_cluster_standby_silent_seconds',
-    'With cluster.ack standby, for how long no standby has had all changes: they wait for one; 0 where this core does not lead',
-    [],
-    () => replication.standbySilentMs / 1_000,
-  );
 }
 
 /** What goes between this core and other nodes. */

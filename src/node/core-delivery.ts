@@ -33,8 +33,6 @@ export interface CoreDeliveryOptions {
   readonly context: NodeContext;
   readonly base: Base;
   readonly identity: NodeIdentity;
-  /** Another core has the data. */
-  readonly hasStandby: () => boolean;
   /** This machine leads the cluster. */
   readonly mayLead: () => boolean;
 }
@@ -48,22 +46,19 @@ export class CoreDelivery {
   /** From here on delivery.mdb is written by way of the log alone. */
   constructor(options: CoreDeliveryOptions) {
     this.#options = options;
-    const { context, base, mayLead, hasStandby } = options;
+    const { context, base, mayLead } = options;
     this.#tables = openDeliveryTables(base.folder.deliveryFile);
     const { environment } = this.#tables;
     this.#numbering = scanNumberingTables(environment);
-    const { nodeName, replicas, ack } = context.config.cluster;
+    const { replicas } = context.config.cluster;
     this.replication = new StoreReplication({
       ...context,
       environment,
       name: 'delivery',
       replicas,
-      nodeName,
-      ack,
       timers: systemTimers,
       random: base.random,
       mayLead,
-      hasStandby,
       onChanged: () => undefined,
     });
   }

@@ -42,7 +42,6 @@ export class CoreExchange {
   #transfer: ScanTransfer | undefined;
   #marks: MarksExchange | undefined;
   /** That new cores have told is being written. */
-  #isNoting = false;
   #pruning: ReadonlyMap<PrunedLog, LogPruning> = new Map();
 
   constructor(options: CoreExchangeOptions) {
@@ -163,25 +162,9 @@ export class CoreExchange {
         applied: () =>
           history.held([replication.storedSeq, deliveries.storedSeq], systemTimers.monotonicMs()),
       },
-      onArrived: (arrived) => {
-        transfer.arrived(arrived);
-        this.#noteNew(marks);
-      },
+      onArrived: (arrived) => transfer.arrived(arrived),
     });
     return marks;
-  }
-
-  /** New cores that have told are standbys from here on: changes wait for one. */
-  #noteNew({ marks }: MarksExchange): void {
-    const { nodes, replication } = this.#options;
-    const told = nodes.cores().filter(({ name, isNew }) => isNew === true && marks.hasTold(name));
-    if (told.length === 0 || !replication.isHeld || this.#isNoting) return;
-    this.#isNoting = true;
-    const noted = (): void => {
-      this.#isNoting = false;
-    };
-    // Where the lead is lost meanwhile, the next leader does it.
-    nodes.haveTold(told.map(({ name }) => name)).then(noted, noted);
   }
 
   #owners(): JournalOwner[] {

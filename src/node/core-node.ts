@@ -91,7 +91,7 @@ export class CoreNode {
     const { context, base, onRole } = options;
     const { management: store, ids, clock } = base;
     const { durability } = context.config;
-    const { nodeName, secret, replicas, ack } = context.config.cluster;
+    const { secret, replicas } = context.config.cluster;
     this.#acknowledged = durability === 'replicated' ? new JournalPositions() : undefined;
     this.#keys = new ClusterKeys(secret);
     checkSecret({ store, keys: this.#keys });
@@ -101,21 +101,17 @@ export class CoreNode {
     const instanceOf = (name: string): string | undefined => this.#beats?.instanceOf(name);
     this.nodes = new Registry({ store, ids, clock, instanceOf });
     this.#closers.push(() => this.nodes.close());
-    const hasStandby = (): boolean => this.nodes.hasOther(nodeName);
     this.replication = new StoreReplication({
       ...context,
-      hasStandby,
       environment: store.environment,
       name: 'core',
       replicas,
-      nodeName,
-      ack,
       timers: systemTimers,
       random: base.random,
       onChanged: onRole,
     });
     this.#closers.push(() => this.replication.close());
-    this.delivery = new CoreDelivery({ ...options, hasStandby, mayLead: () => this.isLeading });
+    this.delivery = new CoreDelivery({ ...options, mayLead: () => this.isLeading });
     this.#closers.push(() => this.delivery.close());
     this.#exchange = new CoreExchange({
       ...options,

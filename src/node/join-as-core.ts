@@ -180,7 +180,7 @@ async function withLog<T>(
   work: (joining: Joining) => Promise<T>,
 ): Promise<T> {
   const { config, log, machine, connection, self } = context;
-  const { nodeName, secret, replicas } = config.cluster;
+  const { secret, replicas } = config.cluster;
   const store = openManagement(folder.managementFile);
   const { clock, randomBytes, random } = machine;
   const ids = createIdSource(clock, randomBytes);
@@ -191,9 +191,6 @@ async function withLog<T>(
     name: 'core',
     replicas,
     self,
-    nodeName,
-    // There may be no standby yet.
-    ack: 'broker',
     timers: systemTimers,
     random,
     log,

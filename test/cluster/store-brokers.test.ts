@@ -34,7 +34,7 @@ async function oneBroker(server: NatsServer) {
     await brokers.close();
     rmSync(folder, { recursive: true });
   });
-  return async (nodeName: string, ack: 'broker' | 'standby'): Promise<Core> => {
+  return async (nodeName: string): Promise<Core> => {
     const connection = await openNats({ servers: brokers.urls, nodeName });
     const store = openManagement(join(folder, `${nodeName}.mdb`), 'create');
     const replication = new StoreReplication({
@@ -43,8 +43,6 @@ async function oneBroker(server: NatsServer) {
       name: 'core',
       replicas: 1,
       self: { owner: `${nodeName}.1`, url: `http://${nodeName}`, version: '1' },
-      nodeName,
-      ack,
       timers: systemTimers,
       random: Math.random,
       log: createLog('silent'),
@@ -71,7 +69,7 @@ async function oneBroker(server: NatsServer) {
 
 async function runsFull(server: NatsServer): Promise<void> {
   const open = await oneBroker(server);
-  const { replication, limit } = await open('core-1', 'broker');
+  const { replication, limit } = await open('core-1');
   await expect.poll(() => replication.isHeld, soon).toBe(true);
   expect([replication.problem, replication.isStorageFull]).toEqual([undefined, false]);
   await limit(1);
@@ -87,10 +85,6 @@ const found = await findNatsServer();
 if ('missing' in found) {
   notRun('replicated stores', found);
 } else {
-  test('a change that waits for a standby is told of within seconds, and done when one comes', async () => {
-    await waitsForStandby(found);
-  });
-
   test('brokers that are out of storage are named, until they have more', async () => {
     await runsFull(found);
   });
@@ -106,44 +100,22 @@ if ('missing' in found) {
 
 async function losesLog(server: NatsServer): Promise<void> {
   const open = await oneBroker(server);
-  const a = await open('a', 'broker');
+  const a = await open('a');
   await expect.poll(() => a.replication.isHeld, { timeout: 15_000 }).toBe(true);
   for (let count = 0; count < 5; count++) {
     await a.store.environment.transaction(() => a.store.next('code'));
   }
-  const b = await open('b', 'broker');
+  const b = await open('b');
   await expect.poll(() => b.replication.storedSeq, soon).toBeGreaterThan(5);
   await a.delete();
   const stops = (): unknown[] => [a, b].map(({ replication }) => replication.status.stop?.reason);
   await expect.poll(stops, soon).toEqual(['diverged', 'diverged']);
 }
 
-async function waitsForStandby(server: NatsServer): Promise<void> {
-  const open = await oneBroker(server);
-  const a = await open('a', 'standby');
-  await expect.poll(() => a.replication.isHeld, { timeout: 15_000 }).toBe(true);
-  const leadsMs = performance.now();
-  expect([a.replication.problem, a.replication.standbySilentMs < 1_000]).toEqual([undefined, true]);
-  let isDone = false;
-  const change = a.store.environment.transaction(() => a.store.next('code'));
-  void change.then(() => (isDone = true));
-  await expect.poll(() => a.replication.problem, soon).toMatch(/^changes wait: no standby has/);
-  expect(performance.now() - leadsMs).toBeLessThan(4_000);
-  // The promise is kept: what no standby has is not answered.
-  expect(isDone).toBe(false);
-  expect(a.replication.standbySilentMs).toBeGreaterThanOrEqual(2_000);
-  const b = await open('b', 'standby');
-  await change;
-  await expect.poll(() => a.replication.problem, soon).toBeUndefined();
-  expect([b.replication.problem, b.replication.standbySilentMs]).toEqual([undefined, 0]);
-  await b.close();
-  await expect.poll(() => a.replication.problem, soon).toMatch(/^changes wait/);
-}
-
 async function prunesWhileFollowed(server: NatsServer): Promise<void> {
   const open = await oneBroker(server);
-  const a = await open('a', 'broker');
-  const b = await open('b', 'broker');
+  const a = await open('a');
+  const b = await open('b');
   await expect
     .poll(() => a.replication.isHeld || b.replication.isHeld, { timeout: 15_000 })
     .toBe(true);
@@ -178,7 +150,7 @@ async function prunesWhileFollowed(server: NatsServer): Promise<void> {
   await expect.poll(() => standby.store.last('code'), soon).toBe(21);
   await standby.close();
   pruning.stop();
-  const again = await open(standby === a ? 'a' : 'b', 'broker');
+  const again = await open(standby === a ? 'a' : 'b');
   await change();
   await expect.poll(() => again.store.last('code'), soon).toBe(22);
   expect([again.replication.problem, leader.replication.problem]).toEqual([undefined, undefined]);

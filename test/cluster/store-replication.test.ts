@@ -23,8 +23,6 @@ async function open(server: string) {
     name: 'core',
     replicas: 1,
     self: { owner: 'core-1.n_1', url: 'http://core-1', version: '1' },
-    nodeName: 'core-1',
-    ack: 'broker',
     timers: systemTimers,
     random: () => 0.5,
     log: createLog('info', { write: (line) => void lines.push(line) }),

@@ -39,7 +39,6 @@ export interface RedirectHarnessOptions {
   readonly unknownPerMinuteMax?: number;
   /** What brokers have acknowledged, for `replicated`. */
   readonly acknowledged?: JournalPositions;
-  /** Until when they may redirect. */
   /** What workspaces say on their pages, at the start. */
   readonly pages?: () => PageChanges;
   /** More settings, by their variable. */

@@ -24,7 +24,6 @@ import { encodeEntry, encodeWrites, type EntryContent, type Leader } from './ent
 import { Lead, type LeadState } from './lead.ts';
 import { LogConsumer, type ReadingProgress } from './log-consumer.ts';
 import type { LogBounds, OrderedLog } from './ordered-log.ts';
-import { type Applied, type AppliedReports, StandbyReports } from './applied-reports.ts';
 
 /** An entry that was not read back is sent again after this, then after twice as long, and so on: a slow line may still bring it. */
 const resendMsMin = 1_000;
@@ -55,9 +54,6 @@ export interface LogReplicatorOptions {
   readonly random: () => number;
   readonly leaseMs: number;
   readonly beatMs: number;
-  /** `standby`: a write is done when a standby has applied it too, so it outlives brokers that lose it. */
-  readonly ack: 'broker' | 'standby';
-  readonly reports: AppliedReports;
   /** Writes in one entry; default partBytesMax. */
   readonly partBytes?: number;
   /** Absent = always. */
@@ -101,7 +97,6 @@ export class LogReplicator implements Replicator {
   #pending: Pending | undefined;
   /** It counted, and is not stored yet. */
   #unstored: Pending | undefined;
-  readonly #standbys: StandbyReports;
   /** Settles when no entry of a batch is under way. */
   #placing: Promise<unknown> = Promise.resolve();
   /** This machine gives the lead away; resolved when it has none any more. */
@@ -136,7 +131,6 @@ export class LogReplicator implements Replicator {
       append: (body) => this.#append(body, () => undefined),
       onDeposed: () => this.#deposed(),
     });
-    this.#standbys = new StandbyReports(options.reports);
   }
 
   get lapsed(): Signal {
@@ -169,7 +163,6 @@ export class LogReplicator implements Replicator {
   close(): void {
     this.#pending?.cancel();
     this.#pending = undefined;
-    this.#standbys.close();
     this.#lead.stop();
     this.#consumer.stop();
     this.#releasing?.resolve();
@@ -197,26 +190,21 @@ export class LogReplicator implements Replicator {
 
   async commit(writes: readonly StoredWrite[]): Promise<void> {
     this.check();
-    const placing = this.#placeAll(encodeWrites(writes, this.#options.partBytes));
-    this.#placing = placing;
-    const placed = await placing;
-    if (this.#options.ack === 'standby') await this.#standbys.applied(placed);
+    this.#placing = this.#placeAll(encodeWrites(writes, this.#options.partBytes));
+    await this.#placing;
   }
 
-  /** @returns the last of them */
-  async #placeAll(parts: readonly Uint8Array[]): Promise<Applied> {
-    let placed: Applied = this.#applier.position;
+  async #placeAll(parts: readonly Uint8Array[]): Promise<void> {
     for (const [part, bytes] of parts.entries()) {
-      placed = await this.#place({ kind: 'tx', part, parts: parts.length, bytes });
+      await this.#place({ kind: 'tx', part, parts: parts.length, bytes });
     }
-    return placed;
   }
 
   /**
    * Resolves when the entry was read back and counted; the last part of a batch, when that is applied.
    * @throws Failure not_active: it never will
    */
-  #place(content: EntryContent): Promise<Applied> {
+  #place(content: EntryContent): Promise<void> {
     // Of another machine's epoch as soon as its lead counts.
     if (this.#lead.state !== 'leader') return Promise.reject(deposedFailure());
     const { epoch, n: before, chain } = this.#applier.position;
@@ -224,9 +212,17 @@ export class LogReplicator implements Replicator {
     const body = encodeEntry({ epoch, n, chain, ...content });
     return new Promise((resolve, reject) => {
       const sentMs = this.#options.timers.monotonicMs();
-      const placed = (): void => resolve({ epoch, n });
       const cancel = (): void => undefined;
-      this.#pending = { epoch, n, body, sentMs, placed, reject, resendMs: resendMsMin, cancel };
+      this.#pending = {
+        epoch,
+        n,
+        body,
+        sentMs,
+        placed: resolve,
+        reject,
+        resendMs: resendMsMin,
+        cancel,
+      };
       this.#send(this.#pending);
     });
   }
@@ -301,17 +297,12 @@ export class LogReplicator implements Replicator {
     decision: Decision & { kind: 'beat' | 'release' | 'lead' | 'part' | 'writes' },
     isNew: boolean,
   ): void {
-    // A lead may be of a machine that died since; a leader that writes more has applied all that counted before.
-    const isOfAnother = decision.kind !== 'lead' && this.#lead.state !== 'leader';
-    if (isOfAnother) this.#standbys.reported({ epoch: this.#applier.position.epoch, n: 0 });
     if (decision.kind === 'lead') {
       this.#led(decision);
     } else if (decision.kind === 'beat') {
       if (isNew) this.#lead.countedBeat(decision.count);
-      this.#report();
     } else if (decision.kind === 'release') {
       this.#lead.countedRelease(decision.to);
-      this.#report();
     } else {
       const own = this.#takeOwn();
       if (isNew) this.#lead.counted(own?.sentMs);
@@ -323,8 +314,6 @@ export class LogReplicator implements Replicator {
 
   #led({ leader, position }: Decision & { kind: 'lead' }): void {
     this.#lead.countedLead(leader);
-    // Where the brokers lost the former lead of this epoch, reports are of another one.
-    this.#standbys.reset();
     this.#add([], position, () => {
       const isNewest = this.#applier.position.epoch === position.epoch;
       if (isNewest) this.#lead.storedLead(leader, position.epoch);
@@ -356,12 +345,7 @@ export class LogReplicator implements Replicator {
     this.#queue.add(parts, position, () => {
       this.#fault = undefined;
       stored();
-      this.#report();
     });
-  }
-
-  #report(): void {
-    if (this.#lead.state === 'standby') this.#options.reports.report(this.#queue.stored);
   }
 
   #failed(error: unknown): void {

@@ -142,24 +142,6 @@ export class Registry {
     });
   }
 
-  /** Another core than this one has the data, and follows the log, or will again. */
-  hasOther(self: string): boolean {
-    return this.cores().some(({ name, isNew }) => name !== self && isNew !== true);
-  }
-
-  /** Of the leader: these cores have told how far they have counted. @throws Failure not_active */
-  async haveTold(names: readonly string[]): Promise<void> {
-    const { store } = this.#options;
-    await store.environment.transaction(() => {
-      for (const name of names) {
-        const node = store.cluster.nodes.get(name);
-        if (node?.isNew !== true) continue;
-        const { isNew: _, ...known } = node;
-        this.#put(known);
-      }
-    });
-  }
-
   /** All that have not left, by name. */
   nodes(): readonly NodeRecord[] {
     return this.#current().nodes;
@@ -224,7 +206,6 @@ export class Registry {
       past: known === undefined ? [] : [...known.past, registrationOf(known)],
       joinedAtMs: clock.now(),
       ...(start && { start }),
-      ...(role !== 'edge' && { isNew: true as const }),
     };
     return { cluster, node: this.#put(node) };
   }

@@ -76,11 +76,6 @@ export class Marks {
     return wanted === 0 ? undefined : positions[wanted - 1];
   }
 
-  /** Whether a registered core has told of anything since it registered. */
-  hasTold(name: string): boolean {
-    return this.#told.has(name);
-  }
-
   /** By registered core, up to which entry it has read the log; 0 while it has not told. */
   saved(): ReadonlyMap<string, number> {
     return new Map(

@@ -33,8 +33,6 @@ export interface NodeRecord extends Registration {
   readonly joinedAtMs: number;
   /** Its last one: an id, and the machine. Another folder that has its name is a copy. */
   readonly start?: { readonly id: string; readonly host: string };
-  /** It has not counted anything yet, and may still copy the data: as a standby it is not waited for. */
-  readonly isNew?: true;
   /** It was removed from the cluster. */
   readonly leftAtMs?: number;
 }

@@ -9,7 +9,7 @@
  * trade: where commits are that slow and succeed all the same, deliveries wait for them.
  */
 
-/** A batch collects results for 200 ms; its commit is a round trip to the brokers, and with `ack: standby` another. */
+/** A batch collects results for 200 ms; its commit is a round trip to the brokers. */
 const unstoredMsMax = 500;
 
 export interface SendingGateOptions {

@@ -1,7 +1,6 @@
 /** A core's process, without its service: a data file, the log, and what its parent orders. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { EnvironmentStore } from '../../../src/cluster/log/environment-store.ts';
-import { NatsAppliedReports } from '../../../src/cluster/nats/nats-applied-reports.ts';
 import { openNats, type NatsConnection } from '../../../src/cluster/nats/nats-connection.ts';
 import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
 import { LogReplicator } from '../../../src/cluster/log/replicator.ts';
@@ -14,7 +13,6 @@ import {
   type CoreMessage,
   type CoreSettings,
   type Order,
-  reportsSubject,
   stream,
   subject,
 } from './messages.ts';
@@ -36,7 +34,7 @@ let replicator: LogReplicator | undefined;
 process.on('message', (order: Order) => {
   void answer(order).then((given) => say({ kind: 'answer', id: order.id, answer: given }));
 });
-if (settings.ack !== 'single') replicator = replicate(await connect(), settings.ack);
+if (!settings.isSingle) replicator = replicate(await connect());
 say({ kind: 'open' });
 if (replicator === undefined) say({ kind: 'leading', epoch: 0 });
 
@@ -51,7 +49,7 @@ async function connect(): Promise<NatsConnection> {
   }
 }
 
-function replicate(connection: NatsConnection, ack: 'broker' | 'standby'): LogReplicator {
+function replicate(connection: NatsConnection): LogReplicator {
   const replicating = new LogReplicator({
     log: new NatsLog({ connection, stream, subject }),
     store,
@@ -60,12 +58,6 @@ function replicate(connection: NatsConnection, ack: 'broker' | 'standby'): LogRe
     random: Math.random,
     leaseMs,
     beatMs,
-    ack,
-    reports: new NatsAppliedReports({
-      connection,
-      subject: reportsSubject,
-      nodeName: settings.name,
-    }),
     onLeading: () => say({ kind: 'leading', epoch: replicating.status.position.epoch }),
     onDeposed: () => say({ kind: 'deposed' }),
     onStopped: (stop) => {
@@ -80,7 +72,7 @@ function replicate(connection: NatsConnection, ack: 'broker' | 'standby'): LogRe
 async function answer(order: Order): Promise<Answer> {
   try {
     if (order.kind === 'status') return { kind: 'status', status: status() };
-    if (settings.ack !== 'single' && replicator === undefined) {
+    if (!settings.isSingle && replicator === undefined) {
       return { kind: 'refused', detail: 'it opens' };
     }
     if (order.kind === 'read') {

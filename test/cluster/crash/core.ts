@@ -17,7 +17,7 @@ export type Outcome = Answer | { readonly kind: 'unknown' };
 export interface CoreOptions {
   readonly name: string;
   readonly folder: string;
-  readonly ack: CoreSettings['ack'];
+  readonly isSingle: boolean;
   /** Its own way to the brokers; undefined without any. */
   readonly path: CuttablePath | undefined;
   readonly note: (line: string) => void;
@@ -77,13 +77,13 @@ export class Core implements Victim {
 
   start(): void {
     if (this.#run !== undefined || this.stop !== undefined) return;
-    const { name, ack, path } = this.#options;
+    const { name, isSingle, path } = this.#options;
     const settings: CoreSettings = {
       name,
       owner: `${name}.${++this.#runs}`,
       dataFile: this.dataFile,
       servers: path?.urls ?? [],
-      ack,
+      isSingle,
     };
     const child = fork(new URL('core.child.ts', import.meta.url), [JSON.stringify(settings)], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

@@ -22,14 +22,14 @@ import { Failovers } from './failovers.ts';
 import type { FaultKind } from './fault-kinds.ts';
 import { Faults } from './faults.ts';
 import { Ledger } from './ledger.ts';
-import { type CoreSettings, stream, subject } from './messages.ts';
+import { stream, subject } from './messages.ts';
 import { runInFolder } from './kept-folder.ts';
 
 export interface CrashOptions {
   readonly server: NatsServer;
   readonly seconds: number;
   readonly seed: number;
-  readonly ack: CoreSettings['ack'];
+  readonly isSingle: boolean;
   readonly load: Load;
   /** Empty: no faults, for figures. */
   readonly kinds: readonly FaultKind[];
@@ -127,8 +127,8 @@ class CrashRun {
   }
 
   async #startBrokers(): Promise<Brokers | undefined> {
-    const { ack, server } = this.#options;
-    if (ack === 'single') return undefined;
+    const { isSingle, server } = this.#options;
+    if (isSingle) return undefined;
     const brokers = await startBrokers({ count: 3, folder: join(this.#folder, 'nats'), server });
     this.#brokers = brokers;
     const connection = await openNats({ servers: brokers.urls, nodeName: 'run' });
@@ -142,8 +142,8 @@ class CrashRun {
     for (const name of names) {
       const path = brokers && (await CuttablePath.open(brokers.all.map((broker) => broker.port)));
       if (path !== undefined) this.#paths.push(path);
-      const { ack } = this.#options;
-      this.#cores.push(new Core({ name, folder: this.#folder, ack, path, note: this.#note }));
+      const { isSingle } = this.#options;
+      this.#cores.push(new Core({ name, folder: this.#folder, isSingle, path, note: this.#note }));
     }
     for (const core of this.#cores) core.start();
   }

@@ -8,8 +8,8 @@ export interface CoreSettings {
   readonly owner: string;
   readonly dataFile: string;
   readonly servers: readonly string[];
-  /** `single`: no log, the service on one machine. */
-  readonly ack: 'broker' | 'standby' | 'single';
+  /** No log, the service on one machine. */
+  readonly isSingle: boolean;
 }
 
 /** What a client asks for: the next number of the counter is kept under its name, and the rest beside it. */
@@ -57,7 +57,6 @@ export type CoreMessage =
 
 export const stream = 'CORE';
 export const subject = 'qz.core';
-export const reportsSubject = 'qz.core.applied';
 
 export const statusOf = (
   { chain, seq, epoch, n }: LogPosition,

@@ -1,8 +1,8 @@
 /**
  * `npm run crash:cluster -- [--what both|service|log] [--seconds 60] [--seed 7] [--kills all|none|kill-active,pause-broker…]
- *                           [--ack broker|standby] [--equal-within 5]
+ *                           [--equal-within 5]
  *                           service: [--scans 60] [--edge] [--late] [--webhooks] [--upgrade-from FILE|FOLDER]
- *                           log: [--ack single] [--rate 100 | --callers 50] [--plain]`
+ *                           log: [--single] [--rate 100 | --callers 50] [--plain]`
  *
  * A cluster on real brokers and real processes: whole services (../service-crash/), and the replicated log with nothing
  * around it (crash.ts), which sees many more writes and failovers; `both` gives a third of the seconds to the log. Prints
@@ -28,7 +28,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     kills: { type: 'string', default: 'all' },
-    ack: { type: 'string' },
+    single: { type: 'boolean', default: false },
     rate: { type: 'string', default: '100' },
     callers: { type: 'string', default: '0' },
     scans: { type: 'string', default: '60' },
@@ -60,8 +60,8 @@ if ('missing' in server) {
   for (const part of chosen) {
     const share = chosen.length > 1 ? shares[part] : 1;
     const seconds = Math.round(options.seconds * share);
-    const { ack, seed } = options;
-    say(`${part}: ${seconds} s, seed ${seed}, ack ${ack}, nats-server ${server.version}`);
+    const { seed } = options;
+    say(`${part}: ${seconds} s, seed ${seed}, nats-server ${server.version}`);
     faultCount += await (part === 'log' ? runLog : runService)({ ...options, seconds });
   }
   process.exit(faultCount === 0 ? 0 : 1);
@@ -77,11 +77,9 @@ async function runLog(options: CrashOptions): Promise<number> {
 
 /** @returns faults found */
 async function runService(options: CrashOptions): Promise<number> {
-  const { ack, ...others } = options;
-  if (ack === 'single') throw new Error('Cannot run: --ack single is for --what log');
+  if (options.isSingle) throw new Error('Cannot run: --single is for --what log');
   const result = await runServiceCrashes({
-    ...others,
-    ack,
+    ...options,
     perSecond: Number(values.scans),
     withEdge: values.edge,
     withLate: values.late,
@@ -110,23 +108,19 @@ function tell({ rows, faults, faultCount, evidence }: Told): void {
 function readOptions(): Omit<CrashOptions, 'server'> {
   const seed = Number(values.seed);
   const [seconds, perSecond, callers] = [values.seconds, values.rate, values.callers].map(Number);
-  const acks = ['broker', 'standby', 'single'] as const;
-  const ack = acks.find((name) => name === values.ack);
   const named = values.kills.split(',');
   const kinds =
     values.kills === 'all' ? faultKinds : faultKinds.filter((kind) => named.includes(kind));
   const isNamed = ['all', 'none'].includes(values.kills) || kinds.length === named.length;
-  if (!isNamed || (values.ack !== undefined && ack === undefined) || !Number.isInteger(seed)) {
-    throw new Error(
-      `Cannot run: expected --seed N, --ack ${acks.join('|')}, --kills all|none|${faultKinds.join(',')}`,
-    );
+  if (!isNamed || !Number.isInteger(seed)) {
+    throw new Error(`Cannot run: expected --seed N, --kills all|none|${faultKinds.join(',')}`);
   }
   return {
     seconds: seconds!,
     seed,
-    kinds: ack === 'single' ? [] : kinds,
+    kinds: values.single ? [] : kinds,
     equalMsMax: 1_000 * Number(values['equal-within']),
-    ack: ack ?? (seed % 2 === 0 ? 'broker' : 'standby'),
+    isSingle: values.single,
     load: { perSecond: callers! > 0 ? 0 : perSecond!, callers: callers!, isPlain: values.plain },
   };
 }

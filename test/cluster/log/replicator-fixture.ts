@@ -1,5 +1,4 @@
 /** A replicator over a log in memory, in virtual time: lease 10 s, a beat every 4 s. Times are milliseconds since its start. */
-import type { Applied } from '../../../src/cluster/log/applied-reports.ts';
 import type { ReplicatedStore } from '../../../src/cluster/log/apply-queue.ts';
 import { emptyPosition, type LogPosition } from '../../../src/cluster/log/applier.ts';
 import type { LogReader, Reading } from '../../../src/cluster/log/ordered-log.ts';
@@ -100,10 +99,6 @@ export class ReplicatorFixture {
   readonly store = new TestStore();
   readonly events: string[] = [];
   readonly stops: Stop[] = [];
-  readonly reported: Applied[] = [];
-  /** Another machine reports. */
-  report: (applied: Applied) => void = () => undefined;
-  isListening = false;
   log!: HeldLog;
   replicator!: LogReplicator;
   readonly #owner: string;
@@ -124,17 +119,6 @@ export class ReplicatorFixture {
       random: () => 0,
       leaseMs: 10_000,
       beatMs: 4_000,
-      ack: 'broker',
-      reports: {
-        report: (applied) => this.reported.push({ epoch: applied.epoch, n: applied.n }),
-        listen: (listener) => {
-          this.report = listener;
-          this.isListening = true;
-          return () => {
-            this.isListening = false;
-          };
-        },
-      },
       onLeading: () => this.events.push('leading'),
       onDeposed: () => this.events.push('deposed'),
       onStopped: (stop) => this.stops.push(stop),

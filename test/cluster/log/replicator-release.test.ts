@@ -51,18 +51,6 @@ describe('release', () => {
     expect(machine.store.applied).toEqual([writes]);
   });
 
-  it('does not wait for a standby that has the last write', async () => {
-    const machine = new ReplicatorFixture();
-    await machine.leading({ ack: 'standby' });
-    const write = watched(machine.replicator.commit(writes));
-    const released = watched(machine.replicator.release());
-    await machine.pass(20);
-    expect([write.state, released.state]).toEqual(['waits', 'done']);
-    machine.report({ epoch: 1, n: 1 });
-    await machine.pass(10);
-    expect(write.state).toBe('done');
-  });
-
   it('that is lost is sent again, and is over when another leads, when it is closed, and where it does not lead', async () => {
     const machine = new ReplicatorFixture();
     await machine.leading();

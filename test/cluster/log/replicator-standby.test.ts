@@ -2,38 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { encodeWrites } from '../../../src/cluster/log/entry.ts';
 import type { StoredWrite } from '../../../src/store/replication.ts';
 import { LogWriter } from './log-writer.ts';
-import { ReplicatorFixture, watched } from './replicator-fixture.ts';
+import { ReplicatorFixture } from './replicator-fixture.ts';
 
 const writes: StoredWrite[] = [['numbers', 'a', Buffer.from('1')]];
 const others: StoredWrite[] = [['numbers', 'b', Buffer.from('2')]];
 
 describe('a standby', () => {
-  it('reports what it has stored, again with each beat; a leader does not', async () => {
-    const machine = new ReplicatorFixture();
-    machine.start();
-    const log = new LogWriter();
-    const half = Buffer.alloc(1);
-    for (const body of [
-      log.lead(),
-      log.tx(writes),
-      log.beat(1),
-      log.part(0, 2, half),
-      log.beat(2),
-    ]) {
-      machine.append(body);
-      await machine.pass(10);
-    }
-    const stored = { epoch: 1, n: 1 };
-    expect(machine.reported).toEqual([{ epoch: 1, n: 0 }, stored, stored, stored]);
-    machine.reported.length = 0;
-    await machine.pass(20_000);
-    expect(machine.replicator.status.state).toBe('leader');
-    const write = watched(machine.replicator.commit(writes));
-    await machine.pass(10);
-    expect(write.state).toBe('done');
-    expect(machine.reported).toEqual([]);
-  });
-
   it('that cannot apply tries again each second, does not lead, and catches up', async () => {
     const machine = new ReplicatorFixture();
     machine.start();

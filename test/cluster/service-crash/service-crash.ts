@@ -38,7 +38,6 @@ export interface ServiceCrashOptions {
   readonly server: NatsServer;
   readonly seconds: number;
   readonly seed: number;
-  readonly ack: 'broker' | 'standby';
   /** Empty: no faults, for figures. */
   readonly kinds: readonly FaultKind[];
   /** Scans at each node. */
@@ -172,8 +171,8 @@ class ServiceCrashRun {
   }
 
   async #startNodes(brokers: Brokers): Promise<void> {
-    const { withEdge, ack } = this.#options;
-    const environment = settingsOf(this.#random.fork(), ack);
+    const { withEdge } = this.#options;
+    const environment = settingsOf(this.#random.fork());
     for (const [at, role] of roles.entries()) {
       if (role === 'edge' && !withEdge) continue;
       const name = role === 'edge' ? 'edge1' : `node${at + 1}`;

@@ -12,9 +12,8 @@ export const withoutSecret = (environment: Environment): Environment => ({
   QZ_CLUSTER_SECRET: '',
 });
 
-export const settingsOf = (random: Random, ack: 'broker' | 'standby'): Environment => ({
+export const settingsOf = (random: Random): Environment => ({
   QZ_CLUSTER_SECRET: `secret-of-the-crash-run-${random.between(1_000_000, 10_000_000)}-0123456789`,
-  QZ_CLUSTER_ACK: ack,
   QZ_BOOTSTRAP_PLAN: 'enterprise',
   QZ_TRUSTED_PROXIES: '127.0.0.0/8',
   QZ_REDIRECT_UNKNOWN_PER_MINUTE_MAX: '0',

@@ -1,5 +1,4 @@
 /** One machine of the simulation: a disk that stays, and a process that is killed, paused and started again. */
-import type { Applied, AppliedReports } from '../../../src/cluster/log/applied-reports.ts';
 import { LogReplicator, type Stop } from '../../../src/cluster/log/replicator.ts';
 import type { Timers } from '../../../src/model/clock.ts';
 import type { Work } from '../../../src/store/replicated-transactions.ts';
@@ -21,8 +20,6 @@ export interface MachineOptions {
   readonly time: VirtualTime;
   readonly random: Random;
   readonly stream: MemoryStream;
-  readonly ack: 'broker' | 'standby';
-  readonly reports: Reports;
   readonly note: (line: string) => void;
   readonly store: SimulatedStore;
   readonly leaseMs: number;
@@ -112,7 +109,7 @@ export class Machine {
 
   start(): void {
     if (this.#process !== undefined || this.stop !== undefined) return;
-    const { name, time, random, stream, ack, reports, note, leaseMs, rate } = this.#options;
+    const { name, time, random, stream, note, leaseMs, rate } = this.#options;
     const draws = random.fork();
     const log = new FaultyLog({
       stream,
@@ -146,9 +143,7 @@ export class Machine {
       random: () => draws.next(),
       leaseMs,
       beatMs,
-      ack,
       partBytes,
-      reports: reports.of(later),
       onLeading: () => {
         this.leads++;
         note(`${owner} leads`);
@@ -217,35 +212,5 @@ export class Machine {
     const waiting = this.#paused ?? [];
     this.#paused = undefined;
     for (const run of waiting) this.#options.time.later(0, run);
-  }
-}
-
-/** Reports between machines: some are lost, some come late. */
-export class Reports {
-  readonly #random: Random;
-  readonly #listeners = new Map<object, (applied: Applied) => void>();
-  /** Share of reports that are lost. */
-  lost = 0;
-
-  constructor(random: Random) {
-    this.#random = random;
-  }
-
-  of(later: (ms: number, run: () => void) => unknown): AppliedReports {
-    const self = {};
-    return {
-      report: (applied) => {
-        for (const [other, listener] of this.#listeners) {
-          if (other === self || this.#random.chance(this.lost)) continue;
-          listener(applied);
-        }
-      },
-      listen: (listener) => {
-        this.#listeners.set(self, (applied) => {
-          later(this.#random.next() * 20, () => listener(applied));
-        });
-        return () => void this.#listeners.delete(self);
-      },
-    };
   }
 }

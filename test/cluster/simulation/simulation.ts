@@ -12,7 +12,7 @@ import { Random } from '../../crash/random.ts';
 import { MemoryStream } from '../log/memory-log.ts';
 import { aheadOfLog, differing, lostWrites, type Write, wrongWrites } from './checks.ts';
 import { FaultInjector } from './fault-injector.ts';
-import { Machine, Reports } from './machine.ts';
+import { Machine } from './machine.ts';
 import { MemoryStore } from './memory-store.ts';
 import { SimulatedPruning } from './simulated-pruning.ts';
 import type { SimulatedStore } from './simulated-store.ts';
@@ -54,11 +54,9 @@ class Simulation {
   readonly #time = new VirtualTime();
   readonly #stream = new MemoryStream();
   readonly #machines: Machine[] = [];
-  readonly #reports: Reports;
   readonly #writes: Write[] = [];
   readonly faults: string[] = [];
   readonly trace: string[] = [];
-  readonly #ack: 'broker' | 'standby';
   /** The highest number that was answered to a client. */
   #answeredMax = 0;
   readonly #isLong: boolean;
@@ -66,9 +64,7 @@ class Simulation {
 
   constructor(seed: number, createStore: CreateStore) {
     this.#random = new Random(seed);
-    this.#ack = this.#random.chance(0.5) ? 'standby' : 'broker';
     this.#isLong = this.#random.chance(0.02);
-    this.#reports = new Reports(this.#random.fork());
     const count = this.#random.pick([2, 3, 3, 3, 5]);
     const leaseMs = this.#random.pick([1_000, 1_500, 3_000]);
     for (let at = 0; at < count; at++) {
@@ -78,8 +74,6 @@ class Simulation {
           time: this.#time,
           random: this.#random.fork(),
           stream: this.#stream,
-          ack: this.#ack,
-          reports: this.#reports,
           note: (line) => this.#note(line),
           store: createStore(this.#time, at),
           leaseMs,
@@ -111,14 +105,12 @@ class Simulation {
       machine.faults = injector.drawFaults();
       machine.start();
     }
-    this.#reports.lost = random.pick([0, 0.1, 0.5]);
     const endMs = time.nowMs + (this.#isLong ? longMs : random.pick(faultyMs));
     const next = (): number => random.next();
     time.every(clientEveryMs, endMs, next, () => this.#client());
     time.every(random.pick([200, 600, 2_000]), endMs, next, () => injector.strike());
     await time.run(endMs);
     injector.heal();
-    this.#reports.lost = 0;
     if (random.chance(0.2)) {
       injector.sicken();
       // Its lease lapses without a write under way, which would make the others ignore its beats.
@@ -226,7 +218,7 @@ class Simulation {
       found.push(...aheadOfLog(machine, this.#stream), ...wrongWrites(machine, this.#writes));
     }
     if (this.#injector.hasLost) {
-      const isExposed = this.#injector.burnt !== undefined && this.#ack === 'broker';
+      const isExposed = this.#injector.burnt !== undefined;
       found.push(...lostWrites(machines, this.#writes, this.#injector.hasLostPower || isExposed));
     }
     for (const fault of found) this.#fail(fault);
@@ -239,7 +231,7 @@ class Simulation {
     const isDone = (): boolean => this.#doneCount() > before;
     while (this.#time.nowMs < untilMs) {
       const serving = this.#machines.filter((machine) => this.#isToServe(machine));
-      if (serving.length < (this.#ack === 'standby' ? 2 : 1)) return;
+      if (serving.length === 0) return;
       const leader = this.#machines.find(isLeading);
       if (leader !== undefined) void this.#write(leader);
       await this.#time.run(this.#time.nowMs + clientEveryMs, isDone);
