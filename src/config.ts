@@ -235,8 +235,6 @@ const schema = z.strictObject({
     tlsCaFile: z.string().max(4_096),
     /** Copies of each stream that the brokers keep. */
     replicas: z.union([z.literal(1), z.literal(3), z.literal(5)]),
-    /** While no core can lead: answer reads from the last known state, or refuse them. */
-    staleReads: z.boolean(),
   }),
   bootstrap: z.strictObject({
     /** E-mail of the first owner. */

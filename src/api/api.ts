@@ -12,7 +12,6 @@
  */
 import { hash } from 'node:crypto';
 import type { Handler, KeptHeader, ReadyAnswers, Reply, Request } from '../http/request.ts';
-import { isSource } from '../http/write.ts';
 import { Failure } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
 import type { CounterHandle, HistogramHandle } from '../telemetry/metrics.ts';
@@ -223,15 +222,9 @@ export class ApiServer implements Handler {
 
   /** `answer`, but for a read of what may not be the newest: another machine may be making changes. */
   async #current(request: Request, answer: () => Promise<Reply>): Promise<Reply> {
-    const { isStale, config } = this.#services;
-    if (isStale === undefined || !isRead(request)) return await answer();
-    const { staleReads } = config.cluster;
-    if (isStale() && !staleReads) return this.#problem(staleFailure(), request);
     const reply = await answer();
-    if (!isStale()) return reply;
-    // A stream that has begun tells what comes: it is not the newest at any moment.
-    if (staleReads || isSource(reply.body)) return withHeader(reply, 'X-Quietzone-Stale', '1');
-    return this.#problem(staleFailure(), request);
+    if (!isRead(request) || this.#services.isStale?.() !== true) return reply;
+    return withHeader(reply, 'X-Quietzone-Stale', '1');
   }
 
   async #matched(match: Match, request: Request, admission: Admission): Promise<Reply> {
@@ -336,12 +329,8 @@ const withHeader = (reply: Reply, name: string, value: string): Reply => ({
 const withLinksBehind = (reply: Reply, behind: number): Reply =>
   behind > 0 ? withHeader(reply, 'X-Links-Behind', String(behind)) : reply;
 
-const notActive = (detail: string): Failure =>
-  new Failure('not_active', detail, { retryAfterSeconds: 1 });
-const staleFailure = (): Failure =>
-  notActive('Cannot read here: another machine may have made changes since');
 const notLeadingFailure = (why = 'another machine may lead by now'): Failure =>
-  notActive(`Cannot change anything here: ${why}`);
+  new Failure('not_active', `Cannot change anything here: ${why}`, { retryAfterSeconds: 1 });
 
 const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD';
 

@@ -19,8 +19,8 @@ type Answers = Pick<
   'changesFollowed' | 'isStale' | 'changesRefused' | 'answerWithinMs'
 >;
 
-async function started(answers: Answers, environment = {}) {
-  const app = await startTestApi({ answers, environment });
+async function started(answers: Answers) {
+  const app = await startTestApi({ answers });
   return new Client(app.url, app.apiKey);
 }
 
@@ -84,24 +84,6 @@ test('a change is not refused by what may be old, and costs no quota while anoth
   asked = 0;
   const made = await later.call('POST', '/v1/qr-codes', { body: code });
   expect(made.status).toBe(201);
-});
-
-test('with cluster.staleReads off they are refused, also one that becomes old on its way', async () => {
-  let isStale = true;
-  const client = await started({ isStale: () => isStale }, { QZ_CLUSTER_STALE_READS: 'false' });
-  const refusal = {
-    status: 503,
-    headers: { 'retry-after': '1', 'x-ratelimit-limit': expect.any(String) },
-    json: { code: 'not_active' },
-  };
-  expect(await client.call('GET', '/v1/qr-codes')).toMatchObject(refusal);
-  expect((await client.call('GET', '/i/qr_01k3zq8m4hd2v7c5x9ab.svg')).status).toBe(503);
-  expect((await client.call('GET', '/health/live')).status).toBe(200);
-  isStale = false;
-  expect((await client.call('GET', '/v1/qr-codes')).status).toBe(200);
-  let asked = 0;
-  const later = await started({ isStale: () => asked++ > 0 }, { QZ_CLUSTER_STALE_READS: 'false' });
-  expect(await later.call('GET', '/v1/qr-codes')).toMatchObject(refusal);
 });
 
 /** A log that takes entries when a test lets it. */
