@@ -132,8 +132,8 @@ export class ScanReceiver {
       this.#options.onMissed(this.#read + 1, first - 1);
       this.#read = first - 1;
     }
-    // The brokers have lost what was read: edges send it again behind their end.
-    if (last < this.#read) this.#read = last;
+    // The brokers have lost what was read. The log may have grown since then: what is there counts by its positions.
+    if (last < this.#read) this.#read = first - 1;
     return this.#read + 1;
   }
 

@@ -244,6 +244,19 @@ describe('a log', () => {
     expect([own.saved.seq, own.missed]).toEqual([3, []]);
   });
 
+  it('that lost all and has grown since then is read from its beginning', async () => {
+    const own = new Fixture();
+    for (const from of [0, 10, 20]) own.piece(0, from, from + 10);
+    await own.pass(1_500);
+    own.receiver.stop();
+    own.stream.loseAbove(0);
+    own.piece(0, 30, 40);
+    own.receiver = own.start();
+    await own.pass(1_500);
+    expect(own.writes.slice(3)).toEqual([[0, 30, 10]]);
+    expect([own.saved.seq, own.rewinds, own.missed]).toEqual([1, [], []]);
+  });
+
   it('that was pruned is read from its beginning, and what was missed is named', async () => {
     const own = new Fixture();
     own.piece(0, 0, 10);
