@@ -75,14 +75,14 @@ interface ClusterSettings {
 }
 
 /** Every core has the secret, and no edge: it may stand where others get at it. */
-export function clusterFault(
-  { nats, role, secret, advertiseUrl, plainHttp }: ClusterSettings,
-  durability: string,
-): string | undefined {
+export function clusterFault({
+  nats,
+  role,
+  secret,
+  advertiseUrl,
+  plainHttp,
+}: ClusterSettings): string | undefined {
   if (nats.length === 0) {
-    if (durability === 'replicated') {
-      return 'durability is replicated without cluster.nats, expected the brokers';
-    }
     if (role === 'all' && secret === '') return undefined;
     return 'cluster.role or cluster.secret is set without cluster.nats, expected the brokers';
   }

@@ -65,11 +65,8 @@ const schema = z.strictObject({
   shortUrlBase: url,
   /** Public address of images; empty = `api.publicUrl` + `/i`. */
   cdnBase: z.union([z.literal(''), url]),
-  /**
-   * `relaxed` answers before the journal, `process` after the write, `power` after the disk sync, `replicated` after the
-   * brokers of a cluster have it.
-   */
-  durability: z.enum(['relaxed', 'process', 'power', 'replicated']),
+  /** A scan is answered after the write to the journal (`process`), or after the disk sync (`power`). */
+  durability: z.enum(['process', 'power']),
   /** Peers (addresses or CIDR blocks) whose X-Forwarded-For or PROXY header names the client. */
   trustedProxies: z.array(addressOrNetwork).max(256),
   /**
@@ -282,7 +279,7 @@ export function loadConfig(
 }
 
 function checkTogether(config: Config): Config {
-  const { api, redirect, billing, mail, shortUrlBase, durability, cluster } = config;
+  const { api, redirect, billing, mail, shortUrlBase, cluster } = config;
   const fault =
     (mail.host !== '' && mail.from === ''
       ? 'mail.host is set and mail.from is not, expected a sender'
@@ -291,7 +288,7 @@ function checkTogether(config: Config): Config {
     tlsFault('redirect', redirect, shortUrlBase) ??
     rootFault(redirect.rootUrl, shortUrlBase) ??
     billingFault(billing) ??
-    clusterFault(cluster, durability);
+    clusterFault(cluster);
   if (fault !== undefined) throw new ConfigError(`Cannot start: ${fault}`);
   return config;
 }

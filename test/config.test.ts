@@ -83,9 +83,6 @@ test('loadConfig names every fault with its source', () => {
   expect(text).toContain('api.port');
   expect(text).toContain('unknown key prot');
   expect(text).toContain('durability');
-  expect(faults('{"durability": "replicated"}')).toContain(
-    'durability is replicated without cluster.nats',
-  );
   const core = { QZ_CLUSTER_NATS: 'nats://n1', QZ_CLUSTER_SECRET: 'x'.repeat(32) };
   const at = (url: string, more = {}): string =>
     faults('', { ...core, QZ_CLUSTER_ADVERTISE_URL: url, ...more });

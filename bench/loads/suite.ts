@@ -30,13 +30,13 @@ import { steps } from '../rivals/steps.ts';
 
 const loopback = '127.0.0.0/8';
 
-/** The three durabilities. */
+/** Both durabilities. */
 async function durability(options: LoadOptions): Promise<LoadReport> {
   const arena = new Arena();
   try {
     const { codes, uniform: requests } = fieldOf(options);
     const contestants: Contestant[] = [];
-    const kinds = options.isQuick ? ['process'] : ['process', 'relaxed', 'power'];
+    const kinds = options.isQuick ? ['process'] : ['process', 'power'];
     for (const kind of kinds) {
       const { server } = await arena.service({ codes, environment: { QZ_DURABILITY: kind } });
       contestants.push({ name: kind, server, requests });

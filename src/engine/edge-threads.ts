@@ -29,7 +29,6 @@ export interface EdgeThreadsOptions {
     readonly own: readonly number[];
     readonly keptFrom: (journal: number) => number;
   };
-  readonly acknowledged?: RedirectThreadsOptions['acknowledged'];
   readonly pages?: RedirectThreadsOptions['pages'];
 }
 

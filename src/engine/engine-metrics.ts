@@ -109,12 +109,6 @@ export function registerRedirects(metrics: Metrics, redirects: RedirectThreads):
         value: sum(redirects.states, (state) => redirectTotals(state).refused[kind]),
       })),
   );
-  metrics.total(
-    'quietzone_scans_unreplicated_total',
-    'Scans answered before brokers had acknowledged them, although durability is replicated',
-    [],
-    () => sum(redirects.states, (state) => redirectTotals(state).unreplicated),
-  );
   metrics.gauge(
     'quietzone_redirect_connections',
     'Open connections on the short-link port',

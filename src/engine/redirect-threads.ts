@@ -21,7 +21,6 @@ import {
 } from '../http/redirect-thread.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { Clock } from '../model/clock.ts';
-import type { JournalPositions } from '../scans/journal/positions.ts';
 import type { OpenTable } from '../scans/visitor/geo/table-units.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import { shipped } from '../shipped.ts';
@@ -37,7 +36,6 @@ const drainGraceMs = 500;
 export interface RedirectTotals {
   readonly redirects: number;
   readonly dropped: number;
-  readonly unreplicated: number;
   readonly shed: number;
   readonly refused: Readonly<RedirectFigures['refused']>;
 }
@@ -61,8 +59,6 @@ export interface RedirectThreadsOptions {
   readonly links: LinkTableMemory;
   /** Its own ones are for these threads, in their order. */
   readonly journals: Journals;
-  /** Of their journals, what brokers have acknowledged: for durability `replicated`. */
-  readonly acknowledged?: JournalPositions | undefined;
   /** What workspaces say on their pages, now; absent = nothing. */
   readonly pages?: (() => PageChanges) | undefined;
   /** Resolves when the data folder is where it was: a thread that starts reads and writes there. */
@@ -237,7 +233,6 @@ export class RedirectThreads {
       before: {
         redirects: 0,
         dropped: 0,
-        unreplicated: 0,
         shed: 0,
         refused: noRefusals(),
       },
@@ -246,7 +241,7 @@ export class RedirectThreads {
   }
 
   #setup(index: number): RedirectSetup {
-    const { config, links, journals, acknowledged } = this.#options;
+    const { config, links, journals } = this.#options;
     const { connectionsMax = Infinity } = this.#options;
     const journal = journals.own[index]!;
     return {
@@ -265,7 +260,6 @@ export class RedirectThreads {
       trustedProxies: config.trustedProxies,
       trustedProxyHeader: config.trustedProxyHeader,
       durability: config.durability,
-      acknowledged: acknowledged?.memory,
       journalRoot: journals.root,
       journalFolder: journals.folder(journal),
       journalPosition: journals.recover(journal),
@@ -326,7 +320,6 @@ export function redirectTotals({ figures, before }: RedirectState): RedirectTota
   return {
     redirects: before.redirects + figures.redirects,
     dropped: before.dropped + figures.droppedScans,
-    unreplicated: before.unreplicated + figures.unreplicatedScans,
     shed: before.shed + figures.shed,
     refused,
   };

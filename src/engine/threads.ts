@@ -43,7 +43,6 @@ export interface EngineThreadsOptions {
         /** 0 = it answers no short links. */
         readonly redirectThreads: number;
         readonly journals: Pick<JournalsOptions, 'own' | 'keptFrom' | 'recovery'>;
-        readonly acknowledged?: RedirectThreadsOptions['acknowledged'];
         /** At a stop, when redirects have ended. */
         readonly onDrained?: () => void;
       }
@@ -99,7 +98,6 @@ export class EngineThreads {
       ...options,
       threads: redirectThreads,
       journals: this.journals,
-      acknowledged: options.node?.acknowledged,
       whenInPlace,
     });
     this.#watch = setInterval(() => {

@@ -47,8 +47,6 @@ export interface RedirectSetup {
   readonly durability: Config['durability'];
   /** Of countries, for rules; undefined until it is there. */
   readonly geo: OpenTable | undefined;
-  /** By journal, what the brokers have acknowledged: `replicated` waits for it. */
-  readonly acknowledged: SharedArrayBuffer | undefined;
   readonly journalRoot: Place;
   readonly journalFolder: string;
   readonly journalPosition: number;
@@ -94,8 +92,6 @@ export interface RedirectFigures {
   readonly waitingScans: number;
   /** Scans answered and given up. */
   readonly droppedScans: number;
-  /** Scans answered before brokers had acknowledged them, although durability is `replicated`. */
-  readonly unreplicatedScans: number;
   readonly journalPosition: number;
   readonly journalFault: string | undefined;
   /** Counts of the latencies since the last message. */

@@ -9,8 +9,7 @@
  * So an answered scan is a journaled scan, and the write costs each request its share of one system call.
  * A cycle ends in an immediate. One that ends a connection ends after it, among the next events of sockets, because
  * uSockets never frees what is closed in an immediate (`inNextCycle`).
- * `relaxed` answers first; `power` waits for the disk, on another thread, while further cycles go on, and `replicated`
- * in the same way for the brokers.
+ * `power` waits for the disk, on another thread, while further cycles go on.
  * Nothing here awaits, logs, or parses a schema; what is not a redirect is answered by `Refusals`.
  */
 import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
@@ -19,7 +18,6 @@ import type { LinkReader } from '../links/reader.ts';
 import type { Clock } from '../model/clock.ts';
 import { partitionOf } from '../model/code.ts';
 import type { EndedReason } from '../model/routing/pages.ts';
-import type { Acknowledgement } from '../scans/journal/acknowledgement.ts';
 import type { JournalWriter } from '../scans/journal/writer.ts';
 import { flagPrefetch, ScanBatch } from '../scans/record.ts';
 import { Agents } from '../scans/visitor/agents.ts';
@@ -38,8 +36,6 @@ export interface RedirectOptions {
   readonly links: LinkReader;
   readonly journal: JournalWriter;
   readonly durability: Config['durability'];
-  /** Where `replicated` answers wait. */
-  readonly acknowledgement?: Acknowledgement | undefined;
   readonly addresses: ScannerAddresses;
   readonly refusals: Refusals;
   readonly clock: Clock;
@@ -49,7 +45,7 @@ export interface RedirectOptions {
   readonly latency: LatencyHistogram;
 }
 
-/** Reply batches kept for reuse under `power` and `replicated`: one sync answers about so many; after a stall the rest is freed. */
+/** Reply batches kept for reuse under `power`: one sync answers about so many; after a stall the rest is freed. */
 const spareRepliesMax = 64;
 const microseconds = 1_000;
 
@@ -220,28 +216,21 @@ export class Redirect {
     const scans = this.#batch.scans;
     if (scans === 0) return this.#answer(replies, this.#cycleStartMs);
     const frame = this.#batch.finish(this.#cycleTimeMs);
-    if (durability === 'power' || durability === 'replicated') {
+    if (durability === 'power') {
       const startMs = this.#cycleStartMs;
       replies.keepCopies();
       this.#replies = this.#spareReplies.pop() ?? new ReplyBatch(this.#options.links);
       journal.append(frame, scans);
-      this.#onceDurable(scans, () => {
+      const answer = (): void => {
         this.#answer(replies, startMs);
         if (this.#spareReplies.length < spareRepliesMax) this.#spareReplies.push(replies);
-      });
+      };
+      // What the journal cannot take is answered, too: it says so by itself.
+      journal.sync().then(answer, answer);
       return;
     }
-    if (durability === 'process') journal.append(frame, scans);
+    journal.append(frame, scans);
     this.#answer(replies, this.#cycleStartMs);
-    if (durability === 'relaxed') journal.append(frame, scans);
-  }
-
-  /** What the journal cannot take is answered at once: it says so by itself. */
-  #onceDurable(scans: number, answer: () => void): void {
-    const { journal, acknowledgement } = this.#options;
-    if (acknowledgement === undefined) journal.sync().then(answer, answer);
-    else if (journal.waitingScans > 0) answer();
-    else acknowledgement.hold(journal.position, scans, answer);
   }
 
   #answer(replies: ReplyBatch, startMs: number): void {

@@ -9,7 +9,6 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { LinkReader } from '../links/reader.ts';
-import { Acknowledgement } from '../scans/journal/acknowledgement.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
 import { diskAt, JournalWriter } from '../scans/journal/writer.ts';
 import { systemClock } from '../system-clock.ts';
@@ -57,21 +56,12 @@ const journal = new JournalWriter({
   disk: diskAt(setup.journalRoot),
   onWork: () => syncIn(syncMs),
 });
-const acknowledgement =
-  setup.durability === 'replicated' && setup.acknowledged !== undefined
-    ? new Acknowledgement({
-        journal: setup.journal,
-        acknowledged: new JournalPositions(setup.acknowledged),
-        clock: systemClock,
-      })
-    : undefined;
 let syncTimer: NodeJS.Timeout | undefined;
 const latency = createLatencyHistogram();
 const redirect = new Redirect({
   links: new LinkReader(setup.links, setup.thread),
   journal,
   durability: setup.durability,
-  acknowledgement,
   addresses,
   refusals,
   clock: systemClock,
@@ -91,7 +81,6 @@ function figures(): RedirectMessage & { kind: 'figures' } {
       shed: listeners.reduce((sum, { shed }) => sum + shed, 0),
       waitingScans: journal.waitingScans,
       droppedScans: journal.droppedScans,
-      unreplicatedScans: acknowledgement?.unreplicatedScans ?? 0,
       journalPosition: journal.position,
       journalFault: journal.fault,
       latency: takeCounts(latency),

@@ -17,7 +17,6 @@ import type { StoreReplication } from '../cluster/store-replication.ts';
 import { closeAll, type Closers } from '../engine/closers.ts';
 import type { Base } from '../modules.ts';
 import { placeOf } from '../scans/journal/place.ts';
-import type { JournalPositions } from '../scans/journal/positions.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Engine } from '../writers.ts';
@@ -32,8 +31,6 @@ export interface CoreExchangeOptions {
   readonly replication: StoreReplication;
   /** Of deliveries. */
   readonly deliveries: StoreReplication;
-  /** By own journal, what the brokers have acknowledged; where answers wait for it. */
-  readonly acknowledged: JournalPositions | undefined;
 }
 
 export class CoreExchange {
@@ -126,7 +123,7 @@ export class CoreExchange {
   }
 
   #openTransfer(engine: Engine): ScanTransfer {
-    const { context, base, identity, acknowledged } = this.#options;
+    const { context, base, identity } = this.#options;
     const { journals, folder } = engine.threads;
     const { segmentBytesMax, segmentMsMax } = context.config.scans;
     const { replicas } = context.config.cluster;
@@ -138,7 +135,6 @@ export class CoreExchange {
       run: identity.run,
       journalRoot: journals.root,
       tails: journals.tails,
-      acknowledged,
       receive: { store, codes, segmentBytesMax, segmentMsMax, replicas },
       owners: this.#owners(),
       clock: base.clock,

@@ -30,7 +30,6 @@ import { threadCounts } from '../engine/machine/machine-plan.ts';
 import type { EngineThreadsOptions } from '../engine/threads.ts';
 import { messageOf } from '../model/failure.ts';
 import type { Base } from '../modules.ts';
-import { JournalPositions } from '../scans/journal/positions.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
@@ -72,8 +71,6 @@ export class CoreNode {
   /** What the commands of an operator ask, leading or not. */
   readonly control: NodeControl;
   readonly #cluster: ClusterAccess;
-  /** By own journal, what the brokers have acknowledged; where answers wait for it. */
-  readonly #acknowledged: JournalPositions | undefined;
 
   readonly #exchange: CoreExchange;
   readonly #firstLinks = new FirstLinks(systemTimers);
@@ -90,9 +87,7 @@ export class CoreNode {
     this.#options = options;
     const { context, base, onRole } = options;
     const { management: store, ids, clock } = base;
-    const { durability } = context.config;
     const { secret, replicas } = context.config.cluster;
-    this.#acknowledged = durability === 'replicated' ? new JournalPositions() : undefined;
     this.#keys = new ClusterKeys(secret);
     checkSecret({ store, keys: this.#keys });
     const shared = { store, folder: base.folder.path, keys: this.#keys, log: base.log };
@@ -118,7 +113,6 @@ export class CoreNode {
       nodes: this.nodes,
       replication: this.replication,
       deliveries: this.delivery.replication,
-      acknowledged: this.#acknowledged,
     });
     const { folder, log } = base;
     const cluster = (): string => this.nodes.clusterId ?? '';
@@ -160,7 +154,6 @@ export class CoreNode {
           ...(!own.includes(journal) && { atMost: received.wholeTo(journal) }),
         }),
       },
-      acknowledged: this.#acknowledged,
       onDrained: () => this.#beats?.end(),
     };
   }

@@ -32,7 +32,6 @@ import { assertPortsFree } from '../engine/service-ports.ts';
 import { assertTlsFiles } from '../http/tls-files.ts';
 import { messageOf } from '../model/failure.ts';
 import { thisMachine } from '../modules.ts';
-import { JournalPositions } from '../scans/journal/positions.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { claimStart, listenMs } from './claim-start.ts';
@@ -136,7 +135,6 @@ class EdgeNode {
   async #open(folder: EdgeFolder, closers: Closers): Promise<void> {
     const { config, log, machine, connection } = this.#context;
     const { journals } = this.#identity;
-    const acknowledged = config.durability === 'replicated' ? new JournalPositions() : undefined;
     const marks = new MarksExchange({
       connection,
       timers: systemTimers,
@@ -159,7 +157,6 @@ class EdgeNode {
         // Cores may have what stands behind a damaged end: its positions are not given out again.
         recovery: () => ({ torn: 'kept' }),
       },
-      acknowledged,
       checks: [
         {
           name: 'links since the last start',
@@ -175,13 +172,13 @@ class EdgeNode {
     closers.push(() => this.#beats?.close());
     closers.push(() => edge.close());
     this.#edge = edge;
-    await this.#startTransfer(edge, acknowledged);
+    await this.#startTransfer(edge);
     marks.start();
     closers.push(() => marks.stop());
     this.#startBeats(edge, closers);
   }
 
-  async #startTransfer(edge: Edge, acknowledged: JournalPositions | undefined): Promise<void> {
+  async #startTransfer(edge: Edge): Promise<void> {
     const { nats, log, machine } = this.#context;
     const { journals, folder } = edge.threads;
     const { journals: own, run } = this.#identity;
@@ -191,7 +188,6 @@ class EdgeNode {
       run,
       journalRoot: journals.root,
       tails: journals.tails,
-      acknowledged,
       owners: [],
       clock: machine.clock,
       log,

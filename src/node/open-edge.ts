@@ -69,8 +69,6 @@ export interface EdgeOptions {
   };
   /** What cores have had of its journals, and from which position on they still need one. */
   readonly journals: Omit<EdgeThreadsOptions['journals'], 'own'>;
-  /** For durability `replicated`. */
-  readonly acknowledged?: EdgeThreadsOptions['acknowledged'];
   /** Beside its own. */
   readonly checks?: readonly HealthCheck[];
   /** At a stop, when redirects have ended and the journals are complete: what sends them may send the rest. */
@@ -167,7 +165,7 @@ class EdgeLinks {
   links: LinkLoader | undefined;
 
   constructor(options: EdgeOptions, store: Management, closers: Closers) {
-    const { config, log, machine, node, journals, acknowledged } = options;
+    const { config, log, machine, node, journals } = options;
     const { folder } = options.folder;
     this.#options = options;
     this.#store = store;
@@ -189,7 +187,6 @@ class EdgeLinks {
       connectionsMax: sharesOf(config).redirectThread,
       threads,
       journals: { ...journals, own: node.journals },
-      acknowledged,
       pages: () => pages.all(),
     });
     pages.start((changes) => this.threads.redirects.updatePages(changes));

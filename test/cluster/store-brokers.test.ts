@@ -1,4 +1,4 @@
-/** Replicated stores on a real broker: a change that waits for a standby, and a log that is pruned while it is followed. */
+/** Replicated stores on a real broker: brokers that are full, and a log that is pruned while it is followed. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -26,7 +26,7 @@ export interface CrashOptions {
   readonly ports: Ports;
   readonly rounds: number;
   readonly seed: number;
-  readonly durability: 'relaxed' | 'process' | 'power';
+  readonly durability: 'process' | 'power';
   /** Longest load of a round after the service is ready. */
   readonly loadMsMax: number;
   readonly perSecond: number;

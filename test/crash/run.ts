@@ -1,9 +1,8 @@
 /**
- * `npm run crash -- --rounds 200 --seed 7 [--durability process|power|relaxed] [--load-ms 6000] [--rate 3000]`
+ * `npm run crash -- --rounds 200 --seed 7 [--durability process|power] [--load-ms 6000] [--rate 3000]`
  *
  * Prints a line a round and a table at the end; exits with 1 when anything was lost, counted twice or
- * unexpected. With `relaxed` a kill may lose the scans of its last moment: they are shown, not held
- * against it.
+ * unexpected.
  */
 import { parseArgs } from 'node:util';
 import { makeGeoFiles } from '../../config/release/geo-files.ts';
@@ -23,12 +22,12 @@ const { values } = parseArgs({
 
 /** At least once: an attempt that was in flight at a kill is made again. */
 const duplicatesShareMax = 0.01;
-const durabilities = ['relaxed', 'process', 'power'] as const;
+const durabilities = ['process', 'power'] as const;
 const durability = durabilities.find((name) => name === values.durability);
 const seed = Number(values.seed);
 const rounds = Number(values.rounds);
 if (durability === undefined || !Number.isInteger(seed) || !(rounds >= 1)) {
-  console.error('Cannot run: expected --rounds N --seed N --durability relaxed|process|power');
+  console.error('Cannot run: expected --rounds N --seed N --durability process|power');
   process.exit(2);
 }
 
@@ -57,12 +56,11 @@ const result = await withDataFolder((dataDir) =>
 );
 for (const note of result.notes) console.log(`unexpected: ${note}`);
 for (const [name, value] of summaryOf(result)) console.log(`${name.padEnd(28)} ${value}`);
-const isLossAllowed = durability === 'relaxed';
 const { missing = 0, altered = 0, duplicated = 0, committed = 0, repeats } = result.receipts ?? {};
 const isOftenAgain = duplicated > committed * duplicatesShareMax ? 1 : 0;
 const events = missing + altered + isOftenAgain + (repeats?.unexplained ?? 0);
-const faults = result.duplicated + result.writesLost + events + result.unexpected;
-const isSound = faults === 0 && (isLossAllowed || result.lost === 0) && result.exitCode === 0;
+const faults = result.lost + result.duplicated + result.writesLost + events + result.unexpected;
+const isSound = faults === 0 && result.exitCode === 0;
 console.log(isSound ? 'passed' : `FAILED, reproduce with --seed ${seed} --rounds ${rounds}`);
 process.exitCode = isSound ? 0 : 1;
 

@@ -12,7 +12,6 @@ import type { PageChanges } from '../../src/http/pages/packed-pages.ts';
 import type { RedirectCommand } from '../../src/http/redirect-thread.ts';
 import { createLinkTableMemory } from '../../src/links/layout.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
-import type { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalReader } from '../../src/scans/journal/reader.ts';
 import { RecordCursor } from '../../src/scans/record.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
@@ -37,8 +36,6 @@ export interface RedirectHarnessOptions {
   readonly trustedProxies?: readonly string[];
   readonly trustedProxyHeader?: Config['trustedProxyHeader'];
   readonly unknownPerMinuteMax?: number;
-  /** What brokers have acknowledged, for `replicated`. */
-  readonly acknowledged?: JournalPositions;
   /** What workspaces say on their pages, at the start. */
   readonly pages?: () => PageChanges;
   /** More settings, by their variable. */
@@ -67,12 +64,6 @@ export interface RedirectHarness {
 /** It ends a hang: a thread that is cut off would not say that it has stopped. */
 const drainMsMax = 20_000;
 
-const brokers = {
-  QZ_CLUSTER_NATS: 'nats://127.0.0.1:1',
-  QZ_CLUSTER_SECRET: 'x'.repeat(32),
-  QZ_CLUSTER_PLAIN_HTTP: 'true',
-};
-
 function configOf(options: RedirectHarnessOptions, port: number): Config {
   const { durability, trustedProxies, trustedProxyHeader, unknownPerMinuteMax } = options;
   return loadConfig(undefined, {
@@ -80,7 +71,6 @@ function configOf(options: RedirectHarnessOptions, port: number): Config {
     QZ_REDIRECT_PORT: String(port),
     QZ_REDIRECT_UNKNOWN_PER_MINUTE_MAX: String(unknownPerMinuteMax ?? 0),
     QZ_DURABILITY: durability ?? 'process',
-    ...(durability === 'replicated' ? brokers : {}),
     QZ_TRUSTED_PROXIES: (trustedProxies ?? []).join(','),
     QZ_TRUSTED_PROXY_HEADER: trustedProxyHeader ?? 'any',
     ...options.settings,
@@ -116,7 +106,6 @@ export async function startRedirects(
     log: logger,
     links: memory,
     journals,
-    acknowledged: options.acknowledged,
     pages: options.pages,
     whenInPlace: () => Promise.resolve(),
     ...(file === undefined ? {} : { file }),

@@ -1,7 +1,7 @@
 /**
  * The journals of this machine, on their way to the cores: an uplink for each.
  *
- *   asleep ──a journal was written──▶ awake: looks each `paceMs` ──nothing for 100 ms──▶ asleep
+ *   asleep ──a journal was written──▶ awake: looks each 10 ms ──nothing for 100 ms──▶ asleep
  *
  * A thread that sleeps costs the next write a wake-up, so it does not fall asleep between two scans of a busy time.
  */
@@ -14,9 +14,7 @@ import { ScanUplink } from './scan-uplink.ts';
 
 const awakeMs = 100;
 /** What was written is sent after this time, together. */
-const paceMsUsual = 10;
-/** Where answers wait for it. */
-const paceMsAwaited = 1;
+const paceMs = 10;
 
 export interface OwnJournalsOptions {
   readonly log: Pick<OrderedLog, 'append'>;
@@ -26,8 +24,6 @@ export interface OwnJournalsOptions {
   readonly journals: readonly number[];
   readonly run: number;
   readonly tails: JournalPositions;
-  /** Answers wait until the brokers have their scans; undefined = none do. */
-  readonly acknowledged: JournalPositions | undefined;
   /** What cores have, as far as it is known. */
   readonly arrived: ReadonlyMap<number, number>;
 }
@@ -42,14 +38,12 @@ interface Own {
 export class OwnJournals {
   readonly #options: OwnJournalsOptions;
   readonly #own: ReadonlyMap<number, Own>;
-  readonly #paceMs: number;
   #movedMs = -Infinity;
   #cancel: () => void = () => undefined;
   #isStopped = false;
 
   constructor(options: OwnJournalsOptions) {
     this.#options = options;
-    this.#paceMs = options.acknowledged === undefined ? paceMsUsual : paceMsAwaited;
     this.#own = new Map(options.journals.map((journal) => [journal, this.#open(journal)]));
   }
 
@@ -84,7 +78,7 @@ export class OwnJournals {
       this.#movedMs = nowMs;
     }
     if (nowMs - this.#movedMs >= awakeMs && this.#sleep()) return;
-    this.#cancel = this.#options.timers.after(this.#paceMs, () => this.follow());
+    this.#cancel = this.#options.timers.after(paceMs, () => this.follow());
   }
 
   rewind(journal: number, position: number): void {
@@ -113,7 +107,7 @@ export class OwnJournals {
   }
 
   #open(journal: number): Own {
-    const { log, timers, root, run, tails, acknowledged, arrived } = this.#options;
+    const { log, timers, root, run, tails, arrived } = this.#options;
     const folder = journalFolder(root, journal);
     const uplink = new ScanUplink({
       log,
@@ -122,8 +116,7 @@ export class OwnJournals {
       run,
       source: new JournalFiles(folder, () => tails.position(journal)),
       position: arrived.get(journal) ?? 0,
-      lingerMs: this.#paceMs,
-      acknowledged: (position) => acknowledged?.publish(journal, position),
+      lingerMs: paceMs,
     });
     return { uplink, first: listSegments(folder)[0] ?? 0, seen: -1 };
   }

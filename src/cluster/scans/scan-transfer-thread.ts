@@ -22,8 +22,6 @@ export interface ScanTransferSetup {
   readonly journals: readonly number[];
   readonly journalRoot: Place;
   readonly tails: SharedArrayBuffer;
-  /** By own journal, what the brokers have acknowledged; undefined = nothing waits for it. */
-  readonly acknowledged: SharedArrayBuffer | undefined;
   /** Of a core; undefined on an edge, which only sends. */
   readonly receive: (ReceiveSettings & { readonly replicas: number }) | undefined;
   readonly owners: readonly JournalOwner[];

@@ -28,8 +28,6 @@ export interface ScanTransferOptions {
   readonly run: number;
   readonly journalRoot: Place;
   readonly tails: JournalPositions;
-  /** By own journal, what the brokers have acknowledged: answers wait for it. */
-  readonly acknowledged?: JournalPositions | undefined;
   /** Of a core; absent on an edge, which only sends. */
   readonly receive?: ScanTransferSetup['receive'];
   /** Of every journal of the cluster; changes by `setOwners`. */
@@ -104,14 +102,13 @@ export class ScanTransfer {
   }
 
   #setup(): ScanTransferSetup {
-    const { nats, journals, run, journalRoot, tails, acknowledged, receive } = this.#options;
+    const { nats, journals, run, journalRoot, tails, receive } = this.#options;
     return {
       nats,
       journals,
       run,
       journalRoot,
       tails: tails.memory,
-      acknowledged: acknowledged?.memory,
       receive,
       owners: this.#owners,
       arrived: this.#arrived,

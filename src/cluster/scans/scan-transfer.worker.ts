@@ -58,7 +58,6 @@ const own = new OwnJournals({
   timers: systemTimers,
   root: setup.journalRoot.path,
   tails,
-  acknowledged: setup.acknowledged && new JournalPositions(setup.acknowledged),
   arrived: new Map(setup.arrived),
 });
 

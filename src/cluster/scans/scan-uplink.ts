@@ -63,8 +63,6 @@ export interface ScanUplinkOptions {
   /** What the cores have by now, as far as anybody said: everything behind it is sent. */
   readonly position: number;
   readonly lingerMs?: number;
-  /** Everything below is acknowledged, whatever is sent again later. */
-  readonly acknowledged?: (position: number) => void;
 }
 
 /** Where the cores stand. */
@@ -81,8 +79,6 @@ export class ScanUplink {
   readonly #lingerMs: number;
   /** Everything below is acknowledged. */
   #position: number;
-  /** As far as it ever was: cores may ask to go back. */
-  #acknowledgedTo = 0;
   /** Since when something waits. */
   #waitsSinceMs: number | undefined;
   #arrival: Arrival | undefined;
@@ -205,10 +201,6 @@ export class ScanUplink {
     this.#isSending = false;
     this.#retryMs = retryMsMin;
     this.#waitsSinceMs = undefined;
-    if (to > this.#acknowledgedTo) {
-      this.#acknowledgedTo = to;
-      this.#options.acknowledged?.(to);
-    }
     // Unless a core has asked to go back meanwhile.
     if (this.#position >= after) this.#position = Math.max(this.#position, to);
     this.written();
