@@ -79,7 +79,7 @@ export class Passwords {
 
 /**
  * Refuses what an attacker tries first. The list is the part of zxcvbn that costs nothing to ask: zxcvbn itself takes
- * up to 6 s for one password of 64 characters. It is loaded with the first password that is chosen: 6 MB, 25 ms.
+ * up to 6 s for one password of 64 characters. It is loaded with the first password that is chosen.
  * @param path of the password in the request @param own names and addresses of the person
  * @throws Failure validation_failed
  */
@@ -96,9 +96,9 @@ export async function assertStrong(path: string, password: string, own: readonly
     const what = 'your e-mail address, your name or the name Quietzone';
     throw invalid(path, 'too_weak', `This password is made of ${what}. ${another}`);
   }
-  const { dictionary } = await import('@zxcvbn-ts/language-common');
+  const { commonPasswords } = await import('./common-passwords.ts');
   const plain = folded.replace(/[^\p{L}]{1,4}$/u, '');
-  const isCommon = [folded, plain].some((text) => dictionary.passwords.includes(text));
+  const isCommon = [folded, plain].some((text) => commonPasswords.includes(text));
   if (!isCommon && new Set(folded).size > 2) return;
   throw invalid(path, 'too_weak', `Attackers try this password among the first. ${another}`);
 }
