@@ -8,3 +8,10 @@ type Numbered<Kind extends string> = number & { readonly numberOf?: Kind };
 export type CodeNo = Numbered<'code'>;
 export type WorkspaceNo = Numbered<'workspace'>;
 export type EndpointNo = Numbered<'endpoint'>;
+
+/** Every key `[workspaceNo, id]` of a workspace. */
+export function workspaceRange(workspaceNo: WorkspaceNo) {
+  const start: [number, string] = [workspaceNo, ''];
+  const end: [number, string] = [workspaceNo + 1, ''];
+  return { start, end };
+}

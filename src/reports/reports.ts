@@ -14,11 +14,10 @@ import type { Clock } from '../model/clock.ts';
 import type { QrCodeRecord } from '../model/code.ts';
 import { Failure, invalid, notFound } from '../model/failure.ts';
 import { type IdSource, parseId } from '../model/ids.ts';
-import type { WorkspaceNo } from '../model/numbers.ts';
+import { type WorkspaceNo, workspaceRange } from '../model/numbers.ts';
 import { type ReportRange, type ReportRecord, reportsMax } from '../model/reports/report.ts';
 import type { Actor } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
-import { workspaceRange } from '../workspaces/workspace-range.ts';
 import { type LinkTokens, tokenHash } from './link-tokens.ts';
 
 export const reportStatuses = ['active', 'expired', 'gone'] as const;

@@ -24,8 +24,7 @@ import {
 import { accessVersion, raiseAccessVersion } from './access.ts';
 import { KeyTokens, type KeyTokensOptions, unauthorized } from './key-tokens.ts';
 import { LastUses } from './last-uses.ts';
-import { workspaceRange } from './workspace-range.ts';
-import type { WorkspaceNo } from '../model/numbers.ts';
+import { type WorkspaceNo, workspaceRange } from '../model/numbers.ts';
 
 /** Ours have about 330 characters; more is not worth a hash. */
 const tokenLengthMax = 2_048;

@@ -24,8 +24,7 @@ import type { Management } from '../store/management/management.ts';
 import { MemoryQuota } from './memory-quota.ts';
 import { hashOf, isSameText, randomText } from './secret-text.ts';
 import { isProven, type Users } from './users.ts';
-import { workspaceRange } from './workspace-range.ts';
-import type { WorkspaceNo } from '../model/numbers.ts';
+import { type WorkspaceNo, workspaceRange } from '../model/numbers.ts';
 
 const tokenBytes = 32;
 const tokenLengthMax = 128;

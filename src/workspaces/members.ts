@@ -16,8 +16,7 @@ import type { Management } from '../store/management/management.ts';
 import { raiseAccessVersion } from './access.ts';
 import type { Invites } from './invites.ts';
 import type { Users } from './users.ts';
-import { workspaceRange } from './workspace-range.ts';
-import type { WorkspaceNo } from '../model/numbers.ts';
+import { type WorkspaceNo, workspaceRange } from '../model/numbers.ts';
 
 export interface Member {
   readonly user: UserRecord;

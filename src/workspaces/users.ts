@@ -33,8 +33,7 @@ import {
   prefixIn,
 } from './passwords.ts';
 import { isSameText } from './secret-text.ts';
-import { workspaceRange } from './workspace-range.ts';
-import type { WorkspaceNo } from '../model/numbers.ts';
+import { type WorkspaceNo, workspaceRange } from '../model/numbers.ts';
 
 export const emailLengthMax = 254;
 export const nameLengthMax = 120;

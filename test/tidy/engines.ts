@@ -20,7 +20,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   fflate: ['src/images/'],
   'ipaddr.js': ['src/model/address.ts'],
   stripe: ['src/billing/'],
-  '@zxcvbn-ts/language-common': ['src/workspaces/passwords.ts'],
+  '@zxcvbn-ts/language-common': ['src/workspaces/common-passwords.ts'],
   nodemailer: ['src/mail/'],
   'd3-geo': ['src/dashboard/analytics/map/'],
   'topojson-client': ['src/dashboard/analytics/map/'],
