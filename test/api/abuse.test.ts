@@ -3,26 +3,17 @@
  */
 import { connect } from 'node:net';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { parseJson } from '../../src/model/json.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { Client, word } from '../support/client.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { leastMilliseconds } from '../support/least-milliseconds.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { startTestApi } from '../support/test-app.ts';
 import { soon } from '../support/soon.ts';
+import { openTestClient } from '../support/test-client.ts';
 
-let service: TestApp;
-let client: Client;
-
-beforeAll(async () => {
-  service = await startTestApi();
-  client = new Client(service.url, service.apiKey);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
-});
+const { service, client } = await openTestClient();
 
 const target = '"target":"https://example.com/"';
 const nested = (levels: number, open: string, close: string) =>

@@ -1,22 +1,15 @@
 /** API keys through HTTP, and what the workspace has used. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Client, word } from '../support/client.ts';
+import { describe, expect, test } from 'vitest';
+import { word } from '../support/client.ts';
 import { OffsetClock } from '../support/fakes/offset-clock.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { openTestClient } from '../support/test-client.ts';
 
 const clock = new OffsetClock();
-let service: TestApp;
-let client: Client;
-
-beforeAll(async () => {
-  service = await startTestApi({ clock, environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
-  client = new Client(service.url, service.apiKey);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
+const { service, client } = await openTestClient({
+  clock,
+  environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' },
 });
 
 const works = async (key: string): Promise<number> =>

@@ -3,22 +3,15 @@
  * the zod schema that it is about.
  */
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Client, type Json, word } from '../support/client.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { type Json, word } from '../support/client.ts';
+import { openTestClient } from '../support/test-client.ts';
 
-let app: TestApp;
-let client: Client;
+const { service: app, client } = await openTestClient();
 let document: Json;
 
 beforeAll(async () => {
-  app = await startTestApi();
-  client = new Client(app.url, app.apiKey);
   document = (await client.call('GET', '/v1/openapi.json')).json;
-});
-afterAll(async () => {
-  await client.close();
-  await app.close();
 });
 
 /** What a reference names, or the part itself. */

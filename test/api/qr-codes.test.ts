@@ -1,21 +1,12 @@
 /**
  * /v1/qr-codes from outside: every status, header and field of the contract's QR code section.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Client, word } from '../support/client.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { startTestApi } from '../support/test-app.ts';
+import { openTestClient } from '../support/test-client.ts';
 
-let service: TestApp;
-let client: Client;
-
-beforeAll(async () => {
-  service = await startTestApi();
-  client = new Client(service.url, service.apiKey);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
-});
+const { service, client } = await openTestClient();
 
 const isoPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const target = 'https://example.com/menu';

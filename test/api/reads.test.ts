@@ -2,30 +2,24 @@
  * What is read: analytics ranges, the merged event list, images, pages, health and metrics.
  */
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { dayOf, formatDay } from '../../src/model/day.ts';
 import type { EventEnvelope } from '../../src/model/event.ts';
 import { positionId } from '../../src/model/ids.ts';
 import { Client, word } from '../support/client.ts';
 import { OffsetClock } from '../support/fakes/offset-clock.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { startTestApi } from '../support/test-app.ts';
+import { openTestClient } from '../support/test-client.ts';
 
 const clock = new OffsetClock();
-let service: TestApp;
-let client: Client;
+const { service, client } = await openTestClient({ clock });
 let id: string;
 let no: number;
 
 beforeAll(async () => {
-  service = await startTestApi({ clock });
-  client = new Client(service.url, service.apiKey);
   const body = { target: 'https://example.com/' };
   id = word((await client.call('POST', '/v1/qr-codes', { body })).json.id);
   no = service.codes.findAnywhere(id)?.no ?? 0;
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
 });
 
 const today = (): number => dayOf(clock.now());

@@ -1,24 +1,18 @@
 /** Invites and members: by link and by mail, races included, and the rules that keep an owner. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Browser } from '../support/browser.ts';
 import { type Answer, Client, word } from '../support/client.ts';
 import { OffsetClock } from '../support/fakes/offset-clock.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { startTestApi } from '../support/test-app.ts';
 import { startMailServer } from '../support/fakes/mail-server.ts';
 import { soon } from '../support/soon.ts';
+import { openTestClient } from '../support/test-client.ts';
 
 const clock = new OffsetClock();
 const password = 'a good password';
-let service: TestApp;
-let client: Client;
-
-beforeAll(async () => {
-  service = await startTestApi({ clock, environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
-  client = new Client(service.url, service.apiKey);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
+const { service, client } = await openTestClient({
+  clock,
+  environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' },
 });
 
 let strangers = 0;

@@ -1,25 +1,20 @@
 /** The audit log: which requests have a line, what it says, and what it never says. */
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { Browser } from '../../support/browser.ts';
-import { Client, type Json, word } from '../../support/client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { type Json, word } from '../../support/client.ts';
+import { openTestClient } from '../../support/test-client.ts';
 
 const password = 'a good password';
 const email = 'jane@example.com';
-let service: TestApp;
-let client: Client;
+const { service, client } = await openTestClient({
+  environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' },
+});
 let owner: string;
 let seen = 0;
 
 beforeAll(async () => {
-  service = await startTestApi({ environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
-  client = new Client(service.url, service.apiKey);
   owner = service.workspaces.users.firstOwner(1)?.id ?? '';
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
 });
 
 /** The audit lines since the last call. */

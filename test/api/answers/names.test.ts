@@ -1,29 +1,22 @@
 /** Names that nobody can read, or that read otherwise than they are: refused wherever one may be given. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { importedDrafts } from '../../../src/api/codes/code-bodies.ts';
 import { Failure } from '../../../src/model/failure.ts';
-import { Client, word } from '../../support/client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { word } from '../../support/client.ts';
+import { openTestClient } from '../../support/test-client.ts';
 
 const blank = '\u00a0\u200b\u3164';
 const turned = 'invoice\u202efdp.exe';
 const family = '\u{1f469}\u200d\u{1f469}\u200d\u{1f467}';
 
-let service: TestApp;
-let client: Client;
+const { service, client } = await openTestClient();
 let code: string;
 
 beforeAll(async () => {
-  service = await startTestApi();
-  client = new Client(service.url, service.apiKey);
   const made = await client.call('POST', '/v1/qr-codes', {
     body: { target: 'https://a.example/' },
   });
   code = word(made.json.id);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
 });
 
 const target = 'https://a.example/';

@@ -1,21 +1,11 @@
 /** `externalId` from outside: one code of a workspace has it, and is found by it. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Answer, Client, word } from '../../support/client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { expect, test } from 'vitest';
+import { type Answer, word } from '../../support/client.ts';
+import { openTestClient } from '../../support/test-client.ts';
 
 const target = 'https://example.com/menu';
 const codes = '/v1/qr-codes';
-let service: TestApp;
-let client: Client;
-
-beforeAll(async () => {
-  service = await startTestApi();
-  client = new Client(service.url, service.apiKey);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
-});
+const { client } = await openTestClient();
 
 const create = async (externalId: string): Promise<Answer> =>
   await client.call('POST', codes, { body: { target, externalId } });

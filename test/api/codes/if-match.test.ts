@@ -1,20 +1,10 @@
 /** Changes of a code by several clients: ETag, If-Match, and a PUT of what GET gave. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Answer, Client, word } from '../../support/client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { expect, test } from 'vitest';
+import { type Answer, word } from '../../support/client.ts';
+import { openTestClient } from '../../support/test-client.ts';
 
 const target = 'https://example.com/menu';
-let service: TestApp;
-let client: Client;
-
-beforeAll(async () => {
-  service = await startTestApi();
-  client = new Client(service.url, service.apiKey);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
-});
+const { service, client } = await openTestClient();
 
 async function makeCode(body: object = {}): Promise<{ path: string; id: string }> {
   const made = await client.call('POST', '/v1/qr-codes', { body: { target, ...body } });

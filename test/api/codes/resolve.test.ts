@@ -1,20 +1,10 @@
 /** GET /qr-codes/:id/resolve: what a scan would get, without one. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { isoTime } from '../../../src/model/day.ts';
-import { Client, word } from '../../support/client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { word } from '../../support/client.ts';
+import { openTestClient } from '../../support/test-client.ts';
 
-let service: TestApp;
-let client: Client;
-
-beforeAll(async () => {
-  service = await startTestApi();
-  client = new Client(service.url, service.apiKey);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
-});
+const { service, client } = await openTestClient();
 
 const target = 'https://example.com/menu';
 

@@ -1,7 +1,6 @@
 /** What /v1/qr-codes refuses of rules, splits, utm and states: each fault with its path and its code, all at once. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Answer, Client, word } from '../../support/client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { expect, test } from 'vitest';
+import { type Answer, word } from '../../support/client.ts';
 import {
   conditions,
   otherTarget,
@@ -13,18 +12,9 @@ import {
   statics,
   target,
 } from './route-fault-cases.ts';
+import { openTestClient } from '../../support/test-client.ts';
 
-let service: TestApp;
-let client: Client;
-
-beforeAll(async () => {
-  service = await startTestApi();
-  client = new Client(service.url, service.apiKey);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
-});
+const { client } = await openTestClient();
 
 const faultsOf = ({ faults }: Answer): Record<string, string> =>
   Object.fromEntries(faults.map(({ path, code }) => [path ?? '', code ?? '']));

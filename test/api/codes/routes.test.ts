@@ -1,22 +1,12 @@
 /** Where a code leads, through /v1/qr-codes: what is sent comes back, what is absent is a default, events say what changed. */
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { importedDrafts } from '../../../src/api/codes/code-bodies.ts';
 import { isoTime } from '../../../src/model/day.ts';
-import { type Answer, Client, type Json, word } from '../../support/client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { type Answer, type Json, word } from '../../support/client.ts';
+import { openTestClient } from '../../support/test-client.ts';
 
-let service: TestApp;
-let client: Client;
-
-beforeAll(async () => {
-  service = await startTestApi();
-  client = new Client(service.url, service.apiKey);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
-});
+const { service, client } = await openTestClient();
 
 const target = 'https://example.com/menu';
 const store = 'https://apps.apple.com/app/id1';

@@ -1,14 +1,11 @@
 /** GET /v1/qr-codes?search= from outside: every word, wherever it stands, however it is written. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Answer, Client } from '../../support/client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { beforeAll, expect, test } from 'vitest';
+import type { Answer } from '../../support/client.ts';
+import { openTestClient } from '../../support/test-client.ts';
 
-let service: TestApp;
-let client: Client;
+const { client } = await openTestClient();
 
 beforeAll(async () => {
-  service = await startTestApi();
-  client = new Client(service.url, service.apiKey);
   const names = ['Café Zürich, table 12', 'Table 7, Bakery', 'Straßenfest Łódź'];
   for (const [at, name] of names.entries()) {
     const target = `https://example.com/menu/${at}`;
@@ -16,10 +13,6 @@ beforeAll(async () => {
     const body = { target, name, externalId: `POS-${at}`, slug: `code-${'abc'[at]}` };
     await client.call('POST', '/v1/qr-codes', { body });
   }
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
 });
 
 async function search(text: string): Promise<Answer> {

@@ -1,19 +1,9 @@
 /** Tags from outside: one thing has one tag, however it is written. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Answer, Client, word } from '../../support/client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { expect, test } from 'vitest';
+import { type Answer, word } from '../../support/client.ts';
+import { openTestClient } from '../../support/test-client.ts';
 
-let service: TestApp;
-let client: Client;
-
-beforeAll(async () => {
-  service = await startTestApi();
-  client = new Client(service.url, service.apiKey);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
-});
+const { service, client } = await openTestClient();
 
 const target = 'https://example.com/menu';
 

@@ -1,7 +1,6 @@
 import type { LinkTable } from '../../../src/codes/links/link-table.ts';
 import { keepScansLeft, type Link } from '../../../src/links/layout.ts';
 import type { StoredLinkBytes } from '../../../src/links/stored-link-bytes.ts';
-import { loadedLink } from '../loaded-link.ts';
 
 /** A link table that remembers the newest state of every link. */
 export class RecordingLinks implements LinkTable {
@@ -36,4 +35,18 @@ export class RecordingLinks implements LinkTable {
     this.live.delete(key);
     this.deleted.add(key);
   }
+}
+
+/** A link that was loaded as stored bytes, as one that was put. */
+function loadedLink(stored: StoredLinkBytes): Link {
+  const { bytes, keyStart, keyEnd, targetEnd, codeNo, workspaceNo, expiresAtMs, state } = stored;
+  return {
+    key: bytes.toString('latin1', keyStart, keyEnd),
+    target: bytes.toString('latin1', keyEnd, targetEnd),
+    codeNo,
+    workspaceNo,
+    expiresAtMs,
+    scansLeft: -1,
+    state,
+  };
 }
