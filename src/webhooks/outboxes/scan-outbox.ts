@@ -283,10 +283,10 @@ function* scansBetween(
     if (block.first(group) > last || block.first(group) + block.count(group) <= first) continue;
     const code = reading.codeOf(block.codeNo(group));
     if (code === undefined) continue;
-    for (const entry of scanEntries(block, group)) {
-      if (entry < first || entry > last) continue;
-      yield* unsettled(block, group, [scanned(block, entry, code)], endpoint, reading);
-    }
+    const scans = scanEntries(block, group)
+      .filter((entry) => entry >= first && entry <= last)
+      .map((entry) => scanned(block, entry, code));
+    yield* unsettled(block, group, scans, endpoint, reading);
   }
 }
 
