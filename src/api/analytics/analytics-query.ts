@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
-import { parseDay, type DayRange } from '../../model/day.ts';
+import type { DayRange } from '../../model/day.ts';
 import { Failure, invalid } from '../../model/failure.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 import { browserNames, deviceNames, osNames } from '../../model/scan.ts';
@@ -20,12 +20,11 @@ import type { Interval } from '../../scans/query/series.ts';
 import { tagLengthMax } from '../../codes/rules.ts';
 import { timeZoneField } from '../codes/time-zone.ts';
 import { givenId } from '../fields.ts';
+import { compare } from './comparison.ts';
 
 /** `timezone` of a query that means that of the workspace. */
 const ofWorkspace = 'workspace';
 const nameLengthMax = 200;
-const periodPattern = /^(\d{4}-\d{2}-\d{2})\.\.(\d{4}-\d{2}-\d{2})$/;
-const previous = 'previous';
 
 const zone = timeZoneField('Expected UTC, workspace, or a time zone such as Europe/Berlin', [
   ofWorkspace,
@@ -36,29 +35,6 @@ const zone = timeZoneField('Expected UTC, workspace, or a time zone such as Euro
     description: 'Whose days are meant: `UTC`, `workspace` (its time zone) or an IANA name',
     example: 'Europe/Berlin',
     param: { id: 'Timezone' },
-  });
-
-/** Days of a period, or `previous`. */
-const compare = z
-  .string()
-  .transform((text, context): DayRange | typeof previous => {
-    if (text === previous) return previous;
-    const [, from = '', to = ''] = periodPattern.exec(text) ?? [];
-    const [fromDay, toDay] = [parseDay(from), parseDay(to)];
-    if (fromDay !== undefined && toDay !== undefined && fromDay <= toDay) return { fromDay, toDay };
-    context.addIssue({
-      code: 'custom',
-      message: 'Expected `previous`, or days as 2026-02-01..2026-02-28',
-    });
-    return z.NEVER;
-  })
-  .optional()
-  .meta({
-    override: { type: 'string' },
-    description:
-      'A period to compare with: `previous` is as many days right before, `YYYY-MM-DD..YYYY-MM-DD` days of the same number',
-    example: previous,
-    param: { id: 'Compare' },
   });
 
 /** Stands for the referrer of a scan that came from no page; a host of that name would be read as it. */
@@ -134,24 +110,6 @@ export function calendarFor(timezone: string, settings: ZoneSettings | undefined
     'timezone',
     'unknown_timezone',
     `This runtime does not know ${name}, expected another time zone`,
-  );
-}
-
-/** The period that a range is compared with. @throws Failure validation_failed */
-export function comparedRange(
-  asked: Question['compare'],
-  { fromDay, toDay }: DayRange,
-): DayRange | undefined {
-  if (asked === undefined) return undefined;
-  // A range without a day, as that of a campaign to come, is compared as one day.
-  const days = Math.max(1, toDay - fromDay + 1);
-  if (asked === previous) return { fromDay: fromDay - days, toDay: fromDay - 1 };
-  const found = asked.toDay - asked.fromDay + 1;
-  if (found === days) return asked;
-  throw invalid(
-    'compare',
-    'compare_length',
-    `Expected ${days} days as in the range, found ${found}`,
   );
 }
 

@@ -3,18 +3,20 @@
  * answers, the same bounds of their ranges, and the same numbers as CSV.
  *
  *   query --> calendar of its time zone --> scope of the resource: whose numbers, over which days
- *         --> codes that it is narrowed to --> filter --> the same of the period that is compared with
+ *         --> codes that it is narrowed to --> filter --> the same of the period that is compared with (comparison.ts)
  */
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import { type DayRange, formatDay } from '../../model/day.ts';
 import type { FailureCode } from '../../model/failure.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
+import type { Clock } from '../../model/clock.ts';
 import type { Calendar, WeekStart } from '../../model/zones/calendar.ts';
 import type { LocalRange } from '../../model/zones/local-range.ts';
 import type { Asker } from '../../scans/query/asker.ts';
 import type { Subject } from '../../scans/query/subject.ts';
 import type { Analytics, BreakdownRow, RouteBreakdownBy } from '../../scans/query/answers.ts';
+import { undefinedWhereUnknown } from '../../scans/query/days-before.ts';
 import type { ScanFilter } from '../../scans/query/filter.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import { csvResult, csvText, type Format, tableRoutes } from '../csv.ts';
@@ -25,7 +27,6 @@ import {
   calendarFor,
   changeOf,
   checkLength,
-  comparedRange,
   directReferer,
   filterOf,
   narrowed,
@@ -33,6 +34,7 @@ import {
   questionShape,
   type ZoneSettings,
 } from './analytics-query.ts';
+import { comparedDays, cutAt, formatUntil, type Until, untilsOf } from './comparison.ts';
 import { withProgress } from './progress.ts';
 import {
   type AnyBreakdownBy,
@@ -98,12 +100,8 @@ export interface AnalyticsResource<Of extends Scope, Found extends Analytics> {
     /** Of the CSV file, without its days. */
     readonly fileName: string;
     readonly find: (scope: Asked<Of>, actor: ScopeCall['actor']) => Promise<Found>;
-    /** With the period of `compare`; absent = each is found by itself. */
-    readonly findBoth?: (
-      scope: Asked<Of>,
-      before: Asked<Of>,
-      actor: ScopeCall['actor'],
-    ) => Promise<WithPrevious<Found>>;
+    /** What is said of the period of `compare` beside its numbers. */
+    readonly ofPrevious?: (before: Asked<Of>) => Promise<object>;
     readonly rows: (found: Found) => readonly TotalsRow[];
   };
   readonly series: Described & { readonly description: string };
@@ -123,11 +121,15 @@ export interface AnalyticsServices {
   readonly scans: ScanQueries['analytics'];
   readonly codes: Pick<Codes, 'listAll' | 'getKept'>;
   readonly zoneOf: (workspaceNo: WorkspaceNo) => ZoneSettings | undefined;
+  readonly clock: Clock;
 }
 
-export interface WithPrevious<Found> {
-  readonly found: Found;
-  readonly previous: Found | undefined;
+/** Two periods, of which scans are compared. */
+interface Comparison<Of extends Scope> {
+  readonly now: Asked<Of>;
+  readonly before: Asked<Of>;
+  /** Absent = both are whole. */
+  readonly until?: Until;
 }
 
 type AskedCall = Pick<Call<RangeQuery & Question, undefined>, 'actor' | 'id' | 'query'>;
@@ -151,9 +153,9 @@ const answerWithProgress = (
 ): Promise<Result | StreamedResult> =>
   withProgress(format === 'json' ? header('accept') : undefined, answer);
 
-/** What a call asks for, and the same of the period to compare with. @throws Failure not_found, validation_failed */
+/** What a call asks for, and what it is compared with. @throws Failure not_found, validation_failed */
 async function ask<Of extends Scope, Found extends Analytics>(
-  { codes, zoneOf }: AnalyticsServices,
+  { codes, zoneOf, clock }: AnalyticsServices,
   { scopeOf, routesOf }: AnalyticsResource<Of, Found>,
   { actor, id, query }: AskedCall,
   asker: Asker | undefined,
@@ -172,16 +174,72 @@ async function ask<Of extends Scope, Found extends Analytics>(
     };
   };
   const scope = await within(query);
-  const period = comparedRange(query.compare, scope.shown ?? scope.range);
-  if (period === undefined) return { scope, before: undefined, timezone: calendar.zone };
-  const before = await within({ from: period.fromDay, to: period.toDay });
+  const range = scope.shown ?? scope.range;
+  const period = comparedDays(query.compare, range);
+  const asked = { scope, timezone: calendar.zone };
+  if (period === undefined) return { ...asked, comparisons: [] };
+  const untils = untilsOf(range, period, clock.now());
+  let before = await within({ from: period.fromDay, to: period.toDay });
   const { fromDay, toDay } = before.shown ?? before.range;
-  if (fromDay <= toDay) return { scope, before, timezone: calendar.zone };
-  // No day of it is in the campaign's schedule: its days as they were asked for, each with nothing.
-  const days = { ...period, calendar };
-  const nobody = { codes: [], workspace: actor.workspaceNo };
-  const empty = { ...before, subject: nobody, range: days, shown: days };
-  return { scope, before: empty, timezone: calendar.zone };
+  if (fromDay > toDay) {
+    // No day of it is in the campaign's schedule: its days as they were asked for, each with nothing.
+    const days = { ...period, calendar };
+    const nobody = { codes: [], workspace: actor.workspaceNo };
+    before = { ...before, subject: nobody, range: days, shown: days };
+  }
+  const whole: Comparison<Of> = { now: scope, before };
+  const comparisons = untils.map((until): Comparison<Of> => ({
+    now: cutAt(scope, until.nowMs),
+    before: cutAt(before, until.beforeMs),
+    until,
+  }));
+  return { ...asked, comparisons: comparisons.length === 0 ? [whole] : comparisons };
+}
+
+const totalsOf = (
+  { scans }: AnalyticsServices,
+  { subject, range, filter }: Asked<Scope>,
+): Promise<Analytics> => scans.totals(subject, range, filter);
+
+/**
+ * What an answer says of the first comparison whose numbers are known; undefined without one.
+ * @param totals of the whole range, where they are at hand
+ * @param read the period before: what is shown of it, and its totals
+ * @throws Failure validation_failed where none is known; overloaded
+ */
+async function compare<Of extends Scope>(
+  services: AnalyticsServices,
+  comparisons: ReadonlyArray<Comparison<Of>>,
+  totals: Analytics | undefined,
+  read: (before: Asked<Of>) => Promise<readonly [shown: object, totals: Analytics]>,
+) {
+  const answer = async ({ now, before, until }: Comparison<Of>) => {
+    const one = until === undefined ? totals : undefined;
+    const { totalScans, uniqueScanners } = one ?? (await totalsOf(services, now));
+    const [shown, other] = await read(before);
+    const days = before.shown ?? before.range;
+    return {
+      totals: other,
+      fields: {
+        ...(until && formatUntil(days, until.nowMs)),
+        previous: {
+          ...formatRange(days),
+          ...(until && formatUntil(days, until.beforeMs)),
+          ...shown,
+        },
+        change: {
+          totalScans: changeOf(totalScans, other.totalScans),
+          uniqueScanners: changeOf(uniqueScanners, other.uniqueScanners),
+        },
+      },
+    };
+  };
+  const last = comparisons.at(-1);
+  for (const comparison of comparisons.slice(0, -1)) {
+    const known = await undefinedWhereUnknown(answer(comparison));
+    if (known !== undefined) return known;
+  }
+  return last && (await answer(last));
 }
 
 function totalsRoutes<Of extends Scope, Found extends Analytics>(
@@ -189,16 +247,7 @@ function totalsRoutes<Of extends Scope, Found extends Analytics>(
   resource: AnalyticsResource<Of, Found>,
 ): Route[] {
   const { tag, failures, rangeShape: range } = resource;
-  const { schema, fileName, find, findBoth, rows, ...described } = resource.totals;
-  const findEach = async (
-    scope: Asked<Of>,
-    before: Asked<Of> | undefined,
-    actor: ScopeCall['actor'],
-  ): Promise<WithPrevious<Found>> => {
-    if (before !== undefined && findBoth !== undefined) return findBoth(scope, before, actor);
-    const found = await find(scope, actor);
-    return { found, previous: before && (await find(before, actor)) };
-  };
+  const { schema, fileName, find, ofPrevious, rows, ...described } = resource.totals;
   return tableRoutes({
     ...described,
     tag,
@@ -209,36 +258,20 @@ function totalsRoutes<Of extends Scope, Found extends Analytics>(
     failures,
     handle: async (call, format) =>
       await answerWithProgress(call, format, async (asker) => {
-        const { scope, before, timezone } = await ask(services, resource, call, asker);
-        const { found, previous } = await findEach(scope, before, call.actor);
-        const shown = scope.shown ?? scope.range;
-        if (format === 'csv') {
-          const compared = previous === undefined ? [] : previousRows(previous);
-          return csvFile(fileName, shown, [totalsColumns, ...rows(found), ...compared]);
+        const { scope, comparisons, timezone } = await ask(services, resource, call, asker);
+        const found = await find(scope, call.actor);
+        const compared = await compare(services, comparisons, found, async (before) => {
+          const previous = await find(before, call.actor);
+          return [{ ...previous, ...(await ofPrevious?.(before)) }, previous];
+        });
+        if (format === 'json') {
+          return jsonResult(200, { ...found, timezone, ...compared?.fields }, varied);
         }
-        const compared = before &&
-          previous && {
-            previous: { ...formatRange(before.shown ?? before.range), ...previous },
-            change: changesOf(found, previous),
-          };
-        return jsonResult(200, { ...found, timezone, ...compared }, varied);
+        const before = compared === undefined ? [] : previousRows(compared.totals);
+        const shown = scope.shown ?? scope.range;
+        return csvFile(fileName, shown, [totalsColumns, ...rows(found), ...before]);
       }),
   });
-}
-
-const changesOf = (now: Analytics, then: Analytics) => ({
-  totalScans: changeOf(now.totalScans, then.totalScans),
-  uniqueScanners: changeOf(now.uniqueScanners, then.uniqueScanners),
-});
-
-/** Of two periods, without their numbers at hand. */
-async function changeBetween(
-  { scans }: AnalyticsServices,
-  now: Asked<Scope>,
-  then: Asked<Scope>,
-): Promise<ReturnType<typeof changesOf>> {
-  const of = ({ subject, range, filter }: Asked<Scope>) => scans.totals(subject, range, filter);
-  return changesOf(await of(now), await of(then));
 }
 
 function seriesRoutes<Of extends Scope, Found extends Analytics>(
@@ -314,21 +347,17 @@ async function answerTable<Of extends Scope, Found extends Analytics, Row>(
   },
 ): Promise<Result | StreamedResult> {
   return await answerWithProgress(call, format, async (asker) => {
-    const { scope, before, timezone } = await ask(services, resource, call, asker);
+    const { scope, comparisons, timezone } = await ask(services, resource, call, asker);
     const { named, columns, rowsOf, cells } = table;
     const data = await rowsOf(scope);
     const shown = scope.shown ?? scope.range;
     const [name = ''] = Object.values(named);
     if (format === 'csv') return csvFile(`scans-by-${name}`, shown, [columns, ...data.map(cells)]);
-    const compared = before && {
-      previous: {
-        ...named,
-        ...formatRange(before.shown ?? before.range),
-        data: await rowsOf(before),
-      },
-      change: await changeBetween(services, scope, before),
-    };
-    const found = { ...named, ...formatRange(shown), data, timezone, ...compared };
+    const compared = await compare(services, comparisons, undefined, async (before) => [
+      { ...named, data: await rowsOf(before) },
+      await totalsOf(services, before),
+    ]);
+    const found = { ...named, ...formatRange(shown), data, timezone, ...compared?.fields };
     return jsonResult(200, found, varied);
   });
 }

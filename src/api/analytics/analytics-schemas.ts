@@ -71,6 +71,20 @@ export const scannersShape = {
     .meta({ description: 'Standard error of both, in scanners; 0 = exact', example: 0 }),
 };
 
+/** Of a period that is compared; absent where both are whole. */
+export const untilShape = {
+  until: z
+    .string()
+    .optional()
+    .meta({
+      override: { type: 'string', format: 'date-time' },
+      description:
+        'Until when its scans are in `change`, where the range holds the present: the running quarter of an hour, and ' +
+        'the same time of the matching day',
+      example: '2026-03-31T01:45:00.000Z',
+    }),
+};
+
 export const timezoneName = z
   .string()
   .meta({ description: 'Time zone of the days', example: 'Europe/Berlin' });
@@ -116,12 +130,17 @@ export const changeShape = z
   .meta({ id: 'Change', description: 'Against `previous`, as fractions; with `compare` alone' });
 
 /** Totals with the zone of their days and, with `compare`, the period before. */
-export const comparedTotals = <Shape extends z.ZodRawShape>(shape: Shape, id: string) =>
+export const comparedTotals = <Shape extends z.ZodRawShape>(
+  shape: Shape,
+  id: string,
+  ofPrevious: z.ZodRawShape = {},
+) =>
   z.object({
     ...shape,
     timezone: timezoneName,
+    ...untilShape,
     previous: z
-      .object({ from: firstDay, to: lastDay, ...shape })
+      .object({ from: firstDay, to: lastDay, ...untilShape, ...shape, ...ofPrevious })
       .optional()
       .meta({ id, description: 'The period of `compare`' }),
     change: changeShape.optional(),
@@ -151,8 +170,9 @@ export const timeseries = z
   .object({
     ...seriesFields,
     timezone: timezoneName,
+    ...untilShape,
     previous: z
-      .object(seriesFields)
+      .object({ ...seriesFields, ...untilShape })
       .optional()
       .meta({ id: 'SeriesBefore', description: 'The period of `compare`' }),
     change: changeShape.optional(),
@@ -186,8 +206,9 @@ export const breakdown = z
   .object({
     ...breakdownFields,
     timezone: timezoneName,
+    ...untilShape,
     previous: z
-      .object(breakdownFields)
+      .object({ ...breakdownFields, ...untilShape })
       .optional()
       .meta({ id: 'BreakdownBefore', description: 'The period of `compare`' }),
     change: changeShape.optional(),
@@ -207,11 +228,9 @@ export function totalsRows(analytics: Analytics): TotalsRow[] {
   ];
 }
 
-/** Those of a period before, as far as they are known. */
-export const previousRows = (
-  of: Readonly<Record<'totalScans' | 'uniqueScanners', number | null>>,
-) =>
-  Object.entries({
-    previousTotalScans: of.totalScans,
-    previousUniqueScanners: of.uniqueScanners,
-  }).flatMap(([metric, value]): TotalsRow[] => (value === null ? [] : [[metric, '', value]]));
+export function previousRows({ totalScans, uniqueScanners }: Analytics): TotalsRow[] {
+  return [
+    ['previousTotalScans', '', totalScans],
+    ['previousUniqueScanners', '', uniqueScanners],
+  ];
+}

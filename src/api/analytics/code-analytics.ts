@@ -57,10 +57,10 @@ export interface CodeAnalyticsOptions {
 const routeNumbers = Array.from({ length: labelsMax + 1 }, (_, route) => route);
 
 export function codeAnalyticsRoutes(options: CodeAnalyticsOptions): Route[] {
-  const { scans, codes, zoneOf } = options;
+  const { scans, codes, zoneOf, clock } = options;
   const { analytics: numbers } = scans;
   return analyticsRoutes(
-    { scans: numbers, codes, zoneOf },
+    { scans: numbers, codes, zoneOf, clock },
     {
       tag: analyticsTag,
       failures: ['not_found'],

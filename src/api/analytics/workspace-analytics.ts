@@ -9,11 +9,9 @@ import type { Clock } from '../../model/clock.ts';
 import { readOr } from '../../model/failure.ts';
 import type { Calendar } from '../../model/zones/calendar.ts';
 import type { LocalRange } from '../../model/zones/local-range.ts';
-import type { Analytics, Scanners } from '../../scans/query/answers.ts';
-import { periodBefore } from '../../scans/query/days-before.ts';
 import { isEmptyFilter } from '../../scans/query/filter.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
-import { checkOrder, count, idField } from '../fields.ts';
+import { checkOrder, idField } from '../fields.ts';
 import { shortUrl, shownName, shownTarget } from '../codes/code-schemas.ts';
 import type { Route } from '../route.ts';
 import {
@@ -21,26 +19,23 @@ import {
   analyticsRoutes,
   analyticsTag,
   type Asked,
-  type WithPrevious,
   formatRange,
   type Scope,
   seriesDescription,
 } from './analytics-routes.ts';
 import {
-  changeShape,
+  comparedTotals,
   day,
   firstDay,
   lastDay,
-  previousRows,
   rangeShape,
   type RangeQuery,
   scanCount,
   scannersShape,
-  timezoneName,
   totalsRows,
   totalsShape,
 } from './analytics-schemas.ts';
-import { changeOf, checkLength } from './analytics-query.ts';
+import { checkLength } from './analytics-query.ts';
 import type { CodeScans } from '../../scans/query/subject.ts';
 import { groupRows, scansByCode } from './code-rows.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
@@ -60,7 +55,6 @@ const topCode = z
   })
   .meta({ id: 'TopCode' });
 
-/** Of one period. */
 const periodShape = {
   ...totalsShape,
   ...scannersShape,
@@ -75,48 +69,13 @@ const periodShape = {
     .array(z.object({ day, scans: scanCount }))
     .meta({ description: 'Oldest first, empty days too' }),
 };
-
-const previousPeriod = z
-  .object({
-    from: day.meta({ description: 'Its first day', example: '2026-01-29' }),
-    to: day.meta({ description: 'Its last day', example: '2026-02-28' }),
-    ...z.object(periodShape).partial().shape,
-    totalScans: count.nullable().meta({
-      description:
-        'Scans of those days; null where they are not known in this time zone, or with this filter',
-      example: 34,
-    }),
-    uniqueScanners: count.nullable().meta({
-      description: 'Different scanners of those days; null as above',
-      example: 30,
-    }),
-    complete: z.boolean().meta({
-      description:
-        'False when the first scan of the workspace came after its first day, and where it is not known',
-    }),
-  })
-  .meta({
-    id: 'SummaryBefore',
-    description:
-      'The period of equal length right before: its two totals; with `compare` that period, with all numbers',
-  });
-
-const summary = z
-  .object({
-    from: firstDay,
-    to: lastDay,
-    timezone: timezoneName,
-    ...periodShape,
-    previous: previousPeriod,
-    change: z.union([z.number().nullable(), changeShape]).meta({
-      description:
-        'Of `totalScans` against the period before, as a fraction; null when that had none, or when ' +
-        'counting began within it. With `compare` those of both numbers',
-      example: 0.25,
-    }),
-  })
+const complete = z.boolean().meta({
+  description: 'False when the first scan of the workspace came after its first day',
+});
+const summary = comparedTotals(periodShape, 'SummaryBefore', { complete })
+  .extend({ from: firstDay, to: lastDay })
   .meta({ id: 'Summary' });
-type Summary = z.input<typeof summary>;
+type Period = z.input<z.ZodObject<typeof periodShape>> & Readonly<Record<'from' | 'to', string>>;
 
 export interface WorkspaceAnalyticsOptions {
   readonly codes: Codes;
@@ -127,8 +86,8 @@ export interface WorkspaceAnalyticsOptions {
 
 export function workspaceAnalyticsRoutes(options: WorkspaceAnalyticsOptions): Route[] {
   const { scans, clock, codes, zoneOf } = options;
-  return analyticsRoutes<Scope, Found>(
-    { scans: scans.analytics, codes, zoneOf },
+  return analyticsRoutes<Scope, Period>(
+    { scans: scans.analytics, codes, zoneOf, clock },
     {
       tag: analyticsTag,
       failures: [],
@@ -142,18 +101,16 @@ export function workspaceAnalyticsRoutes(options: WorkspaceAnalyticsOptions): Ro
         operationId: 'getSummary',
         summary: 'Workspace summary',
         description:
-          'All scans of the workspace over a range of days, with the period before. `uniqueScanners` is ' +
+          'All scans of the workspace over a range of days. `uniqueScanners` is ' +
           'the union over all codes: who scans two of them counts once.',
         schema: summary,
         fileName: 'summary',
-        find: (scope, { workspaceNo }) => summaryOf(options, workspaceNo, scope),
-        findBoth: (scope, before, { workspaceNo }) =>
-          comparedOf(options, workspaceNo, scope, before),
+        find: (scope, { workspaceNo }) => periodOf(options, workspaceNo, scope),
+        ofPrevious: async (before) => ({ complete: await isComplete(options, before) }),
         rows: (found) => [
           ...totalsRows(found),
           ...found.topCodes.map(({ id, scans: value }) => ['code', id, value] as const),
           ...found.scansPerDay.map((point) => ['day', point.day, point.scans] as const),
-          ...(found.previous === undefined ? [] : previousRows(found.previous)),
         ],
       },
       series: {
@@ -172,61 +129,14 @@ export function workspaceAnalyticsRoutes(options: WorkspaceAnalyticsOptions): Ro
   );
 }
 
-type AskedScope = Asked<Scope>;
-/** All numbers of one period. */
-type Period = Omit<Summary, 'timezone' | 'previous' | 'change'>;
-/** Without `compare` with the totals of the period before; a period that is compared with says whether it is complete. */
-type Found = Period &
-  Partial<Pick<Summary, 'previous' | 'change'>> & { readonly complete?: boolean };
-
-/** With the period of equal length right before: what is read for both is read once. */
-async function summaryOf(
-  options: WorkspaceAnalyticsOptions,
-  workspaceNo: WorkspaceNo,
-  scope: AskedScope,
-): Promise<Found> {
-  const { subject, range, filter } = scope;
-  checkLength(range, 'day');
-  const { now, then } = await options.scans.analytics.totalsOfTwo(subject, range, filter);
-  const before = periodBefore(range);
-  const complete = then !== undefined && (await isComplete(options, scope, before));
-  return {
-    ...(await periodOf(options, workspaceNo, scope, now)),
-    previous: {
-      ...formatRange(before),
-      totalScans: then?.totalScans ?? null,
-      uniqueScanners: then?.uniqueScanners ?? null,
-      complete,
-    },
-    change: complete ? changeOf(now.totalScans, then.totalScans) : null,
-  };
-}
-
-/** A period and the one that it is compared with, neither with another one before it. */
-async function comparedOf(
-  options: WorkspaceAnalyticsOptions,
-  workspaceNo: WorkspaceNo,
-  scope: AskedScope,
-  before: AskedScope,
-): Promise<WithPrevious<Found>> {
-  const find = async (of: AskedScope): Promise<Period> => {
-    const { subject, range, filter } = of;
-    checkLength(range, 'day');
-    const totals = await options.scans.analytics.totalsWithScanners(subject, range, filter);
-    return await periodOf(options, workspaceNo, of, totals);
-  };
-  const found = await find(scope);
-  const complete = await isComplete(options, before, before.range);
-  return { found, previous: { ...(await find(before)), complete } };
-}
-
 async function periodOf(
   options: WorkspaceAnalyticsOptions,
   workspaceNo: WorkspaceNo,
-  scope: AskedScope,
-  totals: Analytics & Scanners,
+  scope: Asked<Scope>,
 ): Promise<Period> {
   const { subject, range, filter } = scope;
+  checkLength(range, 'day');
+  const totals = await options.scans.analytics.totalsWithScanners(subject, range, filter);
   const points = await options.scans.analytics.series(subject, range, 'day', { filter });
   const { topCodes, unreadable } = await topCodesOf(options, workspaceNo, scope);
   return {
@@ -242,10 +152,9 @@ async function periodOf(
 /** Whether the first scan came on its first day or before: in UTC days, which are known as far back as there are scans. */
 async function isComplete(
   { scans }: WorkspaceAnalyticsOptions,
-  { subject }: Scope,
-  { fromDay }: LocalRange,
+  { subject, range }: Scope,
 ): Promise<boolean> {
-  return (await scans.analytics.scans(subject, { fromDay: 0, toDay: fromDay })) > 0;
+  return (await scans.analytics.scans(subject, { fromDay: 0, toDay: range.fromDay })) > 0;
 }
 
 /** Of the codes that exist, most scans first. */
@@ -253,7 +162,7 @@ async function topCodesOf(
   { codes, scans }: WorkspaceAnalyticsOptions,
   workspaceNo: WorkspaceNo,
   { subject, range, filter }: Asked<Scope>,
-): Promise<{ readonly topCodes: Summary['topCodes']; readonly unreadable: number }> {
+): Promise<{ readonly topCodes: Period['topCodes']; readonly unreadable: number }> {
   const damaged = new Set<CodeNo>();
   const isListed = (codeNo: CodeNo): boolean => {
     const code = readOr(() => codes.findByNo(codeNo), 'damaged');
@@ -277,7 +186,7 @@ async function topCodesOf(
   return { topCodes: top.flatMap(rowOf), unreadable: damaged.size };
 }
 
-function topCodeOf(codes: Codes, codeNo: CodeNo, scans: number): Summary['topCodes'] {
+function topCodeOf(codes: Codes, codeNo: CodeNo, scans: number): Period['topCodes'] {
   const code = codes.findByNo(codeNo);
   if (code === undefined) return [];
   const shortUrl = codes.shortUrl(code);

@@ -160,7 +160,7 @@ function analytics(options: CampaignsOptions): Route[] {
   const path = '/campaigns/:id/analytics';
   const { codes, zoneOf } = options;
   return analyticsRoutes(
-    { scans: options.scans.analytics, codes, zoneOf },
+    { scans: options.scans.analytics, codes, zoneOf, clock: options.clock },
     {
       tag,
       failures: ['not_found'],

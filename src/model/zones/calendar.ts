@@ -9,7 +9,7 @@
  *
  * UTC is a calendar like any other, without a table.
  */
-import { dayMs, dayOf, hourMs, minuteMs, quarterMs } from '../day.ts';
+import { dayMs, dayOf, hourMs, isoTime, minuteMs, quarterMs } from '../day.ts';
 import { firstMinute, offsetsOf } from './zone-offsets.ts';
 
 /** No zone has kept a change for less time: the shortest, of Ramadan, are of four weeks. */
@@ -183,8 +183,9 @@ export function startOfMonth(day: number): number {
   return dayOf(Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1));
 }
 
-/** ISO 8601 with the zone's offset: `2026-11-01T00:00:00-04:00`. */
+/** ISO 8601 with the zone's offset, `2026-11-01T00:00:00-04:00`; of UTC with `Z`, `2026-11-01T00:00:00.000Z`. */
 export function formatLocal(calendar: Calendar, timeMs: number): string {
+  if (calendar === utcCalendar) return isoTime(timeMs);
   const minutes = calendar.offsetAt(timeMs);
   const local = new Date(timeMs + minutes * minuteMs).toISOString().slice(0, 19);
   const ahead = Math.abs(minutes);

@@ -33,13 +33,7 @@ import {
   type SeriesPoint,
   unknownScanners,
 } from './answers.ts';
-import {
-  type Counted,
-  countBoth,
-  periodBefore,
-  seenBefore,
-  undefinedWhereUnknown,
-} from './days-before.ts';
+import { type Counted, seenBefore, undefinedWhereUnknown } from './days-before.ts';
 import { isEmptyFilter, type ScanFilter } from './filter.ts';
 import { FilteredScans, quartersOf, rawSpansOf, wordOf } from './filtered-scans.ts';
 import { KeptUnions } from './kept-unions.ts';
@@ -126,31 +120,6 @@ export class ScanAnalytics {
       now,
       await undefinedWhereUnknown(this.#counted(subject, seenBefore(range))),
     );
-  }
-
-  /**
-   * The same, and the totals of as many days right before, where they are known.
-   * @throws Failure validation_failed, overloaded
-   */
-  async totalsOfTwo(
-    subject: Subject,
-    range: LocalRange,
-    filter: ScanFilter = {},
-  ): Promise<{ readonly now: Analytics & Scanners; readonly then: Analytics | undefined }> {
-    const period = periodBefore(range);
-    // The parts of a list would each be a walk through it.
-    if (!isEmptyFilter(filter) || 'codes' in subject) {
-      const now = await this.totalsWithScanners(subject, range, filter);
-      return { now, then: await undefinedWhereUnknown(this.totals(subject, period, filter)) };
-    }
-    const now = await this.#counted(subject, range);
-    const [seen, then] = await countBoth(seenBefore(range), period, (of) =>
-      this.#counted(subject, of),
-    );
-    return {
-      now: withScanners(now, seen),
-      then: then && analyticsFrom(then.rollup, then.sketch),
-    };
   }
 
   async #counted(subject: Subject, range: LocalRange): Promise<Counted> {

@@ -2,13 +2,12 @@
  * Scans over time: the points of a range in its zone, and the hours of its weeks. Both are fed with what a range has, piece by
  * piece; a piece that lies in one point whole is added by its sum, else by its quarters of an hour.
  */
-import { dayMs, dayOf, hourMs, isoTime, minuteMs, quarterMs } from '../../model/day.ts';
+import { dayMs, dayOf, hourMs, minuteMs, quarterMs } from '../../model/day.ts';
 import {
   type Calendar,
   formatLocal,
   startOfMonth,
   startOfWeek,
-  utcCalendar,
   weekdayOf,
   weekdays,
   type WeekStart,
@@ -44,11 +43,10 @@ export class Series {
   }
 
   points(): SeriesPoint[] {
-    const isUtc = this.#calendar === utcCalendar;
-    return Array.from(this.#scans, (scans, at) => {
-      const startMs = this.#starts[at]!;
-      return { start: isUtc ? isoTime(startMs) : formatLocal(this.#calendar, startMs), scans };
-    });
+    return Array.from(this.#scans, (scans, at) => ({
+      start: formatLocal(this.#calendar, this.#starts[at]!),
+      scans,
+    }));
   }
 
   /** @param first the point in which the piece begins */

@@ -28,7 +28,7 @@ describe('a day', () => {
     ['America/Havana', '2026-11-01', '2026-11-01T00:00:00-04:00', 25],
     // The whole day is left out.
     ['Pacific/Apia', '2011-12-30', '2011-12-31T00:00:00+14:00', 0],
-    ['UTC', '2026-11-01', '2026-11-01T00:00:00+00:00', 24],
+    ['UTC', '2026-11-01', '2026-11-01T00:00:00.000Z', 24],
   ])('of %s on %s begins at %s and has %d hours', (zone, date, start, hours) => {
     const calendar = calendarOf(zone)!;
     const day = dayNumber(date);

@@ -31,10 +31,6 @@ export class FakeScans implements ScanQueries {
       returningScanners: 0,
       error: 0,
     }),
-    totalsOfTwo: async (subject, range) => ({
-      now: await this.analytics.totalsWithScanners(subject, range),
-      then: await this.analytics.totals(subject, range),
-    }),
     scans: async (subject, range) => this.#scansOf(subject, range),
     routes: async () => [],
     missed: async () => [],
