@@ -1,6 +1,12 @@
 /** Points of a series are told in their own zone, whatever zone the browser is in. */
 import { expect, test } from 'vitest';
-import { labelsOf, type Point, ticksOf, tickOf } from '../../src/dashboard/client/point-labels.ts';
+import {
+  labelsOf,
+  type Point,
+  runningIn,
+  ticksOf,
+  tickOf,
+} from '../../src/dashboard/client/point-labels.ts';
 
 const point = (start: string): Point => ({ start, scans: 1 });
 const hours = (count: number): Point[] =>
@@ -19,6 +25,15 @@ test('a start is shown as it stands, at the ends of the world too', () => {
   );
   expect(labelsOf([point('2026-10-26T00:00:00+01:00')], 'week')[0]).toMatch(/^Week from .*26/);
   expect(labelsOf([point('2026-10-01T00:00:00+01:00')], 'month')).toEqual(['October 2026']);
+});
+
+test('the point that is not over says so', () => {
+  const day = hours(24);
+  const at = (time: string) => runningIn(day, Date.parse(`2026-03-01T${time}+05:45`), false);
+  expect([at('00:00:00'), at('01:59:59'), at('23:59:59')]).toEqual([0, 1, 23]);
+  expect([runningIn(day, 0, true), runningIn(day, 0, false)]).toEqual([undefined, -1]);
+  const labels = labelsOf(day.slice(0, 2), 'hour', 1);
+  expect(labels.map((label) => label.endsWith(', so far'))).toEqual([false, true]);
 });
 
 test('the hour that comes twice is told apart by its offset, on that day alone', () => {

@@ -1,24 +1,39 @@
 /**
- * How much a number has changed, in words: `+12 % against the 7 days before`. The sign says what the colour says, and
- * a change from nothing is no percentage.
+ * How much a number has changed, in words: `+12 % against 15–21 Nov 2026, both until 01:45`. The sign says what the color says,
+ * and a change from nothing is no percentage.
  */
 import { formatChange } from '../client/format.ts';
+import type { Change, Compared, Totals } from './state/answers.ts';
+import { bothUntil, comparedLabel } from './state/labels.ts';
 
 interface ChangeProps {
   /** A fraction; null when there is nothing to compare with; `partial` when counting began within that period. */
   readonly change: number | null | 'partial';
-  /** `the 7 days before`. */
-  readonly than: string;
+  readonly than: Compared;
 }
 
 export function ChangeText({ change, than }: ChangeProps) {
-  if (change === null) return <span>No scans in {than}</span>;
-  if (change === 'partial') return <span>Too early to compare with {than}</span>;
-  if (change === 0) return <span>The same as in {than}</span>;
+  const days = comparedLabel(than);
+  if (change === null) return <span>No scans in {days}</span>;
+  if (change === 'partial') return <span>Too early to compare with {days}</span>;
+  if (change === 0) return <span>The same as in {days}</span>;
   return (
     <span>
       <span class={change > 0 ? 'trend-up' : 'trend-down'}>{formatChange(change)}</span> against{' '}
-      {than}
+      {bothUntil(than)}
     </span>
   );
+}
+
+interface TotalChangeProps {
+  readonly of: Pick<Totals, 'previous' | 'change'>;
+  readonly field: keyof Change;
+}
+
+/** Of one of the totals; nothing where they are not compared. */
+export function TotalChange({ of: { previous, change }, field }: TotalChangeProps) {
+  if (previous === undefined || change === undefined) return null;
+  const value = change[field];
+  const isPart = previous.complete === false && value !== null;
+  return <ChangeText change={isPart ? 'partial' : value} than={previous} />;
 }

@@ -3,71 +3,80 @@
  * same numbers as a table, which is made when it is opened.
  */
 import { useState } from 'preact/hooks';
-import { capitalize, formatNumber } from '../client/format.ts';
-import { type Interval, labelsOf, type Point } from '../client/point-labels.ts';
+import { now } from '../client/browser-clock.ts';
+import { formatNumber } from '../client/format.ts';
+import { type Interval, labelsOf, type Point, runningIn } from '../client/point-labels.ts';
 import { chartHeight, LazyChart } from '../parts/lazy-chart.tsx';
 import { Empty } from '../parts/notice.tsx';
 import { Skeleton } from '../parts/page.tsx';
 import { Table } from '../parts/table.tsx';
 import { ChangeText } from './change-text.tsx';
+import type { Compared } from './state/answers.ts';
+import { comparedLabel } from './state/labels.ts';
 
 interface TrendProps {
-  /** Undefined while they load. */
-  readonly points: readonly Point[] | undefined;
-  readonly interval: Interval;
-  readonly previous?: Previous | undefined;
-}
-
-interface Previous {
   readonly points: readonly Point[];
-  /** As `ChangeText` takes it. */
-  readonly change: number | null | 'partial';
-  /** `the 7 days before`. */
-  readonly name: string;
+  readonly interval: Interval;
+  /** Their last day is over. */
+  readonly isOver: boolean;
+  /** What the points are of. */
+  readonly days: Compared;
+  readonly previous?: (Compared & { readonly data: readonly Point[] }) | undefined;
+  /** As `ChangeText` takes it; there with `previous`. */
+  readonly change?: number | null | undefined;
 }
 
 /** The line about the change, and the line below the chart. */
 const aroundHeight = 68;
 
-export function TrendChart({ points, interval, previous }: TrendProps) {
-  if (points === undefined) return <Skeleton height={chartHeight + aroundHeight} />;
+/** While the points load, in their place. */
+export const TrendPlace = () => <Skeleton height={chartHeight + aroundHeight} />;
+
+export function TrendChart(props: TrendProps) {
+  const { points, interval, isOver, days, previous, change = null } = props;
+  const running = runningIn(points, now(), isOver);
   if (points.length === 0) return <Empty icon="scan" title="No scans in this period" />;
   return (
     <div class="trend">
       {previous !== undefined && (
         <p class="trend-change">
-          <ChangeText change={previous.change} than={previous.name} />
+          <ChangeText change={change} than={previous} />
         </p>
       )}
       <LazyChart
         points={points}
         interval={interval}
+        running={running}
         height={chartHeight}
-        {...(previous === undefined ? {} : { before: previous.points })}
+        {...(previous === undefined ? {} : { before: previous.data })}
       />
       <div class="trend-foot">
         {previous !== undefined && (
           <ul class="trend-lines">
             <li>
               <span class="line-sample" aria-hidden="true" />
-              This period
+              {comparedLabel(days)}
             </li>
             <li>
               <span class="line-sample line-dashed" aria-hidden="true" />
-              {capitalize(previous.name)}
+              {comparedLabel(previous)}
             </li>
+            {running !== undefined && running > 0 && (
+              <li>
+                <span class="line-sample line-dotted" aria-hidden="true" />
+                So far
+              </li>
+            )}
           </ul>
         )}
-        <Numbers points={points} interval={interval} previous={previous} />
+        <Numbers {...props} running={running} />
       </div>
     </div>
   );
 }
 
-interface NumbersProps {
-  readonly points: readonly Point[];
-  readonly interval: Interval;
-  readonly previous: Previous | undefined;
+interface NumbersProps extends TrendProps {
+  readonly running: number | undefined;
 }
 
 function Numbers(props: NumbersProps) {
@@ -84,14 +93,15 @@ function Numbers(props: NumbersProps) {
   );
 }
 
-function NumberTable({ points, interval, previous }: NumbersProps) {
-  const before = previous?.points ?? [];
-  const [labels, labelsBefore] = [labelsOf(points, interval), labelsOf(before, interval)];
-  const more = previous === undefined ? [] : [capitalize(previous.name), { end: 'Scans before' }];
+function NumberTable({ points, interval, running, previous }: NumbersProps) {
+  const before = previous?.data ?? [];
+  const labels = labelsOf(points, interval, running);
+  const labelsBefore = labelsOf(before, interval);
+  const more = previous === undefined ? [] : [comparedLabel(previous), { end: 'Scans before' }];
   return (
     <div class="trend-table" tabIndex={0} role="group" aria-label="Scans over time">
       <Table caption="Scans over time" columns={['Time', { end: 'Scans' }, ...more]}>
-        {points.map((point, index) => (
+        {points.slice(0, (running ?? points.length) + 1).map((point, index) => (
           <tr key={point.start}>
             <th scope="row">{labels[index]}</th>
             <td class="number">{formatNumber(point.scans)}</td>

@@ -22,19 +22,36 @@ const shortTimes = format(times);
 const shortMonths = format({ month: 'short' });
 const years = format({ year: 'numeric' });
 
-const isClock = (interval: Interval): boolean => interval === 'hour' || interval === 'quarter_hour';
-
 /** `2026-11-01T00:00:00`: the length of a start without its offset. */
 const wallLength = 19;
+
+/** Of a start: `01:45`. */
+export const timeOf = (start: string): string =>
+  shortTimes.format(new Date(`${start.slice(0, wallLength)}Z`));
+
+const isClock = (interval: Interval): boolean => interval === 'hour' || interval === 'quarter_hour';
+
 const wallOf = ({ start }: Point): Date => new Date(`${start.slice(0, wallLength)}Z`);
 const offsetOf = ({ start }: Point): string => start.slice(wallLength);
 
-/** Of each point. Where the clock changes among hours they have their offset too: one hour comes twice. */
-export function labelsOf(points: readonly Point[], interval: Interval): string[] {
+/**
+ * Index of the point that is not over; those behind it are still to come. Undefined = all are over, -1 = none has begun.
+ * @param isOver whether the last day is
+ */
+export const runningIn = (
+  points: readonly Point[],
+  nowMs: number,
+  isOver: boolean,
+): number | undefined =>
+  isOver ? undefined : points.findLastIndex(({ start }) => Date.parse(start) <= nowMs);
+
+/** Of each point. Where the clock changes among hours they have their offset too: one hour comes twice. @param running the point that is not over */
+export function labelsOf(points: readonly Point[], interval: Interval, running?: number): string[] {
   const hasOffsets = isClock(interval) && new Set(points.map(offsetOf)).size > 1;
-  return points.map((point) => {
-    const label = labelOf(wallOf(point), interval);
-    return hasOffsets ? `${label} (UTC${offsetOf(point).replace('Z', '+00:00')})` : label;
+  return points.map((point, at) => {
+    const offset = hasOffsets ? ` (UTC${offsetOf(point).replace('Z', '+00:00')})` : '';
+    const soFar = at === running ? ', so far' : '';
+    return `${labelOf(wallOf(point), interval)}${offset}${soFar}`;
   });
 }
 

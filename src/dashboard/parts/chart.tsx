@@ -1,6 +1,6 @@
 /**
  * Scans over time, drawn by uPlot: an area or bars, the period before as a dashed line behind, a crosshair with the
- * numbers, colours of the theme. Points stand one step apart, however long their hours or months are.
+ * numbers, colours of the theme. The point that is not over is dashed, or a hatched bar. Points stand one step apart, however long their hours or months are.
  *
  * For screen readers it is a slider over its points: a label with the span, the sum and the highest point, and as its
  * value the point of the crosshair, which the arrow keys move.
@@ -15,31 +15,34 @@ export interface ChartProps {
   readonly points: readonly Point[];
   readonly interval: Interval;
   readonly height: number;
+  /** The point that is not over; those behind it are not drawn. */
+  readonly running?: number | undefined;
   /** The period before, point by point. */
   readonly before?: readonly Point[];
 }
 
 type Labels = (index: number) => readonly string[];
 
-export function Chart({ points, interval, height, before = none }: ChartProps) {
+export function Chart({ points, interval, height, running, before = none }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const [at, setAt] = useState<number | undefined>();
   const theme = shownTheme.value;
-  const [label, labels] = useMemo(
-    () => [describe(points, interval), textsOf(points, before, interval)] as const,
-    [points, before, interval],
-  );
+  const last = running ?? points.length - 1;
+  const [label, labels] = useMemo(() => {
+    const begun = points.slice(0, last + 1);
+    const names = labelsOf(begun, interval, running);
+    return [describe(begun, interval, names), textsOf(begun, before, interval, names)] as const;
+  }, [points, before, interval, running]);
   // Before the page is painted, or printed.
   useLayoutEffect(() => {
     const { current } = place;
     if (current === null) return undefined;
-    const drawing = draw(current, { points, interval, height, before }, labels);
+    const drawing = draw(current, { points, interval, height, running, before }, labels);
     plot.current = drawing.plot;
     return drawing.stop;
-  }, [points, interval, height, before, theme]);
+  }, [points, interval, height, running, before, theme]);
   useEffect(() => setAt(undefined), [points]);
-  const last = points.length - 1;
   const move = (event: KeyboardEvent): void => {
     const next = nextOf(event.key, at ?? last, last);
     if (next === undefined || plot.current === undefined) return;
@@ -76,8 +79,13 @@ function nextOf(key: string, at: number, last: number): number | undefined {
 }
 
 /** What is told of a point: its number, and that of the point before. */
-function textsOf(points: readonly Point[], before: readonly Point[], interval: Interval): Labels {
-  const [now, then] = [labelsOf(points, interval), labelsOf(before, interval)];
+function textsOf(
+  points: readonly Point[],
+  before: readonly Point[],
+  interval: Interval,
+  now: readonly string[],
+): Labels {
+  const then = labelsOf(before, interval);
   return (index) => {
     const [point, other] = [points[index], before[index]];
     return [
@@ -90,18 +98,24 @@ function textsOf(points: readonly Point[], before: readonly Point[], interval: I
 const scansText = ({ scans }: Point): string =>
   `${formatNumber(scans)} ${scans === 1 ? 'scan' : 'scans'}`;
 
+type Drawn = ChartProps & Pick<Required<ChartProps>, 'before'>;
+
 interface Drawing {
   readonly plot: uPlot;
   readonly stop: () => void;
 }
 
 /** Draws, and follows the element's width. */
-function draw(place: HTMLElement, props: Required<ChartProps>, labels: Labels): Drawing {
-  const { points, before, height } = props;
+function draw(place: HTMLElement, props: Drawn, labels: Labels): Drawing {
+  const { points, before, height, running } = props;
+  const whole = running ?? points.length;
+  // The dashed end of a line begins with the point before it.
+  const from = hasBars(props) ? whole : whole - 1;
   const data: uPlot.AlignedData = [
     points.map((_, index) => index),
     points.map((_, index) => before[index]?.scans ?? null),
-    points.map(({ scans }) => scans),
+    points.map(({ scans }, index) => (index < whole ? scans : null)),
+    points.map(({ scans }, index) => (index >= from && index <= whole ? scans : null)),
   ];
   const plot = new uPlot(optionsOf(place, props, labels), data, place);
   const observer = new ResizeObserver(() => plot.setSize({ width: place.clientWidth, height }));
@@ -118,11 +132,8 @@ function draw(place: HTMLElement, props: Required<ChartProps>, labels: Labels): 
 /** Pixels between two texts of the axis, at least. */
 const tickSpace = 76;
 
-function optionsOf(
-  place: HTMLElement,
-  { points, interval, height, before }: Required<ChartProps>,
-  labels: Labels,
-): uPlot.Options {
+function optionsOf(place: HTMLElement, props: Drawn, labels: Labels): uPlot.Options {
+  const { points, interval, height } = props;
   const style = getComputedStyle(place);
   const color = (name: string): string => style.getPropertyValue(name).trim();
   const axis = {
@@ -131,11 +142,13 @@ function optionsOf(
     grid: { stroke: color('--line'), width: 1 },
     ticks: { show: false },
   };
-  const isBars = points.length <= (before.length > 0 ? 1 : barsMax);
+  const isBars = hasBars(props);
+  const accent = color('--accent');
+  const line = { stroke: accent, points: { show: false } };
   return {
     width: place.clientWidth,
     height,
-    padding: [10, 18, 0, 0],
+    padding: [10, 24, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { size: 8 }, drag: { x: false, y: false } },
     scales: {
@@ -162,17 +175,8 @@ function optionsOf(
     series: [
       {},
       { stroke: color('--edge'), width: 2, dash: [5, 4], points: { show: false } },
-      {
-        stroke: color('--accent'),
-        points: { show: false },
-        ...(isBars && bars !== undefined
-          ? {
-              paths: bars({ size: [0.7, 40], radius: 0.15 }),
-              fill: color('--accent'),
-              width: 0,
-            }
-          : { fill: color('--accent-veil'), width: 2 }),
-      },
+      { ...line, ...(isBars ? bar(accent) : { fill: color('--accent-veil'), width: 2 }) },
+      { ...line, ...(isBars ? bar(() => hatched(accent)) : { width: 2, dash: [3, 4] }) },
     ],
     plugins: [tooltip(labels)],
   };
@@ -180,7 +184,35 @@ function optionsOf(
 
 /** Up to this many points are drawn as bars, which would hide a line behind. */
 const barsMax = 62;
-const { bars } = uPlot.paths;
+const hasBars = ({ points, before }: Drawn): boolean =>
+  points.length <= (before.length > 0 ? 1 : barsMax);
+
+const bar = (fill: string | (() => CanvasPattern | string)) => ({
+  paths: uPlot.paths.bars!({ size: [0.7, 40], radius: 0.15 }),
+  fill,
+  width: 0,
+});
+
+/** Pixels between two strokes of a bar that is not over. */
+const hatchStep = 6;
+
+function hatched(color: string): CanvasPattern | string {
+  const tile = document.createElement('canvas');
+  tile.width = hatchStep;
+  tile.height = hatchStep;
+  const context = tile.getContext('2d');
+  if (context === null) return color;
+  context.strokeStyle = color;
+  context.lineWidth = 2;
+  // Once more at two corners, so that strokes of neighbors meet.
+  for (const shift of [-hatchStep, 0, hatchStep]) {
+    context.moveTo(shift, hatchStep);
+    context.lineTo(shift + hatchStep, 0);
+  }
+  context.stroke();
+  return context.createPattern(tile, 'repeat') ?? color;
+}
+
 const stepsMin = 7;
 
 /** The places shown: all points, and around bars half a step, and at least seven steps. */
@@ -212,9 +244,10 @@ function tooltip(labels: Labels): uPlot.Plugin {
       init: (plot) => plot.over.append(box),
       setCursor(plot) {
         const { idx, left = 0 } = plot.cursor;
-        box.hidden = typeof idx !== 'number' || left < 0;
-        if (box.hidden || typeof idx !== 'number') return;
-        box.textContent = labels(idx).join('\n');
+        const lines = typeof idx === 'number' && left >= 0 ? labels(idx) : [];
+        box.hidden = lines.length === 0;
+        if (box.hidden) return;
+        box.textContent = lines.join('\n');
         const { clientWidth: width } = plot.over;
         const beside = left > width / 2 ? left - tipGap - box.offsetWidth : left + tipGap;
         box.style.left = `${Math.max(0, Math.min(beside, width - box.offsetWidth))}px`;
@@ -231,8 +264,7 @@ const intervalNames: Readonly<Record<Interval, string>> = {
   month: 'month',
 };
 
-function describe(points: readonly Point[], interval: Interval): string {
-  const labels = labelsOf(points, interval);
+function describe(points: readonly Point[], interval: Interval, labels: readonly string[]): string {
   const [first] = labels;
   if (first === undefined) return 'No scans';
   const scans = points.map((point) => point.scans);

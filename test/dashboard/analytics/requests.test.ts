@@ -8,8 +8,10 @@ import {
   totalsPath,
   workspaceSubject,
 } from '../../../src/dashboard/analytics/state/requests.ts';
+import { timeOf } from '../../../src/dashboard/client/point-labels.ts';
 import { readState, type ViewState } from '../../../src/dashboard/analytics/state/view-state.ts';
 import {
+  bothUntil,
   comparedLabel,
   rangeLabel,
   zoneLabel,
@@ -18,7 +20,7 @@ import {
 const read = (text: string): ViewState =>
   readState(new URLSearchParams(text), {
     today: '2026-11-26',
-    standard: { preset: '7d', compare: 'previous' },
+    standard: { preset: '7d' },
     filters: ['country', 'city', 'campaign', 'code'],
   });
 
@@ -26,9 +28,11 @@ test('totals and series carry the comparison, breakdowns the same days and filte
   const state = read('country=DE&city=Chicago%2C+US&campaign=cmp_1');
   const span =
     'from=2026-11-20&to=2026-11-26&timezone=workspace&country=DE&city=Chicago%2C%20US&campaignId=cmp_1';
-  expect(totalsPath(workspaceSubject, state)).toBe(`/analytics/summary?${span}&compare=previous`);
+  expect(totalsPath(workspaceSubject, state)).toBe(
+    `/analytics/summary?${span}&compare=previous_weekdays`,
+  );
   expect(seriesPath(workspaceSubject, state)).toBe(
-    `/analytics/timeseries?${span}&interval=day&compare=previous`,
+    `/analytics/timeseries?${span}&interval=day&compare=previous_weekdays`,
   );
   const path = breakdownPath(workspaceSubject, state, 'os');
   expect(path).toBe(`/analytics/breakdown?${span}&by=os`);
@@ -51,7 +55,7 @@ test('ids have names of their own; scans from no page are asked for by the empty
   );
 });
 
-test('zones, ranges and periods in words', () => {
+test('zones and ranges in words', () => {
   expect(
     ['Europe/Berlin', 'America/Argentina/Buenos_Aires', 'UTC', 'Etc/UTC', 'Etc/GMT+5'].map(
       zoneLabel,
@@ -59,11 +63,23 @@ test('zones, ranges and periods in words', () => {
   ).toEqual(['Berlin time', 'Buenos Aires time', 'UTC', 'UTC', 'GMT+5']);
   expect(rangeLabel({ from: '2026-03-01', to: '2026-03-01' })).not.toContain('–');
   expect(rangeLabel({ from: '2026-03-01', to: '2026-03-02' })).toContain('–');
-  expect(comparedLabel(read(''))).toBe('the 7 days before');
-  expect(comparedLabel(read('range=today'))).toBe('the day before');
-  expect(comparedLabel(read('compare=2026-01-01..2026-01-07'))).toBe(
-    rangeLabel({ from: '2026-01-01', to: '2026-01-07' }),
-  );
+});
+
+test('a period that is compared says until when', () => {
+  const days = { from: '2026-11-20', to: '2026-11-26' };
+  const span = rangeLabel(days);
+  expect([comparedLabel(days), bothUntil(days)]).toEqual([span, span]);
+  const part = { ...days, until: '2026-11-26T01:45:00+01:00' };
+  const time = timeOf(part.until);
+  expect([comparedLabel(part), bothUntil(part)]).toEqual([
+    `${span}, until ${time}`,
+    `${span}, both until ${time}`,
+  ]);
+  // Days to come are not compared.
+  expect(comparedLabel({ ...part, to: '2026-11-30' })).toBe(comparedLabel(part));
+  const whole = { ...days, until: '2026-11-26T00:00:00+01:00' };
+  const before = rangeLabel({ from: '2026-11-20', to: '2026-11-25' });
+  expect([comparedLabel(whole), bothUntil(whole)]).toEqual([before, `${before}, without today`]);
 });
 
 test('keys in words', () => {

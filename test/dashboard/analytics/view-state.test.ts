@@ -28,7 +28,7 @@ import {
 
 const bounds: ViewBounds = {
   today: '2026-11-26',
-  standard: { preset: '30d', compare: 'previous' },
+  standard: { preset: '30d' },
   filters: ['country', 'os', 'city'],
 };
 const read = (text: string, more: Partial<ViewBounds> = {}): ViewState =>
@@ -102,13 +102,13 @@ test('an empty address shows the standard of its page', () => {
     preset: '30d',
     range: { from: '2026-10-28', to: '2026-11-26' },
     interval: 'day',
-    compare: 'previous',
-    comparedTo: { from: '2026-09-28', to: '2026-10-27' },
+    compare: 'previous_weekdays',
     zone: 'workspace',
     filters: {},
   });
   const campaign = read('', { whole, standard: { preset: 'all', compare: 'none' } });
-  expect([campaign.range, campaign.comparedTo]).toEqual([whole, undefined]);
+  expect([campaign.range, campaign.compare]).toEqual([whole, 'none']);
+  expect(read('range=month').compare).toBe('last_month_days');
 });
 
 test('an address that says everything is read whole', () => {
@@ -160,13 +160,17 @@ test('changes of the address: the standard is absent, and what no longer fits go
   expect(read(changed(before, daysChange(days, state)))).toMatchObject({
     preset: 'custom',
     range: days,
-    compare: 'previous',
+    compare: 'previous_weekdays',
     filters: { country: 'DE' },
   });
   expect(changed('', compareChange('none', read(''), bounds))).toBe('compare=none');
-  expect(changed('compare=none', compareChange('previous', read(''), bounds))).toBe('');
+  expect(changed('compare=none', compareChange('previous_weekdays', read(''), bounds))).toBe('');
   const other = changed('', compareChange('custom', read(''), bounds));
-  expect(read(other)).toMatchObject({ compare: 'custom', comparedTo: read('').comparedTo });
+  const comparedTo = { from: '2026-09-28', to: '2026-10-27' };
+  expect(read(other)).toMatchObject({ compare: 'custom', comparedTo });
+  const month = read('range=month&compare=last_year');
+  expect(month.compare).toBe('last_year');
+  expect(changed('compare=last_year', compareChange('last_month_days', month, bounds))).toBe('');
 });
 
 test('filters combine, and all go at once', () => {

@@ -9,7 +9,7 @@ import { ChangeText } from '../../../src/dashboard/analytics/change-text.tsx';
 import { HeatMap } from '../../../src/dashboard/analytics/heat-map.tsx';
 import { LiveView, liveRowsMax } from '../../../src/dashboard/analytics/live-view.tsx';
 import type { Row } from '../../../src/dashboard/analytics/rows.ts';
-import { TrendChart } from '../../../src/dashboard/analytics/trend-chart.tsx';
+import { TrendChart, TrendPlace } from '../../../src/dashboard/analytics/trend-chart.tsx';
 import { WorldMap } from '../../../src/dashboard/analytics/world-map.tsx';
 import { countryName } from '../../../src/dashboard/client/format.ts';
 import type { Point } from '../../../src/dashboard/client/point-labels.ts';
@@ -96,27 +96,41 @@ function Live() {
 }
 
 function Trends() {
+  const days = { from: '2026-10-01', to: '2026-10-30', until: '2026-10-30T01:45:00+01:00' };
   const previous = {
-    points: pointsFrom('2026-09-01', 30, 0.8),
-    change: 0.12,
-    name: 'the 30 days before',
+    from: '2026-08-27',
+    to: '2026-09-25',
+    until: '2026-09-25T01:45:00+02:00',
+    data: pointsFrom('2026-08-27', 30, 0.8),
   };
+  const points = shown(pointsFrom('2026-10-01', 30, 1));
+  const hours = shown(longDay);
   return (
     <>
       <Card title="Trend">
-        <TrendChart
-          points={shown(pointsFrom('2026-10-01', 30, 1))}
-          interval="day"
-          previous={previous}
-        />
+        {points === undefined ? (
+          <TrendPlace />
+        ) : (
+          <TrendChart
+            points={points}
+            isOver={false}
+            interval="day"
+            days={days}
+            previous={previous}
+            change={0.12}
+          />
+        )}
       </Card>
       <Card title="One day">
-        <TrendChart points={shown(longDay)} interval="hour" />
+        {hours === undefined ? (
+          <TrendPlace />
+        ) : (
+          <TrendChart points={hours} isOver interval="hour" days={days} />
+        )}
       </Card>
       <Card title="Changes">
-        <ChangeText change={null} than="the 7 days before" />{' '}
-        <ChangeText change={-0.034} than="the 7 days before" />{' '}
-        <ChangeText change={0} than="the 7 days before" />
+        <ChangeText change={null} than={previous} /> <ChangeText change={-0.034} than={previous} />{' '}
+        <ChangeText change={0} than={previous} />
       </Card>
     </>
   );

@@ -10,13 +10,25 @@ export interface Totals {
   readonly returningScanners?: Count;
   /** Standard error of the two, in scanners. */
   readonly error?: Count;
-  /** Of the days compared with. */
-  readonly previous?: {
-    readonly totalScans?: Count;
-    readonly uniqueScanners?: Count;
-    /** False when counting began within them; absent = it did not. */
+  readonly previous?: Compared & {
+    /** False when counting began within its days; absent = it did not. */
     readonly complete?: boolean;
   };
+  readonly change?: Change;
+}
+
+/** The days compared with. */
+export interface Compared {
+  readonly from: string;
+  readonly to: string;
+  /** Until when its scans are compared, `2026-10-28T01:45:00+01:00`; absent = its days are whole. */
+  readonly until?: string;
+}
+
+/** As fractions; null from nothing. */
+export interface Change {
+  readonly totalScans: number | null;
+  readonly uniqueScanners: number | null;
 }
 
 export interface Point {
@@ -26,7 +38,9 @@ export interface Point {
 
 export interface Series {
   readonly data: readonly Point[];
-  readonly previous?: { readonly data: readonly Point[] };
+  readonly until?: string;
+  readonly previous?: Compared & { readonly data: readonly Point[] };
+  readonly change?: Change;
 }
 
 export interface Row {
@@ -38,13 +52,4 @@ export interface Row {
 
 export interface Breakdown {
   readonly data: readonly Row[];
-}
-
-export const sumOf = (rows: ReadonlyArray<{ readonly scans: number }>): number =>
-  rows.reduce((sum, { scans }) => sum + scans, 0);
-
-/** A fraction; null from nothing. Undefined where one of the two is not known. */
-export function changeOf(now: Count, before: Count): number | null | undefined {
-  if (typeof now !== 'number' || typeof before !== 'number') return undefined;
-  return before === 0 ? null : now / before - 1;
 }

@@ -1,7 +1,9 @@
 /** Ranges, zones and periods as people say them. */
-import { formatUtcDays, plural } from '../../client/format.ts';
-import { type Days, lengthOf } from './ranges.ts';
-import type { ViewState } from './view-state.ts';
+import { formatUtcDays } from '../../client/format.ts';
+import { timeOf } from '../../client/point-labels.ts';
+import type { Compared } from './answers.ts';
+import { addDays } from './days.ts';
+import type { Days } from './ranges.ts';
 
 /** `Europe/Berlin` -> `Berlin time`; UTC and its relatives keep their names. */
 export function zoneLabel(zone: string): string {
@@ -14,13 +16,27 @@ export function zoneLabel(zone: string): string {
 
 export const rangeLabel = ({ from, to }: Days): string => formatUtcDays(from, to);
 
-/** What numbers are compared with, after `against`. */
-export function comparedLabel({
-  compare,
-  comparedTo,
-}: Pick<ViewState, 'compare' | 'comparedTo'>): string {
-  if (comparedTo === undefined) return '';
-  if (compare === 'custom') return rangeLabel(comparedTo);
-  const days = lengthOf(comparedTo);
-  return days === 1 ? 'the day before' : `the ${plural(days, 'day')} before`;
+const midnight = 'T00:00:00';
+
+/** The days of it that are counted to their end; undefined where a part of a day is counted too. */
+function wholeDays({ from, to, until }: Compared): Days | undefined {
+  if (until === undefined) return { from, to };
+  const last = addDays(until.slice(0, 10), -1);
+  return until.includes(midnight) && last >= from ? { from, to: last } : undefined;
+}
+
+const partLabel = ({ from, until = '' }: Compared, word: string): string =>
+  `${rangeLabel({ from, to: until.slice(0, 10) })}, ${word} ${timeOf(until)}`;
+
+/** `1–28 Oct 2026, until 01:45`; days that are whole are named alone. */
+export function comparedLabel(compared: Compared): string {
+  const days = wholeDays(compared);
+  return days === undefined ? partLabel(compared, 'until') : rangeLabel(days);
+}
+
+/** `1–28 Oct 2026, both until 01:45`, after `against`. */
+export function bothUntil(compared: Compared): string {
+  const days = wholeDays(compared);
+  if (days === undefined) return partLabel(compared, 'both until');
+  return compared.until === undefined ? rangeLabel(days) : `${rangeLabel(days)}, without today`;
 }

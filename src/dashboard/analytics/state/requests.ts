@@ -37,8 +37,8 @@ function span({ range, zone, filters }: Shown): string {
 }
 
 function compared({ compare, comparedTo }: ViewState): string {
-  if (comparedTo === undefined) return '';
-  return `&compare=${compare === 'custom' ? compareText(comparedTo) : compare}`;
+  if (compare === 'none') return '';
+  return `&compare=${comparedTo === undefined ? compare : compareText(comparedTo)}`;
 }
 
 export const totalsPath = ({ totals }: Subject, state: ViewState): string =>

@@ -3,7 +3,7 @@
  *
  *   ?range=7d  ?range=custom&from=2026-03-01&to=2026-03-09   absent = the page's standard
  *   &interval=hour                                           absent = what fits the range
- *   &compare=none  &compare=2026-02-01..2026-02-09           absent = the period before
+ *   &compare=last_year  &compare=2026-02-01..2026-02-09      absent = what fits the range
  *   &zone=UTC                                                absent = the workspace's
  *   &country=DE&os=iOS …                                     filters, all at once
  *
@@ -29,15 +29,22 @@ import {
   standardInterval,
 } from './ranges.ts';
 
-export type Compare = 'previous' | 'none' | 'custom';
+export const compareOptions = [
+  { value: 'previous_weekdays', label: 'Compare with the same weekdays before' },
+  { value: 'last_month_days', label: 'Compare with the same days last month' },
+  { value: 'last_year', label: 'Compare with last year' },
+  { value: 'custom', label: 'Compare with other days' },
+  { value: 'none', label: 'No comparison' },
+] as const;
+export type Compare = (typeof compareOptions)[number]['value'];
 
 export interface ViewState {
   readonly preset: Preset;
   readonly range: Days;
   readonly interval: Interval;
   readonly compare: Compare;
-  /** The days compared with; undefined = none. */
-  readonly comparedTo: Days | undefined;
+  /** Days of `custom`; which days another comparison has, the answer says. */
+  readonly comparedTo?: Days;
   /** An IANA zone, or `workspace`. */
   readonly zone: string;
   readonly filters: Filters;
@@ -48,7 +55,8 @@ export interface ViewBounds {
   readonly today: string;
   /** Of a code or a campaign: its first day, and its last one or today. Undefined = there is no `all`. */
   readonly whole?: Days | undefined;
-  readonly standard: { readonly preset: Exclude<Preset, 'custom'>; readonly compare: Compare };
+  /** `compare` absent = what fits the range. */
+  readonly standard: { readonly preset: Exclude<Preset, 'custom'>; readonly compare?: 'none' };
   readonly filters: readonly FilterName[];
 }
 
@@ -70,7 +78,7 @@ export function readState(query: URLSearchParams, bounds: ViewBounds): ViewState
     preset,
     range,
     interval,
-    ...readCompare(query, range, bounds.standard.compare),
+    ...readCompare(query, range, standardCompare(preset, bounds)),
     zone: zoneIn(query),
     filters: readFilters(query, bounds.filters),
   };
@@ -89,17 +97,20 @@ function readRange(
   return { preset, range: daysOf(preset, today, whole ?? { from: today, to: today }) };
 }
 
+const standardCompare = (preset: Preset, { standard }: Pick<ViewBounds, 'standard'>): Compare =>
+  standard.compare ?? (preset === 'month' ? 'last_month_days' : 'previous_weekdays');
+
 function readCompare(
   query: URLSearchParams,
   range: Days,
   standard: Compare,
 ): Pick<ViewState, 'compare' | 'comparedTo'> {
-  const text = query.get('compare') ?? standard;
-  const [first = ''] = text.split('..');
+  const text = query.get('compare');
+  const [first = ''] = text?.split('..') ?? [];
   // Its length is the range's, whatever the address says.
   if (isDay(first)) return { compare: 'custom', comparedTo: daysFrom(first, range) };
-  if (text === 'none') return { compare: 'none', comparedTo: undefined };
-  return { compare: 'previous', comparedTo: daysBefore(range) };
+  const named = compareOptions.find(({ value }) => value === text && value !== 'custom');
+  return { compare: named?.value ?? standard };
 }
 
 function readFilters(query: URLSearchParams, names: readonly FilterName[]): Filters {
@@ -130,11 +141,11 @@ export function daysChange(range: Days, state: ViewState): QueryChange {
 
 export function compareChange(
   compare: Compare,
-  { range }: ViewState,
-  { standard }: ViewBounds,
+  { preset, range }: ViewState,
+  bounds: Pick<ViewBounds, 'standard'>,
 ): QueryChange {
   if (compare === 'custom') return { compare: compareText(daysBefore(range)) };
-  return { compare: compare === standard.compare ? undefined : compare };
+  return { compare: compare === standardCompare(preset, bounds) ? undefined : compare };
 }
 
 export const compareText = ({ from, to }: Days): string => `${from}..${to}`;

@@ -36,7 +36,7 @@ const explanations: Readonly<Record<string, (zone: string) => Explained>> = {
   }),
   compare_length: () => ({
     title: 'The two periods differ in length',
-    ways: [{ label: 'Compare with the period before', change: { compare: undefined } }],
+    ways: [{ label: 'Compare with the same weekdays before', change: { compare: undefined } }],
   }),
 };
 

@@ -11,8 +11,8 @@ import { Tabs } from '../../parts/list.tsx';
 import { isDay } from '../state/days.ts';
 import { daysFrom, type Preset, presets } from '../state/ranges.ts';
 import {
-  type Compare,
   compareChange,
+  compareOptions,
   compareText,
   daysChange,
   rangeChange,
@@ -20,12 +20,6 @@ import {
 } from '../state/view-state.ts';
 import { rangeLabel, zoneLabel } from '../state/labels.ts';
 import type { View } from './use-analytics.ts';
-
-const compareOptions = [
-  { value: 'previous', label: 'Compare with the period before' },
-  { value: 'custom', label: 'Compare with another period' },
-  { value: 'none', label: 'No comparison' },
-] as const satisfies ReadonlyArray<{ value: Compare; label: string }>;
 
 export function RangeBar({ view }: { readonly view: View }) {
   const { bounds, state } = view;

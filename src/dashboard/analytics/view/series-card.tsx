@@ -5,11 +5,11 @@ import { pushQuery } from '../../client/router.ts';
 import { ExportButton } from '../../parts/export-button.tsx';
 import { Tabs } from '../../parts/list.tsx';
 import { Card, Ready } from '../../parts/page.tsx';
-import { changeOf, type Point, type Series, sumOf } from '../state/answers.ts';
+import type { Series } from '../state/answers.ts';
 import { intervals, intervalsFor, standardInterval } from '../state/ranges.ts';
 import { seriesPath } from '../state/requests.ts';
-import { comparedLabel, zoneLabel } from '../state/labels.ts';
-import { TrendChart } from '../trend-chart.tsx';
+import { zoneLabel } from '../state/labels.ts';
+import { TrendChart, TrendPlace } from '../trend-chart.tsx';
 import type { View } from './use-analytics.ts';
 import { loadChart } from '../../parts/lazy-chart.tsx';
 
@@ -19,7 +19,7 @@ interface SeriesProps {
 }
 
 export function SeriesCard({ view, series }: SeriesProps) {
-  const { state, zone, subject } = view;
+  const { state, zone, subject, bounds } = view;
   const { interval, range } = state;
   // With the numbers, not after them.
   useEffect(() => void loadChart(), []);
@@ -47,20 +47,18 @@ export function SeriesCard({ view, series }: SeriesProps) {
         </>
       }
     >
-      <Ready of={series} skeleton={<TrendChart points={undefined} interval={interval} />}>
-        {({ data, previous }) => (
+      <Ready of={series} skeleton={<TrendPlace />}>
+        {(shown) => (
           <TrendChart
-            points={data}
+            points={shown.data}
+            isOver={range.to < bounds.today}
+            days={{ ...range, ...(shown.until === undefined ? {} : { until: shown.until }) }}
             interval={interval}
-            previous={previous && previousOf(view, data, previous.data)}
+            previous={shown.previous}
+            change={shown.change?.totalScans}
           />
         )}
       </Ready>
     </Card>
   );
-}
-
-function previousOf({ state }: View, now: readonly Point[], points: readonly Point[]) {
-  const change = changeOf(sumOf(now), sumOf(points)) ?? null;
-  return { points, change, name: comparedLabel(state) };
 }

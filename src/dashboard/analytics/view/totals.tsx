@@ -2,9 +2,8 @@
 import type { ComponentChildren } from 'preact';
 import { formatNumber } from '../../client/format.ts';
 import { Figure, Figures } from '../../parts/figures.tsx';
-import { ChangeText } from '../change-text.tsx';
-import { changeOf, type Totals } from '../state/answers.ts';
-import { comparedLabel } from '../state/labels.ts';
+import { TotalChange } from '../change-text.tsx';
+import type { Totals } from '../state/answers.ts';
 import type { ViewState } from '../state/view-state.ts';
 
 interface TotalsProps {
@@ -17,14 +16,7 @@ interface TotalsProps {
 const labels = ['Scans', 'Unique scanners', 'New scanners', 'Returning scanners'] as const;
 
 export function TotalFigures({ data, state, children }: TotalsProps) {
-  const { totalScans, uniqueScanners, newScanners, returningScanners, previous } = data;
-  const than = comparedLabel(state);
-  const isPart = previous?.complete === false;
-  const note = (now: Count, before: Count): ComponentChildren => {
-    const change = changeOf(now, before);
-    if (than === '' || change === undefined) return undefined;
-    return <ChangeText change={isPart && change !== null ? 'partial' : change} than={than} />;
-  };
+  const { totalScans, uniqueScanners, newScanners, returningScanners } = data;
   const [scans, uniques, fresh, returning] = labels;
   return (
     <div class="totals">
@@ -32,12 +24,12 @@ export function TotalFigures({ data, state, children }: TotalsProps) {
         <Figure
           label={scans}
           value={formatNumber(totalScans)}
-          note={note(totalScans, previous?.totalScans)}
+          note={<TotalChange of={data} field="totalScans" />}
         />
         <Figure
           label={uniques}
           value={formatNumber(uniqueScanners)}
-          note={note(uniqueScanners, previous?.uniqueScanners)}
+          note={<TotalChange of={data} field="uniqueScanners" />}
         />
         {newScanners !== undefined && (
           <Figure

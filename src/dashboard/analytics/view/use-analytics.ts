@@ -61,7 +61,7 @@ interface ViewOptions {
   readonly standard?: ViewBounds['standard'];
 }
 
-const thirtyDays = { preset: '30d', compare: 'previous' } as const;
+const thirtyDays = { preset: '30d' } as const;
 
 /** What the address says. */
 export function useView({ subject, wholeOf, standard = thirtyDays }: ViewOptions): View {

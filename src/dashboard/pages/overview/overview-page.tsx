@@ -1,6 +1,7 @@
 /** Today, the last month, and live activity: one request and a stream. */
 import { useState } from 'preact/hooks';
-import { ChangeText } from '../../analytics/change-text.tsx';
+import { TotalChange } from '../../analytics/change-text.tsx';
+import type { Totals } from '../../analytics/state/answers.ts';
 import { addDays, dayIn } from '../../analytics/state/days.ts';
 import { zoneLabel } from '../../analytics/state/labels.ts';
 import { now } from '../../client/browser-clock.ts';
@@ -21,9 +22,7 @@ import { Attribution } from '../code/analytics-part.tsx';
 import { feedRowsMax, LiveFeed } from './live-feed.tsx';
 import { Welcome } from './welcome.tsx';
 
-interface Summary {
-  readonly totalScans: number;
-  readonly uniqueScanners: number;
+interface Summary extends Totals {
   readonly topCountries: ReadonlyArray<{ readonly code: string; readonly scans: number }>;
   readonly topCodes: ReadonlyArray<{
     readonly id: string;
@@ -32,23 +31,28 @@ interface Summary {
     readonly scans: number;
   }>;
   readonly scansPerDay: ReadonlyArray<{ readonly day: string; readonly scans: number }>;
-  /** Null = not known in the workspace's zone. */
-  readonly previous: { readonly totalScans: number | null; readonly complete: boolean };
 }
 
 const days = 30;
+const daysPerWeek = 7;
+
+const summaryPath = (today: string, length: number): string =>
+  `/analytics/summary?from=${addDays(today, 1 - length)}&to=${today}&timezone=workspace&compare=previous_weekdays`;
+
 /** Each reload is one request. */
 const settleMs = 12_000;
 
 export function OverviewPage() {
   const today = dayIn(zoneOfWorkspace(), now());
-  const span = `from=${addDays(today, 1 - days)}&to=${today}&timezone=workspace`;
-  const summary = useResource<Summary>(`/analytics/summary?${span}`);
+  const summary = useResource<Summary>(summaryPath(today, days));
+  const week = useResource<Summary>(summaryPath(today, daysPerWeek));
   const isQuiet = summary.data !== undefined && summary.data.topCodes.length === 0;
   const first = useResource<PageOf<QrCodeItem>>(isQuiet ? '/qr-codes?page=1&limit=1' : undefined);
   const [events, setEvents] = useState<readonly ServiceEvent[]>([]);
   const past = useResource<EventPage>(`/events?limit=${feedRowsMax}`);
-  const counted = useLiveCount(settleMs, summary.reload);
+  const counted = useLiveCount(settleMs, async () => {
+    await Promise.all([summary.reload(), week.reload()]);
+  });
   const state = useLive((event) => {
     setEvents((before) => [event, ...before].slice(0, feedRowsMax));
     if (event.event === 'qr.scanned') counted.add();
@@ -66,7 +70,11 @@ export function OverviewPage() {
       <div class="stack">
         <OpenIncidents />
         <Ready of={summary} skeleton={<Skeleton height={118} />}>
-          {(data) => <Numbers data={data} extra={counted.extra} />}
+          {(data) => (
+            <Ready of={week} skeleton={<Skeleton height={118} />}>
+              {(shown) => <Numbers data={data} week={shown} extra={counted.extra} />}
+            </Ready>
+          )}
         </Ready>
         <div class="grid-main">
           <Charts of={summary} extra={counted.extra} />
@@ -111,48 +119,36 @@ function NewCode() {
   );
 }
 
-const sum = (values: ReadonlyArray<{ readonly scans: number }>): number =>
-  values.reduce((total, { scans }) => total + scans, 0);
-
-/** Nothing is compared with a period of which only a part was counted. */
-function changeOf(now: number, before: number, isWhole: boolean): number | null | 'partial' {
-  if (before === 0) return null;
-  return isWhole ? now / before - 1 : 'partial';
+interface NumbersProps {
+  readonly data: Summary;
+  readonly week: Summary;
+  readonly extra: number;
 }
 
-function Numbers({ data, extra }: { readonly data: Summary; readonly extra: number }) {
-  const perDay = data.scansPerDay;
-  const today = (perDay.at(-1)?.scans ?? 0) + extra;
-  const yesterday = perDay.at(-2)?.scans ?? 0;
-  const week = sum(perDay.slice(-7)) + extra;
-  const weekBefore = sum(perDay.slice(-14, -7));
-  // Counting had begun: in the month before, or by the first day of the week before.
-  const { complete: isWholeMonth } = data.previous;
-  const monthBefore = data.previous.totalScans ?? 0;
-  const isWhole = monthBefore > 0 || sum(perDay.slice(0, -13)) > 0;
-  const month = data.totalScans + extra;
-  const monthChange = changeOf(month, monthBefore, isWholeMonth);
+function Numbers({ data, week, extra }: NumbersProps) {
+  const today = (data.scansPerDay.at(-1)?.scans ?? 0) + extra;
+  const yesterday = data.scansPerDay.at(-2)?.scans ?? 0;
   return (
     <Figures>
       <Figure
-        label="Scans today"
+        label="Scans today, so far"
         value={formatNumber(today)}
-        note={`Yesterday ${formatNumber(yesterday)} · ${zoneLabel(zoneOfWorkspace())}`}
+        note={`Yesterday, the whole day: ${formatNumber(yesterday)} · ${zoneLabel(zoneOfWorkspace())}`}
       />
       <Figure
         label="Last 7 days"
-        value={formatShort(week)}
-        note={<ChangeText change={changeOf(week, weekBefore, isWhole)} than="the 7 days before" />}
+        value={formatShort(week.totalScans + extra)}
+        note={<TotalChange of={week} field="totalScans" />}
       />
       <Figure
         label="Last 30 days"
-        value={formatShort(month)}
-        note={<ChangeText change={monthChange} than="the 30 days before" />}
+        value={formatShort(data.totalScans + extra)}
+        note={<TotalChange of={data} field="totalScans" />}
       />
       <Figure
-        label="Unique scanners"
+        label="Unique scanners, 30 days"
         value={formatShort(data.uniqueScanners)}
-        note="Last 30 days, all codes"
+        note={<TotalChange of={data} field="uniqueScanners" />}
       />
     </Figures>
   );
@@ -174,7 +170,7 @@ function Curve({ data, extra }: { readonly data: Summary; readonly extra: number
         </ButtonLink>
       }
     >
-      <LazyChart points={points} interval="day" height={chartHeight} />
+      <LazyChart points={points} interval="day" running={last} height={chartHeight} />
     </Card>
   );
 }
