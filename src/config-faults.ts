@@ -44,10 +44,14 @@ interface BillingSettings {
   readonly provider: string;
   readonly currency: string;
   readonly prices: Readonly<Record<string, { readonly month: number; readonly year: number }>>;
-  readonly stripe: { readonly secretKey: string; readonly webhookSecret: string };
+  readonly stripe: {
+    readonly secretKey: string;
+    readonly webhookSecret: string;
+    readonly prices: Readonly<Record<string, { readonly month: string; readonly year: string }>>;
+  };
 }
 
-/** Prices fit the decimals of their currency; Stripe has its secrets. */
+/** Prices fit the decimals of their currency; Stripe has its secrets, and a price here for each of its own. */
 export function billingFault(billing: BillingSettings): string | undefined {
   const { provider, currency, prices, stripe } = billing;
   const { maximumFractionDigits: digits } = new Intl.NumberFormat('en', {
@@ -60,10 +64,16 @@ export function billingFault(billing: BillingSettings): string | undefined {
       return `billing.prices.${plan}: ${amount} ${currency}, expected at most ${digits} decimals`;
     }
   }
-  if (provider !== 'stripe' || (stripe.secretKey !== '' && stripe.webhookSecret !== '')) {
-    return undefined;
+  if (provider !== 'stripe') return undefined;
+  if (stripe.secretKey === '' || stripe.webhookSecret === '') {
+    return 'billing.provider is stripe, expected billing.stripe.secretKey and webhookSecret';
   }
-  return 'billing.provider is stripe, expected billing.stripe.secretKey and webhookSecret';
+  for (const [plan, { month, year }] of Object.entries(stripe.prices)) {
+    const here = prices[plan];
+    if ((month === '' || here?.month) && (year === '' || here?.year)) continue;
+    return `billing.stripe.prices.${plan} is set, expected the same amount in billing.prices.${plan}`;
+  }
+  return undefined;
 }
 
 interface ClusterSettings {

@@ -162,7 +162,7 @@ const schema = z.strictObject({
     confirmedBy: z.enum(['owner', 'operator']),
     /** ISO 4217, upper case. */
     currency: z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 code in upper case'),
-    /** Major units of the currency, per plan and interval; 0 = not sold here. */
+    /** Major units of the currency, per plan and interval; 0 = not sold here. With `manual` and no price nothing is sold. */
     prices: perPlan(z.number().min(0).max(1_000_000)),
     stripe: z.strictObject({
       /** `sk_…` or `rk_…`; better in QZ_BILLING_STRIPE_SECRET_KEY than in a file. Never logged. */

@@ -211,7 +211,8 @@ export function openBillingModule(
 ): Billing {
   const { provider: kind, confirmedBy, prices, currency } = config.billing;
   const { provider, workspaces } = given;
-  const confirmer = kind === 'none' ? undefined : confirmedBy;
+  const hasPrices = Object.values(prices).some(({ month, year }) => month > 0 || year > 0);
+  const confirmer = kind === 'none' || !hasPrices ? undefined : confirmedBy;
   const plans = workspaces.workspaces;
   const publicUrl = config.api.publicUrl;
   const stores = { store, outbox, ids, clock, log };

@@ -177,7 +177,8 @@ export class Billing {
       }
       throw notFound('checkout');
     };
-    this.#assertSold();
+    // The operator's command may have other settings than the service: the checkout has its price.
+    if (workspaceNo !== undefined) this.#assertSold();
     await this.#subscriptions.settle(find().workspaceNo);
     return await this.#options.store.environment.transaction(() => {
       const checkout = find();

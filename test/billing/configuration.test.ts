@@ -1,4 +1,4 @@
-/** The settings of billing: what is refused at start, and that the defaults sell three plans. */
+/** The settings of billing: what is refused at start, and that the defaults sell nothing. */
 import { describe, expect, it } from 'vitest';
 import { Catalogue, currencyDigits } from '../../src/billing/catalogue.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -7,16 +7,17 @@ const load = (environment: Readonly<Record<string, string>>) =>
   loadConfig(undefined, environment).billing;
 
 describe('billing settings', () => {
-  it('sell starter, pro and business by month and year, by hand', () => {
-    const { provider, prices, currency } = load({});
-    const sold = new Catalogue(prices, currency)
-      .offers()
-      .filter((offer) => offer.prices.length > 0);
-    expect(provider).toBe('manual');
-    expect(sold.map(({ plan, prices: at }) => [plan, at.length])).toEqual([
-      ['starter', 2],
-      ['pro', 2],
-      ['business', 2],
+  const soldWith = (environment: Readonly<Record<string, string>>) => {
+    const { prices, currency } = load(environment);
+    const offers = new Catalogue(prices, currency).offers();
+    return offers.flatMap(({ plan, prices: at }) => at.map((price) => ({ plan, ...price })));
+  };
+
+  it('sell nothing until a price is set, and then by hand', () => {
+    expect(load({}).provider).toBe('manual');
+    expect(soldWith({})).toEqual([]);
+    expect(soldWith({ QZ_BILLING_PRICES_PRO_YEAR: '290' })).toEqual([
+      { plan: 'pro', interval: 'year', amount: 290 },
     ]);
   });
 
@@ -33,6 +34,15 @@ describe('billing settings', () => {
     ],
     [{ QZ_BILLING_PROVIDER: 'paypal' }, /QZ_BILLING_PROVIDER/],
     [{ QZ_BILLING_PROVIDER: 'stripe' }, /expected billing\.stripe\.secretKey and webhookSecret/],
+    [
+      {
+        QZ_BILLING_PROVIDER: 'stripe',
+        QZ_BILLING_STRIPE_WEBHOOK_SECRET: 'whsec_1',
+        QZ_BILLING_STRIPE_PRICES_PRO_MONTH: 'price_1',
+        QZ_BILLING_PRICES_PRO_YEAR: '290',
+      },
+      /billing\.stripe\.prices\.pro is set, expected the same amount in billing\.prices\.pro/,
+    ],
     [{ QZ_BILLING_STRIPE_API_BASE: 'ftp://x' }, /QZ_BILLING_STRIPE_API_BASE/],
   ])('%j is refused by name, and never with a secret', (environment, message) => {
     expect(() => load({ ...environment, QZ_BILLING_STRIPE_SECRET_KEY: 'sk_secret' })).toThrow(

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import type { Plan, PlanLimits } from '../../src/model/workspace.ts';
 import { type Answer, Client, type Json, word } from '../support/client.ts';
+import { testPrices } from '../support/fakes/prices.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
 import { openFakeStripe, secretKey, webhookSecret } from './fake-stripe.ts';
 
@@ -13,6 +14,8 @@ type Terms = { readonly plan?: string; readonly interval?: string };
 
 const operator = { QZ_BILLING_CONFIRMED_BY: 'operator' };
 const none = { QZ_BILLING_PROVIDER: 'none' };
+/** As a fresh installation is: `manual`, and no price. */
+const fresh = Object.fromEntries(Object.keys(testPrices).map((name) => [name, '0']));
 const prices = { QZ_BILLING_PRICES_ENTERPRISE_MONTH: '20' };
 
 let app: TestApp;
@@ -206,8 +209,11 @@ describe('where the owner confirms', () => {
 });
 
 describe('where nothing is sold', () => {
-  it('limits are listed without prices, usage works, and every change says so', async () => {
-    await open(none);
+  it.each([
+    ['by choice', none],
+    ['on a fresh installation', fresh],
+  ])('%s: limits have no prices, usage works, and every change says so', async (_, environment) => {
+    await open(environment);
     const plans = await call('GET', '/plans');
     expect(plans.json).toMatchObject({ provider: 'none', confirmedBy: null });
     expect(plans.items.map(({ plan, prices: at }) => [plan, at])).toEqual(

@@ -1,5 +1,6 @@
 /** The billing pages where the operator confirms, and where nothing is sold. */
 import { expect, onTestFinished, test } from 'vitest';
+import { testPrices } from '../support/fakes/prices.ts';
 import { runCommand } from '../support/process.ts';
 import { openHarness, type Harness, waitMs } from './harness.ts';
 
@@ -41,6 +42,9 @@ test(
         .waitFor();
       await page.getByRole('dialog').getByRole('button', { name: action }).click();
     };
+    await page.locator('.plan', { hasText: 'Starter' }).getByRole('button').click();
+    await page.getByRole('dialog').getByText('You cannot come back to Enterprise').waitFor();
+    await page.keyboard.press('Escape');
     await choose('Starter', 'Go to checkout');
     await waitsForOperator.waitFor();
     await page.getByText(/^quietzone billing confirm chk_/).waitFor();
@@ -69,14 +73,18 @@ test(
 );
 
 test(
-  'where nothing is sold the page shows usage alone',
+  'without prices the page shows usage alone, and how plans change',
   async () => {
-    const harness = await open({ QZ_BILLING_PROVIDER: 'none' });
+    const harness = await open(
+      Object.fromEntries(Object.keys(testPrices).map((name) => [name, '0'])),
+    );
     const page = await harness.openSignedIn('/billing');
     await page.getByText('Requests this minute').waitFor();
     const content = page.locator('#content');
     expect(await content.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual(['Usage']);
-    expect(await content.getByText(/€|Upgrade|subscription/).count()).toBe(0);
+    expect(await content.getByText(/€|Upgrade|Downgrade|subscription/).count()).toBe(0);
+    await content.getByText('Plans have no prices here.').waitFor();
+    await content.getByRole('link', { name: 'how to set plans and prices' }).waitFor();
     expect(harness.complaints).toEqual([]);
   },
   waitMs * 6,

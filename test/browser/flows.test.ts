@@ -285,6 +285,8 @@ test(
     await page.getByText('Your plan is active').waitFor();
     await page.getByRole('link', { name: 'Go to billing' }).click();
     await button(page, 'Cancel plan').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Keep Pro' }).waitFor();
+    expect(await page.getByText('You cannot come back').count()).toBe(0);
     await page.getByRole('dialog').getByLabel('Reason').fill('The season is over');
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel plan' }).click();
     await page.getByText('Ends', { exact: true }).waitFor();

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { CommandEnd, CommandOrder } from './command.worker.ts';
 import { addDashboard } from './dashboard.ts';
+import { testPrices } from './fakes/prices.ts';
 import { isFromSources, type ProgramStart, startProgram } from './program.ts';
 
 /** An idle machine starts the service in two seconds, one with ten times as much to do in 30; beyond this it hangs. */
@@ -209,6 +210,7 @@ export function settingsOf({
     QZ_REDIRECT_PORT: String(redirect),
     QZ_SHORT_URL_BASE: `http://127.0.0.1:${redirect}`,
     QZ_METRICS_PORT: String(metricsPortOf(api)),
+    ...testPrices,
     ...environment,
   };
 }

@@ -65,6 +65,7 @@ import { FakeScans } from './fakes/fake-scans.ts';
 import { LazySender } from './fakes/lazy-sender.ts';
 import type { TestAppOptions } from './test-app-options.ts';
 import { isListening, openFilesIn } from './leaks.ts';
+import { testPrices } from './fakes/prices.ts';
 import { RecordingLinks } from './fakes/recording-links.ts';
 import { TestClock } from './fakes/test-clock.ts';
 
@@ -139,6 +140,7 @@ export class TestApp {
     const config = loadConfig(undefined, {
       QZ_DATA_DIR: dataDir,
       QZ_BOOTSTRAP_PLAN: plan === 'none' ? 'free' : plan,
+      ...testPrices,
       ...options.environment,
     });
     const logLines: string[] = [];

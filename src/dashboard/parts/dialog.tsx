@@ -65,6 +65,8 @@ interface ConfirmProps {
   readonly children: ComponentChildren;
   /** The button's text. */
   readonly action: string;
+  /** Text of the button that only closes, where "Cancel" could mean either. */
+  readonly keep?: string;
   readonly tone?: Tone;
   /** Text that the user must type first, for what cannot be undone. */
   readonly typed?: string;
@@ -74,7 +76,7 @@ interface ConfirmProps {
 
 /** Asks for confirmation, runs the action, and stays open with the problem if it fails. */
 export function Confirm(props: ConfirmProps) {
-  const { title, children, action, tone = 'danger', typed, onConfirm, onClose } = props;
+  const { title, children, tone = 'danger', typed, onConfirm, onClose, ...texts } = props;
   const form = useForm({ typed: '' });
   const isReady = typed === undefined || form.texts.typed.trim() === typed;
   const confirm = async (): Promise<void> => {
@@ -82,7 +84,7 @@ export function Confirm(props: ConfirmProps) {
     await onConfirm();
     onClose();
   };
-  const submit = { form, action, tone, disabled: !isReady };
+  const submit = { form, tone, disabled: !isReady, ...texts };
   return (
     <Dialog title={title} onClose={onClose}>
       <DialogForm {...submit} onSubmit={confirm} onClose={onClose}>

@@ -83,14 +83,17 @@ export function Form(props: FormProps) {
 interface DialogFormProps extends SubmitProps {
   readonly onSubmit: () => Promise<void>;
   readonly onClose: () => void;
+  /** Text of the button that only closes. */
+  readonly keep?: string;
   readonly children: ComponentChildren;
 }
 
 /** A form in a dialog. */
-export function DialogForm({ onSubmit, onClose, children, ...submit }: DialogFormProps) {
+export function DialogForm(props: DialogFormProps) {
+  const { onSubmit, onClose, keep = 'Cancel', children, ...submit } = props;
   const foot = (
     <footer class="dialog-foot">
-      <Button onClick={onClose}>Cancel</Button>
+      <Button onClick={onClose}>{keep}</Button>
       <SubmitButton {...submit} />
     </footer>
   );

@@ -28,7 +28,7 @@ export function BillingPage() {
   return (
     <Page title="Billing" lead="Your codes keep redirecting on every plan, whatever happens here.">
       <Ready of={catalogue} skeleton={<BillingSkeleton />}>
-        {(data) => (data.provider === 'none' ? <UsageCard /> : <Sold catalogue={data} />)}
+        {(data) => (data.provider === 'none' ? <NothingSold /> : <Sold catalogue={data} />)}
       </Ready>
     </Page>
   );
@@ -50,6 +50,21 @@ function Sold({ catalogue }: { readonly catalogue: Catalogue }) {
       <Ready of={subscription} skeleton={<Skeleton height={260} />}>
         {(data) => <Plans catalogue={catalogue} subscription={data} />}
       </Ready>
+    </div>
+  );
+}
+
+function NothingSold() {
+  return (
+    <div class="stack">
+      <UsageCard />
+      <p class="soft">
+        Plans have no prices here. Only the operator of this installation can change your plan:{' '}
+        <a href="/docs/people#billing" target="_blank" rel="noreferrer">
+          how to set plans and prices
+        </a>
+        .
+      </p>
     </div>
   );
 }

@@ -8,6 +8,7 @@ import { AreaField } from '../../parts/field.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say } from '../../parts/toast.tsx';
 import type { Subscription } from './billing-labels.ts';
+import { NoWayBack } from './no-way-back.tsx';
 
 interface CancelProps {
   readonly subscription: Subscription;
@@ -27,6 +28,7 @@ export function CancelDialog({ subscription, onClose }: CancelProps) {
     <Confirm
       title={`Cancel ${capitalize(plan)}?`}
       action="Cancel plan"
+      keep={`Keep ${capitalize(plan)}`}
       onConfirm={cancel}
       onClose={onClose}
     >
@@ -42,6 +44,7 @@ export function CancelDialog({ subscription, onClose }: CancelProps) {
         , then the workspace moves to Free. You can resume until then. Your codes keep redirecting
         either way.
       </p>
+      <NoWayBack />
       <AreaField label="Reason" isOptional rows={2} value={reason} onInput={setReason} />
     </Confirm>
   );

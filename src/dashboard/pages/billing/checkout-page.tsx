@@ -21,6 +21,7 @@ import { sayProblem } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
 import type { PageProps } from '../../shell/page-props.ts';
 import { type Checkout, priceText } from './billing-labels.ts';
+import { NoWayBack } from './no-way-back.tsx';
 
 /** The checkout in this workspace, or the workspace that has it. @throws Problem if none has */
 async function findCheckout(id: string): Promise<Checkout> {
@@ -168,6 +169,7 @@ function Open({ checkout, onChange }: BillProps) {
         <Badge tone="accent">Open</Badge> until {formatMoment(checkout.expiresAt)}. It takes effect
         when an owner confirms it.
       </p>
+      <NoWayBack />
       {form.problem && <ProblemNotice problem={form.problem} />}
       <div class="form-foot">
         <Button tone="accent" isBusy={form.isBusy} onClick={() => form.submit(confirm)}>

@@ -26,6 +26,7 @@ import {
   priceText,
   type Subscription,
 } from './billing-labels.ts';
+import { NoWayBack } from './no-way-back.tsx';
 
 const intervals = [
   { value: 'month', label: 'Monthly' },
@@ -177,6 +178,7 @@ function ChoosePlan({ choice, confirmedBy, subscription, onClose }: ChooseProps)
     >
       <p>{limitText(limits)}.</p>
       <p>{effectText(isChange, confirmedBy)}</p>
+      <NoWayBack />
     </Confirm>
   );
 }
