@@ -88,6 +88,8 @@ test(
     expect((await scan(word(code.shortUrl))).headers.get('location')).toBe(
       'https://example.com/after',
     );
+    const today = page.getByRole('slider', { name: /^Scans by/ });
+    await expect.poll(() => today.getAttribute('aria-valuetext')).toMatch(/; Destination changed$/);
     await button(page, 'History').click();
     await page.locator('.attempt').getByText('https://example.com/before').waitFor();
     await page.context().close();

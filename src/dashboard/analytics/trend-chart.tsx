@@ -24,6 +24,8 @@ interface TrendProps {
   readonly previous?: (Compared & { readonly data: readonly Point[] }) | undefined;
   /** As `ChangeText` takes it; there with `previous`. */
   readonly change?: number | null | undefined;
+  /** What happened, by the index of its point. */
+  readonly flags?: ReadonlyMap<number, string>;
 }
 
 /** The line about the change, and the line below the chart. */
@@ -33,7 +35,7 @@ const aroundHeight = 68;
 export const TrendPlace = () => <Skeleton height={chartHeight + aroundHeight} />;
 
 export function TrendChart(props: TrendProps) {
-  const { points, interval, isOver, days, previous, change = null } = props;
+  const { points, interval, isOver, days, previous, change = null, flags } = props;
   const running = runningIn(points, now(), isOver);
   if (points.length === 0) return <Empty icon="scan" title="No scans in this period" />;
   return (
@@ -49,6 +51,7 @@ export function TrendChart(props: TrendProps) {
         running={running}
         height={chartHeight}
         {...(previous === undefined ? {} : { before: previous.data })}
+        {...(flags === undefined ? {} : { flags })}
       />
       <div class="trend-foot">
         {previous !== undefined && (
@@ -93,7 +96,7 @@ function Numbers(props: NumbersProps) {
   );
 }
 
-function NumberTable({ points, interval, running, previous }: NumbersProps) {
+function NumberTable({ points, interval, running, previous, flags }: NumbersProps) {
   const before = previous?.data ?? [];
   const labels = labelsOf(points, interval, running);
   const labelsBefore = labelsOf(before, interval);
@@ -103,7 +106,10 @@ function NumberTable({ points, interval, running, previous }: NumbersProps) {
       <Table caption="Scans over time" columns={['Time', { end: 'Scans' }, ...more]}>
         {points.slice(0, (running ?? points.length) + 1).map((point, index) => (
           <tr key={point.start}>
-            <th scope="row">{labels[index]}</th>
+            <th scope="row">
+              {labels[index]}
+              {flags?.has(index) === true && <p class="soft">{flags.get(index)}</p>}
+            </th>
             <td class="number">{formatNumber(point.scans)}</td>
             {previous !== undefined && (
               <>

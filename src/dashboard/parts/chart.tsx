@@ -1,6 +1,7 @@
 /**
  * Scans over time, drawn by uPlot: an area or bars, the period before as a dashed line behind, a crosshair with the
- * numbers, colours of the theme. The point that is not over is dashed, or a hatched bar. Points stand one step apart, however long their hours or months are.
+ * numbers, colors of the theme. The point that is not over is dotted, or a hatched bar. Points stand one step apart,
+ * however long their hours or months are.
  *
  * For screen readers it is a slider over its points: a label with the span, the sum and the highest point, and as its
  * value the point of the crosshair, which the arrow keys move.
@@ -19,11 +20,17 @@ export interface ChartProps {
   readonly running?: number | undefined;
   /** The period before, point by point. */
   readonly before?: readonly Point[];
+  /** What happened, by the index of its point. */
+  readonly flags?: Flags;
 }
+
+type Pair<T> = readonly [now: readonly T[], before: readonly T[]];
+type Flags = ReadonlyMap<number, string>;
 
 type Labels = (index: number) => readonly string[];
 
-export function Chart({ points, interval, height, running, before = none }: ChartProps) {
+export function Chart(props: ChartProps) {
+  const { points, interval, height, running, before = none, flags = noFlags } = props;
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const [at, setAt] = useState<number | undefined>();
@@ -32,16 +39,18 @@ export function Chart({ points, interval, height, running, before = none }: Char
   const [label, labels] = useMemo(() => {
     const begun = points.slice(0, last + 1);
     const names = labelsOf(begun, interval, running);
-    return [describe(begun, interval, names), textsOf(begun, before, interval, names)] as const;
-  }, [points, before, interval, running]);
+    const then = labelsOf(before, interval);
+    const texts = textsOf([begun, before], [names, then], flags);
+    return [describe(begun, interval, names), texts] as const;
+  }, [points, before, interval, running, flags]);
   // Before the page is painted, or printed.
   useLayoutEffect(() => {
     const { current } = place;
     if (current === null) return undefined;
-    const drawing = draw(current, { points, interval, height, running, before }, labels);
+    const drawing = draw(current, { points, interval, height, running, before, flags }, labels);
     plot.current = drawing.plot;
     return drawing.stop;
-  }, [points, interval, height, running, before, theme]);
+  }, [points, interval, height, running, before, flags, theme]);
   useEffect(() => setAt(undefined), [points]);
   const move = (event: KeyboardEvent): void => {
     const next = nextOf(event.key, at ?? last, last);
@@ -70,6 +79,7 @@ export function Chart({ points, interval, height, running, before = none }: Char
 }
 
 const none: readonly Point[] = [];
+const noFlags: Flags = new Map();
 
 function nextOf(key: string, at: number, last: number): number | undefined {
   if (key === 'ArrowLeft' || key === 'ArrowDown') return Math.max(0, at - 1);
@@ -78,19 +88,14 @@ function nextOf(key: string, at: number, last: number): number | undefined {
   return key === 'End' ? last : undefined;
 }
 
-/** What is told of a point: its number, and that of the point before. */
-function textsOf(
-  points: readonly Point[],
-  before: readonly Point[],
-  interval: Interval,
-  now: readonly string[],
-): Labels {
-  const then = labelsOf(before, interval);
+/** What is told of a point: its number, that of the point before, and its flag. */
+function textsOf([points, before]: Pair<Point>, [now, then]: Pair<string>, flags: Flags): Labels {
   return (index) => {
-    const [point, other] = [points[index], before[index]];
+    const [point, other, flag] = [points[index], before[index], flags.get(index)];
     return [
       ...(point === undefined ? [] : [`${now[index] ?? ''}: ${scansText(point)}`]),
       ...(other === undefined ? [] : [`Before, ${then[index] ?? ''}: ${scansText(other)}`]),
+      ...(flag === undefined ? [] : [flag]),
     ];
   };
 }
@@ -98,7 +103,7 @@ function textsOf(
 const scansText = ({ scans }: Point): string =>
   `${formatNumber(scans)} ${scans === 1 ? 'scan' : 'scans'}`;
 
-type Drawn = ChartProps & Pick<Required<ChartProps>, 'before'>;
+type Drawn = ChartProps & Pick<Required<ChartProps>, 'before' | 'flags'>;
 
 interface Drawing {
   readonly plot: uPlot;
@@ -133,7 +138,7 @@ function draw(place: HTMLElement, props: Drawn, labels: Labels): Drawing {
 const tickSpace = 76;
 
 function optionsOf(place: HTMLElement, props: Drawn, labels: Labels): uPlot.Options {
-  const { points, interval, height } = props;
+  const { points, interval, height, flags } = props;
   const style = getComputedStyle(place);
   const color = (name: string): string => style.getPropertyValue(name).trim();
   const axis = {
@@ -178,7 +183,7 @@ function optionsOf(place: HTMLElement, props: Drawn, labels: Labels): uPlot.Opti
       { ...line, ...(isBars ? bar(accent) : { fill: color('--accent-veil'), width: 2 }) },
       { ...line, ...(isBars ? bar(() => hatched(accent)) : { width: 2, dash: [3, 4] }) },
     ],
-    plugins: [tooltip(labels)],
+    plugins: [tooltip(labels), pennants(flags, color('--soft'))],
   };
 }
 
@@ -254,6 +259,21 @@ function tooltip(labels: Labels): uPlot.Plugin {
       },
     },
   };
+}
+
+/** Draws each flag behind the numbers: a hairline over the height, a pennant of 9 × 6 pixels at its top. */
+function pennants(flags: Flags, color: string): uPlot.Plugin {
+  const drawAxes = (plot: uPlot): void => {
+    const { ctx, bbox } = plot;
+    const [unit, top] = [uPlot.pxRatio, bbox.top];
+    ctx.fillStyle = color;
+    for (const index of flags.keys()) {
+      const left = Math.round(plot.valToPos(index, 'x', true));
+      ctx.fillRect(left, top, unit, bbox.height);
+      ctx.fillRect(left, top, 9 * unit, 6 * unit);
+    }
+  };
+  return { hooks: { drawAxes } };
 }
 
 const intervalNames: Readonly<Record<Interval, string>> = {

@@ -79,7 +79,8 @@ test('the arrow keys go over the points, each with that of the period before', a
     .toMatch(/^Thu.* 1 Oct 2026: 120 scans; Before, Thu.* 27 Aug 2026: 96 scans$/);
   expect(await card.locator('.chart-tip').innerText()).toBe((await text())?.replace('; ', '\n'));
   await page.keyboard.press('ArrowRight');
-  await expect.poll(text).toMatch(/2 Oct 2026/);
+  await expect.poll(text).toMatch(/2 Oct 2026.*; Paused, Destination changed$/);
+  await card.locator('.chart-tip', { hasText: 'Paused, Destination changed' }).waitFor();
   await page.keyboard.press('End');
   await page.keyboard.press('ArrowRight');
   await expect.poll(text).toMatch(/30 Oct 2026, so far: /);
@@ -99,6 +100,7 @@ test('a table has the same numbers, and both hours of the night that the clock g
   await trend.getByText('Show as a table').click();
   const rows = trend.getByRole('row');
   await expect.poll(() => rows.count()).toBe(31);
+  expect(await rows.nth(2).innerText()).toMatch(/2 Oct 2026\s+Paused, Destination changed/);
   expect(await rows.nth(1).innerText()).toMatch(/1 Oct 2026\s+120\s+Thu.* 27 Aug 2026\s+96/);
   const day = cardOf('One day');
   await day.getByText('Show as a table').click();

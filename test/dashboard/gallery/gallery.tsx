@@ -95,6 +95,12 @@ function Live() {
   );
 }
 
+/** Where something happened: on 2 October, and on the last day shown. */
+const flags = new Map([
+  [1, 'Paused, Destination changed'],
+  [29, 'Campaign “Autumn” ended'],
+]);
+
 function Trends() {
   const days = { from: '2026-10-01', to: '2026-10-30', until: '2026-10-30T01:45:00+01:00' };
   const previous = {
@@ -118,6 +124,7 @@ function Trends() {
             days={days}
             previous={previous}
             change={0.12}
+            flags={flags}
           />
         )}
       </Card>

@@ -10,6 +10,7 @@ import { ExportButton } from '../../parts/export-button.tsx';
 import { Card, Ready } from '../../parts/page.tsx';
 import { HeatMap } from '../heat-map.tsx';
 import type { Totals } from '../state/answers.ts';
+import type { Moment } from '../state/flags.ts';
 import { breakdownPath } from '../state/requests.ts';
 import { zoneLabel } from '../state/labels.ts';
 import { FilterChips } from './filter-chips.tsx';
@@ -25,14 +26,18 @@ interface ExploreProps<T extends Totals> {
   readonly view: View;
   /** Of a code that leads to more than its destination. */
   readonly hasRoutes?: boolean;
+  /** What the series has flags for. The same list until something changes. */
+  readonly moments?: readonly Moment[];
   /** Further figures beside the totals. */
   readonly figures?: (totals: T) => ComponentChildren;
   /** Further cards, between the series and the breakdowns. */
   readonly children?: (totals: T | undefined) => ComponentChildren;
 }
 
+const noMoments: readonly Moment[] = [];
+
 export function Explore<T extends Totals>(props: ExploreProps<T>) {
-  const { view, hasRoutes = false, figures, children } = props;
+  const { view, hasRoutes = false, moments = noMoments, figures, children } = props;
   const loaded = useAnalytics<T>(view, hasRoutes);
   const { totals, series } = loaded;
   const { problem, data } = totals;
@@ -55,7 +60,7 @@ export function Explore<T extends Totals>(props: ExploreProps<T>) {
           )}
         </Ready>
       )}
-      {hasSeries && <SeriesCard view={view} series={series} />}
+      {hasSeries && <SeriesCard view={view} series={series} moments={moments} />}
       {children?.(data)}
       {!isRefused && <Breakdowns view={view} loaded={loaded} />}
       <SlowNotice loaded={loaded} />

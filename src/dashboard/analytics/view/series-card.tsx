@@ -1,11 +1,12 @@
 /** Scans over time: the line of the days, a dashed one of the days compared with, and a switch of the interval. */
-import { useEffect } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import type { Resource } from '../../client/resource.ts';
 import { pushQuery } from '../../client/router.ts';
 import { ExportButton } from '../../parts/export-button.tsx';
 import { Tabs } from '../../parts/list.tsx';
 import { Card, Ready } from '../../parts/page.tsx';
 import type { Series } from '../state/answers.ts';
+import { flagsOn, type Moment } from '../state/flags.ts';
 import { intervals, intervalsFor, standardInterval } from '../state/ranges.ts';
 import { seriesPath } from '../state/requests.ts';
 import { zoneLabel } from '../state/labels.ts';
@@ -16,13 +17,18 @@ import { loadChart } from '../../parts/lazy-chart.tsx';
 interface SeriesProps {
   readonly view: View;
   readonly series: Resource<Series>;
+  readonly moments: readonly Moment[];
 }
 
-export function SeriesCard({ view, series }: SeriesProps) {
+export function SeriesCard({ view, series, moments }: SeriesProps) {
   const { state, zone, subject, bounds } = view;
   const { interval, range } = state;
   // With the numbers, not after them.
   useEffect(() => void loadChart(), []);
+  const flags = useMemo(
+    () => flagsOn(series.data?.data ?? [], moments, zone, range.to),
+    [series.data, moments, range.to, zone],
+  );
   const word = intervals.find(({ value }) => value === interval)?.word ?? interval;
   return (
     <Card
@@ -56,6 +62,7 @@ export function SeriesCard({ view, series }: SeriesProps) {
             interval={interval}
             previous={shown.previous}
             change={shown.change?.totalScans}
+            flags={flags}
           />
         )}
       </Ready>

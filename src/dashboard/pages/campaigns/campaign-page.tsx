@@ -1,6 +1,7 @@
 /** One campaign: its schedule and its results. */
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { Totals } from '../../analytics/state/answers.ts';
+import { momentsOfCampaign } from '../../analytics/state/flags.ts';
 import { subjectOf } from '../../analytics/state/requests.ts';
 import { Explore } from '../../analytics/view/explore.tsx';
 import { useView } from '../../analytics/view/use-analytics.ts';
@@ -135,6 +136,7 @@ function Numbers({ campaign }: { readonly campaign: Campaign }) {
     <div class="stack">
       <Explore<CampaignTotals>
         view={view}
+        moments={useMemo(() => momentsOfCampaign(campaign, 'Campaign'), [campaign])}
         figures={({ conversions, conversionValue, conversionRate }) => (
           <ConversionFigures count={conversions} value={conversionValue} rate={conversionRate} />
         )}

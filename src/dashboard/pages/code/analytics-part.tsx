@@ -1,15 +1,18 @@
 /** A code's analytics, with its conversions and those who came in vain, if there are any. */
+import { useMemo } from 'preact/hooks';
 import { BarList } from '../../analytics/bar-list.tsx';
 import type { Breakdown, Totals } from '../../analytics/state/answers.ts';
 import { dayIn } from '../../analytics/state/days.ts';
 import { keyLabel } from '../../analytics/state/filters.ts';
+import { changesPath, momentsOfCampaign, momentsOfCode } from '../../analytics/state/flags.ts';
 import { breakdownPath, subjectOf } from '../../analytics/state/requests.ts';
 import { Explore } from '../../analytics/view/explore.tsx';
 import { useView, type View } from '../../analytics/view/use-analytics.ts';
 import { useResource } from '../../client/resource.ts';
-import type { QrCode } from '../../client/wire.ts';
+import type { EventPage, Page as PageOf, QrCode } from '../../client/wire.ts';
 import { ConversionFigures } from '../../parts/figures.tsx';
 import { Card } from '../../parts/page.tsx';
+import type { Campaign } from '../campaigns/campaign-labels.ts';
 
 export function AnalyticsPart({ code }: { readonly code: QrCode }) {
   const view = useView({
@@ -21,6 +24,7 @@ export function AnalyticsPart({ code }: { readonly code: QrCode }) {
     <div class="stack">
       <Explore
         view={view}
+        moments={useMoments(code)}
         hasRoutes={code.rules.length > 0 || code.split !== null}
         // Conversions are of the whole code.
         figures={(totals) => !isFiltered && <Conversions code={code} view={view} totals={totals} />}
@@ -30,6 +34,19 @@ export function AnalyticsPart({ code }: { readonly code: QrCode }) {
       <Attribution />
     </div>
   );
+}
+
+/** What the series has flags for: changes of the code, begin and end of its campaigns. */
+function useMoments({ id, campaigns }: QrCode) {
+  const changes = useResource<EventPage>(changesPath).data?.data;
+  const isInAny = campaigns.length > 0;
+  const all = useResource<PageOf<Campaign>>(isInAny ? '/campaigns?limit=100' : undefined).data
+    ?.data;
+  return useMemo(() => {
+    const own = all?.filter((campaign) => campaigns.some((one) => one.id === campaign.id)) ?? [];
+    const schedules = own.flatMap((one) => momentsOfCampaign(one, `Campaign “${one.name}”`));
+    return [...momentsOfCode(id, changes ?? []), ...schedules];
+  }, [id, campaigns, changes, all]);
 }
 
 interface ConversionsProps {

@@ -1,0 +1,59 @@
+/** Flags of a series: what happened to a code or a campaign, at the point that holds the moment. */
+import type { Point } from '../../client/point-labels.ts';
+import type { ServiceEvent } from '../../client/wire.ts';
+import { dayIn } from './days.ts';
+
+export interface Moment {
+  readonly atMs: number;
+  readonly text: string;
+}
+
+/** The newest changes of the workspace's codes, one page: older ones have no flag. */
+export const changesPath = '/events?type=qr.updated&limit=100';
+
+/** When a code's destination changed, and when it was paused or resumed. */
+export function momentsOfCode(id: string, changes: readonly ServiceEvent[]): Moment[] {
+  return changes.flatMap(({ createdAt = '', data }) => {
+    if (data.id !== id || typeof data.after !== 'object' || data.after === null) return [];
+    const texts = 'target' in data.after ? ['Destination changed'] : [];
+    if ('paused' in data.after) texts.push(data.after.paused === true ? 'Paused' : 'Resumed');
+    return texts.map((text) => ({ atMs: Date.parse(createdAt), text }));
+  });
+}
+
+interface Schedule {
+  readonly startDate: string;
+  readonly endDate: string | null;
+  readonly status: 'scheduled' | 'active' | 'ended';
+}
+
+/** Its days are UTC's: it begins with the first, and ends with the end of the last. */
+export function momentsOfCampaign(
+  { startDate, endDate, status }: Schedule,
+  name: string,
+): Moment[] {
+  const began = { atMs: Date.parse(startDate), text: `${name} began` };
+  const ended = { atMs: Date.parse(`${endDate ?? ''}T23:59:59.999Z`), text: `${name} ended` };
+  if (status === 'scheduled') return [];
+  return status === 'active' ? [began] : [began, ended];
+}
+
+/**
+ * The words at each point, by its index; several moments of one point are one flag.
+ * @param to the last day shown, in `zone`
+ */
+export function flagsOn(
+  points: readonly Point[],
+  moments: readonly Moment[],
+  zone: string,
+  to: string,
+): ReadonlyMap<number, string> {
+  const starts = points.map(({ start }) => Date.parse(start));
+  const flags = new Map<number, Set<string>>();
+  for (const { atMs, text } of moments.toSorted((one, other) => one.atMs - other.atMs)) {
+    const index = starts.findLastIndex((startMs) => startMs <= atMs);
+    if (index < 0 || dayIn(zone, atMs) > to) continue;
+    flags.set(index, (flags.get(index) ?? new Set()).add(text));
+  }
+  return new Map([...flags].map(([index, texts]) => [index, [...texts].join(', ')]));
+}
