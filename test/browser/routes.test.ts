@@ -240,6 +240,49 @@ test(
 );
 
 test(
+  'a change of destination says which rules still lead elsewhere, before and after, and leads to them',
+  async () => {
+    const rule = (language: string, target: string) => ({
+      label: language,
+      if: { language: [language] },
+      then: { target },
+    });
+    const code = await create({
+      target: 'https://example.com/before',
+      name: 'Table 9',
+      rules: [
+        rule('fr', 'https://example.com/fr'),
+        rule('es', 'https://example.com/es'),
+        // Leads to the new destination.
+        rule('en', 'https://example.com/after'),
+      ],
+    });
+    const page = await harness.openSignedIn(`/codes/${word(code.id)}`);
+    await page.locator('.code-top').getByText('3 rules still lead elsewhere').waitFor();
+    await button(page, 'Change destination').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('New destination').fill('example.com/after');
+    await dialog.getByText('2 rules still lead elsewhere').waitFor();
+    await button(page, 'Continue').click();
+    await dialog.getByRole('alert').getByText('2 rules still lead elsewhere').waitFor();
+    expect(await dialog.getByRole('listitem').allInnerTexts()).toEqual([
+      'If the language is French → example.com/fr',
+      'If the language is Spanish → example.com/es',
+    ]);
+    expect(await faultsOn(page, 'change of destination')).toEqual([]);
+    await button(page, 'Change it now').click();
+    await page.getByText('Destination changed. 2 rules still lead elsewhere.').waitFor();
+    await page.locator('.code-top').getByText('2 rules still lead elsewhere').waitFor();
+    await button(page, 'Change destination').click();
+    await dialog.getByRole('link', { name: 'Review where it leads' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.locator('.rules:focus').getByText('example.com/fr').waitFor();
+    await page.context().close();
+  },
+  errandMs,
+);
+
+test(
   'a viewer reads the rules and tries them, and a static code has none',
   async () => {
     const code = await create({ ...routed, name: 'Table 7' });

@@ -1,5 +1,5 @@
 /** A code's image, short link and destination. */
-import { formatNumber, plural } from '../../client/format.ts';
+import { formatNumber } from '../../client/format.ts';
 import { may } from '../../client/session.ts';
 import type { QrCode } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
@@ -8,8 +8,8 @@ import { CopyButton } from '../../parts/copy.tsx';
 import { Badge, Fact } from '../../parts/list.tsx';
 import { Card } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
-import { pathTo } from '../../paths.ts';
 import { CampaignsFact } from './campaigns-fact.tsx';
+import { otherRoutes } from './other-routes.ts';
 import { ShortLink } from '../codes/codes-table.tsx';
 
 interface CodeTopProps {
@@ -78,16 +78,14 @@ export function CodeTop({ code, onRetarget }: CodeTopProps) {
 }
 
 /** That not everyone gets the destination, and where to see who does not. */
-function RulesLink({ code: { id, rules, split } }: { readonly code: QrCode }) {
-  const texts = [
-    ...(rules.length === 0 ? [] : [plural(rules.length, 'rule')]),
-    ...(split === null ? [] : [`a split in ${split.length}`]),
-  ];
-  if (texts.length === 0) return null;
+function RulesLink({ code }: { readonly code: QrCode }) {
+  const other = otherRoutes(code, code.target);
   return (
-    <p class="soft">
-      With <a href={`${pathTo('code', { id })}?part=routes`}>{texts.join(' and ')}</a>
-    </p>
+    other && (
+      <p>
+        <a href={other.address}>{other.text}</a>
+      </p>
+    )
   );
 }
 

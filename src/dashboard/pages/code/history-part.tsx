@@ -10,7 +10,7 @@ import type { EventPage, Page as PageOf, QrCode, ServiceEvent } from '../../clie
 import { Empty, ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Skeleton } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
-import { outcomeText, sentenceOf } from './routing/sentence.ts';
+import { ruleText } from './routing/sentence.ts';
 
 interface Member {
   readonly userId: string;
@@ -126,7 +126,7 @@ const isVariant = (value: object): value is RouteVariant => 'weight' in value &&
 /** Of a list: a tag, a rule, or a variant of a split. */
 function itemText(item: unknown): string {
   if (typeof item !== 'object' || item === null) return String(item);
-  if (isRule(item)) return `${sentenceOf(item.if)} → ${outcomeText(item.then)}`;
+  if (isRule(item)) return ruleText(item);
   return isVariant(item) ? `${shortAddress(item.target)} (${item.weight})` : JSON.stringify(item);
 }
 

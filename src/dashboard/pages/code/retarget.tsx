@@ -1,6 +1,6 @@
 /**
  * Changes the destination of a code. It takes effect at once for every print, so both addresses are shown for
- * confirmation.
+ * confirmation, with the rules that still lead elsewhere.
  */
 import { PlainForm, SubmitButton } from '../../parts/form.tsx';
 import { useState } from 'preact/hooks';
@@ -13,35 +13,39 @@ import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Fact } from '../../parts/list.tsx';
+import { Notice } from '../../parts/notice.tsx';
 import { say } from '../../parts/toast.tsx';
+import { type OtherRoutes, otherRoutes } from './other-routes.ts';
 
 interface RetargetProps {
   readonly code: QrCode;
   readonly onClose: () => void;
 }
 
+const doneText = 'Done. Every print now leads to the new destination.';
+
 export function Retarget({ code, onClose }: RetargetProps) {
   const form = useForm({ target: code.target });
   const [isAsking, setAsking] = useState(false);
   const target = withScheme(form.texts.target);
   const isNew = target !== '' && target !== code.target;
+  const other = otherRoutes(code, target);
+  const question = `Change the destination${other === undefined ? ' of every print' : ''}?`;
   const change = async (): Promise<void> => {
     try {
       const answer = await call<QrCode>('PATCH', `/qr-codes/${code.id}`, { body: { target } });
       storeAnswer(`/qr-codes/${code.id}`, answer);
+      const rest = otherRoutes(answer, answer.target)?.text;
+      say(rest === undefined ? doneText : `Destination changed. ${rest}.`);
     } catch (error) {
       setAsking(false);
       throw error;
     }
     invalidate('/qr-codes?', '/events');
-    say('Done. Every print now leads to the new destination.');
     onClose();
   };
   return (
-    <Dialog
-      title={isAsking ? 'Change the destination of every print?' : 'Change destination'}
-      onClose={onClose}
-    >
+    <Dialog title={isAsking ? question : 'Change destination'} onClose={onClose}>
       <PlainForm
         class="dialog-form"
         form={form}
@@ -77,6 +81,7 @@ export function Retarget({ code, onClose }: RetargetProps) {
             hint="Codes you have already printed stay the same."
           />
         )}
+        {other && <OtherNotice key={String(isAsking)} other={other} onReview={onClose} />}
       </PlainForm>
     </Dialog>
   );
@@ -95,5 +100,27 @@ function Comparison({ before, after }: ComparisonProps) {
         <b>{after}</b>
       </Fact>
     </dl>
+  );
+}
+
+interface OtherProps {
+  readonly other: OtherRoutes;
+  readonly onReview: () => void;
+}
+
+function OtherNotice({ other: { text, lines, address }, onReview }: OtherProps) {
+  return (
+    <div role="alert">
+      <Notice tone="warn" title={text}>
+        <ul class="prose">
+          {lines.map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+        <a href={address} onClick={onReview}>
+          Review where it leads
+        </a>
+      </Notice>
+    </div>
   );
 }

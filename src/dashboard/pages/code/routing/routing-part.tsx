@@ -4,6 +4,7 @@
  */
 import { useEffect, useRef } from 'preact/hooks';
 import { rulesMax } from '../../../../model/routing/routing.ts';
+import { currentQuery, setQuery } from '../../../client/router.ts';
 import { may } from '../../../client/session.ts';
 import type { QrCode } from '../../../client/wire.ts';
 import { Button } from '../../../parts/button.tsx';
@@ -30,6 +31,12 @@ export function RoutingPart({ code }: { readonly code: QrCode }) {
     if (!hasEnded || document.activeElement !== document.body) return;
     place.current?.querySelector<HTMLElement>('.rules')?.focus({ preventScroll: true });
   }, [isChanged]);
+  const query = currentQuery.value;
+  useEffect(() => {
+    if (query.get('focus') !== 'rules') return;
+    setQuery({ focus: undefined });
+    place.current?.querySelector<HTMLElement>('.rules')?.focus();
+  }, [query]);
   const isEmpty = draft.rules.length === 0;
   const ruleFault = faults.at('rules');
   return (

@@ -6,6 +6,7 @@ import {
   type DateWindow,
   type RouteConditions,
   type RouteOutcome,
+  type RouteRule,
   type TimeWindow,
   type Weekday,
   weekdays,
@@ -31,6 +32,10 @@ export function sentenceOf(conditions: RouteConditions): string {
   ].filter((part) => part !== undefined);
   return parts.length === 0 ? `If ${nothing}` : `If ${parts.join(' and ')}`;
 }
+
+/** A rule in one line: `If the language is French → example.com/fr`. */
+export const ruleText = (rule: RouteRule): string =>
+  `${sentenceOf(rule.if)} → ${outcomeText(rule.then)}`;
 
 /** Where a rule leads: an address, or several. */
 export function outcomeText(then: RouteOutcome): string {
