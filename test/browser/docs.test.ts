@@ -57,14 +57,14 @@ test.each([wide, phone])('axe has nothing to say at $width pixels, in $scheme', 
   }
 });
 
-test('a slash leads to the search, which finds operations, fields and guides', async () => {
+test('Ctrl+K leads to the search, which finds operations, fields and guides', async () => {
   const page = await harness.open();
   // An address that is no text stops nothing.
   await page.goto('/docs#%E0%A4%A');
   const found = page.getByRole('option');
   const search = async (text: string): Promise<string> => {
     await page.getByRole('combobox').blur();
-    await page.keyboard.press('/');
+    await page.keyboard.press('Control+k');
     await page.keyboard.type(text);
     await found.first().waitFor();
     return await found.first().innerText();

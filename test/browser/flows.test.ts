@@ -324,7 +324,7 @@ test(
     await keyboard.type(owner.password);
     await keyboard.press('Enter');
     await page.locator('h1:focus', { hasText: 'Team' }).waitFor();
-    await keyboard.press('n');
+    await keyboard.type('gn');
     await page.locator('input[type=url]:focus, input:focus').waitFor();
     await keyboard.press('Enter');
     await page.locator('input[aria-invalid=true]:focus').waitFor();

@@ -85,12 +85,12 @@ test(
     await page.getByRole('link', { name: 'SVG Save' }).waitFor();
     faults.push(...(await faultsOn(page, 'download')));
     await page.keyboard.press('Escape');
-    await page.keyboard.press('?');
+    await page.keyboard.type('gh');
     await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
     faults.push(...(await faultsOn(page, 'keyboard')));
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.keyboard.press('/');
+    await page.keyboard.type('gs');
     await page.getByRole('heading', { level: 1, name: 'Codes' }).waitFor();
     await page.locator('#code-search:focus').waitFor();
     await page.context().close();

@@ -1,4 +1,4 @@
-/** A person's name and e-mail address in a browser, with a mail server; and what a page of an invite asks for. */
+/** A person's name, e-mail address and shortcuts in a browser, with a mail server; and what a page of an invite asks for. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type MailServer, startMailServer } from '../support/fakes/mail-server.ts';
 import { type Harness, openHarness, owner, signIn, waitMs } from './harness.ts';
@@ -19,6 +19,35 @@ const linkIn = (source: string): string => {
   const text = source.replace(/=\r\n/g, '').replaceAll('=3D', '=');
   return /\/(?:settings\/confirm-email|accept-invite)\?token=[\w-]{43}/.exec(text)?.[0] ?? '';
 };
+
+test(
+  'a shortcut is two keys, no single key acts, and the profile turns them all off in this browser',
+  async () => {
+    const page = await harness.openSignedIn('/settings/profile');
+    const heading = (name: string) => page.getByRole('heading', { level: 1, name });
+    await page.getByLabel('Current password').pressSequentially('gc');
+    await heading('Profile').focus();
+    for (const key of ['n', 'o', 'a', 'c', '/', '?']) await page.keyboard.press(key);
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await heading('Profile').waitFor();
+    await page.keyboard.type('gc');
+    await heading('Codes').waitFor();
+    await page.getByRole('link', { name: 'Profile' }).click();
+    await page.getByLabel('Shortcuts').uncheck();
+    await page.reload();
+    expect(await page.getByLabel('Shortcuts').isChecked()).toBe(false);
+    await page.keyboard.type('gcgh');
+    await page.getByRole('button', { name: 'Shortcuts' }).click();
+    await page.getByRole('dialog').getByText('They are off').waitFor();
+    await page.getByRole('dialog').getByRole('link', { name: 'profile' }).click();
+    await page.getByLabel('Shortcuts').check();
+    await heading('Profile').focus();
+    await page.keyboard.type('gh');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    await page.context().close();
+  },
+  waitMs * 6,
+);
 
 test(
   'a name and an address are changed on the profile page, the address by the link of a mail',

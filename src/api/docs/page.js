@@ -155,8 +155,7 @@ function startSearch(box) {
     event.preventDefault();
   });
   addEventListener('keydown', (event) => {
-    const isTyping = event.target instanceof HTMLElement && event.target.matches('input, textarea');
-    if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
     event.preventDefault();
     input.focus();
     input.select();

@@ -39,7 +39,7 @@ export const logo = icon;
 export function navigationFrame(contents: string): string {
   return `<a class="brand" href="/">${logo}Quietzone</a>
 <div class="search" role="search" hidden>
-<input type="search" placeholder="Search   /" aria-label="Search operations, fields and guides" role="combobox" aria-expanded="false" aria-controls="found" aria-autocomplete="list" autocomplete="off" spellcheck="false" maxlength="100">
+<input type="search" placeholder="Search   Ctrl K" aria-keyshortcuts="Control+K Meta+K" aria-label="Search operations, fields and guides" role="combobox" aria-expanded="false" aria-controls="found" aria-autocomplete="list" autocomplete="off" spellcheck="false" maxlength="100">
 <div id="found" role="listbox" aria-label="Found" hidden></div>
 <p role="status"></p>
 </div>

@@ -2,6 +2,7 @@
  * Light, dark, or the system's theme; stored in this browser. `theme.ts` sets it before the first paint. Paper is light.
  */
 import { computed, effect, signal } from '@preact/signals';
+import { readChoice, storeChoice } from './choices.ts';
 
 export type Theme = 'system' | 'light' | 'dark';
 
@@ -30,20 +31,11 @@ effect(() => {
 });
 
 export function chooseTheme(chosen: Theme): void {
-  try {
-    if (chosen === 'system') localStorage.removeItem(key);
-    else localStorage.setItem(key, chosen);
-  } catch {
-    // Storage may be forbidden: the choice then lasts as long as the tab.
-  }
+  storeChoice(key, chosen);
   theme.value = chosen;
 }
 
 function readTheme(): Theme {
-  try {
-    const stored = localStorage.getItem(key);
-    return stored === 'light' || stored === 'dark' ? stored : 'system';
-  } catch {
-    return 'system';
-  }
+  const stored = readChoice(key);
+  return stored === 'light' || stored === 'dark' ? stored : 'system';
 }

@@ -100,7 +100,7 @@ export function Chip({ label, action, onRemove }: ChipProps) {
 }
 
 interface FactProps {
-  readonly label: string;
+  readonly label: ComponentChildren;
   readonly children: ComponentChildren;
 }
 

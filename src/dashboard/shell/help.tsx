@@ -1,6 +1,8 @@
 /** The keyboard shortcuts, in a dialog. */
-import { isHelpOpen, shortcuts } from '../client/shortcuts.ts';
+import { areShortcutsOn, firstKey, isHelpOpen, shortcuts } from '../client/shortcuts.ts';
 import { Dialog } from '../parts/dialog.tsx';
+import { Fact } from '../parts/list.tsx';
+import { pathTo } from '../paths.ts';
 
 export function HelpDialog() {
   if (!isHelpOpen.value) return null;
@@ -9,15 +11,20 @@ export function HelpDialog() {
   };
   return (
     <Dialog title="Keyboard shortcuts" clickBeside="closes" onClose={close}>
+      <p>
+        {areShortcutsOn.value ? 'Turn them off in your ' : 'They are off. Turn them on in your '}
+        <a href={pathTo('profile')} onClick={close}>
+          profile
+        </a>
+        .
+      </p>
       <dl class="facts">
-        {shortcuts.map(({ keys, what }) => (
-          <div key={keys} class="fact">
-            <dt>
-              <kbd>{keys}</kbd>
-            </dt>
-            <dd>{what}</dd>
-          </div>
+        {Object.entries(shortcuts).map(([key, { what }]) => (
+          <Fact key={key} label={<kbd>{`${firstKey} then ${key}`}</kbd>}>
+            {what}
+          </Fact>
         ))}
+        <Fact label={<kbd>Esc</kbd>}>Close a dialog or a menu</Fact>
       </dl>
     </Dialog>
   );

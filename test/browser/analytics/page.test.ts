@@ -116,7 +116,7 @@ test(
   'by keyboard alone: to the page, to another range, to a filter and away from it',
   async () => {
     const page = await harness.openSignedIn('/settings/data');
-    await page.keyboard.press('a');
+    await page.keyboard.type('ga');
     await page.getByRole('heading', { level: 1, name: 'Analytics' }).waitFor();
     await scansShown(page, 7);
     const tabTo = async (name: string): Promise<void> => {

@@ -1,12 +1,13 @@
-/** The user's name and e-mail address, theme and password. */
+/** The user's name and e-mail address, theme, keyboard shortcuts and password. */
 import { foldEmail } from '../../../model/fold.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, useResource } from '../../client/resource.ts';
 import { currentSession, noteUser } from '../../client/session.ts';
+import { areShortcutsOn, switchShortcuts } from '../../client/shortcuts.ts';
 import { chooseTheme, type Theme, theme } from '../../client/theme.ts';
 import { useForm } from '../../client/use-form.ts';
 import type { Profile } from '../../client/wire.ts';
-import { ChoiceField, TextField } from '../../parts/field.tsx';
+import { CheckField, ChoiceField, TextField } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
@@ -40,6 +41,14 @@ export function ProfilePage() {
             />
             <p class="soft">Times are shown in {zone}.</p>
           </div>
+        </Card>
+        <Card title="Keyboard">
+          <CheckField
+            label="Shortcuts"
+            hint="Two keys, such as g then o for the overview. Kept in this browser."
+            checked={areShortcutsOn.value}
+            onChange={switchShortcuts}
+          />
         </Card>
         <DigestCard />
         <PasswordCard />
