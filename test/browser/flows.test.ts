@@ -146,7 +146,7 @@ test(
     await dialog.getByRole('button', { name: 'Invite' }).click();
     const link = (await dialog.locator('.copy-line code').textContent()) ?? '';
     expect(link).toContain('/accept-invite?token=');
-    await button(page, 'Done').click();
+    await button(page, 'I have saved it').click();
     const guest = await harness.open();
     await guest.goto(link);
     await guest.getByLabel('Name').fill('Jane');
@@ -174,17 +174,45 @@ test(
   errandMs,
 );
 
+/** Neither Esc, nor a click beside the dialog, nor going back or reloading takes a secret away that is not saved. */
+async function keepsSecret(page: Page, path: string): Promise<void> {
+  const asked: string[] = [];
+  page.on('dialog', (dialog) => {
+    asked.push(dialog.type());
+    void dialog.dismiss();
+  });
+  await page.locator('dialog .copy-line button:focus').waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  await page.mouse.click(4, 4);
+  await page.evaluate('history.back()');
+  await expect.poll(() => asked).toEqual(['confirm']);
+  await page.evaluate('location.reload()');
+  await expect.poll(() => asked).toEqual(['confirm', 'beforeunload']);
+  expect(new URL(page.url()).pathname).toBe(path);
+  expect(await page.locator('dialog[open] .copy-line').count()).toBe(1);
+}
+
 test(
-  'an API key is made, shown once, used, and revoked by typing its name',
+  'an API key is made, shown until it is saved, used, and revoked by typing its name',
   async () => {
-    const page = await harness.openSignedIn('/settings/api-keys');
-    await button(page, 'New key').click();
+    const page = await harness.openSignedIn('/');
+    await page.getByRole('link', { name: 'API keys' }).click();
+    await button(page, 'New key').first().click();
     await page.getByLabel('Name').fill('Till');
     await button(page, 'Create key').click();
-    const key = (await page.getByRole('dialog').locator('.copy-line code').textContent()) ?? '';
-    await button(page, 'I have saved it').click();
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const made = page.getByRole('dialog', { name: 'Your new key' });
+    const key = (await made.locator('.copy-line code').textContent()) ?? '';
+    await keepsSecret(page, '/settings/api-keys');
+    await button(page, 'Copy the API key').click();
+    await button(page, 'Copied').waitFor();
+    await page.keyboard.press('Escape');
+    await made.waitFor({ state: 'detached' });
     expect(await page.content()).not.toContain(key);
+    await button(page, 'Rotate Till').click();
+    await page.getByLabel('Keep the old key valid for').selectOption('Not at all');
+    await page.getByRole('status').getByText('The old key ends at once').waitFor();
+    await button(page, 'Cancel').click();
     const program = new Client(harness.service.apiUrl, key);
     expect((await program.call('GET', '/v1/qr-codes')).status).toBe(200);
     await button(page, 'Revoke Till').click();

@@ -191,7 +191,7 @@ test(
     await dialog.getByLabel('E-mail').fill('jane@example.com');
     await dialog.getByRole('button', { name: 'Invite' }).click();
     await dialog.getByText('It expires in 7 days').waitFor();
-    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
     await page.getByRole('row', { name: 'jane@example.com' }).getByText('in 7 days').waitFor();
     await page.context().close();
   },

@@ -60,7 +60,7 @@ function addressWith(changes: QueryChanges): string {
   return `${place.value.path}${text === '' ? '' : `?${text}`}`;
 }
 
-/** Asks before unsaved text is lost. One page at a time can register. */
+/** Asks before what is not saved is lost. One page at a time can register. */
 let held: (() => boolean) | undefined;
 export function askBeforeLeaving(hasUnsaved: () => boolean): () => void {
   held = hasUnsaved;
@@ -77,13 +77,16 @@ function mayLeave(address: string): boolean {
 /** False if the user wants to stay because of unsaved changes. */
 export function confirmLeaving(): boolean {
   if (held?.() !== true) return true;
-  return confirm('Leave this page? Your changes have not been saved.');
+  return confirm('Leave this page? What you have not saved is lost.');
 }
 
 /** Called once. */
 export function startRouter(): void {
   addEventListener('popstate', () => {
-    place.value = here();
+    const isSamePage = location.pathname === place.value.path;
+    if (isSamePage || confirmLeaving()) place.value = here();
+    // The browser has left already.
+    else history.pushState(null, '', addressWith({}));
   });
   addEventListener('beforeunload', (event) => {
     if (held?.() === true) event.preventDefault();

@@ -38,6 +38,8 @@ export function Button(props: ButtonProps) {
     <button
       ref={place}
       type={type}
+      // Of a dialog that opens with it; the effect is for one that is open.
+      autofocus={hasFocus}
       class={classOf(props)}
       disabled={disabled}
       aria-disabled={isBusy ? 'true' : undefined}

@@ -9,13 +9,14 @@ import { sayProblem } from './toast.tsx';
 
 const thanksMs = 1_600;
 
-export function CopyButton({
-  text,
-  label = 'Copy',
-}: {
+interface CopyProps {
   readonly text: string;
   readonly label?: string;
-}) {
+  readonly onCopied?: () => void;
+  readonly hasFocus?: boolean;
+}
+
+export function CopyButton({ text, label = 'Copy', onCopied, hasFocus = false }: CopyProps) {
   const [isDone, setDone] = useState(false);
   const copy = async (): Promise<void> => {
     if (!(await isCopied(text))) {
@@ -23,6 +24,7 @@ export function CopyButton({
       sayProblem(new Problem(0, { detail }));
       return;
     }
+    onCopied?.();
     setDone(true);
     setTimeout(() => setDone(false), thanksMs);
   };
@@ -32,6 +34,7 @@ export function CopyButton({
       size="small"
       icon={isDone ? 'check' : 'copy'}
       label={isDone ? 'Copied' : label}
+      hasFocus={hasFocus}
       onClick={() => void copy()}
     />
   );
@@ -63,13 +66,13 @@ function isCopiedBySelection(text: string): boolean {
 }
 
 /** A secret or an address in full, with a copy button. */
-export function CopyLine({ text, label }: { readonly text: string; readonly label: string }) {
+export function CopyLine({ text, label, ...rest }: CopyProps & { readonly label: string }) {
   return (
     <div class="copy-line">
       <code aria-label={label} tabIndex={0}>
         {text}
       </code>
-      <CopyButton text={text} label={`Copy ${label}`} />
+      <CopyButton text={text} label={`Copy ${label}`} {...rest} />
     </div>
   );
 }

@@ -1,14 +1,15 @@
 /**
  * Native dialogs: the browser keeps the focus inside, closes them with Esc and restores the focus. Open
  * as long as they are rendered. A click beside a dialog closes it only if nothing can be lost by it: no typed
- * text, and no secret that is shown once.
+ * text, and no secret that is shown once. Such a secret stays until it is copied or the person says it is saved.
  */
 import { DialogForm } from './form.tsx';
 import { Notice } from './notice.tsx';
 import { CopyLine } from './copy.tsx';
+import { askBeforeLeaving } from '../client/router.ts';
 import { useForm } from '../client/use-form.ts';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Button, type Tone } from './button.tsx';
 import { TextField } from './field.tsx';
 
@@ -18,10 +19,13 @@ interface DialogProps {
   readonly children: ComponentChildren;
   readonly width?: 'narrow' | 'wide';
   readonly clickBeside?: 'stays' | 'closes';
+  /** Only the caller's own buttons close it. */
+  readonly isLocked?: boolean;
 }
 
 export function Dialog(props: DialogProps) {
   const { title, onClose, children, width = 'narrow', clickBeside = 'stays' } = props;
+  const { isLocked = false } = props;
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -41,9 +45,11 @@ export function Dialog(props: DialogProps) {
       ref={element}
       class={`dialog dialog-${width}`}
       aria-labelledby={titleId}
+      // Chromium does not ask `cancel` about a second Esc in a row.
+      closedby={isLocked ? 'none' : undefined}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        if (!isLocked) onClose();
       }}
       onClick={(event) => {
         if (clickBeside === 'closes' && event.target === element.current) onClose();
@@ -52,7 +58,7 @@ export function Dialog(props: DialogProps) {
       <div class="dialog-body">
         <header class="dialog-head">
           <h2 id={titleId}>{title}</h2>
-          <Button tone="quiet" icon="close" label="Close" onClick={onClose} />
+          {!isLocked && <Button tone="quiet" icon="close" label="Close" onClick={onClose} />}
         </header>
         {children}
       </div>
@@ -102,24 +108,25 @@ interface SecretProps {
   readonly secret: string;
   /** What the secret is, for its copy button. */
   readonly label: string;
-  readonly action?: string;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
-/** A secret that is shown once. */
+/** A secret that is shown once. Until it is saved, Esc is ignored and leaving the page asks. */
 export function SecretDialog(props: SecretProps) {
-  const { title, secret, label, action = 'I have saved it', onClose, children } = props;
+  const { title, secret, label, onClose, children } = props;
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => (isCopied ? undefined : askBeforeLeaving(() => true)), [isCopied]);
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} isLocked={!isCopied}>
       <div class="dialog-form">
-        <Notice tone="warn" title="Shown only once">
+        <Notice tone="warn" title="Shown only once: copy it now">
           <p>{children}</p>
         </Notice>
-        <CopyLine text={secret} label={label} />
+        <CopyLine text={secret} label={label} onCopied={() => setCopied(true)} hasFocus />
         <footer class="dialog-foot">
           <Button tone="accent" onClick={onClose}>
-            {action}
+            I have saved it
           </Button>
         </footer>
       </div>

@@ -60,7 +60,6 @@ function InviteLink({ invite: { email, expiresAt }, url, onClose }: LinkProps) {
       title="Share this invite link"
       secret={url}
       label="the link of the invite"
-      action="Done"
       onClose={onClose}
     >
       This service is not set up to send e-mail. Send the link to {email} yourself; it works once.

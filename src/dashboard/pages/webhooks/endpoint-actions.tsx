@@ -4,10 +4,10 @@ import { call } from '../../client/http.ts';
 import { invalidate } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
-import { CheckField, SelectField } from '../../parts/field.tsx';
+import { CheckField } from '../../parts/field.tsx';
 import { say } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
-import { type Overlap, overlaps } from '../settings/rotate-key.tsx';
+import { type Overlap, OverlapField } from '../settings/rotate-key.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
 import { SigningSecret } from './secret-dialog.tsx';
 import type { Endpoint, MadeEndpoint } from './webhook-labels.ts';
@@ -83,7 +83,7 @@ function Rotate({
     <Confirm
       title="Rotate the signing secret?"
       action="Create new secret"
-      tone="accent"
+      tone={overlap === '0' ? 'danger' : 'accent'}
       onConfirm={rotate}
       onClose={onClose}
     >
@@ -91,11 +91,11 @@ function Rotate({
         Until the old secret expires, deliveries are signed with both, so that your program can
         switch.
       </p>
-      <SelectField
-        label="Keep the old secret valid for"
+      <OverlapField
+        what="secret"
         value={overlap}
-        options={overlaps}
         onChange={setOverlap}
+        warning="Your program refuses deliveries until it has the new secret."
       />
     </Confirm>
   );
