@@ -87,6 +87,7 @@ export const operationAccess = {
   listInvites: 'admin',
   createInvite: 'admin',
   deleteInvite: 'admin',
+  previewInvite: 'public',
   acceptInvite: 'public',
   listMembers: 'viewer',
   updateMember: 'admin',

@@ -11,7 +11,7 @@ import type { Letter, Mailer } from './mailer.ts';
 export interface Invitation {
   readonly to: string;
   readonly workspaceName: string;
-  readonly invitedBy: string;
+  readonly inviterName: string;
   readonly role: string;
   readonly acceptUrl: string;
   readonly expiresAtMs: number;
@@ -58,7 +58,7 @@ export class Letters {
   /** Sends and retries in the background. @returns false when too many mails wait */
   invite(invitation: Invitation): boolean {
     const { to, role, acceptUrl, expiresAtMs, onFailed } = invitation;
-    const by = withoutAddress(invitation.invitedBy) ?? 'A member';
+    const by = withoutAddress(invitation.inviterName) ?? 'A member';
     const name = withoutAddress(invitation.workspaceName);
     const workspace = name === undefined ? 'a workspace' : `the workspace “${name}”`;
     const words: Words = {

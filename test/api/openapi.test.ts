@@ -186,6 +186,8 @@ async function peopleCalls(): Promise<Array<readonly [string, string, Answer]>> 
   const invite = { body: { email, role: 'viewer' } };
   const invited = await client.call('POST', '/v1/team/invites', invite);
   const accept = { token: invited.json.token, name: 'S', password: 'a good password' };
+  const shown = { body: { token: accept.token } };
+  const preview = await client.call('POST', '/v1/team/invites/preview', shown);
   const joined = await client.call('POST', '/v1/team/invites/accept', { body: accept });
   const member = `/v1/team/members/${word(joined.json.userId)}`;
   const signIn = { body: { email, password: accept.password } };
@@ -204,6 +206,7 @@ async function peopleCalls(): Promise<Array<readonly [string, string, Answer]>> 
     ['/api-keys/{id}', 'delete', await client.call('DELETE', `/v1/api-keys/${word(key.json.id)}`)],
     ['/team/invites', 'post', invited],
     ['/team/invites', 'post', await client.call('POST', '/v1/team/invites', invite)],
+    ['/team/invites/preview', 'post', preview],
     ['/team/invites/accept', 'post', joined],
     ['/auth/sign-in', 'post', await client.call('POST', '/v1/auth/sign-in', signIn)],
     ['/team/members/{userId}', 'patch', await client.call('PATCH', member, { body: invite.body })],

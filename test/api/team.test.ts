@@ -85,6 +85,31 @@ describe('an invite', () => {
     expect(again.headers['idempotent-replayed']).toBe('true');
   });
 
+  test('shows by its token who invites whom, and where, until it is over', async () => {
+    const preview = async (token: unknown): Promise<Answer> => {
+      const path = '/v1/team/invites/preview';
+      return await client.call('POST', path, { key: undefined, body: { token } });
+    };
+    const { token, id } = (await invite('shown@example.com', 'viewer')).json;
+    const shown = {
+      workspaceName: 'My workspace',
+      inviterName: 'Owner',
+      email: 'shown@example.com',
+      role: 'viewer',
+    };
+    expect((await preview(token)).json).toEqual(shown);
+    expect((await preview(token)).json).toEqual(shown);
+    clock.offsetMs = 7 * 86_400_000;
+    expect((await preview(token)).json.code).toBe('gone');
+    clock.offsetMs = 0;
+    await client.call('DELETE', `/v1/team/invites/${word(id)}`);
+    const answers = [await preview(token), await preview('A'.repeat(43))];
+    expect(answers.map(({ json }) => json.code)).toEqual(['not_found', 'not_found']);
+    const used = (await invite('used@example.com')).json.token;
+    await accept({ token: used, name: 'U', password });
+    expect((await preview(used)).json.code).toBe('conflict');
+  });
+
   test('takes a known user by session, and nobody else', async () => {
     const user = { email: 'known@example.com', name: 'K', password };
     const { users, workspaces } = service.workspaces;

@@ -154,6 +154,9 @@ test(
     await button(guest, 'Join').click();
     await guest.getByText('You have joined as editor').waitFor();
     expect(guest.url()).not.toContain('token');
+    await guest.goto(link);
+    await guest.getByRole('alert').getByText('This invite was accepted already').waitFor();
+    expect(await guest.getByRole('textbox').count()).toBe(0);
     await signIn(guest, '/team', { email: 'jane@example.com', password: 'a password of Jane' });
     await guest.getByText('jane@example.com').first().waitFor();
     expect(await button(guest, 'Invite').count()).toBe(0);

@@ -36,6 +36,8 @@ export interface Seeded {
   readonly endpointId: string;
   /** A dead delivery: the receiver refuses everything. */
   readonly deliveryId: string;
+  /** Of a link that invites jane@example.com. */
+  readonly inviteToken: string;
 }
 
 export async function seed({ api }: Harness, receiverUrl: string): Promise<Seeded> {
@@ -88,7 +90,7 @@ export async function seed({ api }: Harness, receiverUrl: string): Promise<Seede
   await post('/campaigns', { name: 'Always on', startDate: day(0), qrCodeIds: [] });
   await post('/watches', { qrCodeId: codeId, silentHours: 24, spikeFactor: 5, target: true });
   await post('/conversions', { qrCodeId: codeId, externalId: 'order-1' });
-  await post('/team/invites', { email: 'jane@example.com', role: 'editor' });
+  const invite = await post('/team/invites', { email: 'jane@example.com', role: 'editor' });
   await post('/api-keys', { name: 'Till in the north hall', role: 'editor' });
   const endpoint = await post('/webhooks', {
     url: `${receiverUrl}/hooks`,
@@ -105,6 +107,7 @@ export async function seed({ api }: Harness, receiverUrl: string): Promise<Seede
     campaignId: word(campaign.id),
     endpointId: word(endpoint.id),
     deliveryId,
+    inviteToken: word(invite.token),
   };
 }
 

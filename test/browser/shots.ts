@@ -74,9 +74,12 @@ try {
       await signIn.goto('/sign-in');
       await signIn.getByLabel('Password').waitFor();
       await show(signIn, `sign-in-${scheme}-${width}`);
-      await signIn.goto('/accept-invite?token=x');
+      await signIn.goto(`/accept-invite?token=${seeded.inviteToken}`);
       await signIn.getByLabel('Password').waitFor();
       await show(signIn, `invite-${scheme}-${width}`);
+      await signIn.goto('/accept-invite?token=x');
+      await signIn.getByText('This link does not work').waitFor();
+      await show(signIn, `invite-dead-${scheme}-${width}`);
       await signIn.context().close();
       const page = await harness.openSignedIn('/settings/data', { scheme, width });
       for (const { name, path, shows } of addresses(seeded)) {

@@ -183,7 +183,7 @@ test(
 );
 
 test(
-  'an invite of seven days says seven',
+  'an invite of seven days says seven, and its page who invites whom',
   async () => {
     const page = await harness.openSignedIn('/team');
     await page.getByRole('button', { name: 'Invite' }).click();
@@ -191,8 +191,16 @@ test(
     await dialog.getByLabel('E-mail').fill('jane@example.com');
     await dialog.getByRole('button', { name: 'Invite' }).click();
     await dialog.getByText('It expires in 7 days').waitFor();
+    const link = (await dialog.locator('.copy-line code').textContent()) ?? '';
     await page.getByRole('button', { name: 'I have saved it' }).click();
     await page.getByRole('row', { name: 'jane@example.com' }).getByText('in 7 days').waitFor();
+    await page.goto(link);
+    await page.getByText('Owner invites you to My workspace as editor.').waitFor();
+    // Nobody but Jane joins by it. It stays while they sign out.
+    await page.getByText('owner@example.com. The invite is for jane@example.com').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await expect.poll(() => page.getByLabel('E-mail').inputValue()).toBe('jane@example.com');
+    expect(await page.getByLabel('Password').count()).toBe(1);
     await page.context().close();
   },
   testMs,

@@ -65,8 +65,6 @@ function body(markup: FieldMarkup, { requestBody }: oas31.OperationObject, place
   const schema = requestBody.content[jsonType]?.schema;
   if (schema === undefined) return '';
   const known = fieldsOf(markup.document, schema);
-  const isEmpty = known.length === 0 && resolve(markup.document, schema).type === 'object';
-  if (isEmpty) return '<p class="caption">Body</p><p>None, or <code>{}</code>.</p>';
   const fields =
     known.length > 0
       ? known

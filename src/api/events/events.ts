@@ -11,7 +11,7 @@
  * out that is counted there by then: scans of the seconds around it come again, with the same ids.
  */
 import { z } from 'zod';
-import { eventKinds, type EventEnvelope, type EventKind } from '../../model/event.ts';
+import type { EventEnvelope, EventKind } from '../../model/event.ts';
 import { idTimeMs } from '../../model/ids.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
@@ -23,6 +23,7 @@ import { queryInteger } from '../fields.ts';
 import { event } from './event-schemas.ts';
 import { cursorPageSchema, getRoute } from '../resource.ts';
 import type { Route } from '../route.ts';
+import { kind } from '../webhooks/deliveries.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 
 /** Rows of the outbox read at once, and batches read for one page when a filter drops most of them. */
@@ -30,7 +31,7 @@ const batchRows = 200;
 const batchesMax = 25;
 
 const query = z.object({
-  type: z.enum(eventKinds).optional().meta({ description: 'Only events of this kind' }),
+  type: kind.optional().meta({ description: 'Only events of this kind' }),
   limit: queryInteger(1, 100, 20).meta({ description: 'Items a page' }),
   cursor: z
     .string()

@@ -15,6 +15,7 @@ import { type Access, operationAccess } from '../roles.ts';
 import { needsBody, pathOf, takesBody, type Route } from '../route.ts';
 import { SessionCookie } from '../workspaces/cookie.ts';
 import { addExamples } from './examples.ts';
+import { emptyBody } from '../fields.ts';
 import { type AnswerHeader, headersOf } from './headers.ts';
 import { pascalCase } from './pascal-case.ts';
 import { pathParameters } from './path-parameters.ts';
@@ -186,7 +187,7 @@ class OperationParts {
         ...(hasQuery ? { query } : {}),
         ...(isEmpty(headers) ? {} : { header: z.object(headers) }),
       },
-      ...(hasBody && route.body !== undefined
+      ...(hasBody && route.body !== undefined && route.body !== emptyBody
         ? {
             requestBody: {
               required: needsBody(route),

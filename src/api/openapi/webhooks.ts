@@ -1,9 +1,9 @@
 /** The `webhooks` of the document: the events as requests that endpoints get. */
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
-import { eventKinds } from '../../model/event.ts';
 import { idPattern } from '../../model/ids.ts';
 import { eventCauses, eventSchemas } from '../events/event-schemas.ts';
+import { kind } from '../webhooks/deliveries.ts';
 import { batchMax } from '../webhooks/webhooks.ts';
 import { pascalCase } from './pascal-case.ts';
 
@@ -38,7 +38,7 @@ const headers = z.object({
     'v1,ChssPU5fYHGCk6S1xtfo+QobLD1OX2BxgpOktcbX6Pk=',
     '^v1,[A-Za-z0-9+/]{43}=( v1,[A-Za-z0-9+/]{43}=)*$',
   ),
-  'X-Service-Event': z.enum(eventKinds).meta({
+  'X-Service-Event': kind.meta({
     description: 'Kind of the event, as in the body',
     param: { id: 'Event' },
   }),

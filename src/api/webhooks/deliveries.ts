@@ -22,7 +22,7 @@ const tag = 'Webhooks';
 
 export const kind = z
   .enum(eventKinds)
-  .meta({ description: 'Kind of the event', example: 'qr.scanned' });
+  .meta({ id: 'EventKind', description: 'Kind of the event', example: 'qr.scanned' });
 export const endpointId = idField('whk', 'Id of the endpoint');
 export const deliveryId = idField('dlv', 'Id of the delivery');
 const eventId = idField('evt', 'Id of the event');

@@ -1,17 +1,26 @@
 /**
- * /team/invites: invite, list, withdraw, accept. The link goes out by mail where a mail server is
+ * /team/invites: invite, list, withdraw, preview, accept. The link goes out by mail where a mail server is
  * configured, after the commit; else it is in the answer, once.
  */
 import { z } from 'zod';
 import { isoTime } from '../../model/day.ts';
-import type { Actor, InviteRecord } from '../../model/workspace.ts';
+import type { InviteRecord } from '../../model/workspace.ts';
 import { inviteStates, type InviteState, type MadeInvite } from '../../workspaces/invites.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
 import { createdAt, idField, time } from '../fields.ts';
 import { created, deleteRoute, listRoute, pageSchema } from '../resource.ts';
 import { createPublicRoute, createRoute, jsonResult, type Result, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { email, givenPassword, name, role, shownEmail, userId, workspaceId } from './people.ts';
+import {
+  email,
+  givenPassword,
+  name,
+  role,
+  shownEmail,
+  shownName,
+  userId,
+  workspace,
+} from './people.ts';
 
 /** The dashboard's page that an invite's link opens. */
 const invitePath = '/accept-invite';
@@ -42,13 +51,23 @@ const madeInvite = z
 const inviteBody = z
   .strictObject({ email: email.meta({ description: 'Where the invite goes' }), role })
   .meta({ id: 'InviteCreate' });
+const token = z
+  .string()
+  .min(1)
+  .max(256)
+  .meta({ description: 'The token of the link', example: 'k5q3w9' });
+const previewBody = z.strictObject({ token }).meta({ id: 'InviteToken' });
+const preview = z
+  .object({
+    workspaceName: workspace.shape.name,
+    inviterName: shownName,
+    email: inviteFields.email,
+    role: inviteFields.role,
+  })
+  .meta({ id: 'InvitePreview' });
 const acceptBody = z
   .strictObject({
-    token: z
-      .string()
-      .min(1)
-      .max(256)
-      .meta({ description: 'The token of the link', example: 'k5q3w9' }),
+    token,
     name: name.optional().meta({ description: 'Of a new user: how others see them' }),
     password: givenPassword.optional().meta({
       description:
@@ -59,7 +78,7 @@ const acceptBody = z
     id: 'InviteAccept',
     example: { token: 'k5q3w9', name: 'Jane Doe', password: 'correct horse battery staple' },
   });
-const joined = z.object({ workspaceId, userId, role }).meta({ id: 'Joined' });
+const joined = z.object({ workspaceId: workspace.shape.id, userId, role }).meta({ id: 'Joined' });
 
 function viewInvite(record: InviteRecord, status: InviteState) {
   return {
@@ -104,7 +123,9 @@ export function inviteRoutes(options: InvitesOptions): Route[] {
     failures: ['not_found', 'conflict', 'storage_full'],
     remove: async ({ workspaceNo }, id) => await invites.remove(workspaceNo, id),
   });
-  return [createInvite(options), listInvites, deleteInvite, acceptInvite(options.workspaces)];
+  const { workspaces } = options;
+  const byToken = [previewInvite(workspaces), acceptInvite(workspaces)];
+  return [createInvite(options), listInvites, deleteInvite, ...byToken];
 }
 
 function createInvite({ workspaces, mail, publicUrl }: InvitesOptions): Route {
@@ -133,31 +154,58 @@ function createInvite({ workspaces, mail, publicUrl }: InvitesOptions): Route {
       const wanted = { ...body, delivery } as const;
       const made = await workspaces.invites.create(actor, wanted, (record) => keep(answer(record)));
       if (mail !== undefined && made.invite.isMailed === true) {
-        await sendMail(workspaces, mail, actor, made.invite, urlOf(made));
+        await sendMail(workspaces, mail, made.invite, urlOf(made));
       }
       return answer(made);
     },
   });
 }
 
+/** Who invites, and to which workspace. */
+function namesOf({ users, workspaces }: WorkspaceServices, invite: InviteRecord) {
+  return {
+    workspaceName: workspaces.find(invite.workspaceNo)?.name ?? '',
+    inviterName: users.find(invite.invitedBy)?.name ?? '',
+  };
+}
+
 async function sendMail(
-  { invites, users, workspaces }: WorkspaceServices,
+  services: WorkspaceServices,
   mail: NonNullable<ApiServices['mail']>,
-  actor: Actor,
-  { id, email: to, role: granted, expiresAtMs }: InviteRecord,
+  invite: InviteRecord,
   acceptUrl: string,
 ): Promise<void> {
-  const onFailed = async (): Promise<void> => await invites.noteMailFailed(id);
+  const { id, email: to, role: granted, expiresAtMs } = invite;
+  const onFailed = async (): Promise<void> => await services.invites.noteMailFailed(id);
   const isTaken = mail.invite({
     to,
-    workspaceName: workspaces.find(actor.workspaceNo)?.name ?? '',
-    invitedBy: users.find(actor.userId)?.name ?? '',
+    ...namesOf(services, invite),
     role: granted,
     acceptUrl,
     expiresAtMs,
     onFailed,
   });
   if (!isTaken) await onFailed();
+}
+
+function previewInvite(services: WorkspaceServices): Route {
+  return createPublicRoute({
+    method: 'POST',
+    path: '/team/invites/preview',
+    operationId: 'previewInvite',
+    tag,
+    summary: 'Look at an invite',
+    description: 'By the token of the link, as often as you like before it is accepted.',
+    body: previewBody,
+    isRepeatable: true,
+    answer: { status: 200, schema: preview, what: 'Who invites whom, and where' },
+    failures: ['not_found', 'conflict', 'gone'],
+    handle: ({ body }) => {
+      const found = services.invites.find(body.token);
+      const answer = { ...namesOf(services, found), email: found.email, role: found.role };
+      return jsonResult(200, answer);
+    },
+  });
 }
 
 function acceptInvite({ accounts, invites }: WorkspaceServices): Route {
@@ -175,11 +223,11 @@ function acceptInvite({ accounts, invites }: WorkspaceServices): Route {
     body: acceptBody,
     answer: { status: 200, schema: joined, what: 'Where you are a member now' },
     failures: ['not_found', 'conflict', 'gone', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, session, body: { token, ...given }, keep }) => {
-      const found = invites.find(token);
+    handle: async ({ actor, session, body: { token: secret, ...given }, keep }) => {
+      const found = invites.find(secret);
       const userId = session === undefined ? undefined : actor?.userId;
       const user = await accounts.invitee(found, given, userId);
-      return await invites.accept(token, user, (membership) => {
+      return await invites.accept(secret, user, (membership) => {
         const result = jsonResult(200, membership);
         keep(result);
         return result;

@@ -41,7 +41,7 @@ export const givenPassword = z
     example: 'correct horse battery staple',
   });
 export const userId = idField('usr', 'Id of the user');
-export const workspaceId = idField('ws', 'Id of the workspace');
+const workspaceId = idField('ws', 'Id of the workspace');
 export const shownEmail = z.string().meta({
   override: { format: 'idn-email' },
   description: 'Their e-mail address',

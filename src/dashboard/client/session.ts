@@ -39,13 +39,12 @@ export async function signIn(email: string, password: string): Promise<void> {
   begin(session);
 }
 
-/** @throws Problem */
-export async function signOut(): Promise<void> {
+/** @param next the next user starts at the overview, not on this user's page @throws Problem */
+export async function signOut(next = pathTo('signIn')): Promise<void> {
   await call('POST', '/auth/sign-out');
   setCsrfToken(undefined);
   clearAnswers();
-  // The next user starts at the overview, not on this user's page.
-  replaceAddress(pathTo('signIn'));
+  replaceAddress(next);
   sessionState.value = { kind: 'out' };
 }
 

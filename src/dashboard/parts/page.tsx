@@ -112,7 +112,7 @@ function SkeletonRows({ rows }: { readonly rows: number }) {
 }
 
 interface ReadyProps<T> {
-  readonly of: Resource<T>;
+  readonly of: Pick<Resource<T>, 'data' | 'problem' | 'isStale' | 'reload'>;
   readonly skeleton?: ComponentChildren;
   readonly children: (data: T) => ComponentChildren;
 }
