@@ -46,15 +46,21 @@ export const zoneText = (zone: string): string =>
 export function momentText(calendar: Calendar, timeMs: number): string {
   const local = formatLocal(calendar, timeMs);
   const day = dayText(Date.parse(`${local.slice(0, 10)}T00:00:00Z`) / dayMs);
-  return `${day}, ${local.slice(11, 16)} (${zoneText(calendar.zone)})`;
+  return `${day}, ${timeText(calendar, timeMs)} (${zoneText(calendar.zone)})`;
 }
 
-/** `12 % more than in the 30 days before`, in words: colours alone say nothing. */
-export function changeText(change: number, days: number): string {
-  const before = days === 1 ? 'the day before' : `the ${numberText(days)} days before`;
-  if (change === 0) return `as many as in ${before}`;
-  return `${percentText(Math.abs(change))} ${change > 0 ? 'more' : 'fewer'} than in ${before}`;
+/** `14:03` */
+export const timeText = (calendar: Calendar, timeMs: number): string =>
+  formatLocal(calendar, timeMs).slice(11, 16);
+
+/** `12% more than in the week before`, in words: colors alone say nothing. */
+export function changeText(change: number, before: string): string {
+  const percent = percentText(Math.abs(change));
+  if (percent === '0%') return `${change === 0 ? '' : 'about '}as many as ${before}`;
+  return `${percent} ${change > 0 ? 'more' : 'fewer'} than ${before}`;
 }
+
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 export const plural = (count: number, one: string): string =>
   `${numberText(count)} ${count === 1 ? one : `${one}s`}`;
@@ -66,8 +72,7 @@ export function countryName(code: string): string {
 
 export const cityName = (key: string): string => (key === '' ? 'Unknown' : key);
 
-export const deviceName = (key: string): string =>
-  key === '' ? 'Unknown' : key.charAt(0).toUpperCase() + key.slice(1);
+export const deviceName = (key: string): string => (key === '' ? 'Unknown' : capital(key));
 
 export interface Share {
   readonly label: string;

@@ -6,15 +6,17 @@
  *             campaign: the days of its schedule that have begun; a range counts back from the last of them
  *   digest    a whole local week or month of a workspace
  *
- * The period before is as long, and ends the day before. Where it would begin before counting did, nothing is compared:
- * the change would mean nothing. Days are those of a zone; where the numbers are not known in it that far back, they are
- * days of UTC, and say so.
+ * The period before has the same weekdays. Where it would begin before counting did, nothing is compared: the change would
+ * mean nothing. A day that is not over is compared until the same time (model/zones/comparison.ts), always: scans are stored
+ * by quarters of an hour, so no raw scan is needed. Days are those of a zone; where the numbers are not known in it that far
+ * back, they are days of UTC, and say so.
  */
 import { dayMax, dayMs, parseDay } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
 import type { ReportRange } from '../model/reports/report.ts';
 import { type Calendar, utcCalendar } from '../model/zones/calendar.ts';
-import type { LocalRange, Stretch } from '../model/zones/local-range.ts';
+import { shifts, type Until, untilsOf } from '../model/zones/comparison.ts';
+import { type LocalRange, splitAt, type Stretch } from '../model/zones/local-range.ts';
 import type { ScanAnalytics } from '../scans/query/analytics.ts';
 import type { Subject } from '../scans/query/subject.ts';
 import type { BreakdownRow } from '../scans/query/answers.ts';
@@ -29,12 +31,16 @@ const daysOfRange: Readonly<Record<ReportRange, number>> = {
   all: daysMax,
 };
 
-export type ReportScans = Pick<ScanAnalytics, 'totals' | 'series' | 'breakdown'>;
+export type ReportScans = Pick<ScanAnalytics, 'totals' | 'scans' | 'series' | 'breakdown'>;
 
 /** Which days are looked at; `previous` undefined = they are compared with nothing. */
 export interface Period {
   readonly days: LocalRange;
   readonly previous: LocalRange | undefined;
+  /** Absent = both are compared whole. */
+  readonly until?: Until | undefined;
+  /** The last of the days while it is not over. */
+  readonly today?: number | undefined;
 }
 
 export interface DayScans {
@@ -45,7 +51,7 @@ export interface DayScans {
 export interface Numbers extends Period {
   readonly totalScans: number;
   readonly uniqueScanners: number;
-  /** Of the scans, against the period before, as a fraction; undefined without one, or when it had none. */
+  /** Of the scans that are compared, against the period before, as a fraction; undefined without one, or when it had none. */
   readonly change: number | undefined;
   /** Every day, oldest first, empty ones too. */
   readonly series: readonly DayScans[];
@@ -71,9 +77,12 @@ export function periodOf(
   const length = daysOfRange[range];
   const of = { calendar, within };
   const days = { ...of, fromDay: Math.max(first, last - length + 1), toDay: last };
-  const previous = { ...of, fromDay: last - 2 * length + 1, toDay: last - length };
-  const isWhole = range !== 'all' && previous.fromDay >= first;
-  return { days, previous: isWhole ? previous : undefined };
+  const today = nowMs < endMs ? last : undefined;
+  const dayFor = (day: number): number => shifts.previous_weekdays(day, length);
+  const previous = { ...of, fromDay: dayFor(last - length + 1), toDay: dayFor(last) };
+  if (range === 'all' || previous.fromDay < first) return { days, previous: undefined, today };
+  const [until] = untilsOf(days, { dayFor }, Math.min(nowMs, endMs));
+  return { days, previous, until, today };
 }
 
 interface Life extends Stretch {
@@ -116,19 +125,22 @@ const isUnavailable = (error: unknown): boolean =>
 export async function readNumbers(
   scans: ReportScans,
   subject: Subject,
-  { days, previous }: Period,
+  period: Period,
 ): Promise<Numbers> {
+  const { days, previous, until } = period;
   const { totalScans, uniqueScanners } = await scans.totals(subject, days);
   const points = await scans.series(subject, days, 'day');
-  const before = previous && (await scans.totals(subject, previous)).totalScans;
+  const scansUntil = async (range: LocalRange, endMs = Infinity): Promise<number> =>
+    await scans.scans(subject, splitAt(range, endMs)[0]);
+  const before = previous && (await scansUntil(previous, until?.beforeMs));
+  const now = until === undefined ? totalScans : await scansUntil(days, until.nowMs);
   const by = (what: 'country' | 'city' | 'device' | 'hour'): Promise<BreakdownRow[]> =>
     scans.breakdown(subject, days, what);
   return {
-    days,
-    previous,
+    ...period,
     totalScans,
     uniqueScanners,
-    change: before === undefined || before === 0 ? undefined : (totalScans - before) / before,
+    change: before === undefined || before === 0 ? undefined : (now - before) / before,
     series: points.map(({ start, scans: count }) => ({
       day: parseDay(start.slice(0, 10)) ?? days.fromDay,
       scans: count,

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { dayMax } from '../../src/model/day.ts';
 import { digestMail } from '../../src/reports/digests/digest-mail.ts';
 import { sharesOf } from '../../src/reports/labels.ts';
+import { barList, columnChart } from '../../src/reports/page/drawings.ts';
 import { reportPage } from '../../src/reports/page/report-page.ts';
 import { seriesColumns } from '../../src/reports/page/series-columns.ts';
 import type { DayScans, Numbers } from '../../src/reports/report-numbers.ts';
@@ -54,6 +55,22 @@ test('shares and the rest make up the total', () => {
       expect(shares.length).toBeLessThanOrEqual(most);
     }),
   );
+});
+
+test.each([
+  [0, '4', '2'],
+  [210, '220', '110'],
+  [1_001, '1,200', '600'],
+  [9_999, '10,000', '5,000'],
+])('an axis for %i ends at %s, little of it is air', (scans, top, half) => {
+  const drawn = columnChart([{ label: 'one', scans }], '', 'low');
+  expect(drawn).toContain(`<span>${top}</span><span>${half}</span><span>0</span>`);
+});
+
+test('the longest bar has the whole width', () => {
+  const shares = [30, 15].map((scans) => ({ label: 'x', scans }));
+  const widths = barList(shares, 55, 100).matchAll(/width="(\d+)"/g);
+  expect(Array.from(widths, ([, width]) => width)).toEqual(['100', '50']);
 });
 
 test('names of people and places are text in a page and in a mail', () => {

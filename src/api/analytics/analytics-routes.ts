@@ -12,6 +12,7 @@ import type { FailureCode } from '../../model/failure.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { Calendar, WeekStart } from '../../model/zones/calendar.ts';
+import { type Until, untilsOf } from '../../model/zones/comparison.ts';
 import type { LocalRange } from '../../model/zones/local-range.ts';
 import type { Asker } from '../../scans/query/asker.ts';
 import type { Subject } from '../../scans/query/subject.ts';
@@ -34,7 +35,7 @@ import {
   questionShape,
   type ZoneSettings,
 } from './analytics-query.ts';
-import { comparedDays, cutAt, formatUntil, type Until, untilsOf } from './comparison.ts';
+import { comparedDays, cutAt, formatUntil } from './comparison.ts';
 import { withProgress } from './progress.ts';
 import {
   type AnyBreakdownBy,

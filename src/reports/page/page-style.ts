@@ -39,6 +39,8 @@ export const pageRules = [
   '.xs{grid-column:2}',
   '.lines{fill:none;stroke:var(--line);stroke-width:1;vector-effect:non-scaling-stroke}',
   '.bar{fill:var(--accent)}.hit{fill:transparent}g:hover .bar{fill:var(--ink)}',
+  '.hatch{fill:none;stroke:var(--accent);stroke-width:1.5;vector-effect:non-scaling-stroke}g:hover .hatch{stroke:var(--ink)}',
+  '.note{margin-top:.5rem;font-size:.8125rem}',
   '.bars{list-style:none;padding:0;display:grid;gap:.625rem}',
   '.bars li{display:grid;grid-template-columns:1fr auto 3.25rem;gap:0 .5rem;align-items:baseline}',
   '.bars svg{grid-column:1/-1;width:100%;height:.375rem;display:block;border-radius:99px;background:var(--line)}',

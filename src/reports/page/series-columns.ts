@@ -12,21 +12,24 @@ const daysSinceMonday = 3;
 
 export type Step = 'day' | 'week' | 'month';
 
-export function seriesColumns(series: readonly DayScans[]): {
+/** @param today the last day, while it is not over */
+export function seriesColumns(
+  series: readonly DayScans[],
+  today?: number,
+): {
   readonly step: Step;
   readonly columns: readonly Column[];
 } {
   const step = stepFor(series.length);
   if (step === 'day') {
-    const columns = series.map(({ day, scans }) => ({
-      label: `${weekdayText(day)} ${dayText(day).slice(-4)}`,
-      short: shortDayText(day),
-      scans,
-    }));
+    const columns = series.map(({ day, scans }) => {
+      const label = `${weekdayText(day)} ${dayText(day).slice(-4)}`;
+      return { ...named(label, day === today), short: shortDayText(day), scans };
+    });
     return { step, columns };
   }
   const groups = Map.groupBy(series, ({ day }) => (step === 'week' ? weekOf(day) : monthOf(day)));
-  return { step, columns: Array.from(groups.values(), (days) => columnOf(days, step)) };
+  return { step, columns: Array.from(groups.values(), (days) => columnOf(days, step, today)) };
 }
 
 const stepFor = (days: number): Step =>
@@ -39,12 +42,20 @@ function monthOf(day: number): number {
 }
 
 /** The first and the last may be cut. */
-function columnOf(days: readonly DayScans[], step: Exclude<Step, 'day'>): Column {
+function columnOf(
+  days: readonly DayScans[],
+  step: Exclude<Step, 'day'>,
+  today: number | undefined,
+): Column {
   const fromDay = days[0]?.day ?? 0;
+  const toDay = days.at(-1)?.day ?? fromDay;
   const scans = days.reduce((sum, { scans: count }) => sum + count, 0);
-  const label =
-    step === 'month'
-      ? monthText(fromDay)
-      : rangeText({ fromDay, toDay: days.at(-1)?.day ?? fromDay });
-  return { label, short: step === 'month' ? label : shortDayText(fromDay), scans };
+  const label = step === 'month' ? monthText(fromDay) : rangeText({ fromDay, toDay });
+  const short = step === 'month' ? label : shortDayText(fromDay);
+  return { ...named(label, toDay === today), short, scans };
 }
+
+const named = (label: string, isSoFar: boolean): Pick<Column, 'label' | 'isSoFar'> => ({
+  label: isSoFar ? `${label} (so far)` : label,
+  isSoFar,
+});
