@@ -39,6 +39,19 @@ test('a month is compared with the month before, a week with the week before', (
   expect(week.previous?.toDay).toBe(week.days.fromDay - 1);
 });
 
+test.each([
+  ['weekly', '2026-11-29T23:59:00+01:00', '2026-11-16..2026-11-22'],
+  ['weekly', '2026-11-30T00:05:00+01:00', '2026-11-23..2026-11-29'],
+  ['weekly', '2026-12-03T12:00:00+01:00', '2026-11-23..2026-11-29'],
+  ['monthly', '2026-11-30T23:59:00+01:00', '2026-10-01..2026-10-31'],
+  ['monthly', '2026-12-01T00:05:00+01:00', '2026-11-01..2026-11-30'],
+  ['monthly', '2026-12-20T12:00:00+01:00', '2026-11-01..2026-11-30'],
+] as const)('%s at %s is about %s: nothing of the present', (frequency, now, expected) => {
+  const weeks = { calendar: calendarOf('Europe/Berlin')!, weekStart: 'mon' } as const;
+  const { days } = periodThrough(frequency, lastDayDone(frequency, weeks, at(now)));
+  expect(`${formatDay(days.fromDay)}..${formatDay(days.toDay)}`).toBe(expected);
+});
+
 test('periods follow each other without a gap, in every zone', () => {
   const zone = fc.constantFrom(
     'Australia/Lord_Howe',

@@ -1,8 +1,9 @@
 /** What pages and mails are made of, drawn from numbers and names as people may give them. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { dayMax } from '../../src/model/day.ts';
+import { dayMax, parseDay } from '../../src/model/day.ts';
 import { digestMail } from '../../src/reports/digests/digest-mail.ts';
+import { periodThrough } from '../../src/reports/digests/digest-schedule.ts';
 import { sharesOf } from '../../src/reports/labels.ts';
 import { barList, columnChart } from '../../src/reports/page/drawings.ts';
 import { reportPage } from '../../src/reports/page/report-page.ts';
@@ -55,6 +56,26 @@ test('shares and the rest make up the total', () => {
       expect(shares.length).toBeLessThanOrEqual(most);
     }),
   );
+});
+
+test.each([
+  ['monthly', '2026-03-31', '25% more than in the month before (31 days against 28)'],
+  ['monthly', '2026-08-31', '25% more than in the month before'],
+  ['weekly', '2026-03-01', '25% more than in the week before'],
+] as const)('a %s mail through %s says: %s', (frequency, through, text) => {
+  const period = periodThrough(frequency, parseDay(through)!);
+  const numbers = { ...numbersOf([]), ...period, change: 0.25 };
+  const mail = digestMail({
+    workspaceName: 'x',
+    zone: 'UTC',
+    frequency,
+    numbers,
+    topCodes: [],
+    url: '',
+    unsubscribeUrl: '',
+  });
+  expect(mail.text).toContain(`${text}\n`);
+  expect(mail.html).toContain(`>${text}<`);
 });
 
 test.each([

@@ -6,14 +6,16 @@
  * two cells, in shares of the width so that it fits a phone, with its number above it. Nothing is loaded from anywhere:
  * no picture tells that it was read.
  */
+import type { DayRange } from '../../model/day.ts';
 import { escapeHtml } from '../../model/text.ts';
 import type { DigestFrequency } from '../../model/reports/report.ts';
 import {
+  capital,
+  changeText,
   countryName,
   dayText,
   deviceName,
   numberText,
-  percentText,
   rangeText,
   type Share,
   sharesOf,
@@ -107,12 +109,15 @@ const monthName = ({ days }: Numbers): string =>
 const daysText = ({ numbers, zone }: DigestContent): string =>
   `${rangeText(numbers.days)} (${zone})`;
 
-/** `12 % more than in the week before` */
-function comparison({ change }: Numbers, frequency: DigestFrequency): string {
-  const before = frequency === 'weekly' ? 'the week before' : 'the month before';
-  if (change === undefined) return `Nothing to compare with in ${before}`;
-  if (change === 0) return `As many as in ${before}`;
-  return `${percentText(Math.abs(change))} ${change > 0 ? 'more' : 'fewer'} than in ${before}`;
+const daysIn = ({ fromDay, toDay }: DayRange): number => toDay - fromDay + 1;
+
+/** `12% more than in the month before (31 days against 30)` */
+function comparison({ change, days, previous }: Numbers, frequency: DigestFrequency): string {
+  const before = frequency === 'weekly' ? 'in the week before' : 'in the month before';
+  if (change === undefined || previous === undefined) return `Nothing to compare with ${before}`;
+  const [length, lengthBefore] = [daysIn(days), daysIn(previous)];
+  const lengths = length === lengthBefore ? '' : ` (${length} days against ${lengthBefore})`;
+  return capital(changeText(change, before)) + lengths;
 }
 
 function textOf(content: DigestContent, parts: readonly Part[]): string {
