@@ -72,7 +72,7 @@ export const scannersShape = {
 };
 
 /** Of a period that is compared; absent where both are whole. */
-export const untilShape = {
+const untilShape = {
   until: z
     .string()
     .optional()
@@ -85,7 +85,7 @@ export const untilShape = {
     }),
 };
 
-export const timezoneName = z
+const timezoneName = z
   .string()
   .meta({ description: 'Time zone of the days', example: 'Europe/Berlin' });
 
@@ -122,7 +122,7 @@ export const byOfCode = z.enum(codeBreakdowns).meta({
 
 /** As fractions of the period before. */
 const fraction = z.number().nullable();
-export const changeShape = z
+const changeShape = z
   .object({
     totalScans: fraction.meta({ description: 'Null when there were none', example: 0.25 }),
     uniqueScanners: fraction.meta({ description: 'Null when there were none', example: 0.2 }),

@@ -47,7 +47,7 @@ export function daysOf(preset: Exclude<Preset, 'custom'>, today: string, whole: 
   }
 }
 
-export const lengthOf = ({ from, to }: Days): number => daysBetween(from, to);
+const lengthOf = ({ from, to }: Days): number => daysBetween(from, to);
 
 /** As many days as the range, right before it. */
 export function daysBefore({ from, to }: Days): Days {
