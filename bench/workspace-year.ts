@@ -54,7 +54,7 @@ export function countCodes(
   addCounts(store, workspaceNo, counts);
 }
 
-/** The summary of a range in the zone of the workspace, asked for when the range has ended. */
+/** The summary of a range in the zone of the workspace and of the days before it, asked for when the range is over in every zone. */
 export function summaryOf(
   codes: Codes,
   scans: ScanQueries,
@@ -62,11 +62,11 @@ export function summaryOf(
   { fromDay, toDay, calendar }: LocalRange,
 ): () => Promise<string> {
   const zone = calendar?.zone ?? 'UTC';
-  const clock = { ...systemClock, now: () => (toDay + 1) * dayMs };
+  const clock = { ...systemClock, now: () => (toDay + 2) * dayMs };
   const zoneOf = () => ({ timezone: zone });
   const routes = workspaceAnalyticsRoutes({ codes, scans, clock, zoneOf });
   const route = routes.find(({ operationId }) => operationId === 'getSummary')!;
-  const query = `from=${formatDay(fromDay)}&to=${formatDay(toDay)}&timezone=workspace`;
+  const query = `from=${formatDay(fromDay)}&to=${formatDay(toDay)}&timezone=workspace&compare=previous`;
   const call = {
     actor: owner,
     session: undefined,

@@ -53,7 +53,7 @@ type Query = z.output<typeof shortListQuery>;
 const cursorPattern = /^[a-z]+_[0-9a-z]{20}$/;
 
 const pageFields = {
-  page: z.int().min(1).meta({ description: 'The page asked for', example: 1 }),
+  page: z.int().min(1).meta({ description: 'This page', example: 1 }),
   total: count.meta({ id: 'Total', description: 'How many there are on all pages', example: 1 }),
   limit: z.int().min(1).max(100).meta({ description: 'Most that a page has', example: 20 }),
   nextCursor: z.string().optional().meta({
@@ -74,7 +74,7 @@ export function cursorPageSchema<S extends z.ZodType>(id: string, item: S) {
 export function pageSchema<S extends z.ZodType>(id: string, item: S) {
   return z
     .object({
-      data: z.array(item).meta({ description: 'What is on the page, newest first by default' }),
+      data: z.array(item).meta({ description: 'On this page, newest first by default' }),
       ...pageFields,
     })
     .meta({ id });

@@ -13,7 +13,7 @@ import { openHarness, type Harness, waitMs } from './harness.ts';
 import { type Seeded, seed } from './seed.ts';
 
 const allPagesMs = 240_000;
-/** A code: session, code, stream, watches, conversions, sums, series, four breakdowns; one to spare. */
+/** A code: session, code, stream, watches, conversions, changes, sums, series, four breakdowns. */
 const requestsMax = 12;
 
 let harness: Harness;

@@ -259,15 +259,16 @@ test(
       const response = await route.fetch();
       const answer = await response.json();
       // As after 45 days: the month before was counted for half of its days.
-      const previous = { ...answer.previous, totalScans: 10, complete };
-      await route.fulfill({ response, json: { ...answer, previous } });
+      const previous = { ...answer.previous, complete };
+      const change = { totalScans: 0.5, uniqueScanners: 0.5 };
+      await route.fulfill({ response, json: { ...answer, previous, change } });
     });
     const month = page.locator('.figure', { hasText: 'Last 30 days' }).first();
     await page.goto('/');
-    await month.getByText('Too early to compare with the 30 days before').waitFor();
+    await month.getByText('Too early to compare with').waitFor();
     complete = true;
     await page.goto('/');
-    await month.getByText('against the 30 days before').waitFor();
+    await month.getByText('+50% against').waitFor();
     await page.context().close();
   },
   testMs,

@@ -60,8 +60,7 @@ const varied = { Vary: 'Accept' };
 const headers = ['Vary'] as const;
 
 export const seriesDescription =
-  'Every quarter of an hour (7 days at most), hour (92), day (3,660), week (120 weeks) or month (120) of the range, ' +
-  'empty ones too.';
+  'Every quarter of an hour (at most 7 days), hour (92), day (3,660), week (120) or month (120), empty ones too.';
 
 /** Whose numbers over which days. */
 export interface Scope {
@@ -315,8 +314,7 @@ function breakdownRoutes<Of extends Scope, Found extends Analytics>(
     operationId,
     summary,
     tag,
-    description:
-      'How many scans each has. Cities and referers beyond the bound of a day count as `other`.',
+    description: 'Scans of each. Cities and referrers beyond the bound of a day are `other`.',
     query: z.object({ ...range, by, ...questionShape }),
     jsonOnly: ['compare'],
     answer: { status: 200, schema: breakdown, what: 'The shares, most scans first', headers },

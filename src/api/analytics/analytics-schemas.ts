@@ -57,8 +57,8 @@ export const totalsShape = {
 export const scannersShape = {
   newScanners: count.nullable().meta({
     description:
-      'Of `uniqueScanners`, those who had not scanned in the 90 days before; null where `error` is more than a ' +
-      'tenth of it, with a filter, and where those days are not known in this time zone',
+      'Those who had not scanned in the 90 days before; null where `error` is more than a tenth of it, with a filter, ' +
+      'or where those days are not known',
     example: 25,
   }),
   returningScanners: count
@@ -75,14 +75,13 @@ export const scannersShape = {
 const untilShape = {
   until: z
     .string()
-    .optional()
     .meta({
+      id: 'ComparedUntil',
       override: { type: 'string', format: 'date-time' },
-      description:
-        'Until when its scans are in `change`, where the range holds the present: the running quarter of an hour, and ' +
-        'the same time of the matching day',
+      description: 'Until when its scans are in `change`; absent where both periods are over',
       example: '2026-03-31T01:45:00.000Z',
-    }),
+    })
+    .optional(),
 };
 
 const timezoneName = z

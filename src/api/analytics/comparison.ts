@@ -32,9 +32,8 @@ export const compare = z
   .meta({
     override: { type: 'string' },
     description:
-      'A period to compare with: `previous` is as many days right before, `previous_weekdays` the same weekdays before, ' +
-      '`last_month_days` the same days of the month before, `last_year` the same days of the year before, ' +
-      '`YYYY-MM-DD..YYYY-MM-DD` days of the same number',
+      'A second period: `previous` = as many days right before, `previous_weekdays` = moved back by whole weeks, ' +
+      '`last_month_days`, `last_year` = the same days then, or days of the same number as `2026-02-01..2026-02-28`',
     example: 'previous',
     param: { id: 'Compare' },
   });

@@ -31,6 +31,7 @@ import {
   time,
   updatedAt,
 } from '../fields.ts';
+import { day } from '../analytics/analytics-schemas.ts';
 import { partialPageSchema } from '../resource.ts';
 import {
   givenRouting,
@@ -290,13 +291,12 @@ export const qrCode = z
         z.object({
           id: idField('cmp', 'Id of the campaign'),
           name: z.string().meta({ description: 'Its name', example: 'Summer' }),
+          startDate: day.meta({ description: 'First UTC day' }),
+          endDate: day.nullable().meta({ description: 'Last UTC day; null = none', example: null }),
         }),
       )
       .max(codeCampaignsMax)
-      .meta({
-        description: 'The same with their names, oldest first',
-        example: [{ id: 'cmp_01k3zq8m4hd2v7c5x9ab', name: 'Summer' }],
-      }),
+      .meta({ description: 'The same with their names and days, oldest first' }),
     expiresAt: shownExpiresAt,
     scanLimit: count.nullable().meta({
       description: 'Scans after which it leads to `fallbackUrl`, or answers 410; null = no limit',

@@ -9,9 +9,10 @@ import { unreachableRules } from '../../codes/routing/unreachable.ts';
 import { tagOf } from '../../http/headers.ts';
 import { imageContent } from '../../images/content.ts';
 import { imageVersion, styleOf } from '../../images/design/style.ts';
+import type { CampaignRecord } from '../../model/campaign.ts';
 import type { Clock } from '../../model/clock.ts';
 import { codeStatusAt, type CodeStatus, type QrCodeRecord } from '../../model/code.ts';
-import { isoTime } from '../../model/day.ts';
+import { formatDay, isoTime } from '../../model/day.ts';
 import { timeOrNull } from '../workspaces/people.ts';
 import type { qrCode, qrCodeItem } from './code-schemas.ts';
 import type { CodeNo } from '../../model/numbers.ts';
@@ -19,9 +20,7 @@ import type { CodeNo } from '../../model/numbers.ts';
 export interface CodeNumbers {
   readonly scansOf: (codeNo: CodeNo) => number;
   /** Oldest first, at most 100. */
-  readonly campaignsOf: (
-    codeNo: CodeNo,
-  ) => ReadonlyArray<{ readonly id: string; readonly name: string }>;
+  readonly campaignsOf: (codeNo: CodeNo) => readonly CampaignRecord[];
   readonly clock: Clock;
 }
 
@@ -50,7 +49,12 @@ export class CodeView {
       name: code.name ?? null,
       tags: [...code.tags],
       campaignIds: campaigns.map(({ id }) => id),
-      campaigns: campaigns.map(({ id, name }) => ({ id, name })),
+      campaigns: campaigns.map(({ id, name, startDay, endDay }) => ({
+        id,
+        name,
+        startDate: formatDay(startDay),
+        endDate: endDay === undefined ? null : formatDay(endDay),
+      })),
       expiresAt: timeOrNull(code.expiresAtMs),
       scanLimit: code.scanLimit ?? null,
       metadata: code.metadata,

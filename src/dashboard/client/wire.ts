@@ -102,7 +102,12 @@ export interface QrCodeItem {
 }
 
 export interface QrCode extends QrCodeItem {
-  readonly campaigns: ReadonlyArray<{ readonly id: string; readonly name: string }>;
+  readonly campaigns: ReadonlyArray<{
+    readonly id: string;
+    readonly name: string;
+    readonly startDate: string;
+    readonly endDate: string | null;
+  }>;
   readonly scanLimit: number | null;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly externalId: string | null;

@@ -61,13 +61,13 @@ test('a campaign begins with its first day in UTC and ends with its last, once i
     '2026-11-05T00:00:00-05:00',
     '2026-11-06T00:00:00-05:00',
   );
-  const flags = (status: 'scheduled' | 'active' | 'ended') => {
-    const moments = momentsOfCampaign({ ...schedule, status }, 'Campaign');
+  const flags = (now: string) => {
+    const moments = momentsOfCampaign(schedule, 'Campaign', Date.parse(now));
     return [...flagsOn(days, moments, zone, '2026-11-06')];
   };
-  expect(flags('scheduled')).toEqual([]);
-  expect(flags('active')).toEqual([[0, 'Campaign began']]);
-  expect(flags('ended')).toEqual([
+  expect(flags('2026-11-04T23:59:59Z')).toEqual([]);
+  expect(flags('2026-11-06T23:59:59Z')).toEqual([[0, 'Campaign began']]);
+  expect(flags('2026-11-07T00:00:00Z')).toEqual([
     [0, 'Campaign began'],
     [2, 'Campaign ended'],
   ]);

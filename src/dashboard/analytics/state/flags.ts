@@ -24,18 +24,19 @@ export function momentsOfCode(id: string, changes: readonly ServiceEvent[]): Mom
 interface Schedule {
   readonly startDate: string;
   readonly endDate: string | null;
-  readonly status: 'scheduled' | 'active' | 'ended';
 }
 
-/** Its days are UTC's: it begins with the first, and ends with the end of the last. */
+/** Its days are UTC's: it begins with the first, and ends with the end of the last. Nothing that is to come. */
 export function momentsOfCampaign(
-  { startDate, endDate, status }: Schedule,
+  { startDate, endDate }: Schedule,
   name: string,
+  nowMs: number,
 ): Moment[] {
-  const began = { atMs: Date.parse(startDate), text: `${name} began` };
-  const ended = { atMs: Date.parse(`${endDate ?? ''}T23:59:59.999Z`), text: `${name} ended` };
-  if (status === 'scheduled') return [];
-  return status === 'active' ? [began] : [began, ended];
+  const moments = [
+    { atMs: Date.parse(startDate), text: `${name} began` },
+    { atMs: Date.parse(`${endDate ?? ''}T23:59:59.999Z`), text: `${name} ended` },
+  ];
+  return moments.filter(({ atMs }) => atMs <= nowMs);
 }
 
 /**

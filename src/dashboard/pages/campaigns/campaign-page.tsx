@@ -5,6 +5,7 @@ import { momentsOfCampaign } from '../../analytics/state/flags.ts';
 import { subjectOf } from '../../analytics/state/requests.ts';
 import { Explore } from '../../analytics/view/explore.tsx';
 import { useView } from '../../analytics/view/use-analytics.ts';
+import { now } from '../../client/browser-clock.ts';
 import { formatNumber, formatPercent } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, storeAnswer, useResource } from '../../client/resource.ts';
@@ -136,7 +137,7 @@ function Numbers({ campaign }: { readonly campaign: Campaign }) {
     <div class="stack">
       <Explore<CampaignTotals>
         view={view}
-        moments={useMemo(() => momentsOfCampaign(campaign, 'Campaign'), [campaign])}
+        moments={useMemo(() => momentsOfCampaign(campaign, 'Campaign', now()), [campaign])}
         figures={({ conversions, conversionValue, conversionRate }) => (
           <ConversionFigures count={conversions} value={conversionValue} rate={conversionRate} />
         )}

@@ -8,11 +8,11 @@ import { changesPath, momentsOfCampaign, momentsOfCode } from '../../analytics/s
 import { breakdownPath, subjectOf } from '../../analytics/state/requests.ts';
 import { Explore } from '../../analytics/view/explore.tsx';
 import { useView, type View } from '../../analytics/view/use-analytics.ts';
+import { now } from '../../client/browser-clock.ts';
 import { useResource } from '../../client/resource.ts';
-import type { EventPage, Page as PageOf, QrCode } from '../../client/wire.ts';
+import type { EventPage, QrCode } from '../../client/wire.ts';
 import { ConversionFigures } from '../../parts/figures.tsx';
 import { Card } from '../../parts/page.tsx';
-import type { Campaign } from '../campaigns/campaign-labels.ts';
 
 export function AnalyticsPart({ code }: { readonly code: QrCode }) {
   const view = useView({
@@ -39,14 +39,12 @@ export function AnalyticsPart({ code }: { readonly code: QrCode }) {
 /** What the series has flags for: changes of the code, begin and end of its campaigns. */
 function useMoments({ id, campaigns }: QrCode) {
   const changes = useResource<EventPage>(changesPath).data?.data;
-  const isInAny = campaigns.length > 0;
-  const all = useResource<PageOf<Campaign>>(isInAny ? '/campaigns?limit=100' : undefined).data
-    ?.data;
   return useMemo(() => {
-    const own = all?.filter((campaign) => campaigns.some((one) => one.id === campaign.id)) ?? [];
-    const schedules = own.flatMap((one) => momentsOfCampaign(one, `Campaign “${one.name}”`));
+    const schedules = campaigns.flatMap((one) =>
+      momentsOfCampaign(one, `Campaign “${one.name}”`, now()),
+    );
     return [...momentsOfCode(id, changes ?? []), ...schedules];
-  }, [id, campaigns, changes, all]);
+  }, [id, campaigns, changes]);
 }
 
 interface ConversionsProps {
