@@ -17,7 +17,7 @@ export interface Totals {
   readonly change?: Change;
 }
 
-/** The days compared with. */
+/** Days that are compared. */
 export interface Compared {
   readonly from: string;
   readonly to: string;
@@ -36,9 +36,8 @@ export interface Point {
   readonly scans: number;
 }
 
-export interface Series {
+export interface Series extends Compared {
   readonly data: readonly Point[];
-  readonly until?: string;
   readonly previous?: Compared & { readonly data: readonly Point[] };
   readonly change?: Change;
 }

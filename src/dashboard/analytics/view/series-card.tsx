@@ -58,7 +58,7 @@ export function SeriesCard({ view, series, moments }: SeriesProps) {
           <TrendChart
             points={shown.data}
             isOver={range.to < bounds.today}
-            days={{ ...range, ...(shown.until === undefined ? {} : { until: shown.until }) }}
+            days={shown}
             interval={interval}
             previous={shown.previous}
             change={shown.change?.totalScans}
