@@ -136,27 +136,32 @@ test('a raised limit or a later end makes a code active again, in the list at on
   expect(idsOf(await list('status=expired'))).toEqual([]);
 });
 
-test('a code shows its campaigns by name, those it was put into at creation and later', async () => {
+test('a code shows its campaigns by name and days, those it was put into at creation and later', async () => {
   const startDate = isoTime(service.clock.now()).slice(0, 10);
   const campaign = async (name: string, qrCodeIds: string[]): Promise<string> => {
-    const body = { name, startDate, qrCodeIds };
+    const body = { name, startDate, endDate: startDate, qrCodeIds };
     return word((await client.call('POST', '/v1/campaigns', { body })).json.id);
   };
+  const days = { startDate, endDate: startDate };
   const spring = await campaign('Spring', []);
   const made = await client.call('POST', '/v1/qr-codes', {
     body: { target, campaignIds: [spring] },
   });
-  expect(made.json.campaigns).toEqual([{ id: spring, name: 'Spring' }]);
+  expect(made.json.campaigns).toEqual([{ id: spring, name: 'Spring', ...days }]);
   const id = word(made.json.id);
   const summer = await campaign('Summer', [id]);
   const both = await client.call('GET', `/v1/qr-codes/${id}`);
   expect(both.json.campaigns).toEqual([
-    { id: spring, name: 'Spring' },
-    { id: summer, name: 'Summer' },
+    { id: spring, name: 'Spring', ...days },
+    { id: summer, name: 'Summer', ...days },
   ]);
   expect(both.json.campaignIds).toEqual([spring, summer]);
-  await client.call('PATCH', `/v1/campaigns/${spring}`, { body: { name: 'Early spring' } });
+  await client.call('PATCH', `/v1/campaigns/${spring}`, {
+    body: { name: 'Early spring', endDate: null },
+  });
   await client.call('DELETE', `/v1/campaigns/${summer}`);
   const after = await client.call('PATCH', `/v1/qr-codes/${id}`, { body: { name: 'Table 1' } });
-  expect(after.json.campaigns).toEqual([{ id: spring, name: 'Early spring' }]);
+  expect(after.json.campaigns).toEqual([
+    { id: spring, name: 'Early spring', startDate, endDate: null },
+  ]);
 });
