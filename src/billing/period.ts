@@ -3,19 +3,9 @@
  * month lacks is its last: from 31 January to 28 February to 31 March.
  */
 import type { BillingInterval } from '../model/billing.ts';
+import { addMonths } from '../model/day.ts';
 
 const monthsOf: Readonly<Record<BillingInterval, number>> = { month: 1, year: 12 };
-
-/** @param months whole, from 0 */
-export function addMonths(timeMs: number, months: number): number {
-  const date = new Date(timeMs);
-  const day = date.getUTCDate();
-  date.setUTCDate(1);
-  date.setUTCMonth(date.getUTCMonth() + months);
-  const lastDay = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate();
-  date.setUTCDate(Math.min(day, lastDay));
-  return date.getTime();
-}
 
 export interface Period {
   readonly startMs: number;

@@ -37,3 +37,14 @@ export function formatDay(day: number): string {
 export function isoTime(timeMs: number): string {
   return new Date(timeMs).toISOString();
 }
+
+/** The same time of day so many months later, or before, in UTC: a day that the month lacks is its last. */
+export function addMonths(timeMs: number, months: number): number {
+  const date = new Date(timeMs);
+  const day = date.getUTCDate();
+  date.setUTCDate(1);
+  date.setUTCMonth(date.getUTCMonth() + months);
+  const lastDay = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate();
+  date.setUTCDate(Math.min(day, lastDay));
+  return date.getTime();
+}

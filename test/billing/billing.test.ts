@@ -1,6 +1,6 @@
 /** Billing with the manual provider on a clock in the hand: starts, changes, ends, races, restarts. */
 import { describe, expect, it } from 'vitest';
-import { addMonths } from '../../src/billing/period.ts';
+import { addMonths } from '../../src/model/day.ts';
 import { dayMs, isoTime } from '../../src/model/day.ts';
 import { openBillingFixture, type BillingFixture } from './billing-fixture.ts';
 

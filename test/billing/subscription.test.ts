@@ -1,7 +1,8 @@
 /** The transition table: complete, facts never refused, and what it means on a real store. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addMonths, periodAt } from '../../src/billing/period.ts';
+import { periodAt } from '../../src/billing/period.ts';
+import { addMonths } from '../../src/model/day.ts';
 import { subscriptionEvents, transition, transitions } from '../../src/billing/subscription.ts';
 import { billingIntervals, subscriptionStates } from '../../src/model/billing.ts';
 import { dayMs } from '../../src/model/day.ts';

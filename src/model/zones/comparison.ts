@@ -6,7 +6,7 @@
  *      range       |--day--|--day--|--today--> until 01:45
  *      previous    |--day--|--day--|---------> until 01:45
  */
-import { dayMs, dayOf, type DayRange, minuteMs, quarterMs } from '../day.ts';
+import { addMonths, dayMs, dayOf, type DayRange, minuteMs, quarterMs } from '../day.ts';
 import type { Calendar } from './calendar.ts';
 import { calendarOfRange, type LocalRange } from './local-range.ts';
 
@@ -22,13 +22,8 @@ export const shifts = {
   last_year: (day: number) => monthsBefore(day, monthsPerYear),
 } as const;
 
-/** The same day so many months before, or that month's last. */
-function monthsBefore(day: number, months: number): number {
-  const date = new Date(day * dayMs);
-  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth() - months];
-  const last = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
-  return dayOf(Date.UTC(year, month, Math.min(date.getUTCDate(), last)));
-}
+const monthsBefore = (day: number, months: number): number =>
+  dayOf(addMonths(day * dayMs, -months));
 
 export interface ComparedDays extends DayRange {
   /** The day that a day of the range is compared with. */

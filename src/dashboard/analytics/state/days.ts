@@ -1,7 +1,5 @@
 /** Arithmetic of calendar days, `2026-03-01`, without clock or zone; and the day that it is in a zone. */
-
-const dayMs = 86_400_000;
-const monthsPerYear = 12;
+import { addMonths as addMonthsTo, dayMs } from '../../../model/day.ts';
 
 const numberOf = (day: string): number => Date.parse(`${day}T00:00:00Z`) / dayMs;
 const dayAt = (number: number): string => new Date(number * dayMs).toISOString().slice(0, 10);
@@ -21,14 +19,8 @@ export const daysBetween = (from: string, to: string): number => numberOf(to) - 
 export const firstOfMonth = (day: string): string => `${day.slice(0, 8)}01`;
 
 /** The same day of another month, or that month's last. */
-export function addMonths(day: string, months: number): string {
-  const month = Number(day.slice(0, 4)) * monthsPerYear + Number(day.slice(5, 7)) - 1 + months;
-  const year = Math.floor(month / monthsPerYear);
-  const lastOfMonth = new Date(Date.UTC(year, (month % monthsPerYear) + 1, 0));
-  const last = lastOfMonth.toISOString().slice(0, 10);
-  const same = last.slice(0, 8) + day.slice(8);
-  return same < last ? same : last;
-}
+export const addMonths = (day: string, months: number): string =>
+  dayAt(addMonthsTo(numberOf(day) * dayMs, months) / dayMs);
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
