@@ -51,7 +51,7 @@ interface BillingSettings {
   };
 }
 
-/** Prices fit the decimals of their currency; Stripe has its secrets, and a price here for each of its own. */
+/** Prices fit the decimals of their currency. Stripe has its secrets, and an amount here for each of its price ids. */
 export function billingFault(billing: BillingSettings): string | undefined {
   const { provider, currency, prices, stripe } = billing;
   const { maximumFractionDigits: digits } = new Intl.NumberFormat('en', {

@@ -100,7 +100,7 @@ export interface AnalyticsResource<Of extends Scope, Found extends Analytics> {
     /** Of the CSV file, without its days. */
     readonly fileName: string;
     readonly find: (scope: Asked<Of>, actor: ScopeCall['actor']) => Promise<Found>;
-    /** What is said of the period of `compare` beside its numbers. */
+    /** Further fields of the period of `compare`. */
     readonly ofPrevious?: (before: Asked<Of>) => Promise<object>;
     readonly rows: (found: Found) => readonly TotalsRow[];
   };

@@ -1,6 +1,6 @@
 /**
- * How much a number has changed, in words: `+12 % against 15–21 Nov 2026, both until 01:45`. The sign says what the color says,
- * and a change from nothing is no percentage.
+ * How much a number has changed, in words: `+12 % against 15–21 Nov 2026, both until 01:45`. The sign repeats the color.
+ * A change from nothing has no percentage.
  */
 import { formatChange } from '../client/format.ts';
 import type { Change, Compared, Totals } from './state/answers.ts';

@@ -35,7 +35,7 @@ const wallOf = ({ start }: Point): Date => new Date(`${start.slice(0, wallLength
 const offsetOf = ({ start }: Point): string => start.slice(wallLength);
 
 /**
- * Index of the point that is not over; those behind it are still to come. Undefined = all are over, -1 = none has begun.
+ * Index of the point that is not over; later points are still to come. Undefined: all are over; -1: none has begun.
  * @param isOver whether the last day is
  */
 export const runningIn = (

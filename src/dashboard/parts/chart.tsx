@@ -16,7 +16,7 @@ export interface ChartProps {
   readonly points: readonly Point[];
   readonly interval: Interval;
   readonly height: number;
-  /** The point that is not over; those behind it are not drawn. */
+  /** The point that is not over; later points are not drawn. */
   readonly running?: number | undefined;
   /** The period before, point by point. */
   readonly before?: readonly Point[];
@@ -88,7 +88,7 @@ function nextOf(key: string, at: number, last: number): number | undefined {
   return key === 'End' ? last : undefined;
 }
 
-/** What is told of a point: its number, that of the point before, and its flag. */
+/** The texts of a point: its number, that of the other period, and its flag. */
 function textsOf([points, before]: Pair<Point>, [now, then]: Pair<string>, flags: Flags): Labels {
   return (index) => {
     const [point, other, flag] = [points[index], before[index], flags.get(index)];

@@ -27,7 +27,10 @@ const gap = 2;
 /** From one line of a hatched column to the next. */
 const hatch = 5;
 
-/** @param size `low`: beside other parts @param ticks labels of the axis from edge to edge; absent = of some columns */
+/**
+ * @param size `low` where the chart shares its row
+ * @param ticks labels of the axis from edge to edge; absent = those of some columns
+ */
 export function columnChart(
   columns: readonly Column[],
   description: string,
