@@ -5,7 +5,6 @@
 import { dayMs } from '../src/model/day.ts';
 import { countryNumber } from '../src/model/scan.ts';
 import type { ScanFilter } from '../src/scans/query/filter.ts';
-import { mergeBlocks, mergeSizes } from '../src/scans/query/raw/merged-blocks.ts';
 import type { RawQuery } from '../src/scans/query/raw/raw-query.ts';
 import { type Scan, setBlockSequence, Window } from '../src/scans/window.ts';
 import type { ScanStore } from '../src/store/scans/scans.ts';
@@ -70,7 +69,6 @@ export function fillRawScans(
   store: ScanStore,
   scans: number,
   scansPerBlock: number,
-  kind: 'merged' | 'as written' = 'merged',
 ): Map<string, number> {
   const counts = new Map(Object.keys(matches).map((name) => [name, 0]));
   const random = createRandom(0x2545f491);
@@ -98,17 +96,13 @@ export function fillRawScans(
       store.meta.put('sequence', sequence);
     });
   }
-  // As a shard does behind its checkpoints.
-  for (let left = kind === 'merged' ? blocks : 0; left > 0; left -= mergeSizes.blocksMax) {
-    mergeBlocks(store, blocks);
-  }
   return counts;
 }
 
 export const rawQuery = (filter: ScanFilter): RawQuery => ({
   workspaceNo: 1,
-  spans: [{ fromMs, endMs: fromMs + days * dayMs }],
+  fromMs,
+  endMs: fromMs + days * dayMs,
   filter,
   of: 'workspaces',
-  namesMax: 10_000,
 });

@@ -23,7 +23,7 @@ const packageName = `node-${process.platform}-${process.arch}`;
 // Without a listener this signal opens Node's inspector.
 process.on('SIGUSR1', () => undefined);
 
-const main = new URL('../src/start.mjs', import.meta.url);
+const main = new URL('./start.mjs', import.meta.url);
 const node = findNode();
 if (node === undefined) {
   process.stderr.write(

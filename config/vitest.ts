@@ -1,30 +1,55 @@
-import { defineConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
-
-/** The longest begin first, so that at the end no worker waits long for another's last file. */
-const longest = ['test/browser/', 'test/bench-smoke', 'test/flows/', 'test/webhooks/'];
-
-class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rankOf = ({ moduleId }: TestSpecification): number => {
-      const rank = longest.findIndex((path) => moduleId.includes(path));
-      return rank === -1 ? longest.length : rank;
-    };
-    return files.toSorted((a, b) => rankOf(a) - rankOf(b) || (a.moduleId < b.moduleId ? -1 : 1));
-  }
-}
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { kindOf, kindsOf } from '../test/seconds/kinds.ts';
+import { SecondsReporter } from '../test/seconds/reporter.ts';
 
 /** One language, time zone and file mask, whatever the machine has: workers and their processes inherit them. */
 Object.assign(process.env, { LC_ALL: 'C.UTF-8', TZ: 'UTC' });
 process.umask(0o022);
 
+const root = new URL('..', import.meta.url).pathname;
 /** Of the workers, and of the processes that tests start. */
 const stripSources = new URL('../test/support/strip-sources.mjs', import.meta.url).href;
+/** Counts from here on: what a worker needs to start is not of its first file. */
+const meter = 'test/seconds/meter.ts';
 
-export default defineConfig({
-  root: new URL('..', import.meta.url).pathname,
+/** Those of the kinds that `--mode` names; see test/seconds/kinds.ts. */
+function testFiles(mode: string): string[] {
+  const kinds = kindsOf(mode);
+  return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+    .map((name) => `test/${name}`)
+    .filter((path) => path.endsWith('.test.ts') && kinds.includes(kindOf(path)));
+}
+
+/**
+ * Browser files run in separate workers. Those of one worker share a service in its process, and a file that fakes
+ * timers in the same process would stop that service.
+ */
+function projectsOf(mode: string): TestProjectInlineConfiguration[] {
+  const files = testFiles(mode);
+  const isOfBrowser = (path: string): boolean => path.startsWith('test/browser/');
+  return [
+    {
+      name: 'browser',
+      include: files.filter(isOfBrowser),
+      globalSetup: ['test/browser/start/chromium.ts'],
+      setupFiles: ['test/browser/start/worker.ts', meter],
+    },
+    {
+      name: 'others',
+      include: files.filter((path) => !isOfBrowser(path)),
+      setupFiles: [meter],
+    },
+  ]
+    .filter(({ include }) => include.length > 0)
+    .map((test) => ({ extends: true, test }));
+}
+
+export default defineConfig(({ mode }) => ({
+  root,
   test: {
-    include: ['test/**/*.test.ts'],
+    projects: projectsOf(mode),
     globalSetup: ['test/support/dashboard.ts'],
     env: { NODE_OPTIONS: `--import ${stripSources}` },
     // Modules are loaded by Node, as an operator's are: no other loader compiles them once more.
@@ -37,11 +62,10 @@ export default defineConfig({
     isolate: false,
     // Tests that wait for the network side by side.
     maxConcurrency: 16,
-    sequence: { sequencer: LongestFirst },
     // They end a hang, and cost nothing where nothing hangs: a busy machine may take ten times as long.
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
-    reporters: ['default'],
+    reporters: ['default', new SecondsReporter()],
   },
-});
+}));

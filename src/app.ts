@@ -2,13 +2,10 @@
  * The service: opens the modules bottom-up, closes them top-down.
  *
  *   data folder -> stores -> journals recovered -> shards catch up -> links loaded -> dashboard built
- *     -> redirect threads listen -> writers: webhooks, schedulers, API listens
+ *     -> redirect threads listen -> services: webhooks, schedulers, API listens
  *
- * Redirects come before the API: printed codes must work first. Stopping goes the other way, and ends
- * when every scan that was answered is in the store.
- *
- * A takeover (`serve --takeover`) boots and loads beside the running service, which then yields: from there on it goes
- * as above. engine/takeover/messages.ts draws the order.
+ * Redirects come before the API: printed codes must work first. A stop reverses the order, and ends when every answered scan
+ * is in the store. A takeover (`serve --takeover`) boots while the old service runs (engine/takeover/messages.ts).
  */
 import { resolve } from 'node:path';
 import { importedDrafts } from './api/codes/code-bodies.ts';
@@ -21,10 +18,8 @@ import { closeAll, type Closers } from './engine/closers.ts';
 import { type DataFolder, openDataFolder } from './engine/data-folder.ts';
 import type { FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
 import { fitToMemory } from './engine/machine/machine-plan.ts';
-import { portsOf } from './engine/service-ports.ts';
 import type { PredecessorConnection } from './engine/takeover/predecessor-connection.ts';
 import { ServiceFolder, type ServiceStart } from './engine/installation/service-folder.ts';
-import { openDashboard } from './http/dashboard/dashboard-cache.ts';
 import { DashboardFiles } from './http/dashboard/dashboard-files.ts';
 import type { Failure } from './model/failure.ts';
 import {
@@ -44,49 +39,43 @@ import { shipped } from './shipped.ts';
 import { RunningService } from './takeover-host.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
 import type { WorkspaceServices } from './workspaces/services.ts';
-import { openWriters, type Writers } from './writers.ts';
+import { openServices, type Services } from './services.ts';
 
 export interface App {
-  /** The ports in use: the configured ones, or those that the system chose for 0. */
+  /** The ports in use: the configured ones, or the system's choice for 0. */
   readonly apiPort: number;
   readonly redirectPort: number;
-  /** Secrets of the very first start, until they are shown. */
+  /** Secrets of the first start, until they have been shown. */
   readonly firstSecrets: FirstSecrets | undefined;
-  /** They were shown: no later start shows them again. */
+  /** After it, no start shows the secrets. */
   secretsShown(): void;
-  /** Another process has taken over, and this one has answered all: `close` is left to do. */
+  /** Resolves when another process has taken over, and this one has answered everything. Then call `close`. */
   readonly takenOver: Promise<void>;
-  /** A node of a cluster that cannot go on, for a reason that is logged: `close` is left to do. */
+  /** Resolves when a node of a cluster cannot continue; the log has the reason. Then call `close`. */
   readonly failed?: Promise<void>;
   /** Ends the service: nothing in flight fails, every answered scan is stored. */
   close(): Promise<void>;
 }
 
 export interface AppOptions {
-  /** In place of this one's, part by part. */
   readonly machine?: Partial<Machine>;
-  /** Whether a first start may be made; default `any`. */
   readonly start?: ServiceStart;
-  /** Takes over from the service that runs on the data folder, where one does. */
   readonly takeover?: true | undefined;
-  /** What waits for other machines of a cluster ends when it is aborted, with its reason. */
+  /** Aborts waiting for other machines of a cluster, with its reason. */
   readonly stopping?: AbortSignal;
-  /** Called once that service has accepted: if this process ends before it is open, that one goes on. */
+  /** Called once the running service has accepted. If this process ends before it is open, that service continues. */
   readonly onPredecessor?: (predecessor: Pick<PredecessorConnection, 'isGone'>) => void;
 }
 
-/**
- * What the command line needs of a workspace, beside a running service or without one. In the data folder of a cluster's
- * core it can be read, and every change is refused.
- */
+/** The modules for the command line; a service may run. In the data folder of a cluster's core, every change is refused. */
 export interface Administration {
   readonly services: WorkspaceServices;
   readonly firstStart: FirstStart;
   /** Its changes reach a running service through the numbered changes of links. */
   readonly codes: Codes;
-  /** A row of an import, as the body of a new code, checked. */
+  /** Checks a row of an import as the body of a new code. */
   readonly draftOf: (row: unknown) => CodeDraft | Failure;
-  /** Without a payment provider: what an operator settles by hand. */
+  /** Without a payment provider: an operator confirms payments. */
   readonly billing: Billing;
   close(): Promise<void>;
 }
@@ -99,7 +88,7 @@ export function openAdministration(
   const log = createLog(config.log.level, process.stderr);
   const base = openBase(config, folder, log, machine);
   const refusal = commandRefusal(folder.path);
-  // Nothing is under way yet.
+  // No transaction runs yet.
   if (refusal !== undefined) void base.management.environment.hold(refusal);
   const workspaces = openWorkspaceModule(base);
   return {
@@ -131,25 +120,24 @@ export async function openApp(
   const closers: Closers = [() => service.close()];
   const close = (): Promise<void> => closeAll(closers);
   try {
-    const warnings = await prepareProcess(config, folder.path, log, predecessor?.ports);
+    const warnings = await prepareProcess(config, folder.path, predecessor?.ports);
     await service.make(machine.randomBytes);
-    const pages = openDashboard(folder.cacheRoot, log);
-    closers.push(async () => void (await pages));
     const base = { ...openBase(config, folder, log, machine), heldPorts: predecessor?.ports };
     closers.push(() => base.management.close());
     let firstSecrets: FirstSecrets | undefined;
     const firstStart = openFirstStart(base);
     const begin = async (): Promise<void> => {
-      closers.push(await service.begin(base.management));
+      await service.begin(base.management);
       firstSecrets = await firstStart.open();
     };
-    const opening = { base, pages, begin, closers };
+    const opening = { base, begin, closers };
     const started = await (predecessor === undefined
       ? startEngine(opening)
       : takeOver(opening, predecessor));
-    const running = await openService(base, service, started, new DashboardFiles(await pages));
-    closers.push(() => running.close());
-    // A start that fails says why in one line.
+    const dashboard = new DashboardFiles(shipped.dashboard());
+    const running = await openService(base, service, started, dashboard);
+    closers.push(() => running.stop());
+    // Not earlier: a start that fails prints one line.
     for (const warning of warnings) log.warn(warning);
     predecessor?.listening();
     const { apiPort, takenOver } = running;
@@ -162,36 +150,17 @@ export async function openApp(
   }
 }
 
-interface Service {
-  readonly apiPort: number;
-  readonly takenOver: Promise<void>;
-  close(): Promise<void>;
-}
-
-/** The writers, and what another process may take over. */
 async function openService(
   base: Base,
   service: ServiceFolder,
   { engine, refresher, changesFollowed }: StartedEngine,
   dashboard: DashboardFiles,
-): Promise<Service> {
-  const open = (followed?: () => Promise<number>): Promise<Writers> =>
-    openWriters({ base, engine, dashboard, changesFollowed: followed });
-  const writers = await open(changesFollowed);
-  const { promise: takenOver, resolve: ended } = Promise.withResolvers<void>();
-  const ports = portsOf(base.config).map(({ port }) => port);
-  const lockAgain = (): Promise<void> => service.lockAgain();
-  const running = new RunningService({
-    base,
-    predecessor: service.predecessor,
-    engine,
-    refresher,
-    ports,
-    writers,
-    reopen: () => open(),
-    lockAgain,
-    ended,
-  });
+): Promise<RunningService> {
+  const open = (followed?: () => Promise<number>): Promise<Services> =>
+    openServices({ base, engine, dashboard, changesFollowed: followed });
+  const services = await open(changesFollowed);
+  const reopen = (): Promise<Services> => open();
+  const running = new RunningService({ base, service, engine, refresher, services, reopen });
   service.hostTakeovers(running, base.clock);
-  return { apiPort: writers.apiPort, takenOver, close: () => running.stop() };
+  return running;
 }

@@ -1,4 +1,4 @@
-/** What is wrong with settings that are each valid but do not go together, and with keys that are none: the sentence. */
+/** What is wrong with settings that are each valid but do not go together: the sentence. */
 import { isLocalUrl } from './model/address.ts';
 
 interface TlsSettings {
@@ -105,32 +105,4 @@ export function clusterFault({
   }
   if (plainHttp || advertiseUrl.startsWith('https:') || isLocalUrl(advertiseUrl)) return undefined;
   return `cluster.advertiseUrl is ${advertiseUrl}, so sign-ins and data cross the network in clear text; expected https:, or cluster.plainHttp (QZ_CLUSTER_PLAIN_HTTP) true on a network of your own`;
-}
-
-/** Settings of earlier versions: the fault of a start that still sets one says so. */
-export const removedSettings = [
-  'api.bodyBytesMax',
-  'api.bodyTimeoutMs',
-  'api.inFlightMax',
-  'redirect.drainMsMax',
-  'links.arenaBytesMax',
-  'links.slotBytesMax',
-  'scans.syncIntervalMs',
-  'scans.namesPerDayMax',
-  'images.queueMax',
-  'webhooks.perEndpointInFlightMax',
-  'billing.stripe.timeoutMs',
-];
-export const removedText = 'is no longer a setting, expected it to be left out';
-
-/** Keys that are no settings. @param path of the group that they stand in */
-export function keyFault(path: readonly PropertyKey[], keys: readonly string[]): string {
-  const isRemoved = (key: string): boolean => {
-    const at = [...path, key].join('.');
-    return removedSettings.some((removed) => removed === at || removed.startsWith(`${at}.`));
-  };
-  const unknown = keys.filter((key) => !isRemoved(key));
-  const faults = keys.filter(isRemoved).map((key) => `${key} ${removedText}`);
-  if (unknown.length > 0) faults.push(`unknown key ${unknown.join(', ')}`);
-  return faults.join('; ');
 }

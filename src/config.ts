@@ -8,15 +8,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { fillAddresses, isObject, type Json } from './config-addresses.ts';
-import {
-  billingFault,
-  clusterFault,
-  keyFault,
-  removedSettings,
-  removedText,
-  rootFault,
-  tlsFault,
-} from './config-faults.ts';
+import { billingFault, clusterFault, rootFault, tlsFault } from './config-faults.ts';
 import { type Environment, processEnvironment } from './environment.ts';
 import { brandNameLengthMax, supportUrlLengthMax } from './model/routing/pages.ts';
 import { shipped } from './shipped.ts';
@@ -69,11 +61,6 @@ const schema = z.strictObject({
   durability: z.enum(['process', 'power']),
   /** Peers (addresses or CIDR blocks) whose X-Forwarded-For or PROXY header names the client. */
   trustedProxies: z.array(addressOrNetwork).max(256),
-  /**
-   * The header of those proxies. `any` looks for a PROXY header first, because a proxy that sends one may
-   * pass on a forged X-Forwarded-For; naming the header in use saves 0.3 us a redirect.
-   */
-  trustedProxyHeader: z.enum(['any', 'x-forwarded-for', 'proxy-protocol']),
   api: z.strictObject({
     host: z.string().min(1).max(255),
     port,
@@ -91,8 +78,6 @@ const schema = z.strictObject({
     ...tls,
     /** Where the short domain itself leads, `/`; empty = to the page of an unknown code. */
     rootUrl: z.union([z.literal(''), webPage]),
-    /** Unknown codes a client address may ask for in a minute before it gets 429; 0 = no throttle. */
-    unknownPerMinuteMax: count(0, 1_000_000),
   }),
   /**
    * On the pages that a scan meets instead of a redirect: of codes that are unknown, and of workspaces without a brand of
@@ -121,20 +106,12 @@ const schema = z.strictObject({
   scans: z.strictObject({
     /** Shard threads; 0 = by cores. Each owns its share of the 64 partitions. */
     shards: count(0, 64),
-    /** A window closes this long after the last one: numbers are at most this old, plus a commit. */
-    windowMs: count(10, 200),
-    /** Journal bytes one window reads at most: bounds memory and commit time when catching up. */
-    windowBytesMax: count(65_536, 67_108_864),
-    /** A journal segment is closed above this size; consumed segments are deleted whole. */
-    segmentBytesMax: count(65_536, 1_073_741_824),
     /** Age of its first record at which a journal segment is closed; it is deleted once counted. */
     segmentMsMax: count(10, 3_600_000),
     /** Scans a redirect thread keeps in memory while its journal cannot be written. */
     backlogBytesMax: count(65_536, 1_073_741_824),
     /** Days raw scans are kept; 0 = only as long as their events need. */
     rawRetentionDays: count(0, 3_650),
-    /** Actors a shard keeps in memory; above it the idle ones are written to the store. */
-    actorsMax: count(100, 10_000_000),
   }),
   geo: z.strictObject({
     /** mmdb files; `bundled` = the databases shipped with Quietzone, empty = none (`ZZ`). */
@@ -147,8 +124,6 @@ const schema = z.strictObject({
     threads: count(0, 64),
     /** Drawn images kept in memory. */
     cacheBytesMax: count(0, 4_294_967_296),
-    /** Drawn images kept in the data folder: those that take longer to draw than to read. */
-    diskCacheBytesMax: count(0, 1_099_511_627_776),
   }),
   metrics: z.strictObject({
     /** Listen address of /metrics; port 0 = off. */
@@ -182,12 +157,8 @@ const schema = z.strictObject({
     retryDelaysMs: z.array(count(1, 2_592_000_000)).min(1).max(30),
     /** Deadline of an attempt, from the DNS look-up to the end of the answer. */
     attemptTimeoutMs: count(100, 60_000),
-    /** Attempts in flight, all endpoints together: memory and sockets. */
-    inFlightMax: count(16, 65_536),
     /** Delivered webhooks kept in an endpoint's list, the newest. */
     deliveriesKept: count(1, 1_000_000),
-    /** Days dead letters are kept. */
-    deadLetterDays: count(1, 365),
     /** Private networks (CIDR) that webhooks may reach although the guard denies them. */
     allowNetworks: z.array(z.union([z.cidrv4(), z.cidrv6()])).max(256),
   }),
@@ -227,9 +198,8 @@ const schema = z.strictObject({
       z.literal(''),
       z.string().min(32, 'must have 32 characters or more').max(256),
     ]),
-    /** Credentials file for the brokers, and the certificate authority of their TLS; empty = none. */
+    /** Credentials file for the brokers; empty = none. */
     credsFile: z.string().max(4_096),
-    tlsCaFile: z.string().max(4_096),
     /** Copies of each stream that the brokers keep. */
     replicas: z.union([z.literal(1), z.literal(3), z.literal(5)]),
   }),
@@ -272,7 +242,7 @@ export function loadConfig(
     // A list has one source: its items are told apart by their number.
     const list = issue.path.filter((part) => typeof part === 'string').join('.');
     const from = sources.get(list) ?? (named === undefined ? 'config' : named);
-    const message = keys.length === 0 ? issue.message : keyFault(issue.path, keys);
+    const message = keys.length === 0 ? issue.message : `unknown key ${keys.join(', ')}`;
     return `  ${from}: ${at === '' ? '' : `${at}: `}${message}`;
   });
   throw new ConfigError(`Cannot start: the configuration has faults\n${lines.join('\n')}`);
@@ -352,9 +322,6 @@ function applyEnvironment(target: Json, environment: Environment): Map<string, s
   };
   walk(target, []);
   const unknown = Object.keys(environment).filter((n) => n.startsWith('QZ_') && !known.has(n));
-  const gone = new Set(removedSettings.map((setting) => environmentName(setting.split('.'))));
-  const removed = unknown.find((name) => gone.has(name));
-  if (removed !== undefined) throw new ConfigError(`Cannot start: ${removed} ${removedText}`);
   if (unknown.length > 0) {
     throw new ConfigError(`Cannot start: unknown environment variable ${unknown.join(', ')}`);
   }

@@ -1,14 +1,14 @@
-/** The process's environment: read here and nowhere else. Apart from config.ts, because a start reads it before all else. */
+/** The only reader of the process's environment. Not part of config.ts, because a start reads it first. */
 
 export interface Environment {
   readonly [name: string]: string | undefined;
 }
 
 export const processEnvironment: Environment = process.env;
-/** As the process began: a start in it may have set another. */
+/** The value at the begin of the process: a start may change it. */
 export const inheritedFontSettings = process.env.FONTCONFIG_FILE;
 
-/** For libraries that read nothing else. @param variables undefined = removed */
+/** For libraries that have no other settings. @param variables undefined = removes it */
 export function setProcessVariables(variables: Readonly<Record<string, string | undefined>>): void {
   for (const [name, value] of Object.entries(variables)) {
     if (value === undefined) delete process.env[name];

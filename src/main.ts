@@ -1,18 +1,18 @@
-/** The process entry: hands the process to the command that its arguments name. */
+/** The process entry: runs the command that the arguments name. */
 import { fstatSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { processEnvironment } from './environment.ts';
 import { restartLean } from './engine/machine/allocator.ts';
 import { leastLimitsFault } from './engine/machine/machine-limits.ts';
 
-// All that is written from here on, by every thread, is for its owner alone: stores, journals, keys, backups.
+// Other users can read no file that any thread writes: stores, journals, keys, backups.
 process.umask(0o077);
-// A reader that goes away must not end the service: what it would have read is lost.
+// A reader that goes away must not end the service.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-// Without a listener Node opens its inspector, to which every user of this machine may connect.
+// Without a listener Node would open its inspector, to which every user of this machine may connect.
 process.on('SIGUSR1', () => undefined);
 
-/** True also for a closed standard output: Node opens the null device in its place. */
+/** Also true for a closed standard output, which Node replaces by the null device. */
 function isDiscarded(descriptor: number): boolean {
   return fstatSync(descriptor).rdev === statSync(devNull).rdev;
 }
@@ -38,7 +38,7 @@ if (command === 'serve' || command.startsWith('-')) {
   }
   restartLean(processEnvironment);
 }
-// Not above: what it imports takes most of a start, and memory that the settings save.
+// Imported late: it takes most of a start, and memory that the settings of `restartLean` save.
 const { run } =
   command === 'health' ? await import('./cli/health.ts') : await import('./cli/run.ts');
 const exitCode = await run(args, {
@@ -49,5 +49,5 @@ const exitCode = await run(args, {
   environment: processEnvironment,
 });
 process.exitCode = exitCode;
-// A service that failed half-opened may hold threads: the reason is printed, nothing is left to wait for.
+// Threads of a service that failed while opening would keep the process alive.
 if (exitCode === 1) process.exit();

@@ -1,7 +1,6 @@
 /**
- * The modules over one data folder: one function opens each from what stands below it. The service opens all
- * of them (app.ts), a command beside it the first few, and a test those that it is about, with clocks and
- * randomness of its own.
+ * The modules over one data folder: one function opens each from the modules before it. The service opens all of them
+ * (app.ts), a command the first few, and a test those that it needs, with its own clock and randomness.
  *
  *   base: store, ids, outbox -> workspaces -> codes -> images, campaigns, billing, webhooks -> API
  */
@@ -12,16 +11,17 @@ import type { ApiServices } from './api/services.ts';
 import { Billing } from './billing/billing.ts';
 import type { PaymentProvider } from './billing/provider.ts';
 import { openStripe } from './billing/stripe-provider.ts';
-import { type CampaignServices, openCampaigns } from './campaigns/open-campaigns.ts';
-import type { CampaignServicesOptions } from './campaigns/open-campaigns.ts';
+import {
+  type CampaignServices,
+  type CampaignServicesOptions,
+  openCampaigns,
+} from './campaigns/open-campaigns.ts';
 import { Codes, type CodesOptions } from './codes/codes.ts';
 import type { Config } from './config.ts';
 import { inheritedFontSettings, setProcessVariables } from './environment.ts';
-import { startWarnings } from './engine/config-warnings.ts';
-import type { DataFolder } from './engine/data-folder.ts';
-import { narrowModes } from './engine/file-modes.ts';
+import { closeToOthers, type DataFolder } from './engine/data-folder.ts';
 import { type FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
-import { assertPortsFree } from './engine/service-ports.ts';
+import { assertPortsFree, startWarnings } from './engine/start-checks.ts';
 import type { DataVersions } from './engine/takeover/messages.ts';
 import type { DescriptorShares } from './engine/machine/descriptors.ts';
 import { sharesOf } from './engine/machine/machine-limits.ts';
@@ -40,7 +40,7 @@ import { createIdSource, type IdSource, type RandomBytes } from './model/ids.ts'
 import { Outbox } from './outbox/outbox.ts';
 import { openReports, type ReportServices } from './reports/open-reports.ts';
 import type { ScanQueries } from './scans/query/queries.ts';
-import { deliveryVersion } from './store/delivery/open-delivery.ts';
+import { deliveryVersion } from './store/delivery/delivery.ts';
 import {
   type Management,
   managementVersion,
@@ -55,16 +55,16 @@ import type { Bootstrapped } from './workspaces/workspaces.ts';
 
 const uint32Count = 2 ** 32;
 
-/** What the modules take from the machine; a test hands in its own. */
+/** Clocks, randomness and memory of the machine; a test passes its own. */
 export interface Machine {
   readonly clock: Clock;
   readonly steady: SteadyClock;
   readonly randomBytes: RandomBytes;
   /** From 0 up to 1. */
   readonly random: () => number;
-  /** Binary logarithm of the cost of a password hash; absent = what is safe today. */
+  /** Binary logarithm of the cost of a password hash; absent = a safe one. */
   readonly passwordCostLog2?: number;
-  /** Absent where memory is not scarce. */
+  /** Absent if memory is not scarce. */
   readonly scarce?: MemoryShares | undefined;
 }
 
@@ -76,23 +76,21 @@ export const thisMachine: Machine = {
   scarce: memoryShares(),
 };
 
-/** What every module stands on. */
 export interface Base extends Machine {
   readonly config: Config;
-  /** How many descriptors each module may have open. */
   readonly shares: DescriptorShares;
   readonly folder: DataFolder;
   readonly log: Logger;
   readonly management: Management;
   readonly ids: IdSource;
   readonly outbox: Outbox;
-  /** Of logos; absent = files of the data folder. */
+  /** Absent = files of the data folder. */
   readonly logoStore?: LogoStore;
-  /** At a takeover: ports that the predecessor listens on too. */
+  /** Ports that another process listens on too, at a takeover. */
   readonly heldPorts?: readonly number[] | undefined;
 }
 
-/** The data versions that this program writes: another process takes over from it only with the same ones. */
+/** The data versions that this program writes. Only a program with the same ones takes over. */
 export const dataVersions: DataVersions = {
   management: managementVersion.version,
   scans: scansVersion.version,
@@ -100,19 +98,17 @@ export const dataVersions: DataVersions = {
 };
 
 /**
- * Before anything is opened: limits of the machine, modes of files, what libraries read, ports. Before a first start makes
- * an owner and a key, which are shown once, when all listens.
+ * Checks limits of the machine, the folder's mode and the ports, and sets variables for libraries. Call it before anything
+ * opens, so that a start that fails has made no owner.
  * @param heldPorts of the predecessor @returns warnings for the operator @throws MachineLimitError, ListenError
  */
 export async function prepareProcess(
   config: Config,
   dataDir: string,
-  log: Logger,
   heldPorts?: readonly number[],
 ): Promise<string[]> {
   const warnings = startWarnings(config, dataDir);
-  const files = narrowModes(dataDir);
-  if (files > 0) log.info({ files }, 'closed files of the data folder to other users');
+  closeToOthers(dataDir);
   setProcessVariables(libraryVariables(dataDir, inheritedFontSettings));
   await assertPortsFree(config, heldPorts);
   assertTlsFiles(config.redirect);
@@ -120,7 +116,7 @@ export async function prepareProcess(
   return warnings;
 }
 
-/** Opens the management store; the caller closes it, after every module over it. */
+/** Opens the management store. The caller closes it after all modules. */
 export function openBase(config: Config, folder: DataFolder, log: Logger, machine: Machine): Base {
   const { clock, randomBytes } = machine;
   const management = openManagement(folder.managementFile);
@@ -136,7 +132,6 @@ export function openWorkspaceModule(base: Base): WorkspaceServices {
   return openWorkspaceServices({ ...base, store, dataDir: folder.path, hashesAtOnce });
 }
 
-/** Secrets of the first start, until they were shown. */
 export function openFirstStart(
   base: Base,
   { workspaces, users } = openWorkspaceModule(base),
@@ -151,8 +146,8 @@ export function openFirstStart(
   return new FirstStart({
     dataDir: folder.path,
     hasUser: (userId) => users.find(userId) !== undefined,
-    make: async (keep) => {
-      const made = await workspaces.bootstrap(config.bootstrap, (first) => keep(secretsOf(first)));
+    make: async (save) => {
+      const made = await workspaces.bootstrap(config.bootstrap, (first) => save(secretsOf(first)));
       return made && secretsOf(made);
     },
   });
@@ -175,10 +170,10 @@ export function openCodeModule(
 }
 
 export function openCampaignModule(
-  { management: store, outbox, ids, clock }: Base,
+  base: Base,
   given: Pick<CampaignServicesOptions, 'codes' | 'scans'>,
 ): CampaignServices {
-  return openCampaigns({ store, outbox, ids, clock, ...given });
+  return openCampaigns({ ...base, store: base.management, ...given });
 }
 
 export function openReportModule(
@@ -196,7 +191,7 @@ export function openReportModule(
   return openReports({ ...given, campaigns, campaignScans, brand, store, ids, clock });
 }
 
-/** With the payment provider that is configured; undefined = people settle by hand (`manual`). */
+/** Undefined = people confirm payments (`manual`). */
 export async function openPaymentProvider({
   config,
   log,
@@ -206,22 +201,19 @@ export async function openPaymentProvider({
 }
 
 export function openBillingModule(
-  { config, management: store, outbox, ids, clock, log }: Base,
+  base: Base,
   given: { readonly workspaces: WorkspaceServices; readonly provider: PaymentProvider | undefined },
 ): Billing {
-  const { provider: kind, confirmedBy, prices, currency } = config.billing;
+  const { billing, api } = base.config;
   const { provider, workspaces } = given;
-  const hasPrices = Object.values(prices).some(({ month, year }) => month > 0 || year > 0);
-  const confirmer = kind === 'none' || !hasPrices ? undefined : confirmedBy;
-  const plans = workspaces.workspaces;
-  const publicUrl = config.api.publicUrl;
-  const stores = { store, outbox, ids, clock, log };
+  const hasPrices = Object.values(billing.prices).some(({ month, year }) => month > 0 || year > 0);
+  const confirmer = billing.provider === 'none' || !hasPrices ? undefined : billing.confirmedBy;
   return new Billing({
-    ...stores,
-    plans,
-    prices,
-    currency,
-    publicUrl,
+    ...base,
+    ...billing,
+    store: base.management,
+    plans: workspaces.workspaces,
+    publicUrl: api.publicUrl,
     provider,
     confirmedBy: provider === undefined ? confirmer : 'payment',
   });
@@ -246,19 +238,12 @@ export function openWebhookModule(
   base: Base,
   given: Pick<WebhooksOptions, 'scanned' | 'sender' | 'cipher' | 'metrics' | 'cluster'>,
 ): Webhooks {
-  const { config, folder, management, outbox, ids, clock, steady, randomBytes, random, log } = base;
+  const { config, folder } = base;
   const { attemptTimeoutMs, ...settings } = config.webhooks;
   const { attempts, idleReceivers } = base.shares;
   return openWebhooks({
+    ...base,
     file: folder.deliveryFile,
-    management,
-    outbox,
-    ids,
-    clock,
-    steady,
-    randomBytes,
-    random,
-    log,
     settings: {
       ...settings,
       threads: threadCounts(config).webhooks,
@@ -273,12 +258,11 @@ export function openWebhookModule(
 
 export interface Mail {
   readonly letters: Letters;
-  /** What still waits is dropped. */
   close(): void;
 }
 
 /**
- * Undefined where no mail server is configured: then its package is not loaded either (100 ms of a start).
+ * Undefined without a mail server. Its package loads only if it is needed: 100 ms of a start.
  * @param pausesMs between the tries; absent = the mailer's own
  */
 export async function openMailModule(
@@ -292,7 +276,6 @@ export async function openMailModule(
   return { letters: new Letters(mailer), close: () => mailer.close() };
 }
 
-/** Where a server listens; its limits, where they are not the standard ones. */
 type Listener = Pick<
   HttpServerOptions,
   | 'host'
@@ -307,11 +290,10 @@ type Listener = Pick<
 >;
 
 type ApiParts = Omit<ApiServices, keyof Base | 'bulk'> & {
-  /** Answers before the API does, where it has an answer. */
   readonly first?: FirstAnswers | undefined;
 };
 
-/** Of a machine of a cluster, to others of it: before the API answers, or another machine. */
+/** Answers of a cluster's machine to the other machines, before the API or a leader answers. */
 export interface FirstAnswers {
   reply(request: Request): Reply | Promise<Reply> | undefined;
 }
@@ -330,29 +312,26 @@ const answeringFirst = (first: FirstAnswers | undefined, then: Handler): Handler
 export async function openApiServer(
   base: Base,
   { first, ...parts }: ApiParts,
-  listener: Listener = base.config.api,
+  listener?: Listener,
 ): Promise<HttpServer> {
-  const { config, clock, ids, randomBytes, log, outbox, scarce } = base;
-  const bulk = scarce?.bulk;
-  const api = new ApiServer({ config, clock, ids, randomBytes, log, outbox, bulk, ...parts });
-  const tls = { tls: config.api, headers: strictTransport(config) };
-  const own = { ...tls, connectionsMax: apiShare(base), ...listener };
-  return await openServer(base, own, answeringFirst(first, api));
+  const api = new ApiServer({ ...base, bulk: base.scarce?.bulk, ...parts });
+  return await openApiPort(base, first, api, listener);
 }
 
-/** On the API's port, for a machine of a cluster that does not lead. @throws ListenError */
-export async function openStandbyServer(
+/** @param then answers if `first` does not @throws ListenError */
+export async function openApiPort(
   base: Base,
-  first: FirstAnswers,
+  first: FirstAnswers | undefined,
   then: Handler,
+  listener: Listener = base.config.api,
 ): Promise<HttpServer> {
   const { config } = base;
   const tls = { tls: config.api, headers: strictTransport(config) };
-  const own = { ...tls, connectionsMax: apiShare(base), ...config.api };
+  const own = { ...tls, connectionsMax: apiShare(base), ...listener };
   return await openServer(base, own, answeringFirst(first, then));
 }
 
-/** The plain port beside an API with TLS. @throws ListenError */
+/** Redirects plain HTTP to an API with TLS. @throws ListenError */
 export async function openHttpsRedirect(
   base: Base,
   { ipQuota }: Pick<WorkspaceServices, 'ipQuota'>,
@@ -363,11 +342,10 @@ export async function openHttpsRedirect(
   return await openServer(base, own, createHttpsRedirect(publicUrl, ipQuota));
 }
 
-/** Of each of the API's ports. */
 const apiShare = ({ config, shares }: Base): number =>
   Math.floor(shares.api / (config.api.httpPort > 0 ? 2 : 1));
 
-/** On a port of its own. @throws ListenError */
+/** @throws ListenError */
 export async function openMetricsServer(base: Base, handler: Handler): Promise<HttpServer> {
   const { config, shares } = base;
   return await openServer(base, { ...config.metrics, connectionsMax: shares.metrics }, handler);

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 import type { Clock, SteadyClock, Timers } from './model/clock.ts';
 
-/** The machine's clock, handed to every module by the wiring and the thread entries: nothing else reads it. */
+/** The machine's clock. The wiring and the thread entries pass it to the modules; nothing else reads it. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
 };
 
-/** A timer that waits keeps no process alive: what a process lives for is a socket, a thread or another process. */
+/** A timer does not keep the process alive. */
 export const systemTimers: Timers = {
   monotonicMs: () => performance.now(),
   after(ms, run) {
     const dueMs = performance.now() + ms;
-    // Node counts whole milliseconds from the begin of a cycle of the event loop, so it may be one too early.
+    // Node counts whole milliseconds from the begin of a cycle of the event loop, so it may be 1 ms early.
     const due = (): void => {
       if (performance.now() < dueMs) wait();
       else run();

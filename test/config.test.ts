@@ -122,12 +122,6 @@ test('loadConfig names every fault with its source', () => {
     'QZ_WEBHOOKS_RETRY_DELAYS_MS: webhooks.retryDelaysMs.1',
   );
   expect(faults('', { QZ_NO_SUCH: '1', QZ_OTHER: '2' })).toContain('QZ_NO_SUCH, QZ_OTHER');
-  expect(faults('{"links": {"slotBytesMax": 1}, "redirect": {"drainMsMax": 1}}')).toMatch(
-    /redirect: drainMsMax is no longer a setting[^]*links is no longer a setting/,
-  );
-  expect(faults('', { QZ_LINKS_SLOT_BYTES_MAX: '1', QZ_NO_SUCH: '1' })).toContain(
-    'QZ_LINKS_SLOT_BYTES_MAX is no longer a setting',
-  );
   expect(faults('{"api": ')).toContain('Cannot parse configuration');
   expect(faults('[]')).toContain('expected a JSON object');
   expect(faults('', { QZ_CONFIG: '/no/such/file' })).toContain('ENOENT');

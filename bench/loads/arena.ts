@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type * as Configuration from '../../src/config.ts';
 import type { Routing } from '../../src/model/routing/routing.ts';
 import type { TlsFiles } from '../../src/http/tls-files.ts';
-import { addDashboard, setup as buildDashboard } from '../../test/support/dashboard.ts';
+import { openProgram } from '../../config/program.mjs';
 import { configureNginx, findNginx } from '../rivals/nginx.ts';
 import type * as Seeding from './seed.ts';
 import { type SeedDepth, shortCodeOf, targetOf } from './seed.ts';
@@ -39,8 +39,6 @@ export interface ServiceSetting {
   readonly processes?: string | undefined;
   /** Where `src/main.ts` is: another revision of the service. */
   readonly tree?: string;
-  /** Absent: these sources find it built, so that no load meets the building, two seconds of both cores. */
-  readonly dashboard?: 'built by the start';
 }
 
 export interface Service {
@@ -57,7 +55,6 @@ export interface Service {
 type ServicePlace = Omit<Service, 'server' | 'restart'> & { readonly command: ServerCommand };
 
 /** Once a run. */
-let dashboard: Promise<void> | undefined;
 
 /** Folders and processes of one run; `close` ends and removes them all. */
 export class Arena {
@@ -100,10 +97,8 @@ export class Arena {
     const { seedCodes }: typeof Seeding = await import(join(tree, 'bench/loads/seed.ts'));
     const { codes, depth = 'whole', routing } = setting;
     await seedCodes(loadConfig(undefined, environment), codes, depth, routing);
-    if (setting.dashboard === undefined) {
-      await (dashboard ??= buildDashboard());
-      addDashboard(dataDir);
-    }
+    // So that no load meets the bundling, two seconds of both cores.
+    await openProgram();
     const { processes } = setting;
     const program = programOf(setting.tree);
     return await this.#serve({

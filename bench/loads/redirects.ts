@@ -39,10 +39,7 @@ export async function redirects(options: LoadOptions): Promise<LoadReport> {
   try {
     const { codes, uniform, hot } = fieldOf(options);
     const { server: direct } = await arena.service({ codes });
-    const environment = {
-      QZ_TRUSTED_PROXIES: loopback,
-      QZ_TRUSTED_PROXY_HEADER: 'x-forwarded-for',
-    };
+    const environment = { QZ_TRUSTED_PROXIES: loopback };
     const { server: proxied } = await arena.service({ codes, environment });
     const routed = { codes, environment, routing: typicalRouting };
     const { server: ruled } = await arena.service(routed);

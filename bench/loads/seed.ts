@@ -15,9 +15,12 @@ import { compileLink } from '../../src/routes/compile.ts';
 import { packCode } from '../../src/store/management/code-codec.ts';
 import { linkBlockOf, withLink, type StoredLink } from '../../src/store/management/link-blocks.ts';
 import { openManagement, type Management } from '../../src/store/management/management.ts';
+import { thisMachine } from '../../src/modules.ts';
 import { systemClock } from '../../src/system-clock.ts';
 
 const codesPerTransaction = 100_000;
+/** Nobody signs in: the password's hash costs little. */
+const machine = { ...thisMachine, passwordCostLog2: 4 };
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /** Spreads the numbers over the 2^40 codes of 8 characters, each once. */
@@ -42,7 +45,7 @@ export async function seedCodes(
   routing?: Routing,
 ): Promise<void> {
   const { folder, close } = await openOrMakeInstallation(config.dataDir);
-  const administration = openAdministration(config, folder);
+  const administration = openAdministration(config, folder, machine);
   await administration.services.workspaces.bootstrap(config.bootstrap);
   const [workspace] = [...administration.services.workspaces.all()];
   const owner = administration.services.users.firstOwner(workspace?.no ?? 0);

@@ -23,11 +23,7 @@ export interface StartResult {
 export async function measureStart(codes: number, rounds: number): Promise<StartResult> {
   const arena = new Arena();
   try {
-    let service = await arena.service({
-      codes,
-      depth: 'links',
-      dashboard: 'built by the start',
-    });
+    let service = await arena.service({ codes, depth: 'links' });
     const starts = [startOf(service)];
     const linkBytes = await linkBytesOf(service.metricsPort);
     let targetBytes = 0;

@@ -28,7 +28,7 @@ type Length = { readonly quick: boolean };
 
 export async function run(options: Length): Promise<PartResult[]> {
   const results: PartResult[] = [];
-  const sizes = options.quick ? [512] : [512, 2048];
+  const sizes = options.quick ? [256] : [512, 2048];
   for (const size of sizes) results.push(...(await plain(size, options)));
   for (const size of sizes) {
     for (const [name, style] of Object.entries({ rounded, gradient: shaded })) {

@@ -43,6 +43,7 @@ export async function run(options: { quick: boolean }): Promise<Row[]> {
     ids,
     clock: systemClock,
     randomBytes: getRandomValues,
+    passwordCostLog2: 4,
     dataDir: folder,
   });
   try {

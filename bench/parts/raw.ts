@@ -31,14 +31,13 @@ interface Filled {
   readonly kind: string;
   readonly scans: number;
   readonly scansPerBlock: number;
-  readonly blocks: 'merged' | 'as written';
 }
 
-function rowsOf({ kind, scans, scansPerBlock, blocks }: Filled, rounds: number): PartRow[] {
+function rowsOf({ kind, scans, scansPerBlock }: Filled, rounds: number): PartRow[] {
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-bench-'));
   const store = openScanStore(join(folder, 'scans.mdb'), 'create');
   try {
-    const counts = fillRawScans(store, scans, scansPerBlock, blocks);
+    const counts = fillRawScans(store, scans, scansPerBlock);
     return Object.entries(rawFilters).map(([name, filter]): PartRow => {
       const query = rawQuery(filter);
       measure(store, query, counts.get(name)!);
@@ -60,11 +59,7 @@ function rowsOf({ kind, scans, scansPerBlock, blocks }: Filled, rounds: number):
 export async function run(options: { readonly quick: boolean }): Promise<PartRow[]> {
   const [dense, sparse, rounds] = options.quick ? [20_000, 2_000, 1] : [10_000_000, 1_000_000, 7];
   return [
-    ...rowsOf({ kind: 'dense', scans: dense, scansPerBlock: 100, blocks: 'merged' }, rounds),
-    ...rowsOf({ kind: 'sparse', scans: sparse, scansPerBlock: 1, blocks: 'merged' }, rounds),
-    ...rowsOf(
-      { kind: 'sparse, not merged yet', scans: sparse, scansPerBlock: 1, blocks: 'as written' },
-      rounds,
-    ),
+    ...rowsOf({ kind: 'dense', scans: dense, scansPerBlock: 100 }, rounds),
+    ...rowsOf({ kind: 'sparse', scans: sparse, scansPerBlock: 1 }, rounds),
   ];
 }

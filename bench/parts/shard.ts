@@ -9,7 +9,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { partitionOf } from '../../src/model/code.ts';
-import { placeOf } from '../../src/scans/journal/place.ts';
+import { identify } from '../../src/scans/journal/file-identity.ts';
 import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { beginSegment, journalFolder } from '../../src/scans/journal/segments.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
@@ -17,7 +17,7 @@ import { ScanBatch } from '../../src/scans/record.ts';
 import { Shard } from '../../src/scans/shard.ts';
 import { Summaries } from '../../src/scans/summaries.ts';
 import { openBundledGeo } from '../../test/scans/visitor/geo-data.ts';
-import { openVisitor } from '../../src/scans/visitor/visitor.ts';
+import { Visitor } from '../../src/scans/visitor/visitor.ts';
 import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { createRequests, requestCount } from '../loads/requests.ts';
@@ -81,11 +81,11 @@ function openShard(store: ScanStore, { root }: Journal, tails: JournalPositions)
   return new Shard({
     shard: 0,
     shards: 1,
-    journalRoot: placeOf(root),
+    journalRoot: identify(root),
     store,
     tails,
     consumed: new JournalPositions(),
-    visitor: openVisitor({ key: Buffer.alloc(16, 7), geo: openBundledGeo() }),
+    visitor: new Visitor({ key: Buffer.alloc(16, 7), geo: openBundledGeo().data }),
     clock: systemClock,
     windowBytesMax: 8_388_608,
     actorsMax: 200_000,
@@ -125,7 +125,7 @@ function count(
 
 /** The first third warms up: code is compiled, every code and visitor has been seen. */
 export async function run(options: { readonly quick: boolean }): Promise<PartRow[]> {
-  const windows = options.quick ? 6 : 192;
+  const windows = options.quick ? 3 : 192;
   const warmUp = windows / 3;
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-bench-'));
   const journal = await writeJournal(join(folder, 'journal'), windows);

@@ -116,7 +116,7 @@ async function fill(codes: Codes, count: number): Promise<string[]> {
   return members;
 }
 
-/** Days of scans into blocks, heads and sums, as a shard does it. @returns what the sums cost a scan */
+/** Days of scans into blocks, summaries and sums, as a shard does it. @returns what the sums cost a scan */
 function countScans(store: ScanStore, { codeCount, active, days }: Size): Row {
   const summaries = new Summaries(store, namesMax);
   const step = Math.floor(codeCount / active);

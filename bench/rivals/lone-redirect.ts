@@ -16,6 +16,7 @@ import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
+import { Geo } from '../../src/scans/visitor/geo/geo.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { createLatencyHistogram } from '../../src/telemetry/latency-histogram.ts';
 import { shortCodeOf, targetOf } from '../loads/seed.ts';
@@ -56,10 +57,11 @@ const addresses = new ScannerAddresses(
 );
 const redirect = new Redirect({
   links: new LinkReader(memory, 0),
+  geo: new Geo({}),
   journal,
   durability: 'process',
   addresses,
-  refusals: new Refusals(addresses, new MissThrottle(0, 0)),
+  refusals: new Refusals(addresses, new MissThrottle(0)),
   clock: systemClock,
   gate: new Int32Array(1),
   latency: createLatencyHistogram(),

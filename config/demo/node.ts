@@ -24,7 +24,7 @@ export interface NodeOptions {
 
 export type Role = 'active' | 'standby' | 'starting' | 'down';
 
-const program = fileURLToPath(new URL('../../src/start.mjs', import.meta.url));
+const program = fileURLToPath(new URL('../../config/start.mjs', import.meta.url));
 const askMs = 1_000;
 /** API: 8091 to 8093, metrics: 8391 to 8393. */
 const metricsPortOf = (apiPort: number): number => apiPort + 300;

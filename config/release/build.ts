@@ -9,7 +9,7 @@
  *
  *   bundle.ts           the program and its threads as JavaScript
  *   natives.ts          native files, from the packages that modules.ts finds; elf.ts reads the glibc that they need
- *   geo-files.ts        the geo data as tables; `npm ci` does that too, check-geo.ts compares it with the original
+ *   geo-files.ts        the geo data as a table; `npm ci` does that too, check-geo.ts compares it with the original
  *   pack.ts             all files of the runtime folder as one, with their SHA-256
  *   executable.ts       Node, the code that runs first, and the data behind it
  *   packages/           what is made of the executable; archive.ts has tar and ar, compress.ts zstd and gzip
@@ -29,15 +29,15 @@ import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { serialize } from 'node:v8';
-import { geoPackages, shipped } from '../../src/shipped.ts';
-import { buildDashboard } from '../../src/http/dashboard/dashboard-build.ts';
+import { shipped } from '../../src/shipped.ts';
 import { buildTime, imageLibraries, writeArtifacts } from './packages/artifacts.ts';
-import { bundleBoot, bundleProgram, dashboardSources } from './bundle.ts';
+import { bundleBoot, bundleProgram } from './bundle.ts';
 import { writeChecksums } from './packages/checksums.ts';
 import { zstdLevels } from './compress.ts';
+import { buildDashboard } from './dashboard.ts';
 import { assertRuns, type Glibc } from './elf.ts';
 import { makeExecutable } from './executable.ts';
-import { geoTablePath, makeGeoFiles } from './geo-files.ts';
+import { geoPackages, makeGeoTable } from './geo-files.ts';
 import { licencesText, thirdParty, type ThirdPartyPackage } from './packages/licences.ts';
 import { modulesOf } from './modules.ts';
 import {
@@ -125,12 +125,12 @@ async function gather(source: Source): Promise<{
   for (const { name, file } of natives) files.set(name, await readFile(file));
   for (const name of await textNames()) files.set(name, Buffer.from(shipped.text(name)));
   files.set('zxing_reader.wasm', shipped.decoder());
-  const dashboard = [...(await buildDashboard())].sort(([a], [b]) => (a < b ? -1 : 1));
-  files.set('dashboard.bin', serialize(new Map(dashboard)));
+  const dashboard = await buildDashboard();
+  files.set('dashboard.bin', serialize(dashboard.files));
   const packages = thirdParty({
     root,
     modules,
-    bundled: [...program.inputs, ...(await dashboardSources())],
+    bundled: [...program.inputs, ...dashboard.inputs],
     packages: [
       ...natives.map(({ folder }) => folder),
       `node-${target}`,
@@ -171,12 +171,9 @@ async function buildTarget(target: Target, folder: string): Promise<string[]> {
   const { version } = shipped;
   const commit = commitOf();
   const { files, packages, licences } = await gather({ target, version, modules, natives });
-  const geo = {
-    places: await readFile(geoTablePath('places')),
-    countries: await readFile(geoTablePath('countries')),
-  };
+  const places = await readFile(shipped.geoTable().path);
   const identity = { version, commit: commit.slice(0, commitDigits), target };
-  const { pack, appended } = await makePack({ ...identity, files, natives, geo, level });
+  const { pack, appended } = await makePack({ ...identity, files, natives, places, level });
   report(`${pack.files.length} files packed, ${megabytes(pack.size)}`);
   const file = join(folder, 'quietzone');
   await makeExecutable({ node, boot: await bundleBoot(root), pack, appended, file });
@@ -208,7 +205,7 @@ const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
 async function buildAll(): Promise<void> {
   const chosen = targetsOf(positionals);
-  makeGeoFiles(report);
+  makeGeoTable(report);
   const out = resolve(values.out ?? join(root, 'dist'));
   const made: string[] = [];
   for (const target of chosen) made.push(...(await buildTarget(target, join(out, target))));

@@ -1,5 +1,5 @@
 /**
- * The program as plain JavaScript: eight entries that share their chunks, all in one flat folder.
+ * The program as plain JavaScript: entries that share their chunks, all in one flat folder.
  *
  *   main, one for each thread entry, chunks that they share, and the thread entry of Piscina
  *
@@ -8,10 +8,20 @@
  * comments. That saves the main thread 3 MB. Names stay: a stack trace tells functions, and with
  * NODE_OPTIONS=--enable-source-maps lines of the sources.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build, type BuildOptions, type Metafile, type OnLoadResult, type Plugin } from 'esbuild';
-import { bundleDashboard } from '../../src/http/dashboard/dashboard-build.ts';
+import { pathToFileURL } from 'node:url';
+import { serialize } from 'node:v8';
+import {
+  build,
+  type BuildOptions,
+  type Metafile,
+  type OnLoadResult,
+  type Plugin,
+  stop,
+} from 'esbuild';
+import { workers } from '../../src/shipped.ts';
+import { buildDashboard } from './dashboard.ts';
 import { nativeNames, sharpName, type Target } from './natives.ts';
 
 export interface Bundle {
@@ -34,6 +44,25 @@ const banner = `import { createRequire as bannerRequireOf } from 'node:module';
 import { fileURLToPath as bannerPathOf } from 'node:url';
 const require = bannerRequireOf(import.meta.url), __filename = bannerPathOf(import.meta.url), __dirname = bannerPathOf(new URL('.', import.meta.url));`;
 
+const threads = Object.entries(workers).map(([name, path]) => [`${name}.worker`, `src/${path}`]);
+
+const nodeOptions = {
+  bundle: true,
+  platform: 'node',
+  target: 'node22',
+  legalComments: 'none',
+} as const;
+
+const moduleOptions = {
+  entryPoints: { main: 'src/main.ts', ...Object.fromEntries(threads) },
+  outExtension: { '.js': '.mjs' },
+  entryNames: '[name]',
+  chunkNames: 'chunk-[hash]',
+  splitting: true,
+  format: 'esm',
+  banner: { js: banner },
+} as const;
+
 /** @throws Error of the bundler, or where a package is not as it was when its plugin was written */
 export async function bundleProgram(options: BundleOptions): Promise<Bundle> {
   const { root } = options;
@@ -41,43 +70,22 @@ export async function bundleProgram(options: BundleOptions): Promise<Bundle> {
     absWorkingDir: root,
     // Nothing is written there: paths in source maps are relative to it.
     outdir: 'dist/runtime',
-    bundle: true,
+    ...nodeOptions,
     // Names of packages stand in the output as they lie in this folder, wherever a link leads.
     preserveSymlinks: true,
     write: false,
     metafile: true,
-    platform: 'node',
-    target: 'node22',
     minifyWhitespace: true,
-    legalComments: 'none',
     logLevel: 'warning',
-    plugins: [shippedPlugin(root), nativePlugin(options)],
+    // Of src/shipped.ts: there are no sources.
+    define: { sourcesOfBundle: '""' },
+    plugins: [nativePlugin(options)],
   };
   const program = await build({
     ...common,
-    entryPoints: {
-      main: 'src/main.ts',
-      'shard.worker': 'src/scans/shard.worker.ts',
-      'redirect.worker': 'src/http/redirect.worker.ts',
-      'render.worker': 'src/images/render.worker.ts',
-      'attempt.worker': 'src/webhooks/attempt/attempt.worker.ts',
-      'target-request.worker': 'src/webhooks/attempt/target-request.worker.ts',
-      'geo.worker': 'src/scans/visitor/geo/table.worker.ts',
-      'hold.worker': 'src/engine/opening/hold.worker.ts',
-      'scan-transfer.worker': 'src/cluster/scans/scan-transfer.worker.ts',
-      'core-copy.worker': 'src/cluster/copy/core-copy.worker.ts',
-      'raw-query.worker': 'src/scans/query/raw/raw-query.worker.ts',
-    },
-    outExtension: { '.js': '.mjs' },
-    entryNames: '[name]',
-    chunkNames: 'chunk-[hash]',
-    splitting: true,
-    format: 'esm',
+    ...moduleOptions,
     sourcemap: 'linked',
     sourcesContent: false,
-    banner: { js: banner },
-    // Builds the dashboard in a checkout; the one file brings it.
-    external: ['esbuild'],
   });
   // Piscina starts the file of this name beside its own code.
   const piscina = await build({
@@ -95,32 +103,47 @@ export async function bundleProgram(options: BundleOptions): Promise<Bundle> {
   };
 }
 
+/** They have native code, or start threads from their own files: a checkout loads them from node_modules. */
+const packagesOfCheckout = ['uWebSockets.js', 'lmdb', 'msgpackr', 'sharp', 'piscina'];
+
+/**
+ * The program and the dashboard as `npm start` runs them: written into `folder`, which is below node_modules.
+ * @throws Error of the bundler, or of the system
+ */
+export async function bundleCheckout(root: string, folder: string): Promise<void> {
+  try {
+    const program = build({
+      absWorkingDir: root,
+      outdir: folder,
+      ...nodeOptions,
+      minifyWhitespace: true,
+      logLevel: 'silent',
+      define: { sourcesOfBundle: JSON.stringify(pathToFileURL(join(root, 'src/')).href) },
+      external: packagesOfCheckout,
+      ...moduleOptions,
+    });
+    const [{ files }] = await Promise.all([buildDashboard(), program]);
+    writeFileSync(join(folder, 'dashboard.bin'), serialize(files));
+  } finally {
+    // Ends the bundler's process.
+    await stop();
+  }
+}
+
 /** The first code of the one file, CommonJS as its main script must be. */
 export async function bundleBoot(root: string): Promise<Uint8Array> {
   const { outputFiles } = await build({
     absWorkingDir: root,
+    ...nodeOptions,
     entryPoints: ['config/release/boot.ts'],
-    bundle: true,
     write: false,
-    platform: 'node',
-    target: 'node22',
     format: 'cjs',
-    legalComments: 'none',
     logLevel: 'warning',
   });
   const [boot] = outputFiles;
   if (boot === undefined) throw new Error('Cannot bundle config/release/boot.ts');
   return boot.contents;
 }
-
-/** What comes along with the program is elsewhere in the one file. */
-const shippedPlugin = (root: string): Plugin => ({
-  name: 'shipped',
-  setup(bundler) {
-    const path = join(root, 'src/shipped.binary.ts');
-    bundler.onResolve({ filter: /\/shipped\.ts$/ }, () => ({ path }));
-  },
-});
 
 const nativePlugin = ({ root, target, hasMsgpackrNative }: BundleOptions): Plugin => ({
   name: 'natives',
@@ -192,10 +215,4 @@ function refuseNamesOfCommonJs({ inputs }: Metafile): void {
       `Cannot bundle ${path}: it has an import() of ${found.path}, a CommonJS module, expected one of a source that imports it`,
     );
   }
-}
-
-/** Paths of what the dashboard is made of, from the project's root. */
-export async function dashboardSources(): Promise<string[]> {
-  const { metafile } = await bundleDashboard();
-  return Object.keys(metafile.inputs).map((path) => join('src/dashboard', path));
 }

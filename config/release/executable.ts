@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
-import type { Pack } from '../../src/shipped.binary.ts';
+import type { Pack } from '../../src/shipped.ts';
 import { withoutSymbols } from './elf.ts';
 
 export interface ExecutableOptions {

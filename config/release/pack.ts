@@ -1,7 +1,6 @@
 /** All files of the runtime folder in a row, compressed, with an index by which they are checked. */
 import { hash } from 'node:crypto';
-import type { GeoTableName, Pack, PackFile, PackPart } from '../../src/shipped.binary.ts';
-import type { NativeFile } from '../../src/shipped.ts';
+import type { NativeFile, Pack, PackFile, PackPart } from '../../src/shipped.ts';
 import { zstd } from './compress.ts';
 import { nativeNames, type NativeSource, type Target } from './natives.ts';
 
@@ -12,7 +11,8 @@ export interface PackOptions {
   /** By name in the runtime folder. */
   readonly files: ReadonlyMap<string, Uint8Array>;
   readonly natives: readonly NativeSource[];
-  readonly geo: Readonly<Record<GeoTableName, Uint8Array>>;
+  /** The table of places. */
+  readonly places: Uint8Array;
   /** Of zstd, 1 to 22. */
   readonly level: number;
 }
@@ -31,7 +31,7 @@ export const modeOf = (name: string): number =>
 
 /** The index, and what follows the program in the one file. */
 export async function makePack(options: PackOptions): Promise<{ pack: Pack; appended: Buffer }> {
-  const { version, commit, target, geo, level } = options;
+  const { version, commit, target, places, level } = options;
   const entries = [...options.files].sort(([a], [b]) => (a < b ? -1 : 1));
   const files: PackFile[] = entries.map(([name, bytes]) => ({
     name,
@@ -41,8 +41,7 @@ export async function makePack(options: PackOptions): Promise<{ pack: Pack; appe
   }));
   const whole = Buffer.concat(entries.map(([, bytes]) => bytes));
   const packed = await zstd(whole, level);
-  const contents = [packed, geo.places, geo.countries];
-  const appended = Buffer.concat(contents);
+  const appended = Buffer.concat([packed, places]);
   const end = appended.subarray(-endBytes);
   let fromEnd = appended.length;
   const part = (bytes: Uint8Array): PackPart => {
@@ -60,8 +59,7 @@ export async function makePack(options: PackOptions): Promise<{ pack: Pack; appe
     files,
     parts: {
       pack: part(packed),
-      places: part(geo.places),
-      countries: part(geo.countries),
+      places: part(places),
       end: { fromEnd: end.length, size: end.length, sha256: sha256(end) },
     },
     natives: options.natives.map((native) => nativeFile(native, files)),

@@ -11,7 +11,7 @@
  * Every error becomes an answer here: a Failure its problem, anything else a 500 whose cause is in the log alone.
  */
 import { hash } from 'node:crypto';
-import type { Handler, KeptHeader, ReadyAnswers, Reply, Request } from '../http/request.ts';
+import type { Handler, KnownHeader, ReadyAnswers, Reply, Request } from '../http/request.ts';
 import { Failure } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
 import type { CounterHandle, HistogramHandle } from '../telemetry/metrics.ts';
@@ -247,7 +247,7 @@ export class ApiServer implements Handler {
       contentType: request.header('content-type'),
       body: () => bound?.body(request.body()) ?? request.body(),
       chunks: () => bound?.chunks(request.chunks()) ?? request.chunks(),
-      header: (name: KeptHeader) => request.header(name),
+      header: (name: KnownHeader) => request.header(name),
     };
     const work = this.#run(route, request, call);
     try {
@@ -278,9 +278,8 @@ export class ApiServer implements Handler {
   ): Promise<Reply> {
     const named = namedFor(call.actor, request, key);
     const fingerprint = requestFingerprint(route.method, request.path, await call.body());
-    const answer = route.returnsSecret === true ? 'secret' : 'open';
     const { idempotency } = this.#services.workspaces;
-    const kept = await idempotency.run({ ...named, fingerprint, answer }, async (ticket) => {
+    const kept = await idempotency.run({ ...named, fingerprint }, async (ticket) => {
       try {
         return keepable(await route.run({ ...call, keep: (result) => ticket.keep(result) }));
       } catch (error) {

@@ -3,7 +3,7 @@
  * that handlers are typed and the table is not: reading, checking and handling are one `run`.
  */
 import { z } from 'zod';
-import type { KeptHeader } from '../http/request.ts';
+import type { KnownHeader } from '../http/request.ts';
 import { Failure, type FailureCode, type Fault, invalid } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
 import { check, validationFailure } from './faults.ts';
@@ -48,7 +48,7 @@ export interface RawCall {
   readonly body: () => Promise<Uint8Array>;
   /** The body piece by piece, in place of `body`: for routes with a `bodyBytesMax` of their own. */
   readonly chunks: () => AsyncIterable<Uint8Array>;
-  readonly header: (name: KeptHeader) => string | undefined;
+  readonly header: (name: KnownHeader) => string | undefined;
   /** Keeps the answer under the request's Idempotency-Key, inside the transaction of its effect. */
   readonly keep: (result: Result) => void;
 }
@@ -63,7 +63,7 @@ export interface Call<Query, Body, Who = Actor> {
   readonly id: string;
   readonly query: Query;
   readonly body: Body;
-  readonly header: (name: KeptHeader) => string | undefined;
+  readonly header: (name: KnownHeader) => string | undefined;
   readonly keep: (result: Result) => void;
 }
 
@@ -100,8 +100,6 @@ export interface RouteDescription {
    * sending it once does, or its answer is a secret that only its receiver may hold.
    */
   readonly isRepeatable?: true;
-  /** Its answer has a secret that is shown once: a key, the secret of webhooks, the link of an invite. */
-  readonly returnsSecret?: true;
   /** It answers a repeated Idempotency-Key itself, because its answer is streamed. */
   readonly keepsItsAnswer?: true;
   /** Media types of the body beside JSON, for the document. */

@@ -47,9 +47,10 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     clock,
   });
   const installation = { cluster: services.cluster, workspaces: workspaces.workspaces };
-  const sessionView = createSessionView(workspaces, shortUrlBase, (actor) =>
-    seesCluster(installation, actor),
-  );
+  const sessionView = createSessionView(workspaces, shortUrlBase, {
+    seesCluster: (actor) => seesCluster(installation, actor),
+    geoDate: services.geo.date,
+  });
   const zoneOf: AnalyticsServices['zoneOf'] = (no) => workspaces.workspaces.find(no);
   const people = { workspaces, mail, publicUrl: config.api.publicUrl };
   const ownHosts = [new URL(shortUrlBase).host];

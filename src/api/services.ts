@@ -21,7 +21,8 @@ import type { Signal } from '../model/signal.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ReportServices } from '../reports/open-reports.ts';
 import type { ScanQueries } from '../scans/query/queries.ts';
-import type { StorePlaces } from '../scans/query/store-places.ts';
+import type { StorePlaces } from '../store/scans/store-places.ts';
+import type { OpenGeo } from '../scans/visitor/geo/geo-data.ts';
 import type { HealthReport } from '../telemetry/health.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -74,6 +75,7 @@ export interface ApiServices {
   readonly logos: Logos;
   readonly health: () => HealthReport;
   readonly metrics: Metrics;
+  readonly geo: Pick<OpenGeo, 'date'>;
   /** Absent where no dashboard is served: its addresses are those of the API's own pages. */
   readonly dashboard?: DashboardPages;
 }

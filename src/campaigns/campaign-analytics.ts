@@ -3,6 +3,8 @@
  * schedule and no others. Deleted codes count as long as their analytics are kept.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { Codes } from '../codes/codes.ts';
+import type { Member } from '../codes/memberships.ts';
 import type { CampaignEnd, CampaignRecord } from '../model/campaign.ts';
 import type { Clock } from '../model/clock.ts';
 import { dayMax, dayMs, type DayRange } from '../model/day.ts';
@@ -12,7 +14,6 @@ import type { ScanAnalytics } from '../scans/query/analytics.ts';
 import type { Subject } from '../scans/query/subject.ts';
 import type { Analytics } from '../scans/query/answers.ts';
 import { isEmptyFilter, type ScanFilter } from '../scans/query/filter.ts';
-import type { CampaignCodes, CampaignMember } from './campaign-codes.ts';
 import type { Conversions, ConversionSum } from './conversions.ts';
 
 /** Days the series of the totals goes back at most: ten years. */
@@ -27,7 +28,7 @@ export type CampaignScans = Pick<
 
 export interface CampaignAnalyticsOptions {
   readonly scans: CampaignScans;
-  readonly codes: CampaignCodes;
+  readonly codes: Codes;
   readonly conversions: Conversions;
   readonly clock: Clock;
 }
@@ -146,11 +147,11 @@ export class CampaignAnalytics {
     };
   }
 
-  #membersOf(campaign: CampaignRecord): readonly CampaignMember[] {
+  #membersOf(campaign: CampaignRecord): readonly Member[] {
     return this.#options.codes.memberships.membersOf(campaign.no);
   }
 
-  async #conversionsOf(members: readonly CampaignMember[], { fromDay, toDay }: DayRange) {
+  async #conversionsOf(members: readonly Member[], { fromDay, toDay }: DayRange) {
     const byCode = new Map<number, ConversionSum>();
     let [count, value] = [0, 0];
     for (const [at, { codeNo }] of members.entries()) {
@@ -164,7 +165,7 @@ export class CampaignAnalytics {
   }
 }
 
-function isAmong(subject: Subject): (member: CampaignMember) => boolean {
+function isAmong(subject: Subject): (member: Member) => boolean {
   if (!('codes' in subject)) return () => true;
   const codes = new Set(subject.codes);
   return ({ codeNo }) => codes.has(codeNo);

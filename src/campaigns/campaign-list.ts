@@ -6,7 +6,7 @@
 import { type CampaignRecord, type CampaignStatus, campaignStatusAt } from '../model/campaign.ts';
 import type { Clock } from '../model/clock.ts';
 import { formatCursor, parseCursor } from '../model/cursor.ts';
-import type { PackedSchedule } from '../store/management/campaigns.ts';
+import type { PackedSchedule } from '../store/management/product-tables.ts';
 import type { Management } from '../store/management/management.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 

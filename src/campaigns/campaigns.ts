@@ -8,6 +8,7 @@
  * the dates, end or deletion reads the record in the same transaction first.
  * Every transaction checks before its first write; one that throws is undone.
  */
+import type { Codes } from '../codes/codes.ts';
 import {
   type CampaignEnd,
   type CampaignRecord,
@@ -22,7 +23,6 @@ import { type IdSource, parseId } from '../model/ids.ts';
 import type { Actor } from '../model/workspace.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Management } from '../store/management/management.ts';
-import type { CampaignCodes } from './campaign-codes.ts';
 import { effectOf } from './campaign-state.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 
@@ -52,7 +52,7 @@ export interface CampaignsOptions {
   readonly outbox: Outbox;
   readonly ids: IdSource;
   readonly clock: Clock;
-  readonly codes: CampaignCodes;
+  readonly codes: Codes;
   /** What a campaign has come to, whole schedule. */
   readonly resultOf: (campaign: CampaignRecord) => Promise<Omit<CampaignEnd, 'atMs'>>;
 }

@@ -10,7 +10,7 @@ import type { QrCodeRecord } from '../model/code.ts';
 import { dayMs, dayOf } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
-import type { ConversionRecord } from '../store/management/campaigns.ts';
+import type { ConversionRecord } from '../store/management/product-tables.ts';
 import type { Management } from '../store/management/management.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 

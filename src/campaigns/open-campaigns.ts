@@ -1,11 +1,11 @@
 /** Campaigns as the application opens them: records, lists, numbers and conversions. */
+import type { Codes } from '../codes/codes.ts';
 import type { Clock } from '../model/clock.ts';
 import type { IdSource } from '../model/ids.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Management } from '../store/management/management.ts';
 import { Campaigns } from './campaigns.ts';
 import { CampaignAnalytics, type CampaignScans } from './campaign-analytics.ts';
-import type { CampaignCodes } from './campaign-codes.ts';
 import { CampaignList } from './campaign-list.ts';
 import { Conversions } from './conversions.ts';
 
@@ -14,7 +14,7 @@ export interface CampaignServicesOptions {
   readonly outbox: Outbox;
   readonly ids: IdSource;
   readonly clock: Clock;
-  readonly codes: CampaignCodes;
+  readonly codes: Codes;
   readonly scans: CampaignScans;
 }
 

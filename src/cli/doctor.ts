@@ -5,18 +5,14 @@ import { resolve } from 'node:path';
 import { checkNodeFile, readNodeFile } from '../cluster/nodes/node-file.ts';
 import { assertNoNodeFolder } from '../cluster/nodes/node-folder.ts';
 import { messageOf } from '../model/failure.ts';
+import { geoWarning } from '../model/scan.ts';
 import type { Config } from '../config.ts';
-import { DataFolderError, dataFolderAt, openDataFolder } from '../engine/data-folder.ts';
+import { DataFolderError, dataFolderAt, openDataFolder, openMode } from '../engine/data-folder.ts';
 import type { StartScope } from '../engine/data-files.ts';
-import { type Fault, faultText } from '../engine/installation/folder-faults.ts';
-import {
-  folderRemedy,
-  inspectFolder,
-  type Inspection,
-} from '../engine/installation/installation.ts';
+import { type Fault, faultText, remedyFor } from '../engine/installation/folder-faults.ts';
+import { inspectFolder, type Inspection } from '../engine/installation/installation.ts';
 import { openDataFiles, type OpenDataFiles } from '../engine/opening/data-files-opening.ts';
-import { filesOpenToOthers } from '../engine/file-modes.ts';
-import { configWarnings } from '../engine/config-warnings.ts';
+import { configWarnings } from '../engine/start-checks.ts';
 import { measureResources, memoryBytesMin, threadCounts } from '../engine/machine/machine-plan.ts';
 import { examineLimits, readLimits } from '../engine/machine/machine-limits.ts';
 import { isFolderLocked } from '../engine/takeover/folder-lock.ts';
@@ -25,12 +21,11 @@ import { assertTlsFiles, type TlsFiles } from '../http/tls-files.ts';
 import { shipped } from '../shipped.ts';
 import { systemClock } from '../system-clock.ts';
 import { freeBytes } from '../store/space-guard.ts';
-import { checkGeo, isGeoReady } from '../engine/geo-data.ts';
+import { openGeo } from '../scans/visitor/geo/geo-data.ts';
+import { checkTable } from '../scans/visitor/geo/table-units.ts';
 
 /** Below this LMDB and the journals are soon out of disk space. */
 const freeBytesMin = 1_073_741_824;
-
-const openFilesNamed = 5;
 
 const runningText = 'a service is running on this data folder';
 const freeText = 'data folder is free';
@@ -63,7 +58,7 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
     folder,
   ];
   if (folder.ok) {
-    findings.push(space(config.dataDir), modes(config.dataDir));
+    findings.push(space(config.dataDir), folderMode(config.dataDir));
     const node = await examine(async () => nodeText(config));
     if (!node.ok || node.text !== '') findings.push(node);
     if (config.cluster.role === 'edge') findings.push(...(await edgeParts(config)));
@@ -141,13 +136,11 @@ async function folderParts(dataDir: string, scope: StartScope): Promise<Finding[
     return folderText(inspection);
   });
   if (faults.length === 0) return [found];
-  return faults.map((fault) => ({ ok: false, text: `${faultText(fault)}: ${folderRemedy}` }));
+  return faults.map((fault) => ({ ok: false, text: `${faultText(fault)}: ${remedyFor([fault])}` }));
 }
 
-function folderText({ kind, parts: { mark } }: Inspection): string {
-  if (kind === 'new') return 'data folder is new';
-  if (mark === undefined)
-    return 'parts of the data folder are all there, the next start marks them';
+function folderText({ parts: { mark } }: Inspection): string {
+  if (mark === undefined) return 'data folder is new';
   if (mark.state === 'new') return 'data folder is unfinished: the first start goes on';
   return `parts of the data folder fit together: installation ${mark.id}, start ${mark.run}`;
 }
@@ -216,27 +209,22 @@ function space(dataDir: string): Finding {
   };
 }
 
-/** Names the first few: the rest follow the same remedy. */
-function modes(dataDir: string): Finding {
-  const open = filesOpenToOthers(resolve(dataDir));
-  if (open.length === 0) return good('data folder is closed to other users');
-  const named = open.slice(0, openFilesNamed);
-  const names = named.map(({ name, mode }) => `${name} (${mode.toString(8)})`).join(', ');
-  const rest = open.length > named.length ? ` and ${open.length - named.length} more` : '';
-  return {
-    ok: false,
-    text: `open to other users in the data folder: ${names}${rest}; expected 600 and 700: \`quietzone serve\` narrows what its user owns`,
-  };
+function folderMode(dataDir: string): Finding {
+  const mode = openMode(dataDir);
+  if (mode === 0) return good('data folder is closed to other users');
+  const text = `data folder is open to other users (${mode.toString(8)}), expected 700: \`quietzone serve\` closes its user's own`;
+  return { ok: false, text };
 }
 
 function geo(config: Config): Finding[] {
-  const warnings = checkGeo(config.geo);
-  if (warnings.length > 0) return warnings.map((text) => ({ ok: false, text }));
-  const readable = 'geo databases are readable';
-  if (isGeoReady(config.geo, dataFolderAt(config.dataDir).cacheRoot)) return [good(readable)];
-  return [
-    good(`${readable}; new or changed: a start makes their table first, and counts scans then`),
-  ];
+  const opened = openGeo(config.geo, checkTable);
+  opened.close();
+  if (opened.warnings.length > 0) return opened.warnings.map((text) => ({ ok: false, text }));
+  const { date } = opened;
+  if (date === undefined) return [good('no geo data is used: countries and cities are unknown')];
+  const warning = geoWarning(date, systemClock.now());
+  if (warning !== undefined) return [{ ok: true, isWarning: true, text: warning }];
+  return [good(`geo data of ${date} is readable`)];
 }
 
 async function ports({ api, redirect, cluster }: Config): Promise<Finding[]> {

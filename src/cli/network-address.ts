@@ -1,6 +1,6 @@
 /** Addresses at which other devices may reach this machine. */
 import type { networkInterfaces } from 'node:os';
-import { Networks, parseAddress } from '../model/address.ts';
+import { CidrSet, parseAddress } from '../model/address.ts';
 
 export type Interfaces = ReturnType<typeof networkInterfaces>;
 
@@ -15,8 +15,8 @@ const preferred = [
   '0.0.0.0/0',
   'fc00::/7',
   '::/0',
-].map((network) => new Networks([network]));
-const linkLocal = new Networks(['169.254.0.0/16', 'fe80::/10']);
+].map((network) => new CidrSet([network]));
+const linkLocal = new CidrSet(['169.254.0.0/16', 'fe80::/10']);
 /** Networks between programs of this machine. */
 const virtual = /^(docker|br-|veth|virbr|vmnet|cni|flannel|podman)/;
 

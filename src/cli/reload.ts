@@ -69,7 +69,7 @@ export async function reload(
     return `Cannot reload: the new process ${outcome.how}, ${await remainderOf(folder)}`;
   }
   if (outcome.state === 'late') {
-    // Where it owns the folder, the old process may have ended: an older release has, whose data it may be converting.
+    // Where it owns the folder, the old process may have ended.
     if (readPidFile(folder) !== successor.pid) {
       successor.kill('SIGKILL');
       return `Cannot reload: the new process has not taken over within ${options.timeout} s and was ended, ${await remainderOf(folder)}`;

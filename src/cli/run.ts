@@ -13,7 +13,7 @@ import { MachineLimitError } from '../engine/machine/machine-limits.ts';
 import { ListenError } from '../http/port.ts';
 import { Failure, isDamage, systemErrorCode } from '../model/failure.ts';
 import { shipped } from '../shipped.ts';
-import { DataFileError } from '../store/data-file-error.ts';
+import { DataFileError } from '../store/damage.ts';
 import { addBackupCommands } from './backup.ts';
 import { addBillingCommands } from './billing.ts';
 import {
@@ -30,7 +30,6 @@ import { addHealthCommand } from './health.ts';
 import { addImportCommand } from './import/command.ts';
 import { addKeyCommands } from './keys.ts';
 import { roleOption } from './role-option.ts';
-import { addRepairCommand } from './repair.ts';
 import type { ReloadOptions } from './reload.ts';
 import type { ServeOptions } from './serve.ts';
 import { addUserCommands } from './users.ts';
@@ -111,6 +110,12 @@ function commands(context: CommandContext): Command {
       '--existing',
       'refuse a first start: for a data folder on a disk that may not be mounted',
     )
+    .addOption(
+      new Option(
+        '--begin-anew <part>',
+        'where scans.mdb is lost and no backup is left: begin without statistics, and set aside what is there',
+      ).choices(['scans']),
+    )
     .option('--takeover', 'take the place of the running service of the data folder, without a gap')
     .addOption(roleOption())
     .addOption(new Option('--ready-on <descriptor>').argParser(Number).hideHelp())
@@ -139,7 +144,6 @@ function commands(context: CommandContext): Command {
   addWorkspaceCommands(program, context);
   addBillingCommands(program, context);
   addBackupCommands(program, context);
-  addRepairCommand(program, context);
   addVerifyCommand(program, context);
   addImportCommand(program, context);
   program

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../model/failure.ts';
 import { type App, openApp } from '../app.ts';
-import type { Config } from '../config.ts';
+import { type Config, ConfigError } from '../config.ts';
 import type { PredecessorConnection } from '../engine/takeover/predecessor-connection.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { shipped } from '../shipped.ts';
@@ -18,6 +18,8 @@ const greetMsMax = 5_000;
 export interface ServeOptions extends CommonOptions {
   /** No first start. */
   readonly existing?: true;
+  /** Without statistics where they are lost. */
+  readonly beginAnew?: 'scans';
   /** In the place of the running service, where there is one. */
   readonly takeover?: true;
   /** In a cluster, before `cluster.role`. */
@@ -30,6 +32,11 @@ export interface ServeOptions extends CommonOptions {
 
 export async function serve(context: Process, options: ServeOptions): Promise<void> {
   const config = configOf(withRole(context, options), options);
+  if (options.beginAnew !== undefined && config.cluster.nats.length > 0) {
+    throw new ConfigError(
+      'Cannot start: --begin-anew is for a machine alone; start the node with an empty folder, and it has the data of the cluster again',
+    );
+  }
   const { log, adopt, flush } = openServiceLog(config.log.level);
   const die = (): void => {
     flush();
@@ -41,12 +48,12 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
   };
   process.on('unhandledRejection', (err) => onDefect(err, 'unhandledRejection'));
   process.on('uncaughtException', onDefect);
-  const { existing, takeover, readyOn } = options;
+  const { existing, beginAnew, takeover, readyOn } = options;
   const { start = startCommand(shipped, process.argv0) } = options;
   const shutdown = new Shutdown(log, die);
   const open = config.cluster.nats.length === 0 ? openApp : await nodeOf(config);
   const opening = open(config, log, {
-    start: existing ? 'existing' : 'any',
+    start: beginAnew === undefined ? (existing ? 'existing' : 'any') : 'scans-anew',
     takeover,
     stopping: shutdown.stopping,
     onPredecessor: (predecessor) => shutdown.takesOverFrom(predecessor),

@@ -28,8 +28,7 @@ export function addVerifyCommand(program: Command, context: CommandContext): voi
       assertNoEdgeFolder('verify', folder.path);
       yieldToService();
       const { PrintedProgress } = await import('./copy-progress.ts');
-      const { verifyFolder } = await import('../engine/verify/verify.ts');
-      const { partFindings } = await import('../engine/verify/parts.ts');
+      const { partFindings, verifyFolder } = await import('../engine/verify/verify.ts');
       const files = await openDataFiles(folder, 'read');
       const progress = new PrintedProgress(context, systemClock);
       try {
@@ -50,10 +49,9 @@ export function addVerifyCommand(program: Command, context: CommandContext): voi
 }
 
 function textOf({ files, findings, notes }: Verification): string {
-  const read = files.map(({ name, bytes, records, unchecked }) => {
-    const older = unchecked > 0 ? `, ${unchecked} of an older release without a checksum` : '';
-    return `${name}  ${bytes} bytes, ${records} records${older}`;
-  });
+  const read = files.map(
+    ({ name, bytes, records }) => `${name}  ${bytes} bytes, ${records} records`,
+  );
   const faults = findings.map(({ file, text, remedy }) => `BAD  ${file}: ${text}; ${remedy}`);
   const end = findings.length === 0 ? 'Everything that was read is sound' : 'The data is damaged';
   return [...read, ...notes.map((note) => `note ${note}`), ...faults, end].join('\n');

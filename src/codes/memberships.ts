@@ -1,5 +1,5 @@
 /**
- * Which codes are in which campaigns. The tables (store/management/campaigns.ts) are the only truth, whichever
+ * Which codes are in which campaigns. The tables (store/management/product-tables.ts) are the only truth, whichever
  * side changes them:
  *
  *   a code's `campaignIds`       joins and leaves by the list
@@ -17,7 +17,7 @@ import {
 import type { Clock } from '../model/clock.ts';
 import type { QrCodeRecord } from '../model/code.ts';
 import { Failure, type Fault, readOr } from '../model/failure.ts';
-import type { PackedMember } from '../store/management/campaigns.ts';
+import type { PackedMember } from '../store/management/product-tables.ts';
 import type { Management } from '../store/management/management.ts';
 import { fault } from './rules.ts';
 import { indexCampaign, termCount } from './search/terms.ts';

@@ -1,12 +1,10 @@
-/** What is open, oldest first. */
 import { messageOf } from '../model/failure.ts';
 
 export type Closers = Array<() => Promise<void> | void>;
 
 /**
- * Closes all, newest first, whatever one of them throws: on a full disk the first may fail, and the scans that are
- * still to be counted are the last one's.
- * @throws the error, or one that names them all, once everything is closed
+ * Closes all, newest first, even if one throws: on a full disk the first may fail, and the last ones still count scans.
+ * @throws the error, or one that names all errors, once everything is closed
  */
 export async function closeAll(closers: Closers): Promise<void> {
   const errors: unknown[] = [];

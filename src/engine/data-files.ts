@@ -1,87 +1,70 @@
 /**
- * Looks at the stores before LMDB opens them: LMDB maps its files, and ends the process without a word where one is
- * cut off or overwritten, or where the disk is too full for a new one.
+ * Checks the stores before LMDB opens them. LMDB maps its files, and silently ends the process if one is truncated or
+ * overwritten, or if the disk is too full for a new one.
  *
- * A file of up to 64 MiB is read whole (0.1 s). Of a larger one: the free list, the branch pages of every table,
- * and the tables that a start reads or that are small; the rest is `quietzone verify`'s. At 100,000 codes, with a
- * management.mdb of 121 MB, that is 26 MB.
- * A file of 0 bytes, or a missing one, is left to what compares the parts of the folder.
+ * A file of up to 64 MiB is read completely (0.1 s). Of a larger one, a start reads the free list, the branch pages of every
+ * table, small tables and the links; `quietzone verify` reads the rest. At 100,000 codes, with a management.mdb of 121 MB,
+ * that is 26 MB. For empty and missing files see installation/folder-faults.ts.
  */
 import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { systemErrorCode } from '../model/failure.ts';
-import type { DataFileFault } from '../store/data-file/format.ts';
-import { walkDataFile, type WalkOptions } from '../store/data-file/walk.ts';
+import {
+  type DataFileFault,
+  walkDataFile,
+  type WalkOptions,
+  walkSnapshot,
+} from '../store/data-file/walk.ts';
 import { freeBytes } from '../store/space-guard.ts';
-import { walkSnapshot } from '../store/snapshot-walk.ts';
 import { type DataFolder, DataFolderError } from './data-folder.ts';
 
-/** Read whole up to here: longer, and a start would be slower for it. */
 const wholeBytesMax = 67_108_864;
-/** Of a larger file, tables of up to so many leaf pages (4 MiB) are read whole too. */
+/** 4 MiB of leaf pages: tables up to this size are always read completely. */
 const smallTablePages = 1_024;
-/** Read by every start in full, however large: short links point into it. */
-const startTables: ReadonlySet<string> = new Set(['links']);
-/** New stores, journals and what an hour writes; with less, the first start would soon stop. */
+const startTable = 'links';
+/** For new stores and journals, and the writes of an hour. */
 const firstStartBytes = 8_388_608;
 const mebibyte = 1_048_576;
 /** LMDB maps its lock file, which is sparse: its first page must be on the disk. */
 const lockPageBytes = 4_096;
 const probeBytes = 65_536;
 
-/**
- * quick = the pages that lead to all others, for a command beside a running service;
- * start = what the comment above says.
- */
+/** quick = small tables and all branch pages, for a command while a service runs; start = as above. */
 export type StartScope = 'quick' | 'start';
 
-/** The data files that have content. */
 export const storesOf = ({ managementFile, scansFile, deliveryFile }: DataFolder): string[] =>
   [managementFile, scansFile, deliveryFile].filter((file) => bytesOf(file) > 0);
 
 const bytesOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 
 function optionsFor(file: string, scope: StartScope): WalkOptions {
-  if (scope === 'quick') return { readsLeaves: () => false };
-  if (bytesOf(file) <= wholeBytesMax) return {};
+  const isStart = scope === 'start';
+  if (isStart && bytesOf(file) <= wholeBytesMax) return {};
   return {
-    readsLeaves: (table, leafPages) => leafPages <= smallTablePages || startTables.has(table),
+    readsLeaves: (table, leafPages) =>
+      leafPages <= smallTablePages || (isStart && table === startTable),
   };
 }
 
-/** What is wrong with the stores, as far as a start looks. */
 export function findDataFileFaults(folder: DataFolder, scope: StartScope): DataFileFault[] {
   return storesOf(folder).flatMap((file) => {
     try {
       const options = optionsFor(file, scope);
-      const { faults, isStable } = walkDataFile(file, options);
-      return faults.length === 0 || isStable ? faults : walkSnapshot(file, options).faults;
+      const { fault, isStable } = walkDataFile(file, options);
+      const found = fault === undefined || isStable ? fault : walkSnapshot(file, options).fault;
+      return found ?? [];
     } catch (error) {
-      const text = `cannot be read: ${systemErrorCode(error)}`;
-      return [{ file, page: 0, table: '', text }];
+      return [{ file, text: `it cannot be read: ${systemErrorCode(error)}` }];
     }
   });
 }
 
-/** As a line for an operator: `scans.mdb is damaged: page 17 (table days) is all zeros`. */
-export function dataFileFaultText(fault: DataFileFault): string {
-  return `${basename(fault.file)} is damaged: ${dataFileFaultReason(fault)}`;
-}
+export const quickFaults = (folder: DataFolder): string[] =>
+  findDataFileFaults(folder, 'quick').map(
+    ({ file, text }) => `${basename(file)} is damaged: ${text}`,
+  );
 
-/** The same without the file: `page 17 (table days) is all zeros`. */
-export function dataFileFaultReason({ page, table, text }: DataFileFault): string {
-  return `page ${page}${placeOf(table)} ${text}`;
-}
-
-function placeOf(table: string): string {
-  if (table === '') return '';
-  return table === 'free list' || table === 'tables' ? ` (${table})` : ` (table ${table})`;
-}
-
-/**
- * LMDB makes files by writing to a map, and ends the process where the disk cannot hold them.
- * @throws DataFolderError
- */
+/** LMDB makes files by writing to a map, and ends the process if the disk is full. @throws DataFolderError */
 export function assertStoreSpace(folder: DataFolder): void {
   const isFirst = bytesOf(folder.managementFile) === 0;
   const needed = isFirst ? firstStartBytes : probeBytes;
@@ -89,7 +72,7 @@ export function assertStoreSpace(folder: DataFolder): void {
     const lock = statSync(`${file}-lock`, { throwIfNoEntry: false });
     return lock !== undefined && lock.blocks * 512 >= lockPageBytes;
   });
-  // Data that is there is opened on a full disk too: redirects go on.
+  // Existing data opens on a full disk too: redirects must work.
   if ((!isFirst && hasLocks) || hasSpace(folder.path, needed)) return;
   const free = Math.floor(freeBytes(folder.path) / mebibyte);
   const wanted = Math.ceil(needed / mebibyte);
@@ -99,7 +82,7 @@ export function assertStoreSpace(folder: DataFolder): void {
   );
 }
 
-/** Free space alone says nothing of quotas and limits: some is written, too. */
+/** Also writes some bytes: free space does not include quotas and limits. */
 function hasSpace(folder: string, bytes: number): boolean {
   if (freeBytes(folder) < bytes) return false;
   const path = join(folder, 'space.trial');

@@ -1,6 +1,6 @@
 /**
- * The data folder: created, checked for writing, and locked by one service at a time (takeover/folder-lock.ts).
- * Commands (`keys`, …) open the stores with the service's leave, or lock the folder where none runs (opening/).
+ * The data folder. One service at a time locks it (takeover/folder-lock.ts). Commands (`keys`, …) open the stores with the
+ * service's permission, or lock the folder if none runs (opening/).
  *
  *   management.mdb   workspaces, users, keys, codes, their outbox
  *   scans.mdb        blocks, rollups, watermarks
@@ -9,34 +9,30 @@
  *   journal/<n>/     scans answered and not yet counted, by redirect thread
  *   journal/installation.json   the journals' mark (engine/installation/)
  *   logos/           pictures in the middle of codes
- *   cache/           drawn images, the dashboard's files, tables of fonts and places, safe to delete
- *   signing-keys.json, visitor.key   secrets, readable by the owner alone
- *   first-start.json   sign-in and key of the first start, until they were shown
- *   last-backup      made anew by each backup of this folder
+ *   cache/           tables of fonts, safe to delete
+ *   signing-keys.json, visitor.key   secrets (0600)
+ *   first-start.json   sign-in and key of the first start, until they have been shown
+ *   last-backup      rewritten by each backup of this folder
  *   service.pid      the process that owns it (takeover/pid-file.ts)
- *   service.sock     the lock; service.<pid> is one that is being made
- *   adopt.json       the folder is being moved into a cluster (installation/adoption-marker.ts)
- *   restore.json, .restoring/   a restore that is not finished (backup/restore-marker.ts)
+ *   service.sock     the lock; service.<pid> is a new one before its rename
+ *   adopt.json, restore.json, .restoring/   unfinished work (unfinished.ts)
  */
 import { randomBytes } from 'node:crypto';
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { systemErrorCode } from '../model/failure.ts';
-import { readRestoreMarker } from './backup/restore-marker.ts';
-import { readAdoption } from './installation/adoption-marker.ts';
+import { readAdoption, readRestoreMarker } from './unfinished.ts';
 import { readIfThere, replaceFile } from './small-files.ts';
 
 export const lastBackupName = 'last-backup';
 
-/** The data folder cannot be used: the message is for the operator. */
 export class DataFolderError extends Error {
   override readonly name: string = 'DataFolderError';
 }
 
-/** A service that runs; busy = a command, or a service that is starting or stopping. */
+/** busy = a command, or a service that starts or stops. */
 export type FolderOwner = 'running' | 'busy';
 
-/** Another process has locked it. */
 export class DataFolderLockedError extends DataFolderError {
   override readonly name = 'DataFolderLockedError';
   readonly owner: FolderOwner;
@@ -53,13 +49,12 @@ export interface DataFolder {
   readonly scansFile: string;
   readonly deliveryFile: string;
   readonly journalRoot: string;
-  /** What is here may be deleted at any time. */
   readonly cacheRoot: string;
 }
 
 /**
- * Creates the folder and its missing parents. Node's own `recursive` never returns below a folder in which
- * no folder can be created (/proc): there the parent exists, and creating the folder fails with ENOENT.
+ * Creates the folder and its missing parents. Node's `recursive` never returns below a folder that takes no folders (/proc):
+ * there the parent exists, and creating the folder fails with ENOENT.
  * @throws Error of the system
  */
 export function makeFolder(path: string): void {
@@ -82,8 +77,8 @@ function makeLast(path: string): void {
 }
 
 /**
- * Creates the folder when it is absent.
- * @throws DataFolderError also when a restore into it, or its move into a cluster, is not finished
+ * Creates the folder if it is missing.
+ * @throws DataFolderError also if a restore into it, or its move into a cluster, is unfinished
  */
 export function openDataFolder(dataDir: string): DataFolder {
   const folder = openFolderToAdopt(dataDir);
@@ -94,7 +89,7 @@ export function openDataFolder(dataDir: string): DataFolder {
   );
 }
 
-/** The same, also where its move into a cluster is not finished. */
+/** The same, but accepts an unfinished move into a cluster. */
 export function openFolderToAdopt(dataDir: string): DataFolder {
   const folder = openFolderToRestore(dataDir);
   const unfinished = readRestoreMarker(folder.path);
@@ -105,7 +100,7 @@ export function openFolderToAdopt(dataDir: string): DataFolder {
   );
 }
 
-/** The same, also where a restore is not finished. */
+/** The same, but accepts an unfinished restore. */
 export function openFolderToRestore(dataDir: string): DataFolder {
   const path = resolve(dataDir);
   try {
@@ -121,9 +116,9 @@ export function openFolderToRestore(dataDir: string): DataFolder {
 }
 
 /**
- * Creates nothing: for commands that work on data that a service has made. A wrong path would otherwise get
- * a store of its own, and the command would report success about that.
- * @throws DataFolderError when no service has made a store there
+ * For commands that need existing data. It creates nothing: at a wrong path a command would otherwise report success about a
+ * new store.
+ * @throws DataFolderError if the folder has no data
  */
 export function openExistingDataFolder(dataDir: string): DataFolder {
   const path = resolve(dataDir);
@@ -136,7 +131,6 @@ export function openExistingDataFolder(dataDir: string): DataFolder {
   );
 }
 
-/** Any of these is data, also where others are missing. */
 const partNames = [
   'management.mdb',
   'scans.mdb',
@@ -155,7 +149,26 @@ export const dataFolderAt = (path: string): DataFolder => ({
   cacheRoot: join(path, 'cache'),
 });
 
-/** A secret of this installation: made with the folder, and the same ever after. */
+/** Permission bits of other users. Without them, others can reach nothing in a folder. */
+const otherUsers = 0o077;
+
+/** The permission bits if other users may read, change or enter the folder, else 0. */
+export function openMode(path: string): number {
+  const mode = statSync(path).mode & 0o777;
+  return (mode & otherUsers) === 0 ? 0 : mode;
+}
+
+/** Skips the folder of another user and a file system without modes: `doctor` reports them. */
+export function closeToOthers(path: string): void {
+  const { mode, uid } = statSync(path);
+  if ((mode & otherUsers) === 0 || uid !== process.getuid?.()) return;
+  try {
+    chmodSync(path, mode & ~otherUsers);
+  } catch {
+    // The file system has no modes.
+  }
+}
+
 export function readSecret(folder: DataFolder, name: string, bytes: number): Uint8Array {
   const file = join(folder.path, name);
   const secret = readIfThere(file);
@@ -168,7 +181,7 @@ export function readSecret(folder: DataFolder, name: string, bytes: number): Uin
   return Uint8Array.from(secret);
 }
 
-/** Makes a secret where it is missing, whole: half a one would make every later start fail. Only for the process that has locked the folder. */
+/** Makes a missing secret atomically: half of one would fail every later start. Only for the process that has locked the folder. */
 export function makeSecret(folder: DataFolder, name: string, bytes: number): void {
   const file = join(folder.path, name);
   if (!existsSync(file)) replaceFile(file, randomBytes(bytes));

@@ -10,7 +10,7 @@ import { linesLost } from '../telemetry/service-log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import type { Lag } from './watch/journal-lag.ts';
 import type { Journals } from './journals.ts';
-import { errorPageKinds } from '../http/pages/language-words.ts';
+import { errorPageKinds } from '../http/pages/words.ts';
 import { redirectTotals, type RedirectThreads } from './redirect-threads.ts';
 import { type ShardState, type ShardThreads, shardTotals } from './shard-threads.ts';
 
@@ -37,7 +37,6 @@ export interface EngineMetricsOptions {
   readonly log: Logger;
 }
 
-/** What the thread of raw queries tells. */
 interface RawQueryFigures {
   stats(): RawQueryStats;
 }
@@ -88,7 +87,7 @@ export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOp
   );
 }
 
-/** Of each node, whether it counts or not. */
+/** For every node, also one that does not count. */
 export function registerRedirects(metrics: Metrics, redirects: RedirectThreads): void {
   type State = RedirectThreads['states'][number];
   const byThread = (value: (state: State) => number) => () =>
@@ -155,7 +154,7 @@ function registerShards(metrics: Metrics, shards: ShardThreads): void {
   }
   metrics.total(
     'quietzone_scans_counted_total',
-    'Scans counted, people and bots apart; missed: people whom a code led nowhere',
+    'Scans counted, by kind; missed: visits of people without a redirect',
     ['shard', 'kind'],
     () =>
       shards.states.flatMap((state, shard) => {
@@ -170,7 +169,7 @@ function registerShards(metrics: Metrics, shards: ShardThreads): void {
 }
 
 export function registerRawQueries(metrics: Metrics, rawQueries: RawQueryFigures): void {
-  metrics.gauge('quietzone_raw_queries', 'Questions that raw scans are read for', ['state'], () => {
+  metrics.gauge('quietzone_raw_queries', 'Queries that read raw scans', ['state'], () => {
     const { running, waiting } = rawQueries.stats();
     return [
       { labels: { state: 'running' }, value: running },
@@ -179,7 +178,6 @@ export function registerRawQueries(metrics: Metrics, rawQueries: RawQueryFigures
   });
 }
 
-/** Measured where journals are written: a shard that is dead or silent has a lag, too. */
 function registerLag(metrics: Metrics, { states, lag }: ShardThreads, clock: Clock): void {
   const gauges: ReadonlyArray<[name: string, help: string, value: (lag: Lag) => number]> = [
     ['bytes', 'Journal bytes not yet counted', ({ bytes }) => bytes],
@@ -244,7 +242,7 @@ function registerStores(
   );
 }
 
-/** @param damagedCount links that are refused because nothing sound says where they lead */
+/** @param damagedCount links that are refused because their targets are damaged */
 export function registerLinkTable(
   metrics: Metrics,
   links: LinkWriter,

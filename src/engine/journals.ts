@@ -1,15 +1,18 @@
 /**
- * The journals of scans for the control thread: recovered before a thread writes, deleted once every shard is past them.
+ * The journals of scans, for the control thread: it recovers them before a thread writes, and deletes counted segments.
  *
- * At a takeover two processes write journals: each its own numbers. Those of the other one are left as they are, and
- * their tails are what it tells, until its process has ended: then they are recovered like any other.
- *
- * In a cluster the numbers of our own are handed in, and journals of other nodes are written by a thread of this process
- * (cluster/scans/): it starts once those that an earlier run has left are recovered here, and recovers by itself what it
- * begins to write. What appears in `tails` is counted by the shards like our own.
+ * At a takeover two processes write journals with different numbers. The other process reports the tails of its journals; they
+ * are recovered when it has ended.
+ * In a cluster the caller sets the numbers of own journals, and a thread of this process writes the journals of other nodes
+ * (cluster/scans/). It starts after this recovery, and recovers new ones itself. Shards count every journal in `tails`.
  */
 import { Counting } from '../scans/counting.ts';
-import { assertInPlace, displacement, type Place, placeOf } from '../scans/journal/place.ts';
+import {
+  assertInPlace,
+  displacement,
+  type FileIdentity,
+  identify,
+} from '../scans/journal/file-identity.ts';
 import {
   beginSegment,
   journalFolder,
@@ -23,24 +26,22 @@ import { JournalPositions } from '../scans/journal/positions.ts';
 import { highestWatermark, lowestWatermarks, type ScanStore } from '../store/scans/scans.ts';
 import type { Logger } from '../telemetry/log.ts';
 
-/** What is known of journals by other means than their files. */
 export interface KnownJournals {
   numbers(): Iterable<number>;
-  /** A journal goes on there at least: after a power loss its files may end before what others have had of it. */
+  /** The lowest position to continue at: after a power loss, the files may end below what others have received. */
   endAtLeast(journal: number): number;
 }
 
 export interface JournalsOptions {
   readonly root: string;
-  /** Redirect threads: each has a journal, beside those that earlier runs have left. */
+  /** Number of redirect threads. Each has its own journal. */
   readonly threads: number;
-  /** Theirs, in their order; absent = the lowest numbers that are free. */
+  /** Journals of the redirect threads, in their order; absent = the lowest free numbers. */
   readonly own?: readonly number[] | undefined;
-  /** Journals that another process is writing. */
   readonly others?: readonly number[] | undefined;
-  /** Position from which on other nodes still need a journal, Infinity = nothing of it; absent = there are none. */
+  /** The position from which other nodes need a journal, Infinity = none of it; absent = there are no other nodes. */
   readonly keptFrom?: ((journal: number) => number) | undefined;
-  /** What a recovery keeps and cuts; absent = a torn tail is cut. */
+  /** Absent = a recovery cuts a torn tail off. */
   readonly recovery?: ((journal: number) => RecoverOptions) | undefined;
   readonly known: KnownJournals;
   readonly log: Logger;
@@ -48,19 +49,19 @@ export interface JournalsOptions {
 
 export class Journals {
   readonly tails = new JournalPositions();
-  /** The folder of all journals: nothing is read, made or deleted in another one at its path. */
-  readonly root: Place;
+  /** The folder of all journals. Another folder at its path is never touched. */
+  readonly root: FileIdentity;
   readonly #options: JournalsOptions;
   readonly #log: Logger;
   readonly #missingBytes = new Map<number, number>();
-  /** By journal, its tail when nothing was left of it but an empty segment: there is nothing to delete until it moves. */
+  /** By journal, the tail at which only an empty segment was left: there is nothing to delete until the tail moves. */
   readonly #emptyAt = new Map<number, number>();
-  /** Of this process: one for each redirect thread, in their order. */
+  /** Journals of the redirect threads of this process, in their order. */
   readonly own: readonly number[];
 
   constructor(options: JournalsOptions) {
     const { root, threads, own, others = [], log } = options;
-    this.root = placeOf(root);
+    this.root = identify(root);
     this.#options = options;
     this.#log = log;
     this.own = own ?? freeNumbers(threads, new Set(others));
@@ -73,12 +74,11 @@ export class Journals {
     for (const journal of new Set([...left, ...this.own])) this.recover(journal);
   }
 
-  /** By journal, how far each of this process is written. */
   ownTails(): Array<readonly [journal: number, position: number]> {
     return this.own.map((journal) => [journal, this.tails.position(journal)]);
   }
 
-  /** Another process has ended: all journals but our own are recovered, and what they hold can be counted. */
+  /** Recovers all journals but our own, after the other process has ended: the shards count them. */
   recoverOthers(): void {
     for (const journal of this.#known()) if (!this.own.includes(journal)) this.recover(journal);
   }
@@ -91,14 +91,14 @@ export class Journals {
     return journalFolder(this.root.path, journal);
   }
 
-  /** By journal: bytes that were counted, and that it should have and had not at this start. */
+  /** By journal: counted bytes that were missing at this start. */
   get missingBytes(): ReadonlyMap<number, number> {
     return this.#missingBytes;
   }
 
   /**
-   * Cuts off what a crash left half-written, where `recovery` says no other.
-   * @returns the position of the next record @throws PlaceError when the folder is not in place
+   * Cuts off a record that a crash left half-written, unless `recovery` keeps it.
+   * @returns the position of the next record @throws DisplacedError if the folder has moved
    */
   recover(journal: number): number {
     assertInPlace(this.root);
@@ -113,14 +113,14 @@ export class Journals {
       const done = how.torn === 'kept' ? 'left a torn tail in' : 'cut a torn tail off';
       this.#log.warn({ journal, tornBytes }, `${done} a journal`);
     }
-    if (end < position) this.#tellMissing(journal, end, position);
+    if (end < position) this.#logMissing(journal, end, position);
     this.tails.publish(journal, position);
     this.#begin(journal, position);
     return position;
   }
 
-  /** What followed in the same file is lost with it: how much is not known. */
-  #tellMissing(journal: number, end: number, countedTo: number): void {
+  /** Uncounted scans in the same file are lost with it; their number is unknown. */
+  #logMissing(journal: number, end: number, countedTo: number): void {
     const missingBytes = countedTo - end;
     this.#missingBytes.set(journal, missingBytes);
     this.#log.error(
@@ -133,30 +133,30 @@ export class Journals {
     try {
       beginSegment(this.folder(journal), position);
     } catch (err) {
-      this.#log.warn({ err, journal }, 'ending a journal segment failed, the next scan ends it');
+      this.#log.warn({ err, journal }, 'cannot begin a journal segment, the next scan begins it');
     }
   }
 
-  /** Deletes the segments that end below `position`, as far as no other node needs them. */
+  /** Deletes segments that end below `position`, and that no other node needs. */
   deleteBelow(journal: number, position: number): void {
     const tail = this.tails.position(journal);
     if (this.#emptyAt.get(journal) === tail || displacement(this.root) !== undefined) return;
     const keptFrom = this.#options.keptFrom?.(journal) ?? Infinity;
     try {
       const [oldest] = pruneJournal(this.folder(journal), Math.min(position, keptFrom));
-      // Where records came since the tail was read, it has moved.
+      // New records would have moved the tail.
       if (oldest === tail) this.#emptyAt.set(journal, tail);
     } catch (err) {
       this.#log.error({ err, journal }, 'deleting journal segments failed, retrying');
     }
   }
 
-  /** The same for our own where nothing is counted: what no other node needs. Called every second. */
+  /** For an edge, which counts nothing: deletes own segments that no other node needs. */
   deleteOwn(): void {
     for (const journal of this.own) this.deleteBelow(journal, Infinity);
   }
 
-  /** By journal: when the oldest scan was made whose address is still in one of its files. */
+  /** By journal: the time of the oldest scan whose address is still in a file. */
   *oldest(): Generator<{ readonly journal: number; readonly timeMs: number | undefined }> {
     if (displacement(this.root) !== undefined) return;
     for (const journal of listJournals(this.root.path)) {
@@ -165,7 +165,6 @@ export class Journals {
   }
 }
 
-/** Of a process that counts them. */
 export class CountedJournals extends Journals {
   readonly #store: ScanStore;
 
@@ -174,7 +173,6 @@ export class CountedJournals extends Journals {
     this.#store = store;
   }
 
-  /** How far the scans that are answered by now are counted. */
   counting(): Counting {
     return new Counting(this.#store, this.tails);
   }
@@ -185,7 +183,7 @@ const journalsIn = (store: ScanStore): KnownJournals => ({
   endAtLeast: (journal) => highestWatermark(store, journal),
 });
 
-/** The lowest free numbers, so two processes in turn use the same two sets. */
+/** The lowest free numbers: successive takeovers alternate between two sets. */
 function freeNumbers(count: number, taken: ReadonlySet<number>): number[] {
   const free: number[] = [];
   for (let number = 0; free.length < count; number++) if (!taken.has(number)) free.push(number);

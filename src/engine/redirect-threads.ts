@@ -1,15 +1,15 @@
 /**
- * The redirect threads: started, supervised and drained together.
- * A thread that dies starts again where its journal ends; the figures of its predecessors are kept.
+ * Starts, supervises and drains the redirect threads. A thread that dies restarts at the end of its journal, and its figures
+ * add up with those of the threads before it.
  *
- * A takeover: `freezeLimits`, then another process listens on their ports, `handOver`, `stop`. Where it fails, `resume`.
+ * A takeover: `freezeLimits`, another process listens on the ports, `handOver`, `stop`. If it fails, `resume`.
  */
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { MissThrottle } from '../http/miss-throttle.ts';
 import { ListenError } from '../http/port.ts';
 import { installationBrand } from '../http/pages.ts';
-import { errorPageKinds } from '../http/pages/language-words.ts';
+import { errorPageKinds } from '../http/pages/words.ts';
 import type { PageChanges } from '../http/pages/packed-pages.ts';
 import {
   gate,
@@ -21,7 +21,7 @@ import {
 } from '../http/redirect-thread.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { Clock } from '../model/clock.ts';
-import type { OpenTable } from '../scans/visitor/geo/table-units.ts';
+import type { GeoData } from '../scans/visitor/geo/geo.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import { shipped } from '../shipped.ts';
 import { addCounts, createLatencyHistogram } from '../telemetry/latency-histogram.ts';
@@ -29,10 +29,10 @@ import type { Logger } from '../telemetry/log.ts';
 import { type StartPace, startThreads, SupervisedThread } from '../workers/supervised-thread.ts';
 import type { Journals } from './journals.ts';
 
-/** Redirect threads are cut off this long after their own drain should have ended. */
+/** After its drain time, a redirect thread is cut off this much later. */
 const drainGraceMs = 500;
 
-/** Counted since the start of the service, by a thread and its predecessors. */
+/** Of a thread and those that died before it, since the start of the service. */
 export interface RedirectTotals {
   readonly redirects: number;
   readonly dropped: number;
@@ -43,11 +43,8 @@ export interface RedirectTotals {
 interface RedirectState {
   readonly thread: SupervisedThread<RedirectSetup, RedirectCommand, RedirectMessage>;
   isListening: boolean;
-  /** Set while `handOver` waits for its `handed-over`. */
   onHandedOver?: (() => void) | undefined;
-  /** Of the thread that runs now. */
   figures: RedirectFigures | undefined;
-  /** Of its predecessors that died. */
   before: RedirectTotals;
 }
 
@@ -57,28 +54,25 @@ export interface RedirectThreadsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly links: LinkTableMemory;
-  /** Its own ones are for these threads, in their order. */
+  readonly geo: GeoData;
+  /** With an own journal for each thread. */
   readonly journals: Journals;
-  /** What workspaces say on their pages, now; absent = nothing. */
+  /** The current page texts of workspaces; absent = none. */
   readonly pages?: (() => PageChanges) | undefined;
-  /** Resolves when the data folder is where it was: a thread that starts reads and writes there. */
+  /** Resolves when the data folder is in place: a thread that starts reads and writes there. */
   readonly whenInPlace: () => Promise<void>;
-  /** Open at the same time, for each thread; absent = as many as come. */
+  /** Of each thread; absent = no limit. */
   readonly connectionsMax?: number;
-  /** The threads' entry; a test hands in one that it can kill. */
-  readonly file?: URL;
 }
 
 export class RedirectThreads {
   readonly #options: RedirectThreadsOptions;
   readonly #missSeed = randomBytes(4).readInt32LE();
-  readonly #misses = new MissThrottle(0, 0).memory;
-  /** The values of `gate` in redirect-thread.ts. */
+  readonly #misses = new MissThrottle(0).memory;
   readonly #gate = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   readonly states: RedirectState[] = [];
   /** Microseconds, all threads, since the start: a count of 32 bits would wrap within weeks. */
   readonly latency = createLatencyHistogram();
-  #geo: OpenTable | undefined;
   #port = 0;
   #onListening: ((reason: string | undefined) => void) | undefined;
 
@@ -86,29 +80,20 @@ export class RedirectThreads {
     this.#options = options;
   }
 
-  /** Rules of codes may ask for countries from here on. */
-  useGeo(table: OpenTable | undefined): void {
-    this.#geo = table;
-    if (table === undefined) return;
-    for (const { thread } of this.states) thread.send({ kind: 'geo', table });
-  }
-
-  /** The port of short links, once the gate is open and all threads listen. */
+  /** Set once all threads listen. */
   get port(): number {
     return this.#port;
   }
 
-  /** Scans that wait in memory for a journal; after a stop they are lost. */
+  /** Scans that wait in memory for a journal; a stop loses them. */
   get waitingScans(): number {
     return this.states.reduce((sum, { figures }) => sum + (figures?.waitingScans ?? 0), 0);
   }
 
-  /** Connections that were closed for want of places. */
   get shed(): number {
     return this.states.reduce((sum, state) => sum + redirectTotals(state).shed, 0);
   }
 
-  /** Redirects since the start of this process. */
   get answered(): number {
     return this.states.reduce((sum, state) => sum + redirectTotals(state).redirects, 0);
   }
@@ -121,8 +106,8 @@ export class RedirectThreads {
   }
 
   /**
-   * Boots the threads; they wait at the gate until the link table is filled.
-   * @returns opens the gate; resolves when all listen, rejects with the reason when one cannot
+   * Boots the threads, which wait at the gate until the link table is filled.
+   * @returns opens the gate; resolves when all listen, rejects with the reason if one cannot
    */
   async boot(pace: StartPace = 'at once'): Promise<() => Promise<void>> {
     const listening = new Promise<void>((resolve, reject) => {
@@ -131,7 +116,7 @@ export class RedirectThreads {
         else if (this.#isListening) resolve();
       };
     });
-    // A failure before the gate opens is handled by the caller that opens it.
+    // The caller that opens the gate handles an earlier failure.
     listening.catch(() => undefined);
     for (let index = 0; index < this.#options.threads; index++) {
       this.states.push(this.#create(index));
@@ -145,15 +130,15 @@ export class RedirectThreads {
   }
 
   /**
-   * Limited links with no scan left send their clients back to where they came, and threads that start do not listen.
-   * To be called before limits are taken out of the link table for another process.
+   * Exhausted limited links redirect their clients to the same URL, and threads that start do not listen. Call it before the
+   * link table gives its limits to another process.
    */
   freezeLimits(): void {
     this.#setGate(gate.handedOver);
   }
 
   /**
-   * Stops listening; connections that are open are closed with their next answer. The threads and their journals stay.
+   * Stops listening, and closes open connections with their next answer. The threads and their journals stay.
    * Resolves when no connection is open, or after `msMax`.
    */
   async handOver(msMax: number): Promise<void> {
@@ -162,8 +147,8 @@ export class RedirectThreads {
   }
 
   /**
-   * Listens again; limits must be back in the link table before. Resolves when all threads listen; one that
-   * cannot dies and tries again.
+   * Listens again. The limits must be back in the link table. Resolves when all threads listen; one that cannot dies and
+   * retries.
    */
   async resume(): Promise<void> {
     this.#setGate(gate.open);
@@ -180,19 +165,17 @@ export class RedirectThreads {
     if (!this.#isListening) await listening;
   }
 
-  /** A thread that starts gets them with all others. */
   updatePages(changes: PageChanges): void {
     for (const { thread } of this.states) thread.send({ kind: 'pages', changes });
   }
 
-  /** All do; there may be none. */
   get #isListening(): boolean {
     return this.states.every((state) => state.isListening);
   }
 
-  /** @param drainMsMax how long open connections are waited for */
+  /** @param drainMsMax how long to wait for open connections */
   async stop(drainMsMax: number): Promise<void> {
-    // Threads that wait are let through, and do not listen.
+    // Threads at the gate pass it and do not listen.
     if (Atomics.load(this.#gate, 0) === gate.wait) this.#setGate(gate.handedOver);
     const drain = { kind: 'drain', msMax: drainMsMax } as const;
     const cutOffMs = drainMsMax + drainGraceMs;
@@ -212,10 +195,10 @@ export class RedirectThreads {
   }
 
   #create(index: number): RedirectState {
-    const { clock, log, file } = this.#options;
+    const { clock, log } = this.#options;
     const state: RedirectState = {
       thread: new SupervisedThread({
-        file: file ?? shipped.workerFile('redirect'),
+        file: shipped.workerFile('redirect'),
         clock,
         setup: async () => {
           await this.#options.whenInPlace();
@@ -224,7 +207,7 @@ export class RedirectThreads {
         onMessage: (message) => this.#onMessage(state, message),
         onDeath: (reason, restarts) => {
           log.error({ thread: index, reason, restarts }, 'a redirect thread failed, restarting');
-          keepTotals(state);
+          addTotals(state);
           this.#onListening?.(`Cannot start a redirect thread: ${reason}`);
         },
       }),
@@ -256,9 +239,8 @@ export class RedirectThreads {
       misses: this.#misses,
       gate: this.#gate,
       missSeed: this.#missSeed,
-      geo: this.#geo,
+      geo: this.#options.geo,
       trustedProxies: config.trustedProxies,
-      trustedProxyHeader: config.trustedProxyHeader,
       durability: config.durability,
       journalRoot: journals.root,
       journalFolder: journals.folder(journal),
@@ -294,7 +276,7 @@ export class RedirectThreads {
     if (message.kind === 'stopped') {
       log.debug({ redirects: figures.redirects }, 'a redirect thread stopped');
       if (waitingScans > 0) {
-        log.error({ lostScans: waitingScans }, 'stopped with scans that no journal could take');
+        log.error({ lostScans: waitingScans }, 'stopped with scans that could not be journaled');
       }
     }
     state.figures = figures;
@@ -338,9 +320,9 @@ async function handedOver(state: RedirectState, msMax: number): Promise<void> {
   state.onHandedOver = undefined;
 }
 
-function keepTotals(state: RedirectState): void {
+function addTotals(state: RedirectState): void {
   const totals = redirectTotals(state);
-  // Scans that waited in the thread's memory died with it.
+  // Scans in the thread's memory are lost.
   state.before = { ...totals, dropped: totals.dropped + (state.figures?.waitingScans ?? 0) };
   state.isListening = false;
   state.figures = undefined;

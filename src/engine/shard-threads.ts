@@ -1,16 +1,14 @@
 /**
- * The shards: threads that count scans, started, supervised and stopped together.
- * A shard that dies starts again where the store's watermarks say, so nothing is lost or counted twice.
+ * Starts, supervises and stops the shards, the threads that count scans. A shard that dies restarts at the store's watermarks,
+ * so no scan is lost or counted twice.
  */
-import type { Config } from '../config.ts';
 import type { Clock } from '../model/clock.ts';
 import { shipped } from '../shipped.ts';
 import { partitionCount, partitionOf } from '../model/code.ts';
 import { Signal } from '../model/signal.ts';
-import type { MarkRepair } from '../scans/mark-recovery.ts';
 import type { ShardFigures } from '../scans/shard.ts';
 import type { WorkspaceZone } from '../scans/days/zone-cuts.ts';
-import type { Place } from '../scans/journal/place.ts';
+import type { FileIdentity } from '../scans/journal/file-identity.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
 import {
   countingMsMax,
@@ -21,82 +19,75 @@ import {
 } from '../scans/shard-thread.ts';
 import type { VisitorSetup } from '../scans/visitor/visitor.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
-import type { DamagedPlace } from '../store/damage.ts';
+import type { DamagedRecord } from '../store/damage.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { type StartPace, startThreads, SupervisedThread } from '../workers/supervised-thread.ts';
 import { JournalLag } from './watch/journal-lag.ts';
 import type { Journals } from './journals.ts';
+import { shardBounds } from './machine/machine-plan.ts';
 import type { SeenNumbers } from './installation/numbers.ts';
 import type { CodeNo } from '../model/numbers.ts';
 
-/** A stopping shard is cut off when it should long have ended. */
 const stopMsMax = countingMsMax + flushMsMax + 1_000;
-/** Uncounted scans older than this make the service not ready: the numbers no longer keep up. */
+/** Older uncounted scans make the service unready. */
 const lagMsMax = 30_000;
+/** Of figures, and of figures while a shard sleeps. */
 const rhythm = { figuresMs: 1_000, checkMs: 4_000 };
-/** Shards send figures every second, every four while they sleep; one that sends none for so long may not be counting. */
+/** A shard without figures for this long may not count. */
 const silentMsMax = 10_000;
 
-/** Counted since the start of the service, by a shard and its predecessors. */
+/** Of a shard and those that died before it, since the start of the service. */
 type ShardTotals = Pick<ShardFigures, 'scans' | 'bots' | 'missed' | 'damagedScans'>;
 
 export interface ShardState {
   readonly thread: SupervisedThread<ShardSetup, ShardCommand, ShardMessage>;
-  /** Of the thread that runs now. */
+  /** Of the running thread, as is `damage`. */
   figures: ShardFigures | undefined;
-  /** Of the thread that runs now. */
-  damage: readonly DamagedPlace[];
+  damage: readonly DamagedRecord[];
   fault: string | undefined;
   journalFault: string | undefined;
-  /** When it last sent figures, or was first started. */
+  /** The time of its last figures, or of its start. */
   lastFiguresMs: number;
   isCaughtUp: boolean;
-  /** Of its predecessors that died. */
   before: ShardTotals;
   consumed: ReadonlyMap<number, number>;
 }
 
 export interface ShardThreadsOptions {
-  readonly settings: Config['scans'];
+  readonly rawRetentionDays: number;
   readonly threads: number;
   readonly clock: Clock;
   readonly log: Logger;
   readonly store: ScanStore;
-  /** Of the store's file. */
-  readonly storePlace: Place;
+  readonly storePlace: FileIdentity;
   readonly journals: Journals;
-  /** Time zones of workspaces that have another than UTC, as they are now; absent = none has. */
+  /** Current time zones other than UTC; absent = none. */
   readonly zones?: (() => readonly WorkspaceZone[]) | undefined;
-  /** Resolves when the data folder is where it was: a thread that starts opens its files there. */
+  /** Resolves when the data folder is in place: a thread that starts opens its files there. */
   readonly whenInPlace: () => Promise<void>;
-  /** No shard starts before it is there. */
-  readonly visitor: Promise<VisitorSetup>;
+  readonly visitor: VisitorSetup;
 }
 
 export class ShardThreads {
   readonly #options: ShardThreadsOptions;
   readonly states: ShardState[] = [];
-  /** Fired when a shard has committed a window with scans: there are new blocks. */
+  /** A shard has committed a window with scans: there are new blocks. */
   readonly committed = new Signal();
-  /** Fired when a shard has sent its figures. */
   readonly measured = new Signal();
-  /** Fired when a shard has said that the store refused a commit. */
+  /** A shard has reported that the store refused a commit. */
   readonly refused = new Signal();
-  /** What is not counted yet, by shard. */
   readonly lag: JournalLag;
   readonly #consumed: readonly JournalPositions[];
   #countedAtStop: ReadonlyMap<number, number> = new Map();
-  /** 0 = shard threads wait before they open the store, 1 = open. */
+  /** 0 = shards wait before they open the store, 1 = open. */
   readonly #gate = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   #deliveredBlock = 0;
-  /** When `visitor` was there: no shard starts, or sends figures, before. */
-  #visitorMs = Infinity;
   #booted: Promise<void> = Promise.resolve();
   #onCaughtUp: (() => void) | undefined;
   #onFailed: ((error: Error) => void) | undefined;
   readonly #onExpired = new Set<(codeNos: readonly CodeNo[]) => void>();
-  /** Called with the numbers in the scans that a shard has counted when it has caught up. */
+  /** Called when a shard has caught up, with the numbers in its scans. */
   onSeen: ((seen: SeenNumbers) => void) | undefined;
 
   constructor(options: ShardThreadsOptions) {
@@ -105,8 +96,7 @@ export class ShardThreads {
     this.lag = new JournalLag(options.journals.tails, this.#consumed);
   }
 
-  /** Damaged records that shards came upon. */
-  get damage(): readonly DamagedPlace[] {
+  get damage(): readonly DamagedRecord[] {
     return this.states.flatMap(({ damage }) => damage);
   }
 
@@ -118,22 +108,20 @@ export class ShardThreads {
     ];
   }
 
-  /** Boots the threads; they wait at the gate until `start`. */
+  /** Boots the threads, which wait at the gate until `start`. */
   boot(pace: StartPace = 'at once'): Promise<void> {
     for (let shard = 0; shard < this.#options.threads; shard++) {
       this.states.push(this.#create(shard));
     }
-    void this.#options.visitor.then(() => this.#onVisitor());
     const threads = this.states.map(({ thread }) => thread);
     this.#booted = startThreads(threads, pace);
-    // `start` says why.
     this.#booted.catch(() => undefined);
     return this.#booted;
   }
 
   /**
-   * Opens the gate: from here on this process counts.
-   * @returns resolves when the shards have counted what the journals held (true), or after `msMax` (false)
+   * Opens the gate: this process counts from here on.
+   * @returns true when the shards have counted the journals, false after `msMax`
    */
   async start(msMax: number): Promise<boolean> {
     const caughtUp = new Promise<boolean>((resolve, reject) => {
@@ -154,7 +142,7 @@ export class ShardThreads {
     return await Promise.race([this.#booted.then(() => caughtUp), caughtUp]);
   }
 
-  /** What is journaled by now is counted, where `start` was called; `boot` and `start` may begin again. */
+  /** After a `start`, counts all journaled scans first. `boot` and `start` may follow. */
   async stop(): Promise<void> {
     const msMax = Atomics.load(this.#gate, 0) === 0 ? 0 : stopMsMax;
     await Promise.all(this.states.map(({ thread }) => thread.stop({ kind: 'stop' }, msMax)));
@@ -163,29 +151,24 @@ export class ShardThreads {
     this.states.length = 0;
   }
 
-  /** Days that begin from now on are cut at the midnights of these. */
   setZones(zones: readonly WorkspaceZone[]): void {
     for (const { thread } of this.states) thread.send({ kind: 'zones', zones });
   }
 
-  #onVisitor(): void {
-    this.#visitorMs = this.#options.clock.monotonicMs();
-  }
-
-  /** Deliveries are made of the blocks up to here: shards may expire them. */
+  /** Shards may expire blocks up to this one: their deliveries exist. */
   releaseBlocks(block: number): void {
     if (block === this.#deliveredBlock) return;
     this.#deliveredBlock = block;
     for (const { thread } of this.states) thread.send({ kind: 'delivered', block });
   }
 
-  /** Listens to which codes `expire` has removed everything of. @returns stops listening */
+  /** @param listener called with codes whose numbers `expire` has removed @returns stops listening */
   onExpired(listener: (codeNos: readonly CodeNo[]) => void): () => void {
     this.#onExpired.add(listener);
     return () => void this.#onExpired.delete(listener);
   }
 
-  /** Asks the owners of these codes to remove their numbers; may be lost with a thread. */
+  /** Asks the shards of these codes to remove their numbers. A thread that dies loses the request. */
   expire(codes: Extract<ShardCommand, { kind: 'expire' }>['codes']): void {
     const count = this.states.length;
     for (const [index, { thread }] of this.states.entries()) {
@@ -195,8 +178,8 @@ export class ShardThreads {
   }
 
   /**
-   * By journal, the position below which every shard has its scans on the disk, whatever happens to the machine; without
-   * journals that a shard has not told of yet. After a stop as it was at its end.
+   * By journal, the position below which every shard has synced its scans to the disk; without journals that a shard has not
+   * reported yet. After a stop, the positions at its end.
    */
   counted(): ReadonlyMap<number, number> {
     if (this.states.length === 0) return this.#countedAtStop;
@@ -210,7 +193,6 @@ export class ShardThreads {
     return counted;
   }
 
-  /** Where a shard begins: until it runs, this is how far its share is counted. */
   #counted(shard: number): JournalPositions {
     const { journals, store, threads } = this.#options;
     const counted = new JournalPositions();
@@ -233,7 +215,7 @@ export class ShardThreads {
         clock,
         setup: async () => {
           await this.#options.whenInPlace();
-          return this.#setup(shard, await this.#options.visitor);
+          return this.#setup(shard);
         },
         onMessage: (message) => this.#onMessage(state, message),
         onDeath: (reason, restarts) => {
@@ -256,11 +238,12 @@ export class ShardThreads {
     return state;
   }
 
-  #setup(shard: number, visitor: VisitorSetup): ShardSetup {
-    const { settings, threads, storePlace, journals } = this.#options;
+  #setup(shard: number): ShardSetup {
+    const { rawRetentionDays, threads, storePlace, journals, visitor } = this.#options;
     const consumed = this.#consumed[shard]!.memory;
     return {
-      ...settings,
+      ...shardBounds(),
+      rawRetentionDays,
       shard,
       shards: threads,
       gate: this.#gate,
@@ -281,8 +264,6 @@ export class ShardThreads {
       this.onSeen?.(message.seen);
       state.isCaughtUp = true;
       this.#onCaughtUp?.();
-    } else if (message.kind === 'repaired') {
-      logRepairs(this.#options.log, message.repairs);
     } else if (message.kind === 'committed') {
       this.committed.fire();
     } else if (message.kind === 'expired') {
@@ -318,7 +299,7 @@ export class ShardThreads {
     if (lostBlocks > (known?.lostBlocks ?? 0)) {
       log.error(
         { lostBlocks },
-        'blocks of scans are damaged, scans that only they hold are not counted',
+        'blocks of scans are damaged, scans in no other record are not counted',
       );
     }
     const isMore =
@@ -327,7 +308,6 @@ export class ShardThreads {
     log.error({ damagedScans, damagedBytes }, 'a journal is damaged, unreadable scans are skipped');
   }
 
-  /** A segment that every shard has counted is no longer needed. */
   #deleteCountedSegments(): void {
     for (const [journal, position] of this.counted()) {
       this.#options.journals.deleteBelow(journal, position);
@@ -353,23 +333,9 @@ export class ShardThreads {
     return lagMs <= lagMsMax ? undefined : `counting is ${Math.round(lagMs / 1_000)} s behind`;
   }
 
-  /** Of all shards, since `visitor` was there: before, a balancer would take redirects away that work. */
   #longestMs(msOf: (state: ShardState, shard: number, nowMs: number) => number): number {
     const nowMs = this.#options.clock.monotonicMs();
-    const longestMs = Math.max(0, ...this.states.map((state, shard) => msOf(state, shard, nowMs)));
-    return Math.min(longestMs, nowMs - this.#visitorMs);
-  }
-}
-
-export function logRepairs(log: Logger, repairs: readonly MarkRepair[]): void {
-  for (const { isExact, ...repair } of repairs) {
-    if (isExact)
-      log.error(repair, 'a damaged mark of counting was found again, every scan counts once');
-    else
-      log.error(
-        repair,
-        'a damaged mark of counting was estimated, some scans may count twice or not at all',
-      );
+    return Math.max(0, ...this.states.map((state, shard) => msOf(state, shard, nowMs)));
   }
 }
 

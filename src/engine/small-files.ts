@@ -1,9 +1,9 @@
-/** Small files of a data folder: whole under their name, or not there. */
+/** Small files of a data folder, written atomically. */
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { systemErrorCode } from '../model/failure.ts';
 
-/** Undefined where there is no such file. @throws Error of the system */
+/** Undefined for a missing file. @throws Error of the system */
 export function readIfThere(path: string): Buffer | undefined {
   try {
     return readFileSync(path);
@@ -13,7 +13,7 @@ export function readIfThere(path: string): Buffer | undefined {
   }
 }
 
-/** Makes or replaces it, for its owner alone: synced before it has its name, and the name is synced as well. */
+/** Makes or replaces a file (0600). Syncs it before the rename, and the folder after it. */
 export function replaceFile(path: string, content: string | Uint8Array): void {
   const draft = `${path}.new`;
   writeFileSync(draft, content, { mode: 0o600, flush: true });
@@ -21,10 +21,7 @@ export function replaceFile(path: string, content: string | Uint8Array): void {
   syncFolder(dirname(path));
 }
 
-/**
- * The names in a folder survive a loss of power once it is synced. Some file systems have no sync of a folder: there
- * the names are as safe as they get.
- */
+/** Makes the names in a folder survive a power loss, if its file system can sync a folder. */
 export function syncFolder(path: string): void {
   const descriptor = openSync(path, 'r');
   try {
@@ -36,7 +33,7 @@ export function syncFolder(path: string): void {
   }
 }
 
-/** `undefined` for what is no JSON. */
+/** Undefined for invalid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

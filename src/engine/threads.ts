@@ -1,27 +1,26 @@
 /**
  * The engine's threads, in the order in which they start and stop.
  *
- *   start   marks of counting checked -> journals recovered -> shards (catch up) -> [links loaded by app] -> redirect threads
- *   run     figures while there is something new; journal segments below every shard's position are deleted
- *   stop    redirect threads drain -> shards count what is left -> what waits is told
+ *   start   journals recovered -> shards (catch up) -> [links loaded by app] -> redirect threads
+ *   run     shards send figures; journal segments that every shard has counted are deleted
+ *   stop    redirect threads drain -> shards count the rest -> uncounted bytes are logged
  *
- * When another process takes over, shards stop first: it counts what redirect threads still journal (engine/takeover/).
+ * At a takeover the shards stop first: the successor counts the scans that redirect threads still journal (engine/takeover/).
+ * An edge only redirects and journals; at its stop, scans that no core has stay in the journals.
  */
 import type { Config } from '../config.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { Clock } from '../model/clock.ts';
 import type { VisitorSetup } from '../scans/visitor/visitor.ts';
-import { repairMarks } from '../scans/mark-recovery.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { DataFolder } from './data-folder.ts';
-import { CountedJournals, type JournalsOptions } from './journals.ts';
+import { CountedJournals, Journals, type JournalsOptions } from './journals.ts';
 import { threadCounts } from './machine/machine-plan.ts';
 import { FolderWatch } from './watch/folder-watch.ts';
 import { RedirectThreads, type RedirectThreadsOptions } from './redirect-threads.ts';
-import { StopTime } from './stop-time.ts';
-import { placeOf } from '../scans/journal/place.ts';
-import { logRepairs, ShardThreads, type ShardThreadsOptions } from './shard-threads.ts';
+import { identify } from '../scans/journal/file-identity.ts';
+import { ShardThreads, type ShardThreadsOptions } from './shard-threads.ts';
 
 export interface EngineThreadsOptions {
   readonly config: Config;
@@ -30,27 +29,26 @@ export interface EngineThreadsOptions {
   readonly folder: DataFolder;
   readonly store: ScanStore;
   readonly links: LinkTableMemory;
-  /** Of each redirect thread; absent = as many as come. */
+  /** Of each redirect thread; absent = no limit. */
   readonly connectionsMax?: number;
-  readonly visitor: Promise<VisitorSetup>;
+  readonly visitor: VisitorSetup;
   /** Journals of the predecessor in a takeover; absent = no other process journals. */
   readonly othersJournals?: readonly number[] | undefined;
   readonly pages?: RedirectThreadsOptions['pages'];
   readonly zones?: ShardThreadsOptions['zones'];
-  /** Of a node in a cluster. */
   readonly node?:
     | {
-        /** 0 = it answers no short links. */
+        /** 0 = the node does not redirect. */
         readonly redirectThreads: number;
         readonly journals: Pick<JournalsOptions, 'own' | 'keptFrom' | 'recovery'>;
-        /** At a stop, when redirects have ended. */
+        /** Called at a stop, after the last redirect. */
         readonly onDrained?: () => void;
       }
     | undefined;
 }
 
 const watchMs = 1_000;
-/** Start-up waits this long for shards to count what a crash left in the journals. */
+/** A start waits this long for shards to count the scans that a crash left in the journals. */
 const catchUpMsMax = 5_000;
 
 export class EngineThreads {
@@ -72,8 +70,6 @@ export class EngineThreads {
     this.#onDrained = options.node?.onDrained ?? (() => undefined);
     this.#stopTime = new StopTime(clock);
     const { othersJournals } = options;
-    // Another process counts: it finds damaged marks again itself.
-    if (othersJournals === undefined) logRepairs(log, repairMarks(store));
     this.journals = new CountedJournals(store, {
       root: folder.journalRoot,
       threads: redirectThreads,
@@ -87,15 +83,16 @@ export class EngineThreads {
     const whenInPlace = (): Promise<void> => this.folder.whenInPlace();
     this.shards = new ShardThreads({
       ...options,
-      settings: config.scans,
+      rawRetentionDays: config.scans.rawRetentionDays,
       threads: shards,
       store,
-      storePlace: placeOf(scansFile),
+      storePlace: identify(scansFile),
       journals: this.journals,
       whenInPlace,
     });
     this.redirects = new RedirectThreads({
       ...options,
+      geo: options.visitor.geo,
       threads: redirectThreads,
       journals: this.journals,
       whenInPlace,
@@ -107,7 +104,6 @@ export class EngineThreads {
     this.#watch.unref();
   }
 
-  /** Between `startCounting` and `stopCounting`. */
   get isCounting(): boolean {
     return this.#isCounting;
   }
@@ -116,32 +112,24 @@ export class EngineThreads {
     return this.#stopTime.hasBegun;
   }
 
-  /** The service stops, its API first: what that takes is left out of the time of redirects. */
-  stopBegins(): void {
+  /** Call it when the API begins to stop: redirects get the time that is left. */
+  beginStop(): void {
     this.#stopTime.begin();
   }
 
-  /** The service goes on: the process that would have taken over is gone. */
-  goesOn(): void {
+  /** The service continues, because its successor is dead or another role begins. */
+  cancelStop(): void {
     this.#stopTime.cancel();
   }
 
-  /**
-   * This process counts from here on; shards are booted. Resolves when they have counted what the journals held, or
-   * after some seconds.
-   * @param waits `if needed`: nothing can be counted yet, so only what an earlier run has left is waited for
-   */
-  async startCounting(waits: 'if needed' | 'always'): Promise<void> {
+  /** After the boot of the shards. Resolves when they have counted the journals, or after some seconds. */
+  async startCounting(): Promise<void> {
     this.#isCounting = true;
-    const isNeeded = waits === 'always' || this.shards.lag.uncountedBytes > 0;
-    const msMax = isNeeded ? catchUpMsMax : 0;
-    if ((await this.shards.start(msMax)) || msMax === 0) return;
-    this.#log.warn(
-      'shards are still counting what the journals hold; limits of codes may be exceeded',
-    );
+    if (await this.shards.start(catchUpMsMax)) return;
+    this.#log.warn('shards are still counting the journals; scan limits of codes may be exceeded');
   }
 
-  /** What is journaled by now is counted; another process counts the rest. */
+  /** Counts all journaled scans; another process counts the rest. */
   async stopCounting(): Promise<void> {
     await this.shards.stop();
     this.#isCounting = false;
@@ -153,13 +141,99 @@ export class EngineThreads {
     await this.redirects.stop(this.#stopTime.drainMs);
     this.#onDrained();
     await this.shards.stop();
-    if (this.#isCounting) this.#tellUncounted();
+    const bytes = this.#isCounting ? this.shards.lag.uncountedBytes : 0;
+    if (bytes > 0) {
+      this.#log.warn(
+        { bytes },
+        'stopped before all scans were counted, the next start counts them',
+      );
+    }
     this.redirects.assertJournaled();
   }
+}
 
-  #tellUncounted(): void {
-    const bytes = this.shards.lag.uncountedBytes;
-    if (bytes === 0) return;
-    this.#log.warn({ bytes }, 'stopped before all scans were counted, the next start counts them');
+export interface EdgeThreadsOptions {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly folder: DataFolder;
+  readonly links: LinkTableMemory;
+  readonly geo: RedirectThreadsOptions['geo'];
+  /** Of each redirect thread; absent = no limit. */
+  readonly connectionsMax?: number;
+  /** Number of redirect threads; there are at least as many own journals. */
+  readonly threads: number;
+  readonly journals: Pick<JournalsOptions, 'known' | 'recovery'> & {
+    readonly own: readonly number[];
+    readonly keptFrom: (journal: number) => number;
+  };
+  readonly pages?: RedirectThreadsOptions['pages'];
+}
+
+/** The threads of an edge: they redirect and journal. The cores count. */
+export class EdgeThreads {
+  readonly journals: Journals;
+  readonly folder: FolderWatch;
+  readonly redirects: RedirectThreads;
+  readonly stopTime: StopTime;
+  readonly #watch: NodeJS.Timeout;
+
+  constructor({ folder, journals, ...options }: EdgeThreadsOptions) {
+    const { log, threads, clock } = options;
+    const { path, managementFile, journalRoot } = folder;
+    this.journals = new Journals({ ...journals, root: journalRoot, threads, log });
+    this.folder = new FolderWatch([path, managementFile, journalRoot], log);
+    this.stopTime = new StopTime(clock);
+    this.redirects = new RedirectThreads({
+      ...options,
+      journals: this.journals,
+      whenInPlace: () => this.folder.whenInPlace(),
+    });
+    this.#watch = setInterval(() => {
+      this.folder.examine();
+      this.journals.deleteOwn();
+    }, watchMs);
+    this.#watch.unref();
+  }
+
+  /** @throws Error with the number of answered scans that are lost, once all has stopped */
+  async stop(): Promise<void> {
+    clearInterval(this.#watch);
+    await this.redirects.stop(this.stopTime.drainMs);
+    this.redirects.assertJournaled();
+  }
+}
+
+/**
+ * A stop takes 15 s at most, below systemd's 20. Requests of the API and attempts of webhooks have 3 s, redirects until 10 s
+ * after its begin, their threads 0.5 s more, shards 4 s.
+ */
+const drainEndMs = 10_000;
+const drainMsMin = 1_000;
+
+class StopTime {
+  readonly #clock: Clock;
+  #beganMs: number | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get hasBegun(): boolean {
+    return this.#beganMs !== undefined;
+  }
+
+  begin(): void {
+    this.#beganMs ??= this.#clock.monotonicMs();
+  }
+
+  cancel(): void {
+    this.#beganMs = undefined;
+  }
+
+  /** How long to wait for open connections, from now; without `begin`, the stop begins now. */
+  get drainMs(): number {
+    const nowMs = this.#clock.monotonicMs();
+    return Math.max(drainMsMin, drainEndMs - (nowMs - (this.#beganMs ?? nowMs)));
   }
 }

@@ -1,28 +1,25 @@
 /**
- * A request body while it arrives: counted chunk by chunk, kept up to `bytesMax`, then discarded.
+ * A request body while it arrives: at most `bytesMax`, anything longer is discarded.
  *
- * uWS has no body limit of its own and hands out chunks whose memory it takes back, so each is copied.
- * One deadline covers each 64 KiB, which for most bodies is the whole: a client that drips bytes does not
- * extend it. uWS would cut off silently, 8 to 12 s after the headers or after the last 160 KB; `renew` puts that
- * off, so that the deadline here decides and its 408 can be sent.
- * Streamed (`chunks`), a client that is faster than its reader is paused at 1 MiB.
- * An answer that is ready before the body has ended waits for the rest for a moment (`ended`), because
- * closing with unread bytes makes the kernel reset the connection and the client lose the answer.
+ * uWS has no body limit and reuses the memory of chunks, so each is copied. A deadline covers each 64 KiB, so a client
+ * cannot extend it by dripping bytes. uWS would close silently 8 to 12 s after the headers or the last 160 KB;
+ * `renew` prevents that, so that this deadline decides and its 408 can be sent.
+ * While a body is streamed (`chunks`), a client that is faster than the reader is paused at 1 MiB.
+ * An early answer waits briefly for the rest of the body (`ended`): when a connection closes with unread bytes, the
+ * kernel resets it and the client loses the answer.
  */
 import { Failure } from '../model/failure.ts';
 
-/** Unread bytes above which the client is paused, unless the whole body was asked for. */
+/** Unread bytes at which a client is paused, except during `read`. */
 const unreadBytesMax = 1_048_576;
-/** A piece of a body; one that takes longer than the deadline ends the request. */
 const pieceBytes = 65_536;
-/** Bytes thrown away after an early answer before the connection is closed: 1 MiB. */
 const discardBytesMax = 1_048_576;
 
 type BodyState = 'arriving' | 'complete' | 'too_large' | 'aborted';
 
 /**
- * Pauses and resumes a client; uWS's response does. Its idle timer stands while it is paused and starts anew after;
- * a client that is resumed without having been paused is never read again (measured, 20.0.8).
+ * Pauses and resumes a client, as uWS's response does. The idle timer stops during a pause and restarts after it. A
+ * client that is resumed without a pause is never read again (measured, 20.0.8).
  */
 export interface Flow {
   pause(): void;
@@ -35,14 +32,13 @@ export class Body {
   readonly #watchers = new Set<() => void>();
   readonly #flow: Flow | undefined;
   #received = 0;
-  /** Bytes in `#chunks`. */
   #unread = 0;
   #isPaused = false;
-  #isWholeWanted = false;
+  #isPausable = true;
   #state: BodyState = 'arriving';
   #isEnded = false;
 
-  /** @param declared what the headers promise: too much is refused before it comes */
+  /** @param declared length in the headers: too much is refused before it arrives */
   constructor(bytesMax: number, declared: number | 'chunked', flow?: Flow) {
     this.#bytesMax = bytesMax;
     this.#flow = flow;
@@ -62,7 +58,6 @@ export class Body {
     return this.#state === 'aborted';
   }
 
-  /** Takes a chunk; its memory may be reused by the caller afterwards. */
   push(chunk: ArrayBuffer, isLast: boolean): void {
     this.#received += chunk.byteLength;
     if (this.#state === 'arriving') {
@@ -76,22 +71,20 @@ export class Body {
       if (isLast && this.#state === 'arriving') this.#state = 'complete';
     }
     if (isLast) {
-      // uWS may deliver what it had read although it was paused, and a pause outlives the request: left so,
-      // the connection's next request is never read.
+      // uWS may deliver data it had read before the pause, and a pause outlives the request: the connection's
+      // next request would never be read.
       this.#resume();
       this.#isEnded = true;
-    } else if (this.#unread > unreadBytesMax && !this.#isWholeWanted) this.#pause();
+    } else if (this.#unread > unreadBytesMax && this.#isPausable) this.#pause();
     this.#notify();
   }
 
-  /** Starts uWS's idle timer anew. */
   renew(): void {
     if (this.#isPaused || this.#isEnded) return;
     this.#flow?.pause();
     this.#flow?.resume();
   }
 
-  /** Calls back once, when the client goes; at once if it has. */
   onAbort(callback: () => void): void {
     if (this.isAborted) callback();
     else this.#watchers.add(() => (this.isAborted ? callback() : undefined));
@@ -105,13 +98,12 @@ export class Body {
   }
 
   /**
-   * The whole body.
-   * @param timeoutMs the time for each 64 KiB
-   * @throws Failure body_too_large as soon as that is known; request_timeout when a piece has not arrived
-   *   in time, or never will
+   * Reads the complete body.
+   * @param timeoutMs for each 64 KiB
+   * @throws Failure body_too_large; request_timeout, also when the client has gone
    */
   async read(timeoutMs: number): Promise<Uint8Array> {
-    this.#isWholeWanted = true;
+    this.#isPausable = false;
     this.#resume();
     while (this.#state === 'arriving') {
       const next = this.#received + pieceBytes;
@@ -123,10 +115,7 @@ export class Body {
     throw this.#failure(timeoutMs);
   }
 
-  /**
-   * The body in pieces, as they come.
-   * @throws Failure as `read`
-   */
+  /** Streams the body. @throws Failure as `read` */
   async *chunks(timeoutMs: number): AsyncGenerator<Uint8Array> {
     for (;;) {
       const isReady = (): boolean => this.#state !== 'arriving' || this.#unread >= pieceBytes;
@@ -171,13 +160,13 @@ export class Body {
   #resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
-    // A response that was aborted or has ended is gone for uWS.
+    // uWS refuses calls on a response that has ended.
     if (!this.#isEnded) this.#flow?.resume();
   }
 
-  /** Resolves when nothing more comes, or `lingerMs` or 1 MiB later. */
+  /** Resolves at the end of the body, or `lingerMs` or 1 MiB later. */
   async ended(lingerMs: number): Promise<void> {
-    this.#isWholeWanted = true;
+    this.#isPausable = false;
     this.#drop();
     this.#resume();
     const before = this.#received;

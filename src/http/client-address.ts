@@ -1,41 +1,37 @@
 /**
- * The client of a request: the socket's peer, or, only where the peer is a trusted proxy, the client that
- * the proxy names in the PROXY protocol or in X-Forwarded-For.
+ * The client of a request: the socket's peer or, when the peer is a trusted proxy, the client that the proxy names by
+ * the PROXY protocol or X-Forwarded-For.
  *
- * X-Forwarded-For is read from the right: each trusted proxy appended the address it saw, so the first
- * address from the right that is not itself trusted is the client; entries left of it were sent by the
- * client and prove nothing. Reading stops at an entry that is no address; the last good one counts.
+ * Each trusted proxy appends the address it saw to X-Forwarded-For. So the client is the first address from the right
+ * that is not trusted; the client itself may have sent the entries to its left. Reading stops at an invalid entry.
  */
 import { isIP } from 'node:net';
-import { Networks, normaliseAddress, parseAddress } from '../model/address.ts';
+import { CidrSet, normaliseAddress, parseAddress } from '../model/address.ts';
 
-/** Hops looked at: longer chains are made by clients, not by proxies. */
+/** Only clients make longer chains. */
 const hopsMax = 16;
-/** Peers remembered: those of proxies are few, all others are not worth it. */
 const peersMax = 1_024;
 
 export class ClientAddresses {
-  readonly #trusted: Networks;
-  /** Whether a peer is trusted. A plain map: the redirect threads ask it for every request. */
+  readonly #trusted: CidrSet;
+  /** Cache: redirect threads ask for every request. */
   readonly #peers = new Map<string, boolean>();
-  /** False when every client is its own socket's peer. */
   readonly hasProxies: boolean;
 
-  /** @param trustedProxies addresses and CIDR blocks, validated by config */
   constructor(trustedProxies: readonly string[]) {
-    this.#trusted = new Networks(trustedProxies);
+    this.#trusted = new CidrSet(trustedProxies);
     this.hasProxies = trustedProxies.length > 0;
   }
 
-  /** Whether an address, in the form a socket writes it, is one of the trusted proxies. */
+  /** Whether an address, as a socket writes it, belongs to a trusted proxy. */
   isTrusted(address: string): boolean {
     return this.hasProxies && this.#isTrusted(normaliseAddress(address));
   }
 
   /**
-   * @param peer the socket's address as text
-   * @param proxied the PROXY protocol's address as text, empty without one
-   * @param forwardedFor the X-Forwarded-For header, empty without one
+   * @param peer the socket's address
+   * @param proxied the PROXY protocol's address, or empty
+   * @param forwardedFor the X-Forwarded-For header, or empty
    */
   resolve(peer: string, proxied: string, forwardedFor: string): string {
     const near = normaliseAddress(peer);
@@ -70,7 +66,7 @@ export class ClientAddresses {
   }
 }
 
-/** `1.2.3.4`, `1.2.3.4:80`, `::1`, `[::1]:80` -> the address; undefined for other texts. */
+/** The address of `1.2.3.4`, `1.2.3.4:80`, `::1`, `[::1]:80`; undefined for other texts. */
 function parseHop(text: string): string | undefined {
   const trimmed = text.trim();
   const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(trimmed)?.[1];

@@ -1,14 +1,14 @@
 /**
- * Whether a connection goes on after an answer, and requests on the short-link port that announce a body: none
- * needs one.
+ * Decides whether a connection stays open after an answer, and handles requests with a body on the short-link port,
+ * which never needs one.
  *
- * Two lengths, a transfer coding uWS does not know, or chunks that uWS reads more loosely than a proxy in front
- * (a bare line feed after a size, no line end after the data) may hide a second request that the proxy never
- * saw. uWS cuts a connection that brings another request while an answer is pending, and goes on after one that
- * is answered at once, `Connection: close` or not (measured, 20.0.8). So these wait for the next cycle of the
- * event loop and close; what is ambiguous is refused. The answer to a scan waits for its journal anyhow (redirect.ts).
- * Two `Host` in a request without a body are not looked for: a look at each header costs 1.7 µs, 15 % of a redirect,
- * and no answer on this port depends on it.
+ * Two lengths, a transfer coding that uWS does not know, or chunks that uWS reads more loosely than a proxy in front
+ * (a bare line feed after a size, no line end after the data) may hide a second request from the proxy. uWS closes a
+ * connection that brings another request while an answer is pending; after an immediate answer it continues, also with
+ * `Connection: close` (measured, 20.0.8). So requests with a body are answered in the next cycle of the event loop and
+ * closed, and ambiguous ones are refused. Scans wait for the journal anyway (redirect.ts).
+ * Requests without a body are not checked for two `Host`: to read every header costs 1.7 µs, 15 % of a redirect, and no
+ * answer on this port depends on it.
  */
 import { MessageChannel } from 'node:worker_threads';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
@@ -16,21 +16,18 @@ import type { Failure } from '../model/failure.ts';
 import { Headers } from './headers.ts';
 import { headerNames } from './uws-app.ts';
 
-/**
- * `close`: we tell uWS to close, and it writes the header. `closing`: uWS closes by itself, because the request asks
- * for it; then we write the header.
- */
+/** `close`: uWS closes for us and writes the header. `closing`: uWS closes for the request, and we write the header. */
 export type Connection = 'keep' | 'close' | 'closing';
 
-/** What the request's Connection header asks for. @param header its value, empty without one */
+/** @param header the Connection header, or empty */
 export function connectionAsked(header: string): Connection {
   if (header === '' || header === 'keep-alive') return 'keep';
-  // uWS looks at the length alone.
+  // uWS checks the length only.
   if (header.length === 'close'.length) return 'closing';
   return /(?:^|,)\s*close\s*(?:,|$)/i.test(header) ? 'close' : 'keep';
 }
 
-/** What becomes of the connection of a redirect: it also ends when the request announces a body. */
+/** The connection of a redirect, which also ends when the request announces a body. */
 export function connectionAfter(request: HttpRequest, closes: boolean): Connection {
   const asked = connectionAsked(request.getHeader(headerNames.connection));
   if (asked !== 'keep') return asked;
@@ -45,9 +42,9 @@ port1.on('message', () => {
 port1.unref();
 
 /**
- * Does what closes a connection in the next cycle of the event loop, among the events of sockets. Not in an immediate:
- * uSockets frees closed sockets just before the immediates, and never a socket that an immediate closes, 480 bytes each
- * (measured, 20.0.8): half a gigabyte for a million scans by way of a proxy that keeps no connection alive.
+ * Runs work that closes a connection in the next cycle of the event loop, among socket events. uSockets frees closed
+ * sockets just before the immediates and never frees a socket that an immediate closes: 480 bytes each (measured,
+ * 20.0.8), half a gigabyte after a million scans through a proxy without keep-alive.
  */
 export function inNextCycle(work: () => void): void {
   if (waiting.push(work) === 1) port2.postMessage(undefined);
@@ -57,7 +54,7 @@ const isBare = (request: HttpRequest): boolean =>
   request.getHeader(headerNames.transferEncoding) === '' &&
   request.getHeader(headerNames.contentLength) === '';
 
-/** What makes it ambiguous where a request that announces a body ends, and two `Host` in such a request. */
+/** Why a request that announces a body is ambiguous. */
 export function framingFault(request: HttpRequest): Failure | undefined {
   if (isBare(request)) return undefined;
   const headers = new Headers();
@@ -65,10 +62,7 @@ export function framingFault(request: HttpRequest): Failure | undefined {
   return headers.fault(request.getMethod().toUpperCase());
 }
 
-/**
- * @param send writes the whole answer, from what it has read of the request already; `cut` where the connection
- *   must end with it, whatever else that costs
- */
+/** @param send writes the answer without the request; `cut`: the connection must end with it */
 export function sendFramed(
   response: HttpResponse,
   request: HttpRequest,

@@ -1,19 +1,15 @@
 /**
- * Request headers: kept by name, checked for the shapes that request smuggling is made of.
+ * Request headers by name, checked for request smuggling; and the rules of conditional requests and codings.
  *
- * uWS already refuses bad lengths, bad chunks and Content-Length beside Transfer-Encoding, but takes
- * the first of two Content-Length and waits for ever on `Transfer-Encoding: gzip` (both measured).
- * A proxy in front may take the last one: the two would disagree where the request ends. So whatever
- * is not framed in exactly one way is refused, and its connection closed.
- *
- * Also what they say of the copy that a client has, and of the codings that it reads.
+ * uWS refuses bad lengths, bad chunks and Content-Length with Transfer-Encoding, but takes the first of two
+ * Content-Length and waits forever on `Transfer-Encoding: gzip` (both measured). A proxy in front may take the last one
+ * and disagree where the request ends. So ambiguous framing is refused, and its connection closed.
  */
 import { hash } from 'node:crypto';
 import { Failure } from '../model/failure.ts';
-import { keptHeaders, type KeptHeader } from './request.ts';
+import { knownHeaders, type KnownHeader } from './request.ts';
 
-/** Headers that mean one thing only: two of them are a fault, not a list. */
-const singleHeaders: ReadonlySet<string> = new Set<KeptHeader>([
+const singleHeaders: ReadonlySet<string> = new Set<KnownHeader>([
   'authorization',
   'content-length',
   'content-type',
@@ -27,8 +23,8 @@ const singleHeaders: ReadonlySet<string> = new Set<KeptHeader>([
   'x-quietzone-client',
   'x-quietzone-proof',
 ]);
-const kept: ReadonlySet<string> = new Set(keptHeaders);
-/** A Content-Length beyond 15 digits is not a safe integer. */
+const known: ReadonlySet<string> = new Set(knownHeaders);
+/** More digits are no safe integer. */
 const lengthPattern = /^\d{1,15}$/;
 
 export class Headers {
@@ -36,7 +32,7 @@ export class Headers {
   #repeated: string | undefined;
 
   add(name: string, value: string): void {
-    if (!kept.has(name)) return;
+    if (!known.has(name)) return;
     const before = this.#values.get(name);
     if (before === undefined) {
       this.#values.set(name, value);
@@ -46,18 +42,16 @@ export class Headers {
     else this.#values.set(name, `${before}, ${value}`);
   }
 
-  get(name: KeptHeader): string | undefined {
+  get(name: KnownHeader): string | undefined {
     return this.#values.get(name);
   }
 
-  /** Bytes of the body that follows: declared; `chunked` when only its end shows how many; else 0. */
   get bodyBytes(): number | 'chunked' {
     if (this.#values.has('transfer-encoding')) return 'chunked';
     const text = this.#values.get('content-length');
     return text === undefined || !lengthPattern.test(text) ? 0 : Number(text);
   }
 
-  /** What makes this request's framing or identity ambiguous, if anything. */
   fault(method: string): Failure | undefined {
     if (this.#repeated !== undefined) {
       return badRequest(`header ${this.#repeated} is given more than once, expected it once`);
@@ -84,12 +78,10 @@ function badRequest(reason: string): Failure {
   return new Failure('bad_request', `Cannot read the request: ${reason}`);
 }
 
-/** How a body may be packed. */
 export type Coding = 'br' | 'gzip';
 
 const tagCharacters = 22;
 
-/** A strong ETag of a text. */
 export const tagOf = (text: string): string =>
   `"${hash('sha256', text, 'base64url').slice(0, tagCharacters)}"`;
 
@@ -105,7 +97,7 @@ export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean 
   return ifNoneMatch.split(',').some((tag) => opaque(tag) === opaque(etag));
 }
 
-/** The smaller of those that the client accepts. */
+/** The best coding that the client accepts. */
 export const codingOf = (accepted: string | undefined): Coding | undefined =>
   acceptedOf(accepted, ['br', 'gzip']);
 

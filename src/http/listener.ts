@@ -1,20 +1,20 @@
 /**
- * A port of one thread, with a bound of connections: a crowd of idle ones takes no descriptor from the rest of the
- * process, nor every place from those that ask for something.
+ * A port of one thread with bounded connections: idle ones cannot use up the process's descriptors, nor lock out clients
+ * that send requests.
  *
- *   young half: listens        its places are taken -> the old half is closed, and listens instead
- *   old half:   goes on with the connections that it has
+ *   accepting group   listens; when it is full, the retiring group is closed and becomes the accepting one
+ *   retiring group    serves the connections that it has
  *
- * A connection to a half that is full is closed at once. uWS neither says which connections are idle nor closes
- * one of them from outside, but it closes all those of an app: so each half is an app of its own. A half that
- * has requests in flight is not closed for `graceMs`. The price: above half of the bound connections that are kept
- * alive end early, as they may at any time. Under 600 idle connections that come back at once, 7 of 10 requests
- * on new connections are answered, the others are reset (measured with 200 places).
+ * A connection to a full group is closed at once. uWS does not say which connections are idle and cannot close a single
+ * one from outside, but it closes all connections of an app: so each group is an app. A group with requests in flight
+ * gets `graceMs`. The price: above half of the limit, kept-alive connections end early, as they may at any time.
+ * With 600 idle connections that reconnect at once and a limit of 200, 7 of 10 requests on new connections are
+ * answered and the others are reset (measured).
  *
- * The port is listened on with SO_REUSEPORT, by other threads too: that no other process does is made sure before
- * (port.ts). Without it a half could not listen while connections of the other are open.
+ * The port is shared with other threads (SO_REUSEPORT), but not with other processes (port.ts). Without the option a
+ * group could not listen while the other has open connections.
  *
- * Nothing is closed in an immediate: uSockets then never frees the 480 bytes of a connection (measured, 20.0.8).
+ * No connection is closed in an immediate: uSockets would never free its 480 bytes (measured, 20.0.8).
  */
 import { setImmediate as nextCycle } from 'node:timers/promises';
 import * as uWS from 'uWebSockets.js';
@@ -22,36 +22,32 @@ import type { Clock } from '../model/clock.ts';
 import type { TlsFiles } from './tls-files.ts';
 import { createApp } from './uws-app.ts';
 
-/** Requests of a half that is to be closed may take this long. */
+/** Time for the requests of a group before it is closed. */
 const graceMs = 1_000;
 const graceStepMs = 50;
-/** After the port could not be listened on again. */
 const retryMs = 100;
-/** A cycle of the event loop that had next to nothing to do; in a busy loop it may be longer, the longer `leave` has waited. */
+/** A cycle of the event loop with almost no work; the limit grows while `leave` waits. */
 const shortCycleMs = 0.05;
 const cycleMsPerMsWaited = 0.02;
 const leaveMsMax = 500;
 
 export interface ListenerOptions {
   readonly host: string;
-  /** 0 = any free port, on which uWS cannot listen twice: for tests without a bound. */
+  /** 0 = any free port, which excludes `connectionsMax`: uWS cannot listen on it twice. */
   readonly port: number;
   /** Absent or with empty names: without TLS. */
   readonly tls?: TlsFiles;
-  /** Open at the same time; absent = as many as come. */
   readonly connectionsMax?: number;
-  /** Called for each app before it listens, at most twice. */
-  readonly attach: (app: uWS.TemplatedApp, half: Half) => void;
-  /** Called for every connection made (+1) and lost (-1). Not a filter of its own: each one costs a connection 1.4 µs. */
+  readonly attach: (app: uWS.TemplatedApp, group: ConnectionGroup) => void;
+  /** Called for each new (+1) and closed (-1) connection. A second uWS filter would cost 1.4 µs per connection. */
   readonly onConnection?: (response: uWS.HttpResponse, change: number) => void;
 }
 
-/** The connections of one app. */
-export class Half {
+export class ConnectionGroup {
   readonly app: uWS.TemplatedApp;
   listenSocket: uWS.us_listen_socket | undefined;
   open = 0;
-  /** Requests that are not answered yet: counted by those who answer them. */
+  /** Unanswered requests; their server counts them. */
   inFlight = 0;
 
   constructor(app: uWS.TemplatedApp) {
@@ -66,46 +62,45 @@ export class Half {
 
 export class Listener {
   readonly #options: ListenerOptions;
-  readonly #halfMax: number;
-  #young: Half;
-  /** Made when it is first needed. */
-  #old: Half | undefined;
+  readonly #groupMax: number;
+  #accepting: ConnectionGroup;
+  #retiring: ConnectionGroup | undefined;
   #port: number;
   #rotation: NodeJS.Timeout | undefined;
   #waitedMs = 0;
   #isStopped = false;
   #isLeaving = false;
-  /** Connections closed because their places were needed, or because there were none. */
+  /** Connections closed because of `connectionsMax`. */
   shed = 0;
 
   constructor(options: ListenerOptions) {
     this.#options = options;
     this.#port = options.port;
-    this.#halfMax = Math.max(1, Math.floor((options.connectionsMax ?? Infinity) / 2));
-    this.#young = this.#createHalf();
+    this.#groupMax = Math.max(1, Math.floor((options.connectionsMax ?? Infinity) / 2));
+    this.#accepting = this.#createGroup();
   }
 
-  /** The one in use, once it listens. */
+  /** The actual port after `listen`. */
   get port(): number {
     return this.#port;
   }
   get open(): number {
-    return this.#young.open + (this.#old?.open ?? 0);
+    return this.#accepting.open + (this.#retiring?.open ?? 0);
   }
 
-  /** Also again, after `stopListening` or during `leave`. */
+  /** May be called again after `stopListening` or during `leave`. */
   listen(done: (isListening: boolean) => void): void {
     this.#isStopped = false;
     this.#isLeaving = false;
-    if (this.#young.listenSocket !== undefined) done(true);
-    else this.#listen(this.#young, done);
+    if (this.#accepting.listenSocket !== undefined) done(true);
+    else this.#listen(this.#accepting, done);
   }
 
   /**
-   * Stops listening when no connection waits to be accepted, as far as can be told: the kernel resets those, also where
-   * another process listens on the port, unless net.ipv4.tcp_migrate_req is 1. They are accepted when the loop polls, so
-   * the moment is just after that, before anything else is done, in a cycle that was short.
-   * @param clock absent = after the next whole cycle
+   * Stops listening at a moment when probably no connection waits to be accepted: the kernel resets those, even when
+   * another process listens on the port, unless net.ipv4.tcp_migrate_req is 1. The loop accepts them when it polls, so
+   * the moment is right after a poll, in a short cycle.
+   * @param clock absent = after the next full cycle
    */
   async leave(clock?: Clock): Promise<void> {
     this.#isLeaving = true;
@@ -121,72 +116,70 @@ export class Listener {
     if (this.#isLeaving) this.stopListening();
   }
 
-  /** Open connections go on. */
   stopListening(): void {
     this.#isStopped = true;
     this.#isLeaving = false;
     clearTimeout(this.#rotation);
-    this.#young.stopListening();
+    this.#accepting.stopListening();
   }
 
-  /** Closes every connection now. */
   close(): void {
     this.stopListening();
-    this.#young.app.close();
-    this.#old?.app.close();
+    this.#accepting.app.close();
+    this.#retiring?.app.close();
   }
 
-  #createHalf(): Half {
-    const half = new Half(createApp(this.#options.tls));
-    this.#options.attach(half.app, half);
-    half.app.filter((response, change) => this.#count(half, response, change));
-    return half;
+  #createGroup(): ConnectionGroup {
+    const group = new ConnectionGroup(createApp(this.#options.tls));
+    this.#options.attach(group.app, group);
+    group.app.filter((response, change) => this.#count(group, response, change));
+    return group;
   }
 
-  #listen(half: Half, done: (isListening: boolean) => void): void {
-    half.app.listen(this.#options.host, this.#port, (socket) => {
+  #listen(group: ConnectionGroup, done: (isListening: boolean) => void): void {
+    group.app.listen(this.#options.host, this.#port, (socket) => {
       if (socket !== false) {
-        half.listenSocket = socket;
+        group.listenSocket = socket;
         this.#port = uWS.us_socket_local_port(socket);
       }
       done(socket !== false);
     });
   }
 
-  #count(half: Half, response: uWS.HttpResponse, change: number): void {
+  #count(group: ConnectionGroup, response: uWS.HttpResponse, change: number): void {
     this.#options.onConnection?.(response, change);
-    half.open += change;
-    if (change < 0 || half.open < this.#halfMax) return;
+    group.open += change;
+    if (change < 0 || group.open < this.#groupMax) return;
     this.#rotation ??= this.#isStopped ? undefined : setTimeout(this.#rotate, 0);
-    if (half.open === this.#halfMax) return;
+    if (group.open === this.#groupMax) return;
     this.shed += 1;
     response.close();
   }
 
-  /** The old half is closed and becomes the young one. */
+  /** Closes the retiring group and swaps the two. */
   readonly #rotate = (): void => {
     this.#rotation = undefined;
-    const young = this.#young;
-    if (young.open < this.#halfMax) return;
-    const old = (this.#old ??= this.#createHalf());
-    if (old.inFlight > 0 && this.#waitedMs < graceMs) {
+    const accepting = this.#accepting;
+    if (accepting.open < this.#groupMax) return;
+    const retiring = (this.#retiring ??= this.#createGroup());
+    if (retiring.inFlight > 0 && this.#waitedMs < graceMs) {
       this.#waitedMs += graceStepMs;
       this.#rotation = setTimeout(this.#rotate, graceStepMs);
       return;
     }
     this.#waitedMs = 0;
-    const { open } = old;
-    old.app.close();
-    // In the midst of a TLS handshake one may be left: it goes on in the young half.
-    this.shed += open - old.open;
-    young.stopListening();
-    [this.#young, this.#old] = [old, young];
+    const { open } = retiring;
+    retiring.app.close();
+    // A connection in its TLS handshake may be left; it stays in the group.
+    this.shed += open - retiring.open;
+    accepting.stopListening();
+    [this.#accepting, this.#retiring] = [retiring, accepting];
     this.#listenAgain();
   };
 
   readonly #listenAgain = (): void => {
     this.#rotation = undefined;
-    this.#listen(this.#young, (isListening) => {
+    this.#listen(this.#accepting, (isListening) => {
       if (!isListening) this.#rotation = setTimeout(this.#listenAgain, retryMs);
     });
   };

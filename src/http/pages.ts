@@ -1,37 +1,33 @@
 /**
- * The pages that a scan may meet instead of a redirect. Their reader stands before a poster with a phone in the hand and
- * did nothing wrong: a friendly sentence in a language of theirs, what may help, and whom to ask.
+ * The pages that a scan may get instead of a redirect. Their reader stands in front of a poster and did nothing wrong: a
+ * page has a friendly sentence in the reader's language, what may help, and a contact.
  *
- *   kind, workspace, Accept-Language --> the language: of the workspace's texts and the ten of the standard ones
- *     --> the page, kept: a standard one for good (kinds x languages), one of a workspace in a bounded cache
+ *   kind, workspace, Accept-Language --> language: among those of the workspace's texts and the ten standard ones
+ *     --> page, cached: standard pages without a limit (kinds x languages), those of workspaces with one
  *
- * A page is at most 5 KB and loads nothing (pages/page.ts). A workspace that says nothing has the installation's brand; what
- * it says of its brand replaces that whole. Programs that ask for JSON get a problem document, in English.
+ * A page has at most 5 KB and loads nothing (pages/page.ts). A workspace without a brand has the installation's.
+ * Programs that ask for JSON get a problem document in English.
  */
 import {
   type Brand,
   type EndedReason,
   endedReasons,
-  type PageText,
   type PageTexts,
   type WorkspacePages,
 } from '../model/routing/pages.ts';
 import type { Config } from '../config.ts';
 import { bestLanguage } from '../routes/language.ts';
-import { type ErrorPageKind, errorPageKinds } from './pages/language-words.ts';
 import { type PackedPages, type PageChanges, unpackPages } from './pages/packed-pages.ts';
 import { makePage, type PageHtml } from './pages/page.ts';
-import { pageLanguages, wordsOf } from './pages/words.ts';
+import { type ErrorPageKind, errorPageKinds, pageLanguages, wordsOf } from './pages/words.ts';
 
 export interface ErrorPage extends PageHtml {
   readonly language: string;
 }
 
-/** Pages of workspaces that are kept, in each redirect thread: about 5 MB. */
+/** Cached pages of workspaces in each redirect thread: about 5 MB. */
 const renderedMax = 1_000;
-/** Workspaces whose settings are kept as objects. */
 const unpackedMax = 250;
-/** Of who reads none of the languages that there are. */
 const lastResort = 'en';
 
 const statuses: Readonly<Record<ErrorPageKind, readonly [status: number, code: string]>> = {
@@ -56,13 +52,12 @@ const problems = new Map(
   }),
 );
 
-/** The problem document of a kind (RFC 9457). */
 export const errorProblem = (kind: ErrorPageKind): string => problems.get(kind)!;
 
-/** The language of a page: one in which the workspace speaks, or one of the standard texts. */
+/** @param own languages of the workspace's texts */
 function chooseLanguage(header: string, own: readonly string[]): string {
   const found = bestLanguage(header, [...own, ...pageLanguages]) ?? lastResort;
-  // Of a standard text in German and the workspace's in Swiss German, who reads German gets the workspace's.
+  // A workspace's text in Swiss German goes before a standard text in German.
   return bestLanguage(found, own) ?? found;
 }
 
@@ -71,20 +66,16 @@ function textsOf(kind: ErrorPageKind, texts: WorkspacePages['texts']): PageTexts
   return (reason && texts[reason]) ?? {};
 }
 
-/** @param language of `own`, or of the standard texts */
 function render(kind: ErrorPageKind, language: string, brand: Brand, own: PageTexts): ErrorPage {
   const standard = pageLanguages.find((one) => one === bestLanguage(language, pageLanguages));
   const words = wordsOf(standard ?? lastResort);
   const { title, text, help } = words.pages[kind];
-  const given = own[language];
-  const content = given === undefined ? { title, texts: [text, help] } : textOf(given);
+  const custom = own[language];
+  const shown = { title: custom?.title ?? title, texts: custom ? [custom.text] : [text, help] };
   const contact = { text: words.contact, language: standard ?? lastResort };
-  return { language, ...makePage({ ...content, language, contact, brand }) };
+  return { language, ...makePage({ ...shown, language, contact, brand }) };
 }
 
-const textOf = ({ title, text }: PageText) => ({ title, texts: [text] });
-
-/** Empty settings are none. */
 export function installationBrand({ brandName, supportUrl, colour }: Config['pages']): Brand {
   return {
     ...(brandName === '' ? {} : { name: brandName }),
@@ -94,9 +85,8 @@ export function installationBrand({ brandName, supportUrl, colour }: Config['pag
 }
 
 /**
- * The page of a workspace.
  * @param header `Accept-Language`
- * @param brand the installation's, for a workspace without one
+ * @param brand of the installation, for a workspace without one
  */
 export function previewPage(
   reason: EndedReason,
@@ -112,7 +102,7 @@ export function previewPage(
 const shownBrand = (pages: WorkspacePages, brand: Brand): Brand =>
   Object.keys(pages.brand).length > 0 ? pages.brand : brand;
 
-/** The oldest is pruned. Redirect threads load no package at their start, and pages are no hot path. */
+/** Drops its oldest entry. Not a package, because redirect threads load none at their start. */
 class BoundedMap<K, V> extends Map<K, V> {
   readonly #max: number;
 
@@ -132,18 +122,15 @@ class BoundedMap<K, V> extends Map<K, V> {
 
 export class Pages {
   readonly #brand: Brand;
-  /** As they are shared by all threads. */
   readonly #packed = new Map<number, PackedPages>();
   readonly #unpacked = new BoundedMap<number, WorkspacePages>(unpackedMax);
   readonly #rendered = new BoundedMap<string, ErrorPage>(renderedMax);
   readonly #standard = new Map<string, ErrorPage>();
 
-  /** @param brand the installation's */
   constructor(brand: Brand) {
     this.#brand = brand;
   }
 
-  /** What has changed, or all at the start; undefined where a workspace says nothing any more. */
   update(changes: PageChanges): void {
     for (const [workspaceNo, packed] of changes) {
       if (packed === undefined) this.#packed.delete(workspaceNo);
@@ -154,7 +141,7 @@ export class Pages {
   }
 
   /**
-   * @param workspaceNo whose code it is; undefined where that cannot be known
+   * @param workspaceNo of the code; undefined for an unknown code
    * @param header `Accept-Language`
    */
   find(kind: ErrorPageKind, workspaceNo: number | undefined, header: string): ErrorPage {
@@ -180,7 +167,6 @@ export class Pages {
     return pages;
   }
 
-  /** Kept for good: kinds times languages. */
   #findStandard(kind: ErrorPageKind, language: string): ErrorPage {
     const key = `${kind} ${language}`;
     const page = this.#standard.get(key) ?? render(kind, language, this.#brand, {});

@@ -1,13 +1,10 @@
 /**
- * Whether a port can be listened on, asked of the kernel before uWS is.
- *
- * uWS listens with SO_REUSEPORT so that threads can share a port. A second process of the same user
- * would silently share it too and take half of the requests; and uWS does not say why it failed.
- * A plain socket refuses both: it is opened and closed at once.
+ * Checks a port with a plain socket before uWS listens. uWS uses SO_REUSEPORT so that threads can share a port: a second
+ * process of the same user would silently take half of the requests. And uWS gives no reason when it fails.
  */
 import { createServer } from 'node:net';
 
-/** A listen address that cannot be used. The process prints the message and exits. */
+/** An unusable listen address. The process prints the message and exits. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
@@ -19,7 +16,6 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host name is unknown, expected an address of this machine',
 };
 
-/** @throws ListenError with the kernel's reason */
 export async function assertPortFree(host: string, port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const probe = createServer();

@@ -1,16 +1,16 @@
 /**
- * Thread entry of the short-link port: builds the redirect of `redirect.ts` and listens, with TLS also on a second
- * port without it.
- * All redirect threads listen on the same port (SO_REUSEPORT: the kernel deals out connections). Another process
- * listens there only during a takeover; the control thread has made sure of that.
+ * Entry of a redirect thread: builds the redirect of `redirect.ts` and listens, with TLS also on a second port without TLS.
+ * All redirect threads listen on the same port (SO_REUSEPORT: the kernel distributes connections). The control thread
+ * ensures that another process does so only during a takeover.
  *
- * Hand over: stop listening, answer what still comes with `Connection: close`, until no client is left or for the
- * command's `msMax`. Drain: the same, then the journal is on the disk before the thread ends.
+ * Hand-over: stop listening, answer with `Connection: close` until all connections are gone or `msMax` has passed.
+ * Drain: the same, then sync the journal and end the thread.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { LinkReader } from '../links/reader.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
-import { diskAt, JournalWriter } from '../scans/journal/writer.ts';
+import { diskAt, JournalWriter, segmentBytesMax } from '../scans/journal/writer.ts';
+import { Geo } from '../scans/visitor/geo/geo.ts';
 import { systemClock } from '../system-clock.ts';
 import { createLatencyHistogram, takeCounts } from '../telemetry/latency-histogram.ts';
 import { openThreadChannel } from '../workers/thread-setup.ts';
@@ -31,17 +31,14 @@ import { ScannerAddresses } from './scanner-address.ts';
 
 const figuresMs = 1_000;
 const drainPollMs = 25;
-/** What a power cut may cost, unless durability is `power`. */
+/** Scans of this time can be lost in a power cut, unless durability is `power`. */
 const syncMs = 200;
 
 const channel = openThreadChannel<RedirectSetup, RedirectMessage, RedirectCommand>();
 const { setup, send } = channel;
 
-const addresses = new ScannerAddresses(
-  new ClientAddresses(setup.trustedProxies),
-  setup.trustedProxyHeader,
-);
-const throttle = new MissThrottle(setup.unknownPerMinuteMax, setup.missSeed, setup.misses);
+const addresses = new ScannerAddresses(new ClientAddresses(setup.trustedProxies));
+const throttle = new MissThrottle(setup.missSeed, setup.misses);
 const pages = new Pages(setup.brand);
 pages.update(setup.pages);
 const refusals = new Refusals(addresses, throttle, { pages, rootUrl: setup.rootUrl });
@@ -49,7 +46,7 @@ const journal = new JournalWriter({
   folder: setup.journalFolder,
   journal: setup.journal,
   position: setup.journalPosition,
-  segmentBytesMax: setup.segmentBytesMax,
+  segmentBytesMax,
   segmentMsMax: setup.segmentMsMax,
   backlogBytesMax: setup.backlogBytesMax,
   tails: new JournalPositions(setup.tails),
@@ -60,6 +57,7 @@ let syncTimer: NodeJS.Timeout | undefined;
 const latency = createLatencyHistogram();
 const redirect = new Redirect({
   links: new LinkReader(setup.links, setup.thread),
+  geo: new Geo(setup.geo),
   journal,
   durability: setup.durability,
   addresses,
@@ -68,8 +66,6 @@ const redirect = new Redirect({
   gate: setup.gate,
   latency,
 });
-
-redirect.useGeo(setup.geo);
 
 function figures(): RedirectMessage & { kind: 'figures' } {
   return {
@@ -107,14 +103,13 @@ const listeners = ports.map(
 const closeApps = (): void => {
   for (const listener of listeners) listener.close();
 };
-// Whatever ends this thread, its sockets go first: libuv aborts the whole process when a thread leaves
-// them open, and the kernel would go on giving connections to a listener that no thread serves.
+// libuv aborts the process when a thread ends with open sockets, and the kernel would keep giving connections to
+// a listener without a thread.
 process.on('exit', closeApps);
 
 let sentCounts: Omit<RedirectFigures, 'latency'> | undefined;
-/** Of the listeners, those that listen. */
 let listening = 0;
-/** Counted: what was begun for an earlier command is not told after a later one. */
+/** Number of the last command; the work of an earlier one ends without a message. */
 let commands = 0;
 const isLast = (command: number): boolean => command === commands;
 
@@ -127,7 +122,7 @@ function listen(): void {
           ? 'the port or the TLS files cannot be used'
           : 'the port cannot be used';
         send({ kind: 'cannot-listen', port: ports[at]!.port, reason });
-        // Its successor tries again: at a restart the port may still be in the predecessor's hands.
+        // The next thread tries again: during a restart the predecessor may still have the port.
         process.exit(1);
       }
       listening += 1;
@@ -140,7 +135,7 @@ function sendListening(): void {
   send({ kind: 'listening', port: listeners[0]!.port });
 }
 
-/** Every `syncMs` while there is something to sync, then once when the open segment is old enough to end. */
+/** Runs every `syncMs` while there is data to sync, then once when the open segment reaches its age limit. */
 function syncIn(ms: number): void {
   clearTimeout(syncTimer);
   syncTimer = setTimeout(sync, ms);
@@ -156,7 +151,7 @@ function sync(): void {
 
 const figuresTimer = setInterval(sendFigures, figuresMs);
 
-/** Nothing without a change: the control thread would be woken for it. */
+/** Sends changes only: a message wakes the control thread. */
 function sendFigures(): void {
   const message = figures();
   const { latency: spent, ...counted } = message.figures;
@@ -165,7 +160,7 @@ function sendFigures(): void {
   send(message);
 }
 
-/** Stops listening, and waits until no connection is open, or for the next command. */
+/** Stops listening and waits until no connection is open, `msMax` has passed, or the next command. */
 async function leave(msMax: number): Promise<void> {
   const command = commands;
   const endMs = systemClock.monotonicMs() + msMax;
@@ -193,7 +188,6 @@ async function handOver(msMax: number): Promise<void> {
   await leave(msMax);
   if (!isLast(command)) return;
   closeApps();
-  // Nothing more is journaled.
   journal.retry();
   await journal.sync().catch(() => undefined);
   send(figures());
@@ -206,7 +200,6 @@ function resume(): void {
 }
 
 channel.onCommand((command) => {
-  if (command.kind === 'geo') return redirect.useGeo(command.table);
   if (command.kind === 'pages') return pages.update(command.changes);
   commands += 1;
   if (command.kind === 'resume') resume();

@@ -1,23 +1,20 @@
 /**
- * What a request on the short-link port gets when it is no redirect: the pages of `pages.ts`, as HTML for
- * people and JSON where `Accept` asks for it. Counted by kind; unknown codes are throttled by address. `/` leads to `redirect.rootUrl`
- * where that is set.
+ * All answers of the short-link port except redirects of links: the pages of `pages.ts`, as HTML or, for `Accept`, as JSON.
+ * Counts them by kind, and throttles unknown codes by address. `/` redirects to `redirect.rootUrl`.
  *
- * During a takeover also the redirect of a limited link to itself: on a new connection its client finds the process
- * that knows what is left of the limit. Browsers follow 20 redirects: without a pause they would give up before that
- * process listens.
+ * During a takeover a limited link also redirects to itself: on a new connection its client reaches the process that
+ * has the limit. Browsers follow 20 redirects; without a pause they would give up before that process listens.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { EndedReason } from '../model/routing/pages.ts';
 import { type Connection, framingFault, sendFramed } from './framing.ts';
 import type { MissThrottle } from './miss-throttle.ts';
 import { type ErrorPage, errorProblem, errorStatus, Pages } from './pages.ts';
-import type { ErrorPageKind } from './pages/language-words.ts';
-import { noSniffing } from './ready.ts';
+import type { ErrorPageKind } from './pages/words.ts';
 import { noRefusals } from './redirect-thread.ts';
 import { redirectHead } from './reply-batch.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
-import { endHead, write } from './write.ts';
+import { endHead, noSniffing, write } from './write.ts';
 
 const reasons: Readonly<Record<number, string>> = {
   404: '404 Not Found',
@@ -26,23 +23,20 @@ const reasons: Readonly<Record<number, string>> = {
   429: '429 Too Many Requests',
   503: '503 Service Unavailable',
 };
-/** A code has no dot: such requests (favicon.ico, …) help no enumerator. Encoded, its letters take three characters. */
+/** Other paths (favicon.ico, …) cannot be used to guess codes. An encoded letter takes three characters. */
 const codeShaped = /^\/[A-Za-z0-9_/%-]{3,192}$/;
 
-/** A damaged link works again once its operator has restored it: a phone need not ask sooner. */
+/** An operator has to restore a damaged link first. */
 const damagedRetrySeconds = 300;
 
-/** Pause before a client is sent back: 20 of them last longer than a takeover. */
+/** 20 of these pauses last longer than a takeover. */
 const sendBackMs = 200;
 
-/** Of some kinds of pages. */
 interface Details {
   readonly retryAfterSeconds?: number;
-  /** Whose code it is. */
   readonly workspaceNo?: number;
 }
 
-/** Of an installation that has set nothing. */
 const plainPages = () => ({ pages: new Pages({}), rootUrl: '' });
 
 export class Refusals {
@@ -52,7 +46,7 @@ export class Refusals {
   readonly #rootUrl: string;
   readonly counts = noRefusals();
 
-  /** @param rootUrl where `/` leads; empty = to the page of an unknown code */
+  /** @param rootUrl target of `/`; empty = the page of an unknown code */
   constructor(
     addresses: ScannerAddresses,
     throttle: MissThrottle,
@@ -71,7 +65,8 @@ export class Refusals {
     connection: Connection,
   ): void {
     const path = request.getUrl();
-    if (path === '/' && this.#rootUrl !== '') return this.#leadOn(response, request, connection);
+    if (path === '/' && this.#rootUrl !== '')
+      return this.#redirectRoot(response, request, connection);
     const isCode = codeShaped.test(path);
     if (isCode && this.#throttle.isOver(this.#addresses.of(response, request), nowMs)) {
       const retryAfterSeconds = this.#throttle.retryAfterSeconds(nowMs);
@@ -81,8 +76,7 @@ export class Refusals {
     }
   }
 
-  /** From `/` to the installation's own page: no scan. */
-  #leadOn(response: HttpResponse, request: HttpRequest, connection: Connection): void {
+  #redirectRoot(response: HttpResponse, request: HttpRequest, connection: Connection): void {
     sendFramed(response, request, () => {
       response.writeStatus(`${redirectHead}\r\nLocation: ${this.#rootUrl}`);
       if (connection === 'closing') response.writeHeader('Connection', 'close');
@@ -90,7 +84,7 @@ export class Refusals {
     });
   }
 
-  /** Of a code that is known, and leads nowhere now. @param workspaceNo whose code it is */
+  /** The answer of a known code that does not redirect now. @param workspaceNo the code's workspace */
   ended(
     reason: EndedReason,
     workspaceNo: number,
@@ -106,10 +100,10 @@ export class Refusals {
     this.#send('damaged', response, request, connection, { retryAfterSeconds });
   }
 
-  /** Not counted: the process that the client comes to counts it. */
+  /** Not counted here: the other process counts it. */
   sendBack(response: HttpResponse, request: HttpRequest, connection: Connection): void {
     const query = request.getQuery();
-    // Raw, as sent: uWS takes no request line with a control character in it.
+    // Raw, as sent: uWS refuses control characters in a request line.
     const asked = request.getUrl() + (query === undefined ? '' : `?${query}`);
     let isAborted = false;
     response.onAborted(() => {
@@ -125,7 +119,7 @@ export class Refusals {
     }, sendBackMs);
   }
 
-  /** Refuses a request whose framing is ambiguous. @returns whether it was; not counted: no browser sends one */
+  /** Refuses ambiguous framing, without a count: browsers never send it. @returns whether it refused */
   misframed(response: HttpResponse, request: HttpRequest, connection: Connection): boolean {
     const fault = framingFault(request);
     if (fault === undefined) return false;
@@ -184,7 +178,7 @@ function writeHeaders(
   }
 }
 
-/** @param page undefined = the answer is a problem document */
+/** @param page undefined = a problem document */
 function writeContentHeaders(response: HttpResponse, page: ErrorPage | undefined): void {
   if (page === undefined) {
     response.writeHeader('Content-Type', 'application/problem+json');

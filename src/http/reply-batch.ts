@@ -1,12 +1,11 @@
 /**
- * The answers of one event-loop cycle, waiting for the cycle's journal write.
- * A client that leaves before its answer is marked by a handler made once per place, so that a request
- * costs no closure.
+ * The answers of one event-loop cycle, which wait for the cycle's journal write. Abort handlers are made once per place,
+ * so a request costs no closure.
  *
- * An answer is handed to uWS in one piece, as its status, which uWS writes as it is: each further call, and each
- * text that uWS has to convert, costs more than all these bytes.
+ * uWS gets an answer in one piece, as its status, which it writes unchanged: each further call, and each text that uWS
+ * converts, costs more than all these bytes.
  *
- *   | status line and constant headers | Location: target |       then uWS adds Date, Content-Length and the end
+ *   | status line and constant headers | Location: target |       uWS adds Date, Content-Length and the end
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { targetBytesMax } from '../links/layout.ts';
@@ -15,28 +14,26 @@ import { withPassedQuery } from '../routes/query-text.ts';
 import type { ScanBatch } from '../scans/record.ts';
 import type { Connection } from './framing.ts';
 
-/** Status line and constant headers of a redirect. */
 export const redirectHead = [
   '302 Found',
   'Cache-Control: private, no-store',
   'X-Content-Type-Options: nosniff',
   'X-Robots-Tag: noindex',
 ].join('\r\n');
-/** With the header that uWS does not write where it closes by itself (framing.ts). */
+/** uWS does not write this header when it closes by itself (framing.ts). */
 const closingRedirectHead = `${redirectHead}\r\nConnection: close`;
 
-/** Redirects in one batch; a full one is answered early. epoll hands out at most 1,024 events. */
+/** A full batch is answered early. epoll returns at most 1,024 events. */
 const repliesMax = 1_024;
 
 const wordBytes = Int32Array.BYTES_PER_ELEMENT;
 
-/** Puts a target behind a head that ends just before a word's boundary, so that it is copied by words. */
+/** A head that ends at a word's boundary, so that the target after it is copied by words. */
 class RedirectBytes {
   readonly #words: Int32Array;
   readonly #start: number;
-  /** Bytes before the target. */
   readonly headBytes: number;
-  /** The bytes of a redirect whose target has n, by n. */
+  /** Views of complete redirects, by the length of the target. */
   readonly #views: (Uint8Array | undefined)[] = Array.from<undefined>({
     length: targetBytesMax + 1,
   });
@@ -56,7 +53,7 @@ class RedirectBytes {
     return this.#view(links.copyTarget(entry, this.#words, at));
   }
 
-  /** @returns the redirect to a target of a program, which begins with its bytes' count; valid until the next call */
+  /** @returns the redirect to a target of a program, valid until the next call @param target index of its length */
   ofProgram(words: Int32Array, target: number): Uint8Array {
     const at = (this.#start + this.headBytes) / wordBytes;
     const length = words[target]!;
@@ -83,7 +80,6 @@ class RedirectBytes {
 
 const redirectBytes = new RedirectBytes(redirectHead);
 const closingRedirectBytes = new RedirectBytes(closingRedirectHead);
-/** @param connection `closing`: with the header that says so */
 const bytesFor = (connection: Connection): RedirectBytes =>
   connection === 'closing' ? closingRedirectBytes : redirectBytes;
 
@@ -91,7 +87,7 @@ const bytesFor = (connection: Connection): RedirectBytes =>
 export const redirectTo = (links: LinkReader, entry: number, connection: Connection): Uint8Array =>
   bytesFor(connection).of(links, entry);
 
-/** The redirect to a target of a program, as a copy; `query` is added where it may be. */
+/** A copy of the redirect to a target of a program, with `query` passed on. */
 export function redirectToProgram(
   words: Int32Array,
   target: number,
@@ -103,7 +99,7 @@ export function redirectToProgram(
   return query === '' ? bytes.slice() : withQuery(made, bytes, query);
 }
 
-/** The redirect to an entry's target, as a copy; `query` is added where it may be. */
+/** A copy of the redirect to an entry's target, with `query` passed on. */
 export function redirectWithQuery(
   links: LinkReader,
   entry: number,
@@ -130,10 +126,10 @@ export class ReplyBatch {
   readonly #connections: Connection[] = [];
   readonly #records: number[] = [];
   readonly #isLimited: boolean[] = [];
-  /** Answers that are not the redirect to their entry's target, or outlive the event-loop cycle; by place. */
+  /** By place: answers that are not the redirect to their entry's target, or that outlive the cycle. */
   #copies: Uint8Array[] | undefined;
   readonly #aborted = new Uint8Array(repliesMax);
-  /** Made when a place is first used: while a disk stalls under `power`, many small batches wait at once. */
+  /** Made on first use: while a disk stalls under `power`, many small batches wait at once. */
   readonly #abortHandlers: (() => void)[] = [];
   #count = 0;
   #current = 0;
@@ -155,16 +151,16 @@ export class ReplyBatch {
   get isFull(): boolean {
     return this.#count === repliesMax;
   }
-  /** One of the answers ends its connection: not to be sent in an immediate (`inNextCycle`). */
+  /** Whether an answer ends its connection, which must not happen in an immediate (`inNextCycle`). */
   get closes(): boolean {
     return this.#closes;
   }
 
   /**
    * @param entry of the link table, valid until the event-loop cycle ends
-   * @param record where the scan stands in the cycle's batch
-   * @param isLimited it took one of the link's limit
-   * @param answer in place of the redirect to the entry's target; kept until it is sent
+   * @param record offset of the scan in the cycle's batch
+   * @param isLimited whether the scan was taken from the link's limit
+   * @param answer replaces the redirect to the entry's target
    */
   add(
     response: HttpResponse,
@@ -186,7 +182,7 @@ export class ReplyBatch {
     response.onAborted((this.#abortHandlers[place] ??= this.#abortHandler(place)));
   }
 
-  /** Removes the scans whose connections have ended, as one does that brings a second request early (framing.ts). */
+  /** Removes scans whose connections have ended, for example by a second request that came early (framing.ts). */
   removeAborted(scans: ScanBatch): void {
     for (let place = this.#count - 1; place >= 0; place--) {
       if (this.#aborted[place] === 0) continue;
@@ -195,14 +191,14 @@ export class ReplyBatch {
     }
   }
 
-  /** The answers leave after the event-loop cycle: the table may reuse the entries, so copy. */
+  /** Call it when the answers outlive the event-loop cycle, after which the table may reuse the entries. */
   keepCopies(): void {
     const copies: Uint8Array[] = [];
     for (let place = 0; place < this.#count; place++) copies.push(this.#bytes(place).slice());
     this.#copies = copies;
   }
 
-  /** Sends all answers and empties the batch. @param closesAll whether every connection ends with its answer */
+  /** Sends all answers and empties the batch. @param closesAll ends every connection */
   answer(closesAll: boolean): void {
     for (let place = 0; place < this.#count; place++) {
       if (this.#aborted[place] === 1) continue;

@@ -1,9 +1,6 @@
 /**
- * A request as handlers see it: plain values copied out of uWebSockets.js while its `HttpRequest` is
- * still valid (it dies when the handler returns), and a body that may still be arriving.
- *
- * Headers are kept by name from a fixed list: no handler can depend on a header that is not read here,
- * and a client cannot make the server hold more than uWS's own 4 KB / 100 headers.
+ * Requests and replies as handlers see them. A request has plain values, because uWS's `HttpRequest` is valid only until
+ * its handler returns, and a body that may still be arriving. Headers come from a fixed list.
  */
 import type { Failure } from '../model/failure.ts';
 
@@ -12,33 +9,25 @@ export interface Request {
   readonly id: string;
   /** Upper case. */
   readonly method: string;
-  /** As sent, percent-encoding included, without the query. */
+  /** Raw, without the query. */
   readonly path: string;
-  /** As sent, without `?`; empty without a query. */
+  /** Raw, without `?`; may be empty. */
   readonly query: string;
-  /** A kept header by its lower-case name, or undefined. */
-  header(name: KeptHeader): string | undefined;
-  /** The client: the peer, or the address that a trusted proxy names. */
+  header(name: KnownHeader): string | undefined;
+  /** The peer, or the address that a trusted proxy names. */
   readonly clientAddress: string;
-  /** The other end of the socket. */
   readonly peerAddress: string;
-  /**
-   * The whole body.
-   * @throws Failure body_too_large, request_timeout
-   */
+  /** @throws Failure body_too_large, request_timeout */
   body(): Promise<Uint8Array>;
   /**
-   * The body piece by piece while it arrives; the client is paused while a piece is worked on.
-   * Instead of `body()`, for routes with a large bound.
+   * Streams the body, in place of `body()`; a client that is faster than its reader is paused.
    * @throws Failure body_too_large, request_timeout
    */
   chunks(): AsyncIterable<Uint8Array>;
-  /** True once the client has disconnected: an answer would not arrive. */
   readonly aborted: boolean;
 }
 
-/** Every header that the service reads. */
-export const keptHeaders = [
+export const knownHeaders = [
   'accept',
   'accept-encoding',
   'authorization',
@@ -62,40 +51,40 @@ export const keptHeaders = [
   'x-quietzone-client',
   'x-quietzone-proof',
 ] as const;
-export type KeptHeader = (typeof keptHeaders)[number];
+export type KnownHeader = (typeof knownHeaders)[number];
 
-/** Bytes of a request body; a longer one is refused with 413 while it arrives. */
+/** A longer body is refused with 413 while it arrives. */
 export const standardBodyBytesMax = 65_536;
 
-/** Answers requests. Neither method may throw; `refuse` answers requests that are not handled. */
+/** Its methods must not throw. */
 export interface Handler {
   handle(request: Request): Promise<Reply>;
+  /** Answers a request that the server does not pass to `handle`. */
   refuse(request: Request, failure: Failure): Reply;
-  /** Answers to plain GETs that are known from the address alone: the rest is then not read. */
+  /** Answers to plain GETs that depend on the address alone. */
   readonly ready?: ReadyAnswers;
-  /** Bytes a body may have here when not `standardBodyBytesMax`; asked before it is read. */
+  /** Limit of this body, in place of the server's. */
   bodyBytesMax?(method: string, path: string): number | undefined;
 }
 
 export interface ReadyAnswers {
-  /** Of the paths that may have one. */
   readonly prefix: string;
-  /** Undefined = `handle` it. The same answer is to be the same object. */
+  /** Must return the same object for the same answer. Undefined = `handle` the request. */
   find(path: string, query: string): Reply | undefined;
 }
 
-/** An answer. The server adds the framing and X-Request-Id; header values hold no control characters. */
+/** The server adds the framing and X-Request-Id. Header values must not have control characters. */
 export interface Reply {
   readonly status: number;
-  /** `x-request-id` takes the place of this server's: another one has answered. */
+  /** `x-request-id` replaces that of this server, when another server has answered. */
   readonly headers: Readonly<Record<string, string>>;
   /** Further headers of the same names: name, value. */
   readonly repeated?: ReadonlyArray<readonly [string, string]>;
-  /** To HEAD, without a body: the length that GET has. */
+  /** For HEAD without a body: the length for GET. */
   readonly bodyBytes?: number;
   /**
-   * Absent for 304. HEAD requests get its length only. A source of pieces is streamed: pulled as fast as
-   * the client reads, and ended early (`return`) when the client goes.
+   * Absent for 304. HEAD gets its length only. An iterable is streamed: pulled as fast as the client reads, and ended
+   * early (`return`) when the client goes.
    */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
 }

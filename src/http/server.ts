@@ -1,19 +1,16 @@
 /**
- * The server on uWebSockets.js for everything but redirects: each request becomes a `Request`, each
- * `Reply` is written in one corked call.
+ * The server on uWebSockets.js for everything except redirects.
  *
  *   uWS any('/*') -> framing check -> cap of requests in flight -> Handler.handle -> rest of the body -> cork + send
  *
- * Invariants: onAborted and onData are registered before the handler returns (uWS ends the process
- * otherwise); nothing is written to an aborted response; nothing thrown escapes.
+ * Invariants: onAborted and onData are registered before the handler returns (otherwise uWS ends the process); nothing
+ * is written to an aborted response; nothing thrown escapes. Memory: `inFlightMax` requests of `bodyBytesMax`.
  *
- * What is refused for its framing is answered one event-loop cycle later. While a response is pending, uWS cuts a
- * connection that brings another request; answered at once, it would go on and serve what the rest of
- * the bytes look like, `Connection: close` or not (measured). So a smuggled request is never parsed out
- * of a refused one, and the price is that pipelining clients are cut off when an answer takes its time.
- * uWS reads chunks loosely (a bare line feed ends a size, anything the data), so a chunked request is answered
- * one cycle after its end, too, and its connection ends with it: whatever a proxy took for a part of the body.
- * Bound of memory: `inFlightMax` requests of at most `bodyBytesMax`.
+ * Ambiguous framing is refused one event-loop cycle later. uWS closes a connection that brings another request while a
+ * response is pending; after an immediate answer it would parse the remaining bytes as a request, also with
+ * `Connection: close` (measured). So a refused request never smuggles another one, at the price that pipelining
+ * clients are disconnected during slow answers. uWS reads chunks loosely (a bare line feed ends a size, anything ends
+ * the data), so a chunked request is also answered one cycle after its end, and its connection closed.
  */
 import type * as uWS from 'uWebSockets.js';
 import { Failure } from '../model/failure.ts';
@@ -21,93 +18,93 @@ import { Body } from './body.ts';
 import type { ClientAddresses } from './client-address.ts';
 import { type Connection, connectionAsked, inNextCycle } from './framing.ts';
 import { Headers } from './headers.ts';
-import { type Half, Listener } from './listener.ts';
+import { type ConnectionGroup, Listener } from './listener.ts';
 import { assertPortFree, ListenError } from './port.ts';
-import { noSniffing, readyAnswer } from './ready.ts';
 import {
   type Handler,
-  type KeptHeader,
+  type KnownHeader,
   type Reply,
   type Request,
   standardBodyBytesMax,
 } from './request.ts';
 import { sendStream } from './stream.ts';
 import type { TlsFiles } from './tls-files.ts';
-import { type Answer, assertSafe, isSource, write, writeHead } from './write.ts';
+import {
+  type Answer,
+  assertSafe,
+  isSource,
+  noSniffing,
+  readyAnswer,
+  write,
+  writeHead,
+} from './write.ts';
 
-/** An early answer waits this long for the rest of its request's body before it closes. */
+/** An early answer waits this long for the rest of the body. */
 const lingerMs = 500;
-/** A drain ends when no request has come for this long, even if idle connections stay open. */
+/** A drain ends after this time without a request, even with idle connections. */
 const quietMs = 500;
 /** Long enough for a phone in a tunnel. */
 const standardStallMs = 60_000;
 /** Requests in flight: 128 MiB of bodies at most. */
 const standardInFlightMax = 2_048;
 const standardBodyTimeoutMs = 10_000;
-/** uWS's idle timer of 10 s counts in steps of 4 s and ends after 8 to 12 s: put off this often, it never does. */
+/** uWS's idle timer of 10 s counts in steps of 4 s: renewed this often, it never ends. */
 const renewMs = 4_000;
-/** How often a drain looks. */
 const drainPollMs = 20;
 
 export interface HttpServerOptions {
   readonly host: string;
   /** 0 = any free port. */
   readonly port: number;
-  /** At a takeover: the predecessor listens there too. */
+  /** During a takeover: the predecessor listens there too. */
   readonly isShared?: boolean;
   /** Default: `standardBodyBytesMax`. */
   readonly bodyBytesMax?: number;
-  /** A body of which 64 KiB, or all, have not arrived by then is refused with 408; default: 10 s. */
+  /** Deadline for each 64 KiB of a body, then 408; default: 10 s. */
   readonly bodyTimeoutMs?: number;
-  /** Open at the same time; absent = as many as come. */
   readonly connectionsMax?: number;
-  /** One more is answered 503; default: 2,048. */
+  /** More are answered with 503; default: 2,048. */
   readonly inFlightMax?: number;
-  /** A client of a streamed answer that takes nothing for so long is cut off; default: a minute. */
+  /** A client that reads nothing of a streamed answer for this long is disconnected; default: a minute. */
   readonly stallMsMax?: number;
-  /** Absent or with empty names: without TLS. */
   readonly tls?: TlsFiles;
-  /** On each answer but those that are sent as they are kept (`Handler.ready`). */
+  /** Added to each answer except `Handler.ready` ones. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly addresses: ClientAddresses;
   /** Absent = no other machine forwards requests to this one. */
   readonly forwarded?: ForwardedRequests | undefined;
   readonly newRequestId: () => string;
   readonly handler: Handler;
-  /** Called with what was thrown where nothing may throw. */
   readonly onDefect: (error: unknown, requestId: string) => void;
 }
 
 export interface ForwardedRequests {
-  /** The client of a request that another machine of the cluster forwards; undefined of any other. */
+  /** The client of a request that another machine of the cluster forwards; undefined for other requests. */
   clientOf(request: Pick<Request, 'method' | 'path' | 'header'>): string | undefined;
 }
 
 export class HttpServer {
   readonly #listener: Listener;
   readonly #options: HttpServerOptions;
-  /** Bodies that are not complete, of requests that are not answered. */
   readonly #arriving = new Set<Body>();
   readonly #renewing: NodeJS.Timeout;
   #inFlight = 0;
-  /** Streamed answers under way: not counted against `inFlightMax`, but a drain waits for them. */
+  /** Streamed answers do not count against `inFlightMax`, but a drain waits for them. */
   #streams = 0;
   #isDraining = false;
-  /** Requests since the last look of the drain. */
   #arrivals = 0;
 
   private constructor(options: HttpServerOptions) {
     this.#options = options;
     this.#listener = new Listener({
       ...options,
-      attach: (app, half) => app.any('/*', (res, req) => this.#accept(res, req, half)),
+      attach: (app, group) => app.any('/*', (res, req) => this.#accept(res, req, group)),
     });
     this.#renewing = setInterval(() => {
       for (const body of this.#arriving) body.renew();
     }, renewMs);
   }
 
-  /** @throws ListenError with the reason when the address cannot be listened on */
   static async open(options: HttpServerOptions): Promise<HttpServer> {
     const { host, port, isShared = false } = options;
     if (port !== 0 && !isShared) await assertPortFree(host, port);
@@ -129,15 +126,12 @@ export class HttpServer {
   get connections(): number {
     return this.#listener.open;
   }
-  /** Connections closed for want of places. */
+  /** Connections closed because of `connectionsMax`. */
   get shed(): number {
     return this.#listener.shed;
   }
 
-  /**
-   * Stops listening, answers what still comes on open connections with `Connection: close`, and closes
-   * when all are gone, when nothing came for half a second, or after `msMax`.
-   */
+  /** Stops listening, answers with `Connection: close`, and closes after the last connection, `quietMs` or `msMax`. */
   async drain(msMax: number): Promise<void> {
     this.#isDraining = true;
     await this.#listener.leave();
@@ -152,14 +146,13 @@ export class HttpServer {
     this.close();
   }
 
-  /** Closes every connection now. */
   close(): void {
     this.#isDraining = true;
     clearInterval(this.#renewing);
     this.#listener.close();
   }
 
-  #accept(res: uWS.HttpResponse, req: uWS.HttpRequest, half: Half): void {
+  #accept(res: uWS.HttpResponse, req: uWS.HttpRequest, group: ConnectionGroup): void {
     this.#arrivals += 1;
     if (this.#sendReady(res, req)) return;
     const headers = new Headers();
@@ -184,10 +177,10 @@ export class HttpServer {
     if (fault !== undefined) {
       this.#arriving.delete(body);
       inNextCycle(() => this.#refuse(res, request, fault));
-    } else void this.#answer(res, request, body, half);
+    } else void this.#answer(res, request, body, group);
   }
 
-  /** Answers at once what needs no request: no body will follow, so nothing is left to listen for. */
+  /** Answers at once: no body follows, so no handlers are needed. */
   #sendReady(res: uWS.HttpResponse, req: uWS.HttpRequest): boolean {
     const { ready } = this.#options.handler;
     const path = req.getUrl();
@@ -212,7 +205,7 @@ export class HttpServer {
     const { bodyTimeoutMs = standardBodyTimeoutMs } = this.#options;
     const method = req.getMethod().toUpperCase();
     const path = req.getUrl();
-    const header = (name: KeptHeader): string | undefined => headers.get(name);
+    const header = (name: KnownHeader): string | undefined => headers.get(name);
     const resolve = (): string =>
       addresses.resolve(
         peer,
@@ -251,7 +244,7 @@ export class HttpServer {
       this.#options.onDefect(error, request.id);
       reply = lastResort;
     }
-    // To HEAD without its length: with it uWS does not close.
+    // With a length for HEAD, uWS does not close.
     const { body: _body, ...bare } = reply;
     const answer = this.#answerOf(request, request.method === 'HEAD' ? bare : reply);
     const asked = connectionAsked(request.header('connection') ?? '');
@@ -259,8 +252,13 @@ export class HttpServer {
     res.cork(() => write(res, answer, connection));
   }
 
-  async #answer(res: uWS.HttpResponse, request: Request, body: Body, half: Half): Promise<void> {
-    this.#countInFlight(half, 1);
+  async #answer(
+    res: uWS.HttpResponse,
+    request: Request,
+    body: Body,
+    group: ConnectionGroup,
+  ): Promise<void> {
+    this.#countInFlight(group, 1);
     try {
       const reply = await this.#reply(request);
       if (!body.isEnded) await body.ended(lingerMs);
@@ -275,10 +273,10 @@ export class HttpServer {
         return;
       }
       if (isSource(reply.body) && request.method !== 'HEAD') {
-        // An answer that takes hours keeps no half open.
-        this.#countInFlight(half, -1);
+        // A stream may take hours and must not keep its group open.
+        this.#countInFlight(group, -1);
         await this.#stream(res, request, body, { ...reply, body: reply.body }, connection).finally(
-          () => this.#countInFlight(half, 1),
+          () => this.#countInFlight(group, 1),
         );
       } else {
         res.cork(() => write(res, this.#answerOf(request, reply), connection));
@@ -286,13 +284,13 @@ export class HttpServer {
     } catch (error) {
       this.#options.onDefect(error, request.id);
     } finally {
-      this.#countInFlight(half, -1);
+      this.#countInFlight(group, -1);
     }
   }
 
-  #countInFlight(half: Half, change: number): void {
+  #countInFlight(group: ConnectionGroup, change: number): void {
     this.#inFlight += change;
-    half.inFlight += change;
+    group.inFlight += change;
   }
 
   async #stream(
@@ -339,7 +337,6 @@ export class HttpServer {
   }
 }
 
-/** Sent when even the handler's own error path failed. */
 const lastResort: Reply = {
   status: 500,
   headers: { 'Content-Type': 'application/problem+json' },

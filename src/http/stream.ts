@@ -1,34 +1,28 @@
 /**
- * A streamed answer: pieces are pulled from their source as fast as the client reads them.
+ * Streams an answer, as fast as the client reads.
  *
  *   headers -> ( next piece -> res.write -> [ full: wait until writable ] )* -> end
  *
- * Memory is one piece and what uWS could not hand to the kernel of it, for at most `stallMsMax`: uWS
- * itself waits for ever for a client that does not read (measured). A client that leaves ends the source
- * (`return`), so that what it holds is released; a source that throws cuts the connection, for the
- * status line has gone out as a success and a silent end would look like a whole answer.
+ * Memory is bounded by one piece, and `stallMsMax` bounds the wait: uWS itself waits forever for a client that does not
+ * read (measured). A client that leaves ends the source (`return`), which releases its resources. A source that throws
+ * closes the connection, because a normal end after the 200 would look like a complete answer.
  */
 import type * as uWS from 'uWebSockets.js';
 
 export interface StreamOptions {
-  /** A client that reads nothing for so long is cut off; it can ask again for what it missed. */
   readonly stallMsMax: number;
   readonly source: AsyncIterable<Uint8Array>;
   readonly isAborted: () => boolean;
-  /** Calls back once when the client has left. */
   readonly onGone: (callback: () => void) => void;
 }
 
-/**
- * Sends all pieces and ends the response; the headers are written already.
- * @throws what the source throws, after the connection was closed
- */
+/** Call it after the headers. @throws what the source throws, with the connection closed */
 export async function sendStream(res: uWS.HttpResponse, options: StreamOptions): Promise<void> {
   const gate = new Gate();
   const iterator = options.source[Symbol.asyncIterator]();
   options.onGone(() => {
     gate.open();
-    // A source that waits for events must not wait for one to notice that its client has left.
+    // The source may be waiting for its next event.
     iterator.return?.().catch(() => undefined);
   });
   res.onWritable(() => {
@@ -54,11 +48,11 @@ export async function sendStream(res: uWS.HttpResponse, options: StreamOptions):
     if (!options.isAborted()) res.close();
     throw error;
   }
-  // Told to close as well, uWS would write its Connection header into the body (measured, 20.0.8).
+  // With `close`, uWS would write its Connection header into the body (measured, 20.0.8).
   if (!options.isAborted()) res.cork(() => res.end());
 }
 
-/** Shut before a write; opened when the response is writable again, or the client has left. */
+/** Shut before a write, open when the response is writable again or the client has left. */
 class Gate {
   #isOpen = true;
   #waiting: (() => void) | undefined;

@@ -1,4 +1,4 @@
-/** Certificate and key of a listener, looked at before uWS is given them, which says only that it failed. */
+/** Checks certificate and key of a listener, because uWS reports a failure without a reason. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { messageOf } from '../model/failure.ts';
@@ -10,11 +10,9 @@ export interface TlsFiles {
   readonly tlsKeyFile: string;
 }
 
-/** When the certificate expires. @throws ListenError */
 export const certificateEndMs = ({ tlsCertFile }: TlsFiles): number =>
   Date.parse(parse(tlsCertFile, 'a PEM certificate', (pem) => new X509Certificate(pem)).validTo);
 
-/** @throws ListenError naming the file and what is wrong with it */
 export function assertTlsFiles({ tlsCertFile, tlsKeyFile }: TlsFiles): void {
   if (tlsCertFile === '') return;
   const certificate = parse(tlsCertFile, 'a PEM certificate', (pem) => new X509Certificate(pem));

@@ -1,9 +1,8 @@
 /**
- * An app of uWS, with TLS where a certificate is given.
+ * Creates uWS apps, with TLS when there is a certificate.
  *
- * Its answers do not name the library: uWS writes a `uWebSockets` header with its major version into each unless
- * the loop is told not to, by a call that its types leave out. A loop belongs to a thread, so each thread that
- * listens makes that call. What uWS refuses itself (400, 431, 505) still names it.
+ * uWS adds a `uWebSockets` header with its version unless a call that its types lack turns that off for the thread's
+ * loop. What uWS refuses itself (400, 431, 505) still has it.
  */
 import * as uWS from 'uWebSockets.js';
 import type { TlsFiles } from './tls-files.ts';
@@ -13,7 +12,7 @@ declare module 'uWebSockets.js' {
   function _cfg(key: 'silent'): void;
 }
 
-/** @param tls the files, looked at before: uWS takes an app whose files it cannot read, and then does not listen */
+/** @param tls checked before (tls-files.ts): with unreadable files uWS only fails to listen */
 export function createApp({ tlsCertFile, tlsKeyFile }: TlsFiles = noTls): uWS.TemplatedApp {
   // oxlint-disable-next-line no-underscore-dangle -- the library's name
   uWS._cfg('silent');
@@ -23,10 +22,7 @@ export function createApp({ tlsCertFile, tlsKeyFile }: TlsFiles = noTls): uWS.Te
 
 const bytesOf = (text: string): ArrayBuffer => Uint8Array.from(Buffer.from(text, 'latin1')).buffer;
 
-/**
- * Names of the headers that every redirect looks for, as bytes: a text is converted and copied by uWS each time it is
- * handed over, which is half the cost of a look.
- */
+/** Header names as bytes: uWS converts and copies a text in each call, half the cost of a look-up. */
 export const headerNames = {
   acceptLanguage: bytesOf('accept-language'),
   connection: bytesOf('connection'),

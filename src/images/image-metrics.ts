@@ -15,18 +15,9 @@ export function registerImageMetrics(
   );
   metrics.gauge(
     'quietzone_image_cache_bytes',
-    'Drawn images kept, in memory and on the disk',
-    ['where'],
-    () => [
-      { labels: { where: 'memory' }, value: imageCache.bytes },
-      { labels: { where: 'disk' }, value: images.stats().disk.bytes },
-    ],
-  );
-  metrics.total(
-    'quietzone_image_disk_faults_total',
-    'Files of the image cache that were damaged, or could not be read or written',
+    'Drawn images in memory',
     [],
-    () => images.stats().disk.faults,
+    () => imageCache.bytes,
   );
   metrics.gauge(
     'quietzone_pool_waiting',

@@ -1,10 +1,6 @@
 /**
- * Images on demand: requests for the same image share one drawing, which comes from the disk or the pool.
- *
- *   render --> under way? --> disk? --> pool (bounded, 503 when full) --> disk
- *
- * An image depends on its request alone, so no stored image is ever stale: a re-targeted code keeps its image
- * and another design is another request. Images that the matrix gives in a millisecond are not stored.
+ * Images on demand: requests for the same image share one drawing by the pool, which is bounded (503 when it is full).
+ * An image depends on its request alone: a re-targeted code keeps its image, and another design is another request.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -13,11 +9,10 @@ import { shipped } from '../shipped.ts';
 import type { Management } from '../store/management/management.ts';
 import { createPool, type PoolStats } from '../workers/pool.ts';
 import { ScannabilityCheck } from './design/scannability-check.ts';
-import { DiskCache, type DiskCacheStats } from './disk-cache.ts';
 import type { ImageFormat, ImageRequest } from './formats.ts';
 import { Logos } from './logo/logos.ts';
 import { LogoFiles, LogoRows, type LogoStore } from './logo/logo-store.ts';
-import { drawingVersion, isBitmap, styleKey, plainStyle } from './design/style.ts';
+import { styleKey, plainStyle } from './design/style.ts';
 import type { LogoImage } from './draw/picture.ts';
 import { type ImagePool, pooledTasks } from './pooled-tasks.ts';
 import type { ImageTask, ImageTaskResult, ImageTasks } from './tasks.ts';
@@ -38,13 +33,11 @@ export interface RenderedImage {
 }
 
 export interface ImageStats {
-  readonly disk: DiskCacheStats;
   readonly drawn: number;
 }
 
 export interface ImageServiceOptions {
   readonly tasks: ImageTasks;
-  readonly disk: DiskCache;
   /** The picture of a stored logo. */
   readonly logoOf: (name: string) => Promise<LogoImage>;
 }
@@ -64,10 +57,10 @@ export class ImageService {
    */
   async render(request: ImageRequest): Promise<RenderedImage> {
     const { format, size, content, style = plainStyle } = request;
-    const key = `${drawingVersion} ${format} ${size} ${styleKey(style)} ${content}`;
+    const key = `${format} ${size} ${styleKey(style)} ${content}`;
     const underWay = this.#drawing.get(key);
     if (underWay !== undefined) return underWay;
-    const drawing = this.#obtain(key, request).then((bytes) => describe(bytes, format));
+    const drawing = this.#draw(request).then((bytes) => describe(bytes, format));
     this.#drawing.set(key, drawing);
     try {
       return await drawing;
@@ -77,19 +70,15 @@ export class ImageService {
   }
 
   stats(): ImageStats {
-    return { disk: this.#options.disk.stats(), drawn: this.#drawn };
+    return { drawn: this.#drawn };
   }
 
-  async #obtain(key: string, request: ImageRequest): Promise<Uint8Array> {
-    const { tasks, disk, logoOf } = this.#options;
-    const { format, style = plainStyle } = request;
-    const isCheap = format === 'svg' || (format === 'png' && isBitmap(style));
-    const stored = isCheap ? undefined : await disk.find(key);
-    if (stored !== undefined) return stored;
+  async #draw(request: ImageRequest): Promise<Uint8Array> {
+    const { tasks, logoOf } = this.#options;
+    const { style = plainStyle } = request;
     const logo = style.logo === undefined ? undefined : await logoOf(style.logo);
     const bytes = await tasks.draw({ ...request, logo });
     this.#drawn += 1;
-    if (!isCheap) void disk.put(key, bytes);
     return bytes;
   }
 }
@@ -107,9 +96,7 @@ export interface ImagesOptions {
   readonly threads: number;
   /** Of the threads, when nothing is drawn; absent = 5 minutes. */
   readonly restMs?: number | undefined;
-  /** Drawn images on disk, in bytes; 0 = none. */
-  readonly diskCacheBytesMax: number;
-  /** Holds `logos`, and `cache/images`, which a backup leaves out. */
+  /** Holds `logos`. */
   readonly dataDir: string;
   /** Absent = files of the data folder. */
   readonly logoStore?: LogoStore | undefined;
@@ -151,9 +138,8 @@ export function assembleImages(
   options: Omit<ImagesOptions, 'threads'>,
   tasks: ImageTasks,
 ): Pick<Images, 'service' | 'logos' | 'designs'> {
-  const { store, clock, dataDir, shortUrlBase, diskCacheBytesMax } = options;
+  const { store, clock, dataDir, shortUrlBase } = options;
   const { logoStore = new LogoFiles(join(dataDir, 'logos'), new LogoRows(store)) } = options;
-  const disk = new DiskCache(join(dataDir, 'cache', 'images'), diskCacheBytesMax, clock);
   const logos = new Logos({
     store,
     clock,
@@ -161,7 +147,7 @@ export function assembleImages(
     tasks,
   });
   const logoOf = (name: string): Promise<LogoImage> => logos.picture(name);
-  const service = new ImageService({ tasks, disk, logoOf });
+  const service = new ImageService({ tasks, logoOf });
   const designs = new ScannabilityCheck({ tasks, logos, shortUrlBase });
   return { service, logos, designs };
 }

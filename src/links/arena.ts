@@ -1,14 +1,13 @@
 /**
- * Blocks of the arena, for the writer alone: a bump pointer and one free list for every block size.
+ * Allocates blocks of the arena, for the writer alone: a bump pointer and one free list per block size.
  *
- * A freed block is used again for exactly its size before the arena grows, so the arena never holds
- * more than the sum, over the sizes, of the most blocks of that size that were in use at once:
- * endless changes of one code, or of a million, reach a plateau. Only when the arena is at its bound
- * are larger blocks split; that spends the large ones, but nothing is ever refused while a block
- * that is large enough is free. Blocks are not merged again: the sizes of targets hardly move.
+ * A freed block is reused for exactly its size before the arena grows. The arena is therefore bounded by
+ * the sum, over all sizes, of the peak number of blocks of that size. At its maximum the arena splits
+ * larger blocks, so an allocation fails only when no free block is large enough. Blocks are never merged:
+ * the sizes of targets hardly change.
  *
- * A free block's first word is the offset of the next one in its list. No block crosses the end of
- * the memory committed when it was made: a view that holds a block's first word holds all of it.
+ * The first word of a free block is the offset of the next one in its list. No block crosses the end of
+ * the memory that was committed when it was made, so a view that holds its first word holds all of it.
  */
 import { Failure } from '../model/failure.ts';
 import {
@@ -20,20 +19,18 @@ import {
   viewArena,
 } from './layout.ts';
 
-/** Growth is the arena's own size within these: one 64 MiB step takes microseconds, pages come when touched. */
+/** The arena doubles, within these steps: one of 64 MiB takes microseconds, for pages come when touched. */
 const growBytesMin = 1_048_576;
 const growBytesMax = 67_108_864;
 
 export class Arena {
   readonly #buffer: SharedArrayBuffer;
   #chunks: Int32Array[];
-  /** The same chunks as bytes. */
   #chunkBytes: Buffer[];
   #committedUnits: number;
-  /** Unit 0 is no block: offset 0 means none. */
+  /** Offset 0 means none, so the first block is at 1. */
   #tailUnits = 1;
   #freeUnits = 0;
-  /** Heads of the free lists, by units. */
   readonly #heads = new Int32Array(blockUnitsMax + 1);
 
   constructor(buffer: SharedArrayBuffer) {
@@ -48,12 +45,11 @@ export class Arena {
     return this.#committedUnits * unitBytes;
   }
 
-  /** Bytes that can be given out before the arena grows, in blocks of whatever size they have. */
+  /** Bytes that are free before the arena grows, in blocks of any size. */
   get freeBytes(): number {
     return (this.#freeUnits + this.#committedUnits - this.#tailUnits) * unitBytes;
   }
 
-  /** The chunk that holds a block. */
   chunkOf(block: number): Int32Array {
     const chunk = this.#chunks[block >>> chunkUnitBits];
     if (chunk === undefined)
@@ -61,13 +57,12 @@ export class Arena {
     return chunk;
   }
 
-  /** Writes ASCII from the block's word `word` on: half the cost of packing characters into words. */
+  /** Writes ASCII at the block's word `word`: half the cost of packing characters into words. */
   writeAscii(block: number, word: number, text: string): void {
     const bytes = this.#chunkBytes[block >>> chunkUnitBits];
     bytes?.write(text, (block & chunkUnitMask) * unitBytes + word * 4, text.length, 'latin1');
   }
 
-  /** The same from bytes that are ASCII already. */
   writeBytes(block: number, word: number, from: Buffer, start: number, end: number): void {
     const bytes = this.#chunkBytes[block >>> chunkUnitBits];
     if (bytes !== undefined) {
@@ -75,10 +70,7 @@ export class Arena {
     }
   }
 
-  /**
-   * @returns offset of a block of so many units, contents undefined
-   * @throws Failure `storage_full` when the arena is at its bound and no free block is large enough
-   */
+  /** @returns offset of a block with undefined contents @throws Failure `storage_full` */
   allocate(units: number): number {
     if (this.#heads[units] !== 0) return this.#pop(units);
     if (this.#hasTail(units)) {
@@ -98,7 +90,6 @@ export class Arena {
     );
   }
 
-  /** Takes a block back that no reader can see any more. */
   release(block: number, units: number): void {
     this.chunkOf(block)[(block & chunkUnitMask) << 1] = this.#heads[units]!;
     this.#heads[units] = block;
@@ -112,7 +103,7 @@ export class Arena {
     return block;
   }
 
-  /** Makes sure that so many units lie behind the tail, in one chunk and in one piece. */
+  /** Ensures that this many contiguous units of one chunk follow the tail. */
   #hasTail(units: number): boolean {
     if (this.#tailUnits + units <= this.#committedUnits) return true;
     if (!this.#grow()) return false;
@@ -123,7 +114,7 @@ export class Arena {
     const bytes = this.committedBytes;
     const chunkBytes = chunkUnits * unitBytes;
     const step = Math.min(Math.max(bytes, growBytesMin), growBytesMax);
-    // Ends on a chunk's border instead of crossing it, so the border is always an end of growth too.
+    // Growth stops at a chunk's border, so no block crosses one.
     const border = (Math.floor(bytes / chunkBytes) + 1) * chunkBytes;
     const wanted = Math.min(bytes + step, border, this.#buffer.maxByteLength);
     if (wanted === bytes) return false;

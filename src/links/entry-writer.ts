@@ -1,4 +1,4 @@
-/** Writes entries, and their programs, into blocks of the arena that no reader can see yet. */
+/** Writes entries and their programs into blocks of the arena that no reader sees yet. */
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 import { programWord, programZones, wordRange } from '../routes/program-layout.ts';
 import type { Arena } from './arena.ts';
@@ -13,25 +13,25 @@ import {
   programUnits,
   programWordOf,
   shapeBit,
+  type StoredLinkBytes,
   targetWord,
   tombstoneUnits,
 } from './layout.ts';
-import type { StoredLinkBytes } from './stored-link-bytes.ts';
 import type { ZoneCells } from './zone-cells.ts';
 
 export class EntryWriter {
   readonly #arena: Arena;
   readonly #zones: ZoneCells;
-  /** The key that was folded last. */
   readonly #key: FoldedKey;
 
+  /** @param key of each entry: the one folded last */
   constructor(arena: Arena, zones: ZoneCells, key: FoldedKey) {
     this.#arena = arena;
     this.#zones = zones;
     this.#key = key;
   }
 
-  /** @param bits of a tombstone @param cell of the counter, 0 = no limit @throws Failure `storage_full` */
+  /** @param bits tombstone bits @param cell scan counter, 0 = no limit @throws Failure `storage_full` */
   write(link: Link, bits: number, cell: number): number {
     const { codeNo, workspaceNo, target, expiresAtMs } = link;
     const program = link.program === undefined ? 0 : this.#program(bufferOver(link.program));
@@ -47,7 +47,7 @@ export class EntryWriter {
     return entry;
   }
 
-  /** The same from bytes as they are stored, without a limit. @param bits of a tombstone, 0 = live */
+  /** As `write`, from stored bytes and without a limit. @param bits tombstone bits, 0 = live */
   writeStored(link: StoredLinkBytes, bits: number): number {
     const { bytes, keyEnd, targetEnd, codeNo, workspaceNo, programStart, programEnd } = link;
     const isLive = bits === 0;
@@ -65,7 +65,6 @@ export class EntryWriter {
     return entry;
   }
 
-  /** The program of an entry that is or was alive; 0 = none. */
   programOf(entry: number): number {
     const words = this.#arena.chunkOf(entry);
     const at = wordOf(entry);
@@ -74,7 +73,6 @@ export class EntryWriter {
     return words[at + programWordOf(shape)]! >>> 0;
   }
 
-  /** Units that a program takes. */
   unitsOf(program: number): number {
     return programUnits(this.#arena.chunkOf(program)[wordOf(program) + programWord.words]!);
   }
@@ -140,6 +138,5 @@ const shapeOf = (
   (expiresAtMs === 0 ? 0 : shapeBit.expires) |
   (program === 0 ? 0 : shapeBit.routed);
 
-/** The same bytes: the largest programs are not copied twice. */
 const bufferOver = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);

@@ -1,18 +1,17 @@
 /**
- * Finds a key's entry: the part of a look-up that reader and writer share, and the hot path of a
- * redirect. It touches two cache lines: the slot line, and the entry's (header and key together);
- * a missing key touches only slots, because the 32-bit tag keeps it away from entries.
+ * Finds the entry of a key: the hot path of a redirect, shared by reader and writer. A hit touches two
+ * cache lines: the slot line, and the entry's header and key. A miss touches slots only, thanks to the
+ * 32-bit tag.
  *
- * Memory order. The writer completes entry and tag, then stores the slot's offset with
- * `Atomics.store`; a finder loads the generations word with `Atomics.load`, then the offset, then tag
- * and entry through it. The offset is a plain load (V8 calls a function for an atomic one, and a line
- * holds eight): it is either the old or the new one, and what it leads to is complete. Tags never
- * change, offsets only from one entry of the key to the next, slots are never emptied.
+ * Memory order. The writer completes entry and tag, then stores the slot's offset with `Atomics.store`.
+ * A finder loads the generations word with `Atomics.load`, then the offset, then tag and entry. The offset
+ * is a plain load (V8 calls a function for an atomic one, and a line holds eight): it is the old or the
+ * new offset, and both lead to a complete entry. Tags never change, an offset changes only from one
+ * entry of its key to the next, and slots are never emptied.
  *
- * While the table grows, the newest generation is searched first, then the one before it, which
- * stays complete for its keys until the move is over: a key that moves meanwhile is found in one of
- * them. Every look-up loads the generations word, so one that begins after a change has returned
- * sees that change.
+ * While the table grows, a finder searches the newest generation and then the previous one, which keeps
+ * all of its keys until the move ends: a key that is being moved is in one of them. Every look-up
+ * loads the generations word, so a look-up that begins after a change has returned sees that change.
  */
 import { FoldedKey } from './key.ts';
 import {
@@ -31,7 +30,6 @@ export class Finder {
   readonly #control: Int32Array;
   readonly #firstBits: number;
   readonly #key: FoldedKey;
-  /** The generations word the slot views were made for. */
   #generations = -1;
   #newest: Int32Array;
   #older: Int32Array | undefined;
@@ -55,7 +53,7 @@ export class Finder {
     return this.#key;
   }
 
-  /** The entry of the code that `path` holds from `from` to its end, look-alikes tried second; 0 = none. */
+  /** The entry of the code in `path` from index `from`, or of its look-alike; 0 = none. */
   find(path: string, from: number): number {
     const key = this.#key;
     if (!key.fold(path, from)) return 0;
@@ -65,7 +63,7 @@ export class Finder {
     return this.#search();
   }
 
-  /** The entry of exactly this key, any case; 0 = none. Throws when it cannot be a key. */
+  /** The entry of this key, in any case; 0 = none. @throws Error when it cannot be a key */
   findKey(key: string): number {
     if (!this.#key.fold(key, 0)) {
       throw new Error(
@@ -75,7 +73,7 @@ export class Finder {
     return this.#search();
   }
 
-  /** The GiB of the arena that holds an entry; its words begin at `wordOf(handle)`. */
+  /** The chunk that holds an entry, whose words begin at `wordOf(handle)`. */
   chunkOf(handle: number): Int32Array {
     if (handle >>> 0 >= this.#arenaUnits) this.#openArena();
     const chunk = this.#chunks[handle >>> chunkUnitBits];
@@ -140,7 +138,6 @@ export class Finder {
   }
 }
 
-/** Index of an entry's first word in its chunk. */
 export function wordOf(handle: number): number {
   return (handle & chunkUnitMask) << 1;
 }

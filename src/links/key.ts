@@ -1,21 +1,19 @@
 /**
- * A short code on its way into or through the table: checked, folded to upper case, packed into
- * words and hashed straight from the string's character codes. One object is used over and over:
- * a look-up allocates nothing.
+ * A short code as a key of the table: checked, folded to upper case, packed into words and hashed, straight
+ * from the string's character codes. The object is reused, so a look-up allocates nothing.
  *
- * The hash is HalfSipHash-1-3 (Aumasson and Bernstein, SipHash, 2012; the Linux kernel's hsiphash),
- * keyed by a random 64-bit seed: users choose slugs, and unkeyed or merely seeded mixers (FNV,
- * Murmur) have collisions that can be built without knowing the seed. Six rounds for 8 characters.
+ * The hash is HalfSipHash-1-3 (Aumasson and Bernstein, SipHash, 2012; the Linux kernel's hsiphash) with a
+ * random 64-bit key. Users choose slugs, and for FNV or Murmur they could build collisions without the seed.
  */
 import { keyBytesMax } from './layout.ts';
 
 const upperMask = 0x7f;
-/** I, L or O: a person may have read 1 or 0. */
+/** I, L or O: look-alikes of 1 and 0. */
 const misreadFlag = 0x100;
-/** U, `-`, `_`, `/`: never in a generated code, so its look-alikes are not tried. */
+/** U, `-`, `_`, `/`: never in a generated code. */
 const neverGeneratedFlag = 0x200;
 const characterMax = 'z'.charCodeAt(0);
-/** Only generated codes have look-alikes, and those are this long. */
+/** Look-alikes are tried for generated codes only, which have this length. */
 const generatedLength = 8;
 
 /** By character code: 0 = not allowed in a code, else the upper-case character and its flags. */
@@ -36,11 +34,9 @@ const asWritten = foldTable((character) => character);
 const asMisread = foldTable((character) => ({ I: '1', L: '1', O: '0' })[character] ?? character);
 
 export class FoldedKey {
-  /** The folded characters, four a word, padded with zeros. */
+  /** The folded characters, four per word, padded with zeros. */
   readonly words = new Int32Array(keyBytesMax / 4);
-  /** Characters of the key that was folded last. */
   length = 0;
-  /** Its keyed 32-bit hash. */
   tag = 0;
   #flags = 0;
   readonly #seedLow: number;
@@ -51,12 +47,12 @@ export class FoldedKey {
     this.#seedHigh = seedHigh;
   }
 
-  /** Folds `text` from `from` to its end; false when that cannot be a code. */
+  /** Folds `text` from index `from`; false when that cannot be a code. */
   fold(text: string, from: number): boolean {
     return this.#pack(text, from, asWritten);
   }
 
-  /** Whether the code just folded could be a generated one with an I, L or O read into it. */
+  /** Whether the folded code may be a generated one in which a 1 or 0 was read as I, L or O. */
   get mayBeMisread(): boolean {
     return (
       this.length === generatedLength &&
@@ -64,12 +60,11 @@ export class FoldedKey {
     );
   }
 
-  /** As `fold`, with I and L as 1 and O as 0. */
+  /** As `fold`, but reads I and L as 1, and O as 0. */
   foldMisread(text: string, from: number): boolean {
     return this.#pack(text, from, asMisread);
   }
 
-  /** Takes a key that is folded already, as ASCII bytes from `from` to `to`, 1 to 64 of them. */
   take(bytes: Uint8Array, from: number, to: number): void {
     const length = to - from;
     if (length < 1 || length > keyBytesMax) {
@@ -115,9 +110,9 @@ export class FoldedKey {
   }
 
   /**
-   * One round for each whole word, one for the rest and the length, three to finish; written out,
-   * because one loop over all rounds costs 10 ns more a look-up.
-   * @param rest the characters behind the last whole word
+   * One round per full word, one for the rest and the length, and three to finish. The rounds are written
+   * out because a loop over them costs 10 ns more per look-up.
+   * @param rest the characters after the last full word
    */
   #hash(length: number, rest: number): number {
     const words = this.words;

@@ -1,23 +1,21 @@
 /**
- * Where freed blocks wait until no reader can be looking at them (quiescent-state-based reclamation;
- * Hart, McKenney, Brown, Walpole, "Performance of memory reclamation for lockless synchronization",
- * 2007).
+ * Holds freed blocks until no reader can use them (quiescent-state-based reclamation; Hart, McKenney, Brown,
+ * Walpole, "Performance of memory reclamation for lockless synchronization", 2007).
  *
- * A block enters after the slot that showed it was swapped, marked with the current epoch; later the
- * epoch advances. A reader publishes the epoch in which it begins its cycle of the event loop. A reader
- * with a later epoch than the block's mark loaded that epoch after the swap, and can't have found the
- * block. A reader with no epoch loads slots only after this check, hence after the swap: epochs, swaps
- * and the generations word that every look-up loads first are `Atomics`, one total order, and the plain
- * loads of slots stay behind that one. So a block is free when every reader is idle or in a later epoch.
- * A reader that publishes a stale epoch, because it was interrupted in `enter`, only delays the block.
+ * A block enters with the current epoch, after its slot was swapped; then the epoch advances. A reader publishes
+ * the current epoch when it begins a cycle of its event loop. A reader in a later epoch than the block's loaded
+ * that epoch after the swap, so it cannot have found the block. An idle reader loads slots only after this check,
+ * so after the swap: epochs, swaps and the generations word, which every look-up loads first, are `Atomics` in one
+ * total order, and the plain loads of slots follow that word. So a block is free when every reader is idle or in
+ * a later epoch. A reader that was interrupted in `enter` publishes a stale epoch, which only delays the block.
  *
- * Epochs wrap; differences are taken modulo 2^32 and stay small, because the epoch advances only when
- * something entered since, and at most 65,536 blocks wait. Beyond that the writer waits for readers,
- * then refuses, until the reader that is stuck ends its cycle, or dies and is replaced.
+ * Epochs wrap, and their differences modulo 2^32 stay small: an epoch advances only when a block entered in it,
+ * and at most 65,536 blocks wait. When quarantine is full, the writer waits for readers and then refuses changes
+ * until the stuck reader ends its cycle or is replaced.
  */
 import { controlWord, readerWord } from './layout.ts';
 
-/** 3 words each, 768 KiB; one cycle of a redirect thread lasts far less than so many changes. */
+/** 768 KiB; a cycle of a redirect thread is far shorter than this many changes. */
 const waitingMax = 65_536;
 const ringMask = waitingMax - 1;
 
@@ -36,7 +34,6 @@ export class Quarantine {
     this.#readersMax = control[controlWord.readersMax]!;
   }
 
-  /** Units that wait. */
   get waitingUnits(): number {
     return this.#waitingUnits;
   }
@@ -49,10 +46,9 @@ export class Quarantine {
     return this.#size + blocks <= waitingMax;
   }
 
-  /** Takes a block that no slot shows any more. */
   add(block: number, units: number): void {
     if (this.#size === waitingMax)
-      throw new Error('Cannot quarantine a block: all places are taken, expected a check before');
+      throw new Error('Cannot quarantine a block: quarantine is full, expected a check before');
     const at = (this.#head + this.#size) & ringMask;
     this.#blocks[at] = block;
     this.#units[at] = units;
@@ -61,7 +57,7 @@ export class Quarantine {
     this.#waitingUnits += units;
   }
 
-  /** Hands every block that no reader can see to `release`, oldest first. */
+  /** Passes every block that no reader can see to `release`, oldest first. */
   free(release: (block: number, units: number) => void): void {
     if (this.#size === 0) return;
     const epoch = this.#advance();
@@ -76,7 +72,7 @@ export class Quarantine {
     }
   }
 
-  /** Starts a new epoch if a block entered in this one; 0 is skipped, it means idle. */
+  /** Starts a new epoch if a block entered in this one. Skips 0, which means idle. */
   #advance(): number {
     const epoch = this.#control[controlWord.epoch]!;
     const newest = (this.#head + this.#size - 1) & ringMask;
@@ -86,7 +82,7 @@ export class Quarantine {
     return next;
   }
 
-  /** How many epochs the reader that is farthest back is behind; -1 when all are idle. */
+  /** Lag of the slowest reader in epochs; -1 when all are idle. */
   #behind(epoch: number): number {
     let behind = -1;
     for (let reader = 0; reader < this.#readersMax; reader += 1) {

@@ -1,16 +1,14 @@
 /**
- * The read side of the link table, one for each redirect thread: no locks, no waiting, no
- * allocation on the warm path.
+ * The read side of the link table, one per redirect thread: no locks, no waiting, no allocation when warm.
  *
- * An entry that a look-up returned stays as it is until `leave()`: `enter()` publishes the current
- * epoch and the writer reuses no memory that was in use in that epoch or later until every reader
- * has left it (`quarantine.ts`). `Atomics.store` is sequentially consistent, so the epoch is visible
- * before the first slot is read. Between `enter` and `leave` lies one cycle of the event loop, never
- * an `await`.
+ * An entry from a look-up stays valid until `leave()`: `enter()` publishes the current epoch, and the writer
+ * reuses no memory of that epoch until every reader has left it (`quarantine.ts`). `Atomics.store` is
+ * sequentially consistent, so the epoch is visible before the first slot is read. Between `enter` and
+ * `leave` lies one cycle of the event loop, never an `await`.
  *
- * An entry's words are read without `Atomics`, which V8 calls as a function (25 to 40 ns each, eight of
- * them a redirect): the slot that led to it was stored after it was complete, aligned words never tear,
- * and the words that change later (the tombstone bit, the slots) are loaded anew by every `find`.
+ * An entry's words are read without `Atomics`, which V8 calls as a function (25 to 40 ns each, eight per
+ * redirect). The entry was complete before its slot was stored, aligned words never tear, and every `find`
+ * reloads the words that change later (the tombstone bit, the slots).
  */
 import { Finder, wordOf } from './finder.ts';
 import {
@@ -37,13 +35,12 @@ export class LinkReader {
   readonly #finder: Finder;
   readonly #epochWord: number;
   readonly #program = new ProgramReader();
-  /** The entry read last: where it is and what it says, loaded once a look-up. */
   #handle = 0;
   #words: Int32Array = new Int32Array();
   #at = 0;
   #shape = 0;
 
-  /** A restarted thread takes its old index again, which also ends the epoch its predecessor died in. */
+  /** A restarted thread reuses its index, which also ends the epoch in which its predecessor died. */
   constructor(memory: LinkTableMemory, readerIndex: number) {
     this.#control = new Int32Array(memory.control);
     const readersMax = this.#control[controlWord.readersMax]!;
@@ -61,14 +58,14 @@ export class LinkReader {
     Atomics.store(control, this.#epochWord, Atomics.load(control, controlWord.epoch));
   }
 
-  /** Ends the cycle: handles found in it are no longer valid. */
+  /** Ends the cycle and invalidates its handles. */
   leave(): void {
     Atomics.store(this.#control, this.#epochWord, 0);
   }
 
   /**
-   * Finds the code that `path` holds from `from` to its end, in any case; of a code that is not
-   * there but looks generated, I and L are read as 1 and O as 0.
+   * Finds the code in `path` from index `from`, in any case. A missing code that looks generated is also
+   * looked up with I and L as 1, and O as 0.
    * @returns a handle > 0, or 0 when there is no such code
    */
   find(path: string, from: number): number {
@@ -77,7 +74,6 @@ export class LinkReader {
     return handle;
   }
 
-  /** Whether it leads to its target, always and for everyone: nothing else is to be asked. */
   isPlain(handle: number): boolean {
     this.#open(handle);
     return (this.#shape & conditional) === 0;
@@ -99,7 +95,6 @@ export class LinkReader {
     return this.#words[this.#at + entryWord.workspaceNo]! >>> 0;
   }
 
-  /** Epoch milliseconds, 0 = never. */
   expiresAtMs(handle: number): number {
     this.#open(handle);
     if ((this.#shape & shapeBit.expires) === 0) return 0;
@@ -107,7 +102,7 @@ export class LinkReader {
     return this.#words[at + 1]! * wordRange + (this.#words[at]! >>> 0);
   }
 
-  /** Scans that a limited code has left; -1 = no limit, 0 also when it is not live. */
+  /** Scans left; -1 = no limit, 0 also when the link is not live. */
   scansLeft(handle: number): number {
     this.#open(handle);
     if ((this.#shape & shapeBit.tombstone) !== 0) return 0;
@@ -116,7 +111,7 @@ export class LinkReader {
     return Math.max(0, Atomics.load(this.#finder.chunkOf(cell), wordOf(cell)));
   }
 
-  /** Uses one of a limited code's scans; true when there was one, or when there is no limit. */
+  /** Takes one scan of a limited link; true also without a limit. */
   takeScan(handle: number): boolean {
     this.#open(handle);
     if ((this.#shape & shapeBit.tombstone) !== 0) return false;
@@ -133,7 +128,7 @@ export class LinkReader {
     return false;
   }
 
-  /** Gives back what `takeScan` took of a limited code, in the same cycle. */
+  /** Returns the scan that `takeScan` took in the same cycle. */
   returnScan(handle: number): void {
     this.#open(handle);
     const cell = this.#limitCell();
@@ -141,8 +136,8 @@ export class LinkReader {
   }
 
   /**
-   * Opens the program of a link that has one.
-   * @returns valid until the next call, and until `leave`; undefined without one, or where the link is not live
+   * Opens the program of a live link.
+   * @returns valid until the next call or `leave`; undefined without a program
    */
   program(handle: number): ProgramReader | undefined {
     this.#open(handle);
@@ -153,7 +148,7 @@ export class LinkReader {
     return this.#program;
   }
 
-  /** Minutes since the epoch on the clocks of a zone; NaN of one that is not known here. @param zone as a program names it */
+  /** Local minutes since the epoch; NaN for an unknown zone. @param zone its cell, as in a program */
   localMinutes(zone: number, nowMs: number): number {
     if (zone === 0) return Number.NaN;
     const cell = zone >>> 0;
@@ -161,8 +156,8 @@ export class LinkReader {
   }
 
   /**
-   * Copies the target's bytes into `words` from index `at` on, by words; the last one may hold bytes beyond them.
-   * @returns how many bytes they are; 0 for a tombstone, at most `targetBytesMax`
+   * Copies the target into `words` at index `at`, by words: the last one may hold extra bytes.
+   * @returns bytes of the target; 0 for a tombstone, at most `targetBytesMax`
    */
   copyTarget(handle: number, words: Int32Array, at: number): number {
     this.#open(handle);
@@ -174,7 +169,7 @@ export class LinkReader {
     return length;
   }
 
-  /** The target's bytes, as a copy; empty for a tombstone. */
+  /** A copy of the target; empty for a tombstone. */
   target(handle: number): Uint8Array {
     const words = new Int32Array(targetBytesMax / Int32Array.BYTES_PER_ELEMENT);
     return new Uint8Array(words.buffer, 0, this.copyTarget(handle, words, 0));

@@ -1,14 +1,13 @@
 /**
- * The writer's side of the slots: inserts, swaps, and growth that never stops anybody.
+ * The write side of the slots: inserts, swaps, and growth without a pause.
  *
- * A generation that is 3/4 full gets a successor of twice its size. Each write then moves 64 slots
- * (a few microseconds; 10 million at once would stall the control thread for half a second), so the
- * move ends long before the successor fills: after 1/64 as many writes as there are slots.
+ * A generation that is 3/4 full gets a successor of twice its size. Each write then moves 64 slots, a few
+ * microseconds (10 million at once would stall the control thread for half a second), so the move ends long
+ * before the successor is full.
  *
- * While moving: a new key goes to the newest generation only; a changed key is swapped in the newest
- * first and then in the older one, so no slot anywhere shows an entry that was freed, and a reader
- * that found the new entry never finds the old one again. The older generation is left as it is when
- * the move is over: a reader may still be in it, and its region is not used again.
+ * During a move, a new key goes to the newest generation only. A changed key is swapped in the newest generation
+ * first, then in the older one: no slot refers to a freed entry, and a reader that found the new entry never
+ * finds the old one again. The older generation is never cleared or reused: a reader may still be in it.
  */
 import { Failure } from '../model/failure.ts';
 import {
@@ -29,7 +28,6 @@ export class Slots {
   #generation = 0;
   #newest: Int32Array;
   #older: Int32Array | undefined;
-  /** Next slot of the older generation to move. */
   #cursor = 0;
   #used = 0;
   #growAt: number;
@@ -42,7 +40,6 @@ export class Slots {
     this.#growAt = this.#slotCount * slotLoadGrow;
   }
 
-  /** Keys that hold a slot, tombstones included. */
   get used(): number {
     return this.#used;
   }
@@ -52,8 +49,8 @@ export class Slots {
   }
 
   /**
-   * Makes sure that one more key fits, before anything is changed for it.
-   * @throws Failure `storage_full` when the last generation that fits into its bound is full
+   * Ensures that one more key fits. Call it before any change.
+   * @throws Failure `storage_full` when the largest generation is full
    */
   reserve(): void {
     if (this.#used + 1 <= this.#growAt) return;
@@ -66,17 +63,17 @@ export class Slots {
     );
   }
 
-  /** Shows a new key's entry to every reader. Call `reserve` first. */
+  /** Makes the entry of a new key visible to every reader. Call `reserve` first. */
   insert(tag: number, entry: number): void {
     place(this.#newest, tag, entry);
     this.#used += 1;
   }
 
-  /** Shows `after` in place of `before` to every reader. */
+  /** Replaces `before` by `after` for every reader. */
   swap(tag: number, before: number, after: number): void {
     const inNewest = exchange(this.#newest, tag, before, after);
     const inOlder = this.#older !== undefined && exchange(this.#older, tag, before, after);
-    if (!inNewest && !inOlder) throw new Error(`Cannot swap entry ${before}: no slot shows it`);
+    if (!inNewest && !inOlder) throw new Error(`Cannot swap entry ${before}: no slot refers to it`);
   }
 
   /** A write's share of the move. */
@@ -84,7 +81,6 @@ export class Slots {
     if (this.#older !== undefined) this.move(slotsMovedPerWrite);
   }
 
-  /** Moves up to so many slots of the older generation to the newest. */
   move(slotsMax: number): void {
     const older = this.#older;
     if (older === undefined) return;
@@ -119,7 +115,7 @@ export class Slots {
   }
 }
 
-/** The word of a key's first slot, in the readers' order, that holds `entry` or nothing. */
+/** Index of a key's first slot, in the readers' order, that holds `entry` or is empty. */
 function firstSlot(slots: Int32Array, tag: number, entry: number): number {
   const lineMask = (slots.length >>> 4) - 1;
   const start = tag >>> 29;

@@ -1,17 +1,15 @@
 /**
- * The write side of the link table: one, on the control thread. Every change is complete and visible
- * to every reader when its method returns; a method that throws has changed nothing.
+ * The write side of the link table, on the control thread only. When a method returns, every reader sees its
+ * change; a method that throws has changed nothing.
  *
  *   put      allocate -> write program and entry -> swap or fill the slot -> quarantine the old ones
  *   delete   set the tombstone bit -> quarantine target, counter cell and program; the same for `damaged`
  *
- * `delete` needs no memory, so a deletion works when the arena is full. The order inside it matters:
- * after the bit no look-up serves the target; a reader that found it before keeps its bytes until
- * its cycle of the event loop ends.
+ * `delete` needs no memory, so it works when the arena is full. The bit comes first: after it no look-up serves
+ * the target, and a reader that found it before keeps its bytes until its cycle of the event loop ends.
  *
- * A limited code's scans are counted down in a cell of their own that all entries of the code point
- * at: re-targeting it (`keepScansLeft`) copies no number and so loses none that is taken meanwhile,
- * and a changed limit is an addition (`addScans`).
+ * All entries of a limited code share a cell that counts its scans down. A new target (`keepScansLeft`) copies no
+ * number and so loses no scan taken in between, and a new limit is an addition (`addScans`).
  */
 import { Failure } from '../model/failure.ts';
 import { Arena } from './arena.ts';
@@ -27,25 +25,27 @@ import {
   limitWord,
   liveUnits,
   shapeBit,
+  type StoredLinkBytes,
+  targetBytesMax,
   unitBytes,
 } from './layout.ts';
-import { checkLink } from './link-check.ts';
 import { Quarantine } from './quarantine.ts';
 import { Slots } from './slots.ts';
-import type { StoredLinkBytes } from './stored-link-bytes.ts';
 import { ZoneCells } from './zone-cells.ts';
 import type { Clock } from '../model/clock.ts';
 import type { LinkState } from '../model/code.ts';
 
-/** Blocks that enter quarantine before it is searched again for free ones. */
+/** Blocks that enter quarantine between two searches for free ones. */
 const freeEvery = 64;
-/** The most blocks one change sets free: an entry, its counter cell, its program. */
 const blocksPerChange = 3;
-/** A change waits this long for readers when quarantine is full; a cycle lasts about a millisecond. */
+/** When quarantine is full, a change waits 20 times this long for readers, whose cycles last about 1 ms. */
 const waitMs = 1;
 const waitsMax = 20;
-/** Slots that one `free` moves: about a millisecond. */
+/** Slots that one `free` moves: about 1 ms. */
 const idleMoveSlots = 16_384;
+const scansLeftMax = 2 ** 31 - 1;
+/** Excludes everything that could end a `Location` header. */
+const printableAscii = /^[!-~]+$/;
 
 export class LinkWriter {
   readonly #memory: LinkTableMemory;
@@ -60,10 +60,8 @@ export class LinkWriter {
   readonly #sleep = new Int32Array(new SharedArrayBuffer(4));
   #live = 0;
   #lostUnits = 0;
-  /** Quarantine is searched for free blocks when it holds so many. */
   #freeAt = freeEvery;
 
-  /** @param clock for programs that name time zones */
   constructor(memory: LinkTableMemory, clock: Pick<Clock, 'now'>) {
     this.#memory = memory;
     this.#control = new Int32Array(memory.control);
@@ -79,42 +77,40 @@ export class LinkWriter {
     this.#release = (block, units) => this.#arena.release(block, units);
   }
 
-  /** Links that are live. */
   get count(): number {
     return this.#live;
   }
 
-  /** Keys that are deleted: theirs for ever. */
+  /** Deleted keys, which stay forever. */
   get tombstones(): number {
     return this.#slots.used - this.#live;
   }
 
-  /** Shared memory the table has committed, all regions. */
   get bytesUsed(): number {
     return (
       this.#memory.control.byteLength + this.#memory.slots.byteLength + this.#arena.committedBytes
     );
   }
 
-  /** Of `bytesUsed`: entries can take these without growth. */
+  /** Part of `bytesUsed` that entries can take without growth. */
   get bytesFree(): number {
     return this.#arena.freeBytes;
   }
 
-  /** Of `bytesUsed`: waits for readers to leave. */
+  /** Part of `bytesUsed` in quarantine. */
   get bytesWaiting(): number {
     return this.#quarantine.waitingUnits * unitBytes;
   }
 
-  /** Of `bytesUsed`: given up by deletions while a stuck reader kept quarantine full. */
+  /** Part of `bytesUsed` lost by deletions while a stuck reader kept quarantine full. */
   get bytesLost(): number {
     return this.#lostUnits * unitBytes;
   }
 
   /**
-   * Adds a link, or replaces the one of this key; every reader sees it before this returns.
-   * @throws Failure `storage_full` at the bound of slots or arena, `overloaded` when a reader has
-   *   been in one cycle for so many changes that nothing can be freed; nothing is changed then
+   * Adds the link, or replaces the one with this key.
+   * @throws Failure `storage_full` when slots or arena are full, `overloaded` when a stuck reader keeps
+   *   quarantine full
    */
   put(link: Link): void {
     if (link.state !== 'live') {
@@ -140,8 +136,8 @@ export class LinkWriter {
   }
 
   /**
-   * Fills the table at start, from bytes as they are stored: no texts are made, and nothing is searched
-   * for, so the caller vouches that the key is folded, the target printable and neither known yet.
+   * Fills the table at the start, straight from stored bytes and without a search: the caller guarantees that
+   * the key is folded and new, and the target printable.
    * @throws Failure `storage_full`
    */
   bulkLoad(link: StoredLinkBytes): void {
@@ -154,24 +150,21 @@ export class LinkWriter {
     this.#slots.insert(key.tag, entry);
   }
 
-  /**
-   * Ends a link for ever: readers see it as deleted, only its tombstone stays. A key that is unknown
-   * gets a tombstone too. Needs no memory for a known key.
-   */
+  /** Leaves a tombstone forever, also for an unknown key. A known key needs no memory. */
   delete(key: string): void {
     this.#slots.moveSome();
     if (this.#finder.findKey(key) === 0) this.#putTombstone({ ...tombstone, key });
     else this.#end(key, shapeBit.tombstone);
   }
 
-  /** Makes the entry of a known key a tombstone. @param bits of a tombstone */
+  /** Turns the entry of a known key into a tombstone. @param bits tombstone bits */
   #end(key: string, bits: number): void {
     const entry = this.#finder.findKey(key);
     const words = this.#arena.chunkOf(entry);
     const at = wordOf(entry);
     const shape = words[at + entryWord.shape]!;
     if ((shape & shapeBit.tombstone) !== 0) {
-      // A deletion is for ever; what was damaged may be deleted.
+      // A damaged link may be deleted, a deleted one stays deleted.
       if (bits === shapeBit.tombstone) {
         Atomics.store(words, at + entryWord.shape, shape & ~shapeBit.damaged);
       }
@@ -188,7 +181,7 @@ export class LinkWriter {
     this.#freeSometimes();
   }
 
-  /** Scans left of a live, limited link; undefined when it has no limit, is deleted or unknown. */
+  /** Scans left of a live link; undefined for one without a limit, a deleted or an unknown one. */
   scansLeft(key: string): number | undefined {
     const cell = this.#cellOfKey(key);
     if (cell === 0) return undefined;
@@ -196,8 +189,8 @@ export class LinkWriter {
   }
 
   /**
-   * Takes all scans left of a limited link at once: none is taken by a reader afterwards, none twice.
-   * @returns what the cell held, below zero when more were taken than a lowered limit has; undefined without a limit
+   * Takes all scans left of a limited link in one atomic step.
+   * @returns below zero when readers took more than a lowered limit has; undefined without a limit
    */
   takeScansLeft(key: string): number | undefined {
     const cell = this.#cellOfKey(key);
@@ -205,17 +198,14 @@ export class LinkWriter {
     return Atomics.exchange(this.#arena.chunkOf(cell), wordOf(cell), 0);
   }
 
-  /** Raises or lowers (negative) the scans left of a limited link, exactly, while readers take some. */
+  /** Adds to the scans left of a limited link, or subtracts, exactly, while readers take some. */
   addScans(key: string, scans: number): void {
     const cell = this.#cellOfKey(key);
     if (cell === 0) throw new Error('Cannot add scans: the link has no limit, expected one');
     Atomics.add(this.#arena.chunkOf(cell), wordOf(cell), scans);
   }
 
-  /**
-   * Frees what no reader can see any more, goes on with a move, and looks at the clocks of time zones, when idle; twice a
-   * minute.
-   */
+  /** Housekeeping, twice a minute: continues a move, frees blocks, renews the clocks of time zones. */
   free(): void {
     this.#slots.move(idleMoveSlots);
     this.#freeBlocks();
@@ -234,7 +224,7 @@ export class LinkWriter {
     this.#slots.insert(this.#finder.key.tag, entry);
   }
 
-  /** Swaps a known key's slot to `entry` or fills one for a new key. */
+  /** Points the key's slot at `entry`; a new key gets a slot. */
   #show(before: number, entry: number): void {
     const tag = this.#finder.key.tag;
     if (before === 0) {
@@ -258,7 +248,6 @@ export class LinkWriter {
     return words[at + limitWord(shape)]! >>> 0;
   }
 
-  /** The program of a live entry; 0 = none. */
   #programOf(entry: number): number {
     const shape = this.#arena.chunkOf(entry)[wordOf(entry) + entryWord.shape]!;
     return (shape & shapeBit.tombstone) === 0 ? this.#entries.programOf(entry) : 0;
@@ -329,7 +318,6 @@ const tombstoneBits: Readonly<Record<LinkState, number>> = {
   damaged: shapeBit.tombstone | shapeBit.damaged,
 };
 
-/** What a tombstone keeps nothing of. */
 const ended = { target: '', expiresAtMs: 0, program: undefined } as const;
 
 const tombstone: Link = {
@@ -340,3 +328,23 @@ const tombstone: Link = {
   scansLeft: -1,
   state: 'deleted',
 };
+
+/** The domain modules validate; a wrong value here is a defect. */
+function checkLink({ target, expiresAtMs, scansLeft }: Link): void {
+  if (target.length < 1 || target.length > targetBytesMax) {
+    throw new Error(
+      `Cannot put a link: target of ${target.length} bytes, expected 1 to ${targetBytesMax}`,
+    );
+  }
+  if (!printableAscii.test(target)) {
+    throw new Error('Cannot put a link: target holds other characters, expected printable ASCII');
+  }
+  if (!Number.isSafeInteger(expiresAtMs) || expiresAtMs < 0) {
+    throw new Error(
+      `Cannot put a link: expires at ${expiresAtMs}, expected epoch milliseconds or 0`,
+    );
+  }
+  if (!Number.isInteger(scansLeft) || scansLeft < keepScansLeft || scansLeft > scansLeftMax) {
+    throw new Error(`Cannot put a link: ${scansLeft} scans left, expected -2 to ${scansLeftMax}`);
+  }
+}

@@ -1,14 +1,13 @@
 /**
- * The clocks of time zones, for the programs of all links: a cell in the arena for each zone that is named.
+ * The clocks of time zones, for the programs of all links: the arena has a cell per zone.
  *
  *   word 0   minutes ahead of UTC before the change
  *        1   the minute of the change, since the epoch
  *        2   minutes ahead from then on
  *
- * Changes are known a day and more before they come, and the words are stored in their order: whatever a reader sees of
- * a new change, the time it reads is right. So a redirect reads three words, and nothing has to happen on time. A wall
- * clock that is set back is looked up anew, too. Cells are never freed: there is one for each zone that was ever named, and
- * the runtime knows some 600 names. They are compared without case, as the runtime does.
+ * A change is written at least a day before it happens, word by word in this order, so a reader that sees part of the
+ * update still reads the right time. A redirect reads three words, and no timer has to be exact. Cells are never freed:
+ * the runtime knows some 600 zones. Names are compared without case.
  */
 import { hourMs, minuteMs } from '../model/day.ts';
 import { type ZoneOffset, zoneOffset } from '../model/zones/zone-offsets.ts';
@@ -16,14 +15,14 @@ import type { Arena } from './arena.ts';
 import { wordOf } from './finder.ts';
 
 const cellUnits = 2;
-/** How far changes are looked for, and when that is done again. */
+/** How far ahead changes are looked up, and how long before that they are looked up again. */
 const horizonMs = 48 * hourMs;
 const renewBeforeMs = 24 * hourMs;
-/** Zones looked at in one go: about 1 ms. */
+/** Zones renewed per call: about 1 ms. */
 const zonesAtOnce = 10;
 
 interface ZoneCell {
-  /** Its unit offset; 0 of a zone that this runtime does not know. */
+  /** Its unit offset; 0 for a zone that this runtime does not know. */
   readonly cell: number;
   knownFromMs: number;
   knownUntilMs: number;
@@ -38,14 +37,13 @@ export class ZoneCells {
   readonly #now: () => number;
   readonly #cells = new Map<string, ZoneCell>();
 
-  /** @param now epoch ms */
   constructor(arena: Arena, now: () => number) {
     this.#arena = arena;
     this.#now = now;
   }
 
   /**
-   * Unit offset of a zone's cell; 0 where this runtime does not know the zone: no time is within a window then.
+   * Unit offset of a zone's cell; 0 for an unknown zone, whose time windows never match.
    * @throws Failure `storage_full`
    */
   cellOf(name: string): number {
@@ -60,7 +58,7 @@ export class ZoneCells {
     return cell;
   }
 
-  /** Looks for changes that are coming. To be called many times a day. */
+  /** Looks up coming changes, and all of them after the wall clock was set back. Call it many times a day. */
   renew(): void {
     const nowMs = this.#now();
     let left = zonesAtOnce;
@@ -90,10 +88,10 @@ export class ZoneCells {
   }
 }
 
-/** Minutes since the epoch on a zone's clocks. @param at of the cell in `words` */
+/** Local minutes since the epoch. @param at index of the cell in `words` */
 export function localMinutesOf(words: Int32Array, at: number, nowMs: number): number {
   const minute = Math.floor(nowMs / minuteMs);
-  // Against the order of the stores: a renewal in their midst is seen whole, or up to where it does not matter.
+  // In reverse order of the stores: a partial update is read either completely or without effect.
   const after = words[at + 2]!;
   const change = words[at + 1]!;
   return minute + (minute < change ? words[at]! : after);

@@ -1,11 +1,9 @@
 /**
- * IP addresses: the one parser of addresses and networks.
+ * The only parser of IP addresses and networks. An address has 128 bits, IPv4 as `::ffff:a.b.c.d`, so it is the same from a
+ * dual-stack socket, a proxy or a configuration.
  *
- * Every address is held in 128 bits, IPv4 as `::ffff:a.b.c.d`. So an address is the same one whether a
- * dual-stack socket, a proxy or a configuration wrote it, and a network matches it in either form.
- *
- * Texts are accepted as `node:net` accepts them, for ipaddr.js alone is too generous: it reads 0x7f.1 as
- * 127.0.0.1, and `::1.2.3.4`, which a socket takes for ::102:304, as 1.2.3.4.
+ * `node:net` decides which texts are valid: ipaddr.js alone reads 0x7f.1 as 127.0.0.1, and `::1.2.3.4`, which a socket
+ * takes for ::102:304, as 1.2.3.4.
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -16,7 +14,7 @@ const prefixBits = 96;
 const mappedPrefix = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
 const mappedNetwork = ipaddr.IPv6.parse('::ffff:0:0');
 
-/** The address without its zone (`fe80::1%eth0`); undefined for other texts. */
+/** Drops a zone (`fe80::1%eth0`); undefined for other texts. */
 export function parseAddress(text: string): Address | undefined {
   const family = isIP(text);
   if (family === 0) return undefined;
@@ -29,7 +27,7 @@ export function isIpv4(address: Address): boolean {
   return address.match(mappedNetwork, prefixBits);
 }
 
-/** The IPv4 address in the 32 bits that begin at the 16-bit group `group`. */
+/** The IPv4 address in the 32 bits from the 16-bit group `group`. */
 export function ipv4Inside(address: Address, group: number): Address {
   const [high = 0, low = 0] = address.parts.slice(group);
   return new ipaddr.IPv6([0, 0, 0, 0, 0, 0xffff, high, low]);
@@ -41,7 +39,7 @@ export function addressBytes(address: Address): Uint8Array {
   return isIpv4(address) ? bytes.subarray(12) : bytes;
 }
 
-/** IPv4 mapped into IPv6 becomes `a.b.c.d`; any other text stays as it is, in lower case. */
+/** IPv4 mapped into IPv6 becomes `a.b.c.d`; other texts become lower case. */
 export function normaliseAddress(text: string): string {
   if (!text.includes(':')) return text;
   const lower = text.toLowerCase();
@@ -49,7 +47,7 @@ export function normaliseAddress(text: string): string {
   return address !== undefined && isIpv4(address) ? addressBytes(address).join('.') : lower;
 }
 
-/** What one subscriber gets: the address itself for IPv4, its /64 for IPv6. */
+/** The network of one subscriber: the address for IPv4, its /64 for IPv6. */
 export function addressGroup(text: string): string {
   const address = parseAddress(text);
   if (address === undefined) return text;
@@ -58,13 +56,12 @@ export function addressGroup(text: string): string {
   return `${groups.join(':')}::/64`;
 }
 
-/** True for 127.0.0.0/8 and ::1. */
 export function isLoopback(text: string): boolean {
   const address = parseAddress(text);
   return address !== undefined && loopback.has(address);
 }
 
-/** True for a web address that leads back to the machine that opens it: `localhost`, loopback, `0.0.0.0`. */
+/** Whether a URL leads to the machine that opens it: `localhost`, loopback, `0.0.0.0`. */
 export function isLocalUrl(url: string): boolean {
   const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
   if (host === 'localhost' || host.endsWith('.localhost')) return true;
@@ -72,11 +69,10 @@ export function isLocalUrl(url: string): boolean {
   return address !== undefined && (loopback.has(address) || unspecified.has(address));
 }
 
-/** A list of addresses and CIDR blocks. */
-export class Networks {
+export class CidrSet {
   readonly #networks: ReadonlyArray<{ readonly address: Address; readonly bits: number }>;
 
-  /** @param networks `10.0.0.0/8`, `2001:db8::/32`, `192.0.2.1`; validated by config */
+  /** @param networks `10.0.0.0/8`, `2001:db8::/32`, `192.0.2.1` */
   constructor(networks: readonly string[]) {
     this.#networks = networks.map((text) => {
       const [plain = '', bits] = text.split('/');
@@ -92,6 +88,5 @@ export class Networks {
   }
 }
 
-const loopback = new Networks(['127.0.0.0/8', '::1']);
-/** Connecting to them reaches this machine too. */
-const unspecified = new Networks(['0.0.0.0', '::']);
+const loopback = new CidrSet(['127.0.0.0/8', '::1']);
+const unspecified = new CidrSet(['0.0.0.0', '::']);

@@ -1,14 +1,10 @@
-/**
- * Money: the words of subscriptions and checkouts. Amounts are in major units (9.5 is nine euro fifty),
- * currencies upper-case ISO 4217, as the wire has them.
- */
+/** Subscriptions and checkouts. */
 import type { Plan } from './workspace.ts';
 import type { WorkspaceNo } from './numbers.ts';
 
 export const billingIntervals = ['month', 'year'] as const;
 export type BillingInterval = (typeof billingIntervals)[number];
 
-/** Plans that cost something: what a checkout can be for. */
 export const paidPlans = ['starter', 'pro', 'business', 'enterprise'] as const;
 export type PaidPlan = (typeof paidPlans)[number];
 
@@ -17,29 +13,28 @@ export function isPaidPlan(plan: Plan): plan is PaidPlan {
 }
 
 export interface Price {
-  /** Major units. */
+  /** Major units: 9.5 is nine euro fifty. */
   readonly amount: number;
+  /** Upper-case ISO 4217. */
   readonly currency: string;
 }
 
 export const billingProviders = ['manual', 'stripe'] as const;
 export type BillingProvider = (typeof billingProviders)[number];
 
-/** What completes a checkout: an owner's word, the operator's command, or Stripe's payment. */
 export const confirmers = ['owner', 'operator', 'payment'] as const;
 export type Confirmer = (typeof confirmers)[number];
 
-/** A subscription's one state field; `billing/subscription.ts` has every transition. */
+/** `billing/subscription.ts` has every transition. */
 export const subscriptionStates = ['none', 'active', 'past_due', 'canceling'] as const;
 export type SubscriptionState = (typeof subscriptionStates)[number];
 
-/** A subscription at the payment provider. */
 export interface ProviderLink {
   readonly customerId: string;
   readonly subscriptionId: string;
 }
 
-/** One a workspace; kept with state `none` after its end, for the customer behind it. */
+/** One per workspace; stays with state `none` after its end, for the customer id. */
 export interface SubscriptionRecord {
   readonly workspaceNo: WorkspaceNo;
   readonly state: SubscriptionState;
@@ -49,13 +44,13 @@ export interface SubscriptionRecord {
   readonly provider: BillingProvider;
   readonly link?: ProviderLink;
   readonly startedAtMs: number;
-  /** Periods are counted from here: the 31st stays the 31st after a February. */
+  /** Periods count from here: the 31st stays the 31st after a February. */
   readonly anchorMs: number;
   readonly periodStartMs: number;
   readonly periodEndMs: number;
-  /** When the scheduler reads it next: its entry in the table of due times. Absent in state `none`. */
+  /** The key of its entry in the table of due times. Absent in state `none`. */
   readonly dueMs?: number;
-  /** State `canceling`: when the plan becomes Free. */
+  /** In state `canceling`: when the plan becomes Free. */
   readonly effectiveAtMs?: number;
   readonly reason?: string;
 }
@@ -70,11 +65,9 @@ export interface CheckoutRecord {
   readonly interval: BillingInterval;
   readonly price: Price;
   readonly provider: BillingProvider;
-  /** Where it is paid or confirmed. */
   readonly url: string;
-  /** `expired` is never stored: it is `open` after its time. */
+  /** `expired` is never stored: it is `open` after `expiresAtMs`. */
   readonly state: CheckoutState;
-  /** Stripe's session. */
   readonly sessionId?: string;
   readonly createdBy: string;
   readonly createdAtMs: number;

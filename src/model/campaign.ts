@@ -1,11 +1,11 @@
 /**
- * The campaign: codes and a schedule of whole UTC days, both ends included.
+ * The campaign: codes and a schedule of UTC days, both included.
  *
- *              start of startDay       start of the day after endDay       campaign.ended is out
+ *              start of startDay       start of the day after endDay       campaign.ended is emitted
  *   scheduled ---------|------ active ----------|------- ending ---------------|------ ended
  *
- * Only the last border is stored (`end`); the others follow from the dates and the clock, so nothing has
- * to happen at them. For the outside `ending` is `ended`: its totals are final within a minute.
+ * Only the last transition is stored (`end`); the others follow from the dates and the clock. The API shows `ending` as
+ * `ended`: the totals are final within a minute.
  */
 import { dayMs } from './day.ts';
 import type { WorkspaceNo } from './numbers.ts';
@@ -13,13 +13,11 @@ import type { WorkspaceNo } from './numbers.ts';
 export const campaignStates = ['scheduled', 'active', 'ending', 'ended'] as const;
 export type CampaignState = (typeof campaignStates)[number];
 
-/** What the wire calls a state. */
 export const campaignStatuses = ['scheduled', 'active', 'ended'] as const;
 export type CampaignStatus = (typeof campaignStatuses)[number];
 
-/** What a campaign came to: the data of its `campaign.ended`. */
+/** The data of its `campaign.ended`. */
 export interface CampaignEnd {
-  /** When it was emitted. */
   readonly atMs: number;
   readonly totalScans: number;
   readonly uniqueScanners: number;
@@ -34,7 +32,6 @@ export interface CampaignRecord {
   readonly workspaceNo: WorkspaceNo;
   readonly name: string;
   readonly startDay: number;
-  /** Absent = it has no end. */
   readonly endDay?: number;
   readonly createdBy: string;
   readonly createdAtMs: number;
@@ -42,9 +39,8 @@ export interface CampaignRecord {
   readonly end?: CampaignEnd;
 }
 
-/** Codes a campaign has at most, deleted ones apart. */
 export const campaignCodesMax = 1_000;
-/** Campaigns a code is in at most: deleting it takes it out of each in one transaction. */
+/** Campaigns of a code: a deletion removes it from all of them in one transaction. */
 export const codeCampaignsMax = 100;
 
 type Dates = Pick<CampaignRecord, 'startDay' | 'endDay' | 'end'>;
@@ -60,12 +56,11 @@ export function campaignStatusAt(dates: Dates, nowMs: number): CampaignStatus {
   return state === 'ending' ? 'ended' : state;
 }
 
-/** The first moment that is not in the campaign any more. */
 export function endOfCampaignMs(endDay: number): number {
   return (endDay + 1) * dayMs;
 }
 
-/** Whether codes still come and go: from its end on, a campaign is what it was. */
+/** Whether codes may be added and removed: not after the end. */
 export function takesCodes(dates: Dates, nowMs: number): boolean {
   const state = campaignStateAt(dates, nowMs);
   return state === 'scheduled' || state === 'active';

@@ -1,7 +1,6 @@
 /**
- * The clock. Time is a parameter everywhere: modules are handed a `Clock`, tests hand in their own.
- * Wall time names moments (createdAt, UTC days); monotonic time measures spans (windows, timeouts)
- * and never steps.
+ * The clock, a parameter of every module. Wall time names moments (createdAt, UTC days); monotonic time measures
+ * durations (windows, timeouts) and never steps.
  */
 export interface Clock {
   /** Wall clock, whole milliseconds since the Unix epoch, UTC. */
@@ -10,18 +9,17 @@ export interface Clock {
   monotonicMs(): number;
 }
 
-/** Time since the machine booted: goes on across restarts of the service, and never steps. */
+/** Time since the machine booted, across restarts of the service; it never steps. */
 export interface SteadyClock {
-  /** Names the boot; empty where the system does not say, which makes every start a new boot. */
+  /** Empty on a system without boot ids, where every start counts as a boot. */
   readonly bootId: string;
   /** Milliseconds with a fraction. */
   sinceBootMs(): number;
 }
 
-/** Spans of monotonic time: what is to run when one has passed. */
 export interface Timers {
   /** Monotonic milliseconds with a fraction, from an arbitrary origin. */
   monotonicMs(): number;
-  /** Runs it once, not before `ms` have passed. @returns cancels it */
+  /** Calls `run` once, after at least `ms`. @returns cancels it */
   after(ms: number, run: () => void): () => void;
 }

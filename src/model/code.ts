@@ -1,9 +1,8 @@
 /**
- * The QR code: its record, its short code, and the partition its scans belong to.
+ * The QR code: its record, its short code, and the partition of its scans.
  *
- * A generated short code is 8 characters of upper-case Crockford base 32 (40 bits): it fits the
- * alphanumeric mode of the symbol and has no look-alikes. A custom slug keeps the letters it was
- * written with; both are looked up folded to upper case.
+ * A generated short code has 8 characters of upper-case Crockford base 32 (40 bits): it fits the alphanumeric mode
+ * of the symbol and has no look-alikes. A custom slug keeps its spelling. Look-ups fold both to upper case.
  */
 import type { Design } from './design.ts';
 import { base32Alphabet, type RandomBytes } from './ids.ts';
@@ -15,15 +14,15 @@ export type CodeType = (typeof codeTypes)[number];
 
 export interface QrCodeRecord {
   readonly id: string;
-  /** Dense, from 1, below 2^32: what scans, actors and rollups carry. */
+  /** Dense, from 1, below 2^32: the key in scans and rollups. */
   readonly no: CodeNo;
   readonly workspaceId: string;
   readonly workspaceNo: WorkspaceNo;
   readonly type: CodeType;
-  /** Normalised; for `url` the WHATWG href. */
+  /** Normalized; for `url` the WHATWG href. */
   readonly target: string;
   readonly dynamic: boolean;
-  /** As generated, or as the custom slug was written; dynamic codes only. */
+  /** Dynamic codes only; a custom slug as it was written. */
   readonly shortCode?: string;
   readonly name?: string;
   readonly tags: readonly string[];
@@ -31,33 +30,29 @@ export interface QrCodeRecord {
   readonly scanLimit?: number;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly externalId?: string;
-  /** Absent = the plain image. */
   readonly design?: Design;
-  /** Absent = it leads to its target, always and for everyone. */
+  /** Absent = the code always leads to its target. */
   readonly routing?: Routing;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
-  /** User id. */
   readonly createdBy: string;
-  /** Set on a deleted code, whose record stays for its analytics. */
+  /** The record of a deleted code stays for its analytics. */
   readonly deletedAtMs?: number;
 }
 
-/** What its scans' events say of it; of a code whose record is damaged the id alone. */
+/** The part of a code in its scan events; the id alone when its record is damaged. */
 export type ScannedCode = Pick<QrCodeRecord, 'id' | 'routing'>;
 
-/** What a code answers now: a redirect, or a page that says why not, in the order in which a redirect asks. */
+/** In the order in which a redirect checks them. */
 export const codeStatuses = ['active', 'paused', 'not_started', 'expired', 'used_up'] as const;
 export type CodeStatus = (typeof codeStatuses)[number];
 
-/** Orders of a list: newest first, oldest first. */
 export const codeSorts = ['-createdAt', 'createdAt'] as const;
 export type CodeSort = (typeof codeSorts)[number];
 
-/** Of a short link; `damaged`: where it leads is unknown, because its stored records cannot be read. */
+/** State of a short link; `damaged`: its stored records cannot be read. */
 export type LinkState = 'live' | 'deleted' | 'damaged';
 
-/** What keeps a code from redirecting. */
 export interface CodeBounds {
   readonly paused?: boolean | undefined;
   readonly startsAtMs?: number | undefined;
@@ -65,7 +60,7 @@ export interface CodeBounds {
   readonly scanLimit?: number | undefined;
 }
 
-/** A redirect asks in this order too. @param scans lifetime scans, asked for limited codes alone */
+/** @param scans lifetime scans, called for limited codes only */
 export function codeStatusAt(
   { paused = false, startsAtMs, expiresAtMs, scanLimit }: CodeBounds,
   nowMs: number,
@@ -78,12 +73,12 @@ export function codeStatusAt(
 }
 
 const shortCodeLength = 8;
-/** Partitions a shard owns whole; the number is in the data, so it never changes. */
+/** A shard owns complete partitions. The number is in the data, so it never changes. */
 export const partitionCount = 64;
 
 const shortCodeAlphabet = base32Alphabet.toUpperCase();
 
-/** Paths of the short-link host that must never become a code, nor its first segment, folded. */
+/** Folded paths that must not become a code or its first segment. */
 export const reservedShortCodes: ReadonlySet<string> = new Set([
   'ADMIN',
   'API',
@@ -105,7 +100,7 @@ export const reservedShortCodes: ReadonlySet<string> = new Set([
   'WWW',
 ]);
 
-/** A fresh code from `randomBytes`; 256 is a multiple of 32, so every character is equally likely. */
+/** 256 is a multiple of 32, so every character is equally likely. */
 export function generateShortCode(randomBytes: RandomBytes): string {
   let code = '';
   for (const byte of randomBytes(new Uint8Array(shortCodeLength))) {
@@ -114,12 +109,11 @@ export function generateShortCode(randomBytes: RandomBytes): string {
   return code;
 }
 
-/** The form short codes are stored and looked up in. */
 export function foldShortCode(text: string): string {
   return text.toUpperCase();
 }
 
-/** The partition, 0–63, of a code's scans: an integer mix (Murmur3's finaliser), so neighbours spread. */
+/** The partition of a code's scans, 0 to 63, by Murmur3's finalizer, which spreads neighbors. */
 export function partitionOf(codeNo: CodeNo): number {
   let mixed = codeNo | 0;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
@@ -127,7 +121,7 @@ export function partitionOf(codeNo: CodeNo): number {
   return (mixed ^ (mixed >>> 16)) & (partitionCount - 1);
 }
 
-/** A deleted code whose analytics have expired: every trace of it is removed. */
+/** A deleted code whose analytics have expired. */
 export interface ExpiredCode {
   readonly codeNo: CodeNo;
   readonly workspaceNo: WorkspaceNo;

@@ -1,8 +1,6 @@
 /**
- * Lines of CSV by RFC 4180: CRLF, quotes where needed.
- *
- * A cell that a spreadsheet would run as a formula (= + - @, also full-width or after blanks; tab, CR)
- * gets an apostrophe before it: names, cities and referers are chosen by strangers, and the file is opened by a person.
+ * Lines of CSV by RFC 4180. A cell that a spreadsheet would run as a formula (= + - @, also full-width or after blanks; tab,
+ * CR) gets an apostrophe before it, because strangers choose names, cities and referers.
  */
 export type Cell = string | number | null;
 
@@ -10,10 +8,9 @@ export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(cellText).join(',')}\r\n`;
 }
 
-/** Also behind apostrophes that the text has itself, so that one taken off gives the text again. */
+/** Also after the text's own apostrophes, so that `unguarded` can remove the added one. */
 const formula = /^'*(?:[\t\r]|\s*[=+\-@＝＋－＠])/;
 
-/** The text of a cell that `csvLine` wrote. */
 export const unguarded = (cell: string): string =>
   cell.startsWith("'") && formula.test(cell) ? cell.slice(1) : cell;
 

@@ -1,15 +1,13 @@
-/**
- * Days and times: UTC throughout. A day is its number since 1970-01-01, so that ranges are integers.
- */
+/** Days and times in UTC. A day is its number since 1970-01-01. */
 export const minuteMs = 60_000;
 export const quarterMs = 15 * minuteMs;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
-/** 9999-12-31: later days have no four-digit year. */
+/** 9999-12-31 */
 export const dayMax = 2_932_896;
 const dayPattern = /^(\d{4})-(\d{2})-(\d{2})$/;
 
-/** Day numbers, both included. */
+/** Both days included. */
 export interface DayRange {
   readonly fromDay: number;
   readonly toDay: number;
@@ -19,7 +17,7 @@ export function dayOf(timeMs: number): number {
   return Math.floor(timeMs / dayMs);
 }
 
-/** The day of `YYYY-MM-DD` from 1970 on; undefined for another form or a date no calendar has. */
+/** Parses `YYYY-MM-DD` from 1970 on; undefined for another form or an impossible date. */
 export function parseDay(text: string): number | undefined {
   const match = dayPattern.exec(text);
   if (match === null) return undefined;
@@ -33,12 +31,11 @@ export function formatDay(day: number): string {
   return isoTime(day * dayMs).slice(0, 10);
 }
 
-/** ISO 8601 UTC with milliseconds and `Z`. */
 export function isoTime(timeMs: number): string {
   return new Date(timeMs).toISOString();
 }
 
-/** The same time of day so many months later, or before, in UTC: a day that the month lacks is its last. */
+/** The same time of day in another month, in UTC; a day that the month lacks becomes its last. */
 export function addMonths(timeMs: number, months: number): number {
   const date = new Date(timeMs);
   const day = date.getUTCDate();

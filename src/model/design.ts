@@ -1,7 +1,4 @@
-/**
- * The design of a code's image: what its owner chose. An absent field has its default, which `images` knows.
- * Stored as written, except that a logo given as data is replaced by its name.
- */
+/** The design of a code's image. The defaults of absent fields are in `images`. */
 export const errorCorrections = ['L', 'M', 'Q', 'H'] as const;
 export type ErrorCorrection = (typeof errorCorrections)[number];
 
@@ -15,7 +12,7 @@ export const gradientTypes = ['linear', 'radial'] as const;
 export type GradientType = (typeof gradientTypes)[number];
 
 export interface Gradient {
-  /** `#rgb` or `#rrggbb`, as every colour here. */
+  /** Colors are `#rgb` or `#rrggbb`. */
   readonly from: string;
   readonly to: string;
   readonly type?: GradientType | undefined;
@@ -23,7 +20,6 @@ export interface Gradient {
 
 export interface Design {
   readonly foreground?: string | undefined;
-  /** A colour or `transparent`, which is meant for white paper. */
   readonly background?: string | undefined;
   readonly errorCorrection?: ErrorCorrection | undefined;
   /** Quiet zone in modules. */
@@ -32,8 +28,8 @@ export interface Design {
   readonly eyeStyle?: EyeStyle | undefined;
   readonly eyeColor?: string | undefined;
   readonly gradient?: Gradient | undefined;
-  /** `logo:<name>` of a stored logo; a data URL only on its way in. */
+  /** `logo:<name>` of a stored logo; a data URL in requests only. */
   readonly logo?: string | undefined;
-  /** Edge of the logo's square as a share of the symbol's. */
+  /** Edge of the logo as a share of the symbol's. */
   readonly logoScale?: number | undefined;
 }

@@ -1,7 +1,4 @@
-/**
- * Events: the eleven kinds of the specification, four of watches, and the envelope each travels in.
- * `createdAt` is present in QR code events only, as specified.
- */
+/** Events: the eleven kinds of the specification, four of watches, and their envelope. */
 export const eventKinds = [
   'qr.created',
   'qr.updated',
@@ -23,14 +20,14 @@ export type EventKind = (typeof eventKinds)[number];
 
 export type EventData = Readonly<Record<string, unknown>>;
 
-/** In place of an address that the reader may not see; a name that never resolves (RFC 2606). */
+/** Replaces an address that the reader may not see; the name never resolves (RFC 2606). */
 export const hiddenEmail = 'hidden@hidden.invalid';
 
 export interface EventEnvelope {
   /** `evt_…`: the receiver's idempotency key. */
   readonly id: string;
   readonly event: EventKind;
-  /** ISO 8601, QR code events only. */
+  /** ISO 8601; in QR code events only, as specified. */
   readonly createdAt?: string;
   readonly data: EventData;
 }

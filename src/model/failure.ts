@@ -1,6 +1,6 @@
 /**
- * Expected failures: one closed set, thrown by the domain modules and mapped to HTTP in `api/problem.ts`.
- * Anything else that is thrown is a defect: logged, answered 500, never described to the client.
+ * Expected failures: a closed set, mapped to HTTP in `api/problem.ts`. Every other exception is a defect: logged, answered
+ * with 500, and not described to the client.
  */
 export type FailureCode =
   | 'bad_request'
@@ -34,10 +34,10 @@ export type FailureCode =
   | 'outcome_unknown'
   | 'storage_full';
 
-/** Characters of a fault's path: names that a client made up are in it. */
+/** A path contains names that a client chose. */
 export const faultPathLengthMax = 200;
 
-/** One fault of a request: where (`target`, `tags.3`), a stable code, and a sentence for a person. */
+/** A fault of a request: path (`target`, `tags.3`), a stable code, and a sentence for a person. */
 export interface Fault {
   readonly path: string;
   readonly code: string;
@@ -48,7 +48,6 @@ export class Failure extends Error {
   override readonly name = 'Failure';
   readonly code: FailureCode;
   readonly faults: readonly Fault[];
-  /** Seconds after which a retry may succeed; becomes `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -63,17 +62,14 @@ export class Failure extends Error {
   }
 }
 
-/** What every module answers about an id that names nothing, or nothing of this workspace. */
 export function notFound(what: string): Failure {
   return new Failure('not_found', `There is no ${what} with this id`);
 }
 
-/** Something stored that cannot be what was written. */
 export const dataDamaged = (detail: string): Failure => new Failure('data_damaged', detail);
 export const isDamage = (error: unknown): error is Failure =>
   error instanceof Failure && error.code === 'data_damaged';
 
-/** What `read` gives; `instead` where something that it needs is damaged. */
 export function readOr<T, D>(read: () => T, instead: D): T | D {
   try {
     return read();
@@ -83,16 +79,15 @@ export function readOr<T, D>(read: () => T, instead: D): T | D {
   }
 }
 
-/** A request with one fault, which is the answer's detail too. */
+/** A request with one fault, whose message is also the detail. */
 export function invalid(path: string, code: string, message: string): Failure {
   return new Failure('validation_failed', message, { faults: [{ path, code, message }] });
 }
 
-/** What was thrown, in words. */
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 
-/** Code of an error of the system: `ENOENT`, `EACCES`, …; the error's text where it has no code. */
+/** The code of a system error (`ENOENT`, `EACCES`, …), else its message. */
 export function systemErrorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : messageOf(error);
 }

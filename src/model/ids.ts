@@ -1,13 +1,12 @@
 /**
- * Ids: a prefix that names the entity, and 20 characters of lower-case Crockford base 32 = 100 bits:
+ * Ids: a prefix for the kind, and 20 characters of lower-case Crockford base 32 = 100 bits:
  *
  *   qr_ ttttttttt t uuuuuuuuuu        48 bits  milliseconds since the Unix epoch
  *       |---- 100 bits ------|        52 bits  random, or the position in a journal
  *
- * The most significant bits come first, so the text order of ids is their time order. Ids of one
- * source strictly increase while its clock does not step back by more than `stepBackMsMax`; after a
- * larger step they follow the clock, for otherwise a wrong year would stay in every id until restart.
- * Random ids cannot be guessed from their neighbours: within one millisecond the step is random too.
+ * The text order of ids is their time order. Ids of one source strictly increase, unless its clock steps back by more than
+ * `stepBackMsMax`: then they follow the clock, or a wrong year would stay in all ids until a restart. Random ids cannot be
+ * guessed from their neighbors: within a millisecond the step is random too.
  */
 import type { Clock } from './clock.ts';
 
@@ -30,7 +29,6 @@ export type IdPrefix =
   | 'n'
   | 'req';
 
-/** Fills `bytes` with cryptographically strong random bytes. */
 export type RandomBytes = (bytes: Uint8Array) => Uint8Array;
 
 export interface IdSource {
@@ -43,7 +41,6 @@ export const base32Alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const bodyLength = 20;
 const bodyPattern = /^[0-9a-hjkmnp-tv-z]{20}$/;
 
-/** The form of an id, as the source of a regular expression. */
 export function idPattern(prefix: IdPrefix): string {
   return `^${prefix}_${bodyPattern.source.slice(1)}`;
 }
@@ -52,15 +49,14 @@ const timeBits = 48n;
 const tailBits = 52n;
 const timeMsMax = 2 ** 48 - 1;
 const tailMax = (1n << tailBits) - 1n;
-/** A clock correction up to this keeps ids increasing; a larger one is a new time. */
 const stepBackMsMax = 60_000;
-/** Bits of randomness between two ids of one millisecond: 2^12 ids in it before the tail could run out. */
+/** Random bytes between two ids of a millisecond, which has room for 2^12 ids. */
 const stepBytes = 5;
 const tailBytes = 7;
-/** Randomness is fetched in one piece for about 80 ids: asking for 7 bytes costs as much as for 512. */
+/** Random bytes for about 80 ids: 7 bytes cost as much as 512. */
 const poolBytes = 512;
 
-/** Makes ids from a clock and a source of randomness; one per process. */
+/** Create one per process. */
 export function createIdSource(clock: Clock, randomBytes: RandomBytes): IdSource {
   let lastMs = -1;
   let lastTail = 0n;
@@ -76,7 +72,7 @@ export function createIdSource(clock: Clock, randomBytes: RandomBytes): IdSource
       value = (value << 8n) | BigInt(pool[used] ?? 0);
     return value;
   };
-  // The top bit stays 0: space for at least 2^11 steps within the millisecond.
+  // The top bit is 0: room for at least 2^11 steps within the millisecond.
   const freshTail = (): bigint => random(tailBytes) & (tailMax >> 1n);
   return {
     newId(prefix) {
@@ -97,9 +93,9 @@ export function createIdSource(clock: Clock, randomBytes: RandomBytes): IdSource
 }
 
 /**
- * The id of what a journal record causes: the same record gives the same id, however often it is read.
- * Journals from 4,096 up have the rest of their number in the upper bits of the position: two that share the lower
- * bits can have an id in common once one of them has written 64 GiB, for the same millisecond and byte.
+ * The id for a journal record: the same record always gives the same id. Journals from 4,096 up have the rest of their
+ * number in the upper bits of the position: two with the same lower bits can share an id once one of them has written
+ * 64 GiB, for the same millisecond and byte.
  * @param journal 0–65535 @param position 0 to 2^40 − 1
  */
 export function positionId(
@@ -121,12 +117,11 @@ export function positionId(
   return `${prefix}_${half(high)}${half(low)}`;
 }
 
-/** What each character stands for, by its code. */
 const digits = new Uint8Array(128);
 for (let digit = 0; digit < 32; digit++) digits[base32Alphabet.charCodeAt(digit)] = digit;
 const digitOf = (id: string, at: number): number => digits[id.charCodeAt(at)] ?? 0;
 
-/** The 52 bits of an id below its time: what `positionId` put there, journal * 2^40 + position where the journal is below 4,096. */
+/** The 52 bits of an id below its time; from `positionId` journal * 2^40 + position, for a journal below 4,096. */
 export function idTail(id: string): number {
   const start = id.length - bodyLength;
   let low = 0;
@@ -134,16 +129,15 @@ export function idTail(id: string): number {
   return (digitOf(id, start + 9) % 4) * 2 ** 50 + low;
 }
 
-/** Odd, and so large that the steps between scans of a millisecond do not reach it. */
+/** Odd, and larger than the steps between scans of a millisecond. */
 const derivedStep = 67_108_859;
 const tails = 2 ** 52;
 
-/** An id of the same time that follows from another one and a number below 2^27, so it is the same whenever it is made. */
+/** A reproducible id of the same time. @param no below 2^27 */
 export function derivedId(prefix: IdPrefix, from: string, no: number): string {
   return withTail(prefix, from, (idTail(from) + ((no * derivedStep) % tails)) % tails);
 }
 
-/** The id that `derivedId` was given. */
 export function sourceId(prefix: IdPrefix, derived: string, no: number): string {
   return withTail(
     prefix,
@@ -157,14 +151,12 @@ function withTail(prefix: IdPrefix, id: string, tail: number): string {
   return `${prefix}_${half(high)}${half(tail % 2 ** 50)}`;
 }
 
-/** The id when `text` is one of this prefix, else undefined. */
 export function parseId(prefix: IdPrefix, text: string): string | undefined {
   if (text.length !== prefix.length + 1 + bodyLength) return undefined;
   if (!text.startsWith(prefix) || text[prefix.length] !== '_') return undefined;
   return bodyPattern.test(text.slice(prefix.length + 1)) ? text : undefined;
 }
 
-/** Milliseconds since the epoch that the id carries. */
 export function idTimeMs(id: string): number {
   const start = id.length - bodyLength;
   let high = 0;
@@ -178,7 +170,7 @@ function formatId(prefix: IdPrefix, timeMs: number, tail: bigint): string {
   return `${prefix}_${half(Number(bits >> halfBits))}${half(Number(bits & ((1n << halfBits) - 1n)))}`;
 }
 
-/** 50 bits as ten characters, made as one text: adding them up one by one takes three times as long. */
+/** 50 bits as ten characters, in one call: appending one by one takes three times as long. */
 function half(bits: number): string {
   const high = Math.floor(bits / 2 ** 25);
   const low = bits % 2 ** 25;

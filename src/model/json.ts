@@ -1,29 +1,22 @@
 /**
- * JSON bodies, guarded. `JSON.parse` alone takes 500,000 nested arrays (whose `stringify` later
- * overflows the stack), turns 1e400 into Infinity, rounds big integers, keeps the last of two equal
- * keys, and makes own `__proto__` properties.
+ * Parses JSON bodies strictly. `JSON.parse` alone accepts 500,000 nested arrays (and `stringify` then overflows the stack),
+ * turns 1e400 into Infinity, rounds big integers, keeps the last of two equal keys, and makes own `__proto__` properties.
  *
  *   bytes --UTF-8, fatal--> text --scan: depth, equal keys--> JSON.parse --walk: values--> unknown
  *
- * The scan is one pass over text of at most the body limit and assumes nothing about validity: what it
- * misreads in broken text, JSON.parse refuses afterwards.
+ * The scan may misread invalid text, which JSON.parse then refuses.
  */
 import { Failure, type Fault, faultPathLengthMax } from './failure.ts';
 import { shownText } from './text.ts';
 
-/** Levels of nesting; deeper than any honest body, far from any stack's end. */
 const depthMax = 32;
-/** Faults of values that are listed: a body of 64 KB can hold thousands. */
 const faultsMax = 100;
 const quote = 0x22;
 const backslash = 0x5c;
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/**
- * @throws Failure invalid_json for what is not JSON, nests too deep or repeats a key;
- *   validation_failed, with paths, for values that would not survive being stored
- */
+/** @throws Failure invalid_json; validation_failed for values that cannot be stored exactly */
 export function parseJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw invalid('it is empty, expected a JSON value');
   const text = decode(bytes);
@@ -50,13 +43,13 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** The parser's own words may quote the body; only the position is passed on. */
+/** The parser's message may quote the body, so only the position is used. */
 function positionOf(message: string): string {
   const position = /at position \d+(?: \(line \d+ column \d+\))?/.exec(message)?.[0];
   return position === undefined ? 'it ends too early' : `it is not JSON ${position}`;
 }
 
-/** Depth and equal keys. A level is its keys when it is an object, undefined when it is an array. */
+/** Checks depth and equal keys. A level is the set of an object's keys, or undefined for an array. */
 function scan(text: string): void {
   const levels: Array<Set<string> | undefined> = [];
   let isKeyNext = false;
@@ -80,7 +73,6 @@ function scan(text: string): void {
   }
 }
 
-/** Index of the closing quote, or the text's end. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
     const char = text.charCodeAt(at);
@@ -96,7 +88,7 @@ function takeKey(keys: Set<string> | undefined, literal: string): void {
   keys?.add(key);
 }
 
-/** Two spellings of one key are one key; what is no string is left for the parser to refuse. */
+/** The key of an escaped literal; the parser refuses an invalid one. */
 function unescape(literal: string): string {
   try {
     return String(JSON.parse(literal));
@@ -134,7 +126,7 @@ function checkText(value: string, path: string, faults: Fault[]): void {
   faults.push(fault(path, 'invalid_text', 'This text holds half of a surrogate pair'));
 }
 
-/** The path has keys of the body: without hidden characters, and cut. */
+/** Keys of the body are part of the path, so it is cleaned and cut. */
 function fault(path: string, code: string, message: string): Fault {
   return { path: shownText(path, faultPathLengthMax), code, message };
 }

@@ -1,17 +1,15 @@
 /**
- * The words of a scan: what a visitor's device, platform, operating system and browser can be called,
- * and why a request is not a person's scan.
+ * Names of devices, platforms, operating systems and browsers, and the reasons why a request is not a person's scan.
  *
- * Records, rollups and indexes store the NUMBERS: a number here is for ever. Add at the end, never
- * renumber, never reuse. Each set is closed and has `other` as 0, so that a rollup's arrays have a
- * fixed length whatever visitors send. The read side turns numbers into words by the `…Names` lists.
+ * Records, rollups and indexes store the numbers: add at the end, never renumber, never reuse. Each set is closed and has
+ * `other` as 0, so that the arrays of a rollup have a fixed length.
  */
 
 /** Form factor, as in the event's `device`. */
 export const Device = { other: 0, mobile: 1, tablet: 2, desktop: 3 } as const;
 export type Device = (typeof Device)[keyof typeof Device];
 
-/** The three keys of an analytics result's `devices`: iOS and iPadOS, Android, the rest. */
+/** The keys of `devices` in analytics: iOS and iPadOS, Android, the rest. */
 export const Platform = { other: 0, ios: 1, android: 2 } as const;
 export type Platform = (typeof Platform)[keyof typeof Platform];
 
@@ -27,7 +25,7 @@ export const Os = {
 } as const;
 export type Os = (typeof Os)[keyof typeof Os];
 
-/** Browser by product. An app that shows pages inside itself is named where its user agent does, else `WebView`. */
+/** Browser by product. An app with an embedded browser has its own name if the user agent does, else `WebView`. */
 export const Browser = {
   other: 0,
   Chrome: 1,
@@ -61,13 +59,12 @@ export const Browser = {
 export type Browser = (typeof Browser)[keyof typeof Browser];
 
 /**
- * Why a redirect is counted apart from scans. `bot`: crawlers, monitors, libraries; `preview`: an app
- * fetched the page to show a card of the link; `prefetch`: a browser loaded it before anyone asked.
+ * Why a redirect is not counted as a scan. `bot`: crawlers, monitors, libraries; `preview`: an app fetched a card of the
+ * link; `prefetch`: a browser loaded it in advance.
  */
 export const BotReason = { none: 0, bot: 1, preview: 2, prefetch: 3 } as const;
 export type BotReason = (typeof BotReason)[keyof typeof BotReason];
 
-/** What a user agent says about its visitor, in numbers. */
 export interface VisitorClass {
   readonly device: Device;
   readonly platform: Platform;
@@ -76,14 +73,13 @@ export interface VisitorClass {
   readonly bot: BotReason;
 }
 
-/** Country of an address that no database knows; a user-assigned code of ISO 3166-1. */
+/** A user-assigned code of ISO 3166-1. */
 export const unknownCountry = 'ZZ';
-/** Two capital letters as one number, as blocks, rollups and programs have them; and back. */
+/** Two capital letters as one number, as in blocks, rollups and programs. */
 export const countryNumber = (code: string): number =>
   (code.charCodeAt(0) << 8) | code.charCodeAt(1);
 export const countryCode = (number: number): string =>
   String.fromCharCode(number >>> 8, number & 0xff);
-/** City of an address that no database knows. */
 export const unknownCity = '';
 
 export type DeviceName = keyof typeof Device;
@@ -99,8 +95,19 @@ function namesByNumber(words: Readonly<Record<string, number>>): readonly string
   return Object.freeze(names);
 }
 
-/** Words by number: `deviceNames[Device.mobile] === 'mobile'`. */
+/** Names by number: `deviceNames[Device.mobile] === 'mobile'`. */
 export const deviceNames = namesByNumber(Device);
 export const osNames = namesByNumber(Os);
 export const browserNames = namesByNumber(Browser);
 export const botReasonNames = namesByNumber(BotReason);
+
+const oldGeoDays = 180;
+const msPerDay = 86_400_000;
+
+/** @param date of the geo data, `2026-06-05` @returns what to do about data that is over 180 days old */
+export function geoWarning(date: string, nowMs: number): string | undefined {
+  if (nowMs - Date.parse(date) <= oldGeoDays * msPerDay) return undefined;
+  const remedy =
+    'update Quietzone, or set geo.countryFile, geo.cityFileV4 and geo.cityFileV6 to newer files';
+  return `geo data of ${date} is over ${oldGeoDays} days old: ${remedy}`;
+}

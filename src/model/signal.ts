@@ -1,11 +1,11 @@
 /**
- * A signal: says that something happened, and each listener then reads the state itself. It carries no data,
- * so two at once are as good as one, and a listener that misses one sees the change at the next.
+ * Notifies listeners of a change without data; each listener reads the state itself. So two signals are as good as one,
+ * and a listener that misses one sees the change at the next.
  */
 export class Signal {
   readonly #listeners = new Set<() => void>();
 
-  /** Calls all listeners, now; they must not throw. */
+  /** Calls all listeners, which must not throw. */
   fire(): void {
     for (const listener of this.#listeners) listener();
   }
@@ -16,7 +16,7 @@ export class Signal {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Nobody listens any more, as what they would read is gone. */
+  /** Removes all listeners. */
   end(): void {
     this.#listeners.clear();
   }

@@ -1,28 +1,23 @@
-/**
- * Text that people read: what may hide in it, turn its direction, or leave it blank. One rule for targets, and
- * one for names, descriptions, tags and labels, wherever they come from.
- */
+/** Rules for hidden, direction-changing and blank text in targets, names, descriptions, tags and labels. */
 import { Failure, type Fault } from './failure.ts';
 
-/** Controls but for tab, LF, CR; soft hyphen; zero-width and bidirectional characters; byte order mark; tags. */
+/** Controls except tab, LF, CR; soft hyphen; zero-width and bidirectional characters; byte order mark; tags. */
 export const hiddenCharacters =
   // oxlint-disable-next-line no-control-regex
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
 
 /**
- * Hidden characters with a purpose: a joiner inside an emoji or a word of a script that joins its letters (not
- * beside ASCII, where it would make two names that look the same), and the tags of a flag (Unicode TS 51).
+ * Allowed hidden characters: a joiner in an emoji or a word of a joining script (not next to ASCII, where it would make two
+ * names that look the same), and the tags of a flag (Unicode TS 51).
  */
 const joinedCharacters =
   // oxlint-disable-next-line no-control-regex
   /(?<=[^\u0000-\u007f\s\u200c\u200d])[\u200c\u200d](?=[^\u0000-\u007f\s\u200c\u200d])|(?<=\u{1f3f4})[\u{e0020}-\u{e007e}]{1,6}\u{e007f}/gu;
-/** What ends a line, or tears columns apart. */
 export const lineBreaking = /[\t\r\n]/;
 export const hiddenFault = 'Control, invisible and direction-changing characters are not allowed';
-/** U+2800 is the Braille pattern without a dot. */
+/** U+2800 is the blank Braille pattern. */
 const visible = /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cs}\u2800]/u;
 
-/** What is wrong with a line of text that a person typed, or undefined. */
 export function lineFault(text: string): Omit<Fault, 'path'> | undefined {
   if (!visible.test(text)) {
     return { code: 'required', message: 'Expected at least one visible character' };
@@ -34,7 +29,6 @@ export function lineFault(text: string): Omit<Fault, 'path'> | undefined {
   return undefined;
 }
 
-/** @throws Failure validation_failed */
 export function assertLine(path: string, text: string): void {
   const fault = lineFault(text);
   if (fault === undefined) return;
@@ -42,14 +36,14 @@ export function assertLine(path: string, text: string): void {
   throw new Failure('validation_failed', `Cannot use this ${path}: ${fault.message}`, { faults });
 }
 
-/** The text without what `lineFault` refuses; empty when nothing visible is in it. For titles of other tools. */
+/** The text without what `lineFault` refuses, or empty. For titles of other tools. */
 export function visibleLine(text: string): string {
   const kept = text.toWellFormed().replace(/[\t\r\n\p{Cc}\u2028\u2029]+/gu, ' ');
   const line = withoutHidden(kept).trim();
   return visible.test(line) ? line : '';
 }
 
-/** What names a place in an answer: readable, on one line, and no longer than `lengthMax`. */
+/** The text without hidden characters, on one line, cut to `lengthMax`. For paths in answers. */
 export function shownText(text: string, lengthMax: number): string {
   const isLong = text.length > lengthMax;
   const shown = (isLong ? text.slice(0, lengthMax - 1) : text)
@@ -60,7 +54,7 @@ export function shownText(text: string, lengthMax: number): string {
 
 const everyHidden = new RegExp(`${hiddenCharacters.source}|[\\t\\r\\n]`, 'gu');
 
-/** Piece by piece between the joiners that stay. */
+/** Keeps `joinedCharacters`. */
 function withoutHidden(text: string): string {
   let line = '';
   let end = 0;
@@ -71,7 +65,6 @@ function withoutHidden(text: string): string {
   return line + text.slice(end).replace(everyHidden, '');
 }
 
-/** Text in HTML and XML, in elements and in attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (char) => entities[char] ?? char);
 }

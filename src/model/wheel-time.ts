@@ -1,13 +1,12 @@
 /**
- * Times of the retry wheel's clock (webhooks/deliveries/retry-wheel.ts). They look like wall-clock times and must not
- * be mixed with them: the wall clock may step by a year.
+ * Milliseconds of the retry wheel's clock (webhooks/deliveries/retry-wheel.ts). They must not be mixed with wall-clock times,
+ * which may step by a year.
  */
 declare const brand: unique symbol;
 
-/** Milliseconds of the wheel's clock. */
 export type WheelMs = number & { readonly [brand]: 'WheelMs' };
 
-/** @throws Error for what is not a time */
+/** @throws Error for NaN and Infinity */
 export function toWheelMs(ms: number): WheelMs {
   assertTime(ms);
   return ms;

@@ -1,18 +1,15 @@
-/**
- * Workspaces: plans with their limits, roles, and the actor that a request acts as.
- * The numbers of the plans are the specification's.
- */
+/** Workspaces: plans with the limits of the specification, roles, users, keys, and the actor of a request. */
 import type { WeekStart } from './zones/calendar.ts';
 import type { WorkspaceNo } from './numbers.ts';
 
-/** From the most powerful down. */
+/** In order of descending rights. */
 export const roles = ['owner', 'admin', 'editor', 'viewer'] as const;
 export type Role = (typeof roles)[number];
 
 export const plans = ['free', 'starter', 'pro', 'business', 'enterprise'] as const;
 export type Plan = (typeof plans)[number];
 
-/** Requests of one workspace per UTC minute and UTC day; `perDay` undefined = no daily cap. */
+/** Requests of a workspace per UTC minute and UTC day; `perDay` undefined = no daily cap. */
 export interface PlanLimits {
   readonly perMinute: number;
   readonly perDay: number | undefined;
@@ -26,13 +23,12 @@ export const planLimits: Readonly<Record<Plan, PlanLimits>> = {
   enterprise: { perMinute: 600, perDay: undefined },
 };
 
-/** Who makes a request, and where. */
 export interface Actor {
   readonly userId: string;
   readonly workspaceId: string;
   readonly workspaceNo: WorkspaceNo;
   readonly role: Role;
-  /** Absent for a person who is signed in. */
+  /** Absent for a signed-in person. */
   readonly keyId?: string;
 }
 
@@ -41,13 +37,12 @@ export interface WorkspaceRecord {
   readonly id: string;
   readonly name: string;
   readonly plan: Plan;
-  /** Replaces the plan's limits (Enterprise). */
   readonly limits?: PlanLimits;
   /** IANA name; absent = UTC. */
   readonly timezone?: string;
   /** Absent = Monday. */
   readonly weekStart?: WeekStart;
-  /** Where a zone was ever set: the first UTC day that is counted in it, and the zone of the days before. */
+  /** After the time zone was set: the first UTC day that counts in it, and the zone of earlier days. */
   readonly zoneSinceDay?: number;
   readonly zoneBefore?: string;
   readonly createdAtMs: number;
@@ -55,12 +50,12 @@ export interface WorkspaceRecord {
 
 export interface UserRecord {
   readonly id: string;
-  /** As written; looked up folded. */
+  /** As written; look-ups fold it. */
   readonly email: string;
   readonly name: string;
-  /** `scrypt$log2N$r$p$salt$hash`; absent for a user who cannot sign in by password. */
+  /** `scrypt$log2N$r$p$salt$hash`; absent for a user without a password. */
   readonly passwordHash?: string;
-  /** False where nothing shows that the mailbox is theirs: the address is not theirs then. Absent = proven. */
+  /** False = nothing proves that the mailbox belongs to the user. Absent = proven. */
   readonly mailboxProven?: false;
   readonly createdAtMs: number;
 }
@@ -78,15 +73,14 @@ export interface ApiKeyRecord {
   readonly role: Role;
   readonly createdAtMs: number;
   readonly expiresAtMs?: number;
-  /** Of a rotated key, whose `expiresAtMs` is the overlap's end: when it was to expire; null = never. */
+  /** The original expiry of a rotated key, whose `expiresAtMs` is the end of the overlap; null = never. */
   readonly madeToEndAtMs?: number | null;
   readonly revokedAtMs?: number;
 }
 
-/** A signed-in person; stored under the hash of its secret. */
+/** Stored under the hash of the session's secret. */
 export interface SessionRecord {
   readonly userId: string;
-  /** Where it works now. */
   readonly workspaceNo: WorkspaceNo;
   readonly createdAtMs: number;
 }
@@ -102,13 +96,12 @@ export interface InviteRecord {
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
   readonly acceptedAtMs?: number;
-  /** The token went out by mail and was shown to nobody: it proves the mailbox. */
+  /** The token was only mailed, so it proves the mailbox. */
   readonly isMailed?: true;
-  /** The mail could not be sent: the next invite to the address replaces this one. */
+  /** The next invite to the address replaces this one. */
   readonly mailFailed?: boolean;
 }
 
-/** A new address that waits for its mailed token. */
 export interface EmailChangeRecord {
   readonly email: string;
   /** SHA-256, base64url. */
@@ -117,17 +110,14 @@ export interface EmailChangeRecord {
   readonly expiresAtMs: number;
 }
 
-/** Whether `role` may do what `least` may. */
 export function roleAtLeast(role: Role, least: Role): boolean {
   return roles.indexOf(role) <= roles.indexOf(least);
 }
 
-/** The less powerful of the two. */
 export function lesserRole(one: Role, other: Role): Role {
   return roleAtLeast(one, other) ? other : one;
 }
 
-/** The limits that hold for a workspace now. */
 export function limitsOf(workspace: WorkspaceRecord): PlanLimits {
   return workspace.limits ?? planLimits[workspace.plan];
 }

@@ -48,12 +48,11 @@ export function connectNode(
 }
 
 export function natsOptionsOf({ cluster }: Config): NatsOptions {
-  const { nats: servers, nodeName, credsFile, tlsCaFile } = cluster;
+  const { nats: servers, nodeName, credsFile } = cluster;
   return {
     servers,
     nodeName,
     ...(credsFile !== '' && { credsFile }),
-    ...(tlsCaFile !== '' && { tlsCaFile }),
   };
 }
 

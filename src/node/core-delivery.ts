@@ -5,22 +5,22 @@
  *   CORE leads here ──▶ claims DELIVERY, when its former leader is silent or has given it away ──▶ webhooks open
  *   another leads   ──▶ DELIVERY is given away, webhooks close; blocks that the leader has settled may expire here, too
  *
- * Blocks of scans are numbered by each core for itself (webhooks/outboxes/scan-numbering.ts): `core` names the numbers of
- * this machine's scans.mdb.
+ * Each core numbers blocks of scans for itself: what delivery.mdb says in those of the leader is told in those of this core by
+ * `places` (store/scans/store-places.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { storeIdOf } from '../cluster/scans/store-id.ts';
 import { StoreReplication } from '../cluster/store-replication.ts';
 import type { NodeIdentity } from '../cluster/nodes/node-file.ts';
 import type { Base } from '../modules.ts';
-import { openDeliveryTables } from '../store/delivery/open-delivery.ts';
-import { scanNumberingTables } from '../store/delivery/scan-numbering.ts';
+import { openDeliveryTables } from '../store/delivery/delivery.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
 import { systemTimers } from '../system-clock.ts';
 import { Ticker } from '../telemetry/ticker.ts';
 import type { WebhookCluster } from '../webhooks/open-webhooks.ts';
-import { ScanCursor } from '../webhooks/outboxes/scan-cursor.ts';
-import type { Engine } from '../writers.ts';
+import { settledByLeader } from '../webhooks/outboxes/scan-takeover.ts';
+import type { StorePlaces } from '../store/scans/store-places.ts';
+import type { Engine } from '../services.ts';
 import type { NodeContext } from './context.ts';
 
 /** Between two looks whether the log of deliveries is led from here. */
@@ -40,7 +40,6 @@ export interface CoreDeliveryOptions {
 export class CoreDelivery {
   readonly #options: CoreDeliveryOptions;
   readonly #tables: WebhookCluster['tables'];
-  readonly #numbering: WebhookCluster['numbering'];
   readonly replication: StoreReplication;
 
   /** From here on delivery.mdb is written by way of the log alone. */
@@ -49,7 +48,6 @@ export class CoreDelivery {
     const { context, base, mayLead } = options;
     this.#tables = openDeliveryTables(base.folder.deliveryFile);
     const { environment } = this.#tables;
-    this.#numbering = scanNumberingTables(environment);
     const { replicas } = context.config.cluster;
     this.replication = new StoreReplication({
       ...context,
@@ -64,11 +62,8 @@ export class CoreDelivery {
   }
 
   /** What webhooks have of it while this machine leads. */
-  webhooks(scans: ScanStore): WebhookCluster {
-    const { node } = this.#options.identity;
-    const core = `${node}.${storeId(scans, this.#options.base)}`;
-    const isHeld = (): boolean => this.replication.isHeld;
-    return { tables: this.#tables, numbering: this.#numbering, core, isHeld };
+  webhooks(places: StorePlaces): WebhookCluster {
+    return { tables: this.#tables, places, isHeld: () => this.replication.isHeld };
   }
 
   /** Resolves when this machine leads the log of deliveries. @throws Error when another one goes on leading it, or where it has stopped */
@@ -87,16 +82,15 @@ export class CoreDelivery {
   }
 
   /** While another machine leads: what it has settled need not be kept here. @returns ends it */
-  followSettled({ scans, threads }: Engine): () => Promise<void> {
-    const cursor = new ScanCursor(scans);
+  followSettled({ threads }: Engine, places: StorePlaces): () => Promise<void> {
     const ticker = new Ticker({
       everyMs: followMs,
       log: this.#options.base.log,
       failed: 'following settled scans failed, retrying',
       resumed: 'following settled scans resumed',
       run: async () => {
-        while (await cursor.follow(this.#tables, this.#numbering));
-        threads.shards.releaseBlocks(cursor.blocks.delivered);
+        const settled = settledByLeader(this.#tables, places);
+        if (settled !== undefined) threads.shards.releaseBlocks(settled);
       },
     });
     ticker.start();

@@ -16,10 +16,10 @@ import type { JournalOwner, ScanTransferFigures } from '../cluster/scans/scan-tr
 import type { StoreReplication } from '../cluster/store-replication.ts';
 import { closeAll, type Closers } from '../engine/closers.ts';
 import type { Base } from '../modules.ts';
-import { placeOf } from '../scans/journal/place.ts';
+import { identify } from '../scans/journal/file-identity.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
-import type { Engine } from '../writers.ts';
+import type { Engine } from '../services.ts';
 import type { NodeContext } from './context.ts';
 import { leftBehindRemedy, type PrunedLog, openPruning } from './core-pruning.ts';
 
@@ -125,17 +125,17 @@ export class CoreExchange {
   #openTransfer(engine: Engine): ScanTransfer {
     const { context, base, identity } = this.#options;
     const { journals, folder } = engine.threads;
-    const { segmentBytesMax, segmentMsMax } = context.config.scans;
+    const { segmentMsMax } = context.config.scans;
     const { replicas } = context.config.cluster;
-    const store = placeOf(base.folder.scansFile);
-    const codes = placeOf(base.folder.managementFile);
+    const store = identify(base.folder.scansFile);
+    const codes = identify(base.folder.managementFile);
     return new ScanTransfer({
       nats: context.nats,
       journals: identity.journals,
       run: identity.run,
       journalRoot: journals.root,
       tails: journals.tails,
-      receive: { store, codes, segmentBytesMax, segmentMsMax, replicas },
+      receive: { store, codes, segmentMsMax, replicas },
       owners: this.#owners(),
       clock: base.clock,
       log: base.log,

@@ -34,7 +34,7 @@ import type { ScanStore } from '../store/scans/scans.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { ClusterAnswers, Engine } from '../writers.ts';
+import type { ClusterAnswers, Engine } from '../services.ts';
 import { listenMs } from './claim-start.ts';
 import type { NodeContext } from './context.ts';
 import { CoreDelivery } from './core-delivery.ts';
@@ -171,7 +171,7 @@ export class CoreNode {
   /** How its API answers while it leads. */
   answersWith(feed: LinkFeed): ClusterAnswers {
     return {
-      webhooks: (scans) => this.delivery.webhooks(scans),
+      webhooks: (scans) => this.delivery.webhooks(this.#scansOf(scans).places),
       places: (scans) => this.#scansOf(scans).places,
       counting: (local) =>
         new ClusterCounting({
@@ -195,6 +195,11 @@ export class CoreNode {
     const isLeading = (): boolean => this.replication.isHeld;
     const { base, identity } = this.#options;
     return (this.#scans ??= new CoreScans({ base, node: identity.node, scans, isLeading }));
+  }
+
+  /** While another machine leads. @returns ends it */
+  followSettled(engine: Engine): () => Promise<void> {
+    return this.delivery.followSettled(engine, this.#scansOf(engine.scans).places);
   }
 
   /** Resolves when all connected nodes redirect by the changes so far, or after 2 s: to how many do not. */

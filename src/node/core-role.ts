@@ -1,14 +1,13 @@
 /**
- * What a core does beside redirecting and counting: it leads, with the writers open, or it stands by, and its API port
+ * What a core does beside redirecting and counting: it leads, with the services open, or it stands by, and its API port
  * passes requests on to the leader.
  *
- *     standby ──▶ leading: the writers open, then what stood by closes
+ *     standby ──▶ leading: the services open, then what stood by closes
  *        ▲           │
- *        └───────────┘  another core leads: what stands by opens, then the writers close
+ *        └───────────┘  another core leads: what stands by opens, then the services close
  *
  * One change at a time: what the next one is, is asked when the last has ended.
  */
-import { setTimeout as pause } from 'node:timers/promises';
 import { Failure, messageOf } from '../model/failure.ts';
 import type { Logger } from '../telemetry/log.ts';
 
@@ -119,7 +118,9 @@ export class CoreRole {
   /** @throws what closing it does, in time */
   async #close(role: OpenRole): Promise<void> {
     const closing = role.close().then(() => 'closed');
-    const end = await Promise.race([closing, pause(closeMsMax, 'late', { ref: false })]);
+    const late = Promise.withResolvers<string>();
+    const timer = setTimeout(() => late.resolve('late'), closeMsMax).unref();
+    const end = await Promise.race([closing, late.promise]).finally(() => clearTimeout(timer));
     if (end === 'closed') return;
     closing.catch(() => undefined);
     this.#options.log.warn('a role that closes waits for the log: it is left');

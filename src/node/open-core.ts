@@ -24,8 +24,8 @@ import { DataFolderError } from '../engine/data-folder.ts';
 import type { FirstSecrets, FirstStart } from '../engine/installation/first-start.ts';
 import { ServiceFolder } from '../engine/installation/service-folder.ts';
 import { fitToMemory, threadCounts } from '../engine/machine/machine-plan.ts';
-import { portsOf } from '../engine/service-ports.ts';
-import { openDashboard } from '../http/dashboard/dashboard-cache.ts';
+import { raiseBlocks } from '../engine/installation/numbers.ts';
+import { portsOf } from '../engine/start-checks.ts';
 import { DashboardFiles } from '../http/dashboard/dashboard-files.ts';
 import { LogoRows } from '../images/logo/logo-store.ts';
 import {
@@ -39,9 +39,10 @@ import {
 import { type StartedEngine, startEngine } from '../open-engine.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { shipped } from '../shipped.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Ticker } from '../telemetry/ticker.ts';
-import { type Engine, openWriters, type Writers } from '../writers.ts';
+import { type Engine, openServices, type Services } from '../services.ts';
 import { claimStart, listenMs } from './claim-start.ts';
 import { connectNode, type NodeContext } from './context.ts';
 import { CoreNode } from './core-node.ts';
@@ -97,9 +98,7 @@ export async function openCore(
 async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   const { config, log, machine, service, closers, stopping } = opening;
   const { folder } = service;
-  const warnings = await prepareProcess(config, folder.path, log);
-  const pages = openDashboard(folder.cacheRoot, log);
-  closers.push(async () => void (await pages));
+  const warnings = await prepareProcess(config, folder.path);
   const context = connectNode(config, log, machine, stopping);
   closers.push(() => context.connection.close());
   const isFirstStart = readNodeFile(folder.path) === undefined;
@@ -112,7 +111,7 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   closers.push(() => base.management.close());
   const keys = new ClusterKeys(config.cluster.secret);
   updateSigningKeys({ store: base.management, folder: folder.path, keys });
-  await service.beginReplicated(base.management);
+  await service.begin(base.management, raiseBlocks);
   const ending = new Ending(log);
   const node = new CoreNode({
     context,
@@ -125,27 +124,26 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   const begin = async (): Promise<void> => undefined;
   const started = await startEngine({
     base,
-    pages,
     closers,
     begin,
     node: (scans) => node.engineNode(scans),
   });
   closers.push(startClosingLimits(base, started.engine));
-  const dashboard = new DashboardFiles(await pages);
+  const dashboard = new DashboardFiles(shipped.dashboard());
   const roles = new Roles({ base, node, dashboard, ...started });
   const role = new CoreRole({
     isLeading: () => node.isLeading,
     lead: () => roles.lead(),
     standBy: () => roles.standBy(),
     goesOn: () => {
-      if (!roles.isClosing) started.engine.threads.goesOn();
+      if (!roles.isClosing) started.engine.threads.cancelStop();
     },
     log,
   });
   // Nothing more is to be written.
   closers.push(() => node.release());
   closers.push(async () => {
-    started.engine.threads.stopBegins();
+    started.engine.threads.beginStop();
     roles.isClosing = true;
     await role.close();
   });
@@ -256,7 +254,7 @@ class Roles {
   readonly #options: RolesOptions;
   #closing: Promise<void> = Promise.resolve();
   #firstStart: FirstStart | undefined;
-  #writers: Pick<Writers, 'endDeliveries'> | undefined;
+  #services: Pick<Services, 'endDeliveries'> | undefined;
   firstSecrets: FirstSecrets | undefined;
   /** The process stops: a role that closes does not go on as another one. */
   isClosing = false;
@@ -281,14 +279,14 @@ class Roles {
     const feed = node.openFeed(engine);
     const cluster = node.answersWith(feed);
     try {
-      const writers = await openWriters({ base, engine, dashboard, changesFollowed, cluster });
-      this.#writers = writers;
+      const services = await openServices({ base, engine, dashboard, changesFollowed, cluster });
+      this.#services = services;
       return {
         close: () => {
           // Its answers are endless, or long: the API would wait for them.
           feed.close();
           void node.copies.cut();
-          const closed = writers.close();
+          const closed = services.close();
           this.#closing = closed.catch(() => undefined);
           return closed;
         },
@@ -308,7 +306,7 @@ class Roles {
     const isStopping = (): boolean => this.isClosing;
     const standby = { base, engine, leader, proof, first, checks, isStopping, registerMetrics };
     const role = await openStandby(standby);
-    const endFollowing = node.delivery.followSettled(engine);
+    const endFollowing = node.followSettled(engine);
     return {
       close: async () => {
         await endFollowing();
@@ -323,10 +321,10 @@ class Roles {
    */
   async #giveDeliveriesAway(): Promise<void> {
     const { delivery } = this.#options.node;
-    const writers = this.#writers;
-    this.#writers = undefined;
-    if (writers !== undefined && delivery.replication.isHeld) {
-      const ended = writers.endDeliveries(attemptsMsMax).catch(() => undefined);
+    const services = this.#services;
+    this.#services = undefined;
+    if (services !== undefined && delivery.replication.isHeld) {
+      const ended = services.endDeliveries(attemptsMsMax).catch(() => undefined);
       await Promise.race([ended, pause(resultsMsMax, undefined, { ref: false })]);
     }
     delivery.release();

@@ -15,11 +15,11 @@ import { LinkRefresher } from '../codes/links/link-refresher.ts';
 import { createMetricsHandler } from '../api/metrics.ts';
 import type { Config } from '../config.ts';
 import { closeAll, type Closers } from '../engine/closers.ts';
-import { EdgeThreads, type EdgeThreadsOptions } from '../engine/edge-threads.ts';
+import { EdgeThreads, type EdgeThreadsOptions } from '../engine/threads.ts';
 import { createMetrics } from '../engine/engine-metrics.ts';
 import { meteredHealth } from '../engine/operator-metrics.ts';
-import { GeoOpening } from '../engine/geo-data.ts';
-import { PageFeed } from '../engine/page-feed.ts';
+import { openGeo } from '../scans/visitor/geo/geo-data.ts';
+import { PageFeed } from '../engine/workspace-feeds.ts';
 import { sharesOf } from '../engine/machine/machine-limits.ts';
 import { threadCounts } from '../engine/machine/machine-plan.ts';
 import { ClientAddresses } from '../http/client-address.ts';
@@ -90,7 +90,7 @@ export interface Edge {
   close(): Promise<void>;
 }
 
-/** @throws ListenError, PlaceError */
+/** @throws ListenError, DisplacedError */
 export async function openEdge(options: EdgeOptions): Promise<Edge> {
   const closers: Closers = [() => options.folder.close()];
   const close = (): Promise<void> => closeAll(closers);
@@ -178,20 +178,21 @@ class EdgeLinks {
     });
     this.writer = new LinkWriter(memory, machine.clock);
     const pages = new PageFeed(store, log);
+    const geo = openGeo(config.geo);
+    for (const warning of geo.warnings) log.warn(warning);
     this.threads = new EdgeThreads({
       config,
       clock: machine.clock,
       log,
       folder,
       links: memory,
+      geo: geo.data,
       connectionsMax: sharesOf(config).redirectThread,
       threads,
       journals: { ...journals, own: node.journals },
       pages: () => pages.all(),
     });
     pages.start((changes) => this.threads.redirects.updatePages(changes));
-    const geo = new GeoOpening(config.geo, folder.cacheRoot, { clock: machine.clock, log });
-    void geo.table.then((table) => this.threads.redirects.useGeo(table));
     closers.push(
       () => geo.close(),
       () => pages.close(),

@@ -85,7 +85,6 @@ export interface RotationOptions extends SharedKeysOptions {
 /** Of the leader. @throws Failure conflict, not_active */
 export async function rotateSharedKeys(options: RotationOptions): Promise<RotationResult> {
   const { store, folder, keys, randomBytes } = options;
-  assertUpgraded(options);
   const { secrets } = store.cluster;
   const before = secrets.get(signingKeysFile);
   if (before === undefined) throw refused('the cluster has no keys yet');
@@ -99,7 +98,7 @@ export async function rotateSharedKeys(options: RotationOptions): Promise<Rotati
       throw refused('another rotation came first; see whether one more is meant');
     }
     secrets.put(signingKeysFile, row);
-    putKeyPrint(store.installation, name, { print, isRemoved: false });
+    putKeyPrint(store.installation, name, print);
     raiseAccessVersion(store);
   });
   // The commit has written it; where the disk refused, this says why.
@@ -113,16 +112,6 @@ function newKeyOf(folder: string, randomBytes: RandomBytes): ReturnType<typeof w
   } catch (error) {
     throw new Failure('conflict', messageOf(error));
   }
-}
-
-/** An earlier release that leads does not write the file: API keys of the new secret would be refused. */
-function assertUpgraded({ beats }: RotationOptions): void {
-  const older = (beats()?.connected() ?? [])
-    .filter(({ role, version }) => role !== 'edge' && version === undefined)
-    .map(({ name }) => name);
-  if (older.length === 0) return;
-  const names = older.toSorted().join(', ');
-  throw refused(`${names} runs an earlier release; upgrade every core first`);
 }
 
 function awayOf({ nodes, beats }: RotationOptions): string[] {

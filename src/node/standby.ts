@@ -3,23 +3,21 @@ import { createMetricsHandler } from '../api/metrics.ts';
 import { ForwardingHandler } from '../cluster/forward/forwarding.ts';
 import type { ForwardingProof } from '../cluster/forward/forwarding-proof.ts';
 import { closeAll, type Closers } from '../engine/closers.ts';
-import { engineChecks } from '../engine/engine-checks.ts';
 import { createMetrics, registerEngineMetrics } from '../engine/engine-metrics.ts';
-import { meteredHealth } from '../engine/operator-metrics.ts';
-import { watchShedConnections } from '../engine/shed-connections.ts';
+import { engineChecks, meteredHealth, watchShedConnections } from '../engine/operator-metrics.ts';
 import { StoredData } from '../engine/watch/stored-data.ts';
 import {
   type Base,
   type FirstAnswers,
   openHttpsRedirect,
   openMetricsServer,
-  openStandbyServer,
+  openApiPort,
 } from '../modules.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Ticker } from '../telemetry/ticker.ts';
 import { AddressQuota } from '../workspaces/memory-quota.ts';
-import type { Engine } from '../writers.ts';
+import type { Engine } from '../services.ts';
 import type { OpenRole } from './core-role.ts';
 
 export interface StandbyOptions {
@@ -75,7 +73,7 @@ async function open(
     stored,
     isStopping,
   });
-  // On the leader the writers do it.
+  // On the leader the services do it.
   const freeing = new Ticker({
     everyMs: freeMs,
     log,
@@ -100,7 +98,7 @@ async function open(
     const metricsServer = await openMetricsServer(base, createMetricsHandler(metrics));
     closers.push(() => metricsServer.close());
   }
-  const server = await openStandbyServer(base, first, handler);
+  const server = await openApiPort(base, first, handler);
   closers.push(() => {
     // They have no end, and the port would wait for them.
     handler.endStreams();

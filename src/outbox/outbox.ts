@@ -1,10 +1,10 @@
 /**
- * The outbox of the management environment: an event is appended in the transaction of the change
- * that caused it, so neither exists without the other. Its body is serialised here, once; every
- * delivery attempt and every list sends these bytes.
+ * The outbox of the management environment: an event is appended in the transaction of the change that caused it, so
+ * neither exists without the other. The body is serialized here, once: every delivery attempt and every list sends
+ * these bytes.
  *
- * Consumers read by sequence number (from 1, without gaps, in commit order). Events expire by age,
- * oldest first, and never beyond the cursor of the webhook consumer. A damaged event is passed over by all of them.
+ * Consumers read by sequence number (from 1, without gaps, in commit order) and skip a damaged event. Events expire
+ * by age, oldest first, and never beyond the cursor of the webhook consumer.
  */
 import type { Clock } from '../model/clock.ts';
 import type { EventData, EventEnvelope, EventKind } from '../model/event.ts';
@@ -18,9 +18,8 @@ import type { WorkspaceNo } from '../model/numbers.ts';
 const eventRetentionMs = 30 * dayMs;
 /** Events that one transaction expires: about 10 ms of the writer's time. */
 const expireBatchMax = 1_000;
-/** Processes make ids apart, so that neighbours in the log may be a little out of order. */
+/** Processes create ids independently, so neighbors in the log may be slightly out of order. */
 const foundWithinMs = 50;
-/** Events that looking for one reads. */
 const lookedAtMax = 500;
 
 const noWorkspace = 0;
@@ -41,10 +40,7 @@ export class Outbox {
     this.#clock = clock;
   }
 
-  /**
-   * Appends an event. Only inside the management transaction of its cause.
-   * @param createdAtMs of a QR code event: becomes `createdAt` of the envelope
-   */
+  /** Appends an event, inside the management transaction of its cause. @param createdAtMs of a QR code event */
   append(
     kind: EventKind,
     workspaceNo: WorkspaceNo,
@@ -76,10 +72,7 @@ export class Outbox {
     return this.#management.last('event');
   }
 
-  /**
-   * Sequence of the first event at this time or later, by the times in their ids; behind the newest when there is
-   * none. Exact while the clock does not step back.
-   */
+  /** First sequence at this time or later, by the ids' times; exact while the clock does not step back. */
   sequenceAt(timeMs: number): number {
     return this.#firstReached(({ id }) => idTimeMs(id) >= timeMs);
   }
@@ -90,12 +83,11 @@ export class Outbox {
     return firstReached(events, { from: oldest ?? 1, to: this.lastSequence + 1 }, isReached);
   }
 
-  /** Behind all events of this time; the first ones there may be later ones. */
+  /** A sequence after all events of this time; events just after it may be later ones too. */
   sequenceAfter(timeMs: number): number {
     return this.sequenceAt(timeMs + foundWithinMs + 1);
   }
 
-  /** Sequence of a workspace's event; undefined for an unknown id. */
   find(workspaceNo: WorkspaceNo, id: string): number | undefined {
     const sequence = this.#sequenceOf(id);
     const event = sequence === undefined ? undefined : this.get(sequence);
@@ -104,7 +96,7 @@ export class Outbox {
 
   #sequenceOf(id: string): number | undefined {
     const { events } = this.#management;
-    // Where one process made them all, they are in order.
+    // If one process created them all, they are in order.
     const exact = this.#firstReached((event) => event.id >= id);
     if (this.get(exact)?.id === id) return exact;
     const range = { start: this.sequenceAt(idTimeMs(id) - foundWithinMs), limit: lookedAtMax };
@@ -112,7 +104,6 @@ export class Outbox {
     return undefined;
   }
 
-  /** Events after `sequence`, oldest first. */
   after(sequence: number, limit: number): OutboxEvent[] {
     const { events } = this.#management;
     const found: OutboxEvent[] = [];
@@ -120,24 +111,21 @@ export class Outbox {
     while (next !== undefined && found.length < limit) {
       const event = this.get(next);
       if (event !== undefined) found.push(event);
-      // Sequences are dense but for what has expired: getting each costs half of walking.
+      // Only expiry leaves gaps in the sequences: reading each by key costs half of a range scan.
       [next] = event === undefined ? events.keys({ start: next + 1, limit: 1 }) : [next + 1];
     }
     return found;
   }
 
-  /** Makes the next read see what other threads and processes committed. */
   refresh(): void {
     this.#management.environment.refresh();
   }
 
-  /** Undefined for one that is gone, and for a damaged one. */
   get(sequence: number): OutboxEvent | undefined {
     const event = this.#management.events.get(sequence, passOver);
     return event === undefined ? undefined : { sequence, ...event };
   }
 
-  /** Sequences of a workspace's events after `from` and up to `to`, oldest first. */
   *sequencesOf(workspaceNo: WorkspaceNo, from: number, to: number): Generator<number> {
     const start: [number, number] = [workspaceNo, from + 1];
     const end: [number, number] = [workspaceNo, to + 1];
@@ -176,12 +164,12 @@ export class Outbox {
     return await environment.transaction(() => {
       const keys: Array<[number, number]> = [];
       let expired = 0;
-      // Whose it was is not known: its place among the workspace's events leads nowhere.
+      // Its workspace is unknown, so its key in `workspace_events` stays: it leads nowhere.
       const damaged = (key: number): void => void keys.push([noWorkspace, key]);
       for (const { key, value } of events.range({ limit: expireBatchMax }, damaged)) {
         if (key > deliveredSequence) break;
         keys.push([value.workspaceNo, key]);
-        // One that is damaged, or dated by a clock that ran ahead, goes with the first one after it that has expired.
+        // An event that is damaged, or dated by a fast clock, expires with the first expired event after it.
         if (value.createdAtMs < oldestMs) expired = keys.length;
       }
       for (const key of keys.slice(0, expired)) {

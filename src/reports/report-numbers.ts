@@ -16,7 +16,7 @@ import { Failure } from '../model/failure.ts';
 import type { ReportRange } from '../model/reports/report.ts';
 import { type Calendar, utcCalendar } from '../model/zones/calendar.ts';
 import { shifts, type Until, untilsOf } from '../model/zones/comparison.ts';
-import { type LocalRange, splitAt, type Stretch } from '../model/zones/local-range.ts';
+import { type LocalRange, splitAt, type TimeRange } from '../model/zones/local-range.ts';
 import type { ScanAnalytics } from '../scans/query/analytics.ts';
 import type { Subject } from '../scans/query/subject.ts';
 import type { BreakdownRow } from '../scans/query/answers.ts';
@@ -85,9 +85,9 @@ export function periodOf(
   return { days, previous, until, today };
 }
 
-interface Life extends Stretch {
+interface Life extends TimeRange {
   /** What of its days alone is counted; undefined = all. */
-  readonly within: Stretch | undefined;
+  readonly within: TimeRange | undefined;
 }
 
 function lifeOf(subject: ReportSubject, nowMs: number): Life {

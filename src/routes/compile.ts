@@ -1,8 +1,7 @@
 /**
- * From a code's record to what its redirect threads need: the target with its UTM parameters, and a program where there is
- * more to know (program-layout.ts). The fields are checked where they come in; what does not fit here is a defect.
- *
- * Only the record is read: a change and the repair of a damaged block make the same link of it.
+ * Compiles a code's record into its link: the target with UTM parameters and, where the target alone does not decide, a
+ * program (program-layout.ts). It reads the record only, so a change and the repair of a damaged block make the same link.
+ * The API validates the fields; a value that does not fit here is a defect.
  */
 import type { QrCodeRecord } from '../model/code.ts';
 import { type RouteLabel, routeNumberOf, targetLabel } from '../model/routing/labels.ts';
@@ -30,14 +29,13 @@ import {
 import { withUtm } from './utm.ts';
 
 export interface CompiledLink {
-  /** What leads where no program says otherwise. */
   readonly target: string;
   readonly program?: Uint8Array;
 }
 
 export type RoutedCode = Pick<QrCodeRecord, 'target' | 'shortCode' | 'routing'>;
 
-/** An address of a code with its UTM parameters. @param label under which its scans count */
+/** A target of a code with its UTM parameters. @param label under which its scans count */
 export function taggedTarget(
   { shortCode = '', routing }: RoutedCode,
   address: string,
@@ -59,7 +57,7 @@ class ProgramWriter {
   readonly #words: number[] = [];
   readonly #labels: readonly RouteLabel[];
   readonly #tagged: (address: string, label: string) => string;
-  /** Words that are to name a text, by what the text is written as. */
+  /** Texts by their key; `at` lists the words that refer to the text. */
   readonly #texts = new Map<string, { readonly bytes: Buffer; length: number; at: number[] }>();
   readonly #zones: Array<{ readonly word: number; readonly name: string }> = [];
 
@@ -140,7 +138,6 @@ class ProgramWriter {
     this.#zones.push({ word: this.#words.push(0) - 1, name: timezone });
   }
 
-  /** @returns where it is */
   #outcome(outcome: RouteOutcome, label: string): number {
     if ('split' in outcome) return this.#split(outcome.split);
     const at = this.#words.push(0, 0, routeNumberOf(this.#labels, label)) - 3;

@@ -1,24 +1,23 @@
 /**
- * `Accept-Language` (RFC 9110): which language a client reads best, by lookup as in RFC 4647, section 3.4. Read while a
- * redirect is answered: entries lie as numbers in arrays that every call fills anew, no string is cut out.
+ * Chooses a language by `Accept-Language` (RFC 9110) and the lookup of RFC 4647, section 3.4. Redirects call it, so
+ * entries are numbers in reused arrays and no string is cut out.
  *
- * `*` is passed over, as a lookup does, and so is an entry with q=0 or one that is not sound. Bounds: whole entries
- * within the first 1,024 characters, and 32 of them.
+ * It ignores `*`, entries with q=0 and malformed entries. Bounds: the first 32 entries that end within 1,024 characters.
  */
 const charactersMax = 1_024;
 const entriesMax = 32;
 
-/** Of the header that was read last: where its ranges begin and end, and their weights in thousandths. */
+/** Ranges of the last header, and their weights in thousandths. */
 const starts = new Uint16Array(entriesMax);
 const ends = new Uint16Array(entriesMax);
 const weights = new Uint16Array(entriesMax);
 
 /**
- * The language of `available` that a client reads best; undefined where none is. Ranges by their weight, of equal ones
- * the first; for each the language itself, then a less specific one (`de` for `de-AT`), then a more specific one (`pt-BR`
- * for `pt`).
+ * The best language of `available` for a client; undefined without a match. Ranges match by descending weight, then in
+ * their order: first the language itself, then a less specific one (`de` for `de-AT`), then a more specific one
+ * (`pt-BR` for `pt`).
  *
- * @param available BCP 47 languages, in any case; one is returned as it is written there
+ * @param available BCP 47 languages, in any case
  */
 export function bestLanguage(header: string, available: readonly string[]): string | undefined {
   const count = readEntries(header);
@@ -33,7 +32,7 @@ export function bestLanguage(header: string, available: readonly string[]): stri
   return undefined;
 }
 
-/** The range of the highest weight, lower case; empty for a header that is empty, or names no language. */
+/** The range with the highest weight in lower case; empty for a header without a language. */
 export function preferredLanguage(header: string): string {
   const entry = takeBest(readEntries(header));
   return entry === none ? '' : header.slice(starts[entry], ends[entry]).toLowerCase();
@@ -41,7 +40,6 @@ export function preferredLanguage(header: string): string {
 
 const none = -1;
 
-/** The entry of the highest weight, of equal ones the first; it is not taken again. */
 function takeBest(count: number): number {
   let best = none;
   let highest = 0;
@@ -65,13 +63,12 @@ const equals = 0x3d;
 const letterA = 0x61;
 const letterQ = 0x71;
 const letterZ = 0x7a;
-/** Makes an ASCII letter small, and leaves digits and the hyphen as they are. */
+/** Lowers an ASCII letter, and leaves digits and the hyphen unchanged. */
 const small = 0x20;
 
-/** @returns how many entries have been read */
 function readEntries(header: string): number {
   const isLong = header.length > charactersMax;
-  // What is cut off in its middle would be read as another language, or without its weight.
+  // A truncated entry would name another language or lose its weight.
   const end = isLong ? Math.max(0, header.lastIndexOf(',', charactersMax)) : header.length;
   let count = 0;
   let from = 0;
@@ -84,7 +81,7 @@ function readEntries(header: string): number {
   return count;
 }
 
-/** `de-AT;q=0.7` @returns false where it names no language */
+/** Reads an entry such as `de-AT;q=0.7`. @returns false without a language */
 function readEntry(header: string, from: number, to: number, entry: number): boolean {
   const start = skipBlank(header, from, to);
   let end = start;
@@ -97,7 +94,7 @@ function readEntry(header: string, from: number, to: number, entry: number): boo
   return true;
 }
 
-/** The weight in thousandths of what follows a range; 1,000 where it says nothing, 0 where it is not sound. */
+/** The weight after a range in thousandths; 1,000 when absent, 0 when malformed. */
 function readWeight(header: string, from: number, to: number): number {
   let at = skipBlank(header, from, to);
   if (at === to) return 1_000;
@@ -124,7 +121,6 @@ function skipBlank(text: string, from: number, to: number): number {
   return at;
 }
 
-/** -1 where none is. */
 function digit(text: string, at: number): number {
   const code = text.charCodeAt(at);
   return code >= digitZero && code <= digitNine ? code - digitZero : -1;
@@ -136,19 +132,18 @@ function isTagCharacter(code: number): boolean {
   return isLetter || code === hyphen || (code >= digitZero && code <= digitNine);
 }
 
-/** Without its last subtag, and without a single letter that would then be its last (RFC 4647). */
+/** The end of the range without its last subtag, and without a single letter before it (RFC 4647). */
 function shortened(text: string, start: number, end: number): number {
   const cut = text.lastIndexOf('-', end - 1);
   if (cut <= start) return start;
   return text.charCodeAt(cut - 2) === hyphen ? cut - 2 : cut;
 }
 
-/** Whether the characters from `start` to `end` are `tag`, in any case. */
 function isEqual(text: string, start: number, end: number, tag: string): boolean {
   return end - start === tag.length && begins(tag, text, start, end);
 }
 
-/** Whether `tag` is the characters from `start` to `end`, or more specific. */
+/** Whether `tag` equals `text` from `start` to `end`, or is more specific, in any case. */
 function begins(tag: string, text: string, start: number, end: number): boolean {
   const length = end - start;
   for (let at = 0; at < length; at++) {

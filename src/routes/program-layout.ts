@@ -1,33 +1,33 @@
 /**
- * A program: where a code leads, as its redirect threads follow it. Made from the code's record (compile.ts), stored with
- * its link, copied into the arena of the link table, followed there word by word (program-reader.ts). It never changes.
+ * The program of a code: an immutable block of words that says where its redirects lead. compile.ts makes it from the
+ * code's record, the link table copies it into its arena, and program-reader.ts follows it there.
  *
  *   word 0       version u8 | flags u8 | rules u8 | zero u8                       little-endian, 32 bits each
- *        1       words in all
- *        2, 3    startsAtMs, low and high                          0 without
+ *        1       number of words
+ *        2, 3    startsAtMs, low and high                          0 = none
  *        4 to 7  seed of the splits: a SipHash key
  *        8       text of `fallbackUrl`                             0 = none
- *        9       outcome where no rule holds                       0 = the target of the link
+ *        9       outcome when no rule matches                      0 = the target of the link
  *        10      list of zones                                     0 = none
- *        11 ..   rules, one behind the other
+ *        11 ..   rules
  *
- *   rule         words it takes | outcome | conditions, one behind the other
- *   condition    kind u8, words behind it u24 | …
+ *   rule         number of words | outcome | conditions
+ *   condition    kind u8, number of further words u24 | …
  *     device, os, browser    bits by number (model/scan.ts)
- *     country                numbers of two letters, one a word
- *     language               texts of lower-case ranges, one a word
+ *     country                numbers of two letters, one per word
+ *     language               texts of lower-case ranges, one per word
  *     time                   days (bit 0 = Monday) | from | to: minutes of a day | zone
  *     date                   from, low and high | to, low and high: epoch ms; 0 = open
- *     query                  text of a name | text of its value, 0 = any; in turns
- *   outcome      0 | text of the target | route's number           of a rule that leads to one target
- *                variants | sum of weights | by variant: weights up to and with it, text of the target, route's number
- *   zones        count | by zone: the word above that names it, text of its name
+ *     query                  pairs: text of a name | text of its value, 0 = any
+ *   outcome      0 | text of the target | route number             of a rule with one target
+ *                variants | sum of weights | per variant: cumulative weight, text of the target, route number
+ *   zones        count | per zone: index of the word that refers to it, text of its name
  *
  *   text of a target     bytes | the bytes, ASCII, padded with zeros to 4
- *   text of all else     UTF-16 units | two a word
+ *   other text           UTF-16 units | two per word
  *
- * All that is called a text, an outcome or a list is the index of its first word in the program. A zone's word is 0 as it
- * is stored; in the arena it is the unit offset of the zone's cell (links/zone-cells.ts).
+ * A reference to a text, an outcome or a list is the index of its first word. A zone's word is stored as 0; in the arena
+ * it is the unit offset of the zone's cell (links/zone-cells.ts).
  */
 import { routeTargetsMax, rulesMax } from '../model/routing/routing.ts';
 
@@ -44,7 +44,6 @@ export const programWord = {
   rules: 11,
 } as const;
 
-/** Bits of the flags in word 0. */
 export const programFlag = { paused: 1 << 8, passQuery: 1 << 9 } as const;
 export const rulesShift = 16;
 
@@ -61,17 +60,16 @@ export const conditionKind = {
 export const conditionShift = 8;
 
 export const minutesPerDay = 1_440;
-/** Of a number of 64 bits in two words: what the high one counts. */
 export const wordRange = 2 ** 32;
 
 const urlBytesMax = 2_048;
-/** A rule of 60 countries, 20 languages and five pairs of a query, all with the longest texts, takes less than 4,000. */
+/** A rule with 60 countries, 20 languages and five query pairs of the longest texts takes less than 4,000. */
 const ruleBytesMax = 4_800;
-/** What the bounds of a code's fields allow, and no more: 158,936 bytes. Checked where one is made. */
+/** 158,936 bytes, from the bounds of a code's fields. `compileLink` checks it. */
 export const programBytesMax =
   rulesMax * ruleBytesMax + (routeTargetsMax + 1) * (urlBytesMax + 64) + 1_688;
 
-/** What a list of codes needs to know of a program. @param at of the program in `bytes` */
+/** The state of a code, for lists. @param at offset of the program in `bytes` */
 export function programBounds(
   bytes: Buffer,
   at: number,
@@ -85,13 +83,12 @@ export function programBounds(
   };
 }
 
-/** A zone that a program names, and the word that is to lead to it. */
+/** A zone of a program, and the index of the word that refers to it. */
 export interface ProgramZone {
   readonly word: number;
   readonly name: string;
 }
 
-/** @param words of the program alone */
 export function programZones(words: Int32Array): ProgramZone[] {
   const list = words[programWord.zones]!;
   if (list === 0) return [];
@@ -101,7 +98,6 @@ export function programZones(words: Int32Array): ProgramZone[] {
   }));
 }
 
-/** A text that is not a target's. */
 function textIn(words: Int32Array, text: number): string {
   let found = '';
   for (let unit = 0; unit < words[text]!; unit++) {
@@ -110,11 +106,11 @@ function textIn(words: Int32Array, text: number): string {
   return found;
 }
 
-/** The UTF-16 unit of a text whose units begin at a word. */
+/** A UTF-16 unit of the text whose units begin at word `at`. */
 export const unitOf = (words: Int32Array, at: number, unit: number): number =>
   (words[at + (unit >>> 1)]! >>> ((unit & 1) << 4)) & 0xffff;
 
-/** A program as words, whatever its bytes are aligned to. */
+/** An aligned copy of a program. */
 export function programWords(bytes: Uint8Array): Int32Array {
   const copy = Uint8Array.from(bytes);
   return new Int32Array(copy.buffer, 0, copy.length / Int32Array.BYTES_PER_ELEMENT);

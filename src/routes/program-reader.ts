@@ -1,6 +1,6 @@
 /**
- * Follows a program (program-layout.ts) for one scan, straight from its words: nothing is decoded before, kept or
- * allocated, so there is no cache to go stale. What a rule asks of the visitor is found out when the first rule asks.
+ * Follows a program (program-layout.ts) for one scan, straight from its words: it decodes nothing in advance, caches nothing
+ * and allocates nothing. A fact about the visitor is looked up when the first rule asks for it.
  */
 import {
   conditionKind,
@@ -13,7 +13,7 @@ import {
   wordRange,
 } from './program-layout.ts';
 
-/** What a program asks about a scan. Device, os and browser in the numbers of model/scan.ts. */
+/** What rules ask about a scan. Device, os and browser are numbers of model/scan.ts. */
 export interface RouteFacts {
   readonly nowMs: number;
   readonly device: number;
@@ -21,28 +21,27 @@ export interface RouteFacts {
   readonly browser: number;
   /** Two letters as one number. */
   readonly country: number;
-  /** The most wanted one, lower case; empty without. */
+  /** The preferred one in lower case, or empty. */
   readonly language: string;
-  /** Names and values of the short link's query, decoded, in turns. */
+  /** Alternating names and values of the short link's query, decoded. */
   readonly query: readonly string[];
-  /** Minutes since the epoch on the clocks of a zone. @param zone the word of the program that names it */
+  /** Local minutes since the epoch. @param zone the program's word that refers to the zone */
   localMinutes(zone: number): number;
-  /** Where in a split the visitor stands, as a share of 2^32: 32 bits, unsigned. @param seed index of the key's first word */
+  /** The visitor's point in a split: an unsigned 32-bit share of 2^32. @param seed index of the key's first word */
   splitPoint(words: Int32Array, seed: number): number;
 }
 
-/** Monday, counted from the day of the epoch, a Thursday. */
+/** Days from Monday to the day of the epoch, a Thursday. */
 const epochWeekday = 3;
 
 export class ProgramReader {
   #words: Int32Array = new Int32Array();
   #at = 0;
-  /** Of the outcome that `follow` found: its number (model/routing/labels.ts). */
+  /** Number of the route that `follow` chose (model/routing/labels.ts). */
   route = 0;
-  /** Index of the word before its target's bytes, which has their count; 0 = the target of the link. */
+  /** Index of its target's text in `words`; 0 = the target of the link. */
   target = 0;
 
-  /** @param at of the program in `words` */
   open(words: Int32Array, at: number): void {
     this.#words = words;
     this.#at = at;
@@ -57,17 +56,17 @@ export class ProgramReader {
   get passesQuery(): boolean {
     return (this.#words[this.#at]! & programFlag.passQuery) !== 0;
   }
-  /** Epoch milliseconds; 0 = it has begun. */
+  /** Epoch milliseconds; 0 = none. */
   get startsAtMs(): number {
     return this.#milliseconds(this.#at + programWord.startsAtMs);
   }
-  /** As `target`; 0 = without. */
+  /** Index of the fallback's text in `words`; 0 = none. */
   get fallback(): number {
     const text = this.#words[this.#at + programWord.fallback]!;
     return text === 0 ? 0 : this.#at + text;
   }
 
-  /** Finds where a person is led: sets `route` and `target`. */
+  /** Sets `route` and `target` for a person's scan. */
   follow(facts: RouteFacts): void {
     const words = this.#words;
     const at = this.#at;
@@ -136,7 +135,7 @@ export class ProgramReader {
     return false;
   }
 
-  /** RFC 4647, 3.4: the range is the language, or what is left of it without its last parts. */
+  /** RFC 4647, 3.4: the range equals the language, or a prefix of its subtags. */
   #hasLanguage(at: number, language: string): boolean {
     const words = this.#words;
     const end = at + 1 + (words[at]! >>> conditionShift);
@@ -159,7 +158,7 @@ export class ProgramReader {
     const weekday = (((day + epochWeekday) % 7) + 7) % 7;
     const isOfToday = ((days >>> weekday) & 1) === 1;
     if (from < to) return isOfToday && minute >= from && minute < to;
-    // It spans midnight: its end belongs to the day before.
+    // The window spans midnight: its end belongs to the previous day.
     const isOfYesterday = ((days >>> ((weekday + 6) % 7)) & 1) === 1;
     return (isOfToday && minute >= from) || (isOfYesterday && minute < to);
   }
@@ -196,7 +195,7 @@ export class ProgramReader {
     if (text.length < length) return false;
     const words = this.#words;
     const even = length & ~1;
-    // Two units a word: rules may be made of hundreds of texts that are alike up to their ends.
+    // Two units at once: rules may have hundreds of texts that differ only at their ends.
     for (let unit = 0; unit < even; unit += 2) {
       const two = text.charCodeAt(unit) | (text.charCodeAt(unit + 1) << 16);
       if (two !== words[at + 1 + (unit >>> 1)]) return false;

@@ -1,14 +1,11 @@
 /**
- * The query of an address as text: parameters are taken out and added without touching the bytes of the others, which
- * `URLSearchParams` would write anew (`%20` becomes `+`).
+ * Edits the query of an address as text. `URLSearchParams` would rewrite the other parameters too (`%20` becomes `+`).
  */
 
-/** An address in three pieces, each with its mark: `https://e.co/a`, `?b=1`, `#c`. */
-export interface SplitAddress {
+/** An address in three parts: `https://e.co/a`, `?b=1`, `#c`. */
+interface SplitAddress {
   readonly path: string;
-  /** Empty, or from its `?` on. */
   readonly query: string;
-  /** Empty, or from its `#` on. */
   readonly fragment: string;
 }
 
@@ -23,25 +20,24 @@ export function splitAddress(address: string): SplitAddress {
   };
 }
 
-/** The parameters as they stand, `a=1`, without empty ones. @param query with or without its `?` */
+/** The raw parameters (`a=1`), without empty ones. @param query with or without its `?` */
 export function parametersOf(query: string): string[] {
   const text = query.startsWith('?') ? query.slice(1) : query;
   return text.split('&').filter((parameter) => parameter !== '');
 }
 
-/** The name of a parameter, decoded once as a form's is. */
+/** The name of a parameter, form-decoded once. */
 export const parameterName = (parameter: string): string => {
   const end = parameter.indexOf('=');
   return decodedOnce(end === -1 ? parameter : parameter.slice(0, end));
 };
 
-/** The value of a parameter, decoded once; empty without one. */
 const parameterValue = (parameter: string): string => {
   const end = parameter.indexOf('=');
   return end === -1 ? '' : decodedOnce(parameter.slice(end + 1));
 };
 
-/** What is not encoded soundly stays as it is. */
+/** Leaves malformed encodings unchanged. */
 function decodedOnce(text: string): string {
   if (!/[%+]/.test(text)) return text;
   const spaced = text.replaceAll('+', ' ');
@@ -59,22 +55,22 @@ export function joinAddress(
   return path + (parameters.length === 0 ? '' : `?${parameters.join('&')}`) + fragment;
 }
 
-/** Parameters of a query that rules are compared with; the rest is passed over. */
+/** Rules ignore further parameters. */
 const parametersMax = 64;
 
-/** Names and values, decoded once, in turns. */
+/** Alternating names and values, decoded once. */
 export const queryPairs = (query: string): string[] =>
   parametersOf(query)
     .slice(0, parametersMax)
     .flatMap((parameter) => [parameterName(parameter), parameterValue(parameter)]);
 
 const passedBytesMax = 1_024;
-/** Nothing that could end a header, and no fragment. */
+/** Excludes everything that could end a header, and `#`. */
 const passable = /^[\x21\x22\x24-\x7e]+$/;
 
 /**
- * The target with the short link's own query behind its own, but for parameters that it has already.
- * @param query raw, without its `?`; one that is empty, too long or has other characters is not passed
+ * The target with the short link's query appended, except for parameters that the target already has.
+ * @param query raw, without its `?`; ignored when it is empty, too long or has other characters
  */
 export function withPassedQuery(target: string, query: string): string {
   if (query.length > passedBytesMax || !passable.test(query)) return target;

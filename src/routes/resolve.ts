@@ -1,6 +1,6 @@
 /**
- * What a scan would get, without one: for people who try out where a code leads. The same program is followed as by a
- * redirect thread, with the clocks of zones asked of the runtime.
+ * Previews what a scan would get. It follows the same program as a redirect thread, and asks the runtime for the clocks
+ * of time zones.
  */
 import { codeStatusAt, type QrCodeRecord } from '../model/code.ts';
 import { labelOfRoute, type MissedReason, targetLabel } from '../model/routing/labels.ts';
@@ -13,35 +13,31 @@ import { ProgramReader, type RouteFacts } from './program-reader.ts';
 import { queryPairs, withPassedQuery } from './query-text.ts';
 import { localMinutes } from '../model/zones/zone-offsets.ts';
 
-/** What is said of a person's scan. Device, os and browser in the numbers of model/scan.ts. */
+/** The previewed scan of a person. Device, os and browser are numbers of model/scan.ts. */
 export interface AskedScan extends Pick<RouteFacts, 'nowMs' | 'device' | 'os' | 'browser'> {
-  /** Two letters. */
   readonly country: string;
-  /** As `Accept-Language` has them. */
   readonly language: string;
-  /** Of the short link, raw, without its `?`. */
+  /** Raw, without its `?`. */
   readonly query: string;
 }
 
-export interface ResolvedVariant {
+interface ResolvedVariant {
   readonly label: string;
   readonly location: string;
-  /** From 0 up to 1. */
   readonly share: number;
 }
 
 export interface ResolvedRoute {
   readonly status: 302 | 404 | 410;
-  /** Null where a page is shown. */
+  /** Null = a page is shown. */
   readonly location: string | null;
-  /** What it would be counted under. */
   readonly label: string;
   readonly reason: 'target' | 'rule' | 'split' | MissedReason;
-  /** Where a split decides: all of them. Location and label are of the largest. */
+  /** All variants of the deciding split; location and label are those of the largest. */
   readonly variants?: readonly ResolvedVariant[];
 }
 
-/** @param code dynamic, and not deleted @param scans lifetime ones, asked for limited codes alone */
+/** @param code dynamic and not deleted @param scans lifetime scans, called for limited codes only */
 export function resolveRoute(
   code: QrCodeRecord,
   asked: AskedScan,
@@ -77,7 +73,7 @@ function ended(reason: MissedReason, fallbackUrl: string | undefined): ResolvedR
   return { status, location: null, label: reason, reason };
 }
 
-/** The number of the route; of a split its first variant's. */
+/** The number of the route; for a split that of its first variant. */
 function routeOf(program: Uint8Array, asked: AskedScan): number {
   const words = programWords(program);
   const zones = programZones(words);
@@ -95,7 +91,6 @@ function routeOf(program: Uint8Array, asked: AskedScan): number {
   return reader.route;
 }
 
-/** The split that has a variant of this label. */
 function splitOf({ routing }: QrCodeRecord, label: string): readonly RouteVariant[] | undefined {
   const splits = [
     ...(routing?.rules ?? []).flatMap(({ then }) => ('split' in then ? [then.split] : [])),

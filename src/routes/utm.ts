@@ -1,22 +1,20 @@
 /**
- * UTM parameters, added to a target when it is stored: `utm_source` and its like take the place of a parameter of the same
- * name, everything else keeps its bytes. Tokens are filled in here, so that a redirect has nothing to do.
+ * Adds UTM parameters and their tokens to a target when it is stored, so that a redirect does no work. A parameter of the same
+ * name is replaced, everything else keeps its bytes.
  */
 import { type Utm, utmKeys } from '../model/routing/routing.ts';
 import { joinAddress, parameterName, parametersOf, splitAddress } from './query-text.ts';
 
-/** What the tokens of `utm` values stand for. */
 export interface UtmTokens {
   readonly slug: string;
   readonly label: string;
-  /** Empty without a campaign. */
   readonly campaign: string;
 }
 
 export const utmToken = /\{([^{}]*)\}/g;
 export const utmTokens: ReadonlySet<string> = new Set(['slug', 'label', 'campaign']);
 
-/** @param target a WHATWG href @returns one too; a value that is empty once it is filled adds nothing */
+/** A value that is empty with its tokens filled in adds nothing. @param target a WHATWG href @returns a WHATWG href */
 export function withUtm(target: string, utm: Utm | undefined, tokens: UtmTokens): string {
   if (utm === undefined) return target;
   const added = new Map<string, string>();
@@ -39,5 +37,5 @@ const filled = (value: string, { slug, label, campaign }: UtmTokens): string => 
   return value.replace(utmToken, (whole, name: string) => values.get(name) ?? whole);
 };
 
-/** As a WHATWG href has it, which also encodes an apostrophe. */
+/** A WHATWG href also encodes an apostrophe. */
 const encoded = (value: string): string => encodeURIComponent(value).replaceAll("'", '%27');

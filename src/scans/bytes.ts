@@ -1,12 +1,12 @@
 /**
- * Writing and reading small binary values: variable-length integers (LEB128, up to 2^53), texts, bytes.
- * The writer reuses one buffer: what `take` gives is to be stored before the next value begins.
+ * Small binary values: variable-length integers (LEB128, up to 2^53), texts, bytes. The writer reuses one buffer: store what
+ * `take` returns before you begin the next value.
  */
 import { dataDamaged } from '../model/failure.ts';
 
 /**
  * Writes a short text at `at`: a call into native code costs ten times as much.
- * @returns whether it is ASCII: else what was written is of no use
+ * @returns false when the text is not ASCII; what it wrote is then invalid
  */
 export function writeAscii(bytes: Uint8Array, at: number, text: string): boolean {
   for (let index = 0; index < text.length; index++) {
@@ -21,13 +21,13 @@ export class ByteWriter {
   #bytes = Buffer.allocUnsafeSlow(4_096);
   #end = 0;
 
-  /** Starts a value, dropping what an aborted one may have left. */
+  /** Starts a value; drops what an aborted one left. */
   begin(format: number): void {
     this.clear();
     this.byte(format);
   }
 
-  /** The same for a part of a value, which has no format. */
+  /** Starts a part of a value, without a format. */
   clear(): void {
     this.#end = 0;
   }
@@ -57,7 +57,7 @@ export class ByteWriter {
     this.#end += length;
   }
 
-  /** Most are: a name in ASCII, whose length is one byte. */
+  /** For ASCII names, whose length fits one byte. */
   #shortText(value: string): boolean {
     const { length } = value;
     if (length >= 0x80) return false;
@@ -75,7 +75,7 @@ export class ByteWriter {
     this.#end += value.length;
   }
 
-  /** What was written: a view, valid until `begin`. */
+  /** A view, valid until `begin`. */
   take(): Uint8Array {
     return this.#bytes.subarray(0, this.#end);
   }
@@ -122,7 +122,7 @@ export class ByteReader {
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   }
 
-  /** Passes over texts, each with an integer behind it: three times as fast as reading them one by one. */
+  /** Skips texts, each followed by an integer: three times as fast as reading them. */
   skipCounts(count: number): void {
     const bytes = this.#bytes;
     let at = this.#at;
@@ -140,12 +140,12 @@ export class ByteReader {
     this.#at = at;
   }
 
-  /** All that is left, to be read by itself. */
+  /** An own reader of the remaining bytes. */
   rest(): ByteReader {
     return new ByteReader(this.#bytes, this.#at, this.#end);
   }
 
-  /** A view; no Buffer: its `slice` copies nothing. */
+  /** A view. Not a Buffer: its `slice` does not copy. */
   bytes(): Uint8Array {
     const length = this.integer();
     const from = this.#at;

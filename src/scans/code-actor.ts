@@ -1,70 +1,66 @@
 /**
- * The actor of one code: the only place where its numbers change.
- *
- * It lives on the shard that owns its partition, is loaded from its summary on its first scan, takes its
- * scans from committed blocks before it is saved, and is put to rest when it has been idle and is saved.
- * A crash costs nothing, for the blocks since the last checkpoint are applied again.
+ * The actor of one code: the only place where its numbers change. It lives on the shard that owns its partition, loads the
+ * code's summary on its first scan, takes scans from committed blocks before it is saved, and leaves memory when it is idle
+ * and saved. After a crash the blocks since the last checkpoint are applied again.
  *
  *   absent --load--> clean --take--> dirty --save--> clean --rest--> absent
  *      any of them --damaged record--> freezing --save--> frozen --rest--> absent
  *
- * A frozen one takes and saves nothing (frozen.ts).
+ * A frozen actor takes and saves nothing (`Summaries.freeze`).
  */
 import { isDamage } from '../model/failure.ts';
 import type { ScanBlock } from './block.ts';
 import { type Day, type Piece, pieceAt } from './days/day.ts';
 import type { Summaries } from './summaries.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
-import { type Counted, countedBy } from '../store/scans/scans.ts';
+import { type CounterKind, counterKindOf } from '../store/scans/scans.ts';
 
 type State = 'clean' | 'dirty' | 'freezing' | 'frozen';
 
-/** Thrown by `save` when it froze: what it has written is to be undone, and all saved again. */
-export class FrozeWhileSaving extends Error {
-  override readonly name = 'FrozeWhileSaving';
+/** Thrown by `save` when it found damage: undo the transaction and save everything again. */
+export class DamagedCounterError extends Error {
+  override readonly name = 'DamagedCounterError';
 }
 
 export class CodeActor {
   readonly codeNo: CodeNo;
   readonly #summaries: Summaries;
-  readonly #counted: Counted;
-  /** Ascending; the last is the summary's day, earlier ones are late or about to be closed. */
+  readonly #counted: CounterKind;
+  /** Ascending; the last is the summary's day, earlier ones had late scans or are about to close. */
   #days: Day[];
   #total: number;
   #newestBlock: number;
   #state: State = 'clean';
-  /** Window number of the last scan, for finding the idle. */
+  /** Window number of the last scan; the lowest is freed first. */
   lastWindow = 0;
 
   constructor(codeNo: CodeNo, summaries: Summaries) {
     this.codeNo = codeNo;
     this.#summaries = summaries;
-    this.#counted = countedBy(codeNo);
+    this.#counted = counterKindOf(codeNo);
     this.#days = [];
     this.#total = 0;
     this.#newestBlock = 0;
-    if (summaries.frozen.has(codeNo)) this.#state = 'frozen';
+    if (summaries.isFrozen(codeNo)) this.#state = 'frozen';
     else this.#orFreeze(() => this.#load());
   }
 
-  /** There is something to save. */
   get isDirty(): boolean {
     return this.#state === 'dirty' || this.#state === 'freezing';
   }
   get isFrozen(): boolean {
     return this.#state === 'freezing' || this.#state === 'frozen';
   }
-  /** Sequence of the block with this code's newest scans; 0 = none yet. */
+  /** 0 = none yet. */
   get newestBlock(): number {
     return this.#newestBlock;
   }
 
-  /** A block with scans of this code was committed: they are to be taken before the next save. */
+  /** A block with scans of this code was committed; `take` it before the next save. */
   follow(sequence: number): void {
     this.#newestBlock = sequence;
   }
 
-  /** Counts all scans that a committed block has for this code. */
   take(block: ScanBlock, group: number): void {
     this.#newestBlock = Math.max(this.#newestBlock, block.sequence);
     if (this.isFrozen) return;
@@ -94,7 +90,7 @@ export class CodeActor {
     }
   }
 
-  /** Where a scan that was taken since the last save is counted; undefined when it froze. */
+  /** The piece that counts a scan taken since the last save; undefined when the actor is frozen. */
   pieceOf(block: ScanBlock, entry: number): Piece | undefined {
     const day = block.day(entry);
     const found = this.#days.find((one) => one.day === day);
@@ -111,17 +107,14 @@ export class CodeActor {
     }
   }
 
-  /**
-   * Writes what changed, inside the checkpoint's transaction; `settle` follows once it has committed.
-   * @throws FrozeWhileSaving
-   */
+  /** Writes changes inside the checkpoint's transaction; call `settle` once it has committed. @throws DamagedCounterError */
   save(): void {
     if (this.isFrozen) {
-      this.#summaries.frozen.mark(this.codeNo);
+      this.#summaries.freeze(this.codeNo);
       return;
     }
     this.#orFreeze(() => this.#write());
-    if (this.isFrozen) throw new FrozeWhileSaving();
+    if (this.isFrozen) throw new DamagedCounterError();
   }
 
   #write(): void {
@@ -137,7 +130,7 @@ export class CodeActor {
     });
   }
 
-  /** After the commit: closed days leave memory, the rest is clean. */
+  /** After the commit: frees closed days. */
   settle(): void {
     this.#days = this.#days.slice(-1);
     for (const { sketch } of this.#days.at(-1)?.pieces ?? []) sketch.clean();

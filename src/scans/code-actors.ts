@@ -1,5 +1,5 @@
 /**
- * The actors of a shard's codes, and the committed blocks that they have not taken yet.
+ * The actors of a shard's codes, and the committed blocks that they have not counted yet.
  *
  *   block --add--> uncounted --count--> actors, code by code --save--> summaries, days, months
  */
@@ -10,7 +10,7 @@ import type { Summaries } from './summaries.ts';
 import { UncountedBlocks } from './uncounted-blocks.ts';
 import type { CodeNo } from '../model/numbers.ts';
 
-/** Share of `actorsMax` that stays when the bound is passed: freeing the rest serves many windows. */
+/** Share of `actorsMax` that stays when the bound is passed, so that freeing is rare. */
 const actorsKeptShare = 0.75;
 
 export class CodeActors {
@@ -18,7 +18,7 @@ export class CodeActors {
   readonly #expiry: CodeExpiry;
   readonly #actors = new Map<number, CodeActor>();
   readonly #uncounted = new UncountedBlocks();
-  /** Actors that were counted since the last save, mostly in the order of the store's keys. */
+  /** Actors with scans since the last save, mostly in the order of the store's keys. */
   readonly #changed = new Set<CodeActor>();
 
   constructor(summaries: Summaries, expiry: CodeExpiry) {
@@ -39,7 +39,6 @@ export class CodeActors {
     return actor;
   }
 
-  /** A block was committed. @param actors of its codes */
   add(block: ScanBlock, actors: readonly CodeActor[], windowNumber: number): void {
     const { sequence } = block;
     for (const actor of actors) {
@@ -50,7 +49,6 @@ export class CodeActors {
     if (this.#uncounted.isFull) this.count();
   }
 
-  /** Counts the blocks that were added. */
   count(): void {
     let actor: CodeActor | undefined;
     this.#uncounted.each(
@@ -63,7 +61,7 @@ export class CodeActors {
     this.#uncounted.clear();
   }
 
-  /** Codes that expire leave memory: saved, they would bring the numbers back. Before a save. */
+  /** Frees actors of expired codes before a save, which would restore their numbers. */
   freeExpired(): void {
     for (const codeNo of this.#expiry.codeNos) {
       const actor = this.#actors.get(codeNo);
@@ -73,7 +71,6 @@ export class CodeActors {
     }
   }
 
-  /** Counts a code's scans of one block. */
   take(codeNo: CodeNo, block: ScanBlock, group: number): CodeActor {
     const actor = this.get(codeNo);
     actor.take(block, group);
@@ -82,8 +79,8 @@ export class CodeActors {
   }
 
   /**
-   * Writes what changed, inside the checkpoint's transaction; `settle` follows once it has committed.
-   * @throws FrozeWhileSaving when it is to be undone and tried again: an actor that froze then has only its mark to save
+   * Writes changes inside the checkpoint's transaction; call `settle` once it has committed.
+   * @throws DamagedCounterError: undo and try again; the damaged actor then only saves that it is frozen
    */
   save(): void {
     for (const actor of this.#changed) actor.save();
@@ -94,7 +91,7 @@ export class CodeActors {
     this.#changed.clear();
   }
 
-  /** Actors beyond the bound leave memory, those idle longest first; what is not saved stays. */
+  /** Frees saved actors beyond the bound, longest idle first. */
   freeIdle(actorsMax: number): void {
     if (this.#actors.size <= actorsMax) return;
     const ages = [...this.#actors.values()].map((actor) => actor.lastWindow).sort((a, b) => a - b);

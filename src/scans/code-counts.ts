@@ -1,40 +1,34 @@
 /**
- * Scans by code of a workspace: how often each code was scanned on a day and in a month, so that a list
- * of the top codes reads neither the idle ones nor 100,000 summaries.
+ * Scans by code of a workspace, for each day and month, so that a list of top codes reads neither idle codes nor 100,000
+ * summaries.
  *
- *   key     workspaceNo u32 | chunk u32 (codeNo >> 12) | span u16 (day, or 0xf000 + month) | piece u8, but for the first
- *   value   n x (codeNo low 12 bits and scans, as integers), ascending; of a day that is cut, its quarters before
+ *   key     workspaceNo u32 | chunk u32 (codeNo >> 12) | span u16 (day, or 0xf000 + month) | piece u8, absent for piece 0
+ *   value   format u8 | the piece's quarters u8 u8 | n | n x (codeNo low 12 bits and scans), ascending, as integers
  *
- * A day is cut as the sums of its workspace are (days/day.ts).
- *
- * A record is added to, never replaced by what memory holds: what is counted since the last save is
- * all that has to be remembered. A save touches the chunks with scans since then; a chunk has at most
- * 4,096 codes, 16 KB.
- * A damaged record stays as it is: nothing is added to it, and what would read it is refused.
+ * A day has the same pieces as the sums of its workspace (days/day.ts). A save adds the counts since the last save to the
+ * stored records of the chunks with new scans; a chunk has at most 4,096 codes, 16 KB. A damaged record stays as it is: saves
+ * skip it, reads refuse it.
  */
 import { dataDamaged, readOr } from '../model/failure.ts';
 import { monthSpan, type ScanStore } from '../store/scans/scans.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
-import { type Place, type Quarters, quartersPerDay, wholeDay } from './days/day.ts';
+import { type DayPiece, type Quarters, quartersPerDay, wholeDay } from './days/day.ts';
 import { monthOf } from './summaries.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 const chunkBits = 12;
 const keyBytes = 10;
-/** A whole day, or a month. */
-const wholeFormat = 1;
-/** A piece of a day. */
-const pieceFormat = 2;
+const format = 1;
 const writer = new ByteWriter();
 
-/** What was counted since the last save, of one workspace: by piece of a day, then by code. */
+/** Counts of one workspace since the last save: by piece of a day, then by code. */
 export class PieceCounts {
-  readonly #pieces = new Map<number, { readonly place: Place; readonly byCode: Counts }>();
+  readonly #pieces = new Map<number, { readonly dayPiece: DayPiece; readonly byCode: Counts }>();
 
-  add(place: Place, codeNo: CodeNo, scans: number): void {
-    const key = place.day * quartersPerDay + place.fromQuarter;
+  add(dayPiece: DayPiece, codeNo: CodeNo, scans: number): void {
+    const key = dayPiece.day * quartersPerDay + dayPiece.fromQuarter;
     let piece = this.#pieces.get(key);
-    if (piece === undefined) this.#pieces.set(key, (piece = { place, byCode: new Map() }));
+    if (piece === undefined) this.#pieces.set(key, (piece = { dayPiece, byCode: new Map() }));
     piece.byCode.set(codeNo, (piece.byCode.get(codeNo) ?? 0) + scans);
   }
 
@@ -42,7 +36,7 @@ export class PieceCounts {
     this.#pieces.clear();
   }
 
-  [Symbol.iterator](): Iterator<{ readonly place: Place; readonly byCode: Counts }> {
+  [Symbol.iterator](): Iterator<{ readonly dayPiece: DayPiece; readonly byCode: Counts }> {
     return this.#pieces.values();
   }
 }
@@ -65,9 +59,9 @@ export const chunkOfKey = (key: Uint8Array): number =>
   ((key[4]! << 24) | (key[5]! << 16) | (key[6]! << 8) | key[7]!) >>> 0;
 export const spanOfKey = (key: Uint8Array): number => (key[8]! << 8) | key[9]!;
 
-/** Adds what was counted to the stored days and months. Inside a transaction. */
+/** Adds counts to the stored days and months. Inside a transaction. */
 export function addCounts(store: ScanStore, workspaceNo: WorkspaceNo, counts: PieceCounts): void {
-  for (const { place, byCode } of counts) {
+  for (const { dayPiece, byCode } of counts) {
     const chunks = new Map<number, Counts>();
     for (const [codeNo, scans] of byCode) {
       const chunk = chunkOf(codeNo);
@@ -76,9 +70,9 @@ export function addCounts(store: ScanStore, workspaceNo: WorkspaceNo, counts: Pi
       chunks.set(chunk, own);
     }
     for (const [chunk, added] of chunks) {
-      const day = countKey(workspaceNo, chunk, place.day, place.index);
-      const month = countKey(workspaceNo, chunk, monthSpan(monthOf(place.day)));
-      addTo(store, day, chunk, place, added);
+      const day = countKey(workspaceNo, chunk, dayPiece.day, dayPiece.index);
+      const month = countKey(workspaceNo, chunk, monthSpan(monthOf(dayPiece.day)));
+      addTo(store, day, chunk, dayPiece, added);
       addTo(store, month, chunk, wholeDay, added);
     }
   }
@@ -95,11 +89,11 @@ function addTo(
   if (stored === undefined) return;
   const { counts } = stored;
   for (const [codeNo, scans] of added) counts.set(codeNo, (counts.get(codeNo) ?? 0) + scans);
-  // Where a day is cut does not change.
+  // The stored pieces of a day never change.
   putCounts(store, key, { quarters: stored.isNew ? quarters : stored.quarters, counts });
 }
 
-/** Takes a code out of one day or month (`monthSpan`). Inside a transaction. */
+/** Removes a code from one day or month (`monthSpan`). Inside a transaction. */
 export function removeCount(
   store: ScanStore,
   workspaceNo: WorkspaceNo,
@@ -111,7 +105,7 @@ export function removeCount(
     start: countKey(workspaceNo, chunk, span),
     end: countKey(workspaceNo, chunk, span + 1),
   };
-  // The table changes meanwhile.
+  // Copied: the loop changes the table.
   const keys = [...store.codeCounts.keys(range)];
   for (const key of keys) {
     const stored = countsToChange(store, key, chunk);
@@ -126,7 +120,7 @@ interface StoredCounts {
   readonly counts: Counts;
 }
 
-/** Undefined when it is damaged. */
+/** Undefined = damaged. */
 function countsToChange(
   store: ScanStore,
   key: Uint8Array,
@@ -141,44 +135,38 @@ function countsToChange(
   }, undefined);
 }
 
-/** Of the day that a record is of. */
+/** Quarters of the piece that a record counts. */
 export function quartersOf(bytes: Uint8Array): Quarters {
-  const [format, fromQuarter = 0, endQuarter = 0] = bytes;
-  return format === pieceFormat ? { fromQuarter, endQuarter } : wholeDay;
+  const [, fromQuarter = 0, endQuarter = 0] = bytes;
+  return { fromQuarter, endQuarter };
 }
 
-/** Adds a stored record to `counts`, which it returns. */
+/** Adds a stored record to `counts` and returns it. */
 export function readCounts(bytes: Uint8Array | undefined, chunk: number, counts: Counts): Counts {
   if (bytes === undefined) return counts;
-  eachCount(bytes, (place, scans) => {
-    const codeNo = firstOfChunk(chunk) + place;
+  eachCount(bytes, (index, scans) => {
+    const codeNo = firstOfChunk(chunk) + index;
     counts.set(codeNo, (counts.get(codeNo) ?? 0) + scans);
   });
   return counts;
 }
 
-/** @param visit gets the place of a code in its chunk, 0 to 4,095 */
-export function eachCount(bytes: Uint8Array, visit: (place: number, scans: number) => void): void {
+/** @param visit gets the index of a code in its chunk, 0 to 4,095 */
+export function eachCount(bytes: Uint8Array, visit: (index: number, scans: number) => void): void {
   const reader = new ByteReader(bytes);
-  const format = reader.byte();
-  if (format !== wholeFormat && format !== pieceFormat) {
-    throw dataDamaged(`Cannot read counts: format ${format}, expected ${pieceFormat} at most`);
-  }
-  if (format === pieceFormat) {
-    reader.byte();
-    reader.byte();
-  }
+  const found = reader.byte();
+  if (found !== format)
+    throw dataDamaged(`Cannot read counts: format ${found}, expected ${format}`);
+  reader.byte();
+  reader.byte();
   for (let left = reader.integer(); left > 0; left--) visit(reader.integer(), reader.integer());
 }
 
 function putCounts(store: ScanStore, key: Uint8Array, { quarters, counts }: StoredCounts): void {
   const { fromQuarter, endQuarter } = quarters;
-  const isWhole = endQuarter - fromQuarter === quartersPerDay;
-  writer.begin(isWhole ? wholeFormat : pieceFormat);
-  if (!isWhole) {
-    writer.byte(fromQuarter);
-    writer.byte(endQuarter);
-  }
+  writer.begin(format);
+  writer.byte(fromQuarter);
+  writer.byte(endQuarter);
   writer.integer(counts.size);
   for (const [codeNo, scans] of counts) {
     writer.integer(codeNo % codesPerChunk);

@@ -1,12 +1,10 @@
 /**
- * Removes the numbers of codes whose analytics have expired: summary, days, months, the chunks of their
- * sketches, and their share of the workspace's counts by code. Only the shard that owns a code's partition
- * does it: no other thread writes its keys.
+ * Removes the numbers of codes whose analytics have expired: summary, days, months, sketch chunks, and their share of the
+ * workspace's counts by code. Only the shard that owns a code's partition writes its keys, so it removes them.
  *
- * It rides on the shard's checkpoints, a bounded number of keys each, so that no window waits: a code
- * with ten busy years has 60,000. The store is the only memory of how far it came, so a transaction that
- * is undone or a crash midway just finds more to remove. Raw scans stay in their blocks, which other codes
- * share, until these expire; without the summary nothing leads to them.
+ * Each checkpoint removes a bounded number of keys, so that no window waits: a code with ten busy years has 60,000. Progress
+ * is only in the store, so after an undone transaction or a crash there is just more to remove. Raw scans stay in their
+ * blocks, which they share with other codes, until these expire; without the summary no read finds them.
  */
 import type { ExpiredCode } from '../model/code.ts';
 import { readOr } from '../model/failure.ts';
@@ -16,11 +14,11 @@ import { removeCount } from './code-counts.ts';
 import { monthOf, type Summaries } from './summaries.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
-/** Keys one step removes: 1 to 2 ms. */
+/** Keys that one step removes: 1 to 2 ms. */
 const keysMax = 500;
-/** What a day or month costs in keys: its record of counts is read and written anew, 16 KB at most. */
+/** Cost of a day or month in keys: its record of counts, 16 KB at most, is rewritten. */
 const spanKeys = 10;
-/** Codes that may wait: what is asked beyond is asked again later. */
+/** Waiting codes; the caller asks again for more. */
 const waitingMax = 10_000;
 const spanEnd = 0xffff;
 
@@ -29,7 +27,7 @@ export class CodeExpiry {
   readonly #summaries: Summaries;
   /** Workspace by code. */
   readonly #waiting = new Map<number, number>();
-  /** Without keys left in a transaction that is still open. */
+  /** Codes that the open transaction has removed completely. */
   #finished: number[] = [];
   #done: number[] = [];
 
@@ -42,7 +40,6 @@ export class CodeExpiry {
     return this.#waiting.size === 0;
   }
 
-  /** Of the codes that wait. */
   get codeNos(): Iterable<CodeNo> {
     return this.#waiting.keys();
   }
@@ -53,7 +50,7 @@ export class CodeExpiry {
     }
   }
 
-  /** One step, inside a transaction; `settle` follows once that has committed. */
+  /** One step, inside a transaction; call `settle` once it has committed. */
   step(): void {
     this.#finished = [];
     let left = keysMax;
@@ -70,17 +67,16 @@ export class CodeExpiry {
     this.#finished = [];
   }
 
-  /** Codes that were finished since this was asked last. */
   takeDone(): number[] {
     return this.#done.splice(0);
   }
 
-  /** Undefined when the summary is damaged: that day's counts keep a code which no list shows any more. */
+  /** Undefined when the summary is damaged: that day's counts then keep a code that no list shows. */
   #newestDayOf(codeNo: CodeNo): number | undefined {
     return readOr(() => this.#summaries.newestPieces(codeNo)?.[0]?.day, undefined);
   }
 
-  /** @returns what it cost in keys, `limit` or more when something may be left */
+  /** @returns the cost in keys; `limit` or more when keys may remain */
   #remove(codeNo: CodeNo, workspaceNo: WorkspaceNo, limit: number): number {
     const { chunks, days, months, summaries, frozen } = this.#store;
     const spans = { start: spanKey(codeNo, 0), end: spanKey(codeNo, spanEnd) };

@@ -1,8 +1,7 @@
 /**
- * How far counting has come: whether every scan that was answered by a moment is in the numbers. A scan
- * is in its journal before it is answered and below a watermark once it is counted, so it is enough to
- * compare where the journals ended then with where the watermarks are now. In a cluster other nodes also say
- * where theirs ended (cluster/scans/cluster-counting.ts).
+ * Whether every scan answered before a moment is in the numbers. A scan is in its journal before it is answered and below a
+ * watermark once it is counted, so it is enough to compare the journals' ends at that moment with the watermarks now. In a
+ * cluster other nodes report their ends too (cluster/scans/cluster-counting.ts).
  */
 import { partitionCount } from '../model/code.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
@@ -17,7 +16,6 @@ export class Counting {
     this.#tails = tails;
   }
 
-  /** Where the journals end now. */
   mark(): CountingMark {
     const { journals } = this.#tails;
     const tails = journals.map((journal) => [journal, this.#tails.position(journal)] as const);
@@ -25,10 +23,9 @@ export class Counting {
   }
 }
 
-/** Where journals ended at a moment. */
+/** The ends of journals at a moment. */
 export class CountingMark {
   readonly #store: ScanStore;
-  /** By journal. */
   readonly #positions = new Map<number, number>();
 
   constructor(store: ScanStore, tails: Iterable<readonly [journal: number, position: number]>) {
@@ -36,7 +33,7 @@ export class CountingMark {
     this.add(tails);
   }
 
-  /** Of journals that went on elsewhere; a position below the one that is known changes nothing. */
+  /** Adds ends that other nodes report; a lower position changes nothing. */
   add(tails: Iterable<readonly [journal: number, position: number]>): void {
     for (const [journal, position] of tails) {
       const known = this.#positions.get(journal) ?? 0;
@@ -44,7 +41,7 @@ export class CountingMark {
     }
   }
 
-  /** Whether every scan below the mark is counted. */
+  /** Whether every scan before these ends is counted. */
   isPast(): boolean {
     const { environment, watermarks } = this.#store;
     environment.refresh();

@@ -1,14 +1,13 @@
 /**
- * Puts things in the order of a number they have, a code's or a workspace's; what has the same one stays in the
- * order it came. A radix sort by 11 bits at a time: 10 ns a thing where a sort that compares needs 100.
+ * Orders things by a code's or workspace's number; equal numbers keep their order. A radix sort by 11 bits: 10 ns each, where
+ * a comparing sort needs 100.
  */
 const digitBits = 11;
 const digits = 1 << digitBits;
 const shifts = [0, digitBits, 2 * digitBits];
-/** Things it takes before it first grows. */
 const firstLength = 4_096;
 
-/** What is in order, as indexes; it grows with use and is used again. */
+/** Reuses its arrays, which grow with use. */
 export class NumberOrder {
   #indexes = new Uint32Array(firstLength);
   #others = new Uint32Array(firstLength);

@@ -1,8 +1,8 @@
 /**
- * The scan record: what a redirect thread writes down before it answers.
+ * The scan record: what a redirect thread writes before it answers.
  *
- * All scans of one event-loop cycle form one frame; a frame is the unit of writing, of checking and of
- * tearing. The time stands once per frame: the scans of a cycle are answered together. Little endian.
+ * All scans of one event-loop cycle form one frame, with one time; a frame is written, checked and torn as a whole. Little
+ * endian.
  *
  *   frame   0  magic         u32  "QZJ1"
  *           4  payloadBytes  u32
@@ -15,21 +15,21 @@
  *
  *   record  0  recordBytes   u16
  *           2  partition     u8   0..63, of the code
- *           3  flags         u8   1 prefetch, 2 IPv6 address; route << 2: where it led (model/routing/labels.ts)
+ *           3  flags         u8   1 prefetch, 2 IPv6 address; route << 2 (model/routing/labels.ts)
  *           4  codeNo        u32
  *           8  workspaceNo   u32
  *          12  agentBytes    u16  user agent, Latin-1, at most 512
  *          14  refererBytes  u16  referer, Latin-1, at most 512
  *          16  address       4 or 16 bytes, then agent, then referer
  *
- * Header values reach us as text that uWS has decoded from UTF-8 and cut at the first invalid byte; one
- * byte a character keeps all that HTTP allows in them and makes the rest of it deterministic.
+ * uWS decodes header values from UTF-8 and cuts them at the first invalid byte. One byte a character keeps all that HTTP
+ * allows in them and makes the rest deterministic.
  */
 import { crc32 } from 'node:zlib';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 declare global {
-  /** Node's own, missing in its types: `write` and `toString` find them by name on every call. */
+  /** Node's own, missing in its types: `write` and `toString` look them up by name on every call. */
   interface Buffer {
     latin1Write(text: string, offset: number, length: number): number;
     latin1Slice(start: number, end: number): string;
@@ -40,21 +40,21 @@ const frameMagic = 0x314a5a51;
 export const frameHeaderBytes = 32;
 const recordHeaderBytes = 16;
 
-/** Longer user agents and referers are cut: 512 holds all real ones and bounds a record. */
+/** Longer user agents and referers are cut: no real one is longer. */
 export const textBytesMax = 512;
 const recordBytesMax = recordHeaderBytes + 16 + 2 * textBytesMax;
 /** A reader refuses a larger frame as damaged. */
 export const frameBytesMax = 1_048_576;
-/** A cycle's batch never exceeds this: a frame travels in one message of a cluster, of at most 1 MB with all else. */
+/** A frame travels in one message of a cluster, of at most 1 MB in all. */
 export const batchBytesMax = 524_288;
 
 export const flagPrefetch = 1;
 const flagIpv6 = 2;
 const routeShift = 2;
-/** A route's number (model/routing/labels.ts) as it stands in a record's flags. */
+/** A route (model/routing/labels.ts) as a record's flags have it. */
 export const routeFlags = (route: number): number => route << routeShift;
 
-/** Collects the scans of one cycle into one frame, in place, without allocating. */
+/** Collects the scans of one cycle into one frame, without allocating. */
 export class ScanBatch {
   readonly #bytes = Buffer.alloc(batchBytesMax);
   readonly #view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, batchBytesMax);
@@ -65,15 +65,15 @@ export class ScanBatch {
     return this.#scans;
   }
 
-  /** True when one more record might not fit: flush first. */
+  /** True when one more record might not fit: call `finish` first. */
   get isFull(): boolean {
     return this.#end + recordBytesMax > batchBytesMax;
   }
 
   /**
    * @param flags `flagPrefetch` or 0, with the `routeFlags`
-   * @param address 4 bytes, or 16 with IPv4-mapped addresses already cut to 4
-   * @returns where the record stands, for `remove`
+   * @param address 4 bytes, or 16 bytes when it is not an IPv4-mapped address
+   * @returns the record's offset, for `remove`
    */
   add(
     partition: number,
@@ -149,7 +149,6 @@ function headerCrc(bytes: Buffer, at: number): number {
   return ~crc >>> 0;
 }
 
-/** True when a whole, sound frame header stands at `at`. */
 export function isFrameHeader(bytes: Buffer, at: number): boolean {
   return (
     bytes.length - at >= frameHeaderBytes &&
@@ -164,29 +163,29 @@ export const framePayloadBytes = (bytes: Buffer, at: number): number => bytes.re
 export const frameTimeMs = (bytes: Buffer, at: number): number => bytes.readDoubleLE(at + 8);
 export const frameScans = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at + 16);
 
-/** True when the whole payload of the frame at `at` is there and matches its checksum. */
+/** True when the payload of the frame at `at` is complete and matches its checksum. */
 export function isFramePayloadSound(bytes: Buffer, at: number): boolean {
   const from = at + frameHeaderBytes;
   const to = from + framePayloadBytes(bytes, at);
   return to <= bytes.length && bytes.readUInt32LE(at + 20) === crc32(bytes.subarray(from, to));
 }
 
-/** A text in a record's bytes, Latin-1: `view` shows the bytes, from their first one. */
+/** A Latin-1 text in a record's bytes; `view` has the same bytes. */
 export class RecordText {
   bytes: Buffer = Buffer.alloc(0);
   view: DataView = new DataView(new ArrayBuffer(0));
   from = 0;
   length = 0;
 
-  /** The text, or so many characters of its start. */
+  /** @param length characters from the start */
   toString(length = this.length): string {
     return length === 0 ? '' : this.bytes.latin1Slice(this.from, this.from + length);
   }
 }
 
 /**
- * A cursor over the records of one sound frame. `next` moves; the fields are those of the record under
- * the cursor. Texts and addresses are found only when asked for: a shard skips what is not its own.
+ * A cursor over the records of one sound frame. The fields are those of the current record; texts and addresses are read only
+ * when asked for, because a shard skips records of others.
  */
 export class RecordCursor {
   #bytes: Buffer = Buffer.alloc(0);
@@ -196,9 +195,8 @@ export class RecordCursor {
   #end = 0;
   readonly #agent = new RecordText();
   readonly #referer = new RecordText();
-  /** Wall clock of the cycle that answered these scans. */
   timeMs = 0;
-  /** Records passed over since the cursor was made: their frame is sound, they are not. */
+  /** Malformed records skipped in sound frames since the cursor was created. */
   malformed = 0;
 
   open(bytes: Buffer, frameAt: number): void {
@@ -216,8 +214,8 @@ export class RecordCursor {
   }
 
   /**
-   * Moves to the next record. A record whose lengths contradict each other is counted in `malformed` and
-   * passed over, with the rest of its frame where its own length is wrong.
+   * Moves to the next record. Skips and counts a record whose lengths contradict each other, and the rest of its frame where
+   * its own length is wrong.
    */
   next(): boolean {
     while (this.#next < this.#end) {
@@ -237,7 +235,7 @@ export class RecordCursor {
     return false;
   }
 
-  /** Offset of the record in the opened bytes; with the position of those bytes it names the scan. */
+  /** Offset of the record in the opened bytes; with their position it identifies the scan. */
   get offset(): number {
     return this.#at;
   }
@@ -247,7 +245,7 @@ export class RecordCursor {
   get isPrefetch(): boolean {
     return (this.#view.getUint8(this.#at + 3) & flagPrefetch) !== 0;
   }
-  /** Its number, 0 to 63. */
+  /** 0 to 63. */
   get route(): number {
     return this.#view.getUint8(this.#at + 3) >>> routeShift;
   }

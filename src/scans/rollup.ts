@@ -1,15 +1,12 @@
 /**
- * The rollup: how often each thing was seen in a day (or a month) of one code.
+ * The rollup: how often each value was seen in a day or month of one counter.
  *
- * One set of counts by (dimension, value) serves every breakdown, adds and subtracts across days and
- * codes, and stores as a list of small integers. Small dimensions are a flat array (a scan touches six:
- * as map entries they cost a third of a shard's time). Cities and referer hosts are names that
- * visitors choose, so each is bounded: beyond `namesMax` they count as `other`.
- * Bots count under their own dimension and nowhere else, so every dimension of people sums to `scans`.
- * Times are counted by quarter of the UTC day, which makes the hours of every time zone; a sum of days has them by hour.
- * Days that were counted by an older release have hours alone.
- * Routes are counted where a scan did not lead to the code's target, which is the rest of `scans`, so a code without
- * routes has none; those of people who came in vain are beside `scans` (model/routing/labels.ts).
+ * One set of counts by (dimension, value) serves every breakdown, adds and subtracts across days and codes, and is stored as
+ * a list of small integers. Small dimensions are a flat array: a scan touches six, and as map entries they cost a third of a
+ * shard's time. Visitors choose cities and referer hosts, so each has a bound: beyond `namesMax` they count as `other`. Bots
+ * count only in their own dimension, so every dimension of people sums to `scans`. Times count by quarter of the UTC day,
+ * which gives the hours of every time zone; a sum of days has no times. Routes count only where a scan did not lead to the
+ * code's target; the rest of `scans` did. Visits without a redirect are not part of `scans` (model/routing/labels.ts).
  */
 import { dataDamaged } from '../model/failure.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
@@ -21,7 +18,6 @@ export const Dimension = {
   os: 3,
   browser: 4,
   country: 5,
-  hour: 6,
   bot: 7,
   city: 8,
   referer: 9,
@@ -31,24 +27,19 @@ export const Dimension = {
 export type Dimension = (typeof Dimension)[keyof typeof Dimension];
 export type NamedDimension = typeof Dimension.city | typeof Dimension.referer;
 
-const hoursPerDay = 24;
-const quartersPerHour = 4;
-const hourOfQuarter = (quarter: number): number => Math.floor(quarter / quartersPerHour);
 const valueBits = 16;
 const valueMask = (1 << valueBits) - 1;
-/** What names beyond the bound count as. */
-export const otherName = 'other';
+const otherName = 'other';
 
-/** A month unites up to 31 days' names; four times a day's bound keeps all but wild ones. */
+/** A month has up to 31 days' names; four times a day's bound keeps nearly all. */
 export const monthNamesFactor = 4;
 
-/** Values a small dimension can hold; countries, routes, quarters and names are open and live in maps. */
+/** Number of values of the small dimensions; countries, routes, quarters and names are open and live in maps. */
 const sizes: Readonly<Partial<Record<Dimension, number>>> = {
   [Dimension.platform]: 4,
   [Dimension.device]: 4,
   [Dimension.os]: 8,
   [Dimension.browser]: 32,
-  [Dimension.hour]: hoursPerDay,
   [Dimension.bot]: 4,
 };
 const openDimensions: ReadonlySet<number> = new Set([
@@ -58,19 +49,18 @@ const openDimensions: ReadonlySet<number> = new Set([
 ]);
 const keyOf = (dimension: number, value: number): number => (dimension << valueBits) | value;
 
-/** `smallKeys`: what each place of the flat array counts, as (dimension << 16 | value). */
+/** `smallKeys`: what each index of the flat array counts, as (dimension << 16 | value). */
 const { offsets, smallKeys } = layOut();
 const smallCounts = smallKeys.length;
-const hourOffset = offsets[Dimension.hour]!;
-/** Those of quarters are the highest. */
+/** The keys of quarters are the highest. */
 const quarterKeys = keyOf(Dimension.quarter, 0);
-/** Where the flat array counts a stored key; -1 = nowhere: it is of an open dimension. @throws Failure data_damaged */
-function placeOf(key: number): number {
+/** Index of a stored key in the flat array; -1 = the key is of an open dimension. @throws Failure data_damaged */
+function smallIndexOf(key: number): number {
   const dimension = key >>> valueBits;
   const offset = offsets[dimension];
   if (offset === -1 && openDimensions.has(dimension)) return -1;
-  const place = (offset ?? -1) + (key & valueMask);
-  if (smallKeys[place] === key) return place;
+  const index = (offset ?? -1) + (key & valueMask);
+  if (smallKeys[index] === key) return index;
   throw dataDamaged(`Cannot read rollup: key ${key} is unknown, expected a newer release`);
 }
 const noCounts: readonly number[] = Array.from({ length: smallCounts }, () => 0);
@@ -81,13 +71,13 @@ export class Rollup {
   readonly #small = noCounts.slice();
   /** Counts of the open dimensions, by (dimension << 16 | value). */
   readonly #open = new Map<number, number>();
-  /** The quarter that was counted last, and its scans that are not in the map yet: no look into it for most scans. */
+  /** The current quarter and its scans that are not in the map yet: saves a map look-up for most scans. */
   #quarter = 0;
   #quarterScans = 0;
   readonly #cities: Names;
   readonly #referers: Names;
 
-  /** @param namesMax 0 = names are not read: all count as one */
+  /** @param namesMax 0 = all names count as `other` */
   constructor(namesMax: number) {
     this.#cities = new Names(namesMax);
     this.#referers = new Names(namesMax);
@@ -103,52 +93,47 @@ export class Rollup {
     }
   }
 
-  /** The same as `count` of a quarter, for scans as they come. */
-  countQuarter(quarter: number, times: number): void {
+  /** As `count` of a quarter, for scans in order of time. */
+  countQuarter(quarter: number): void {
     if (quarter !== this.#quarter) {
       this.#flushQuarter();
       this.#quarter = quarter;
     }
-    this.#quarterScans += times;
+    this.#quarterScans++;
   }
 
-  /** Before anything reads the open dimensions. */
+  /** Call before reading the open dimensions. */
   #flushQuarter(): void {
     if (this.#quarterScans === 0) return;
     this.count(Dimension.quarter, this.#quarter, this.#quarterScans);
     this.#quarterScans = 0;
   }
 
-  /** Counts a name; a negative `times` takes back what was counted before. */
+  /** @param times negative = subtract what was counted before */
   countName(dimension: NamedDimension, name: string, times = 1): void {
     this.#named(dimension).count(name, times);
   }
 
-  /** Adds another rollup, or with -1 takes away one that was added before. Its quarters become hours. */
+  /** Adds another rollup; -1 subtracts one that was added before. Leaves quarters out. */
   merge(other: Rollup, times: 1 | -1 = 1): void {
     this.scans += other.scans * times;
-    other.#flushQuarter();
     for (let at = 0; at < smallCounts; at++) this.#small[at]! += other.#small[at]! * times;
     for (const [key, count] of other.#open) {
-      if (key >= quarterKeys) {
-        this.#small[hourOffset + hourOfQuarter(key & valueMask)]! += count * times;
-      } else this.#open.set(key, (this.#open.get(key) ?? 0) + count * times);
+      if (key < quarterKeys) this.#open.set(key, (this.#open.get(key) ?? 0) + count * times);
     }
     for (const [name, count] of other.#cities.counts) this.#cities.count(name, count * times);
     for (const [name, count] of other.#referers.counts) this.#referers.count(name, count * times);
   }
 
-  /** The same of a stored one, straight from its bytes, in a third of the time: of the names, those that this one takes. */
+  /** Adds a stored rollup from its bytes, in a third of the time; reads names only when this rollup keeps them. */
   addStored(from: ByteReader): void {
     this.scans += from.integer();
     for (let left = from.integer(); left > 0; left--) {
       const key = from.integer();
       const count = from.integer();
-      const place = placeOf(key);
-      if (place >= 0) this.#small[place]! += count;
-      else if (key >= quarterKeys)
-        this.#small[hourOffset + hourOfQuarter(key & valueMask)]! += count;
-      else this.#open.set(key, (this.#open.get(key) ?? 0) + count);
+      const index = smallIndexOf(key);
+      if (index >= 0) this.#small[index]! += count;
+      else if (key < quarterKeys) this.#open.set(key, (this.#open.get(key) ?? 0) + count);
     }
     this.#cities.addStored(from);
     this.#referers.addStored(from);
@@ -162,7 +147,7 @@ export class Rollup {
       : (this.#open.get(keyOf(dimension, value)) ?? 0);
   }
 
-  /** The values of a dimension that were seen, in no order. */
+  /** Values with counts, in no order. */
   *values(dimension: Dimension): Generator<{ value: number; count: number }> {
     const offset = offsets[dimension]!;
     this.#flushQuarter();
@@ -217,37 +202,27 @@ export class Rollup {
     return rollup;
   }
 
-  /** What stands before the names, which are the larger part. */
+  /** All but the names, which are the larger part. */
   static readCounts(from: ByteReader, namesMax: number): Rollup {
     const rollup = new Rollup(namesMax);
     rollup.scans = from.integer();
     for (let left = from.integer(); left > 0; left--) {
       const key = from.integer();
       const count = from.integer();
-      const place = placeOf(key);
-      if (place >= 0) rollup.#small[place] = count;
+      const index = smallIndexOf(key);
+      if (index >= 0) rollup.#small[index] = count;
       else rollup.#open.set(key, count);
     }
     return rollup;
   }
 
-  /** Times alone, straight from the bytes: a year of days has 35,000 quarters. */
-  static eachTime(
-    from: ByteReader,
-    visit: (
-      dimension: typeof Dimension.quarter | typeof Dimension.hour,
-      value: number,
-      count: number,
-    ) => void,
-  ): void {
+  /** Only the quarters of the day: a year of days has 35,000. */
+  static eachQuarter(from: ByteReader, visit: (quarter: number, count: number) => void): void {
     from.integer();
     for (let left = from.integer(); left > 0; left--) {
       const key = from.integer();
       const count = from.integer();
-      const dimension = key >>> valueBits;
-      if (dimension === Dimension.quarter || dimension === Dimension.hour) {
-        visit(dimension, key & valueMask, count);
-      }
+      if (key >= quarterKeys) visit(key & valueMask, count);
     }
   }
 
@@ -256,7 +231,7 @@ export class Rollup {
   }
 }
 
-/** Counts by name, bounded: what comes when the bound is reached counts as `other`. */
+/** Counts by name, bounded: new names beyond the bound count as `other`. */
 class Names {
   readonly counts = new Map<string, number>();
   readonly #max: number;
@@ -287,7 +262,6 @@ class Names {
     }
   }
 
-  /** Passes over them where none are taken. */
   addStored(from: ByteReader): void {
     const stored = from.integer();
     if (this.#max === 0) return from.skipCounts(stored);
@@ -298,7 +272,7 @@ class Names {
   }
 }
 
-/** Lays the small dimensions end to end; `offsets` says where each begins, -1 = not a small one. */
+/** Lays the small dimensions end to end; `offsets` has the start of each, -1 = open. */
 function layOut(): { offsets: readonly number[]; smallKeys: readonly number[] } {
   const begins: number[] = Array.from({ length: Dimension.quarter + 1 }, () => -1);
   const keys: number[] = [];

@@ -1,9 +1,8 @@
 /**
- * A counted scan as clients see it: the `qr.scanned` envelope for events and webhooks, and the row
- * of the raw scans. Both are made from a block's entry and from the labels of its code, and neither shows more of a
- * visitor than what is named here.
- * The same entry gives the same event whenever it is read: the name of a number never changes while it has scans, and
- * scans from before a code's first label name no route, also later.
+ * A counted scan as clients see it: the `qr.scanned` envelope of events and webhooks, and the row of the raw scans. Both come
+ * from a block's entry and the labels of its code, and show no more of a visitor than the fields here. The same entry always
+ * gives the same event: the label of a number never changes while it has scans, and scans from before a code's first label
+ * never name a route.
  */
 import { isoTime } from '../model/day.ts';
 import type { ScannedCode } from '../model/code.ts';
@@ -14,7 +13,7 @@ import type { Routing } from '../model/routing/routing.ts';
 import { botReasonNames, browserNames, deviceNames, osNames } from '../model/scan.ts';
 import type { ScanBlock } from './block.ts';
 
-/** Ids carry 40 bits of a position; with the time and the journal beside them that stays unique. */
+/** Ids have 40 bits of a position; the time and the journal make them unique. */
 const idPositions = 2 ** 40;
 
 export interface RawScan {
@@ -29,16 +28,16 @@ export interface RawScan {
   readonly os: string;
   readonly browser: string;
   readonly referer: string | null;
-  /** Why it is not counted as a scan; null = it is counted. */
+  /** Why it does not count as a scan; null = it counts. */
   readonly bot: string | null;
-  /** Label of where it led, `target` = the code's target; null = the code has never had labels, or it led nowhere. */
+  /** Label of the route, `target` = the code's target; null = the code has never had labels, or the scan led nowhere. */
   readonly route: string | null;
 }
 
-/** Of all readers in this thread: scans that were passed over, each time they were read. */
+/** Scans that readers in this thread skipped, counted at each read. */
 export const unshown = { scans: 0 };
 
-/** Whether it can be an event or a raw scan: ids have 48 bits for its time. */
+/** Whether it can be an event or a raw scan: ids have 48 bits for the time. */
 export function takeShown(block: ScanBlock, entry: number): boolean {
   const timeMs = block.timeMs(entry);
   if (timeMs >= 0 && timeMs < 2 ** 48) return true;
@@ -46,7 +45,7 @@ export function takeShown(block: ScanBlock, entry: number): boolean {
   return false;
 }
 
-/** The event of a person's scan; its id is the scan's own, so reading it again gives the same one. */
+/** The event of a person's scan. The scan gives its id, so every read gives the same one. */
 export function scannedEvent(
   block: ScanBlock,
   entry: number,
@@ -92,7 +91,7 @@ export function rawScan(block: ScanBlock, entry: number, labels: readonly RouteL
   };
 }
 
-/** Undefined for a scan from before the code had labels. */
+/** Undefined for a scan older than the code's labels. */
 function routeOfEvent(
   block: ScanBlock,
   entry: number,

@@ -1,14 +1,14 @@
 /**
- * A shard: reads every journal, keeps what is its own, and turns scans into numbers.
+ * A shard: reads every journal, selects its own scans, and turns them into numbers.
  *
  *   window      journals --> records --> visitor --> window --> block + watermarks, ONE transaction
  *   checkpoint  every few seconds: blocks --> actors, code by code --> summaries, days, months + checkpoint,
  *               ONE transaction
  *
- * The watermark commits with the block, the checkpoint with the numbers: whatever crashes in between,
- * every journaled scan is counted exactly once, and the scans of a block damaged in between are read again. The read side
- * adds the blocks since the checkpoint to what the summaries say: numbers are visible one window after the scan.
- * A commit that fails (disk full) is tried again with the same block; meanwhile the backlog stays in the journals.
+ * The watermark commits with the block, the checkpoint with the numbers: whatever crashes in between, every journaled scan
+ * counts exactly once. A start reads the scans of a damaged block again. The read side adds the blocks since the checkpoint
+ * to the summaries, so numbers are visible one window after the scan. A failed commit (disk full) is retried with the same
+ * block; meanwhile scans wait in the journals.
  */
 import type { Clock } from '../model/clock.ts';
 import { partitionCount } from '../model/code.ts';
@@ -21,47 +21,45 @@ import {
   type ScanStore,
 } from '../store/scans/scans.ts';
 import { ScanBlock } from './block.ts';
-import { expireBlocks } from './block-retention.ts';
-import { type CodeActor, FrozeWhileSaving } from './code-actor.ts';
+import { type CodeActor, DamagedCounterError } from './code-actor.ts';
 import { CodeActors } from './code-actors.ts';
 import { CodeExpiry } from './code-expiry.ts';
 import { type WorkspaceZone, ZoneCuts } from './days/zone-cuts.ts';
 import { type JournalConsumer, JournalConsumers } from './journal/consumers.ts';
-import type { Place } from './journal/place.ts';
+import type { FileIdentity } from './journal/file-identity.ts';
 import type { JournalPositions } from './journal/positions.ts';
-import { BlockMerger } from './query/raw/merged-blocks.ts';
 import { RecordCursor } from './record.ts';
-import { eachSinceCheckpoint, missingScans } from './stored-blocks.ts';
+import { eachSinceCheckpoint, expireBlocks, missingScans } from './stored-blocks.ts';
 import { namesPerDayMax, Summaries } from './summaries.ts';
-import { Referers } from './visitor/referers.ts';
+import { Referers } from './visitor/recent-bytes.ts';
 import type { Visitor } from './visitor/visitor.ts';
 import { setBlockSequence, Window, type Scan } from './window.ts';
 import { WorkspaceSums } from './workspace-sums.ts';
 
 /**
- * Blocks between checkpoints, 8 s at the default window: the read side walks them and recovery counts
- * them again, but a checkpoint costs a page of the store for each code that changed.
+ * Blocks between checkpoints, 8 s at the default window: reads and recovery count them, but a checkpoint costs a page of the
+ * store for each changed code.
  */
 const checkpointWindows = 64;
-/** Blocks that may expire at one checkpoint, by blocks written between two: retention keeps up, and never delays a window. */
+/** Blocks that expire at one checkpoint, by blocks written between two: retention keeps up and never delays a window. */
 const expireFactor = 2;
 
 export interface ShardOptions {
   readonly shard: number;
   readonly shards: number;
-  readonly journalRoot: Place;
+  readonly journalRoot: FileIdentity;
   readonly store: ScanStore;
   readonly tails: JournalPositions;
-  /** Where this shard says how far it has counted each journal. */
+  /** How far this shard has counted each journal. */
   readonly consumed: JournalPositions;
   readonly visitor: Visitor;
   readonly clock: Clock;
   readonly windowBytesMax: number;
   readonly actorsMax: number;
   readonly rawRetentionDays: number;
-  /** Of workspaces that have another than UTC; absent = none has. */
+  /** Workspaces with a time zone other than UTC; absent = none. */
   readonly zones?: readonly WorkspaceZone[];
-  /** Blocks after this sequence still have deliveries to be made of them: they are kept. */
+  /** Blocks after this sequence are kept: their deliveries do not exist yet. */
   readonly deliveredBlock: number;
 }
 
@@ -69,12 +67,11 @@ export interface ShardFigures {
   readonly windows: number;
   readonly scans: number;
   readonly bots: number;
-  /** People who came in vain: no scans. */
+  /** Visits without a redirect (paused, expired …). */
   readonly missed: number;
   readonly actors: number;
   readonly damagedScans: number;
   readonly damagedBytes: number;
-  /** Blocks that could not be read when their scans were to be counted. */
   readonly lostBlocks: number;
   readonly windowMs: number;
   readonly commitMs: number;
@@ -87,16 +84,14 @@ export class Shard {
   readonly #consumers: JournalConsumers;
   readonly #actors: CodeActors;
   readonly #window = new Window();
-  /** Actors of the window's codes, ascending. */
   #windowActors: CodeActor[] = [];
   readonly #referers = new Referers();
   readonly #cursor = new RecordCursor();
   readonly #address = new Uint8Array(16);
   readonly #partitions: number[] = [];
   readonly #workspaces: WorkspaceSums;
-  readonly #merger: BlockMerger;
   readonly expiry: CodeExpiry;
-  /** Where days that begin from now on are cut. */
+  /** Cuts of days that have no scans yet. */
   readonly cuts: ZoneCuts;
   readonly highestSeen = { code: 0, workspace: 0 };
   #uncommitted: { readonly bytes: Buffer; readonly block: ScanBlock } | undefined;
@@ -104,11 +99,11 @@ export class Shard {
   #sinceCheckpoint = 0;
   #committedScans = 0;
   #deliveredBlock: number;
-  /** Sequence up to which this shard's blocks are saved; others' blocks do not concern it. */
+  /** Sequence up to which this shard's blocks are saved, whatever other shards have saved. */
   #checkpoint = 0;
-  /** The last cycle found nothing in the journals, and so has closed their files: a deleted one leaves the disk. */
+  /** The last cycle found nothing in the journals and so closed their files, which frees deleted ones. */
   #foundNothing = false;
-  /** Blocks that a start could not read, and which of their scans it reads again. */
+  /** Blocks that the start could not read, and which of their scans it reads again. */
   readonly #lostBlocks: number;
   readonly #isMissing: ReturnType<typeof missingScans>;
   readonly #figures = { scans: 0, bots: 0, missed: 0, windowMs: 0, commitMs: 0, checkpointMs: 0 };
@@ -135,7 +130,6 @@ export class Shard {
     this.#options = options;
     this.#deliveredBlock = options.deliveredBlock;
     this.cuts = new ZoneCuts(options.zones);
-    this.#merger = new BlockMerger(options.store, options.rawRetentionDays);
     this.#summaries = new Summaries(options.store, namesPerDayMax, this.cuts);
     this.expiry = new CodeExpiry(options.store, this.#summaries);
     this.#actors = new CodeActors(this.#summaries, this.expiry);
@@ -155,7 +149,7 @@ export class Shard {
       this.#sinceCheckpoint++;
     });
     this.#checkpoint = recovered.from;
-    // Of one that is read again the workspaces' sums tell, too.
+    // The workspaces' sums count a block that is read again as lost, too.
     this.#lostBlocks = this.#isMissing === undefined ? recovered.damaged : -1;
     this.#workspaces = new WorkspaceSums({
       ...options,
@@ -164,7 +158,7 @@ export class Shard {
     });
   }
 
-  /** One window, and now and then a checkpoint. @returns whether more waits than it holds, apart from what came meanwhile */
+  /** One window, sometimes a checkpoint. @returns whether more waits, apart from scans journaled meanwhile */
   cycle(): boolean {
     const { clock, store } = this.#options;
     const startedMs = clock.monotonicMs();
@@ -185,10 +179,8 @@ export class Shard {
   }
 
   /**
-   * A cycle would do nothing until a scan is journaled or a command comes: the last one found nothing, all of this shard is
-   * saved, no code is being expired, the blocks of all shards are in the workspaces' sums, readers do not have to go back far
-   * for this shard's checkpoint, and every journal can be read. A scan of whichever partition wakes all shards. What another
-   * shard commits after that (its disk was full) is in no sum yet; readers add it from its block, and the next look takes it up.
+   * A cycle has nothing to do before a scan is journaled or a command comes. Any journaled scan wakes all shards. If another
+   * shard commits later (its disk was full), readers add that block to the sums until the next look counts it.
    */
   get isIdle(): boolean {
     return (
@@ -202,45 +194,42 @@ export class Shard {
     );
   }
 
-  /** Whether scans were journaled since the last cycle began. */
   get hasUnread(): boolean {
     return this.#consumers.hasUnread;
   }
 
-  /** Why a journal cannot be read, while one cannot: what is in it waits. */
+  /** Why a journal cannot be read, so that its scans wait; undefined = all can. */
   get journalFault(): string | undefined {
     return this.#consumers.fault;
   }
 
-  /** Scans in committed blocks since the start, bots included. */
   get committedScans(): number {
     return this.#committedScans;
   }
 
-  /** Deliveries were made of the blocks up to here: they may expire. */
+  /** Deliveries exist for blocks up to here: they may expire. */
   delivered(block: number): void {
     this.#deliveredBlock = block;
   }
 
-  /** Counts and saves what changed; the blocks up to here are no longer needed for counting. */
+  /** Counts and saves all changes; counting no longer needs the blocks up to here. */
   checkpoint(): void {
     const startedMs = this.#options.clock.monotonicMs();
     this.#actors.count();
     this.#actors.freeExpired();
     this.#workspaces.count();
     while (!this.#trySave());
-    if (this.#options.shard === 0) this.#merger.run();
     this.#actors.settle();
     this.expiry.settle();
     this.#workspaces.settle();
     this.#sinceCheckpoint = 0;
     this.#consumers.save();
-    // The actors of a window that waits for its commit are in use.
+    // A window that waits for its commit uses its actors.
     if (this.#uncommitted === undefined) this.#actors.freeIdle(this.#options.actorsMax);
     this.#figures.checkpointMs = this.#options.clock.monotonicMs() - startedMs;
   }
 
-  /** @returns whether nothing froze meanwhile: else it is undone, and all is to be saved again */
+  /** @returns false when an actor found damage: the transaction is undone, save everything again */
   #trySave(): boolean {
     const { store } = this.#options;
     try {
@@ -255,12 +244,12 @@ export class Shard {
       });
       return true;
     } catch (error) {
-      if (error instanceof FrozeWhileSaving) return false;
+      if (error instanceof DamagedCounterError) return false;
       throw error;
     }
   }
 
-  /** Journal positions below which this shard needs nothing, once the disk has what was committed. */
+  /** Journal positions below which this shard needs nothing; resolves once what it committed is on the disk. */
   async consumed(): Promise<JournalConsumers['saved']> {
     if (this.#sinceCheckpoint === 0) this.#consumers.save();
     const { saved } = this.#consumers;
@@ -290,7 +279,7 @@ export class Shard {
     this.#consumers.close();
   }
 
-  /** Without scans of its own a shard still moves its checkpoint: readers go back to the oldest one. */
+  /** Readers go back to the oldest checkpoint, so a shard without scans moves its own too. */
   get #isLeftBehind(): boolean {
     return newestSequence(this.#options.store) - this.#checkpoint >= checkpointWindows;
   }
@@ -304,7 +293,7 @@ export class Shard {
     return marks;
   }
 
-  /** Fills the window; leaves it as a block to commit unless there was nothing. */
+  /** Fills the window; leaves a block to commit unless no journal has moved. */
   #readJournals(): void {
     const hasMoved = this.#consumers.read((consumer, bytes, frameAt, base) =>
       this.#readFrame(consumer, bytes, frameAt, base),
@@ -357,14 +346,14 @@ export class Shard {
     }
   }
 
-  /** Commits block and watermarks together; the block then waits to be counted. */
+  /** Commits block and watermarks together; the block then waits for counting. */
   #commit({ bytes, block }: { readonly bytes: Buffer; readonly block: ScanBlock }): void {
     const startedMs = this.#options.clock.monotonicMs();
     const { store } = this.#options;
     const isEmpty = this.#window.scans === 0;
     store.environment.transactionSync(() => {
       for (const consumer of this.#consumers) {
-        // Its marks stand as they are: most journals of a cluster have nothing in a window.
+        // Its watermarks stay: most journals of a cluster have nothing in a window.
         if (consumer.position === consumer.committed) continue;
         for (const partition of this.#partitions) {
           const mark = Math.max(consumer.position, consumer.watermarks[partition]!);
@@ -378,7 +367,7 @@ export class Shard {
       store.meta.put('sequence', next);
     });
     this.#figures.commitMs = this.#options.clock.monotonicMs() - startedMs;
-    // Before anything else can fail: a block is committed once.
+    // First, so that no later failure commits the block twice.
     this.#uncommitted = undefined;
     this.#consumers.committed();
     this.#committedScans += this.#window.scans;

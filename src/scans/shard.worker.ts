@@ -4,19 +4,16 @@
  *   cycle every window --- nothing to do ---> asleep --- a scan is journaled ---> half a window --> cycle
  *                                               |------ a command, or `checkMs` -----------------> cycle
  *
- * The first scan after a pause waits half a window: as long as scans wait on average, and the others of a group that
- * has begun to scan come along.
- * A cycle that fails is retried after `retryMs`. A damaged record stops its code alone (frozen.ts); damaged marks are
- * found again.
+ * The first scan after a pause waits half a window: as long as scans wait on average, and the next scans of a group share its
+ * window. A failed cycle is retried after `retryMs`. A damaged record stops only its code (`Summaries.freeze`).
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { Failure, isDamage, messageOf } from '../model/failure.ts';
+import { Failure, messageOf } from '../model/failure.ts';
 import { openScanStore } from '../store/scans/scans.ts';
 import { systemClock } from '../system-clock.ts';
 import { openThreadChannel } from '../workers/thread-setup.ts';
-import { assertInPlace } from './journal/place.ts';
+import { assertInPlace } from './journal/file-identity.ts';
 import { JournalPositions } from './journal/positions.ts';
-import { repairMarks } from './mark-recovery.ts';
 import { Shard } from './shard.ts';
 import {
   countingMsMax,
@@ -25,11 +22,11 @@ import {
   type ShardMessage,
   type ShardSetup,
 } from './shard-thread.ts';
-import { openVisitor } from './visitor/visitor.ts';
+import { Visitor } from './visitor/visitor.ts';
 
-/** Between two tries of a commit that the disk refused. */
+/** From one window to the next: numbers are at most this old, plus a commit. */
+const windowMs = 120;
 const retryMs = 500;
-/** Damaged records sent to the control thread. */
 const damageSentMax = 100;
 
 const channel = openThreadChannel<ShardSetup, ShardMessage, ShardCommand>();
@@ -38,26 +35,24 @@ const { figuresMs, checkMs } = setup.rhythm;
 
 send({ kind: 'booted' });
 Atomics.wait(setup.gate, 0, 0);
-// A store would be made where none is.
+// Opening creates a missing store.
 assertInPlace(setup.store);
 const store = openScanStore(setup.store.path);
-repair();
 const tails = new JournalPositions(setup.tails);
 const shard = new Shard({
   ...setup,
   store,
   tails,
   consumed: new JournalPositions(setup.consumed),
-  visitor: openVisitor(setup.visitor),
+  visitor: new Visitor(setup.visitor),
   clock: systemClock,
 });
-/** Set by a stop: counting ends then, whatever is left. */
+/** Set by a stop: counting ends then, even with scans left. */
 let stopAtMs = Infinity;
 let isCaughtUp = false;
 let isReadingConsumed = false;
 let timer: NodeJS.Timeout | undefined;
 let isAsleep = false;
-/** Nothing has happened since the last figures. */
 let isUnchanged = false;
 let sentMs = -Infinity;
 let fault: string | undefined;
@@ -66,7 +61,7 @@ let announcedScans = 0;
 function cycle(): void {
   clearTimeout(timer);
   isAsleep = false;
-  let waitMs = setup.windowMs;
+  let waitMs = windowMs;
   let isIdle = false;
   try {
     const startedMs = systemClock.monotonicMs();
@@ -76,7 +71,7 @@ function cycle(): void {
       announcedScans = shard.committedScans;
       send({ kind: 'committed' });
     }
-    waitMs = hasMore ? 0 : Math.max(0, setup.windowMs - (systemClock.monotonicMs() - startedMs));
+    waitMs = hasMore ? 0 : Math.max(0, windowMs - (systemClock.monotonicMs() - startedMs));
     if (!hasMore && !isCaughtUp && shard.journalFault === undefined) {
       isCaughtUp = true;
       send({ kind: 'caught-up', seen: shard.highestSeen });
@@ -87,7 +82,7 @@ function cycle(): void {
     if (!(error instanceof Failure)) throw error;
     if (fault !== error.message) sentMs = -Infinity;
     fault = error.message;
-    waitMs = isDamage(error) && repair() ? 0 : retryMs;
+    waitMs = retryMs;
   }
   const nowMs = systemClock.monotonicMs();
   if (nowMs >= stopAtMs) return void stop();
@@ -97,7 +92,7 @@ function cycle(): void {
   timer = setTimeout(cycle, waitMs);
 }
 
-/** The last figures of what happened are sent by the first look. */
+/** The first look after a change sends its last figures. */
 function sleep(): void {
   isAsleep = true;
   if (!tails.sleep(() => shard.hasUnread, wake)) return wake();
@@ -105,27 +100,19 @@ function sleep(): void {
   isUnchanged = true;
 }
 
-/** A scan was journaled. */
 function wake(): void {
   if (!isAsleep) return;
   isAsleep = false;
   isUnchanged = false;
   clearTimeout(timer);
-  timer = setTimeout(cycle, setup.windowMs / 2);
-}
-
-/** @returns whether a mark was damaged */
-function repair(): boolean {
-  const repairs = repairMarks(store);
-  if (repairs.length > 0) send({ kind: 'repaired', repairs });
-  return repairs.length > 0;
+  timer = setTimeout(cycle, windowMs / 2);
 }
 
 async function stop(): Promise<void> {
   try {
     shard.close();
   } catch (error) {
-    // The blocks are in the store: the next start makes the numbers of them.
+    // The blocks are stored: the next start counts them.
     if (!(error instanceof Failure)) throw error;
   }
   await Promise.race([closeStore().catch(() => undefined), pause(flushMsMax)]);
@@ -142,7 +129,7 @@ function sendFigures(nowMs: number): void {
   const { journalFault } = shard;
   const { damage: found } = store.environment;
   found.review();
-  const damage = found.places.slice(0, damageSentMax);
+  const damage = found.records.slice(0, damageSentMax);
   send({ kind: 'figures', figures: shard.figures(), damage, fault, journalFault });
   const expired = shard.expiry.takeDone();
   if (expired.length > 0) send({ kind: 'expired', codeNos: expired });

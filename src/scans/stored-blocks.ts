@@ -1,8 +1,9 @@
 /**
- * The blocks of the store, for all who read them: a damaged one is passed over, and named, for the scans of one
- * window must not keep everything after it from being counted, delivered or shown.
+ * The blocks of the store, for all their readers. A reader skips a damaged block and gets its sequence: the scans of one
+ * window must not keep all later ones from being counted, delivered or shown.
  */
 import { partitionOf } from '../model/code.ts';
+import { dayMs } from '../model/day.ts';
 import { readOr } from '../model/failure.ts';
 import { idTimeMs } from '../model/ids.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
@@ -12,7 +13,7 @@ import { firstReached } from '../store/sequence-search.ts';
 import { ScanBlock } from './block.ts';
 import { scannedEventId } from './scanned-event.ts';
 
-/** What looking for an event reads: it is in the first blocks that have its time. About 20 ms. */
+/** Bounds of a search for an event, which is in the first blocks that have its time. About 20 ms. */
 const lookedAtMax = 64;
 const lookedAtBytesMax = 16_777_216;
 
@@ -32,8 +33,8 @@ export function* storedBlocks(
 }
 
 /**
- * Recovery: the groups of these partitions' codes in blocks that were committed, but are not in summaries and days.
- * @returns the sequence it began behind, and the blocks that could not be read
+ * Recovery: visits the groups of these partitions' codes in committed blocks that summaries and days do not have yet.
+ * @returns the sequence it began after, and the number of unreadable blocks
  */
 export function eachSinceCheckpoint(
   store: ScanStore,
@@ -56,13 +57,13 @@ export function eachSinceCheckpoint(
   return { from, damaged };
 }
 
-/** How much older than the newest scan before a damaged block its scans may be: in fewer than so many blocks. */
+/** Scans of a damaged block may be this much older than the newest scan before it, within this many blocks. */
 const overlapMs = 10_000;
 const overlapBlocks = 8_192;
 
 /**
- * Which scans below the watermarks are in no block: those of the only damaged one, where no checkpoint is past it.
- * Undefined where it is not sure which they are.
+ * Which scans below the watermarks are in no block: those of the only damaged block, if no checkpoint is past it. Undefined
+ * when they cannot be determined.
  */
 export function missingScans(
   store: ScanStore,
@@ -79,7 +80,7 @@ export function missingScans(
     else if (damaged.length === 0) newestMs = Math.max(newestMs, block.newestMs);
   }
   const [only = 0] = damaged;
-  // Without a block before it, it is the very first one.
+  // Without a block before it, it must be the very first one.
   if (damaged.length !== 1 || only <= savedTo || (newestMs === -Infinity && only > 1))
     return undefined;
   const sinceMs = newestMs - overlapMs;
@@ -94,7 +95,7 @@ export function missingScans(
   return (journal, position, timeMs) => timeMs >= sinceMs && !found.has(`${journal} ${position}`);
 }
 
-/** The block that has the scan of a workspace's event; undefined for an unknown id. */
+/** The block with the scan of a workspace's event; undefined for an unknown id. */
 export function blockOfEvent(
   store: ScanStore,
   workspaceNo: WorkspaceNo,
@@ -111,18 +112,18 @@ export function blockOfEvent(
   return undefined;
 }
 
-/** The last block that may have scans of this time; those of other shards overlap with it. */
+/** The last block that may have scans of this time: blocks of different shards overlap. */
 export function lastBlockOf(store: ScanStore, timeMs: number): number {
   return Math.min(newestSequence(store), firstBlockOf(store, timeMs) + lookedAtMax);
 }
 
-/** The last block before the first that has a scan of this time or later. */
+/** The last block before the first with a scan of this time or later. */
 export function lastBlockBefore(store: ScanStore, timeMs: number): number {
   return firstBlockOf(store, timeMs) - 1;
 }
 
-/** The first block with a scan of this time or later; behind the newest where none has one. */
-function firstBlockOf(store: ScanStore, timeMs: number): number {
+/** The first block with a scan of this time or later; newest + 1 when none has one. */
+export function firstBlockOf(store: ScanStore, timeMs: number): number {
   const to = newestSequence(store) + 1;
   const [from = to] = store.blocks.keys({ limit: 1 });
   return firstReached(
@@ -132,7 +133,7 @@ function firstBlockOf(store: ScanStore, timeMs: number): number {
   );
 }
 
-/** Ids are made only of the scans of the id's millisecond. */
+/** Only scans of the id's millisecond can have it. */
 function hasEvent(
   block: ScanBlock,
   workspaceNo: WorkspaceNo,
@@ -148,4 +149,38 @@ function hasEvent(
     }
   }
   return false;
+}
+
+/** Without retention of raw scans, blocks stay this long for their events. */
+const eventsOnlyMs = 3_600_000;
+
+interface BlockRetention {
+  readonly nowMs: number;
+  /** 0 = kept only as long as events need them. */
+  readonly rawRetentionDays: number;
+  readonly doneTo: number;
+  readonly limit: number;
+}
+
+/**
+ * Removes the oldest blocks, a few at a time: those whose scans are all old enough, counted and delivered. Inside a
+ * checkpoint's transaction.
+ */
+export function expireBlocks(
+  store: ScanStore,
+  { nowMs, rawRetentionDays, doneTo, limit }: BlockRetention,
+): void {
+  const keptMs = rawRetentionDays > 0 ? rawRetentionDays * dayMs : eventsOnlyMs;
+  const keys: number[] = [];
+  let expired = 0;
+  for (const [key, block] of storedBlocks(store, { limit })) {
+    if (key > doneTo) break;
+    keys.push(key);
+    // A damaged block, or one dated by a clock that ran ahead, goes with the next expired block.
+    const newestMs = block?.newestMs ?? Infinity;
+    if (newestMs < nowMs - keptMs) expired = keys.length;
+    else if (newestMs <= nowMs) break;
+  }
+  if (expired === 0) return;
+  for (const key of keys.slice(0, expired)) store.blocks.remove(key);
 }

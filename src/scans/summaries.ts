@@ -1,16 +1,17 @@
 /**
- * Summaries of a code, a day and a month, between memory and the store.
+ * Stores summaries of a code, a day and a month.
  *
- *   summary total, newest block, its newest day, rollup and sketch of each piece: one value holds all that a
+ *   summary total, newest block, its newest day with the rollup and sketch of each piece: one value has all that a
  *           quiet code changes, so a checkpoint costs it one put
- *   day     a closed day: rollup and sketch of each piece (days/day.ts), in a record of its own
- *   month   mask of the days in it, their sum and union: a year is read as 12 months and two edges
+ *   day     a closed day: rollup and sketch of each piece (days/day.ts), one record each
+ *   month   mask of its days, their sum and union: a year is read as 12 months and two edges
  *
- * A sketch beyond 64 visitors lies in chunks of its own beside its record. A day closes when a newer one
- * begins. If scans of a closed day come late (midnight, clock steps), it is loaded, counted and closed
- * again: the month adds the new rollup and takes back the one it had; the sketches' union is idempotent.
- * A damaged month is rebuilt from its days; any other damaged record is refused.
+ * A sketch of more than 64 visitors has chunks in a separate table. A day closes when a newer one begins. If scans of a
+ * closed day come late (midnight, clock steps), it is loaded, counted and closed again: the month subtracts the day's old
+ * rollup and adds the new one; the union of sketches is idempotent. A damaged month is rebuilt from its days; any other
+ * damaged record is refused.
  */
+import { partitionOf } from '../model/code.ts';
 import { dayMs } from '../model/day.ts';
 import { Sketch, type ChunkSource, sketchChunks } from '../model/sketch/sketch.ts';
 import { dataDamaged, readOr } from '../model/failure.ts';
@@ -18,37 +19,33 @@ import {
   chunkKey,
   monthSpan,
   pieceOf,
+  readCheckpoints,
   spanKey,
   spanOf,
   type ScanStore,
+  workspaceOfCounter,
 } from '../store/scans/scans.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
 import {
   createDay,
   type Day,
   type Piece,
-  type Place,
+  type DayPiece,
   type Quarters,
-  wholeDay,
+  quartersPerDay,
 } from './days/day.ts';
-import { ChunkWalk } from './days/chunk-walk.ts';
-import { StoredPiece } from './days/stored-piece.ts';
+import { ChunkWalk, StoredPiece } from './days/stored-piece.ts';
 import { ZoneCuts } from './days/zone-cuts.ts';
-import { FrozenCounters } from './frozen.ts';
 import { monthNamesFactor, Rollup } from './rollup.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
-/** A whole day, or a month. */
-const wholeFormat = 1;
-/** A piece of a day; or a summary whose day has several. */
-const piecesFormat = 2;
+const format = 1;
 const writer = new ByteWriter();
-/** Of a summary's pieces, each of which is written with its length. */
+/** For a summary's pieces, each written with its length. */
 const pieceWriter = new ByteWriter();
 
 export interface CodeSummary {
   readonly total: number;
-  /** Sequence of the newest block with scans of this code; 0 = none. */
   readonly newestBlock: number;
   readonly newestDay: Day;
 }
@@ -70,23 +67,18 @@ const dayOfMonth = (day: number): number => new Date(day * dayMs).getUTCDate() -
 export const firstDayOf = (month: number): number =>
   Date.UTC(1970 + Math.floor(month / 12), month % 12, 1) / dayMs;
 
-/** Undefined = only how often is asked, not who scanned. */
-type MaybeSketch = Sketch | undefined;
-
-/** Cities, and referer hosts, counted by name per code and day; the rest is `other`. */
+/** Cities and referer hosts counted by name per code and day; the rest is `other`. */
 export const namesPerDayMax = 100;
 
 export class Summaries {
   readonly #store: ScanStore;
   readonly namesMax: number;
-  readonly frozen: FrozenCounters;
   readonly #cuts: ZoneCuts;
 
-  /** @param cuts of those who count; readers make no days */
+  /** @param cuts for shards; readers create no days */
   constructor(store: ScanStore, namesMax: number, cuts = new ZoneCuts()) {
     this.#store = store;
     this.namesMax = namesMax;
-    this.frozen = new FrozenCounters(store);
     this.#cuts = cuts;
   }
 
@@ -94,17 +86,40 @@ export class Summaries {
     return createDay(day, this.#cuts.of(workspaceNo, day), this.namesMax);
   }
 
-  /** What is refused for one that is frozen. */
+  /**
+   * Freezes a counter, a code or a workspace's sums, with a damaged record: an actor cannot add to a record that it
+   * cannot read. It writes nothing more, its numbers are refused, and all other counters continue. Call inside the
+   * checkpoint's transaction, before the checkpoint moves.
+   *
+   *   actor meets damage --> frozen in memory --checkpoint--> row: the checkpoint that its records have
+   *
+   * Until that row is stored, the records and the blocks since are complete, except for the damaged record, which
+   * refuses itself. From then on the records lack scans, so all of them are refused. The scans stay in their blocks
+   * while raw scans are kept.
+   */
+  freeze(counter: CodeNo): void {
+    if (this.isFrozen(counter)) return;
+    const of = workspaceOfCounter(counter) === undefined ? 'codes' : 'workspaces';
+    this.#store.frozen.put(counter, readCheckpoints(this.#store, of)[partitionOf(counter)]!);
+  }
+
+  isFrozen(counter: CodeNo): boolean {
+    return this.#store.frozen.has(counter);
+  }
+
+  /** @throws Failure data_damaged for a frozen counter */
   #summaryOf(codeNo: CodeNo): Uint8Array | undefined {
     const bytes = this.#store.summaries.get(codeNo);
-    if (bytes !== undefined) this.frozen.refuse(codeNo);
+    if (bytes !== undefined && this.isFrozen(codeNo)) {
+      throw dataDamaged('The numbers of this code cannot be read');
+    }
     return bytes;
   }
 
   summary(codeNo: CodeNo): CodeSummary | undefined {
     const bytes = this.#summaryOf(codeNo);
     if (bytes === undefined) return undefined;
-    const { reader } = open(bytes);
+    const reader = open(bytes);
     const total = reader.integer();
     const newestBlock = reader.integer();
     const stored = this.#piecesOfSummary(codeNo, bytes);
@@ -112,70 +127,74 @@ export class Summaries {
     return { total, newestBlock, newestDay: { day: stored[0].day, pieces } };
   }
 
-  /** The lifetime total alone: the first number of the summary. */
   total(codeNo: CodeNo): number {
     const bytes = this.#summaryOf(codeNo);
-    return bytes === undefined ? 0 : open(bytes).reader.integer();
+    return bytes === undefined ? 0 : open(bytes).integer();
   }
 
   closedDay(codeNo: CodeNo, day: number): Day | undefined {
     const pieces: Piece[] = [];
-    this.eachClosedPiece(codeNo, day, day + 1, (piece) => pieces.push(piece.read(this.namesMax)));
+    for (const piece of this.closedPieces(codeNo, day, day + 1)) {
+      pieces.push(piece.read(this.namesMax));
+    }
     return pieces.length === 0 ? undefined : { day, pieces };
   }
 
   /**
-   * Visits the stored pieces of the closed days of a range, in order: each where it stands, so that what is not asked of it costs
-   * nothing. It is gone when the visit has ended.
+   * The stored pieces of the closed days of a range, in order, read in place: a piece is invalid once the next one is asked
+   * for.
    * @param endDay excluded
-   * @returns how many there were
    * @throws Failure data_damaged
    */
-  eachClosedPiece(
-    codeNo: CodeNo,
-    fromDay: number,
-    endDay: number,
-    visit: (piece: StoredPiece) => void,
-  ): number {
-    if (fromDay >= endDay) return 0;
+  *closedPieces(codeNo: CodeNo, fromDay: number, endDay: number): Generator<StoredPiece> {
+    if (fromDay >= endDay) return;
     const { days } = this.#store;
     const chunks = new ChunkWalk(this.#store.chunks, codeNo, endDay);
-    let count = 0;
-    const range = { start: spanKey(codeNo, fromDay), end: spanKey(codeNo, endDay) };
+    const walk = days.walkInPlace({
+      start: spanKey(codeNo, fromDay),
+      end: spanKey(codeNo, endDay),
+    });
     try {
-      days.eachInPlace(range, (key, value) => {
+      for (let key = walk.next(); key !== undefined; key = walk.next()) {
+        const { value } = walk;
         if (!days.isSound(key, value)) throw dataDamaged('A day is damaged on the disk');
-        const { format, reader } = open(value.bytes, value.start, value.end);
-        const quarters = format === piecesFormat ? readQuarters(reader) : wholeDay;
-        const place = { day: spanOf(key), index: pieceOf(key), ...quarters };
-        visit(
-          new StoredPiece(place, reader, (index) =>
-            chunks.find(place.day, chunkOfPiece(place, index)),
-          ),
+        const reader = open(value.bytes, value.start, value.end);
+        const dayPiece = { day: spanOf(key), index: pieceOf(key), ...readQuarters(reader) };
+        yield new StoredPiece(dayPiece, reader, (index) =>
+          chunks.find(dayPiece.day, chunkOfPiece(dayPiece, index)),
         );
-        count++;
-        return true;
-      });
+      }
     } finally {
+      walk.close();
       chunks.close();
     }
-    return count;
   }
 
-  /** The stored pieces of the summary's day, in order; undefined when the code has no summary: then it has no days either. */
+  /** The stored months of a range, each as one piece without times. @throws Failure data_damaged */
+  monthPieces(codeNo: CodeNo, firstMonth: number, endMonth: number): StoredPiece[] {
+    const range = { start: spanKey(codeNo, firstMonth), end: spanKey(codeNo, endMonth) };
+    return Array.from(this.#store.months.range(range), ({ key, value }) => {
+      const month = spanOf(key);
+      const day = firstDayOf(month);
+      const endQuarter = (firstDayOf(month + 1) - day) * quartersPerDay;
+      const reader = open(value);
+      reader.integer();
+      const dayPiece = { day, index: 0, fromQuarter: 0, endQuarter };
+      return new StoredPiece(dayPiece, reader, this.#monthChunks(codeNo, month));
+    });
+  }
+
+  /** The stored pieces of the summary's day, in order; undefined = no summary, so the code has no days either. */
   newestPieces(codeNo: CodeNo): readonly StoredPiece[] | undefined {
     const bytes = this.#summaryOf(codeNo);
     return bytes === undefined ? undefined : this.#piecesOfSummary(codeNo, bytes);
   }
 
   #piecesOfSummary(codeNo: CodeNo, bytes: Uint8Array): [StoredPiece, ...StoredPiece[]] {
-    const { format, reader } = open(bytes);
+    const reader = open(bytes);
     reader.integer();
     reader.integer();
     const day = reader.integer();
-    if (format === wholeFormat) {
-      return [this.#piece(codeNo, { day, index: 0, ...wholeDay }, reader)];
-    }
     const read = (index: number): StoredPiece =>
       this.#piece(codeNo, { day, index, ...readQuarters(reader) }, new ByteReader(reader.bytes()));
     const count = reader.byte();
@@ -183,16 +202,16 @@ export class Summaries {
     return [first, ...Array.from({ length: count - 1 }, (_, at) => read(at + 1))];
   }
 
-  #piece(codeNo: CodeNo, place: Place, stored: ByteReader): StoredPiece {
-    return new StoredPiece(place, stored, (index) =>
-      this.#chunk(chunkKey(codeNo, place.day, chunkOfPiece(place, index))),
+  #piece(codeNo: CodeNo, dayPiece: DayPiece, stored: ByteReader): StoredPiece {
+    return new StoredPiece(dayPiece, stored, (index) =>
+      this.#chunk(chunkKey(codeNo, dayPiece.day, chunkOfPiece(dayPiece, index))),
     );
   }
 
   month(codeNo: CodeNo, month: number): Month | undefined {
     const bytes = this.#store.months.get(spanKey(codeNo, month));
     if (bytes === undefined) return undefined;
-    const { reader } = open(bytes);
+    const reader = open(bytes);
     const mask = reader.integer();
     const rollup = Rollup.read(reader, this.namesMax * monthNamesFactor);
     const hasChunks = reader.byte() === 1;
@@ -200,60 +219,31 @@ export class Summaries {
     return { mask, rollup, sketch: Sketch.fromParts(reader.bytes(), chunks) };
   }
 
-  /** Sequence of the newest block that the summary knows of; 0 = none. */
   newestBlock(codeNo: CodeNo): number {
     const bytes = this.#summaryOf(codeNo);
     if (bytes === undefined) return 0;
-    const { reader } = open(bytes);
-    reader.integer();
-    return reader.integer();
-  }
-
-  /** Adds a stored month, its sketch straight from the bytes. */
-  addMonth(
-    codeNo: CodeNo,
-    month: number,
-    bytes: Uint8Array,
-    rollup: Rollup,
-    sketch: MaybeSketch,
-  ): void {
-    const { reader } = open(bytes);
-    reader.integer();
-    rollup.addStored(reader);
-    if (sketch === undefined) return;
-    const hasChunks = reader.byte() === 1;
-    const chunks = hasChunks ? this.#monthChunks(codeNo, month) : () => undefined;
-    sketch.mergeParts(reader.bytes(), chunks);
-  }
-
-  /** Scans of a stored month. */
-  monthScans(bytes: Uint8Array): number {
-    const { reader } = open(bytes);
+    const reader = open(bytes);
     reader.integer();
     return reader.integer();
   }
 
   putSummary(codeNo: CodeNo, summary: CodeSummary): void {
     const { day, pieces } = summary.newestDay;
-    const isWhole = pieces.length === 1;
-    writer.begin(isWhole ? wholeFormat : piecesFormat);
+    writer.begin(format);
     writer.integer(summary.total);
     writer.integer(summary.newestBlock);
     writer.integer(day);
-    if (!isWhole) writer.byte(pieces.length);
+    writer.byte(pieces.length);
     for (const piece of pieces) {
-      if (isWhole) this.#writePiece(writer, codeNo, piece);
-      else {
-        pieceWriter.clear();
-        this.#writePiece(pieceWriter, codeNo, piece);
-        writeQuarters(piece);
-        writer.bytes(pieceWriter.take());
-      }
+      pieceWriter.clear();
+      this.#writePiece(pieceWriter, codeNo, piece);
+      writeQuarters(piece);
+      writer.bytes(pieceWriter.take());
     }
     this.#store.summaries.put(codeNo, writer.take());
   }
 
-  /** Writes a day that is no longer the newest, and brings its month up to date. */
+  /** Writes a day that is not the newest any more, and updates its month. */
   closeDay(codeNo: CodeNo, day: Day): void {
     const monthNumber = monthOf(day.day);
     const bit = 2 ** dayOfMonth(day.day);
@@ -264,12 +254,12 @@ export class Summaries {
     for (const piece of day.pieces) {
       month.rollup.merge(piece.rollup);
       month.sketch.merge(piece.sketch);
-      writer.begin(day.pieces.length === 1 ? wholeFormat : piecesFormat);
-      if (day.pieces.length > 1) writeQuarters(piece);
+      writer.begin(format);
+      writeQuarters(piece);
       this.#writePiece(writer, codeNo, piece);
       this.#store.days.put(spanKey(codeNo, day.day, piece.index), writer.take());
     }
-    writer.begin(wholeFormat);
+    writer.begin(format);
     writer.integer(isKnown ? month.mask : month.mask + bit);
     month.rollup.write(writer);
     this.#writeSketch(writer, month.sketch, (index) =>
@@ -283,15 +273,14 @@ export class Summaries {
     return known ?? this.#monthOfDays(codeNo, month);
   }
 
-  /** A month made of its closed days, as it was made first. */
   #monthOfDays(codeNo: CodeNo, month: number): Month {
     const rollup = new Rollup(this.namesMax * monthNamesFactor);
     const sketch = Sketch.empty();
     const days = new Set<number>();
-    this.eachClosedPiece(codeNo, firstDayOf(month), firstDayOf(month + 1), (piece) => {
+    for (const piece of this.closedPieces(codeNo, firstDayOf(month), firstDayOf(month + 1))) {
       piece.addTo(rollup, sketch);
       days.add(piece.day);
-    });
+    }
     let mask = 0;
     for (const day of days) mask += 2 ** dayOfMonth(day);
     return { mask, rollup, sketch };
@@ -301,7 +290,7 @@ export class Summaries {
     return (index) => this.#chunk(chunkKey(codeNo, monthSpan(month), index));
   }
 
-  /** Where it stands, for it is copied or united at once: a year has a thousand of 1 KB. */
+  /** Read in place, because it is copied or united at once: a year has a thousand of 1 KB. */
   #chunk(key: Uint8Array): Uint8Array | undefined {
     const { chunks } = this.#store;
     const found = chunks.getInPlace(key);
@@ -317,7 +306,6 @@ export class Summaries {
     );
   }
 
-  /** Writes the record's part, and the chunks that changed into their table. */
   #writeSketch(to: ByteWriter, sketch: Sketch, keyOf: (index: number) => Uint8Array): void {
     to.byte(sketch.isInline() ? 0 : 1);
     to.bytes(sketch.inlineBytes());
@@ -327,8 +315,7 @@ export class Summaries {
   }
 }
 
-/** Which of a day's chunks it is. */
-const chunkOfPiece = (piece: Place, index: number): number => piece.index * sketchChunks + index;
+const chunkOfPiece = (piece: DayPiece, index: number): number => piece.index * sketchChunks + index;
 
 function writeQuarters({ fromQuarter, endQuarter }: Quarters): void {
   writer.byte(fromQuarter);
@@ -339,15 +326,10 @@ function readQuarters(reader: ByteReader): Quarters {
   return { fromQuarter: reader.byte(), endQuarter: reader.byte() };
 }
 
-function open(
-  bytes: Uint8Array,
-  start = 0,
-  end = bytes.length,
-): { readonly format: number; readonly reader: ByteReader } {
+function open(bytes: Uint8Array, start = 0, end = bytes.length): ByteReader {
   const reader = new ByteReader(bytes, start, end);
-  const format = reader.byte();
-  if (format !== wholeFormat && format !== piecesFormat) {
-    throw dataDamaged(`Cannot read summary: format ${format}, expected ${piecesFormat} at most`);
-  }
-  return { format, reader };
+  const found = reader.byte();
+  if (found !== format)
+    throw dataDamaged(`Cannot read summary: format ${found}, expected ${format}`);
+  return reader;
 }

@@ -1,11 +1,11 @@
 /**
- * Committed blocks that are not counted yet, to be counted many together: the numbers of 10,000 codes fit no cache, and
- * to bring a code's into it for each of its scans was most of the price of a scan.
+ * Committed blocks that are not counted yet. Counting many together loads a code's numbers into the cache once: for 10,000
+ * codes that was most of the price of a scan.
  */
 import type { ScanBlock } from './block.ts';
 import { NumberOrder } from './number-order.ts';
 
-/** Three seconds of windows: a code that is scanned twice a second is brought into the cache once for six scans. */
+/** Three seconds of windows: a code with two scans a second is loaded once for six. */
 const blocksMax = 24;
 /** Large windows, while catching up, are counted sooner. */
 const bytesMax = 33_554_432;
@@ -14,7 +14,7 @@ export class UncountedBlocks {
   #blocks: ScanBlock[] = [];
   #bytes = 0;
   readonly #order = new NumberOrder();
-  /** Of each group: its number, its place in its block, and the block's place here. */
+  /** For each group: its number, its index in its block, and the block's index. */
   #numbers = new Uint32Array(0);
   #groups = new Uint32Array(0);
   #blockOf = new Uint32Array(0);
@@ -28,7 +28,7 @@ export class UncountedBlocks {
     return this.#blocks.length >= blocksMax || this.#bytes >= bytesMax;
   }
 
-  /** Visits the groups of all blocks, ascending by a number they have; those of one number as they came. */
+  /** Visits the groups of all blocks, ascending by a number of theirs; equal numbers in order of arrival. */
   each(
     numberOf: (block: ScanBlock, group: number) => number,
     visit: (number: number, block: ScanBlock, group: number) => void,

@@ -1,18 +1,10 @@
 /**
- * The window: what a shard reads from the journals in one go, gathered per code.
+ * The window: all that a shard reads from the journals at once, grouped by code.
  *
- * `add` writes the scan's entry into one flat buffer in arrival order; `close` lays the entries out as a block,
- * codes ascending. No object per scan or code; memory is bounded by the bytes a window may read (see
- * `scans.windowBytesMax`), for an entry is smaller than its journal record.
+ * `add` writes entries into one flat buffer in order of arrival; `close` lays them out as a block, codes ascending. No object
+ * per scan or code. An entry is smaller than its journal record, so `windowBytesMax` bounds the memory.
  */
-import {
-  blockHeaderBytes,
-  blockVersion,
-  entryBytes,
-  groupBytes,
-  outcomeOf,
-  type ScanBlock,
-} from './block.ts';
+import { blockHeaderBytes, blockVersion, entryBytes, groupBytes, outcomeOf } from './block.ts';
 import { writeAscii } from './bytes.ts';
 import { NumberOrder } from './number-order.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
@@ -36,31 +28,28 @@ export interface Scan {
   os: number;
   browser: number;
   bot: number;
-  /** Where it led, 0 to 63 (model/routing/labels.ts). */
+  /** 0 to 63 (model/routing/labels.ts). */
   route: number;
 }
 
 const stringBytesMax = 65_535;
-/** Longer ones are written sooner by native code. */
+/** Native code is faster for longer ones. */
 const shortTextMax = 64;
-/** Entries are copied by words: headers, groups and entries are all multiples of one. */
+/** Entries are copied by words: headers, groups and entries are multiples of one. */
 const wordBytes = 4;
 const entryWords = entryBytes / wordBytes;
 
-/** Scans a window holds before it first grows. */
 const firstLength = 4_096;
 
 export class Window {
   #entries = Buffer.allocUnsafeSlow(firstLength * entryBytes);
   #view = new DataView(this.#entries.buffer);
   #words = new Int32Array(this.#entries.buffer);
-  /** Code and workspace of each entry. */
   #codes = new Uint32Array(firstLength);
   #workspaces = new Uint32Array(firstLength);
   readonly #order = new NumberOrder();
   #count = 0;
   #newestMs = 0;
-  /** The number of each text, from 1. */
   readonly #strings = new Map<string, number>();
   #stringBytes = 0;
 
@@ -69,7 +58,13 @@ export class Window {
   }
 
   add(scan: Scan): void {
-    const at = this.#place(scan.codeNo, scan.workspaceNo, scan.timeMs);
+    const entry = this.#count;
+    if (entry === this.#codes.length) this.#grow();
+    this.#codes[entry] = scan.codeNo;
+    this.#workspaces[entry] = scan.workspaceNo;
+    if (scan.timeMs > this.#newestMs) this.#newestMs = scan.timeMs;
+    this.#count++;
+    const at = entry * entryBytes;
     const view = this.#view;
     view.setFloat64(at, scan.timeMs, true);
     view.setFloat64(at + 8, scan.position, true);
@@ -85,32 +80,9 @@ export class Window {
     view.setUint8(at + 39, outcomeOf(scan.bot, scan.route));
   }
 
-  /** Adds what a stored block has of a code. */
-  addGroup(block: ScanBlock, group: number): void {
-    const [codeNo, workspaceNo] = [block.codeNo(group), block.workspaceNo(group)];
-    const first = block.first(group);
-    for (let entry = first; entry < first + block.count(group); entry++) {
-      const at = this.#place(codeNo, workspaceNo, block.timeMs(entry));
-      block.copyEntry(entry, this.#entries, at);
-      this.#view.setUint32(at + 28, this.#stringNumber(block.namedCity(entry)), true);
-      this.#view.setUint32(at + 32, this.#stringNumber(block.referer(entry)), true);
-    }
-  }
-
-  /** @returns where the bytes of one entry more are to stand */
-  #place(codeNo: CodeNo, workspaceNo: WorkspaceNo, timeMs: number): number {
-    const entry = this.#count;
-    if (entry === this.#codes.length) this.#grow();
-    this.#codes[entry] = codeNo;
-    this.#workspaces[entry] = workspaceNo;
-    if (timeMs > this.#newestMs) this.#newestMs = timeMs;
-    this.#count++;
-    return entry * entryBytes;
-  }
-
   /**
-   * The window as a block, with `sequence` still 0: `setBlockSequence` fills it in inside the
-   * transaction that allots it. @param previousOf sequence of a code's last block, 0 when it has none
+   * The window as a block with `sequence` 0; `setBlockSequence` sets it inside the transaction that assigns it.
+   * @param previousOf sequence of a code's last block, 0 = none
    */
   close(shard: number, previousOf: (codeNo: CodeNo) => number): Buffer {
     const order = this.#order.of(this.#codes, this.#count);
@@ -137,7 +109,7 @@ export class Window {
     return block;
   }
 
-  /** The strings of the block as they were added, the empty one first. */
+  /** In order of their numbers, the empty one first. */
   strings(): string[] {
     return ['', ...this.#strings.keys()];
   }

@@ -1,14 +1,13 @@
 /**
- * Sums of whole workspaces, kept by the engine so that a summary costs the same over ten codes and over
- * 100,000: a union over the codes took 20 µs for each day of each code that has scans, seconds in all.
+ * Sums of whole workspaces, so that a summary of 100,000 codes costs as much as one of ten: a union over the codes took 20 µs
+ * for each day of each code with scans, seconds in all.
  *
  *   blocks of all shards, in order --> workspace actor --> summary, days, months under `workspaceCounter`
  *                                  --> scans by code and day (code-counts.ts)
  *
- * Each workspace belongs to a partition, as a code does; the shard that owns it follows the blocks of
- * ALL shards, a few each cycle, and saves with its checkpoint the sequence that it has come to. So the sums
- * are applied from the blocks as the codes' summaries are, exactly once, and the read side adds the blocks
- * since. They keep the scans of codes that were deleted since: a union cannot be taken back.
+ * Each workspace belongs to a partition, as a code does. The shard that owns it follows the blocks of ALL shards, a few each
+ * cycle, and saves the sequence that it has reached with its checkpoint. So each block counts exactly once, and the read side
+ * adds the blocks since. The sums keep the scans of deleted codes: a union cannot be undone.
  */
 import { partitionOf } from '../model/code.ts';
 import {
@@ -21,24 +20,24 @@ import {
 import type { ScanBlock } from './block.ts';
 import { CodeActor } from './code-actor.ts';
 import { addCounts, PieceCounts } from './code-counts.ts';
-import { type Place, wholePlace } from './days/day.ts';
-import type { Stretch } from '../model/zones/local-range.ts';
+import { type DayPiece, wholeDayPiece } from './days/day.ts';
+import type { TimeRange } from '../model/zones/local-range.ts';
 import type { ZoneCuts } from './days/zone-cuts.ts';
 import { storedBlocks } from './stored-blocks.ts';
 import { Summaries } from './summaries.ts';
 import { UncountedBlocks } from './uncounted-blocks.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
-/** Cities and referer hosts of a workspace and day: ten codes' worth. A summary of 40 KB at most. */
+/** Cities and referer hosts of a workspace and day: ten codes' worth. A summary has at most 40 KB. */
 const namesMax = 1_000;
-/** Blocks applied in one cycle; more only wait when catching up. */
+/** Blocks applied in one cycle; only catching up needs more. */
 const blocksPerCycle = 64;
-/** Workspaces kept in memory; beyond it those that are saved leave. */
+/** Workspaces in memory; beyond it all are freed after a save. */
 const actorsMax = 10_000;
 
 interface Sum {
   readonly workspaceNo: WorkspaceNo;
-  /** Sequence up to which its scans had been saved when this shard began. */
+  /** Sequence up to which its scans were saved when this shard started. */
   readonly from: number;
   readonly actor: CodeActor;
   readonly counts: PieceCounts;
@@ -48,9 +47,7 @@ export interface WorkspaceSumsOptions {
   readonly store: ScanStore;
   readonly shard: number;
   readonly shards: number;
-  /** Those that this shard owns. */
   readonly partitions: readonly number[];
-  /** Absent = no day is cut. */
   readonly cuts?: ZoneCuts;
 }
 
@@ -58,12 +55,12 @@ export class WorkspaceSums {
   readonly #options: WorkspaceSumsOptions;
   readonly #summaries: Summaries;
   readonly #sums = new Map<number, Sum>();
-  /** By partition: sequence up to which it had been saved when this shard began. */
+  /** By partition: sequence up to which it was saved when this shard started. */
   readonly #saved: Float64Array;
   readonly #uncounted = new UncountedBlocks();
   /** Sequence up to which blocks are in memory or saved. */
   #applied: number;
-  /** Blocks that could not be read: their scans are in no sum. */
+  /** Unreadable blocks, whose scans are in no sum. */
   lostBlocks = 0;
 
   constructor(options: WorkspaceSumsOptions) {
@@ -74,19 +71,18 @@ export class WorkspaceSums {
     this.#applied = Math.min(...partitions.map((partition) => this.#saved[partition]!));
   }
 
-  /** Takes up a block that this shard has just committed, if it is the next one. */
+  /** Adds a block that this shard has just committed, if it is the next one. */
   take(block: ScanBlock): void {
     if (block.sequence !== this.#applied + 1) return;
     this.#add(block);
     this.#applied = block.sequence;
   }
 
-  /** No block waits. */
   get isCaughtUp(): boolean {
     return newestSequence(this.#options.store) <= this.#applied;
   }
 
-  /** Takes up the next blocks, whichever shard wrote them. */
+  /** Adds the next blocks of any shard. */
   follow(): void {
     const { store } = this.#options;
     const newest = newestSequence(store);
@@ -102,7 +98,7 @@ export class WorkspaceSums {
     if (looked === 0) this.#applied = newest;
   }
 
-  /** Counts the blocks that were added; before a save. */
+  /** Counts the added blocks; call before a save. */
   count(): void {
     let sum: Sum | undefined;
     this.#uncounted.each(
@@ -122,7 +118,7 @@ export class WorkspaceSums {
     this.#uncounted.clear();
   }
 
-  /** Writes what changed, inside the checkpoint's transaction; `settle` follows once it has committed. */
+  /** Writes changes inside the checkpoint's transaction; call `settle` once it has committed. */
   save(): void {
     const { store, partitions } = this.#options;
     for (const { workspaceNo, actor, counts } of this.#sums.values()) {
@@ -130,7 +126,7 @@ export class WorkspaceSums {
       actor.save();
       addCounts(store, workspaceNo, counts);
     }
-    // A partition that another shard had saved further than this one has come stays there.
+    // Another shard may have saved a partition further: its checkpoint stays.
     const moved = partitions.filter((partition) => this.#saved[partition]! < this.#applied);
     putCheckpoints(store, moved, this.#applied, 'workspaces');
   }
@@ -148,7 +144,7 @@ export class WorkspaceSums {
     if (this.#uncounted.isFull) this.count();
   }
 
-  /** Undefined when it is another shard's. */
+  /** Undefined = owned by another shard. */
   #sumOf(workspaceNo: WorkspaceNo): Sum | undefined {
     const known = this.#sums.get(workspaceNo);
     if (known !== undefined) return known;
@@ -163,13 +159,13 @@ export class WorkspaceSums {
   }
 }
 
-/** Scans of one code in one window are of one piece, but for midnight: they are added in one go. */
+/** Scans of a code in one window mostly have one piece: they are added together. */
 function countInto({ actor, counts }: Sum, codeNo: CodeNo, block: ScanBlock, group: number): void {
   const end = block.first(group) + block.count(group);
-  let piece: (Place & Stretch) | undefined;
+  let piece: (DayPiece & TimeRange) | undefined;
   let scans = 0;
-  const add = (place: Place): void => {
-    if (scans > 0) counts.add(place, codeNo, scans);
+  const add = (dayPiece: DayPiece): void => {
+    if (scans > 0) counts.add(dayPiece, codeNo, scans);
     scans = 0;
   };
   for (let entry = block.first(group); entry < end; entry++) {
@@ -177,8 +173,8 @@ function countInto({ actor, counts }: Sum, codeNo: CodeNo, block: ScanBlock, gro
     const timeMs = block.timeMs(entry);
     if (piece === undefined || timeMs >= piece.endMs || timeMs < piece.fromMs) {
       if (piece !== undefined) add(piece);
-      // Where its sums froze the codes are counted on, by UTC day.
-      piece = actor.pieceOf(block, entry) ?? wholePlace(block.day(entry));
+      // If its sums are frozen, its codes still count, by UTC day.
+      piece = actor.pieceOf(block, entry) ?? wholeDayPiece(block.day(entry));
     }
     scans++;
   }

@@ -1,16 +1,9 @@
-/**
- * Tables over lmdb-js: of values with checksums (checksum.ts), and sets.
- *
- * A value without a checksum is one of a release that wrote none, until all of the environment have theirs; from then
- * on it is damaged. A damaged record is refused, never read: what it says may be anything.
- */
+/** Tables over lmdb-js: values with checksums, and sets. A damaged record is reported and never decoded. */
 import { crc32 } from 'node:zlib';
 import type { Database } from 'lmdb';
-import { dataDamaged, type Failure } from '../model/failure.ts';
-import { type AuditedSlice, type AuditedTable, auditOf } from './audit.ts';
+import { dataDamaged, type Failure, messageOf } from '../model/failure.ts';
 import type { Codec } from './codec.ts';
-import type { DamageLog } from './damage.ts';
-import { isDamagedFile } from './data-file-error.ts';
+import { type DamageLog, isDamagedFile } from './damage.ts';
 import {
   checksumBytes,
   checksumMark,
@@ -20,43 +13,28 @@ import {
   writeChecksum,
 } from './checksum.ts';
 import type { ReplicatedWrites, WrittenTable } from './replicated-writes.ts';
-import type { Range, Table, TableKey, ValueInPlace, ValueTable, ValueWalk } from './table.ts';
-import { PlacedValue } from './placed-value.ts';
-
-/** Of an environment, for all its tables. */
-export interface Checking {
-  isComplete: boolean;
-  readonly damage: DamageLog;
-}
+import type {
+  AuditedSlice,
+  AuditedTable,
+  Range,
+  Table,
+  TableKey,
+  ValueInPlace,
+  ValueTable,
+  ValueWalk,
+} from './table.ts';
 
 interface CheckedTableOptions<V> {
   readonly name: string;
   readonly codec: Codec<V>;
-  readonly checking: Checking;
+  readonly damage: DamageLog;
   readonly writes: ReplicatedWrites;
   readonly plainKeys: ReadonlySet<TableKey>;
-  readonly uncheckedBytes: number | undefined;
-  /** LMDB could not read on: its transaction reads nothing any more. */
+  /** LMDB failed to read: its transaction reads nothing anymore. */
   readonly onFailedRead: () => void;
 }
 
 const damaged = Symbol('damaged');
-
-/** Records of one transaction of an upgrade: 2 ms, and those that it only reads: 1 ms. */
-const upgradeSliceMax = 500;
-const readSliceMax = 2_000;
-/** Blocks of scans are large. */
-const upgradeSliceBytes = 262_144;
-const emptyHead = Buffer.alloc(checksumBytes);
-
-/** One slice, inside a transaction. */
-export type TableUpgrade = () => {
-  /** How many records got their checksums, of how many that were read. */
-  readonly records: number;
-  readonly read: number;
-  /** The table has no more. */
-  readonly isEnd: boolean;
-};
 
 export class CheckedTable<K extends TableKey, V>
   implements ValueTable<K, V>, AuditedTable, WrittenTable<K>
@@ -66,7 +44,7 @@ export class CheckedTable<K extends TableKey, V>
   readonly #options: CheckedTableOptions<V>;
   readonly #codec: Codec<V>;
   readonly #seed: number;
-  readonly #placed = new PlacedValue();
+  readonly #placed = new ReusedValue();
 
   constructor(database: Database<Uint8Array, K>, options: CheckedTableOptions<V>) {
     this.name = options.name;
@@ -94,12 +72,12 @@ export class CheckedTable<K extends TableKey, V>
     }
   }
 
-  /** A page that leads to the record, or has it, is damaged. */
+  /** A page of the record, or one that leads to it, is damaged. */
   #failedRead(key: TableKey, error: unknown): typeof damaged {
     if (!isDamagedFile(error)) throw error;
     this.#options.onFailedRead();
     // A page stays damaged until a backup is restored.
-    this.#options.checking.damage.note(this.#options.name, key, () => false);
+    this.#options.damage.note(this.name, key, () => false);
     return damaged;
   }
 
@@ -124,8 +102,8 @@ export class CheckedTable<K extends TableKey, V>
     else this.#database.putSync(key, bytes);
   }
 
-  mended(key: K): void {
-    this.#options.checking.damage.mended(this.name, key);
+  repaired(key: K): void {
+    this.#options.damage.repaired(this.name, key);
   }
 
   *range(range: Range<K>, onDamaged?: (key: K) => void): Iterable<{ key: K; value: V }> {
@@ -141,16 +119,13 @@ export class CheckedTable<K extends TableKey, V>
     return this.#walk(this.#database.getKeys(range));
   }
 
-  /** @throws Failure data_damaged where a page is damaged: what follows it cannot be found */
+  /** @throws Failure data_damaged where a page is damaged: the rest of the table is out of reach */
   *#walk<T>(entries: Iterable<T>): Iterable<T> {
     const iterator = entries[Symbol.iterator]();
     try {
-      for (let next = iterator.next(); next.done !== true; next = iterator.next()) yield next.value;
-    } catch (error) {
-      // Its cursor would keep the transaction, which reads nothing any more, in use.
-      iterator.return?.();
-      this.#failedRead('page', error);
-      throw damagedRecord();
+      for (let next = this.#nextOf(iterator); next.done !== true; next = this.#nextOf(iterator)) {
+        yield next.value;
+      }
     } finally {
       iterator.return?.();
     }
@@ -172,7 +147,7 @@ export class CheckedTable<K extends TableKey, V>
   }
 
   walkInPlace(range: Range<K>): ValueWalk<K> {
-    // Not by `#walk`: a generator costs a fifth of all that reading a small value does.
+    // Not by `#walk`: a generator costs a fifth of the read of a small value.
     const iterator = this.#database.getRange(range)[Symbol.iterator]();
     return {
       value: this.#placed,
@@ -190,7 +165,7 @@ export class CheckedTable<K extends TableKey, V>
     try {
       return iterator.next();
     } catch (error) {
-      // Its cursor would keep the transaction, which reads nothing any more, in use.
+      // Its cursor would keep the transaction, which reads nothing anymore, in use.
       iterator.return?.();
       this.#failedRead('page', error);
       throw damagedRecord();
@@ -208,60 +183,13 @@ export class CheckedTable<K extends TableKey, V>
   }
 
   isSound(key: K, value: ValueInPlace): boolean {
-    const isKnown =
-      value.start === checksumBytes
-        ? hasChecksumInPlace(value, this.#seedOf(key))
-        : this.#mayBeOlder(key, value.bytes[0], value.end);
-    if (!isKnown) this.#noteDamage(key);
-    return isKnown;
+    const isSound = value.start === checksumBytes && hasChecksumInPlace(value, this.#seedOf(key));
+    if (!isSound) this.#noteDamage(key);
+    return isSound;
   }
 
-  /** Gives the records of an older release their checksums, slice by slice. */
-  upgrade(): TableUpgrade {
-    let after: K | undefined;
-    return () => {
-      const { older, last, read, isEnd } = this.#olderAfter(after);
-      for (const { key, bytes } of older) {
-        writeChecksum(bytes, this.#seedOf(key));
-        this.#options.writes.write(this, key, bytes);
-      }
-      after = last;
-      return { records: older.length, read, isEnd };
-    };
-  }
-
-  /** Copies of them: a put would move what the walk stands on. */
-  #olderAfter(after: K | undefined) {
-    const older: Array<{ readonly key: K; readonly bytes: Buffer }> = [];
-    const range = { limit: readSliceMax, ...(after === undefined ? {} : { start: after }) };
-    let last = after;
-    let read = 0;
-    let written = 0;
-    for (const { key, value } of this.#database.getRange(range)) {
-      read++;
-      last = key;
-      const bytes = value.subarray(0, value.length);
-      if (this.#options.plainKeys.has(key) || hasChecksum(bytes, bytes.length, this.#seedOf(key)))
-        continue;
-      if (!this.#isOlder(key, bytes)) {
-        this.#noteDamage(key);
-        continue;
-      }
-      older.push({ key, bytes: Buffer.concat([emptyHead, bytes]) });
-      written += bytes.length;
-      if (older.length === upgradeSliceMax || written > upgradeSliceBytes) break;
-    }
-    const isEnd =
-      read < readSliceMax && older.length < upgradeSliceMax && written <= upgradeSliceBytes;
-    return { older, last, read, isEnd };
-  }
-
-  *audit(): Generator<AuditedSlice> {
-    const { name, plainKeys } = this.#options;
-    yield* auditOf(name, this.#database, (key, bytes) => {
-      const isRead = this.#open(key, bytes) !== damaged;
-      return isRead && bytes[0] !== checksumMark && !plainKeys.has(key);
-    });
+  audit(): Generator<AuditedSlice> {
+    return auditOf(this.name, this.#database, (key, bytes) => void this.#open(key, bytes));
   }
 
   #seedOf(key: K): number {
@@ -269,16 +197,16 @@ export class CheckedTable<K extends TableKey, V>
   }
 
   #open(key: K, bytes: Uint8Array): V | typeof damaged {
-    // lmdb-js reads into one buffer and sets its length: natively it is longer.
+    // lmdb-js reads into one buffer and sets its length; the native length is larger.
     const end = bytes.length;
     if (hasChecksum(bytes, end, this.#seedOf(key))) {
       return this.#codec.decode(bytes, checksumBytes, end);
     }
-    if (this.#mayBeOlder(key, bytes[0], end)) {
+    if (this.#options.plainKeys.has(key)) {
       try {
         return this.#codec.decode(bytes, 0, end);
       } catch {
-        // No record of an older release: damaged in its first byte.
+        // Damaged.
       }
     }
     this.#noteDamage(key);
@@ -286,26 +214,7 @@ export class CheckedTable<K extends TableKey, V>
   }
 
   #noteDamage(key: K): void {
-    const { checking, name } = this.#options;
-    checking.damage.note(name, key, () => this.#read(key) !== damaged);
-  }
-
-  /** A record of an older release that can be read. */
-  #isOlder(key: K, bytes: Uint8Array): boolean {
-    if (!this.#mayBeOlder(key, bytes[0], bytes.length)) return false;
-    try {
-      this.#codec.decode(bytes, 0, bytes.length);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  #mayBeOlder(key: K, first: number | undefined, length: number): boolean {
-    const { checking, plainKeys, uncheckedBytes } = this.#options;
-    if (plainKeys.has(key)) return true;
-    if (checking.isComplete) return false;
-    return first !== checksumMark || length === uncheckedBytes;
+    this.#options.damage.note(this.name, key, () => this.#read(key) !== damaged);
   }
 }
 
@@ -324,7 +233,7 @@ export class SetTable<K extends TableKey> implements Table<K, 1>, AuditedTable, 
     this.#writes = writes;
   }
   audit(): Generator<AuditedSlice> {
-    return auditOf(this.name, this.#database, () => false);
+    return auditOf(this.name, this.#database, () => undefined);
   }
   get(key: K): 1 | undefined {
     return this.has(key) ? 1 : undefined;
@@ -342,7 +251,7 @@ export class SetTable<K extends TableKey> implements Table<K, 1>, AuditedTable, 
     if (bytes === undefined) this.#database.removeSync(key);
     else this.#database.putSync(key, bytes);
   }
-  mended(): void {
+  repaired(): void {
     // Keys have no checksum.
   }
   *range(range: Range<K>): Iterable<{ key: K; value: 1 }> {
@@ -356,7 +265,7 @@ export class SetTable<K extends TableKey> implements Table<K, 1>, AuditedTable, 
   }
 }
 
-/** A table that is not there yet, where none may be made. */
+/** A table that does not exist yet, in an environment that is open for reading. */
 export class EmptyTable<K extends TableKey, V> implements ValueTable<K, V> {
   get(): undefined {
     return undefined;
@@ -379,16 +288,74 @@ export class EmptyTable<K extends TableKey, V> implements ValueTable<K, V> {
   count(): number {
     return 0;
   }
-  eachInPlace(): void {
-    // Nothing to visit.
-  }
+  eachInPlace(): void {}
   walkInPlace(): ValueWalk<K> {
-    return { value: new PlacedValue(), next: () => undefined, close: () => undefined };
+    return { value: new ReusedValue(), next: () => undefined, close: () => undefined };
   }
   getInPlace(): undefined {
     return undefined;
   }
   isSound(): boolean {
     return false;
+  }
+}
+
+const sliceRecords = 2_000;
+
+/** @param check notes a damaged record */
+function* auditOf<K extends TableKey>(
+  table: string,
+  database: Database<Uint8Array, K>,
+  check: (key: K, bytes: Uint8Array) => void,
+): Generator<AuditedSlice> {
+  let [records, bytes] = [0, 0];
+  try {
+    for (const { key, value } of database.getRange({})) {
+      records++;
+      // A damaged set may lack values.
+      bytes += value?.length ?? 0;
+      check(key, value);
+      if (records < sliceRecords) continue;
+      yield { table, records, bytes };
+      [records, bytes] = [0, 0];
+    }
+    yield { table, records, bytes };
+  } catch (error) {
+    const fault = messageOf(error);
+    yield { table, records, bytes, fault };
+  }
+}
+
+/** One view for all values that are read in place. A view for each would cost as much as reading a small value. */
+class ReusedValue implements ValueInPlace {
+  bytes: Buffer = Buffer.alloc(0);
+  view: DataView = new DataView(new ArrayBuffer(0));
+  start = 0;
+  end = 0;
+  #found: Uint8Array | undefined;
+  #content: Uint8Array = new Uint8Array(0);
+
+  /** @param found the buffer of lmdb-js: `length` is the value's, the native buffer may be longer */
+  at(found: Uint8Array): this {
+    if (found !== this.#found) {
+      this.#found = found;
+      this.bytes = Buffer.from(found.buffer, found.byteOffset);
+      this.view = new DataView(found.buffer, found.byteOffset);
+    }
+    const hasHead = found.length >= checksumBytes && found[0] === checksumMark;
+    this.start = hasHead ? checksumBytes : 0;
+    this.end = found.length;
+    return this;
+  }
+
+  get content(): Uint8Array {
+    const { bytes, start, end } = this;
+    const known = this.#content;
+    const byteOffset = bytes.byteOffset + start;
+    const isKnown = known.buffer === bytes.buffer && known.byteOffset === byteOffset;
+    if (!isKnown || known.length !== end - start) {
+      this.#content = new Uint8Array(bytes.buffer, byteOffset, end - start);
+    }
+    return this.#content;
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Values to bytes and back. Bytes that are made stand in a buffer that the next `encode` of this thread overwrites:
- * a put copies them. The first `checksumBytes` of them are for the checksum.
+ * Encodes values to bytes and back. `encode` returns a buffer that the next `encode` of this thread overwrites; a put
+ * copies it. Its first `checksumBytes` are reserved for the checksum.
  *
- *   msgpack   as lmdb-js writes it, by the same package with the same options
+ *   msgpack   by msgpackr
  *   binary    as it is
  *   string    UTF-8
  */
@@ -12,18 +12,18 @@ import type { ValueEncoding } from './table.ts';
 
 export interface Codec<V> {
   encode(value: V): Buffer;
-  /** The value in `bytes` from `start` to `end`; it keeps nothing of `bytes`. */
+  /** The value in `bytes` from `start` to `end`; the result does not refer to `bytes`. */
   decode(bytes: Uint8Array, start: number, end: number): V;
 }
 
-/** msgpackr's mode to use the same buffer again for the next value; not among its exports. */
+/** msgpackr's mode that reuses the buffer for the next value; not exported by the library. */
 const resetBuffer = 1_024;
 const scratchBytes = 16_384;
 
 let scratch = Buffer.allocUnsafeSlow(scratchBytes);
 
 export function createCodec<V>(encoding: ValueEncoding): Codec<V> {
-  // Which of the three a table has is said where it is opened, beside its type.
+  // Each table declares its encoding next to its type.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return (encoding === 'msgpack' ? msgpack() : { binary, string }[encoding]) as Codec<V>;
 }
@@ -31,7 +31,7 @@ export function createCodec<V>(encoding: ValueEncoding): Codec<V> {
 function msgpack(): Codec<unknown> {
   const packr = new Packr({ copyBuffers: true });
   const mode = RESERVE_START_SPACE + resetBuffer + checksumBytes;
-  // One object for all reads: 30 ns of each.
+  // One object for all reads saves 30 ns each.
   const part = { start: 0, end: 0 };
   return {
     encode: (value) => packr.pack(value, mode),
@@ -68,10 +68,10 @@ function fit(bytes: number): void {
   if (scratch.length < bytes) scratch = Buffer.allocUnsafeSlow(bytes * 2);
 }
 
-/** For bytes that other programs read: no state between two values, arrays and maps as they are. */
+/** For bytes that other programs read: no shared record definitions, plain arrays and maps. */
 const plain = new Packr({ useRecords: false, copyBuffers: true });
 
-/** @returns bytes of their own */
+/** @returns a new buffer */
 export const packPlain = (value: unknown): Uint8Array => plain.pack(value);
-/** @throws Error for bytes that are no msgpack */
+/** @throws Error if the bytes are not msgpack */
 export const unpackPlain = (bytes: Uint8Array): unknown => plain.unpack(bytes);

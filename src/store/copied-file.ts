@@ -1,17 +1,15 @@
-/** What a copied data file needs before another machine opens it. */
+/** Prepares a copied data file for another machine. */
 import { rmSync } from 'node:fs';
 import { open } from 'lmdb';
 
-/** No table has it. */
 const emptyName = 'copied';
 
 /**
- * Makes the newest transaction of a copied file the one that every machine opens.
+ * Makes the newest transaction of a copied file the one that every machine opens: commits once more, without content.
  *
- * A commit that the disk has not confirmed stands only until the machine boots again: lmdb-js compares the boot's
- * id in the file, and goes back to the newest confirmed commit. A copy has the same marks, so on another machine
- * it went back to commits whose pages the writer may have used again while it was copied. One more commit,
- * confirmed and without content, makes the copied ones stand.
+ * After a reboot lmdb-js goes back to the newest commit that the disk has confirmed; it compares the boot's id in the
+ * file. On another machine a copy would go back too, to commits whose pages the writer may have reused during the
+ * copy. A confirmed commit on top prevents that.
  */
 export async function keepNewest(path: string): Promise<void> {
   const root = open({ path, noSubdir: true, overlappingSync: false });

@@ -1,63 +1,57 @@
-/**
- * What an environment found damaged: each place once.
- * A place leaves when its record is written or removed, by another thread too. The list is bounded: beyond
- * `placesMax` new places are not noted.
- */
+/** The damaged records of an environment, until they are rewritten, at most `recordsMax`; and LMDB's own errors. */
 import { Signal } from '../model/signal.ts';
 import type { TableKey } from './table.ts';
 
-/** Places noted; a disk that is worse than this needs a restore, not a longer list. */
-const placesMax = 10_000;
-/** Bytes of a binary key that are shown: of a day, a chunk and a count it is all. */
+/** A disk that is worse than this needs a restore, not a longer list. */
+const recordsMax = 10_000;
+/** Bytes of a binary key that are shown: all of a day's, a chunk's or a count's. */
 const shownBytesMax = 10;
-/** Places that one review reads again: it runs when somebody asks for the health. */
+/** Records that one review reads again; each health request runs a review. */
 const reviewedMax = 100;
 
-/** A stored record that is damaged. */
-export interface DamagedPlace {
-  /** Tells it from all other places: for comparing, not for people. */
+export interface DamagedRecord {
+  /** Unique; for comparison, not for display. */
   readonly name: string;
   /** Name of the data file, without its folder. */
   readonly file: string;
   readonly table: string;
-  /** Numbers and ids of the key, for the log: never an address or a text of a user. */
+  /** Numbers and ids of the key, for the log; never a user's address or text. */
   readonly key: string;
 }
 
 export class DamageLog {
   readonly #file: string;
-  readonly #places = new Map<
+  readonly #records = new Map<
     string,
-    { readonly place: DamagedPlace; readonly isSound: () => boolean }
+    { readonly record: DamagedRecord; readonly isSound: () => boolean }
   >();
-  #newest: DamagedPlace | undefined;
-  /** Fired for each new place; `newest` is it. */
+  #newest: DamagedRecord | undefined;
+  /** Fired for each new record, which is `newest`. */
   readonly noticed = new Signal();
 
   constructor(file: string) {
     this.#file = file;
   }
 
-  get newest(): DamagedPlace | undefined {
+  get newest(): DamagedRecord | undefined {
     return this.#newest;
   }
-  /** Damaged now, as far as they were read; oldest first. */
-  get places(): readonly DamagedPlace[] {
-    return Array.from(this.#places.values(), ({ place }) => place);
+  /** Records found damaged and not repaired yet; oldest first. */
+  get records(): readonly DamagedRecord[] {
+    return Array.from(this.#records.values(), ({ record }) => record);
   }
   /** @param isSound reads the record again */
   note(table: string, key: TableKey, isSound: () => boolean): void {
     const name = this.#nameOf(table, key);
-    if (this.#places.has(name) || this.#places.size >= placesMax) return;
-    const place = { name, file: this.#file, table, key: shownKey(key) };
-    this.#newest = place;
-    this.#places.set(name, { place, isSound });
+    if (this.#records.has(name) || this.#records.size >= recordsMax) return;
+    const record = { name, file: this.#file, table, key: shownKey(key) };
+    this.#newest = record;
+    this.#records.set(name, { record, isSound });
     this.noticed.fire();
   }
 
-  /** The record was written or removed. */
-  mended(table: string, key: TableKey): void {
-    if (this.#places.size > 0) this.#places.delete(this.#nameOf(table, key));
+  repaired(table: string, key: TableKey): void {
+    if (this.#records.size > 0) this.#records.delete(this.#nameOf(table, key));
   }
 
   #nameOf(table: string, key: TableKey): string {
@@ -65,17 +59,17 @@ export class DamageLog {
     return `${this.#file} ${table} ${text}`;
   }
 
-  /** Reads the oldest places again, and lets go those that another thread has mended. */
+  /** Reads the oldest records again and removes those that another thread has repaired. */
   review(): void {
     let left = reviewedMax;
-    for (const [name, { isSound }] of this.#places) {
+    for (const [name, { isSound }] of this.#records) {
       if (left-- === 0) return;
-      if (isSound()) this.#places.delete(name);
+      if (isSound()) this.#records.delete(name);
     }
   }
 }
 
-/** An id of ours: `qr_…`, `ws_…`. */
+/** A Quietzone id: `qr_…`, `ws_…`. */
 const id = /^[a-z]{2,4}_[0-9a-z]{20}$/;
 
 function shownKey(key: TableKey): string {
@@ -85,4 +79,24 @@ function shownKey(key: TableKey): string {
   if (!(key instanceof Uint8Array)) return '…';
   const hex = Buffer.from(key.subarray(0, shownBytesMax)).toString('hex');
   return key.length > shownBytesMax ? `${hex}…` : hex;
+}
+
+/** A data file that LMDB finds damaged, or whose data is newer. The message names the file. */
+export class DataFileError extends Error {
+  override readonly name = 'DataFileError';
+}
+
+/** MDB_PAGE_NOTFOUND, MDB_CORRUPTED, MDB_VERSION_MISMATCH, MDB_INVALID and MDB_INCOMPATIBLE. */
+const damagedCodes: ReadonlySet<unknown> = new Set([-30_797, -30_796, -30_794, -30_793, -30_784]);
+
+export const isDamagedFile = (error: unknown): error is Error =>
+  error instanceof Error && 'code' in error && damagedCodes.has(error.code);
+
+/** Adds the file and the remedy to such an error; returns any other error unchanged. */
+export function fileError(path: string, error: unknown): unknown {
+  if (!isDamagedFile(error)) return error;
+  return new DataFileError(
+    `Cannot read ${path}: ${error.message}; restore a backup (\`quietzone restore\`)`,
+    { cause: error },
+  );
 }

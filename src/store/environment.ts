@@ -1,12 +1,10 @@
 /**
  * One LMDB environment: a file with its own writer lock, opened by any number of threads and processes.
  *
- * Every change goes through a transaction: its writes become visible together or not at all. A commit
- * survives the death of the process at once and the loss of power after `flush()`.
- * A full disk rejects with `Failure('storage_full')`; committed data stays intact, and the guard keeps
- * lmdb-js away from the disk until it takes writes again (space-guard.ts).
- * Where a log decides what is committed, transactions are only tried here, and `applyWrites` commits what the log has
- * (replicated-transactions.ts).
+ * Every change is a transaction: its writes become visible together or not at all. A commit survives the death of the
+ * process at once, and a power loss after `flush()`. A full disk rejects with `storage_full` and leaves committed
+ * data intact (space-guard.ts). If a log decides what is committed, transactions run on trial, and `applyWrites`
+ * commits the log's writes (replicated-transactions.ts).
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -15,46 +13,42 @@ import { ABORT, open, type Database, type RootDatabase } from 'lmdb';
 import { Failure } from '../model/failure.ts';
 import { Signal } from '../model/signal.ts';
 import { createCodec } from './codec.ts';
-import { DamageLog } from './damage.ts';
+import { DamageLog, fileError } from './damage.ts';
+import { CheckedTable, EmptyTable, SetTable } from './checked-table.ts';
+import type {
+  AuditedSlice,
+  AuditedTable,
+  KeyEncoding,
+  Table,
+  TableEncodings,
+  TableKey,
+  ValueTable,
+} from './table.ts';
+import { maxDbs } from './hold-open.ts';
 import {
-  CheckedTable,
-  type Checking,
-  EmptyTable,
-  SetTable,
-  type TableUpgrade,
-} from './checked-table.ts';
-import type { AuditedSlice, AuditedTable } from './audit.ts';
-import { fileError } from './data-file-error.ts';
-import { maxDbs } from './kept-environment.ts';
-import { type BatchRun, ReplicatedTransactions, type Work } from './replicated-transactions.ts';
+  type BatchRun,
+  ReplicatedTransactions,
+  type Replicator,
+  type StoredWrite,
+  type Work,
+} from './replicated-transactions.ts';
 import { ReplicatedWrites } from './replicated-writes.ts';
-import type { Replicator, StoredWrite } from './replication.ts';
 import { fullDisk, isRefusedWrite, SpaceGuard, WriteProbe } from './space-guard.ts';
-import type { KeyEncoding, Table, TableEncodings, TableKey, ValueTable } from './table.ts';
 
 export type { Range, Table, TableKey, ValueInPlace, ValueTable, ValueWalk } from './table.ts';
 
 /**
- * lmdb's TransactionFlags ABORTABLE (undo the writes when the work throws) and NO_SYNC_FLUSH (commit
- * without waiting for the disk); its enum has no value at run time.
+ * lmdb's TransactionFlags ABORTABLE and NO_SYNC_FLUSH (do not wait for the disk); its enum has no value at run time.
  */
 const abortableWithoutFlush: number = 0x1 | 0x10000;
 
-export interface EnvironmentStats {
-  /** Bytes of the data file in use (pages that were ever allocated). */
-  readonly bytes: number;
-}
-
-/** Bytes as they are; those that are read stand in a buffer of lmdb-js that its next read overwrites. */
+/** Passes bytes through. lmdb-js reads into one buffer, which its next read overwrites. */
 const plainBytes = {
   encode: (bytes: Uint8Array): Uint8Array => bytes,
   decode: (bytes: Uint8Array): Uint8Array => bytes,
 };
 
-/**
- * `create` makes the data file, with its folder, where it is missing; `existing` fails there. `read` makes no table
- * either: one that is not there yet reads as empty.
- */
+/** `create` makes a missing file and its folder; in `read` a missing table reads as empty and is not created. */
 export type OpenMode = 'create' | 'existing' | 'read';
 
 export class StoreEnvironment {
@@ -63,24 +57,22 @@ export class StoreEnvironment {
   readonly #guard: SpaceGuard;
   #isBatchWatched = false;
   readonly path: string;
-  readonly #checking: Checking;
-  readonly #upgrades = new Map<string, () => TableUpgrade>();
+  readonly damage: DamageLog;
   readonly #mode: OpenMode;
   readonly #tables: AuditedTable[] = [];
   readonly #writes = new ReplicatedWrites();
   #replicated: ReplicatedTransactions | undefined;
   #wasRefused = false;
-  /** What a change is refused with, while this process may write nothing. */
+  /** The failure of every change while this process must not write. */
   #held: (() => Failure) | undefined;
-  /** Transactions of `transaction` that have not ended. */
   #underWay = 0;
   #onEnded: (() => void) | undefined;
-  /** Fired after each commit of this thread until `close`: one under way ends later, when nothing can be read. */
+  /** Fired after each commit of this thread until `close`: a commit that ends later cannot be read. */
   readonly committed = new Signal();
-  /** Fired when the system or LMDB refused a commit of this thread. */
+  /** Fired when the system or LMDB refuses a commit of this thread. */
   readonly refused = new Signal();
 
-  /** @throws Error when the data file is missing, and not to be created; naming the file where LMDB cannot open it */
+  /** @throws Error if the data file is missing in a mode that does not create it, or if LMDB cannot open it */
   constructor(path: string, mode: OpenMode = 'existing') {
     if (mode === 'create') mkdirSync(dirname(path), { recursive: true });
     else if (!existsSync(path)) {
@@ -90,7 +82,7 @@ export class StoreEnvironment {
     this.#mode = mode;
     this.#probe = new WriteProbe(path);
     this.#guard = new SpaceGuard(() => this.#probe.takesWrites());
-    this.#checking = { isComplete: false, damage: new DamageLog(basename(path)) };
+    this.damage = new DamageLog(basename(path));
     try {
       this.#root = open({ path, noSubdir: true, maxDbs, noMemInit: false });
     } catch (error) {
@@ -98,45 +90,22 @@ export class StoreEnvironment {
     }
   }
 
-  /** Damaged records that this thread has come upon. */
-  get damage(): DamageLog {
-    return this.#checking.damage;
-  }
-
-  /** Every record has a checksum: one without is damaged. */
-  get hasChecksums(): boolean {
-    return this.#checking.isComplete;
-  }
-
-  /** From here on a record without a checksum is damaged. */
-  requireChecksums(): void {
-    this.#checking.isComplete = true;
-  }
-
-  /** What gives the records of each table their checksums, by the table's name; those that were opened so far. */
-  get upgrades(): ReadonlyMap<string, () => TableUpgrade> {
-    return this.#upgrades;
-  }
-
-  /** A table whose values have checksums. */
   table<K extends TableKey, V>(name: string, encodings: TableEncodings = {}): ValueTable<K, V> {
     if (this.#isMissing(name)) return new EmptyTable();
     const table = new CheckedTable<K, V>(this.#openDatabase(name, encodings.key), {
       name,
       codec: createCodec<V>(encodings.value ?? 'msgpack'),
-      checking: this.#checking,
+      damage: this.damage,
       writes: this.#writes,
       plainKeys: new Set<TableKey>(encodings.plainKeys),
-      uncheckedBytes: encodings.uncheckedBytes,
       onFailedRead: () => this.refresh(),
     });
-    this.#upgrades.set(name, () => table.upgrade());
-    if (encodings.isDerived !== true) this.#tables.push(table);
+    this.#tables.push(table);
     this.#writes.add(table);
     return table;
   }
 
-  /** A table whose keys are all it says: its values read as 1, and need no checksum. */
+  /** A table of keys without values: each reads as 1 and needs no checksum. */
   set<K extends TableKey>(name: string, key?: KeyEncoding): Table<K, 1> {
     if (this.#isMissing(name)) return new EmptyTable();
     const table = new SetTable(name, this.#openDatabase<K>(name, key), this.#writes);
@@ -149,10 +118,7 @@ export class StoreEnvironment {
     return this.#mode === 'read' && !this.hasTable(name);
   }
 
-  /**
-   * Reads every record of every table that is open, some thousands a slice; damaged ones are noted in `damage`. Tables that
-   * are made of others are left out. A running service may write meanwhile.
-   */
+  /** Reads every record of every open table and notes damaged ones in `damage`; others may write meanwhile. */
   *audit(): Generator<AuditedSlice> {
     for (const table of this.#tables) yield* table.audit();
   }
@@ -161,36 +127,24 @@ export class StoreEnvironment {
     name: string,
     keyEncoding: KeyEncoding = 'ordered-binary',
   ): Database<Uint8Array, K> {
-    // The types of lmdb-js do not know `encoder`.
     const options = { name, keyEncoding, encoder: plainBytes };
     return this.#root.openDB<Uint8Array, K>(options);
   }
 
-  /** Removes all records of a table but some, which stay as they are, damaged or not. Inside a transaction. */
-  clear(name: string, kept: readonly TableKey[] = []): void {
+  /** Removes all records of a table. Inside a transaction. */
+  clear(name: string): void {
     this.#assertSingle('clear a table');
-    const database = this.#openDatabase<TableKey>(name);
-    const records = kept.flatMap((key) => {
-      const bytes = database.get(key);
-      return bytes === undefined
-        ? []
-        : [{ key, bytes: Buffer.concat([bytes.subarray(0, bytes.length)]) }];
-    });
-    database.clearSync();
-    for (const { key, bytes } of records) database.putSync(key, bytes);
+    this.#openDatabase<TableKey>(name).clearSync();
   }
 
-  /** Whether a table was ever made, in any process. */
   hasTable(name: string): boolean {
     return [...this.#root.getKeys()].includes(name);
   }
 
   /**
-   * Runs `work` in a write transaction, batched with others that wait; resolves once committed.
-   * `work` is synchronous and must not touch anything but this environment before it returns.
-   * A child transaction within the batch: what throws is undone, others of the batch stand. It costs 2 to 3 us, and a
-   * damaged record that is met after the first write leaves nothing half done.
-   * @throws Failure storage_full, overloaded; of a replicated environment also not_active
+   * Runs `work` in a write transaction, batched with others; resolves once committed. `work` is synchronous and
+   * touches only this environment. As a child transaction (2 to 3 µs) it is undone alone if it throws.
+   * @throws Failure storage_full, overloaded; in a replicated environment also not_active
    */
   async transaction<T>(work: () => T): Promise<T> {
     this.#check();
@@ -209,9 +163,8 @@ export class StoreEnvironment {
   }
 
   /**
-   * From here on a log decides what is committed. A transaction runs on the data as it is and is undone; its writes go
-   * to the replicator, which applies them when they are in the log, and then its promise resolves.
-   * @throws Error while transactions are under way
+   * From now on a log decides what is committed: a transaction runs on trial, its writes go to the replicator, and it
+   * resolves once the replicator has applied them from the log. @throws Error while transactions are running
    */
   replicateWith(replicator: Replicator): void {
     this.#assertSingle('replicate twice');
@@ -237,10 +190,9 @@ export class StoreEnvironment {
   }
 
   /**
-   * Commits writes of the log, byte for byte, in one transaction with `also`, which may write more. Resolves once
-   * committed: this thread reads it then. Several at once are committed in the order of the calls, with one flush; one
-   * that fails does not keep the next from being committed.
-   * @throws what `also` threw; Failure storage_full; Error naming a table that is not open: nothing of it was done
+   * Commits the log's writes, byte for byte, in one transaction with `also`; resolves when this thread can read them.
+   * Concurrent calls commit in call order, with one flush; a failed call does not stop the next one.
+   * @throws what `also` threw; Failure storage_full; Error naming a table that is not open, without any write
    */
   async applyWrites(writes: readonly StoredWrite[], also: () => void): Promise<void> {
     this.#guard.check();
@@ -252,10 +204,7 @@ export class StoreEnvironment {
     }
   }
 
-  /**
-   * This process writes nothing more here, until `release`: another one does. What comes meanwhile is refused, and so is
-   * what a replicated environment has not begun. Resolves when what is under way has ended.
-   */
+  /** Refuses all new writes of this process until `release`; resolves when the running ones have ended. */
   async hold(refusal = heldFailure): Promise<void> {
     this.#held = refusal;
     this.#replicated?.refuse(refusal());
@@ -270,7 +219,7 @@ export class StoreEnvironment {
     this.#held = undefined;
   }
 
-  /** Runs `work` while no thread and no process commits here; it writes nothing itself. */
+  /** Runs `work` while no thread or process can commit here. `work` itself writes nothing. */
   holdWriters(work: () => void): void {
     const holding = (): unknown => {
       work();
@@ -285,7 +234,7 @@ export class StoreEnvironment {
     this.#guard.check();
   }
 
-  /** A child of the cycle's batch. Waiting for the writer's lock and for the disk is not this thread's. */
+  /** A child of the batch of this event loop cycle. Another thread waits for the writer's lock and the disk. */
   #begin<T>(work: () => T): Promise<T> {
     const committed = this.#root.childTransaction(work);
     this.#watchBatch();
@@ -293,8 +242,8 @@ export class StoreEnvironment {
   }
 
   /**
-   * lmdb-js opens a batch in each cycle of the event loop that has a transaction, and closes it in an immediate of
-   * its own, queued before ours; the batch has a promise that rejects beside those of its members.
+   * lmdb-js commits a cycle's transactions as a batch, whose own promise rejects with theirs and needs a handler. It
+   * closes the batch in an immediate that is queued before this one.
    */
   #watchBatch(): void {
     if (this.#isBatchWatched) return;
@@ -305,7 +254,7 @@ export class StoreEnvironment {
     });
   }
 
-  /** `transaction`, on this thread, now: for threads whose only work is to write. Not where it is replicated. */
+  /** Runs a transaction on this thread at once: for threads that only write. Not in a replicated environment. */
   transactionSync<T>(work: () => T): T {
     this.#assertSingle('commit at once');
     this.#check();
@@ -319,7 +268,6 @@ export class StoreEnvironment {
     }
   }
 
-  /** What a caller gets for an error of lmdb-js. */
   #refusal(error: unknown): unknown {
     if (!isRefusedWrite(error)) return fileError(this.path, error);
     this.#guard.trip();
@@ -328,12 +276,12 @@ export class StoreEnvironment {
     return fullDisk();
   }
 
-  /** No write is possible now; asking may try one, so that space which came back is seen. */
+  /** No write is possible now. Reading this may probe the disk, and so detects free space. */
   get isFull(): boolean {
     return this.#guard.isFull;
   }
 
-  /** LMDB refuses the file to this process for good, because a meta page could not be written (MDB_PANIC). */
+  /** LMDB refuses this file until the process restarts: a meta page could not be written (MDB_PANIC). */
   get isLost(): boolean {
     try {
       this.refresh();
@@ -344,27 +292,25 @@ export class StoreEnvironment {
     }
   }
 
-  /** Resolves when everything committed so far has reached the disk. */
+  /** Resolves when all commits so far have reached the disk. */
   async flush(): Promise<void> {
     await this.#root.flushed;
   }
 
-  /**
-   * Keeps the pages of this moment's snapshot as they are, also those that writers no longer need, so that the file
-   * may grow. @returns lets them go
-   */
+  /** Preserves the current snapshot's pages, so the file may grow. @returns releases them */
   holdSnapshot(): () => void {
     this.refresh();
     const transaction = this.#root.useReadTransaction();
     return () => transaction.done();
   }
 
-  /** Makes the next read of this thread see the newest commit of other threads and processes. */
+  /** The next read of this thread sees the newest commit of other threads and processes. */
   refresh(): void {
     this.#root.resetReadTxn();
   }
 
-  stats(): EnvironmentStats {
+  /** @returns bytes of all pages that were ever allocated */
+  stats(): { readonly bytes: number } {
     const stats = this.#root.getStats() as {
       mapSize?: number;
       lastPageNumber?: number;
@@ -373,10 +319,7 @@ export class StoreEnvironment {
     return { bytes: (stats.lastPageNumber ?? 0) * (stats.pageSize ?? 4_096) };
   }
 
-  /**
-   * Of a replicated environment, what waits is refused with `not_active`; what is being written to the log is answered as
-   * the log decides. Its owner ends the replicator first.
-   */
+  /** Waiting replicated transactions fail with `not_active`. The owner ends the replicator first. */
   async close(): Promise<void> {
     this.committed.end();
     this.#replicated?.close();
@@ -387,8 +330,8 @@ export class StoreEnvironment {
 }
 
 /**
- * After a refused commit. lmdb-js closes when every commit is flushed, and one that the disk refused never is: nothing
- * would keep the process alive, which ended with 0 before it had said what is lost.
+ * The `close` of lmdb-js waits for every flush, so it never ends after a refused commit. Without this timer the
+ * process would exit with 0 before it reports what is lost.
  */
 const refusedCloseMsMax = 1_000;
 

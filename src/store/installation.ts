@@ -6,7 +6,6 @@
  *   mark                          [id, run, token, previous, state]      management.mdb
  *   visitor.key                   [SHA-256]                              management.mdb
  *   signing-keys.json/<kid>       [SHA-256 of the secret]                management.mdb
- *   signing-keys.json/<kid>       [SHA-256 of the secret, "removed"]     taken out of the file since
  *
  * Numbers are written as text: a row is a list of strings.
  */
@@ -24,11 +23,10 @@ export interface Mark {
 
 /**
  *   new        the first start is not finished: parts may be missing
- *   adopting   data of a release without marks: every part exists, some have no mark yet
  *   opening    a start is marking the parts: each has its token or the previous one
  *   opened     every part has the token
  */
-export type InstallationState = 'new' | 'adopting' | 'opening' | 'opened';
+export type InstallationState = 'new' | 'opening' | 'opened';
 
 export interface ManagementMark extends Mark {
   /** Token of the run before, empty before the second. */
@@ -36,19 +34,11 @@ export interface ManagementMark extends Mark {
   readonly state: InstallationState;
 }
 
-export interface KeyPrint {
-  /** SHA-256, base64url. */
-  readonly print: string;
-  /** Its key was taken out of the file. */
-  readonly isRemoved: boolean;
-}
-
 type InstallationTable = Table<string, readonly string[]>;
 
 const tableName = 'installation';
 const markKey = 'mark';
-const removedWord = 'removed';
-const states: readonly InstallationState[] = ['new', 'adopting', 'opening', 'opened'];
+const states: readonly InstallationState[] = ['new', 'opening', 'opened'];
 
 /** Undefined without a mark; makes no table. */
 export function readMark(environment: StoreEnvironment): Mark | undefined {
@@ -74,16 +64,11 @@ export async function writeMark(
   await environment.transaction(() => table.put(markKey, [id, String(run), token, ...more]));
 }
 
-/** By name: `visitor.key`, `signing-keys.json/<kid>`. */
-export function readKeyPrints(environment: StoreEnvironment): Map<string, KeyPrint> {
+/** SHA-256, base64url, by name: `visitor.key`, `signing-keys.json/<kid>`. */
+export function readKeyPrints(environment: StoreEnvironment): Map<string, string> {
   const rows = existingTable(environment)?.range({}, () => undefined) ?? [];
   const prints = [...rows].filter(({ key }) => key !== markKey);
-  return new Map(
-    prints.map(({ key, value: [print = '', word] }) => [
-      key,
-      { print, isRemoved: word === removedWord },
-    ]),
-  );
+  return new Map(prints.map(({ key, value: [print = ''] }) => [key, print]));
 }
 
 /** Of a copy whose keys come by another way. Resolves when it survives a loss of power. */
@@ -97,8 +82,8 @@ export async function removeKeyPrints(environment: StoreEnvironment): Promise<vo
 }
 
 /** Inside a transaction. */
-export function putKeyPrint(table: InstallationTable, name: string, key: KeyPrint): void {
-  table.put(name, key.isRemoved ? [key.print, removedWord] : [key.print]);
+export function putKeyPrint(table: InstallationTable, name: string, print: string): void {
+  table.put(name, [print]);
 }
 
 /** Makes the table where it is missing: outside a transaction. */

@@ -1,42 +1,56 @@
 /**
- * The transactions of a replicated environment: a queue, and a pump that takes what waits, batch by batch.
+ * The transactions of a replicated environment: a queue, and a pump that takes them batch by batch.
  *
  *   queued ── run, its writes undone ──> in the log? ── yes ──> applied, answered
  *      │                                     └── no ──> refused: `not_active`
  *      └── the lease lapsed, a hold, a close ──> refused
  *
- * A work runs on what was applied from the log. What it writes is seen by the later works of its batch, and by no other
- * reader until it was applied: no environment is ever ahead of its log, and nothing has to be taken back.
- * A batch begins in an immediate, so that the transactions of one cycle share it, also those of callers that were
- * answered just now. Of 10 callers with a log of 2 ms: 10 works a batch and 4,290 a second; when it began at once, 5
- * and 2,200. A caller alone waits the same.
+ * A transaction's work runs on what is applied from the log. Later works of its batch see its writes; other readers
+ * see them once applied. So an environment is never ahead of its log, and never rolls back.
+ * A batch begins in an immediate, so that all transactions of one event loop cycle share it, also those of callers
+ * that were just answered. With 10 callers and a log of 2 ms that gives 10 works a batch and 4,290 a second; starting
+ * at once gives 5 and 2,200. A lone caller waits equally long.
  */
 import { Failure } from '../model/failure.ts';
-import type { Replicator, StoredWrite } from './replication.ts';
+import type { Signal } from '../model/signal.ts';
+import type { TableKey } from './table.ts';
 
-/** Works of a batch. */
 export const batchWorksMax = 500;
-/** Works that wait for a batch: minutes of them while the log is away. */
+/** Works in the queue: enough for minutes without the log. */
 export const queuedWorksMax = 10_000;
+
+/** A change of one record: its stored bytes, checksum included; without bytes it is removed. */
+export type StoredWrite = readonly [table: string, key: TableKey, bytes?: Uint8Array];
+
+export interface Replicator {
+  /** @throws Failure not_active: this machine may not write now */
+  check(): void;
+  /**
+   * Appends the writes to the log; resolves when `applyWrites` has applied them here. One call at a time; it may wait
+   * as long as the log is unavailable. @throws Failure not_active: the writes are not in the log and never will be
+   */
+  commit(writes: readonly StoredWrite[]): Promise<void>;
+  /** Fired when `check` begins to throw: queued transactions are refused at once. */
+  readonly lapsed: Signal;
+}
 
 export type Work = () => unknown;
 
-/** What a work returned or threw; one that threw has written nothing. */
+/** The result or error of a work; after an error nothing is written. */
 export type Outcome = { readonly value: unknown } | { readonly error: unknown };
 
-/** Works that were run, one after another, on the data as it is; nothing that they wrote is there any more. */
+/** Works that ran one after another on the current data; their writes are undone again. */
 export interface BatchRun {
-  /** Of the first works, in their order; those without one were not run, and are in the next batch. At least one. */
+  /** Outcomes of the first works, in order, at least one. Works without one did not run and join the next batch. */
   readonly outcomes: readonly Outcome[];
-  /** In the order in which they were made. */
   readonly writes: readonly StoredWrite[];
 }
 
-export interface ReplicatedTransactionsOptions {
-  /** One at a time. The works run without a pause between them; what it throws refuses all that it was given. */
+interface ReplicatedTransactionsOptions {
+  /** Runs one batch at a time, its works without a pause. If it throws, the whole batch is refused. */
   readonly run: (works: readonly Work[]) => BatchRun | Promise<BatchRun>;
   readonly replicator: Replicator;
-  /** Runs `begin` in a later cycle of the event loop; default `setImmediate`. */
+  /** Runs `begin` in a later event loop cycle; default `setImmediate`. */
   readonly soon?: (begin: () => void) => void;
 }
 
@@ -52,11 +66,10 @@ export class ReplicatedTransactions {
   readonly #soon: (begin: () => void) => void;
   readonly #unlisten: () => void;
   #queue: Queued[] = [];
-  /** Why what waits was refused since the batch began. */
+  /** Why queued works were refused since the batch began. */
   #refusal: { readonly error: unknown } | undefined;
-  /** Lapses of the lease so far. Another machine may have written since: a batch that was run before one is refused. */
+  /** Lapses of the lease. After one another machine may have written, so a batch that ran before it is refused. */
   #lapses = 0;
-  /** A batch is due, or under way. */
   #isPumping = false;
   #isClosed = false;
 
@@ -68,16 +81,16 @@ export class ReplicatedTransactions {
   }
 
   /**
-   * Resolves with what `work` returned when its writes are in the log and applied here, in the order of the calls.
-   * Called within a work, it is a transaction of its own, after that one.
-   * @throws what `work` threw; Failure not_active: not done, and never will be; Failure overloaded; what `run` threw
+   * Resolves with the result of `work` when its writes are applied from the log, in call order; a call within a work
+   * is a separate transaction after it. @throws what `work` or `run` threw; Failure not_active, overloaded: it is not
+   * done
    */
   async add<T>(work: () => T): Promise<T> {
     if (this.#isClosed) throw closedFailure();
     this.#replicator.check();
     if (this.#queue.length >= queuedWorksMax) throw fullQueue();
     return await new Promise<T>((resolve, reject) => {
-      // The pump gives each caller what its own work returned.
+      // The pump returns each work's own result.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       this.#queue.push({ work, resolve: resolve as (value: unknown) => void, reject });
       if (this.#isPumping) return;
@@ -86,16 +99,13 @@ export class ReplicatedTransactions {
     });
   }
 
-  /** Refuses what waits for a batch; the batch that is under way ends. */
+  /** Refuses the queued works; the running batch ends. */
   refuse(error: unknown): void {
     this.#refusal = { error };
     for (const { reject } of this.#queue.splice(0)) reject(error);
   }
 
-  /**
-   * Refuses what waits, and what comes, with `not_active`. A batch that is being written to the log is answered as the
-   * log decides, also after this.
-   */
+  /** Refuses queued and later works with `not_active`; the log still decides about the running batch. */
   close(): void {
     this.#isClosed = true;
     this.#unlisten();
@@ -119,7 +129,7 @@ export class ReplicatedTransactions {
     } catch (error) {
       for (const { reject } of offered) reject(error);
     }
-    // Calls that the answered callers make in microtasks join the next batch.
+    // Calls that answered callers make in microtasks join the next batch.
     this.#isPumping = this.#queue.length > 0;
     if (this.#isPumping) this.#soon(() => void this.#pump());
   }
@@ -136,10 +146,7 @@ export class ReplicatedTransactions {
     return run;
   }
 
-  /**
-   * A batch that the log refused is refused whole: what a work of it threw (`slug_taken`) may be due to what an earlier
-   * one wrote, which is refused too.
-   */
+  /** If the log refuses a batch, all outcomes fail: an error (`slug_taken`) may be due to an earlier work's write. */
   async #answer(offered: readonly Queued[], { outcomes, writes }: BatchRun): Promise<void> {
     let refused: { readonly error: unknown } | undefined;
     try {

@@ -1,23 +1,20 @@
 /**
- * What tables write. Of a replicated environment: in a trial, whose writes are kept for the log and undone in the file,
- * or as the log says. Any other write would put that file ahead of the log: it throws.
+ * Writes of tables. In a replicated environment only a trial, which is undone in the file, and the log may write. Any
+ * other write would put the file ahead of the log: it throws.
  */
-import type { BatchRun, Outcome, Work } from './replicated-transactions.ts';
-import type { StoredWrite } from './replication.ts';
+import type { BatchRun, Outcome, StoredWrite, Work } from './replicated-transactions.ts';
 import type { TableKey } from './table.ts';
 
-/** Bytes of a batch, after which it takes no more works; its last work may exceed them. */
+/** A batch takes no more works after these bytes; its last work may exceed them. */
 const batchBytesMax = 524_288;
-/** Bytes that a write counts beside its value: most keys are shorter. */
+/** Bytes counted for a key; most are shorter. */
 const keyBytes = 32;
 
-/** A table, as bytes are written into it. */
 export interface WrittenTable<K extends TableKey = TableKey> {
   readonly name: string;
-  /** @param bytes as they are stored, checksum included; undefined removes the record */
   write(key: K, bytes: Uint8Array | undefined): void;
-  /** The record was written or removed, for good. */
-  mended(key: K): void;
+  /** The record was written or removed permanently. */
+  repaired(key: K): void;
 }
 
 export class ReplicatedWrites {
@@ -25,22 +22,21 @@ export class ReplicatedWrites {
   #stage: 'closed' | 'trial' | 'applying' = 'closed';
   #writes: StoredWrite[] = [];
   #bytes = 0;
-  /** A log decides what is written. */
+  /** A log decides what is committed. */
   isReplicated = false;
 
-  /** `apply` knows it from here on. */
   add<K extends TableKey>(table: WrittenTable<K>): void {
     this.#tables.set(table.name, table);
   }
 
-  /** @throws Error where it is replicated, outside a transaction */
+  /** @throws Error outside a transaction, if replicated */
   write<K extends TableKey>(table: WrittenTable<K>, key: K, bytes?: Uint8Array): void {
     if (this.isReplicated && this.#stage === 'closed') {
       throw new Error(`Cannot write to ${table.name}: no transaction runs, expected one`);
     }
     table.write(key, bytes);
-    if (this.#stage !== 'trial') return table.mended(key);
-    // The encoder uses its buffer again, and the caller its key.
+    if (this.#stage !== 'trial') return table.repaired(key);
+    // The encoder reuses its buffer, and the caller its key.
     const copied = copyOf(key);
     this.#writes.push(
       bytes === undefined ? [table.name, copied] : [table.name, copied, Buffer.from(bytes)],
@@ -48,10 +44,7 @@ export class ReplicatedWrites {
     this.#bytes += keyBytes + (bytes?.length ?? 0);
   }
 
-  /**
-   * Runs works until they have written `batchBytesMax`. Inside a transaction that the caller then aborts.
-   * @param asChild runs it, and undoes it when it throws
-   */
+  /** Runs works up to `batchBytesMax`, inside a transaction that the caller aborts. @param asChild can undo a work */
   try(works: readonly Work[], asChild: (work: Work) => void): BatchRun {
     const outcomes: Outcome[] = [];
     this.#begin('trial');
@@ -86,7 +79,7 @@ export class ReplicatedWrites {
     }
   }
 
-  /** Inside a transaction, which is undone when this throws. @throws Error naming a table that is not open */
+  /** Inside a transaction, which is undone if this throws. @throws Error naming a table that is not open */
   apply(writes: readonly StoredWrite[], also: () => void): void {
     this.#begin('applying');
     try {

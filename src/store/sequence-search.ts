@@ -1,8 +1,8 @@
-/** Finding in a table whose keys are numbers given in the order of time: the newest, or a time by log2 reads, no index. */
+/** Searches in tables whose numeric keys ascend with time: the newest, or a time by log2(n) reads without an index. */
 import { readOr } from '../model/failure.ts';
 import type { Table } from './environment.ts';
 
-/** The highest number, below `end` where it is given; 0 without one. */
+/** The highest number (below `end` if given); 0 in an empty table. */
 export function newestNumber(table: Pick<Table<number, unknown>, 'keys'>, end?: number): number {
   const range = { reverse: true, limit: 1, ...(end !== undefined && { start: end - 1 }) };
   for (const key of table.keys(range)) return key;
@@ -10,9 +10,8 @@ export function newestNumber(table: Pick<Table<number, unknown>, 'keys'>, end?: 
 }
 
 /**
- * The first number in [from, to) whose value has been reached; `to` without one. Exact while each value after a
- * reached one is reached too. A number without a value, as one that was removed, is not reached; of a damaged value
- * the number before it decides.
+ * The first number in [from, to) whose value is reached; `to` without one. Exact if every value after a reached one
+ * is reached too. A missing number is not reached; for a damaged value the number before it decides.
  */
 export function firstReached<T>(
   table: Table<number, T>,
@@ -29,7 +28,7 @@ export function firstReached<T>(
   return low;
 }
 
-/** Whether the value of `number`, or of the nearest sound one from it down to `from`, has been reached. */
+/** Reads `number` or, while values are damaged, the numbers before it, down to `from`. */
 function isReachedAt<T>(
   table: Table<number, T>,
   number: number,

@@ -1,38 +1,33 @@
 /**
- * Whether the disk under an environment takes writes: asked before every transaction, so that LMDB itself
- * hardly ever meets a full disk.
+ * Whether the disk accepts writes: asked before every transaction, so that LMDB almost never meets a full disk.
  *
  *   open ── a write probe fails, the reserve is used up, or a commit was refused ──> full
  *   full ── a write probe succeeds ──> open
  *
- * The reason: lmdb-js does not survive a commit that fails for want of space. One in some thirty of them
- * breaks its heap (`malloc(): invalid next size`, the process aborts) or fails the next transaction too.
+ * The reason: lmdb-js does not survive a commit that fails for lack of space. About one in thirty corrupts its heap
+ * (`malloc(): invalid next size`, the process aborts) or fails the next transaction too.
  *
- * Bounds: a probe (4 KB into a file without a name, 19 µs, cut off before it reaches the disk) is made
- * at most once in a cycle of the event loop. A disk that fills between a probe and its commit is met by
- * LMDB, once.
+ * Bound: one probe (4 KB into a nameless file, 19 µs, truncated before it reaches the disk) per event loop cycle.
  */
 import { closeSync, ftruncateSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Failure, messageOf } from '../model/failure.ts';
 
-/** Enough for the pages of a few large windows; what is left of it serves the journals. */
+/** Enough for the pages of a few large windows; the journals use the rest. */
 const reserveBytes = 1_048_576;
 const probeBytes = new Uint8Array(4_096);
-/** Behind LMDB's two meta pages: it writes over those in place, and what keeps its file from growing must fail a probe. */
+/** After LMDB's two meta pages: LMDB overwrites those in place, and a probe must fail when the file cannot grow. */
 const probeAt = 8_192;
 
 export class SpaceGuard {
   readonly #takesWrites: () => boolean;
   #isFull = false;
-  /** Probed in this cycle of the event loop. */
   #isFresh = false;
 
   constructor(takesWrites: () => boolean) {
     this.#takesWrites = takesWrites;
   }
 
-  /** Probes at most once in a cycle. */
   get isFull(): boolean {
     if (this.#isFresh) return this.#isFull;
     this.#isFresh = true;
@@ -48,13 +43,13 @@ export class SpaceGuard {
     if (this.isFull) throw fullDisk();
   }
 
-  /** A commit was refused: nothing more goes to LMDB in this cycle. */
+  /** After a refused commit: LMDB gets no more transactions in this cycle. */
   trip(): void {
     this.#isFull = true;
   }
 }
 
-/** Writes beside a data file, as a probe. Free space alone says nothing of quotas and limits. */
+/** Probes by writing next to a data file: free space alone does not show quotas and limits. */
 export class WriteProbe {
   readonly #path: string;
   #file: number | undefined;
@@ -71,7 +66,7 @@ export class WriteProbe {
     }
   }
 
-  /** Unknown where the data folder is not in place: its files are open, and a write shows what they take. */
+  /** A missing data folder hides the free space; its files are open, and a write shows whether they grow. */
   #hasReserve(): boolean {
     try {
       return freeBytes(dirname(this.#path)) >= reserveBytes;
@@ -100,15 +95,15 @@ export class WriteProbe {
 export const fullDisk = (): Failure =>
   new Failure('storage_full', 'The data folder has no space left; nothing was changed');
 
-/** What this user may still write in a folder's file system. @throws Error of the system */
+/** Bytes that this user may still write in a folder's file system. @throws Error of the system */
 export function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;
 }
 
 /**
- * Texts of a write that the system or LMDB refuses: no space (ENOSPC), over a limit or quota (EFBIG, EDQUOT),
- * a bad disk (EIO), the map's bound, and what LMDB says of a transaction in which one of these came before.
+ * Messages of refused writes: no space (ENOSPC), a limit or quota (EFBIG, EDQUOT), a bad disk (EIO), the map's bound,
+ * and LMDB's errors in a transaction after one of these.
  */
 const refusedWrite =
   /no space|ENOSPC|file too large|quota exceeded|Input\/output|MAP_FULL|BAD_TXN|PANIC|Commit failed/i;
@@ -122,7 +117,7 @@ export function isRefusedWrite(error: unknown): boolean {
   return commitError !== undefined || refusedWrite.test(text);
 }
 
-/** The rejection that lmdb-js fires beside the one we answer: it must not become an unhandled one. */
+/** lmdb-js also rejects this promise; without a handler it would be an unhandled rejection. */
 function silence(commitError: unknown): void {
   if (commitError instanceof Promise) void commitError.catch(() => undefined);
 }

@@ -1,20 +1,19 @@
 /**
- * The delay of this thread's event loop, for the metrics of a scraped service.
+ * The delay of this thread's event loop, for metrics.
  *
- * Measuring it wakes the thread at each sample: at prom-client's 100 a second that was two thirds of all that an idle
- * service did. So it is measured between scrapes only, and stops when none has come for a while; the first scrape
- * after that finds nothing and reads 0.
+ * Each sample wakes the thread: prom-client's 100 per second were two thirds of the CPU time of an idle service. So this
+ * measures only while scrapes come; the first scrape after a pause reads 0.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** 20 samples a second. What a sample measures includes this step, which is taken off again. */
+/** A sample includes this step, which `read` subtracts. */
 const sampleMs = 50;
 /** Prometheus scrapes once a minute by default. */
 const unreadMsMax = 180_000;
 const nanosecondsPerMs = 1_000_000;
 const nanosecondsPerSecond = 1_000_000_000;
 
-/** Seconds beyond the time at which the loop should have come round. */
+/** Seconds. */
 export interface LoopDelay {
   readonly min: number;
   readonly max: number;
@@ -29,12 +28,11 @@ export class EventLoopDelay {
   readonly #histogram = monitorEventLoopDelay({ resolution: sampleMs });
   #ending: NodeJS.Timeout | undefined;
 
-  /** It is measured now: somebody has read it recently. */
   get isMeasuring(): boolean {
     return this.#ending !== undefined;
   }
 
-  /** Since the last call, which must not be longer ago than `unreadMsMax`: else all 0. */
+  /** The delay since the last call; all 0 when that was more than `unreadMsMax` ago. */
   read(): LoopDelay {
     const histogram = this.#histogram;
     const isEmpty = histogram.count === 0;

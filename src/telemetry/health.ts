@@ -1,15 +1,13 @@
-/** Health for an operator: named checks that the modules hand in, asked when somebody looks. */
-
+/** Health: named checks of the modules, run on each request. */
 export interface HealthCheck {
   readonly name: string;
-  /** What is wrong, for an operator; undefined = nothing. Never a secret or a path of a user's data. */
+  /** For an operator, without secrets and paths of user data; undefined = healthy. */
   readonly problem: () => string | undefined;
-  /** Its problem is told, and the service is ready all the same. */
+  /** The service is ready in spite of the problem. */
   readonly isWarning?: true;
 }
 
 export interface HealthReport {
-  /** Whether to send traffic here. */
   readonly ready: boolean;
   readonly checks: ReadonlyArray<{
     readonly name: string;

@@ -1,15 +1,14 @@
 /**
- * Latencies of a redirect thread, in microseconds, and how they reach the control thread: as counts, bucket by bucket.
- * The package's own way between threads loads two compressors into each of them: 10 MB and 30 ms of a core.
+ * Latencies of a redirect thread in microseconds, sent to the control thread as counts of all buckets: the package's
+ * own encoding loads two compressors into each thread, 10 MB and 30 ms.
  */
 import { constructorFromBucketSize } from 'hdr-histogram-js/dist/JsHistogramFactory.js';
 
 export type LatencyHistogram = InstanceType<ReturnType<typeof constructorFromBucketSize>>;
 
-/** Bits of a count: a service answers more than 2^32 requests. */
 const countBits = 64;
 
-/** Longer ones count as a minute. */
+/** Longer latencies count as a minute. */
 const microsecondsMax = 60_000_000;
 const significantDigits = 2;
 
@@ -18,7 +17,7 @@ export function createLatencyHistogram(): LatencyHistogram {
   return new Counts(1, microsecondsMax, significantDigits);
 }
 
-/** Takes all counts out of the histogram: 20 KB, empty where there are none. */
+/** Returns all counts and resets the histogram: 20 KB, or an empty array. */
 export function takeCounts(histogram: LatencyHistogram): Float64Array {
   if (histogram.totalCount === 0) return new Float64Array(0);
   const counts = Float64Array.from({ length: histogram.countsArrayLength }, (_, index) =>

@@ -1,38 +1,36 @@
 /**
- * Where log lines go: standard error, which must never hold up the service. Its reader may stall (a full pipe), go away
- * (a closed one), or be a file on a full disk.
+ * Writes log lines to a non-blocking descriptor or a file, and never blocks the service when the reader stalls (a full
+ * pipe), closes it, or the disk is full.
  *
- *   line --> [ waiting, 64 KiB at most ] --> write, without waiting
- *              full, or nobody reads any more: lost, counted
+ *   line --> [ waiting, at most 64 KiB ] --> write without waiting
+ *              full, or the reader is gone: lost and counted
  *
- * Lines come out whole and in order. One that the system took in part goes on where it was cut; where lines were lost,
- * the first line that gets through again says how many.
- *
- * The descriptor must be one that does not block, or a file.
+ * Lines stay complete and in order: a partial write continues later, and a report of lost lines takes their place.
+ * pino's own destination (sonic-boom) does neither: it puts the rest of a line in front of the next reader's lines,
+ * and accepts shorter lines after it has dropped longer ones.
  */
 import { writeSync } from 'node:fs';
 import { systemErrorCode } from '../model/failure.ts';
 
-/** About 400 lines: what happens while a reader restarts. */
+/** About 400 lines: enough for a restart of the reader. */
 const waitingBytesMax = 65_536;
-/** Where lines were lost, none is kept before so few wait: those that are lost are lost in a row. */
+/** After a loss, no line is accepted above this, so that lost lines are consecutive. */
 const waitingBytesLow = waitingBytesMax / 2;
 const retryMs = 1_000;
 const flushStepMs = 10;
-/** The reader is gone; of a named pipe another one may come. */
+/** The reader is gone; a named pipe may get another one. */
 const goneCodes: readonly string[] = ['EPIPE', 'ECONNRESET', 'EBADF'];
 
 interface Line {
   readonly bytes: Buffer;
-  /** Lost lines that this one tells of. */
-  readonly tells: number;
+  readonly lostReported: number;
 }
 
 export interface LogDestinationOptions {
   readonly descriptor: number;
-  /** Called before the first line that gets through after some were lost: writes a line about them. */
+  /** Writes a line about lost lines, before the next line is accepted. */
   readonly onLost: (lines: number) => void;
-  /** As `fs.writeSync`, without waiting; a test hands in a reader of its own. */
+  /** Default: `fs.writeSync`. Must not block. */
   readonly write?: (descriptor: number, bytes: Uint8Array) => number;
 }
 
@@ -40,30 +38,29 @@ export class LogDestination {
   readonly #options: Required<LogDestinationOptions>;
   #waiting: Line[] = [];
   #waitingBytes = 0;
-  /** So much of the first of them is out. */
+  /** Bytes of the first waiting line that are written. */
   #cutBytes = 0;
-  /** A line that was lost is out in part: the next one begins a line of its own. */
+  /** Whether a lost line is partly written: the next line starts with a line break. */
   #isCut = false;
-  #untold = 0;
-  #telling = 0;
+  #lostUnreported = 0;
+  #lostReported = 0;
   #isRetrying = false;
-  /** Since the start. */
   lost = 0;
 
   constructor(options: LogDestinationOptions) {
     this.#options = { write: (descriptor, bytes) => writeSync(descriptor, bytes), ...options };
   }
 
-  /** @param line with its line break. Never throws, never waits */
+  /** Never throws or waits. @param line with its line break */
   write(line: string): void {
     const bytes = Buffer.from(this.#isCut ? `\n${line}` : line);
     if (this.#waiting.length > 0) this.#send();
-    if (this.#untold > 0 && this.#waitingBytes <= waitingBytesLow) this.#tell();
-    this.#add({ bytes, tells: this.#telling });
+    if (this.#lostUnreported > 0 && this.#waitingBytes <= waitingBytesLow) this.#reportLost();
+    this.#add({ bytes, lostReported: this.#lostReported });
     this.#send();
   }
 
-  /** At the end of the process: waits for a reader that is slow, at most `msMax`, with the whole thread. */
+  /** Blocks the thread for a slow reader, at most `msMax`. Call it when the process ends. */
   flush(msMax: number): void {
     const sleep = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     for (let waitedMs = 0; this.#send() === 'EAGAIN' && waitedMs < msMax; waitedMs += flushStepMs) {
@@ -72,8 +69,8 @@ export class LogDestination {
   }
 
   #add(line: Line): void {
-    const isFull = this.#untold > 0 || this.#waitingBytes + line.bytes.length > waitingBytesMax;
-    if (isFull) {
+    const isFull = this.#waitingBytes + line.bytes.length > waitingBytesMax;
+    if (isFull || this.#lostUnreported > 0) {
       this.#lose(line);
       return;
     }
@@ -81,9 +78,9 @@ export class LogDestination {
     this.#waitingBytes += line.bytes.length;
   }
 
-  #lose({ tells }: Line): void {
-    if (tells === 0) this.lost++;
-    this.#untold += tells === 0 ? 1 : tells;
+  #lose({ lostReported }: Line): void {
+    if (lostReported === 0) this.lost++;
+    this.#lostUnreported += lostReported === 0 ? 1 : lostReported;
   }
 
   #loseAll(): void {
@@ -91,14 +88,14 @@ export class LogDestination {
     while (this.#waiting.length > 0) this.#lose(this.#shift());
   }
 
-  #tell(): void {
-    this.#telling = this.#untold;
-    this.#untold = 0;
-    this.#options.onLost(this.#telling);
-    this.#telling = 0;
+  #reportLost(): void {
+    this.#lostReported = this.#lostUnreported;
+    this.#lostUnreported = 0;
+    this.#options.onLost(this.#lostReported);
+    this.#lostReported = 0;
   }
 
-  /** @returns why the system takes no more now; undefined = it took all */
+  /** @returns the error code that ended the write; undefined = all lines are written */
   #send(): string | undefined {
     const { descriptor, write } = this.#options;
     let reason: string | undefined;
@@ -113,7 +110,7 @@ export class LogDestination {
         if (goneCodes.includes(reason)) this.#loseAll();
       }
     }
-    if (this.#waiting.length > 0 || this.#untold > 0) this.#retryLater();
+    if (this.#waiting.length > 0 || this.#lostUnreported > 0) this.#retryLater();
     return reason;
   }
 
@@ -129,7 +126,7 @@ export class LogDestination {
     this.#isRetrying = true;
     setTimeout(() => {
       this.#isRetrying = false;
-      if (this.#waiting.length === 0 && this.#untold > 0) this.#tell();
+      if (this.#waiting.length === 0 && this.#lostUnreported > 0) this.#reportLost();
       else this.#send();
     }, retryMs).unref();
   }

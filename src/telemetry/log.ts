@@ -1,16 +1,14 @@
 /**
- * Logs: one JSON line an entry, written by pino; secrets never reach the line.
+ * Logs: one JSON line per entry, written by pino, which escapes line breaks, so that a client cannot forge an entry.
  *
- * Two guards: the service logs ids, codes and durations, never whole requests; and fields that are named
- * like a secret, an e-mail or a client address are redacted, up to two levels deep.
- * pino escapes line breaks inside values, so a client cannot forge an entry.
+ * Two rules keep secrets out: the service logs ids, codes and durations, never requests; and fields named like a
+ * secret, an e-mail or a client address are redacted, up to two levels deep.
  */
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
 
 export type Logger = PinoLogger;
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
 
-/** Fields with a secret or about a person. */
 const secretFields = [
   'authorization',
   'apiKey',
@@ -34,9 +32,6 @@ const redactPaths = secretFields.flatMap((field) => {
   return [step, `*${dot}${step}`, `*.*${dot}${step}`];
 });
 
-/**
- * @param destination where lines go; standard output when absent
- */
 export function createLog(level: LogLevel, destination?: DestinationStream): Logger {
   const options = {
     level,
@@ -45,5 +40,5 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
     redact: { paths: redactPaths, censor: '[redacted]' },
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  return destination === undefined ? pino(options) : pino(options, destination);
+  return pino(options, destination);
 }

@@ -1,19 +1,15 @@
 /**
- * Metrics in Prometheus' text format, written by prom-client, which adds those of the process itself (CPU,
- * memory, event-loop delay, garbage collection).
+ * Metrics in Prometheus' text format, by prom-client, which adds those of the process.
  *
- * There are two kinds. Events of this thread are counted as they happen (`counter`, `histogram`). Values
- * that exist already (other threads' shared memory, the store) are read at each scrape: a `gauge` or a
- * `total` has a `collect` function. A collect that throws leaves out its own metric, not the others.
- *
- * Labels are for closed sets (route, status, reason): a label with client input grows without bound.
+ * Events of this thread are counted as they happen (`counter`, `histogram`). Existing values (shared memory of threads, the
+ * store) are read at each scrape: a `gauge`, `total` or `summary` has a `collect` function. A collect that throws drops its
+ * own metric only. Labels are for closed sets (route, status, reason): with client input they grow without bound.
  */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { EventLoopDelay, type LoopDelay } from './event-loop-delay.ts';
 
 export type Labels = Readonly<Record<string, string | number>>;
 
-/** One value of a collected metric. */
 export interface Sample {
   readonly labels?: Labels;
   readonly value: number;
@@ -26,11 +22,10 @@ export interface CounterHandle {
 }
 
 export interface HistogramHandle {
-  /** @param value in the unit that the metric's name ends in */
   observe(value: number, labels?: Labels): void;
 }
 
-/** A distribution that exists already: quantiles by their number (0.5, 0.99), with count and sum. */
+/** Quantiles by their number: 0.5, 0.99. */
 export interface SummarySample {
   readonly labels?: Labels;
   readonly quantiles: Readonly<Record<string, number>>;
@@ -38,7 +33,7 @@ export interface SummarySample {
   readonly sum: number;
 }
 
-/** prom-client's own sampler of the event loop is there to stay: with this step, 24 days, it never wakes the thread. */
+/** prom-client's own sampler of the event loop cannot be removed; with this step, 24 days, it never wakes the thread. */
 const neverMs = 2 ** 31 - 1;
 const loopDelays = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'] as const;
 
@@ -46,7 +41,6 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #onFault: (metric: string, error: unknown) => void;
 
-  /** @param onFault called when a collect function throws */
   constructor(onFault: (metric: string, error: unknown) => void) {
     this.#onFault = onFault;
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: neverMs });
@@ -57,13 +51,13 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** A count of events of this thread. @param name ends in `_total` */
+  /** Counts events of this thread. @param name ends in `_total` */
   counter(name: string, help: string, labelNames: readonly string[] = []): CounterHandle {
     const counter = new Counter(this.#describe(name, help, labelNames));
     return { add: (amount, labels = {}) => counter.inc(labels, amount) };
   }
 
-  /** A distribution of events of this thread. @param buckets upper bounds in the metric's unit, ascending */
+  /** The distribution of events of this thread. @param buckets ascending upper bounds */
   histogram(
     name: string,
     help: string,
@@ -75,7 +69,6 @@ export class Metrics {
     return { observe: (value, labels = {}) => histogram.observe(labels, value) };
   }
 
-  /** A value that goes up and down, read at each scrape. */
   gauge(name: string, help: string, labelNames: readonly string[], collect: Collect): void {
     const gauge: Gauge = new Gauge({
       ...this.#describe(name, help, labelNames),
@@ -84,7 +77,7 @@ export class Metrics {
     });
   }
 
-  /** A count that exists already and only grows, read at each scrape. @param name ends in `_total` */
+  /** A count that only grows. @param name ends in `_total` */
   total(name: string, help: string, labelNames: readonly string[], collect: Collect): void {
     const counter: Counter = new Counter({
       ...this.#describe(name, help, labelNames),
@@ -93,7 +86,6 @@ export class Metrics {
     });
   }
 
-  /** A distribution that exists already (a histogram in shared memory), written as quantiles. */
   summary(
     name: string,
     help: string,
@@ -114,12 +106,11 @@ export class Metrics {
     this.total(`${name}_sum`, `${help}: their sum`, labelNames, () => flatten('sum'));
   }
 
-  /** Everything, collected now. */
   async text(): Promise<string> {
     return this.#registry.metrics();
   }
 
-  /** Takes the place of prom-client's (event-loop-delay.ts); all are of one reading. */
+  /** Replaces prom-client's metrics (event-loop-delay.ts); one scrape reads the delay once. */
   #measureEventLoop(): void {
     const delay = new EventLoopDelay();
     let read: LoopDelay | undefined;

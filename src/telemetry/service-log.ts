@@ -1,8 +1,8 @@
 /**
- * The log of the service: JSON lines on standard error, which never hold it up (log-destination.ts).
+ * The log of the service: JSON lines on standard error, which never block it (log-destination.ts).
  *
- * Whatever else is written there, Node's warnings and the output of threads, becomes a line of the log too, once
- * `adopt` is called: before, a start that fails says why in plain words. Native libraries write past it.
+ * After `adopt`, other output on standard error (Node's warnings, threads) also becomes log lines; before it, a failed start
+ * prints its reason as text. Native libraries bypass it.
  */
 import { constants, openSync } from 'node:fs';
 import { isatty } from 'node:tty';
@@ -10,21 +10,20 @@ import { pino } from 'pino';
 import { createLog, type Logger, type LogLevel } from './log.ts';
 import { LogDestination } from './log-destination.ts';
 
-/** The end of the process waits so long for a reader that is slow. */
 const flushMsMax = 500;
 
 export interface ServiceLog {
   readonly log: Logger;
-  /** What is written to standard error from here on is logged. */
+  /** Logs what is written to standard error from now on. */
   readonly adopt: () => void;
-  /** Before the process ends: waits for a reader that is slow, half a second at most. */
+  /** Waits for a slow reader, at most half a second. Call it before the process ends. */
   readonly flush: () => void;
 }
 
 export function openServiceLog(level: LogLevel): ServiceLog {
   const destination = new LogDestination({
     descriptor: descriptorOf(process.stderr),
-    onLost: (lines) => log.warn({ lines }, 'lines of the log were lost, nobody could read them'),
+    onLost: (lines) => log.warn({ lines }, 'log lines lost, standard error was not read'),
   });
   const log = createLog(level, destination);
   const flush = (): void => destination.flush(flushMsMax);
@@ -41,15 +40,14 @@ export function openServiceLog(level: LogLevel): ServiceLog {
   return { log, adopt, flush };
 }
 
-/** Lines that nobody could read, since the start; 0 for the log of a test or a command. */
+/** Lost lines since the start; 0 for other logs. */
 export function linesLost(log: Logger): number {
   const destination: unknown = Reflect.get(log, pino.symbols.streamSym);
   return destination instanceof LogDestination ? destination.lost : 0;
 }
 
 /**
- * So that a write does not wait: Node has set that for pipes and sockets, and a terminal, which a person may stop with
- * Ctrl-S, is opened again for it.
+ * A descriptor that does not block. Node's pipes and sockets already do not; a terminal, which Ctrl-S stops, is reopened.
  */
 function descriptorOf({ fd }: NodeJS.WriteStream & { readonly fd: number }): number {
   if (!isatty(fd)) return fd;
@@ -57,7 +55,7 @@ function descriptorOf({ fd }: NodeJS.WriteStream & { readonly fd: number }): num
     const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
     return openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY);
   } catch {
-    // Another system, or a terminal of another user: a stop of it stops the service.
+    // Another system or another user's terminal: Ctrl-S blocks the service.
     return fd;
   }
 }

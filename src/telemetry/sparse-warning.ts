@@ -1,20 +1,20 @@
-/** A warning for as long as something is waited for: at once, then every 10 s however often it is told. */
+/** A warning that repeats while its cause lasts: at once, then at most every 10 s. */
 import type { Timers } from '../model/clock.ts';
 import type { Logger } from './log.ts';
 
 const everyMs = 10_000;
 
-/** @returns tells what else is in its line, such as the reason of the last try */
+/** @returns call it with each occurrence and further fields of the line, such as the reason */
 export function sparseWarning(
   log: Logger,
   timers: Pick<Timers, 'monotonicMs'>,
   message: string,
 ): (details: object) => void {
-  let toldMs = -Infinity;
+  let loggedMs = -Infinity;
   return (details) => {
     const nowMs = timers.monotonicMs();
-    if (nowMs - toldMs < everyMs) return;
-    toldMs = nowMs;
+    if (nowMs - loggedMs < everyMs) return;
+    loggedMs = nowMs;
     log.warn(details, message);
   };
 }

@@ -1,13 +1,12 @@
 /**
- * Work that repeats: one run at a time, the next begins `everyMs` after the last one ended, so a slow
- * run delays the next and never overlaps it. A run that fails is logged once, however often it fails
- * in a row (a full disk fails every run), and so is the first success after it.
+ * Repeats work: each run begins `everyMs` after the end of the last, so runs never overlap. It logs the first of
+ * consecutive failures (a full disk fails every run) and the first success after them.
  */
 import { Failure } from '../model/failure.ts';
 import type { Logger } from './log.ts';
 
 export interface TickerOptions {
-  /** A function is asked after each run, and at each `start`. */
+  /** A function is called at each `start` and after each run. */
   readonly everyMs: number | (() => number);
   readonly run: () => Promise<unknown> | void;
   readonly log: Logger;
@@ -28,7 +27,6 @@ export class Ticker {
     this.#options = options;
   }
 
-  /** The first run begins after `everyMs`; called again, the next one does. */
   start(): void {
     if (this.#isClosed) return;
     clearTimeout(this.#timer);
@@ -38,7 +36,7 @@ export class Ticker {
     this.#timer.unref();
   }
 
-  /** Runs now, or joins the run in progress, and goes on from there. Never rejects. */
+  /** Runs now, or joins the current run; the next one follows after `everyMs`. Never rejects. */
   runNow(): Promise<void> {
     if (this.#isClosed) return this.#running ?? Promise.resolve();
     this.#running ??= this.#run().finally(() => {
@@ -48,7 +46,7 @@ export class Ticker {
     return this.#running;
   }
 
-  /** Resolves when nothing runs, and nothing will. */
+  /** Resolves after the current run, the last one. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -62,7 +60,7 @@ export class Ticker {
       if (this.#isFailing) log.info(resumed);
       this.#isFailing = false;
     } catch (err) {
-      // Of a cluster: another machine leads, or none can.
+      // In a cluster: another machine leads, or none can.
       const isRefused = err instanceof Failure && err.code === 'not_active';
       if (isRefused) log.debug({ reason: err.message }, failed);
       else if (!this.#isFailing) log.error({ err }, failed);

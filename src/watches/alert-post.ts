@@ -10,7 +10,7 @@ import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';
 import { readOr } from '../model/failure.ts';
 import type { IncidentRecord } from '../model/watches/watch.ts';
-import type { LetterKey } from '../store/management/watches.ts';
+import type { LetterKey } from '../store/management/product-tables.ts';
 import type { Management } from '../store/management/management.ts';
 
 const lettersPerTick = 50;

@@ -1,6 +1,6 @@
 /** Writes what was found of a watch, with its timers, which stand in tables of their own. Inside a transaction. */
 import type { WatchFindings } from '../model/watches/watch.ts';
-import type { WatchTables } from '../store/management/watches.ts';
+import type { WatchTables } from '../store/management/product-tables.ts';
 
 /** @param after absent = the watch goes */
 export function putFindings(

@@ -33,7 +33,8 @@ export interface TimersOptions {
 
 export class Timers {
   readonly #options: TimersOptions;
-  readonly #logged = new LRUCache<string, true>({ max: loggedMax });
+  // With `max` the library allocates for that many at once.
+  readonly #logged = new LRUCache<string, true>({ maxSize: loggedMax, sizeCalculation: () => 1 });
 
   constructor(options: TimersOptions) {
     this.#options = options;

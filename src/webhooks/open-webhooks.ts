@@ -1,14 +1,14 @@
 /**
- * Webhooks: every event of a workspace goes to every endpoint that subscribes to it, at least once, first attempts in
- * the order of the events. This file opens the module.
+ * Webhooks: every event of a workspace goes to every endpoint that subscribes to it, at least once, with first
+ * attempts in event order. This file opens the module.
  *
  *   events (management.mdb)   blocks of scans (scans.mdb)       the two outboxes: durable logs
  *            |                          |
  *            +--------> router <--------+            outboxes/    reads each new entry once, for all endpoints
  *                         |
- *               feed of each endpoint                outboxes/    what is in flight, what is next; an endpoint that
- *                         |                                       lags reads the outbox itself, in pages
- *                  fair scheduler <--- row, due --+  dispatch/    who may send next
+ *               feed of each endpoint                outboxes/    in flight and next; an endpoint that falls behind
+ *                         |                                       reads the outbox itself, in pages
+ *                  fair scheduler <--- row, due --+  dispatch/    which endpoint may send next
  *                         |                       |
  *               queue of each endpoint            |  attempt/     in order, at most 16 in flight
  *                         |                       |
@@ -17,35 +17,28 @@
  *           results, collected for 200 ms         |  dispatch/    each journaled as it arrives
  *                         |                       |
  *          one transaction on delivery.mdb        |  deliveries/
- *              delivered ------> page of the log  |               the newest 1,000 of each endpoint
+ *              delivered ------> entry of the log |               the newest 1,000 of each endpoint
  *              failed ---------> row, retry wheel +
  *              failed 8 times -> row, dead letter                 until a person replays it, or it expires
- *              its endpoint ---> how far it has settled the outboxes, unless it has settled everything
+ *              its endpoint ---> its position in the outboxes, unless it has settled everything
  *
- * So a first attempt that succeeds, as most do, costs no row of its own. After a crash exactly what was not settled is
- * read again from the outboxes, and is the same delivery: its id follows from endpoint and event.
+ * A first attempt that succeeds, as most do, costs no row. After a crash, exactly the unsettled entries are read
+ * again from the outboxes. They become the same deliveries, because a delivery's id follows from endpoint and event.
  *
- * endpoints/ holds who listens to what, and drains what waits for an endpoint that was disabled or deleted.
- *
- * Opening writes and sends nothing; `start` does, once everything it depends on is open, and the store may be written.
+ * endpoints/ stores the subscriptions, and drains the deliveries of an endpoint that is disabled or deleted. Opening
+ * neither writes nor sends; `start` does, once the store may be written.
  */
 import type { Clock, SteadyClock } from '../model/clock.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import type { Signal } from '../model/signal.ts';
 import type { AttemptSettings } from '../model/webhook.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import type { DeliveryTables } from '../store/delivery/delivery.ts';
-import { openDeliveryTables } from '../store/delivery/open-delivery.ts';
-import {
-  hasNumbering,
-  type ScanNumberingTables,
-  scanNumberingTables,
-} from '../store/delivery/scan-numbering.ts';
+import { type DeliveryTables, openDeliveryTables } from '../store/delivery/delivery.ts';
 import type { StoreEnvironment } from '../store/environment.ts';
+import { MarkedPlaces, type StorePlaces } from '../store/scans/store-places.ts';
 import { lastBlockBefore } from '../scans/stored-blocks.ts';
 import type { BlockNumbers } from './endpoints/renumbered.ts';
-import { ScanCursor } from './outboxes/scan-cursor.ts';
-import { ScanNumbering } from './outboxes/scan-numbering.ts';
+import { ScanTakeover } from './outboxes/scan-takeover.ts';
 import type { Management } from '../store/management/management.ts';
 import { ResultJournal } from '../store/delivery/result-journal.ts';
 import { newestSequence, type ScanStore } from '../store/scans/scans.ts';
@@ -73,63 +66,55 @@ import type { OutboxReader } from './outboxes/outbox-reader.ts';
 import type { WheelClock } from './deliveries/retry-wheel.ts';
 import { RetryScheduler } from './deliveries/retry-scheduler.ts';
 
-/** Bytes of all bodies in flight, for each attempt that may be: with their number, the bound of memory. */
+/** Bytes of bodies in flight, per possible attempt: bounds the memory. */
 const bytesPerAttempt = 16_384;
-/** Attempts in flight to one endpoint. */
 const perEndpointInFlightMax = 16;
-/** At a stop attempts may take this long to end, as long as the API's requests and at the same time. */
+/** Attempts may take this long to end at a stop: as long as API requests, at the same time. */
 const stopMsMax = 3_000;
-const dayMs = 86_400_000;
 
-export interface WebhookSettings {
-  /** Pool threads that sign and send. */
+interface WebhookSettings {
   readonly threads: number;
   readonly retryDelaysMs: readonly number[];
   readonly inFlightMax: number;
-  /** Delivered ones stored per endpoint. */
+  /** Entries of the log per endpoint. */
   readonly deliveriesKept: number;
-  readonly deadLetterDays: number;
 }
 
 export interface WebhooksOptions {
-  /** The delivery environment's file. */
   readonly file: string;
-  /** In a cluster. */
+  /** Only in a cluster. */
   readonly cluster?: WebhookCluster | undefined;
   readonly management: Management;
   readonly outbox: Outbox;
-  /** The source of `qr.scanned`; a test of the API has none. */
+  /** The source of `qr.scanned`; absent in tests of the API. */
   readonly scanned?: {
     readonly store: ScanStore;
-    /** Also of a code that was deleted. */
+    /** Returns deleted codes too. */
     readonly codeOf: ScanOutboxOptions['codeOf'];
-    /** Fired when there are new blocks. */
     readonly committed: Signal;
-    /** Called with the newest block that has its deliveries. */
+    /** Called with the newest block whose deliveries are settled. */
     readonly onDelivered: (block: number) => void;
   };
   readonly ids: IdSource;
   readonly clock: Clock;
   readonly steady: SteadyClock;
   readonly randomBytes: RandomBytes;
-  /** 0 to 1. */
   readonly random: () => number;
   readonly cipher: Cipher;
   readonly settings: WebhookSettings & AttemptSettings;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Replaces the pool, in tests. */
+  /** Replaces the pool in tests. */
   readonly sender?: AttemptSender;
 }
 
-/** Where several machines have the stores: the one that leads opens webhooks, and closes them when another does. */
+/** In a cluster the leader opens webhooks, and closes them when it loses the lead. */
 export interface WebhookCluster {
-  /** Of the replicated store, which its owner closes. */
+  /** The replicated store; its owner closes it. */
   readonly tables: DeliveryTables;
-  readonly numbering: ScanNumberingTables;
-  /** This machine, and which of its stores of scans: another name after that was lost or put back. */
-  readonly core: string;
-  /** It leads, and no other can yet: results can be stored. */
+  /** Maps block numbers of other machines to this one's. */
+  readonly places: StorePlaces;
+  /** Whether this machine leads and no other can yet, so that results can be stored. */
   readonly isHeld?: () => boolean;
 }
 
@@ -137,36 +122,32 @@ export interface Webhooks {
   readonly endpoints: Endpoints;
   readonly deliveries: Deliveries;
   readonly environment: StoreEnvironment;
-  /** Events up to here have their deliveries: the outbox may expire them. */
+  /** Events up to here are settled: the outbox may expire them. */
   readonly deliveredEvent: number;
-  /** For an operator; undefined = none. */
+  /** A problem for the operator, or undefined. */
   readonly problem: string | undefined;
-  /** How late first attempts are, for an operator; undefined = none by 30 s. */
+  /** How late first attempts are, for the operator; undefined if none is late by 30 s. */
   readonly behind: string | undefined;
-  /** Threads that died while sending. */
   readonly threadDeaths: number;
-  /**
-   * Commits the attempt results that the last process did not, once; in a cluster, also that this machine leads now. The
-   * store may be written by now. @throws Failure not_active
-   */
+  /** Commits the last process's results, once; in a cluster also stores the new leader. @throws Failure not_active */
   recover(): Promise<void>;
-  /** Recovers, then starts to consume and to send. */
   start(): Promise<void>;
   /** Runs one tick now: for a test with its own clock, instead of `start`. */
   tick(): Promise<void>;
   /** Nothing happens before the next tick, event or answer: for a test that waits for that. */
   readonly isQuiet: boolean;
-  /** Starts nothing more, and stores the results of attempts that end in time; the rest stays queued. */
+  /** Starts no more attempts and stores the results of those that end in time; the rest stays queued. */
   stop(attemptsMsMax?: number): Promise<void>;
-  /** Ends the threads and stores all: nothing is written after it, and what is stored can still be read. */
+  /** Ends the threads and stores everything. Later nothing is written, but the store can still be read. */
   finish(): Promise<void>;
-  /** The same, and closes the store: after the API has stopped. */
+  /** The same, and closes the store; after the API has stopped. */
   close(): Promise<void>;
 }
 
-async function recoverAll({ dispatcher, feeds, numbering }: Sending): Promise<void> {
+async function recoverAll({ dispatcher, feeds, takeover }: Sending): Promise<void> {
+  if (takeover?.isNew === true) await takeover.share();
   await dispatcher.recover();
-  if (numbering?.isNew === true) await feeds.save();
+  if (takeover?.isNew === true) await feeds.save();
 }
 
 export function openWebhooks(options: WebhooksOptions): Webhooks {
@@ -183,13 +164,12 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
     clock,
     log,
     everySecond: () => {
-      // A commit of another process, a command for example, fires no signal here.
+      // A commit of another process, such as a command, fires no signal here.
       options.management.environment.refresh();
       if (endpoints.isAny) sender.warm?.();
       dispatcher.wakeAll();
       for (const router of routers) router.wake();
       scanned?.onDelivered(feeds.floor('scans'));
-      sending.numbering?.keep(feeds.floor('scans'), clock.monotonicMs());
     },
   });
   registerWebhookMetrics(metrics, { store, feeds, dispatcher, routers });
@@ -241,18 +221,17 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
 interface Running extends Sending {
   readonly sender: AttemptSender;
   readonly scheduler: RetryScheduler;
-  /** Ends what wakes the routers. */
   readonly listening: ReadonlyArray<() => void>;
 }
 
-/** The two ways of ending, each done once however often it is asked for. */
+/** `stop` and `finish`; each runs once, however often it is called. */
 function endings(
   running: Running,
 ): Pick<Webhooks, 'stop' | 'finish'> & { readonly isStopping: () => boolean } {
   const { dispatcher, drain, feeds, journal, listening, routers, scheduler, sender } = running;
   const stopAll = async (attemptsMsMax: number): Promise<void> => {
     for (const end of listening) end();
-    // All at once: nothing is to be sent while a tick waits for the log.
+    // At once: nothing may be sent while a tick waits for the log.
     const stopped = [dispatcher.stop(attemptsMsMax), scheduler.close()];
     await Promise.all([...stopped, ...routers.map((router) => router.close())]);
   };
@@ -276,17 +255,12 @@ function endings(
 
 type Sending = ReturnType<typeof openSending>;
 
-/** The parts that send: from the outboxes to the receivers and back. */
 function openSending(options: WebhooksOptions, sender: AttemptSender) {
   const { clock, steady, log, settings, scanned, metrics } = options;
-  const limits = {
-    keptMax: settings.deliveriesKept,
-    expiryMs: settings.deadLetterDays * dayMs,
-  };
   const tables = options.cluster?.tables ?? openDeliveryTables(options.file);
   const journal = new ResultJournal(options.file);
-  const store = new DeliveryStore({ tables, clock, steady, limits });
-  const numbering = openNumbering(options, tables);
+  const store = new DeliveryStore({ tables, clock, steady, keptMax: settings.deliveriesKept });
+  const takeover = openTakeover(options, tables);
   const guard = new AddressGuard(settings.allowNetworks);
   const endpoints = new Endpoints({
     management: options.management,
@@ -296,10 +270,10 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
     cipher: options.cipher,
     urlFault: (url) => urlFault(guard, url),
     lastBlock: () => newestBlock(scanned?.store),
-    numbers: numbering && numbersOf(options),
+    numbers: takeover && numbersOf(options),
   });
-  const readers = openReaders(options, store.wheelClock, numbering);
-  const feeds = new Feeds({ store, endpoints, readers, numbering });
+  const readers = openReaders(options, store.wheelClock);
+  const feeds = new Feeds({ store, endpoints, readers, takeover });
   const routers = readers.map((reader) => new Router({ feeds, reader, clock, log }));
   const drain = new EndpointDrain({ store, feeds, endpoints, log });
   const dispatcher = new Dispatcher({
@@ -321,7 +295,7 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
     retryDelaysMs: settings.retryDelaysMs,
     isHeld: options.cluster?.isHeld,
   });
-  return { store, journal, feeds, routers, endpoints, drain, dispatcher, numbering };
+  return { store, journal, feeds, routers, endpoints, drain, dispatcher, takeover };
 }
 
 function openPool({ ids, settings, log }: WebhooksOptions): PoolSender {
@@ -340,37 +314,32 @@ function openPool({ ids, settings, log }: WebhooksOptions): PoolSender {
   });
 }
 
-/** Of the only machine, where the store was of a cluster before. */
-function openNumbering(
-  { cluster, scanned }: WebhooksOptions,
-  { environment }: DeliveryTables,
-): ScanNumbering | undefined {
+/** A single machine has one only if its folder was restored from a core's backup. */
+function openTakeover(
+  { cluster, management, scanned }: WebhooksOptions,
+  tables: DeliveryTables,
+): ScanTakeover | undefined {
   if (scanned === undefined) return undefined;
-  if (cluster === undefined && !hasNumbering(environment)) return undefined;
   const { store: scans } = scanned;
-  const { core = '', numbering: tables = scanNumberingTables(environment) } = cluster ?? {};
-  scans.environment.refresh();
-  return new ScanNumbering({ tables, scans, core, cursor: new ScanCursor(scans) });
+  const places = cluster?.places ?? new MarkedPlaces({ store: '', scans, management });
+  const takeover = new ScanTakeover({ tables, places });
+  return cluster !== undefined || takeover.isNew ? takeover : undefined;
 }
 
 function numbersOf({ cluster, scanned }: WebhooksOptions): BlockNumbers | undefined {
   if (scanned === undefined) return undefined;
   const lastBefore = (timeMs: number): number => lastBlockBefore(scanned.store, timeMs);
-  return { core: cluster?.core ?? '', lastBefore };
+  return { core: cluster?.places.store ?? '', lastBefore };
 }
 
-function openReaders(
-  { outbox, scanned }: WebhooksOptions,
-  clock: WheelClock,
-  numbering: ScanNumbering | undefined,
-): OutboxReader[] {
+function openReaders({ outbox, scanned }: WebhooksOptions, clock: WheelClock): OutboxReader[] {
   const events = new EventOutbox(outbox, clock);
   if (scanned === undefined) return [events];
   const { store: scans, codeOf } = scanned;
-  return [events, new ScanOutbox({ scans, codeOf, clock, numbering })];
+  return [events, new ScanOutbox({ scans, codeOf, clock })];
 }
 
-/** Wakes the routers by commits. @returns ends that */
+/** Commits wake the routers. @returns ends that */
 function listen(
   { management, scanned }: WebhooksOptions,
   { feeds, routers }: Sending,
@@ -378,7 +347,7 @@ function listen(
   const [events, scans] = routers;
   return [
     management.environment.committed.listen(() => {
-      if (feeds.lag('events') > 0) events?.wake();
+      if (feeds.unreadCount('events') > 0) events?.wake();
     }),
     ...(scanned === undefined ? [] : [scanned.committed.listen(() => scans?.wake())]),
   ];

@@ -1,8 +1,4 @@
-/**
- * Metrics of webhooks: attempts are counted as they end, by endpoint; everything else is read at each scrape.
- *
- * Only the first 100 endpoints have their own label: one for each would let a workspace grow the metrics without end.
- */
+/** Metrics of webhooks. The first 100 endpoints get a label, so a workspace cannot grow the metrics without bound. */
 import type { AttemptRecord } from '../model/webhook.ts';
 import { idTimeMs } from '../model/ids.ts';
 import type { EndpointNo } from '../model/numbers.ts';
@@ -14,20 +10,19 @@ import { failuresMax } from './dispatch/fair-scheduler.ts';
 import type { Feeds } from './outboxes/feeds.ts';
 
 const millisecondsPerSecond = 1_000;
-/** Endpoints with their own label, the first to send; the rest is `other`. */
+/** Endpoints with their own label, in order of their first attempt; the rest is `other`. */
 const endpointsNamedMax = 100;
-/** Beyond this the delay is a problem for an operator. */
 const behindMsMax = 30_000;
 const latencySeconds = [0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 5, 15, 60];
 
-export interface MeteredWebhooks {
+interface MeteredWebhooks {
   readonly store: DeliveryStore;
   readonly dispatcher: { readonly inFlight: number; readonly committing: number };
   readonly feeds: Feeds;
   readonly routers: ReadonlyArray<{ readonly behindMs: number }>;
 }
 
-/** Deliveries are counted by the stats of each endpoint: one read for each. */
+/** Deliveries are counted by each endpoint's stats: one read each. */
 export function registerWebhookMetrics(
   metrics: Metrics,
   { store, dispatcher, feeds, routers }: MeteredWebhooks,
@@ -62,8 +57,8 @@ export function registerWebhookMetrics(
     'Events, and blocks of scans, that were not read yet',
     ['outbox'],
     () => [
-      { labels: { outbox: 'events' }, value: feeds.lag('events') },
-      { labels: { outbox: 'scans' }, value: feeds.lag('scans') },
+      { labels: { outbox: 'events' }, value: feeds.unreadCount('events') },
+      { labels: { outbox: 'scans' }, value: feeds.unreadCount('scans') },
     ],
   );
   metrics.gauge(
@@ -90,7 +85,7 @@ function addCounts(sums: Record<string, number>, counts: EndpointStats['counts']
   for (const [state, count] of Object.entries(counts)) sums[state] = (sums[state] ?? 0) + count;
 }
 
-/** How long the most overdue delivery has been due: the first in the queue of each endpoint. */
+/** How long the most overdue delivery has been due: looks at the first row of each endpoint. */
 function overdueMs({ tables, wheelClock }: DeliveryStore): number {
   const nowMs = wheelClock.now();
   let oldestMs: number = nowMs;
@@ -98,7 +93,6 @@ function overdueMs({ tables, wheelClock }: DeliveryStore): number {
   return nowMs - oldestMs;
 }
 
-/** Why nothing is sent, or read in time. */
 export function problemOf(
   { tables }: DeliveryStore,
   dispatcher: { readonly fault: string | undefined },
@@ -113,7 +107,7 @@ export function problemOf(
     : undefined;
 }
 
-/** Of endpoints that take what they are sent: where a receiver fails, its owner sees it. @returns undefined = none is late */
+/** Counts only endpoints that accept deliveries: the owner of a failing receiver sees its failures. */
 export function lateFirstAttempts({ tables }: DeliveryStore, feeds: Feeds): string | undefined {
   const late = [...feeds.waiting()].filter(([, ageMs]) => ageMs > behindMsMax);
   const ages = late
@@ -134,7 +128,6 @@ export interface WebhookMeter {
   ): void;
 }
 
-/** @param idOf the public id of an endpoint */
 export function createWebhookMeter(
   metrics: Metrics,
   feeds: Pick<Feeds, 'waiting'>,
@@ -162,7 +155,7 @@ export function createWebhookMeter(
       return Array.from(oldest, ([endpoint, value]) => ({ labels: { endpoint }, value }));
     },
   );
-  // Counted by hand: the counter of the library takes three times as long for each.
+  // A map, because the library's counter takes three times as long.
   const attempts = new Map<string, Map<string, number>>();
   metrics.total(
     'quietzone_webhook_attempts_total',

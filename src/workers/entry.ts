@@ -1,19 +1,16 @@
 /**
- * The thread side of a pool: makes a worker file's default export out of a plain function.
+ * The thread side of a pool: turns a function into the default export of a worker file.
  *
- * Structured clone drops the class of an exception, so exceptions travel as data: a `Failure` arrives as
- * the same `Failure`, a defect keeps its text, and its stack where the thread records one.
- *
- * On Linux a pool's threads have a lower priority than the others: people wait for a redirect while they
- * stand in front of a code, but not for a webhook or a drawing.
+ * Structured clone drops the class of an exception, so exceptions travel as data: a `Failure` arrives as the same
+ * `Failure`, a defect keeps its text and stack. On Linux the threads of a pool have a lower priority than redirects.
  */
 import { getPriority, setPriority } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
 import { Failure, type Fault, type FailureCode } from '../model/failure.ts';
 
-/** A third of a redirect thread's weight where both want one core. */
+/** A third of a redirect thread's weight on a shared core. */
 const lowPriority = 5;
-/** A seventieth: for what may take long, and takes all of a core meanwhile. */
+/** A seventieth, for long work that uses a core completely. */
 export const lowestPriority = 19;
 
 export type Outcome<Result> =
@@ -27,10 +24,7 @@ export type Outcome<Result> =
     }
   | { readonly kind: 'broken'; readonly message: string; readonly stack: string | undefined };
 
-/**
- * A worker file is `export default threadEntry(work)` and nothing else.
- * @param niceness of its threads, as of setpriority(2)
- */
+/** A worker file is `export default threadEntry(work)`. @param niceness as in setpriority(2) */
 export function threadEntry<Task, Result>(
   work: (task: Task) => Result | Promise<Result>,
   niceness = lowPriority,
@@ -51,11 +45,11 @@ export function threadEntry<Task, Result>(
 }
 
 function lowerPriority(niceness: number): void {
-  // On Linux 0 is the calling thread, on other systems the process.
+  // On Linux 0 is the calling thread, elsewhere the process.
   if (isMainThread || process.platform !== 'linux') return;
   try {
     if (getPriority(0) < niceness) setPriority(0, niceness);
   } catch {
-    // A sandbox may forbid it: then all threads are equal.
+    // A sandbox may forbid it.
   }
 }

@@ -1,69 +1,57 @@
 /**
- * A pool of threads for work that must not block its caller: drawing, signing, posting.
- * The only module that uses Piscina.
+ * A pool of threads for work that must not block its caller: drawing, signing, posting. The only user of Piscina.
  *
  *   run(task) --> [ waiting, at most queueMax ] --> [ running, at most threads x tasksPerThread ] --> result
  *                   one more: Failure('overloaded')     the thread dies: WorkerDied, outcome unknown
  *
- * The worker file's default export is made by `threadEntry` (entry.ts), so exceptions of the work
- * come back as data. A rejection of Piscina itself therefore means that the thread ended, and the task
- * may or may not have had its effect. Callers whose task is repeatable run it once more.
+ * `threadEntry` (entry.ts) returns exceptions of the work as data. So a rejection of Piscina means that the thread ended,
+ * and the task may or may not have had its effect. Callers repeat a task that is repeatable.
  *
- * While there is work one thread always runs: Piscina gives waiting tasks to a new thread only when it starts one, and
- * without a minimum it would start none after a death. An idle pool ends its last thread too, which takes 15 to
- * 25 MB; the next task waits for a new one, 0.1 to 0.2 s. Who cannot wait calls `warm` now and then.
+ * With work, at least one thread runs: after a death Piscina would otherwise start none for waiting tasks. An idle
+ * pool also ends its last thread, which takes 15 to 25 MB; the next task waits 0.1 to 0.2 s for a new one, unless
+ * its caller calls `warm` before.
  */
 import { Piscina } from 'piscina';
 import { Failure } from '../model/failure.ts';
 import type { Outcome } from './entry.ts';
-import { threadStart } from './thread-sources.ts';
 
-/** A thread above the first that is idle for this long ends and frees its memory. */
+/** An idle thread above the first ends after this time. */
 const idleTimeoutMs = 60_000;
-/** A pool without a task for this long ends its last thread. */
+/** An idle pool ends its last thread after this time. */
 const standardRestMs = 300_000;
-/** `close` waits this long for running tasks, then cuts them off. Below the drain of a stop (15 s). */
+/** Shorter than the drain of a stop (15 s). */
 const closeTimeoutMs = 5_000;
 
 export interface PoolOptions {
-  /** The worker file: `new URL('./*.worker.ts', import.meta.url)`. */
+  /** `new URL('./*.worker.ts', import.meta.url)` */
   readonly file: URL;
-  /** Threads at most, ≥ 1. */
   readonly threads: number;
-  /** Tasks that may wait for a thread; 0 = none. */
   readonly queueMax: number;
-  /** Tasks that run side by side on a thread, ≥ 1; more than the default 1 for work that waits for the network. */
+  /** Concurrent tasks on a thread; default 1, more for work that waits for the network. */
   readonly tasksPerThread?: number;
-  /** `close` waits this long for running tasks; default 5 s. */
+  /** `close` waits this long for running tasks, then ends their threads; default 5 s. */
   readonly closeMsMax?: number;
   /** Default 5 minutes. */
   readonly restMs?: number | undefined;
-  /** Called for each thread that dies, with the cause. */
   readonly onDeath?: (cause: unknown) => void;
 }
 
 export interface PoolStats {
-  readonly threads: number;
   readonly running: number;
   readonly waiting: number;
-  /** Running tasks ÷ their maximum, 0 to 1. */
-  readonly utilisation: number;
-  readonly completed: number;
-  /** Threads that died with or without a task since the pool was opened. */
+  /** Threads that died. */
   readonly deaths: number;
 }
 
 export interface Pool<Task, Result> {
   /**
-   * Runs `task` (structured-cloned) on a thread.
-   * @throws Failure('overloaded') when the queue is full; a Failure of the work; WorkerDied;
-   *   Error with the text of any other exception of the work
+   * Runs a structured clone of `task`.
+   * @throws Failure('overloaded') when the queue is full; WorkerDied; what the work throws
    */
   run(task: Task): Promise<Result>;
   stats(): PoolStats;
-  /** Has a thread ready for a task that will come; starts one where none runs. */
   warm(): void;
-  /** Lets running tasks end, then ends the threads. A task given afterwards rejects. */
+  /** Lets running tasks end, then ends the threads. Later tasks reject. */
   close(): Promise<void>;
 }
 
@@ -75,7 +63,7 @@ export class WorkerDied extends Error {
 const diedOf = (cause: unknown): WorkerDied =>
   new WorkerDied('Cannot finish the task: its thread ended', { cause });
 
-/** Opens the pool. Its first thread starts with the first task, or by `warm`. */
+/** The first thread starts with the first task or `warm`. */
 export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Result> {
   const { threads, queueMax, tasksPerThread = 1 } = options;
   const runningMax = threads * tasksPerThread;
@@ -83,17 +71,16 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
   let deaths = 0;
   let closing: Promise<void> | undefined;
   const died = (cause: unknown): void => {
-    // Closing cuts off running tasks: that is no death.
+    // A close ends running tasks: that is not a death.
     if (closing !== undefined) return;
     deaths += 1;
     options.onDeath?.(cause);
   };
-  // All tasks of a thread are rejected with the one error it died of.
+  // All tasks of a dead thread reject with the same error.
   const counted = new WeakSet();
   const pool = new IdleEndingPool<Task, Result>(options, died);
 
   let inFlight = 0;
-  let completed = 0;
 
   const run = async (task: Task): Promise<Result> => {
     if (closing !== undefined) throw new Error('Cannot run a task: the pool is closed');
@@ -117,7 +104,6 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
       );
     } finally {
       inFlight -= 1;
-      completed += 1;
       if (inFlight === 0 && closing === undefined) pool.endLater();
     }
   };
@@ -126,8 +112,7 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
     run,
     stats: () => {
       const running = Math.min(inFlight, runningMax);
-      const waiting = inFlight - running;
-      return { threads, running, waiting, utilisation: running / runningMax, completed, deaths };
+      return { running, waiting: inFlight - running, deaths };
     },
     warm: () => {
       if (closing !== undefined || inFlight > 0) return;
@@ -138,13 +123,13 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
   };
 }
 
-/** Starts when it is first taken, ends when nothing has been taken for a while, and starts again. */
+/** Starts with the first `take`, ends after a rest, and starts again. */
 class IdleEndingPool<Task, Result> {
   readonly #options: PoolOptions;
   readonly #died: (cause: unknown) => void;
   #started: Piscina<Task, Outcome<Result>> | undefined;
   #ending: Promise<void> = Promise.resolve();
-  /** Of those whose waiting tasks were ended: why no thread started. */
+  /** Why the waiting tasks of a pool were dropped. */
   readonly #dropCauses = new WeakMap<Piscina, unknown>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -163,7 +148,7 @@ class IdleEndingPool<Task, Result> {
     return this.#dropCauses.get(piscina);
   }
 
-  /** After a thread that could not start Piscina starts no other: its waiting tasks end, the next task gets another. */
+  /** When a thread cannot start, Piscina starts no other: this drops the waiting tasks; the next task gets a new pool. */
   dropIfEmpty(piscina: Piscina, cause: unknown): void {
     if (piscina.threads.length > 0 || piscina !== this.#started) return;
     this.#started = undefined;
@@ -181,13 +166,14 @@ class IdleEndingPool<Task, Result> {
     clearTimeout(this.#timer);
     const ended = this.#started?.close();
     this.#started = undefined;
-    if (ended !== undefined) this.#ending = Promise.all([this.#ending, ended]).then(ignore);
+    if (ended !== undefined)
+      this.#ending = Promise.all([this.#ending, ended]).then(() => undefined);
     return this.#ending;
   }
 
   #start(): Piscina<Task, Outcome<Result>> {
     const piscina = openPiscina<Task, Result>(this.#options);
-    // Emitted for an idle thread that dies; without a listener it would end the process.
+    // Emitted when an idle thread dies; without a listener it ends the process.
     piscina.on('error', (cause) => {
       if (piscina === this.#started) this.#died(cause);
       this.dropIfEmpty(piscina, cause);
@@ -196,20 +182,15 @@ class IdleEndingPool<Task, Result> {
   }
 }
 
-const ignore = (): void => undefined;
-
 function openPiscina<Task, Result>(options: PoolOptions): Piscina<Task, Outcome<Result>> {
-  const { file, argv, name } = threadStart(options.file);
   return new Piscina<Task, Outcome<Result>>({
-    filename: file.href,
-    argv,
-    name,
+    filename: options.file.href,
     minThreads: 1,
     maxThreads: options.threads,
     concurrentTasksPerWorker: options.tasksPerThread ?? 1,
     idleTimeout: idleTimeoutMs,
     closeTimeout: options.closeMsMax ?? closeTimeoutMs,
-    // Work may keep sockets open between tasks; a thread asleep in Atomics.wait could not serve them.
+    // A thread that sleeps in Atomics.wait could not serve the sockets it has open.
     atomics: 'disabled',
     recordTiming: false,
   });

@@ -1,41 +1,33 @@
 /**
- * A thread that must always run: started, and started again when it dies.
+ * A thread that is restarted when it dies.
  *
- * Every start makes a new setup, because a successor begins where the store and the journal end,
- * not where its predecessor began. Each restart waits twice as long as the last, up to a second; a thread
- * that has run for ten seconds restarts at once.
+ * Every start makes a new setup, because a successor begins where the store and the journal end. Each restart waits
+ * twice as long as the last, from 20 ms to a second; after ten seconds without a death it starts at 20 ms again.
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../model/clock.ts';
-import { threadStart } from './thread-sources.ts';
 
 const restartMsMax = 1_000;
 const restartMsFirst = 20;
-/** The death of a thread that has run this long counts as a first one. */
 const healthyMs = 10_000;
 /**
- * Young objects live in two thirds of it, 4 MB. Left to itself V8 doubles their space over hours and millions of scans, up
- * to 32 MB in each thread. With that a redirect whose address comes from the socket took 0.2 to 0.4 µs less, of 11.
+ * Two thirds, 4 MB, are for young objects. By default V8 doubles their space over millions of scans, up to 32 MB per
+ * thread, which saves a redirect 0.2 to 0.4 of 11 µs.
  */
 const resourceLimits = { maxYoungGenerationSizeMb: 6 };
 
 export interface SupervisedThreadOptions<Setup, Message> {
   readonly file: URL;
-  /** Called before each start. */
   readonly setup: () => Promise<Setup> | Setup;
   readonly onMessage: (message: Message) => void;
-  /** Called with the reason why the thread ended, before it is started again. */
   readonly onDeath: (reason: string, restarts: number) => void;
   readonly clock: Clock;
 }
 
-/**
- * `one by one`: each thread boots when the one before has sent its first message. It takes longer, and leaves a CPU to
- * another process that answers meanwhile.
- */
+/** `one by one` takes longer and leaves a CPU to another process that still answers. */
 export type StartPace = 'at once' | 'one by one';
 
-/** @param threads each sends a message when it has booted */
+/** @param threads each sends its first message when it has booted */
 export async function startThreads(
   threads: ReadonlyArray<{ start(): Promise<void>; readonly booted: Promise<void> }>,
   pace: StartPace,
@@ -69,8 +61,7 @@ export class SupervisedThread<Setup, Command, Message> {
     const { file, setup, onMessage, clock } = this.#options;
     const workerData = await setup();
     if (this.#isStopping) return;
-    const start = threadStart(file);
-    const worker = new Worker(start.file, { workerData, argv: start.argv, resourceLimits });
+    const worker = new Worker(file, { workerData, resourceLimits });
     this.#worker = worker;
     const startedMs = clock.monotonicMs();
     let reason = 'it ended without an error';
@@ -91,12 +82,12 @@ export class SupervisedThread<Setup, Command, Message> {
     });
   }
 
-  /** Lost where the thread is dead: its successor starts from the setup. */
+  /** A dead thread loses the command: its successor starts from the setup. */
   send(command: Command): void {
     this.#worker?.postMessage(command);
   }
 
-  /** Sends the command that ends the thread; cuts it off after `msMax`. Resolves when it has ended. */
+  /** Sends a command that ends the thread, and terminates it after `msMax`. Resolves when it has ended. */
   async stop(command: Command, msMax: number): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#restartTimer);
@@ -106,7 +97,7 @@ export class SupervisedThread<Setup, Command, Message> {
     clearTimeout(cutOff);
   }
 
-  /** @param ranMs 0 when it did not start: a setup that takes long to fail must not be retried faster */
+  /** @param ranMs 0 when the setup failed, however long that took */
   #restart(reason: string, ranMs: number): void {
     if (this.#isStopping) return;
     const { onDeath } = this.#options;

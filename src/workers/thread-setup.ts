@@ -1,7 +1,4 @@
-/**
- * The thread's side of `SupervisedThread`: its setup, and the channel to its supervisor.
- * The one place that trusts the type of a message: both ends are built from it.
- */
+/** The thread's side of `SupervisedThread`. It trusts the types of messages, because both ends are built together. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 
 export interface ThreadChannel<Setup, Message, Command> {
@@ -10,7 +7,6 @@ export interface ThreadChannel<Setup, Message, Command> {
   readonly onCommand: (handle: (command: Command) => void) => void;
 }
 
-/** @throws Error when this is not a thread */
 export function openThreadChannel<Setup, Message, Command>(): ThreadChannel<
   Setup,
   Message,

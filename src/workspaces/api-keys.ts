@@ -73,8 +73,11 @@ interface Known {
 export class ApiKeys {
   readonly #options: ApiKeysOptions;
   readonly #tokens: KeyTokens;
-  /** By the SHA-256 of the token. */
-  readonly #known = new LRUCache<string, Known>({ max: verifiedMax });
+  /** By the SHA-256 of the token. With `max` the library allocates for that many at once. */
+  readonly #known = new LRUCache<string, Known>({
+    maxSize: verifiedMax,
+    sizeCalculation: () => 1,
+  });
   readonly #uses: LastUses;
 
   constructor(options: ApiKeysOptions) {

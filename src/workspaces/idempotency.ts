@@ -14,9 +14,6 @@
  *
  * Of the request itself a keyed digest is stored: a body may hold a password, and a bare hash of it would let
  * guesses be checked by the million where the password's own hash lets them be by the dozen.
- *
- * Earlier releases kept answers under the key alone. For 24 hours after an update the same request still gets them,
- * except those with a secret: these are a conflict.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../model/clock.ts';
@@ -63,18 +60,12 @@ export interface IdempotentRequest {
   /** Of the sender and the key; `answerName`. */
   readonly name: string;
   readonly fingerprint: string;
-  readonly answer: 'secret' | 'open';
 }
 
 /** Under which name a sender's answer is kept. @throws Failure validation_failed */
 export function answerName({ userId, keyId = userId }: Actor, key: string): string {
   assertIdempotencyKey(key);
   return `${keyId} ${key}`;
-}
-
-/** The name before answers had a sender. No key has a space. */
-export function senderlessName(name: string): string {
-  return name.slice(name.indexOf(' ') + 1);
 }
 
 /** Whether the same request would meet the same answer again. */
@@ -111,7 +102,7 @@ export class Idempotency {
     const runningName = `${workspaceNo}:${name}`;
     for (;;) {
       const running = this.#running.get(runningName);
-      const known = running ?? this.#find(request, name) ?? this.#senderless(request);
+      const known = running ?? this.#find(request);
       if (known === undefined) break;
       if (known.fingerprint !== fingerprint) throw conflict();
       const answer = 'done' in known ? await known.done : answerOf(known);
@@ -180,24 +171,13 @@ export class Idempotency {
   }
 
   /** With the fingerprint of the request where it is the same. */
-  #find({ workspaceNo, fingerprint }: IdempotentRequest, name: string): StoredAnswer | undefined {
+  #find({ workspaceNo, name, fingerprint }: IdempotentRequest): StoredAnswer | undefined {
     const stored = this.#store.idempotency.get([workspaceNo, name]);
     if (stored === undefined || stored.expiresAtMs <= this.#clock.now()) return undefined;
-    if (!isFinal(stored.status)) return undefined;
     const body = this.#cipher.decrypt(stored.body);
     if (body === undefined) return undefined;
     const isSame = stored.fingerprint === this.#cipher.digest(fingerprint);
     return { ...stored, body, ...(isSame ? { fingerprint } : {}) };
-  }
-
-  #senderless(request: IdempotentRequest): StoredAnswer | undefined {
-    const { name, answer } = request;
-    const found = this.#find(request, senderlessName(name));
-    if (found === undefined || answer === 'open') return found;
-    throw new Failure(
-      'idempotency_conflict',
-      'This was answered before an update of the service; its secret is not shown again',
-    );
   }
 }
 

@@ -108,7 +108,7 @@ export function openWorkspaceServices(options: WorkspaceServicesOptions): Worksp
       store.environment.transactionSync(() => {
         const key = rotateSigningKeys(dataDir, randomBytes);
         const [name, print] = signingKeyPrint(key);
-        putKeyPrint(store.installation, name, { print, isRemoved: false });
+        putKeyPrint(store.installation, name, print);
         raiseAccessVersion(store);
         return key.kid;
       }),

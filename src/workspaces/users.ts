@@ -308,19 +308,15 @@ export class Users {
 }
 
 /** Name and e-mail address have a form that can be stored and shown. @throws Failure validation_failed */
-export function assertPerson(
-  { email, name }: Pick<UserRecord, 'email' | 'name'>,
-  before?: UserRecord,
-): void {
+export function assertPerson({ email, name }: Pick<UserRecord, 'email' | 'name'>): void {
   const long =
     email.length > emailLengthMax ? 'email' : Array.from(name).length > nameLengthMax ? 'name' : '';
   if (long !== '') {
     const faults = [{ path: long, code: 'too_long', message: 'Too many characters' }];
     throw new Failure('validation_failed', `Too long: ${long}`, { faults });
   }
-  // What an earlier release has let through may stay.
-  if (name !== before?.name) assertLine('name', name);
-  if (email !== before?.email && !addressShape.test(email)) {
+  assertLine('name', name);
+  if (!addressShape.test(email)) {
     throw invalid('email', 'invalid_format', 'Expected an e-mail address');
   }
 }

@@ -85,8 +85,6 @@ describe('API keys', () => {
 
   test.each([
     [{}],
-    [{ name: '' }],
-    [{ name: 'x'.repeat(121) }],
     [{ name: 'a\u0000b' }],
     [{ name: 'x', role: 'root' }],
     [{ name: 'x', expiresAt: '2020-01-01T00:00:00Z' }],

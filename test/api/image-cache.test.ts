@@ -1,10 +1,8 @@
 /** Images sent from memory: the same answers, and never an old one. */
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DiskCache } from '../../src/images/disk-cache.ts';
 import { ImageService } from '../../src/images/image-service.ts';
 import { localTasks } from '../../src/images/tasks.ts';
-import { systemClock } from '../../src/system-clock.ts';
 import { readPng } from '../images/read-image.ts';
 import { Client, type Json, word } from '../support/client.ts';
 import { sendRaw } from '../support/raw-http.ts';
@@ -15,7 +13,6 @@ let client: Client;
 
 const images = new ImageService({
   tasks: localTasks,
-  disk: new DiskCache('', 0, systemClock),
   logoOf: () => Promise.reject(new Error('There is no logo')),
 });
 const drawnSoFar = (): number => images.stats().drawn;
@@ -101,7 +98,7 @@ describe('an image that is requested again', () => {
         expect(etag).not.toBe(last);
         last = word(etag);
         const { rgba } = readPng((await bytesOf(pathname)).body);
-        expect(rgba).toContain(51 * shade);
+        expect(rgba.includes(51 * shade)).toBe(true);
       }
     } finally {
       state.isLoading = false;

@@ -184,3 +184,11 @@ test.each([
   expect(json.shortLinks).toEqual({ base, local });
   await client.close();
 });
+
+test.each([['2026-06-05'], [undefined]])('says the date of the geo data: %s', async (date) => {
+  const service = await startTestApi({ answers: { geo: { date } } });
+  const client = new Client(service.url, service.apiKey);
+  const { json } = await client.call('GET', '/v1/session');
+  expect(json['geoDate']).toBe(date ?? null);
+  await client.close();
+});

@@ -149,7 +149,6 @@ describe('an invite', () => {
     ['two addresses', { email: 'a@b.example,c@d.example', role: 'viewer' }],
     ['an empty label', { email: 'a@b..example', role: 'viewer' }],
     ['a header', { email: 'a@b.example\r\nBcc: c@d.example', role: 'viewer' }],
-    ['too long', { email: `${'a'.repeat(250)}@b.example`, role: 'viewer' }],
     ['an unknown role', { email: 'a@b.example', role: 'root' }],
     ['an extra field', { email: 'a@b.example', role: 'viewer', plan: 'pro' }],
   ])('with %s is 422', async (_name, body) => {

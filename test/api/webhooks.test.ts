@@ -112,17 +112,6 @@ describe('an endpoint', () => {
     const stored = readFileSync(join(service.config.dataDir, 'management.mdb'));
     expect(stored.includes(word(answers[0]?.json.secret))).toBe(false);
   });
-
-  test('is for admins and above, reading too', async () => {
-    const made = await create();
-    for (const role of ['editor', 'viewer'] as const) {
-      const key = await service.keyOf(role);
-      expect((await client.call('GET', '/v1/webhooks', { key })).status).toBe(403);
-      expect((await client.call('GET', pathOf(made), { key })).status).toBe(403);
-    }
-    const key = await service.keyOf('admin');
-    expect((await client.call('GET', pathOf(made), { key })).status).toBe(200);
-  });
 });
 
 describe('bad input', () => {
@@ -156,8 +145,6 @@ describe('bad input', () => {
     ['ftp://example.com/', 'url invalid_url'],
     ['example.com/hook', 'url invalid_url'],
     ['http://exa mple.com/', 'url invalid_characters'],
-    [`https://example.com/${'x'.repeat(2_048)}`, 'url too_big'],
-    ['', 'url too_small'],
   ])('address %j', async (url, fault) => {
     expect(await faultsOf({ url, events })).toEqual([422, fault]);
     const made = await create();
@@ -169,8 +156,6 @@ describe('bad input', () => {
   test.each([
     [{ events: [] }, 'events too_small'],
     [{ events: ['qr.created', 'qr.created'] }, 'events invalid'],
-    [{ events: 'qr.created' }, 'events wrong_type'],
-    [{ events, maxBatch: 101 }, 'maxBatch too_big'],
     [{ events, description: 'a\u0007' }, 'description invalid_format'],
     [{ events, secret: 'whsec_mine' }, 'secret unknown_field'],
   ])('%j', async (body, fault) => {
@@ -180,8 +165,6 @@ describe('bad input', () => {
   test.each([
     ['/test', {}, 'event'],
     ['/test', { event: '*' }, 'event'],
-    ['/rotate-secret', { overlapSeconds: -1 }, 'overlapSeconds'],
-    ['/rotate-secret', { overlapSeconds: 604_801 }, 'overlapSeconds'],
   ])('%s %j', async (more, body, path) => {
     const made = await create();
     const { status, faults } = await client.call('POST', pathOf(made, more), { body });

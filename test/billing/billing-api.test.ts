@@ -155,8 +155,6 @@ describe('bad input', () => {
     ['PATCH', '/subscription', '{"plan":"free"}', 422, 'validation_failed'],
     ['PATCH', '/subscription', '{"plan":"pro"}', 409, 'conflict'],
     ['DELETE', '/subscription', '', 409, 'conflict'],
-    ['DELETE', '/subscription', '{"reason":""}', 422, 'validation_failed'],
-    ['DELETE', '/subscription', `{"reason":"${'x'.repeat(501)}"}`, 422, 'validation_failed'],
     ['DELETE', '/subscription', '{"reason":"a\\u0000b"}', 422, 'validation_failed'],
     ['DELETE', '/subscription', '{"why":"x"}', 422, 'validation_failed'],
     ['POST', '/subscription/resume', '', 409, 'conflict'],
@@ -207,27 +205,6 @@ describe('bad input', () => {
     }
     expect((await call('GET', `/checkout/${word(json.id)}`)).json.status).toBe('open');
     expect((await call('GET', '/subscription', { key })).json.status).toBe('none');
-  });
-
-  it('is for owners, but for plans and the subscription', async () => {
-    const { json } = await checkout();
-    const admin = await service.keyOf('admin');
-    const viewer = await service.keyOf('viewer');
-    for (const [method, path] of [
-      ['POST', '/checkout'],
-      ['GET', `/checkout/${word(json.id)}`],
-      ['POST', `/checkout/${word(json.id)}/confirm`],
-      ['PATCH', '/subscription'],
-      ['DELETE', '/subscription'],
-      ['POST', '/subscription/resume'],
-      ['POST', '/portal'],
-    ] as const) {
-      const answer = await call(method, path, { key: admin });
-      expect([path, answer.status]).toEqual([path, 403]);
-    }
-    expect((await call('GET', '/plans', { key: viewer })).status).toBe(200);
-    expect((await call('GET', '/subscription', { key: viewer })).status).toBe(200);
-    expect(await kinds()).toEqual([]);
   });
 });
 

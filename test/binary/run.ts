@@ -38,7 +38,7 @@ if (kind === 'file' && !existsSync(file)) {
   process.exit(2);
 }
 const program: Program =
-  kind === 'file' ? [file] : [join(root, 'node_modules/.bin/node'), join(root, 'src/start.mjs')];
+  kind === 'file' ? [file] : [join(root, 'node_modules/.bin/node'), join(root, 'config/start.mjs')];
 
 const startedMs = performance.now();
 const tallies: Tally[] = [];

@@ -68,7 +68,9 @@ export const wholeRuns: ReadonlyArray<Check<Program>> = [
       console.log(
         '  and, as it is about npm: `npm start` in test/flows/process/stop-signals.test.ts',
       );
-      run(file, 'vitest', ['run', '--config', 'config/vitest.ts', ...starting]);
+      // Without the limits of seconds: they are for the sources.
+      const options = ['--config', 'config/vitest.ts', '--reporter', 'default'];
+      run(file, 'vitest', ['run', ...options, ...starting]);
     },
   },
   {

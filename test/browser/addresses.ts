@@ -1,4 +1,7 @@
 /** Every page of the dashboard, with what it shows once it is ready. */
+import type { Page } from 'playwright-core';
+import { stepsOfToday } from '../seconds/runs.ts';
+import type { Part } from './accessibility.ts';
 import type { Seeded } from './seed.ts';
 
 export interface Address {
@@ -11,11 +14,12 @@ export interface Address {
 }
 
 export const addresses = (seeded: Seeded): readonly Address[] => [
-  ...workAddresses(seeded),
+  ...codeAddresses(seeded),
+  ...campaignAddresses(seeded),
   ...settingsAddresses(seeded),
 ];
 
-function workAddresses({ codeId, wifiId, endedId, campaignId }: Seeded): readonly Address[] {
+export function codeAddresses({ codeId, wifiId, endedId }: Seeded): readonly Address[] {
   const code = `/codes/${codeId}`;
   return [
     { name: 'overview', path: '/', heading: 'Overview', shows: 'Most scanned' },
@@ -48,6 +52,12 @@ function workAddresses({ codeId, wifiId, endedId, campaignId }: Seeded): readonl
       heading: 'Voucher',
       shows: 'This code has reached its scan limit',
     },
+  ];
+}
+
+/** And of the team and billing. */
+export function campaignAddresses({ campaignId }: Seeded): readonly Address[] {
+  return [
     { name: 'campaigns', path: '/campaigns', heading: 'Campaigns', shows: 'Autumn fair' },
     { name: 'new-campaign', path: '/campaigns/new', heading: 'New campaign', shows: 'First day' },
     {
@@ -67,7 +77,7 @@ function workAddresses({ codeId, wifiId, endedId, campaignId }: Seeded): readonl
   ];
 }
 
-function settingsAddresses({ endpointId, deliveryId }: Seeded): readonly Address[] {
+export function settingsAddresses({ endpointId, deliveryId }: Seeded): readonly Address[] {
   return [
     { name: 'profile', path: '/settings/profile', heading: 'Profile', shows: 'Current password' },
     {
@@ -117,4 +127,23 @@ function settingsAddresses({ endpointId, deliveryId }: Seeded): readonly Address
     { name: 'data', path: '/settings/data', heading: 'Data', shows: 'Single scans' },
     { name: 'not-found', path: '/nothing/here', heading: 'Not found', shows: 'no page' },
   ];
+}
+
+/** Axe sees each page on one of two screens, on the other the next day; on both in `npm run test:long`. */
+export function isSeenOn(screen: 'wide' | 'phone', index: number): boolean {
+  const { first, every } = stepsOfToday(2);
+  return every === 1 || (index + first) % every === (screen === 'wide' ? 0 : 1);
+}
+
+/** What axe looks at on a page: the frame is the same on all, the cards of the analytics are the same on several. */
+export function partOf(name: string): Part {
+  if (name === 'overview') return 'html';
+  return name === 'analytics' ? 'main' : { include: ['main'], exclude: ['.explore-cards'] };
+}
+
+/** Follows a link as the dashboard does: opens the next page in the same document. */
+export async function follow(page: Page, path: string): Promise<void> {
+  await page.evaluate(
+    `history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
+  );
 }

@@ -2,10 +2,10 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { testPrices } from '../support/fakes/prices.ts';
 import { runCommand } from '../support/process.ts';
-import { openHarness, type Harness, waitMs } from './harness.ts';
+import { openOwnService, type Harness, waitMs } from './harness.ts';
 
 async function open(environment: Readonly<Record<string, string>>): Promise<Harness> {
-  const harness = await openHarness({ QZ_BOOTSTRAP_PLAN: 'free', ...environment });
+  const harness = await openOwnService(environment);
   onTestFinished(() => harness.close());
   return harness;
 }
@@ -32,7 +32,6 @@ test(
     const page = await harness.openSignedIn('/billing');
     // The dialog before it says that a plan waits for the operator, too.
     const waitsForOperator = page.getByText('Waits for the operator', { exact: true });
-    // The harness lifts the limits of the first workspace by a plan of its own.
     await page.getByRole('button', { name: 'Downgrade' }).first().waitFor();
     const choose = async (plan: string, action: string): Promise<void> => {
       await page.locator('.plan', { hasText: plan }).getByRole('button').click();

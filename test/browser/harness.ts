@@ -1,27 +1,46 @@
 /**
  * The dashboard as a person meets it: the whole service, a real browser in front.
- * One browser for all files of a worker; every test gets pages of its own.
+ * One browser and one service for all files of a worker; each file has a workspace of its own on it, and each test
+ * pages of its own. They end with the worker.
  */
-import { ChildProcess } from 'node:child_process';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Browser, chromium as playwright, type Page } from 'playwright-core';
-import { Client } from '../support/client.ts';
-import { liftQuota } from '../support/lift-quota.ts';
+import {
+  type Browser,
+  type BrowserContext,
+  chromium as playwright,
+  type Page,
+} from 'playwright-core';
+import type { Plan } from '../../src/model/workspace.ts';
+import { Browser as Session } from '../support/browser.ts';
+import { Client, word } from '../support/client.ts';
 import type { Ports } from '../support/process.ts';
 import { TestService } from '../support/test-service.ts';
-import { unpackChromium } from './chromium.ts';
+import { unpackChromium } from './start/chromium.ts';
 
-export const owner = { email: 'owner@example.com', password: 'correct horse battery' } as const;
+export interface Person {
+  readonly email: string;
+  readonly password: string;
+}
+const password = 'correct horse battery';
+/** Of the first workspace of a service. */
+const firstOwner: Person = { email: 'owner@example.com', password };
 
 /**
  * Not the package's own list: it puts everything into one process, where contexts share cookies, and turns
- * the same-origin rules off.
+ * the same-origin rules off. Pages of one context share a process: half of what a page costs is a process of its own.
  */
-const browserArguments = ['--no-sandbox', '--disable-gpu', '--font-render-hinting=none'];
+const browserArguments = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--font-render-hinting=none',
+  '--process-per-site',
+  '--renderer-process-limit=1',
+  // What the compiler saves later is less than what it costs a page that lives for seconds.
+  '--js-flags=--no-opt --always-sparkplug --single-threaded-gc',
+];
 
 /** Two busy cores: what a person would wait a second for may take this long. */
 export const waitMs = 30_000;
@@ -29,15 +48,17 @@ export const waitMs = 30_000;
 export interface Harness {
   readonly service: TestService;
   readonly browser: Browser;
-  /** With the owner's API key. */
+  /** With an API key of the owner. */
   readonly api: Client;
-  /** A page nobody is signed in on. @param options what differs from a light, wide screen */
+  readonly owner: Person;
+  /** A page in a context of its own, nobody is signed in. @param options what differs from a light, wide screen */
   open(options?: PageOptions): Promise<Page>;
-  /** A page on which the owner is signed in, at `path`. */
+  /** A page on which the owner is signed in, at `path`. Those of the same options share cookies and storage. */
   openSignedIn(path: string, options?: PageOptions): Promise<Page>;
-  /** What the browser complained of: errors of scripts and refusals of the policy. */
+  /** Of the workspace. */
+  setPlan(plan: Plan): Promise<void>;
+  /** Errors of scripts and refusals of the policy, as the browser reports them. */
   readonly complaints: string[];
-  /** @throws Error when the browser has ended: how */
   close(): Promise<void>;
 }
 
@@ -46,66 +67,114 @@ export interface PageOptions {
   readonly scheme?: 'light' | 'dark';
 }
 
-/** Ends with this process; when it ends before, the next file starts another. */
-let shared: Promise<Browser> | undefined;
-export const sharedBrowser = (): Promise<Browser> => (shared ??= launch());
-
-const processes = new WeakMap<Browser, ChildProcess>();
+let browserOfWorker: Promise<Browser> | undefined;
+/** Ends with this process; if it ends before, the next file starts another. */
+export const sharedBrowser = (): Promise<Browser> => (browserOfWorker ??= launch());
 
 async function launch(): Promise<Browser> {
   const { executable, environment } = await unpackChromium();
-  // Playwright names no process of a browser that it launches.
-  const started: ChildProcess[] = [];
-  const onStart = (message: unknown): void => {
-    const child: unknown = Reflect.get(Object(message), 'process');
-    if (child instanceof ChildProcess) started.push(child);
-  };
-  subscribe('child_process', onStart);
-  const launching = playwright.launch({
+  const browser = await playwright.launch({
     executablePath: executable,
     env: { ...process.env, ...environment },
     args: browserArguments,
     headless: true,
   });
-  const browser = await launching.finally(() => unsubscribe('child_process', onStart));
-  const child = started.find(({ spawnfile }) => spawnfile === executable);
-  if (child !== undefined) processes.set(browser, child);
-  browser.once('disconnected', () => (shared = undefined));
+  browser.once('disconnected', () => (browserOfWorker = undefined));
   return browser;
 }
 
-/** @throws Error that says how the browser's process ended, where it has: later calls of Playwright do not */
-async function assertRuns(browser: Browser): Promise<void> {
-  if (browser.isConnected()) return;
-  const child = processes.get(browser);
-  if (child?.exitCode === null && child.signalCode === null) await once(child, 'exit');
-  const reason = child?.signalCode ?? `exit code ${child?.exitCode}`;
-  throw new Error(`The browser of this test file ended by ${reason}; the next file starts another`);
+let serviceOfWorker: Promise<TestService> | undefined;
+
+async function startServiceOfWorker(): Promise<TestService> {
+  const service = await startService();
+  // Vitest ends a worker by SIGTERM and, half a second later, by SIGKILL.
+  for (const end of ['exit', 'SIGTERM'] as const) {
+    process.once(end, () => rmSync(service.dataDir, { recursive: true, force: true }));
+  }
+  return service;
 }
 
-export async function openHarness(
+async function startService(
   environment: Readonly<Record<string, string>> = {},
   ports?: Ports,
-): Promise<Harness> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'quietzone-browser-'));
-  const service = await TestService.start({
-    dataDir,
+): Promise<TestService> {
+  return await TestService.start({
+    dataDir: await mkdtemp(join(tmpdir(), 'quietzone-browser-')),
+    isAdministered: true,
     ...(ports && { ports }),
     environment: {
-      QZ_BOOTSTRAP_EMAIL: owner.email,
-      QZ_BOOTSTRAP_PASSWORD: owner.password,
+      QZ_BOOTSTRAP_EMAIL: firstOwner.email,
+      QZ_BOOTSTRAP_PASSWORD: firstOwner.password,
+      QZ_BOOTSTRAP_PLAN: 'enterprise',
       QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
+      QZ_WEBHOOKS_RETRY_DELAYS_MS: '50,50,50,50,50,50,50',
       QZ_TRUSTED_PROXIES: '127.0.0.1',
       ...environment,
     },
   });
-  await liftQuota(dataDir);
+}
+
+const sharedService = (): Promise<TestService> => (serviceOfWorker ??= startServiceOfWorker());
+
+/** Both, before the first file of a worker: none pays for them alone. */
+export const startShared = async (): Promise<void> =>
+  void (await Promise.all([sharedBrowser(), sharedService()]));
+
+let people = 0;
+
+/** A workspace of its own on the service of this worker, with an owner of its own: a person may ask 600 times a minute. */
+export async function openHarness(): Promise<Harness> {
+  const service = await sharedService();
+  const owner = { email: `owner-${(people += 1)}@example.com`, password };
+  await service.administer(async ({ users, workspaces, members }) => {
+    const first = workspaces.all().next().value!.no;
+    const user = await users.create(first, 'owner', { ...owner, name: 'Owner' });
+    await workspaces.create(user.id, 'My workspace');
+    await members.remove({ userId: user.id, workspaceNo: first, role: 'owner' }, user.id);
+  });
+  const session = new Session({ url: service.apiUrl });
+  await session.signIn(owner.email, owner.password, nextAddress());
+  const made = await session.call('POST', '/v1/api-keys', {
+    body: { name: 'Test', role: 'owner' },
+  });
+  const harness = await harnessOf(service, owner, word(made.json.key), session);
+  await harness.setPlan('enterprise');
+  return harness;
+}
+
+/** A service of its own, where a setting differs. */
+export async function openOwnService(
+  environment: Readonly<Record<string, string>>,
+  ports?: Ports,
+): Promise<Harness> {
+  const service = await startService(environment, ports);
+  const harness = await harnessOf(service, firstOwner, service.apiKey);
+  return {
+    ...harness,
+    async close() {
+      await harness.close();
+      await service.close();
+      await rm(service.dataDir, { recursive: true, force: true, maxRetries: 3 });
+    },
+  };
+}
+
+let addresses = 0;
+/** Those who are not signed in share a small limit by their address. */
+const nextAddress = (): string => `198.18.${Math.floor((addresses += 1) / 250)}.${addresses % 250}`;
+
+async function harnessOf(
+  service: TestService,
+  owner: Person,
+  apiKey: string,
+  session = new Session({ url: service.apiUrl }),
+): Promise<Harness> {
   const browser = await sharedBrowser();
-  const api = new Client(service.apiUrl, service.apiKey);
+  const api = new Client(service.apiUrl, apiKey);
   const complaints: string[] = [];
-  let contexts = 0;
-  const open = async ({ width = 1_440, scheme = 'light' }: PageOptions = {}): Promise<Page> => {
-    await assertRuns(browser);
+  const opened: BrowserContext[] = [];
+  const openContext = async ({ width = 1_440, scheme = 'light' }: PageOptions = {}) => {
+    if (!browser.isConnected()) throw new Error('The browser ended; the next file starts another');
     const context = await browser.newContext({
       viewport: { width, height: 900 },
       colorScheme: scheme,
@@ -115,49 +184,64 @@ export async function openHarness(
       baseURL: service.apiUrl,
       // Only a test of TLS has a certificate, signed by itself.
       ignoreHTTPSErrors: true,
-      // Each comes from an address of its own: those who are not signed in share a small limit.
-      extraHTTPHeaders: { 'x-forwarded-for': `198.18.0.${(contexts += 1)}` },
+      extraHTTPHeaders: { 'x-forwarded-for': nextAddress() },
     });
+    opened.push(context);
     context.setDefaultTimeout(waitMs);
-    const page = await context.newPage();
-    page.on('pageerror', (error) => complaints.push(String(error)));
-    page.on('console', (message) => {
+    context.on('weberror', (error) => complaints.push(String(error.error())));
+    context.on('console', (message) => {
       // A refused request is no complaint: tests provoke them.
       const isRefusal = /Failed to load resource/.test(message.text());
       if (message.type() === 'error' && !isRefusal) complaints.push(message.text());
     });
-    return page;
+    return context;
   };
+  const openSignedInContext = async (options?: PageOptions): Promise<BrowserContext> => {
+    if (session.cookie === '') await session.signIn(owner.email, owner.password, nextAddress());
+    const context = await openContext(options);
+    const [name = '', value = ''] = session.cookie.split('=');
+    await context.addCookies([{ name, value, url: service.apiUrl }]);
+    return context;
+  };
+  const signedIn = new Map<string, Promise<BrowserContext>>();
   return {
     service,
     browser,
     api,
-    open,
+    owner,
     complaints,
+    open: async (options) => await (await openContext(options)).newPage(),
     openSignedIn: async (path, options) => {
-      const page = await open(options);
-      await signIn(page, path);
+      const screen = JSON.stringify(options ?? {});
+      const opening = signedIn.get(screen) ?? openSignedInContext(options);
+      signedIn.set(screen, opening);
+      const page = await (await opening).newPage();
+      await page.goto(path);
+      await page.locator('.frame').waitFor();
       return page;
     },
+    setPlan: (plan) => setPlan(service, api, plan),
     async close() {
-      await Promise.all(browser.contexts().map((context) => context.close()));
-      await api.close();
-      await service.close();
-      await rm(dataDir, { recursive: true, force: true, maxRetries: 3 });
-      await assertRuns(browser);
+      await Promise.all(opened.map((context) => context.close()));
+      await Promise.all([api.close(), session.close()]);
     },
   };
 }
 
-/** Goes to `path` and signs in. */
-export async function signIn(
-  page: Page,
-  path: string,
-  { email, password }: { readonly email: string; readonly password: string } = owner,
-): Promise<void> {
+async function setPlan(service: TestService, api: Client, plan: Plan): Promise<void> {
+  const { id } = (await api.call('GET', '/v1/session')).json.workspace!;
+  await service.administer(async ({ workspaces }) => {
+    const { no } = workspaces.findById(word(id))!;
+    const limits = plan === 'enterprise' ? { perMinute: 1_000_000, perDay: undefined } : undefined;
+    await workspaces.setPlan(no, plan, limits);
+  });
+}
+
+/** Goes to `path` and signs in by the form. */
+export async function signIn(page: Page, path: string, person: Person): Promise<void> {
   await page.goto(path);
-  await page.getByLabel('E-mail').fill(email);
-  await page.getByLabel('Password').fill(password);
+  await page.getByLabel('E-mail').fill(person.email);
+  await page.getByLabel('Password').fill(person.password);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.locator('.frame').waitFor();
 }

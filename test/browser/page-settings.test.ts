@@ -61,7 +61,7 @@ test(
     };
     await expect.poll(read, soon).toMatch(/alt="Old Town Bakery".*Das war einmal/);
     expect(await read()).toContain('&lt;b&gt;Bis bald!');
-    await page.context().close();
+    await page.close();
     expect(harness.complaints).toEqual([]);
   },
   waitMs * 4,

@@ -1,14 +1,15 @@
 /** A person's name, e-mail address and shortcuts in a browser, with a mail server; and what a page of an invite asks for. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type MailServer, startMailServer } from '../support/fakes/mail-server.ts';
-import { type Harness, openHarness, owner, signIn, waitMs } from './harness.ts';
+import { faultsOn } from './accessibility.ts';
+import { type Harness, openOwnService, signIn, waitMs } from './harness.ts';
 
 let harness: Harness;
 let mail: MailServer;
 
 beforeAll(async () => {
   mail = await startMailServer();
-  harness = await openHarness(mail.environment);
+  harness = await openOwnService(mail.environment);
 }, waitMs * 4);
 afterAll(async () => {
   await harness.close();
@@ -44,7 +45,7 @@ test(
     await heading('Profile').focus();
     await page.keyboard.type('gh');
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
-    await page.context().close();
+    await page.close();
   },
   waitMs * 6,
 );
@@ -62,18 +63,18 @@ test(
     await page.getByLabel('Your password').fill('wrong');
     await save.click();
     await page.getByText('The password is wrong').waitFor();
-    await page.getByLabel('Your password').fill(owner.password);
+    await page.getByLabel('Your password').fill(harness.owner.password);
     await save.click();
     await page.getByText('Confirm olive@example.com').waitFor();
-    await expect.poll(() => page.getByLabel('E-mail').inputValue()).toBe(owner.email);
+    await expect.poll(() => page.getByLabel('E-mail').inputValue()).toBe(harness.owner.email);
     const { to, source } = await mail.next();
     expect(to).toEqual(['olive@example.com']);
     // In a browser where nobody is signed in: the link waits behind the sign-in.
     const other = await harness.open();
-    await signIn(other, linkIn(source));
+    await signIn(other, linkIn(source), harness.owner);
     await other.getByRole('button', { name: 'Confirm the address' }).click();
     await other.getByText('You sign in with olive@example.com').waitFor();
-    expect((await mail.next()).to).toEqual([owner.email]);
+    expect((await mail.next()).to).toEqual([harness.owner.email]);
     await other.waitForURL(/\/settings\/profile$/);
     await expect.poll(() => other.getByLabel('E-mail').inputValue()).toBe('olive@example.com');
     await page.reload();
@@ -81,7 +82,7 @@ test(
     expect(await page.getByText('Confirm olive@example.com').count()).toBe(0);
     expect(harness.complaints).toEqual([]);
     await other.context().close();
-    await page.context().close();
+    await page.close();
   },
   waitMs * 6,
 );
@@ -103,7 +104,23 @@ test(
     await page.getByLabel('Password').fill('a password of Nora');
     await join.click();
     await page.getByText('You have joined as viewer').waitFor();
-    await page.context().close();
+    await page.close();
+  },
+  waitMs * 6,
+);
+
+test(
+  'the numbers by mail are asked for in the profile',
+  async () => {
+    const page = await harness.openSignedIn('/settings/profile');
+    await page.getByRole('radio', { name: 'Each month' }).check();
+    await page.getByText('The next one comes').waitFor();
+    expect(await faultsOn(page, 'profile')).toEqual([]);
+    await page.reload();
+    await expect.poll(() => page.getByRole('radio', { name: 'Each month' }).isChecked()).toBe(true);
+    await page.getByRole('radio', { name: 'Never' }).check();
+    await page.getByText('You get no more mails.').waitFor();
+    expect(harness.complaints).toEqual([]);
   },
   waitMs * 6,
 );

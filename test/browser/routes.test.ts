@@ -1,28 +1,35 @@
-/** Where a code leads, in a browser: rules are written, ordered, refused, saved and tried, and a code is paused. */
+/** Where a code leads, in a browser: rules are written, ordered, refused, saved and tried. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Json, word } from '../support/client.ts';
 import { faultsOn } from './accessibility.ts';
+import { follow } from './addresses.ts';
 import { openHarness, type Harness, waitMs } from './harness.ts';
-import { scan, untilCounted } from './seed.ts';
 
 const errandMs = waitMs * 6;
 
 let harness: Harness;
+/** One for all tests: each goes to a code of its own, by a link. */
+let page: Page;
 
 beforeAll(async () => {
   harness = await openHarness();
+  page = await harness.openSignedIn('/settings/data');
 }, errandMs);
 afterAll(async () => {
   await harness.close();
 });
 
-const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
+const button = (name: string | RegExp) => page.getByRole('button', { name });
+async function openCode(code: Json, part: string): Promise<void> {
+  await follow(page, `/codes/${word(code.id)}?part=${part}`);
+  await page.getByRole('heading', { level: 1, name: word(code.name) }).waitFor();
+}
 const create = async (body: object): Promise<Json> =>
   (await harness.api.call('POST', '/v1/qr-codes', { body })).json;
 const read = async (code: Json): Promise<Json> =>
   (await harness.api.call('GET', `/v1/qr-codes/${word(code.id)}`)).json;
-const sentences = async (page: Page): Promise<string[]> =>
+const sentences = async (): Promise<string[]> =>
   (await page.locator('.rule-if').allInnerTexts()).map((text) => text.replace(/^Rule \d:\s+/, ''));
 
 const ios = 'If the device is an iPhone or iPad';
@@ -34,22 +41,22 @@ test(
   'the three recipes are filled in, refused at their fields, put in order by keys and pointer, and saved',
   async () => {
     const code = await create({ target: 'https://example.com/menu', name: 'Table 3' });
-    const page = await harness.openSignedIn(`/codes/${word(code.id)}`);
-    await button(page, 'Where it leads').click();
-    await button(page, /^App stores/).click();
+    await openCode(code, 'details');
+    await button('Where it leads').click();
+    await button(/^App stores/).click();
     // A recipe wants an address next.
     await page.keyboard.type('apps.example.com/ios');
     for (const recipe of ['Languages', 'Opening hours']) {
-      await button(page, 'Add rule').click();
-      await button(page, recipe).click();
+      await button('Add rule').click();
+      await button(recipe).click();
     }
-    expect(await sentences(page)).toEqual([ios, android, spanish, open, 'Everyone else']);
+    expect(await sentences()).toEqual([ios, android, spanish, open, 'Everyone else']);
     const targets = page.getByLabel('Destination', { exact: true });
     expect(await targets.nth(0).inputValue()).toBe('apps.example.com/ios');
     await targets.nth(1).fill('javascript:alert(1)');
     await page.getByText('Parameters', { exact: true }).click();
     await page.getByLabel('UTM source').fill('{nobody}');
-    await button(page, 'Save changes').click();
+    await button('Save changes').click();
     await page.getByText('Not saved: some fields').waitFor();
     expect(await page.getByText('Enter a web address').count()).toBe(2);
     expect(await page.locator('[aria-invalid=true]').count()).toBe(4);
@@ -65,15 +72,15 @@ test(
     // The same rule goes on, with the focus on its handle.
     await page.keyboard.press('ArrowDown');
     await page.getByRole('status').getByText('It is now rule 3 of 4').waitFor();
-    expect(await sentences(page)).toEqual([android, spanish, ios, open, 'Everyone else']);
-    await button(page, 'Save changes').click();
+    expect(await sentences()).toEqual([android, spanish, ios, open, 'Everyone else']);
+    await button('Save changes').click();
     await page.getByText('Saved. Every print').waitFor();
-    await drag(page, 4, 1);
+    await drag(4, 1);
     await expect
-      .poll(async () => await sentences(page))
+      .poll(async () => await sentences())
       .toEqual([open, android, spanish, ios, 'Everyone else']);
-    await button(page, 'Save changes').click();
-    await button(page, 'Save changes').waitFor({ state: 'detached' });
+    await button('Save changes').click();
+    await button('Save changes').waitFor({ state: 'detached' });
     const { rules, utm } = await read(code);
     expect(rules).toMatchObject([
       { label: 'hours', then: { target: 'https://example.com/order' } },
@@ -82,13 +89,12 @@ test(
       { label: 'ios', then: { target: 'https://example.com/ios' } },
     ]);
     expect(utm).toEqual({ source: 'qr' });
-    await page.context().close();
   },
   errandMs,
 );
 
 /** Drags a rule onto the upper half of another one. @param from counted from 1 */
-async function drag(page: Page, from: number, to: number): Promise<void> {
+async function drag(from: number, to: number): Promise<void> {
   const handle = await page.getByRole('button', { name: `Move rule ${from}` }).boundingBox();
   const row = await page
     .locator('.rule')
@@ -106,26 +112,23 @@ test(
   'a rule is written from nothing: countries by name, a split by weight; it is tried, and the shares sum to 100',
   async () => {
     const code = await create({ target: 'https://example.com/menu', name: 'Table 4' });
-    const page = await harness.openSignedIn(`/codes/${word(code.id)}?part=routes`);
-    await button(page, 'A rule of your own').click();
+    await openCode(code, 'routes');
+    await button('A rule of your own').click();
     await page.getByText('Add condition').click();
-    await button(page, 'Country').click();
+    await button('Country').click();
     for (const name of ['germ', 'austria']) {
       await page.getByLabel('Countries').and(page.getByRole('searchbox')).fill(name);
       await page.keyboard.press('Enter');
     }
-    expect(await sentences(page)).toEqual([
-      'If the country is Germany or Austria',
-      'Everyone else',
-    ]);
+    expect(await sentences()).toEqual(['If the country is Germany or Austria', 'Everyone else']);
     await page.getByLabel('Several, by weight').check();
     await page.getByRole('textbox', { name: 'Destination 1' }).fill('example.com/a');
     await page.getByRole('textbox', { name: 'Destination 2' }).fill('example.com/b');
     await page.getByLabel('Weight', { exact: true }).first().fill('20');
     await page.getByText('29 % of visitors').waitFor();
     await page.getByText('71 % of visitors').waitFor();
-    await button(page, 'Save changes').click();
-    await page.getByText('Saved. Every print').waitFor();
+    await button('Save changes').click();
+    await button('Save changes').waitFor({ state: 'detached' });
     const card = page.locator('.try-it');
     await card.getByLabel('Country').selectOption('Austria');
     await card.getByRole('button', { name: 'Try it' }).click();
@@ -137,7 +140,6 @@ test(
     await card.getByLabel('Country').selectOption('France');
     await card.getByRole('button', { name: 'Try it' }).click();
     await card.getByText('No rule holds.').waitFor();
-    await page.context().close();
   },
   errandMs,
 );
@@ -166,51 +168,20 @@ const routed = {
   utm: { source: 'qr' },
 };
 
-test.each([
-  { scheme: 'light', width: 1_440 },
-  { scheme: 'dark', width: 390 },
-] as const)(
-  'every field of rules is accessible in $scheme, $width pixels wide; a warning stays at its rule',
-  async (options) => {
-    const code = await create({ ...routed, name: 'Table 5' });
-    const page = await harness.openSignedIn(`/codes/${word(code.id)}?part=routes`, options);
-    for (const rule of ['rule 1', 'rule 2', 'everyone else']) {
-      await button(page, `Edit ${rule}`).click();
-    }
-    const faults = await faultsOn(page, 'fields');
-    await page.getByLabel('UTM medium').fill('print');
-    await button(page, 'Save changes').click();
-    await page.getByText('It never wins: rule phones').waitFor();
-    faults.push(...(await faultsOn(page, 'warning')));
-    await page.context().close();
-    expect(faults).toEqual([]);
-  },
-  errandMs,
-);
-
 test(
-  'a code is paused and resumed with one button, and its scans are shown by route and in vain',
+  'every field of rules is accessible and fits a phone; a warning stays at its rule',
   async () => {
-    const code = await create({ ...routed, name: 'Table 6' });
-    const shortUrl = word(code.shortUrl);
-    expect((await scan(shortUrl)).headers.get('location')).toContain('/app');
-    const page = await harness.openSignedIn(`/codes/${word(code.id)}`);
-    await button(page, 'Pause').click();
-    await page.getByText('This code is paused').waitFor();
-    expect((await scan(shortUrl)).status).toBe(410);
-    await page.goto('/codes');
-    await page.getByRole('row', { name: 'Table 6' }).getByText('Paused', { exact: true }).waitFor();
-    await page.getByRole('link', { name: 'Table 6' }).click();
-    await button(page, 'Resume').click();
-    await page.getByText('This code is paused').waitFor({ state: 'detached' });
-    expect((await scan(shortUrl)).status).toBe(302);
-    await untilCounted(harness, 2);
-    await page.reload();
-    const routes = page.locator('.card', { hasText: 'By route' });
-    await routes.getByText('phones').waitFor();
-    const missed = page.locator('.card', { hasText: 'People who came in vain' });
-    await missed.getByRole('listitem').getByText('Paused').waitFor();
-    await page.context().close();
+    const code = await create({ ...routed, name: 'Table 5' });
+    await openCode(code, 'routes');
+    for (const rule of ['rule 1', 'rule 2', 'everyone else']) {
+      await button(`Edit ${rule}`).click();
+    }
+    await page.getByLabel('UTM medium').fill('print');
+    await button('Save changes').click();
+    await page.getByText('It never wins: rule phones').waitFor();
+    await page.setViewportSize({ width: 390, height: 900 });
+    expect(await faultsOn(page, 'fields and warning', '.routing')).toEqual([]);
+    await page.setViewportSize({ width: 1_440, height: 900 });
   },
   errandMs,
 );
@@ -220,64 +191,20 @@ test(
   async () => {
     const code = await create({ ...routed, name: 'Table 8' });
     const path = `/v1/qr-codes/${word(code.id)}`;
-    const page = await harness.openSignedIn(`/codes/${word(code.id)}?part=routes`);
+    await openCode(code, 'routes');
     await page.getByLabel('When the code does not work').fill('example.com/closed');
     await harness.api.call('PATCH', path, { body: { rules: routed.rules.slice(0, 1) } });
-    await button(page, 'Pause').click();
+    await button('Pause').click();
     await page.getByText('Somebody else has changed this meanwhile').waitFor();
-    expect(await sentences(page)).toHaveLength(3);
-    await button(page, 'Save changes').click();
-    await page.getByText('Saved. Every print').waitFor();
-    await expect.poll(async () => await sentences(page)).toHaveLength(2);
+    expect(await sentences()).toHaveLength(3);
+    await button('Save changes').click();
+    await button('Save changes').waitFor({ state: 'detached' });
+    await expect.poll(async () => await sentences()).toHaveLength(2);
     expect(await read(code)).toMatchObject({
       rules: routed.rules.slice(0, 1),
       fallbackUrl: 'https://example.com/closed',
       paused: true,
     });
-    await page.context().close();
-  },
-  errandMs,
-);
-
-test(
-  'a change of destination says which rules still lead elsewhere, before and after, and leads to them',
-  async () => {
-    const rule = (language: string, target: string) => ({
-      label: language,
-      if: { language: [language] },
-      then: { target },
-    });
-    const code = await create({
-      target: 'https://example.com/before',
-      name: 'Table 9',
-      rules: [
-        rule('fr', 'https://example.com/fr'),
-        rule('es', 'https://example.com/es'),
-        // Leads to the new destination.
-        rule('en', 'https://example.com/after'),
-      ],
-    });
-    const page = await harness.openSignedIn(`/codes/${word(code.id)}`);
-    await page.locator('.code-top').getByText('3 rules still lead elsewhere').waitFor();
-    await button(page, 'Change destination').click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('New destination').fill('example.com/after');
-    await dialog.getByText('2 rules still lead elsewhere').waitFor();
-    await button(page, 'Continue').click();
-    await dialog.getByRole('alert').getByText('2 rules still lead elsewhere').waitFor();
-    expect(await dialog.getByRole('listitem').allInnerTexts()).toEqual([
-      'If the language is French → example.com/fr',
-      'If the language is Spanish → example.com/es',
-    ]);
-    expect(await faultsOn(page, 'change of destination')).toEqual([]);
-    await button(page, 'Change it now').click();
-    await page.getByText('Destination changed. 2 rules still lead elsewhere.').waitFor();
-    await page.locator('.code-top').getByText('2 rules still lead elsewhere').waitFor();
-    await button(page, 'Change destination').click();
-    await dialog.getByRole('link', { name: 'Review where it leads' }).click();
-    await dialog.waitFor({ state: 'detached' });
-    await page.locator('.rules:focus').getByText('example.com/fr').waitFor();
-    await page.context().close();
   },
   errandMs,
 );
@@ -287,7 +214,7 @@ test(
   async () => {
     const code = await create({ ...routed, name: 'Table 7' });
     const text = await create({ type: 'text', target: 'Hello', dynamic: false, name: 'Sign' });
-    const page = await harness.openSignedIn('/settings/data', { width: 390 });
+    await page.setViewportSize({ width: 390, height: 900 });
     await page.route('**/v1/session', async (route) => {
       const response = await route.fetch();
       const body = (await response.text()).replace('"role":"owner"', '"role":"viewer"');
@@ -296,16 +223,15 @@ test(
     await page.goto(`/codes/${word(code.id)}?part=routes`);
     await page.getByText('If the device is a phone').waitFor();
     for (const name of [/^Move rule/, /^Edit/, 'Add rule', 'Pause', 'Save changes']) {
-      expect(await button(page, name).count()).toBe(0);
+      expect(await button(name).count()).toBe(0);
     }
     expect(await page.getByLabel('UTM source').isEditable()).toBe(false);
-    await button(page, 'Try it').click();
+    await button('Try it').click();
     await page.locator('.found').getByText('Rule 1').waitFor();
-    const faults = await faultsOn(page, 'viewer');
-    await page.goto(`/codes/${word(text.id)}`);
-    await button(page, 'Design').waitFor();
-    expect(await button(page, 'Where it leads').count()).toBe(0);
-    await page.context().close();
+    const faults = await faultsOn(page, 'viewer', 'main');
+    await openCode(text, 'details');
+    await button('Design').waitFor();
+    expect(await button('Where it leads').count()).toBe(0);
     expect(faults).toEqual([]);
   },
   errandMs,

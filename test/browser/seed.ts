@@ -40,6 +40,18 @@ export interface Seeded {
   readonly inviteToken: string;
 }
 
+/** Where nothing is looked for by them. */
+export const noIds: Seeded = {
+  codeId: 'qr_00000000000000000000',
+  shortUrl: '',
+  wifiId: 'qr_00000000000000000001',
+  endedId: 'qr_00000000000000000002',
+  campaignId: 'cmp_00000000000000000000',
+  endpointId: 'wh_00000000000000000000',
+  deliveryId: 'dlv_00000000000000000000',
+  inviteToken: '',
+};
+
 export async function seed({ api }: Harness, receiverUrl: string): Promise<Seeded> {
   const post = async (path: string, body: unknown): Promise<Json> =>
     (await api.call('POST', `/v1${path}`, { body })).json;
@@ -48,7 +60,7 @@ export async function seed({ api }: Harness, receiverUrl: string): Promise<Seede
     ...(index % 3 === 0 ? { name: `Poster ${index + 1}, platform ${index % 7}` } : {}),
     tags: index % 2 === 0 ? ['poster', 'spring'] : [],
   }));
-  for (const row of rows) await post('/qr-codes', row);
+  await post('/qr-codes/bulk', rows);
   const wifi = await post('/qr-codes', {
     type: 'wifi',
     target: 'WIFI:T:WPA;S:Guests;P:coffee-please;;',
@@ -68,7 +80,7 @@ export async function seed({ api }: Harness, receiverUrl: string): Promise<Seede
     scanLimit: 10_000,
   });
   const [codeId, shortUrl] = [word(code.id), word(code.shortUrl)];
-  await scanAll(shortUrl);
+  for (const [address, agent] of visitors) await scan(shortUrl, address, agent);
   await api.call('PATCH', `/v1/qr-codes/${codeId}`, {
     body: { target: 'https://example.com/menu/summer' },
   });
@@ -97,7 +109,7 @@ export async function seed({ api }: Harness, receiverUrl: string): Promise<Seede
     events: ['*'],
     description: 'Till in the north hall',
   });
-  await scanAll(shortUrl);
+  await scan(shortUrl);
   const deliveryId = await deadDelivery(api);
   return {
     codeId,
@@ -131,10 +143,6 @@ async function found<T>(
     if (performance.now() > deadlineMs) throw new Error(`Cannot find ${what}`);
     await pause(soon.interval);
   }
-}
-
-async function scanAll(shortUrl: string): Promise<void> {
-  for (const [address, agent] of visitors) await scan(shortUrl, address, agent);
 }
 
 /** A page shows what is counted when it is opened: waits until all scans of the workspace are. */

@@ -1,20 +1,18 @@
-/** Numbers that are shared: made in the dashboard, opened by a stranger, on every screen and on paper; and asked for by mail. */
+/**
+ * Pages for those who are not signed in: sign-in and invites; numbers that are shared, made in the dashboard, opened by a
+ * stranger, on every screen and on paper.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { word } from '../support/client.ts';
-import { type MailServer, startMailServer } from '../support/fakes/mail-server.ts';
-import { faultsOn } from './accessibility.ts';
+import { faultsOn, faultsOnScreens, screens } from './accessibility.ts';
+import { follow } from './addresses.ts';
 import { type Harness, openHarness, waitMs } from './harness.ts';
 
 let harness: Harness;
-let mail: MailServer;
 beforeAll(async () => {
-  mail = await startMailServer();
-  harness = await openHarness(mail.environment);
+  harness = await openHarness();
 }, waitMs * 4);
-afterAll(async () => {
-  await harness.close();
-  await mail.close();
-});
+afterAll(() => harness.close());
 
 const phone =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1';
@@ -44,7 +42,7 @@ test(
     await dialog.getByRole('button', { name: 'Create link' }).click();
     const link = dialog.getByLabel('the link', { exact: true });
     await link.waitFor();
-    expect(await faultsOn(page, 'share')).toEqual([]);
+    expect(await faultsOn(page, 'share', 'dialog[open]')).toEqual([]);
     const url = (await link.textContent()) ?? '';
     const stranger = await harness.open();
     await stranger.goto(new URL(url).pathname);
@@ -77,37 +75,58 @@ test(
     const id = (await scannedCode()).split('/').at(-1);
     const { json } = await harness.api.call('POST', '/v1/reports', { body: { qrCodeId: id } });
     const { pathname } = new URL(word(json.url));
-    for (const scheme of ['light', 'dark'] as const) {
-      for (const width of [390, 1_440]) {
-        const page = await harness.open({ scheme, width });
-        await page.goto(pathname);
-        await page.getByRole('img', { name: /^Scans by day from .*: 3, most:/ }).waitFor();
-        await page.getByText('(Tokyo time)').first().waitFor();
-        expect(await faultsOn(page, `${scheme} ${width}`)).toEqual([]);
-        await page.emulateMedia({ media: 'print' });
-        expect(await page.getByRole('navigation').isVisible()).toBe(false);
-        const colour = await page.evaluate('getComputedStyle(document.body).backgroundColor');
-        expect(colour).toBe('rgb(255, 255, 255)');
-        await page.context().close();
-      }
+    const page = await harness.open();
+    await page.goto(pathname);
+    await page.getByRole('img', { name: /^Scans by day from .*: 3, most:/ }).waitFor();
+    await page.getByText('(Tokyo time)').first().waitFor();
+    for (const { scheme, width } of screens) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.setViewportSize({ width, height: 900 });
+      expect(await faultsOn(page, scheme)).toEqual([]);
     }
+    await page.emulateMedia({ media: 'print' });
+    expect(await page.getByRole('navigation').isVisible()).toBe(false);
+    const colour = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+    expect(colour).toBe('rgb(255, 255, 255)');
+    await page.context().close();
     expect(harness.complaints).toEqual([]);
   },
   waitMs * 6,
 );
 
+/** Compressed, the sign-in page and all that it loads. */
+const firstPageBytesMax = 150_000;
 test(
-  'the numbers by mail are asked for in the profile',
+  'pages for those who are not signed in; the first weighs little, and its policy allows only this origin',
   async () => {
-    const page = await harness.openSignedIn('/settings/profile');
-    await page.getByRole('radio', { name: 'Each month' }).check();
-    await page.getByText('The next one comes').waitFor();
-    expect(await faultsOn(page, 'profile')).toEqual([]);
-    await page.reload();
-    await expect.poll(() => page.getByRole('radio', { name: 'Each month' }).isChecked()).toBe(true);
-    await page.getByRole('radio', { name: 'Never' }).check();
-    await page.getByText('You get no more mails.').waitFor();
-    expect(harness.complaints).toEqual([]);
+    const { json } = await harness.api.call('POST', '/v1/team/invites', {
+      body: { email: 'grace@example.com', role: 'editor' },
+    });
+    const page = await harness.open();
+    const sizes: Array<Promise<number>> = [];
+    page.on('requestfinished', (request) => {
+      sizes.push(request.sizes().then((size) => size.responseBodySize + size.responseHeadersSize));
+    });
+    const response = await page.goto('/');
+    await page.getByLabel('Password').waitFor();
+    const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+    expect(bytes).toBeLessThan(firstPageBytesMax);
+    expect(bytes).toBeGreaterThan(10_000);
+    expect(response?.headers()['content-security-policy']).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
+        "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    );
+    const faults = await faultsOnScreens(page, 'sign in');
+    await follow(page, `/accept-invite?token=${word(json.token)}`);
+    await page.getByRole('button', { name: 'Join' }).waitFor();
+    faults.push(...(await faultsOnScreens(page, 'invite')));
+    await follow(page, '/sign-in');
+    await page.getByLabel('E-mail').waitFor();
+    await follow(page, '/accept-invite?token=x');
+    await page.getByText('This link does not work').waitFor();
+    faults.push(...(await faultsOnScreens(page, 'invite that is over')));
+    await page.context().close();
+    expect(faults).toEqual([]);
   },
   waitMs * 6,
 );

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';
 import { addresses } from './addresses.ts';
-import { openHarness } from './harness.ts';
+import { openOwnService } from './harness.ts';
 import { calmCluster, troubledCluster, withCluster } from './sample-cluster.ts';
 import { type Seeded, seed } from './seed.ts';
 
@@ -62,7 +62,7 @@ await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
 const address = receiver.address();
 const port = typeof address === 'object' && address !== null ? address.port : 0;
 await mkdir(folder, { recursive: true });
-const harness = await openHarness({ QZ_WEBHOOKS_RETRY_DELAYS_MS: '100,100,100,100,100,100,100' });
+const harness = await openOwnService({});
 try {
   const welcome = await harness.openSignedIn('/');
   await welcome.getByText('Create your first code').waitFor();

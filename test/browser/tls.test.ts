@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePorts } from '../support/process.ts';
-import { type Harness, openHarness, owner, signIn } from './harness.ts';
+import { type Harness, openOwnService, signIn } from './harness.ts';
 
 const fixture = (name: string): string =>
   fileURLToPath(new URL(`../fixtures/receiver-tls/${name}`, import.meta.url));
@@ -12,7 +12,7 @@ let plainPort: number;
 beforeAll(async () => {
   const ports = await freePorts();
   plainPort = (await freePorts()).api;
-  harness = await openHarness(
+  harness = await openOwnService(
     {
       QZ_API_PUBLIC_URL: `https://127.0.0.1:${ports.api}`,
       QZ_API_TLS_CERT_FILE: fixture('certificate.pem'),
@@ -26,7 +26,7 @@ afterAll(() => harness.close());
 
 test('a person who comes over plain HTTP signs in over TLS, stays signed in and makes a code', async () => {
   const page = await harness.open();
-  await signIn(page, `http://127.0.0.1:${plainPort}/codes`, owner);
+  await signIn(page, `http://127.0.0.1:${plainPort}/codes`, harness.owner);
   expect(page.url()).toMatch(`${harness.service.apiUrl}/codes`);
   const [cookie] = await page.context().cookies();
   expect(cookie).toMatchObject({ name: '__Host-quietzone', secure: true, httpOnly: true });

@@ -1,6 +1,6 @@
 /**
  * src/cluster/store-replication.ts where brokers are away or will not do: what is refused, what an operator is told, and
- * that nothing of it is left at a close. With a broker: test/node/cluster.test.ts.
+ * that nothing of it is left at a close. With a broker: test/node/three-nodes.cluster.test.ts.
  */
 import { onTestFinished, expect, test } from 'vitest';
 import { beginNats } from '../../src/cluster/nats/nats-connection.ts';
@@ -12,7 +12,7 @@ import { soon } from '../support/soon.ts';
 import { temporaryManagement } from '../store/temporary-management.ts';
 import { FakeNats } from './nats/fake-nats.ts';
 
-async function open(server: string) {
+async function open(server: string, timers = systemTimers) {
   const { store } = temporaryManagement();
   const lines: string[] = [];
   const connection = beginNats({ servers: [server], nodeName: 'core-1' });
@@ -23,7 +23,7 @@ async function open(server: string) {
     name: 'core',
     replicas: 1,
     self: { owner: 'core-1.n_1', url: 'http://core-1', version: '1' },
-    timers: systemTimers,
+    timers,
     random: () => 0.5,
     log: createLog('info', { write: (line) => void lines.push(line) }),
     onChanged: () => void changes.push(replication.status.state),
@@ -55,12 +55,21 @@ test('a broker without JetStream is a problem that is logged once, however often
   const fake = new FakeNats({ version: '2.11.0', answers: 'no responders' });
   await fake.listen();
   onTestFinished(() => fake.close());
-  const { replication, lines, close } = await open(`nats://${fake.host}`);
+  let tries = 0;
+  const quick: typeof systemTimers = {
+    ...systemTimers,
+    after: (ms, run) =>
+      systemTimers.after(ms / 20, () => {
+        tries += 1;
+        run();
+      }),
+  };
+  const { replication, lines, close } = await open(`nats://${fake.host}`, quick);
   replication.start();
   const isLogged = (line: string): boolean => line.includes('a stream cannot be used, retrying');
   await expect.poll(() => lines.filter(isLogged), soon).toHaveLength(1);
   expect(replication.problem).toMatch(/jetstream is not enabled/);
-  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  await expect.poll(() => tries, soon).toBeGreaterThan(3);
   expect(lines.filter(isLogged)).toHaveLength(1);
   await close();
 });

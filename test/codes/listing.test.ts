@@ -1,10 +1,11 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CodeFilter, SearchLimits } from '../../src/codes/search/listing.ts';
 import type { CodeStatus, QrCodeRecord } from '../../src/model/code.ts';
 import type { Failure } from '../../src/model/failure.ts';
 import { dayOf } from '../../src/model/day.ts';
 import { actor, openCodes, putCampaign, stranger, type CodesFixture } from './codes-fixture.ts';
+import { runs } from '../seconds/runs.ts';
 
 const day = 86_400_000;
 const campaigns = ['cmp_00000000000000000001', 'cmp_00000000000000000002'];
@@ -114,8 +115,15 @@ describe.each<[string, SearchLimits]>([
   ['walked', { bytesMax: 0 }],
   ['in memory', { bytesMax: 1_000_000, walkedCodesMax: 0 }],
 ])('list, searches %s', (_, limits) => {
+  /** For tests that only read. */
+  let shared: Awaited<ReturnType<typeof filled>>;
+  beforeAll(async () => {
+    shared = await filled(limits);
+  });
+  afterAll(() => shared.fixture.app.close());
+
   test('any filter, by page and by cursor, equals a plain filter over all codes', async () => {
-    const { fixture, model } = await filled(limits);
+    const { fixture, model } = shared;
     const firstDay = dayOf(model[0]!.createdAtMs);
     const dayInRange = fc.option(fc.integer({ min: firstDay - 1, max: firstDay + 11 }), {
       nil: undefined,
@@ -153,12 +161,12 @@ describe.each<[string, SearchLimits]>([
         expect(ids(walked)).toEqual(ids(all));
         expect(cursor).toBeUndefined();
       }),
-      { numRuns: 150 },
+      { numRuns: runs(80) },
     );
   });
 
   test('an id is found as an id, not by letters that happen to be in it', async () => {
-    const { fixture, model } = await filled(limits);
+    const { fixture, model } = shared;
     const { id } = expected(model, {})[0]!;
     const total = async (search: string): Promise<number> =>
       (await fixture.codes.list(1, { filter: { search }, limit: 1 })).total;
@@ -218,7 +226,7 @@ describe.each<[string, SearchLimits]>([
   });
 
   test('a text that is no cursor is refused', async () => {
-    const { codes } = await openCodes();
+    const { codes } = shared.fixture;
     for (const cursor of ['', 'x', '!'.repeat(14), 'A'.repeat(15), 'é'.repeat(14)]) {
       await expect(codes.list(1, { filter: {}, limit: 1, cursor })).rejects.toMatchObject({
         code: 'validation_failed',
@@ -235,7 +243,7 @@ describe.each<[string, SearchLimits]>([
   });
 
   test('an empty workspace has an empty page', async () => {
-    const { codes } = await openCodes();
+    const { codes } = shared.fixture;
     expect(await codes.list(9, { filter: {}, limit: 20, page: 3 })).toEqual({
       data: [],
       total: 0,
@@ -244,7 +252,7 @@ describe.each<[string, SearchLimits]>([
   });
 
   test('a filter that no code can match is an empty page, however long', async () => {
-    const { fixture } = await filled(limits);
+    const { fixture } = shared;
     for (const filter of [{ tag: 'x'.repeat(5_000) }, { campaignId: 'c'.repeat(5_000) }]) {
       expect(await fixture.codes.list(1, { filter, limit: 5 })).toEqual({
         data: [],
@@ -255,7 +263,7 @@ describe.each<[string, SearchLimits]>([
   });
 
   test('searches run one by one; beyond those that may wait it is 503', async () => {
-    const { fixture } = await filled(limits);
+    const { fixture } = shared;
     const search = async (at: number): Promise<string> =>
       await fixture.codes.list(1, { filter: { search: `${at}` }, limit: 5 }).then(
         () => 'answered',

@@ -12,6 +12,7 @@
 import { Client } from '../support/client.ts';
 import { liftQuota } from '../support/lift-quota.ts';
 import { everyStart, pause, type Ports, ServiceProcess } from '../support/process.ts';
+import { TestService } from '../support/test-service.ts';
 import { compare, type Comparison } from './comparison.ts';
 import { leftInJournals, undelivered } from './left-over.ts';
 import { askEveryLink } from './every-link.ts';
@@ -52,7 +53,10 @@ export interface CrashResult extends Comparison {
 const connections = 48;
 /** Kills that hit a starting service: recovery, catching up, loading links. */
 const startingShare = 0.3;
+/** No kill of a running service comes before so many scans and writes of the run were answered. */
+const answeredMin = { scans: 100, writes: 5 };
 const dayMs = 86_400_000;
+const toLoopback = { QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8' };
 /** Short, so that a run ends; as many as the real ones. */
 const retryDelaysMs = '50,100,200,400,800,1600,3200';
 
@@ -85,7 +89,8 @@ class CrashRun {
   readonly #writes: Writes;
   readonly #receipts: Receipts;
   #apiKey = '';
-  #usualReadyMs = 1_500;
+  /** Known once the first round was ready. */
+  #usualReadyMs: number | undefined;
 
   constructor(options: CrashOptions, random: Random, ledger: Ledger, receipts: Receipts) {
     this.#receipts = receipts;
@@ -95,11 +100,10 @@ class CrashRun {
     this.#writes = new Writes(ledger, random.fork());
   }
 
-  /** An orderly first start and stop: it prints the API key, and takes the receiver. */
+  /** An orderly first start and stop, in this process: it gives the API key, and takes the receiver. */
   async firstStart(receiver: string): Promise<void> {
-    const service = this.#start();
-    this.#usualReadyMs = await service.ready();
-    await pause(20);
+    const { dataDir, ports } = this.#options;
+    const service = await TestService.start({ dataDir, ports, environment: toLoopback });
     this.#apiKey = service.apiKey;
     const client = new Client(service.apiUrl, this.#apiKey);
     const body = { url: receiver, events: ['*'] };
@@ -107,15 +111,15 @@ class CrashRun {
     if (status !== 201) throw new Error(`Cannot subscribe the receiver: ${text}`);
     await client.close();
     // Writes go as fast as the machine is: the plan's 600 requests a minute would end them.
-    await liftQuota(this.#options.dataDir);
-    await service.terminate();
+    await liftQuota(dataDir);
+    await service.close();
   }
 
   async round(number: number): Promise<Round> {
     const random = this.#random.fork();
     const killed = number > 1 && random.chance(startingShare) ? 'starting' : 'running';
     const waitMs = random.between(0, this.#options.loadMsMax);
-    const startMs = random.next() * this.#usualReadyMs * 1.2;
+    const startMs = random.next() * (this.#usualReadyMs ?? 0) * 1.2;
     const service = this.#start();
     const startedMs = performance.now();
     const scanners = this.#scanners(random);
@@ -123,7 +127,7 @@ class CrashRun {
     let readyMs: number | undefined;
     const whenReady = async (): Promise<void> => {
       readyMs = await service.ready();
-      this.#usualReadyMs = this.#usualReadyMs * 0.8 + readyMs * 0.2;
+      this.#usualReadyMs = (this.#usualReadyMs ?? readyMs) * 0.8 + readyMs * 0.2;
       this.#writes.start(client);
     };
     const ready = whenReady();
@@ -132,6 +136,7 @@ class CrashRun {
       ready.catch(() => undefined);
     } else {
       await ready;
+      await this.#isUnderWay(service);
       await pause(waitMs);
     }
     const killedAfterMs = performance.now() - startedMs;
@@ -143,6 +148,16 @@ class CrashRun {
     await client.close();
     this.#checkLog(service);
     return { number, killed, killedAfterMs, readyMs, firstRedirectMs: scanners.firstAnswerMs };
+  }
+
+  /** Resolves also when the service ends by itself. */
+  async #isUnderWay({ exit }: ServiceProcess): Promise<void> {
+    const { scans, writes } = answeredMin;
+    const ledger = this.#ledger;
+    let ended: unknown;
+    while (ended === undefined && (ledger.answered < scans || ledger.acknowledged < writes)) {
+      ended = await Promise.race([exit, pause(5)]);
+    }
   }
 
   /** The last start: nothing is pending, every link answers as acknowledged, every event goes out. */
@@ -172,13 +187,10 @@ class CrashRun {
         QZ_TRUSTED_PROXIES: '127.0.0.0/8',
         QZ_REDIRECT_THREADS: String(random.between(1, 3)),
         QZ_SCANS_SHARDS: String(random.between(1, 4)),
-        QZ_SCANS_WINDOW_MS: String(random.between(20, 200)),
-        QZ_SCANS_WINDOW_BYTES_MAX: String(random.pick([65_536, 8_388_608])),
-        QZ_SCANS_SEGMENT_BYTES_MAX: String(random.pick([65_536, 262_144, 67_108_864])),
         // Kills hit a thread that ends a segment, and segments that wait to be deleted.
         QZ_SCANS_SEGMENT_MS_MAX: String(random.pick([10, 500, 60_000])),
         QZ_IMAGES_THREADS: '1',
-        QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
+        ...toLoopback,
         QZ_WEBHOOKS_RETRY_DELAYS_MS: retryDelaysMs,
       },
     });

@@ -5,7 +5,7 @@
  * unexpected.
  */
 import { parseArgs } from 'node:util';
-import { makeGeoFiles } from '../../config/release/geo-files.ts';
+import { makeGeoTable } from '../../config/release/geo-files.ts';
 import { freePorts, withDataFolder } from '../support/process.ts';
 import { agesMs, type Repeats } from './receipts.ts';
 import { type CrashResult, type Round, runCrashes } from './rounds.ts';
@@ -32,8 +32,8 @@ if (durability === undefined || !Number.isInteger(seed) || !(rounds >= 1)) {
 }
 
 console.log(`${rounds} rounds, seed ${seed}, durability ${durability}`);
-// No life lasts as long as a first start makes its table of places, and nothing is counted before.
-makeGeoFiles(() => undefined);
+// A service does not make it.
+makeGeoTable(() => undefined);
 const startedMs = performance.now();
 const ports = await freePorts();
 const result = await withDataFolder((dataDir) =>

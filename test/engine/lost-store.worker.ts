@@ -4,7 +4,8 @@
  */
 import { closeSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { watchLostStores } from '../../src/engine/watch/lost-stores.ts';
+import { watchLostStores } from '../../src/engine/watch/stored-data.ts';
+import { Signal } from '../../src/model/signal.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
@@ -28,7 +29,7 @@ const environment = new StoreEnvironment(path, 'create');
 const table = environment.table<number, string>('texts');
 await environment.transaction(() => table.put(1, 'kept'));
 await environment.flush();
-watchLostStores([environment], createLog('info', process.stderr));
+watchLostStores([environment], createLog('info', process.stderr), new Signal());
 for (const descriptor of readdirSync('/proc/self/fd')) {
   if (isSyncedFileAt(path, descriptor)) closeSync(Number(descriptor));
 }

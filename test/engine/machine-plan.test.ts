@@ -2,11 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import {
+  attemptsMax,
   fitToMemory,
   isMemoryScarce,
   measureResources,
   memoryBytesMin,
   memoryShares,
+  shardBounds,
   threadCounts,
 } from '../../src/engine/machine/machine-plan.ts';
 
@@ -38,16 +40,17 @@ describe('threads', () => {
 
 describe('caches', () => {
   it('are as configured from 1 GiB', () => {
-    expect(fitToMemory(config, machine(2, 1_024))).toBe(config);
+    expect(fitToMemory(config, machine(2, 1_024))).toEqual(config);
     expect(isMemoryScarce(machine(2, 1_023))).toBe(true);
   });
 
   it('take together less than a quarter of the least memory', () => {
     const least = { cores: 2, memoryBytes: memoryBytesMin };
     const { codes, images, scans } = fitToMemory(config, least);
+    const { actorsMax, windowBytesMax } = shardBounds(least);
     const bytes = codes.searchBytesMax + images.cacheBytesMax + scans.backlogBytesMax;
-    expect(bytes + scans.windowBytesMax).toBeLessThanOrEqual(memoryBytesMin / 4);
-    expect(scans.actorsMax).toBe(32_768);
+    expect(bytes + windowBytesMax).toBeLessThanOrEqual(memoryBytesMin / 4);
+    expect([actorsMax, attemptsMax(least)]).toEqual([32_768, 1_024]);
   });
 
   it('keep what is set lower', () => {

@@ -1,7 +1,7 @@
 /** What a workspace says on its pages reaches redirect threads that run. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { PageFeed } from '../../src/engine/page-feed.ts';
+import { PageFeed } from '../../src/engine/workspace-feeds.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { type RedirectHarness, startRedirects } from '../http/redirect-harness.ts';
 import { linkOf } from '../links/table.ts';

@@ -6,7 +6,7 @@ import type { CopyProgress } from '../../src/engine/backup/copy-files.ts';
 import { type CopyDisk, systemCopyDisk } from '../../src/engine/backup/copy-disk.ts';
 import type { DataFolder } from '../../src/engine/data-folder.ts';
 import { openOrMakeInstallation } from '../../src/engine/installation/service-folder.ts';
-import { openDeliveryTables } from '../../src/store/delivery/open-delivery.ts';
+import { openDeliveryTables } from '../../src/store/delivery/delivery.ts';
 import { openManagement } from '../../src/store/management/management.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
 

@@ -1,12 +1,12 @@
 /**
  * A redirect never depends on billing: the real service, a paid plan confirmed on the command line
  * beside it, canceled, over, and over its quota, while the printed code keeps leading where it should
- * and every scan is counted. Time passes by restarts with a clock set ahead.
+ * and every scan is counted. Time passes by a restart, and by the clock.
  */
 import { expect, it } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import { Client, word } from '../support/client.ts';
-import { clockAhead } from '../support/fakes/offset-clock.ts';
+import { OffsetClock } from '../support/fakes/offset-clock.ts';
 import { openReceiver } from '../support/fakes/receiver.ts';
 import {
   freePorts,
@@ -15,16 +15,11 @@ import {
   spawnCommand,
   withDataFolder,
 } from '../support/process.ts';
+import { soon } from '../support/soon.ts';
 import { TestService } from '../support/test-service.ts';
 
 const target = 'https://example.com/menu';
 const minuteMs = 60_000;
-
-/** The service with its wall clock ahead by `aheadMs`. */
-async function start(dataDir: string, ports: Ports, aheadMs: number): Promise<TestService> {
-  const environment = { QZ_BOOTSTRAP_PLAN: 'free' };
-  return await TestService.start({ dataDir, ports, environment, clock: clockAhead(aheadMs) });
-}
 
 async function expectRedirects(ports: Ports, code: string, times: number): Promise<void> {
   const links = new Client(`http://127.0.0.1:${ports.redirect}`);
@@ -71,12 +66,15 @@ it(
   { timeout: 180_000 },
   () =>
     withDataFolder(async (dataDir) => {
+      const clock = new OffsetClock();
       const ports = await freePorts();
-      const first = await start(dataDir, ports, 0);
+      const environment = { QZ_BOOTSTRAP_PLAN: 'free' };
+      const first = await TestService.start({ dataDir, ports, environment, clock });
       const { key, code, id } = await subscribeAndCancel(dataDir, first);
       await first.close();
 
-      const later = await start(dataDir, ports, 32 * dayMs);
+      clock.offsetMs = 32 * dayMs;
+      const later = await TestService.start({ dataDir, ports, environment, clock });
       await expectRedirects(ports, code, 3);
       const api = new Client(`${later.apiUrl}/v1`, key);
       const after = await api.call('GET', '/billing/subscription');
@@ -88,18 +86,17 @@ it(
       }
       expect(status).toBe(429);
       await expectRedirects(ports, code, 4);
-      await later.close();
 
-      const last = await start(dataDir, ports, 32 * dayMs + 2 * minuteMs);
-      const counted = await api.call('GET', `/qr-codes/${id}`);
-      expect(counted.json.scans).toBe(10);
+      clock.offsetMs += 2 * minuteMs;
+      const scans = async () => (await api.call('GET', `/qr-codes/${id}`)).json.scans;
+      await expect.poll(scans, { ...soon, interval: 2_000 }).toBe(10);
       const events = await api.call('GET', '/events');
       const kinds = events.items
         .map(({ event }) => word(event))
         .filter((kind) => kind.startsWith('subscription'));
       expect(kinds).toEqual(['subscription.canceled', 'subscription.created']);
       await api.close();
-      await last.close();
+      await later.close();
     }),
 );
 

@@ -16,12 +16,13 @@ import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 import { dayOf } from '../../src/model/day.ts';
 import { journalFolder, recoverJournal } from '../../src/scans/journal/segments.ts';
-import { placeOf } from '../../src/scans/journal/place.ts';
+import { identify } from '../../src/scans/journal/file-identity.ts';
 import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
+import { Geo } from '../../src/scans/visitor/geo/geo.ts';
 import { openScanQueries } from '../../src/scans/query/queries.ts';
 import { Shard } from '../../src/scans/shard.ts';
-import { openVisitor } from '../../src/scans/visitor/visitor.ts';
+import { Visitor } from '../../src/scans/visitor/visitor.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
 import { createLatencyHistogram } from '../../src/telemetry/latency-histogram.ts';
 import { Client } from '../support/client.ts';
@@ -53,11 +54,11 @@ it('counts every scan once, on the day of the clock, whichever way it steps', ()
     const store = openScanStore(join(dataDir, 'scans.mdb'), 'create');
     const shardOptions = { shard: 0, shards: 1, windowBytesMax: 65_536, actorsMax: 100 };
     const limits = { rawRetentionDays: 3_650, deliveredBlock: 0 };
-    const visitor = openVisitor({ key: Buffer.alloc(16, 1), geo: undefined });
+    const visitor = new Visitor({ key: Buffer.alloc(16, 1), geo: {} });
     const shard = new Shard({
       ...shardOptions,
       ...limits,
-      journalRoot: placeOf(journalRoot),
+      journalRoot: identify(journalRoot),
       store,
       tails,
       consumed: new JournalPositions(),
@@ -119,10 +120,11 @@ function listen(
   const app = uWS.App();
   new Redirect({
     links: new LinkReader(memory, 0),
+    geo: new Geo({}),
     journal,
     durability: 'process',
     addresses,
-    refusals: new Refusals(addresses, new MissThrottle(0, 0)),
+    refusals: new Refusals(addresses, new MissThrottle(0)),
     clock,
     gate: new Int32Array(1),
     latency: createLatencyHistogram(),

@@ -117,8 +117,8 @@ describe('a bad configuration exits with 2 and names every fault', () => {
     const { code, stdout, stderr } = await spawnCommand(['serve'], { QZ_API_PROT: '1' });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toBe('Cannot start: unknown environment variable QZ_API_PROT\n');
-    const text = await faults({ QZ_SCANS_WINDOW_MS: '5000' });
-    expect(text).toContain('QZ_SCANS_WINDOW_MS: scans.windowMs: ');
+    const text = await faults({ QZ_SCANS_SEGMENT_MS_MAX: '5' });
+    expect(text).toContain('QZ_SCANS_SEGMENT_MS_MAX: scans.segmentMsMax: ');
   });
 
   it('a file that is not there, one that is no JSON, a command that does not exist', async () => {

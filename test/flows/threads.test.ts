@@ -41,7 +41,7 @@ it(
         nodeOptions: [threads],
       });
       const client = new Client(service.apiUrl, service.apiKey);
-      const load = await Load.start(service, 3, 400);
+      const load = await Load.start(service, 3, 200);
       await load.isUnderWay();
       const backMs = { redirect: Infinity, shard: Infinity };
       for (const [at, [kind, signal]] of deaths.entries()) {

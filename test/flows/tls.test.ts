@@ -1,6 +1,6 @@
 /**
  * The whole service with TLS from files on both ports, its plain ports beside them, through clients that trust its
- * certificate alone; and what a start without TLS says.
+ * certificate alone; and what is refused or warned of before.
  */
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,8 +10,10 @@ import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { strictTransport } from '../../src/api/https.ts';
 import { loadConfig } from '../../src/config.ts';
+import { configWarnings } from '../../src/engine/start-checks.ts';
+import { assertTlsFiles } from '../../src/http/tls-files.ts';
 import { word } from '../support/client.ts';
-import { freePorts, type Ports, runCommand, settingsOf } from '../support/process.ts';
+import { freePorts, type Ports } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
 import { TestService } from '../support/test-service.ts';
 
@@ -178,46 +180,36 @@ describe('short links', () => {
   });
 });
 
-describe('a start', () => {
-  it('refuses files that are no pair, and says which', async () => {
-    const notPem = join(folder, 'empty.pem');
-    await writeFile(notPem, '');
-    const otherKey = join(folder, 'certificate-as-key.pem');
-    await copyFile(certFile, otherKey);
-    for (const [cert, key, words] of [
-      [notPem, keyFile, `${notPem}: .*, expected a PEM certificate`],
-      [certFile, join(folder, 'none.pem'), 'none.pem: ENOENT'],
-      [certFile, otherKey, `${otherKey}: .*, expected a PEM private key`],
-    ] as const) {
-      const ports = await freePorts();
-      const started = TestService.start({
-        dataDir: join(folder, 'refused'),
-        ports,
-        environment: {
-          QZ_API_PUBLIC_URL: `https://127.0.0.1:${ports.api}`,
-          QZ_API_TLS_CERT_FILE: cert,
-          QZ_API_TLS_KEY_FILE: key,
-        },
-      });
-      await expect(started).rejects.toThrow(new RegExp(words));
-    }
-  });
+it('files that are no pair are refused, and named; a start says so', async () => {
+  const notPem = join(folder, 'empty.pem');
+  await writeFile(notPem, '');
+  const otherKey = join(folder, 'certificate-as-key.pem');
+  await copyFile(certFile, otherKey);
+  for (const [tlsCertFile, tlsKeyFile, words] of [
+    [notPem, keyFile, `${notPem}: .*, expected a PEM certificate`],
+    [certFile, join(folder, 'none.pem'), 'none.pem: ENOENT'],
+    [certFile, otherKey, `${otherKey}: .*, expected a PEM private key`],
+  ] as const) {
+    expect(() => assertTlsFiles({ tlsCertFile, tlsKeyFile })).toThrow(new RegExp(words));
+  }
+  const environment = {
+    QZ_API_PUBLIC_URL: 'https://127.0.0.1',
+    QZ_API_TLS_CERT_FILE: certFile,
+    QZ_API_TLS_KEY_FILE: otherKey,
+  };
+  const started = TestService.start({ dataDir: join(folder, 'refused'), environment });
+  await expect(started).rejects.toThrow('expected a PEM private key');
+});
 
-  it.each([
-    ['beyond loopback, without TLS or a proxy', {}, 1],
-    ['with a trusted proxy', { QZ_TRUSTED_PROXIES: '10.0.0.1' }, 0],
-    ['on loopback', { QZ_API_HOST: '127.0.0.1' }, 0],
-  ])('%s: its log and doctor warn %j', async (_, differing, warnings) => {
-    const dataDir = join(folder, `warned-${Object.keys(differing).join('')}`);
-    const environment = { QZ_API_HOST: '0.0.0.0', ...differing };
-    const started = await TestService.start({ dataDir, environment });
-    const warned = started.complaints.map(({ level, msg }) => `${level} ${msg}`);
-    await started.close();
-    expect(warned).toEqual(
-      Array(warnings).fill(expect.stringMatching(/^warn .*clear text: api.host is 0\.0\.0\.0/)),
-    );
-    const settings = { ...settingsOf({ dataDir, ports: await freePorts() }), ...environment };
-    const doctor = await runCommand(['doctor'], settings);
-    expect(doctor.stdout.match(/^WARN .*clear text/gm) ?? []).toHaveLength(warnings);
-  });
+// That a start and `doctor` print these warnings is tested in commands.test.ts.
+it.each([
+  ['beyond loopback, without TLS or a proxy', {}, 1],
+  ['with a trusted proxy', { QZ_TRUSTED_PROXIES: '10.0.0.1' }, 0],
+  ['on loopback', { QZ_API_HOST: '127.0.0.1' }, 0],
+  ['with TLS', { QZ_API_TLS_CERT_FILE: certFile, QZ_API_TLS_KEY_FILE: keyFile }, 0],
+])('passwords in clear text are warned of %s', (_, differing, warnings) => {
+  const environment = { QZ_SHORT_URL_BASE: 'https://go.example.com', QZ_API_HOST: '0.0.0.0' };
+  const config = loadConfig(undefined, { ...environment, ...differing });
+  const warning = expect.stringMatching(/clear text: api\.host is 0\.0\.0\.0/);
+  expect(configWarnings(config)).toEqual(Array(warnings).fill(warning));
 });

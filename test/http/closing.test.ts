@@ -20,6 +20,7 @@ import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
+import { Geo } from '../../src/scans/visitor/geo/geo.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { createLatencyHistogram } from '../../src/telemetry/latency-histogram.ts';
 import { linkOf } from '../links/table.ts';
@@ -69,6 +70,7 @@ function listen(
   const addresses = new ScannerAddresses(new ClientAddresses([]));
   const redirect = new Redirect({
     links: new LinkReader(memory, 0),
+    geo: new Geo({}),
     journal: new JournalWriter({
       folder: join(folder, '0'),
       journal: 0,
@@ -80,7 +82,7 @@ function listen(
     }),
     durability,
     addresses,
-    refusals: new Refusals(addresses, new MissThrottle(0, 0)),
+    refusals: new Refusals(addresses, new MissThrottle(0)),
     clock: systemClock,
     gate: new Int32Array(1),
     latency: createLatencyHistogram(),

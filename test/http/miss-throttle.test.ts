@@ -1,7 +1,7 @@
 /** The bound of unknown codes: exact per bucket and minute, whichever thread counts. */
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
-import { MissThrottle } from '../../src/http/miss-throttle.ts';
+import { MissThrottle, unknownPerMinuteMax } from '../../src/http/miss-throttle.ts';
 
 const minuteMs = 60_000;
 const nowMs = 29_000_000 * minuteMs;
@@ -17,28 +17,24 @@ function granted(throttle: MissThrottle, address: Uint8Array, tries: number, atM
 
 describe('MissThrottle', () => {
   it('grants exactly the bound in every minute, to its last millisecond', () => {
-    const throttle = new MissThrottle(30, 12_345);
-    expect(granted(throttle, ipv4(1), 100, nowMs)).toBe(30);
+    const throttle = new MissThrottle(12_345);
+    expect(granted(throttle, ipv4(1), 400, nowMs)).toBe(unknownPerMinuteMax);
     expect(granted(throttle, ipv4(1), 100, nowMs + minuteMs - 1)).toBe(0);
-    expect(granted(throttle, ipv4(2), 100, nowMs)).toBe(30);
-    expect(granted(throttle, ipv4(1), 100, nowMs + minuteMs)).toBe(30);
+    expect(granted(throttle, ipv4(2), 400, nowMs)).toBe(unknownPerMinuteMax);
+    expect(granted(throttle, ipv4(1), 400, nowMs + minuteMs)).toBe(unknownPerMinuteMax);
   });
 
   it('counts an IPv6 network as one', () => {
-    const throttle = new MissThrottle(10, 1);
-    for (let host = 0; host < 10; host++) expect(throttle.isOver(ipv6(1, host), nowMs)).toBe(false);
+    const throttle = new MissThrottle(1);
+    for (let host = 0; host < unknownPerMinuteMax; host++)
+      expect(throttle.isOver(ipv6(1, host), nowMs)).toBe(false);
     expect(throttle.isOver(ipv6(1, 99), nowMs)).toBe(true);
     expect(throttle.isOver(ipv6(2, 0), nowMs)).toBe(false);
   });
 
-  it('is off with 0, and holds bounds beyond what a cell counts', () => {
-    expect(granted(new MissThrottle(0, 1), ipv4(1), 1_000, nowMs)).toBe(1_000);
-    expect(granted(new MissThrottle(1e6, 1), ipv4(1), 70_000, nowMs)).toBe(65_534);
-  });
-
   it('spreads addresses over its buckets, differently with every seed', () => {
     const buckets = (seed: number): Set<number> => {
-      const throttle = new MissThrottle(60_000, seed);
+      const throttle = new MissThrottle(seed);
       for (let i = 0; i < 4_096; i++) {
         throttle.isOver(Uint8Array.of(10, 0, i >>> 8, i & 255), nowMs);
       }
@@ -53,17 +49,17 @@ describe('MissThrottle', () => {
   });
 
   it('says how long the minute still is', () => {
-    const throttle = new MissThrottle(1, 1);
+    const throttle = new MissThrottle(1);
     const at = [0, 1, 59_000, 59_001, 59_999].map((ms) => throttle.retryAfterSeconds(nowMs + ms));
     expect(at).toEqual([60, 60, 1, 1, 1]);
   });
 
   it('is exact when threads count at once', async () => {
-    const throttle = new MissThrottle(5_000, 77);
+    const throttle = new MissThrottle(77);
     const file = new URL('./miss-throttle.worker.ts', import.meta.url);
     const counts = await Promise.all(
       Array.from({ length: 3 }, async () => {
-        const workerData = { memory: throttle.memory, seed: 77, perMinuteMax: 5_000, nowMs };
+        const workerData = { memory: throttle.memory, seed: 77, nowMs };
         const worker = new Worker(file, { workerData });
         return new Promise<number>((resolve, reject) => {
           worker.once('message', resolve);
@@ -71,6 +67,6 @@ describe('MissThrottle', () => {
         });
       }),
     );
-    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(5_000);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(20 * unknownPerMinuteMax);
   });
 });

@@ -3,9 +3,8 @@ import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { errorProblem, errorStatus, Pages } from '../../src/http/pages.ts';
-import { errorPageKinds } from '../../src/http/pages/language-words.ts';
 import { packPages } from '../../src/http/pages/packed-pages.ts';
-import { pageLanguages } from '../../src/http/pages/words.ts';
+import { errorPageKinds, pageLanguages } from '../../src/http/pages/words.ts';
 import { contrast, parseColour } from '../../src/model/design/colour.ts';
 import {
   type Brand,
@@ -18,6 +17,7 @@ import {
   supportUrlLengthMax,
   type WorkspacePages,
 } from '../../src/model/routing/pages.ts';
+import { anyText } from '../model/any-text.ts';
 
 const bytesMax = 5_120;
 const styleOf = (html: string): string => /<style>(.*)<\/style>/s.exec(html)?.[1] ?? '';
@@ -234,7 +234,7 @@ describe('a page with a brand', () => {
 
   it('takes whatever it is given as text', () => {
     const hostile = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 60 }),
+      anyText({ maxLength: 60 }),
       fc
         .array(
           fc.constantFrom(

@@ -5,6 +5,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { vi } from 'vitest';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { CountedJournals, type Journals } from '../../src/engine/journals.ts';
 import { RedirectThreads } from '../../src/engine/redirect-threads.ts';
@@ -14,7 +15,9 @@ import { createLinkTableMemory } from '../../src/links/layout.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 import { JournalReader } from '../../src/scans/journal/reader.ts';
 import { RecordCursor } from '../../src/scans/record.ts';
+import type { GeoData } from '../../src/scans/visitor/geo/geo.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
+import { shipped } from '../../src/shipped.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { entriesOf, freePorts } from '../support/process.ts';
@@ -34,8 +37,8 @@ export interface RedirectHarnessOptions {
   readonly file?: URL;
   readonly durability?: Config['durability'];
   readonly trustedProxies?: readonly string[];
-  readonly trustedProxyHeader?: Config['trustedProxyHeader'];
-  readonly unknownPerMinuteMax?: number;
+  /** Absent = every country is unknown. */
+  readonly geo?: GeoData;
   /** What workspaces say on their pages, at the start. */
   readonly pages?: () => PageChanges;
   /** More settings, by their variable. */
@@ -65,14 +68,12 @@ export interface RedirectHarness {
 const drainMsMax = 20_000;
 
 function configOf(options: RedirectHarnessOptions, port: number): Config {
-  const { durability, trustedProxies, trustedProxyHeader, unknownPerMinuteMax } = options;
+  const { durability, trustedProxies } = options;
   return loadConfig(undefined, {
     QZ_REDIRECT_HOST: '127.0.0.1',
     QZ_REDIRECT_PORT: String(port),
-    QZ_REDIRECT_UNKNOWN_PER_MINUTE_MAX: String(unknownPerMinuteMax ?? 0),
     QZ_DURABILITY: durability ?? 'process',
     QZ_TRUSTED_PROXIES: (trustedProxies ?? []).join(','),
-    QZ_TRUSTED_PROXY_HEADER: trustedProxyHeader ?? 'any',
     ...options.settings,
   });
 }
@@ -105,12 +106,14 @@ export async function startRedirects(
     clock: systemClock,
     log: logger,
     links: memory,
+    geo: options.geo ?? {},
     journals,
     pages: options.pages,
     whenInPlace: () => Promise.resolve(),
-    ...(file === undefined ? {} : { file }),
   });
+  const worker = file && vi.spyOn(shipped, 'workerFile').mockReturnValue(file);
   const openGate = await redirects.boot();
+  worker?.mockRestore();
   await openGate();
   const entries = (message: string) => entriesOf(log).filter(({ msg }) => msg === message);
   let isDrained = false;

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Link } from '../../src/links/layout.ts';
 import type { RouteConditions, RouteRule, Routing } from '../../src/model/routing/routing.ts';
-import type { OpenTable } from '../../src/scans/visitor/geo/table-units.ts';
+import type { GeoData } from '../../src/scans/visitor/geo/geo.ts';
 import { routedLink, targetOf } from '../links/routed.ts';
-import { makeGeoTable } from '../scans/visitor/geo-data.ts';
+import { ownGeo } from '../scans/visitor/geo-data.ts';
 import { writeMmdb } from '../scans/visitor/write-mmdb.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { type RedirectHarness, startRedirects } from './redirect-harness.ts';
@@ -25,7 +25,7 @@ export const agents = {
 } as const;
 
 /** 81.2.64.0/20 is German, 9.0.0.0/8 American. */
-export function geoTable(): OpenTable {
+export function geoData(): GeoData {
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-routes-'));
   const countryFile = join(folder, 'countries.mmdb');
   const networks = [
@@ -33,9 +33,9 @@ export function geoTable(): OpenTable {
     ['9.0.0.0/8', { country_code: 'US' }],
   ] as const;
   writeFileSync(countryFile, writeMmdb(4, networks));
-  const table = makeGeoTable({ countryFile });
+  const data = ownGeo({ countryFile });
   rmSync(folder, { recursive: true });
-  return table;
+  return data;
 }
 
 export const rule = (label: string, conditions: RouteConditions): RouteRule => ({
@@ -60,8 +60,7 @@ export class RoutedRedirects {
   }
 
   static async start(): Promise<RoutedRedirects> {
-    const harness = await startRedirects({ trustedProxies: ['127.0.0.0/8'] });
-    harness.redirects.useGeo(geoTable());
+    const harness = await startRedirects({ trustedProxies: ['127.0.0.0/8'], geo: geoData() });
     return new RoutedRedirects(harness);
   }
 

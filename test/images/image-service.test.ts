@@ -1,9 +1,5 @@
-/** One drawing for equal requests, the disk, and the real pool behind them. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+/** One drawing for equal requests, and the real pool behind them. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DiskCache } from '../../src/images/disk-cache.ts';
 import { draw } from '../../src/images/draw/drawing.ts';
 import { imageFormats, type ImageRequest } from '../../src/images/formats.ts';
 import { ImageService } from '../../src/images/image-service.ts';
@@ -11,9 +7,7 @@ import { styleOf } from '../../src/images/design/style.ts';
 import { type ImagePool, pooledTasks } from '../../src/images/pooled-tasks.ts';
 import { localTasks, type ImageTasks, runTask } from '../../src/images/tasks.ts';
 import { Failure } from '../../src/model/failure.ts';
-import { systemClock } from '../../src/system-clock.ts';
 import { createPool, WorkerDied } from '../../src/workers/pool.ts';
-import { soon } from '../support/soon.ts';
 import { scanPng } from './read-image.ts';
 
 const request: ImageRequest = {
@@ -21,15 +15,13 @@ const request: ImageRequest = {
   format: 'png',
   size: 128,
 };
-const stats = { threads: 1, running: 0, waiting: 0, utilisation: 0, completed: 0, deaths: 0 };
+const stats = { running: 0, waiting: 0, deaths: 0 };
 const noLogo = async (): Promise<never> => {
   throw new Error('There is no logo');
 };
 
-const noDisk = new DiskCache('', 0, systemClock);
-
-function serviceOn(tasks: ImageTasks, disk = noDisk): ImageService {
-  return new ImageService({ tasks, disk, logoOf: noLogo });
+function serviceOn(tasks: ImageTasks): ImageService {
+  return new ImageService({ tasks, logoOf: noLogo });
 }
 
 /** A pool that runs in this thread and throws `failures` first. */
@@ -61,7 +53,6 @@ describe('ImageService on its threads', () => {
     const images = await Promise.all(Array.from({ length: 1_000 }, () => service.render(request)));
     expect(new Set(images).size).toBe(1);
     expect(service.stats().drawn).toBe(1);
-    expect(pool.stats().completed).toBe(1);
     expect(scanPng(images[0]!.bytes)?.content).toBe(request.content);
   });
 
@@ -117,31 +108,5 @@ describe('ImageService when drawing fails', () => {
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     await expect(service.render(request)).resolves.toBeDefined();
     expect(runs()).toBe(2);
-  });
-});
-
-describe('ImageService and its disk', () => {
-  let folder: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'quietzone-images-'));
-  });
-  afterAll(() => rm(folder, { recursive: true }));
-
-  it('draws a slow image once for all starts, a quick one at each', async () => {
-    const slow: ImageRequest = { ...request, style: styleOf({ dotStyle: 'dots' }) };
-    const start = (): ImageService =>
-      serviceOn(localTasks, new DiskCache(folder, 1_000_000, systemClock));
-    const first = start();
-    const drawn = await first.render(slow);
-    await first.render(request);
-    await expect.poll(() => first.stats().disk.count, soon).toBe(1);
-    const second = start();
-    expect(await second.render(slow)).toEqual(drawn);
-    await second.render(request);
-    expect([first.stats().drawn, second.stats().drawn]).toEqual([2, 1]);
-    // Another style of the same content is another image.
-    const other = await second.render({ ...slow, style: styleOf({ dotStyle: 'rounded' }) });
-    expect(other.etag).not.toBe(drawn.etag);
-    await expect.poll(() => second.stats().disk.count, soon).toBe(2);
   });
 });

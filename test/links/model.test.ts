@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { keepScansLeft, type Link } from '../../src/links/layout.ts';
 import { taggedProgram } from './routed.ts';
 import { linkOf, openTable, read, readProgram, textOf } from './table.ts';
+import { runs } from '../seconds/runs.ts';
 
 interface ModelLink {
   readonly link: Link;
@@ -250,20 +251,20 @@ describe('LinkWriter and LinkReader', () => {
         for (const one of steps) model.apply(one);
         model.check();
       }),
-      { numRuns: 150 },
+      { numRuns: runs(50) },
     );
   });
 
   it('find every key at every moment of every growth', () => {
     const { writer, reader } = openTable();
-    // `expect` costs 0.1 ms even where all is well, and here 90,000 look-ups are checked.
+    // `expect` costs 0.1 ms even where all is well, and here 30,000 look-ups are checked.
     const wrong: string[] = [];
     const check = (key: string, codeNo: number): void => {
       const handle = reader.find(key, 0);
       const found = handle === 0 ? -1 : reader.codeNo(handle);
       if (found !== codeNo) wrong.push(`${key} is ${found}, expected ${codeNo}`);
     };
-    for (let n = 0; n < 30_000; n += 1) {
+    for (let n = 0; n < 10_000; n += 1) {
       writer.put(linkOf(`N${n}`, { codeNo: n }));
       if (n % 7 === 0)
         writer.put(linkOf(`N${n >>> 1}`, { codeNo: n >>> 1, target: 'https://b.co/' }));
@@ -271,8 +272,8 @@ describe('LinkWriter and LinkReader', () => {
       check(`N${probe}`, probe);
       check(`M${n}`, -1);
     }
-    for (let n = 0; n < 30_000; n += 1) check(`n${n}`, n);
+    for (let n = 0; n < 10_000; n += 1) check(`n${n}`, n);
     expect(wrong).toEqual([]);
-    expect(writer.count).toBe(30_000);
+    expect(writer.count).toBe(10_000);
   });
 });

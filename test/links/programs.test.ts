@@ -5,6 +5,7 @@ import { keepScansLeft, type Link } from '../../src/links/layout.ts';
 import { programBytesMax } from '../../src/routes/program-layout.ts';
 import { routedLink, taggedProgram } from './routed.ts';
 import { linkOf, openTable, read, readProgram } from './table.ts';
+import { runs } from '../seconds/runs.ts';
 
 /** Small ones mostly, and up to the largest there can be. */
 const programs = Array.from({ length: 60 }, (_, no) => taggedProgram(no, Math.floor(1.19 ** no)));
@@ -122,7 +123,7 @@ describe('a full arena', () => {
           expect(readProgram(reader, reader.find('AGAIN', 0))).toContain('https://t.example/7/');
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(20) },
     );
   });
 

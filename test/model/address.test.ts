@@ -7,7 +7,7 @@ import {
   addressGroup,
   isLocalUrl,
   isLoopback,
-  Networks,
+  CidrSet,
   normaliseAddress,
   parseAddress,
 } from '../../src/model/address.ts';
@@ -96,10 +96,10 @@ it.each([
   ['unknown', 'unknown'],
 ])('%s is of the group %s', (text, group) => expect(addressGroup(text)).toBe(group));
 
-describe('Networks', () => {
+describe('CidrSet', () => {
   const has = (networks: string[], text: string): boolean => {
     const address = parseAddress(text);
-    return address !== undefined && new Networks(networks).has(address);
+    return address !== undefined && new CidrSet(networks).has(address);
   };
 
   it('matches an IPv4 address and its mapped form alike', () => {
@@ -112,7 +112,7 @@ describe('Networks', () => {
   });
 
   it('has no network that is no address', () => {
-    expect(() => new Networks(['10.0.0/8'])).toThrow('Cannot use the network 10.0.0/8');
+    expect(() => new CidrSet(['10.0.0/8'])).toThrow('Cannot use the network 10.0.0/8');
   });
 });
 

@@ -5,6 +5,7 @@ import { chunkRegisters, Registers } from '../../src/model/sketch/sketch-chunk.t
 import { Sketch, sketchChunks } from '../../src/model/sketch/sketch.ts';
 import { isRegister, union } from '../../src/model/sketch/ultra-log-log.ts';
 import { visitorHashes } from '../support/visitor-hashes.ts';
+import { runs } from '../seconds/runs.ts';
 
 type Hash = readonly [hi: number, lo: number];
 
@@ -148,14 +149,14 @@ describe('union', () => {
   const part = fc
     .tuple(fc.integer({ min: 0, max: 3_000 }), size)
     .map(([from, length]) => sketchRange(5, from, from + length));
-  const runs = { numRuns: 60 };
+  const bounds = { numRuns: runs(20) };
 
   it('is commutative, down to the bytes', () => {
     fc.assert(
       fc.property(part, part, (a, b) => {
         expect(image(unite(a, b))).toBe(image(unite(b, a)));
       }),
-      runs,
+      bounds,
     );
   });
 
@@ -164,7 +165,7 @@ describe('union', () => {
       fc.property(part, part, part, (a, b, c) => {
         expect(image(unite(unite(a, b), c))).toBe(image(unite(a, unite(b, c))));
       }),
-      runs,
+      bounds,
     );
   });
 
@@ -176,7 +177,7 @@ describe('union', () => {
         expect(image(a)).toBe(before);
         expect(image(unite(a, a))).toBe(before);
       }),
-      runs,
+      bounds,
     );
   });
 
@@ -186,7 +187,7 @@ describe('union', () => {
         const united = unite(sketchRange(6, 0, a), sketchRange(6, a, a + b));
         expect(image(united)).toBe(image(sketchRange(6, 0, a + b)));
       }),
-      runs,
+      bounds,
     );
   });
 
@@ -211,7 +212,7 @@ describe('union', () => {
         });
         expect(image(fromStore)).toBe(image(unite(a, b)));
       }),
-      runs,
+      bounds,
     );
   });
 

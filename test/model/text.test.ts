@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hiddenCharacters, lineFault, shownText, visibleLine } from '../../src/model/text.ts';
+import { anyText } from './any-text.ts';
 
 /** A family, a flag with tags, a pirate flag, a skin tone; words of scripts that join their letters. */
 const joined = [
@@ -57,14 +58,9 @@ describe('lineFault', () => {
       '\u00ad',
     );
     fc.assert(
-      fc.property(
-        fc.string({ unit: 'binary' }),
-        bidi,
-        fc.string({ unit: 'binary' }),
-        (head, bad, tail) => {
-          expect(lineFault(head + bad + tail)).toBeDefined();
-        },
-      ),
+      fc.property(anyText(), bidi, anyText(), (head, bad, tail) => {
+        expect(lineFault(head + bad + tail)).toBeDefined();
+      }),
     );
   });
 });
@@ -72,7 +68,7 @@ describe('lineFault', () => {
 describe('visibleLine', () => {
   it('is legal or empty, and keeps what is legal', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
+      fc.property(anyText(), (text) => {
         const line = visibleLine(text);
         expect(line === '' || lineFault(line) === undefined).toBe(true);
         if (lineFault(text) === undefined) expect(line).toBe(text.trim());
@@ -87,7 +83,7 @@ describe('visibleLine', () => {
 describe('shownText', () => {
   it('is short, well-formed and on one line', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 40 }), (text) => {
+      fc.property(anyText({ maxLength: 40 }), (text) => {
         const shown = shownText(text, 20);
         expect(shown.length).toBeLessThanOrEqual(20);
         expect(shown.isWellFormed()).toBe(true);

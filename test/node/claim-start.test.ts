@@ -36,8 +36,9 @@ function fixture(role: 'all' | 'edge', isLastHere: boolean, leader: Leader = 'is
   );
   const other = network.connection('a');
   const beat = (atMs: number, instance = 'n_1', isLast = false): void => {
-    const start = { name: 'a', instance, role, redirects: true, url: 'http://a' } as const;
-    const bytes = encodeBeat({ ...start, linkNumber: 0, isLast });
+    const start = { name: 'a', instance, role, redirects: true, url: 'http://a', version: '1' };
+    const journaled = { atMs: 0, tails: [] };
+    const bytes = encodeBeat({ ...start, linkNumber: 0, isLast, journaled });
     network.time.later(atMs, () => other.publish(beatSubject({ name: 'a', role }), bytes));
   };
   return { network, settled, connection, beat, stopping };

@@ -24,15 +24,16 @@ const keys = new ClusterKeys('a secret of the cluster that is long enough');
 const log = createLog('silent');
 let filled = 0;
 const randomBytes = (bytes: Uint8Array): Uint8Array => bytes.fill(++filled);
-const beat = (name: string, version: string | undefined, role: Beat['role'] = 'all'): Beat => ({
+const beat = (name: string, role: Beat['role'] = 'all'): Beat => ({
   name,
-  version,
+  version: '1',
   role,
   instance: `n_${name}`,
   linkNumber: 1,
   url: '',
   redirects: true,
   isLast: false,
+  journaled: { atMs: 0, tails: [] },
 });
 
 /** One store stands for what every core has applied; each core has a folder. */
@@ -52,7 +53,7 @@ async function fixture() {
     keys,
     randomBytes,
     nodes: { cores: () => cores as never },
-    beats: () => ({ own: beat('a', '1'), connected: () => connected }),
+    beats: () => ({ own: beat('a'), connected: () => connected }),
   };
   const kids = (path: string): string[] => readSigningKeys(path).map(({ kid }) => kid);
   const write = (path: string): boolean => updateSigningKeys({ store, folder: path, keys });
@@ -61,7 +62,7 @@ async function fixture() {
 
 test('a rotation is one commit, of which each core makes its file; older keys stay', async () => {
   const { store, folder, other, connected, options, kids } = await fixture();
-  connected.push(beat('b', '1'), beat('e', undefined, 'edge'));
+  connected.push(beat('b'), beat('e', 'edge'));
   const end = followSigningKeys({ store, folder: other, keys, log });
   const [first] = kids(folder);
   const version = accessVersion(store);
@@ -75,7 +76,7 @@ test('a rotation is one commit, of which each core makes its file; older keys st
   );
   expect(accessVersion(store)).toBe(version + 1);
   const print = readKeyPrints(store.environment).get(`${signingKeysFile}/${kid}`);
-  expect(print).toMatchObject({ isRemoved: false });
+  expect(print).toEqual(expect.any(String));
   const row = Buffer.from(store.cluster.secrets.get(signingKeysFile)!);
   expect(row.includes(readFileSync(join(folder, signingKeysFile)).subarray(20, 60))).toBe(false);
   end();
@@ -107,16 +108,11 @@ test('a key that was taken out by hand stays out, and the next rotation takes it
   expect([kids(other).length, kids(other).includes(first!)]).toEqual([2, false]);
 });
 
-test('of two at once one is refused; so is one beside an earlier release, or with 100 keys', async () => {
-  const { connected, options, kids, folder } = await fixture();
+test('of two at once one is refused; so is one with 100 keys', async () => {
+  const { options, kids, folder } = await fixture();
   const both = await Promise.allSettled([rotateSharedKeys(options), rotateSharedKeys(options)]);
   expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   expect(kids(folder)).toHaveLength(2);
-  connected.push(beat('b', undefined));
-  await expect(rotateSharedKeys(options)).rejects.toThrow(
-    'Cannot rotate the signing keys: b runs an earlier release; upgrade every core first',
-  );
-  connected.length = 0;
   for (let count = 2; count < 100; count++) await rotateSharedKeys(options);
   await expect(rotateSharedKeys(options)).rejects.toMatchObject({
     code: 'conflict',

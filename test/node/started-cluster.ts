@@ -2,9 +2,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import type { Brokers } from '../../config/demo/brokers.ts';
 import type { NatsServer } from '../../config/demo/nats-server.ts';
+import { logNames, streamOf } from '../../src/cluster/nats/log-streams.ts';
+import { openNats } from '../../src/cluster/nats/nats-connection.ts';
+import { deleteStream } from '../../src/cluster/nats/nats-stream.ts';
+import { scanStream } from '../../src/cluster/scans/scan-channels.ts';
 import { startBrokers } from '../cluster/nats/brokers.ts';
+import { CuttablePath } from '../cluster/nats/cuttable-path.ts';
 import { Client, word } from '../support/client.ts';
 import {
   freePorts,
@@ -13,17 +19,17 @@ import {
   ServiceProcess,
   settingsOf,
 } from '../support/process.ts';
+import type { Receiver } from '../support/fakes/receiver.ts';
+import { soon } from '../support/soon.ts';
 
 /** As small as a service can be: many run side by side. */
 const small = {
   QZ_REDIRECT_THREADS: '1',
   QZ_SCANS_SHARDS: '1',
-  QZ_SCANS_WINDOW_MS: '20',
   QZ_IMAGES_THREADS: '1',
   QZ_WEBHOOKS_THREADS: '1',
   QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
   QZ_BOOTSTRAP_PLAN: 'enterprise',
-  QZ_REDIRECT_UNKNOWN_PER_MINUTE_MAX: '0',
 };
 const secret = 'secret of the nodes in these tests';
 const phone =
@@ -131,31 +137,84 @@ export async function scansCounted(api: Client, { id }: TestCode): Promise<unkno
   return answer.json['totalScans'];
 }
 
-export interface StartedCluster {
+/** Ids of the events that an endpoint was sent, with repeats. */
+export const idsSent = ({ requests }: Receiver): string[] =>
+  requests.flatMap(({ body }) => {
+    const events: { id: string } | Array<{ id: string }> = JSON.parse(body.toString());
+    return [events].flat().map(({ id }) => id);
+  });
+
+export type Cores = readonly [TestNode, TestNode];
+
+export class StartedCluster {
   readonly brokers: Brokers;
   /** For data of further nodes. */
   readonly folder: string;
-  readonly cores: readonly [TestNode, TestNode];
+  readonly cores: Cores;
   readonly edge: TestNode;
-  close(): Promise<void>;
+  /** The edge's own way to the broker. */
+  readonly path: CuttablePath;
+
+  constructor(nodes: Pick<StartedCluster, 'brokers' | 'folder' | 'cores' | 'edge' | 'path'>) {
+    ({
+      brokers: this.brokers,
+      folder: this.folder,
+      cores: this.cores,
+      edge: this.edge,
+      path: this.path,
+    } = nodes);
+  }
+
+  get nodes(): readonly TestNode[] {
+    return [...this.cores, this.edge];
+  }
+
+  /** The key that one of the first starts printed, once all of `nodes` are ready. */
+  async startAtOnce(nodes: readonly TestNode[]): Promise<string> {
+    const services = nodes.map((node) => node.start());
+    await Promise.all(services.map((service) => service.ready()));
+    const [shown, ...more] = services.filter(({ stdout }) => stdout.includes('API key'));
+    expect(more).toEqual([]);
+    return shown!.apiKey;
+  }
+
+  /** Waits until one core leads and the other one stands by. */
+  async roles(): Promise<readonly [leading: TestNode, standby: TestNode]> {
+    const [first, second] = this.cores;
+    await expect
+      .poll(async () => new Set([await first.role(), await second.role()]), soon)
+      .toEqual(new Set(['active', 'standby']));
+    return (await first.role()) === 'active' ? [first, second] : [second, first];
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.nodes.map((node) => node.kill()));
+    await this.path.close();
+    await this.brokers.close();
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
+  }
 }
 
-/** A broker and three nodes, none of which runs yet. */
-export async function createCluster(server: NatsServer): Promise<StartedCluster> {
+/** A broker and three nodes, none of which runs yet. @param settings of all nodes */
+export async function createCluster(
+  server: NatsServer,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<StartedCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-cluster-'));
   const brokers = await startBrokers({ count: 1, folder: join(folder, 'brokers'), server });
-  const create = (name: string, role: 'all' | 'edge'): Promise<TestNode> =>
-    TestNode.create(folder, name, role, brokers.urls);
-  const cores = [await create('core-1', 'all'), await create('core-2', 'all')] as const;
-  const edge = await create('edge-1', 'edge');
-  return {
-    brokers,
-    folder,
-    cores,
-    edge,
-    close: async () => {
-      await brokers.close();
-      rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
-    },
-  };
+  const path = await CuttablePath.open(brokers.all.map(({ port }) => port));
+  const core = (name: string): Promise<TestNode> =>
+    TestNode.create(folder, name, 'all', brokers.urls, settings);
+  const cores = [await core('core-1'), await core('core-2')] as const;
+  const edge = await TestNode.create(folder, 'edge-1', 'edge', path.urls, settings);
+  return new StartedCluster({ brokers, folder, cores, edge, path });
+}
+
+/** As brokers are that have lost their disks. */
+export async function deleteStreams({ urls }: Brokers): Promise<void> {
+  const connection = await openNats({ servers: urls, nodeName: 'operator' });
+  for (const stream of [...logNames.map(streamOf), scanStream]) {
+    await deleteStream(connection, stream);
+  }
+  await connection.close();
 }

@@ -22,7 +22,7 @@ import {
   type RuntimeFolderOptions,
   unpackForAll,
 } from '../../config/release/runtime-folder.ts';
-import type { Pack } from '../../src/shipped.binary.ts';
+import type { Pack } from '../../src/shipped.ts';
 
 const contents = { 'main.mjs': 'export {};\n', 'native/lmdb.node': 'machine code' };
 const part = { fromEnd: 0, size: 0, sha256: '' };
@@ -39,7 +39,7 @@ const pack: Pack = {
     mode: name.endsWith('.node') ? 0o500 : 0o400,
     sha256: hash('sha256', text, 'hex'),
   })),
-  parts: { pack: part, places: part, countries: part, end: part },
+  parts: { pack: part, places: part, end: part },
   natives: [],
 };
 

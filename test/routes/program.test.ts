@@ -20,6 +20,7 @@ import {
 import { ProgramReader } from '../../src/routes/program-reader.ts';
 import { localMinutes } from '../../src/model/zones/zone-offsets.ts';
 import { naiveRoute, type NaiveScan } from './naive.ts';
+import { runs } from '../seconds/runs.ts';
 
 const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kathmandu'];
 const someOf = <T>(values: readonly T[]): fc.Arbitrary<T[]> =>
@@ -182,7 +183,7 @@ describe('a program', () => {
         }
       },
     );
-    fc.assert(property, { numRuns: 2_000 });
+    fc.assert(property, { numRuns: runs(600) });
   });
 
   it('says what keeps a code from redirecting, in a list and to a reader', () => {

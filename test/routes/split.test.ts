@@ -5,7 +5,7 @@ import type { RouteVariant } from '../../src/model/routing/routing.ts';
 import { programWords } from '../../src/routes/program-layout.ts';
 import { ProgramReader, type RouteFacts } from '../../src/routes/program-reader.ts';
 import { Agents } from '../../src/scans/visitor/agents.ts';
-import { splitPoint } from '../../src/scans/visitor/split-point.ts';
+import { splitPoint } from '../../src/scans/visitor/visitor-id.ts';
 import { programOf, variant } from '../links/routed.ts';
 
 const visitors = 100_000;

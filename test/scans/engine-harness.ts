@@ -26,16 +26,15 @@ import {
   pruneJournal,
 } from '../../src/scans/journal/segments.ts';
 import { Counting } from '../../src/scans/counting.ts';
-import { type Place, placeOf } from '../../src/scans/journal/place.ts';
+import { type FileIdentity, identify } from '../../src/scans/journal/file-identity.ts';
 import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { flagPrefetch, RecordCursor, routeFlags, ScanBatch } from '../../src/scans/record.ts';
-import { type MarkRepair, repairMarks } from '../../src/scans/mark-recovery.ts';
 import type { WorkspaceZone } from '../../src/scans/days/zone-cuts.ts';
 import type { RawScanCounter } from '../../src/scans/query/raw/raw-query.ts';
 import { openScanQueries, type ScanQueries } from '../../src/scans/query/queries.ts';
 import { Shard } from '../../src/scans/shard.ts';
-import { openVisitor, type Visitor } from '../../src/scans/visitor/visitor.ts';
+import { Visitor } from '../../src/scans/visitor/visitor.ts';
 import { highestWatermark, openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
 
 export interface ScanInput {
@@ -85,16 +84,14 @@ export class EngineHarness {
   failAfter = Number.MAX_SAFE_INTEGER;
   failPoint: FailPoint = 'before';
   failures = 0;
-  /** Damaged marks that the start has found again. */
-  readonly repairs: readonly MarkRepair[];
   nowMs = 0;
   readonly #options: HarnessOptions;
   readonly #root: string;
-  readonly #place: Place;
+  readonly #place: FileIdentity;
   readonly #readStore: ScanStore;
   readonly #tails = new JournalPositions();
   readonly #batch = new ScanBatch();
-  readonly #visitor: Visitor = openVisitor({ key: Buffer.alloc(16, 7), geo: undefined });
+  readonly #visitor = new Visitor({ key: Buffer.alloc(16, 7), geo: {} });
   #consumed: JournalPositions[] = [];
   readonly #writers: Array<JournalWriter | undefined> = [];
   #commits = 0;
@@ -109,8 +106,7 @@ export class EngineHarness {
     this.#readStore = openScanStore(file, 'create');
     this.queries = openScanQueries(this.#readStore, options.codeOf, options.raw);
     mkdirSync(this.#journalRoot, { recursive: true });
-    this.repairs = repairMarks(this.store);
-    this.#place = placeOf(this.#journalRoot);
+    this.#place = identify(this.#journalRoot);
     this.#injectFailures();
     for (let journal = 0; journal < options.journals; journal++) this.openJournal(journal);
   }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { JournalConsumers } from '../../src/scans/journal/consumers.ts';
-import { placeOf } from '../../src/scans/journal/place.ts';
+import { identify } from '../../src/scans/journal/file-identity.ts';
 import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { journalFolder } from '../../src/scans/journal/segments.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
@@ -55,7 +55,7 @@ it.each(['none', 'empty'] as const)(
     engine.hideJournals(replacement);
     const before = engine.journalNames;
     for (let start = 0; start < 2; start++) {
-      // Nothing more can be read, and nobody may read in circles.
+      // Nothing more can be read, and no read repeats.
       for (const shard of [0, 1]) expect(engine.cycle(shard)).toBe(false);
       expect(engine.shards.map(({ journalFault }) => journalFault)).toEqual([
         expect.stringContaining('journal'),
@@ -75,7 +75,7 @@ it.each(['none', 'empty'] as const)(
   },
 );
 
-it('a cycle takes so many bytes of all journals together, and the next one goes on with the others', () => {
+it('a cycle takes so many bytes of all journals together; the next one continues with the others', () => {
   const root = mkdtempSync(join(tmpdir(), 'quietzone-consumers-'));
   onTestFinished(() => rmSync(root, { recursive: true }));
   const [tails, consumed] = [new JournalPositions(), new JournalPositions()];
@@ -97,7 +97,7 @@ it('a cycle takes so many bytes of all journals together, and the next one goes 
     for (let frame = 0; frame < 30; frame++) writer.append(frameOf(frame, 500, agent), 500);
   }
   const consumers = new JournalConsumers({
-    root: placeOf(root),
+    root: identify(root),
     tails,
     consumed,
     bytesMax: 1_048_576,

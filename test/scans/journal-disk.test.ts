@@ -6,7 +6,7 @@ import { appendFileSync, mkdirSync, realpathSync, renameSync, rmSync } from 'nod
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { JournalReader } from '../../src/scans/journal/reader.ts';
-import { placeOf } from '../../src/scans/journal/place.ts';
+import { identify } from '../../src/scans/journal/file-identity.ts';
 import {
   beginSegment,
   journalFolder,
@@ -26,7 +26,7 @@ import {
   type TemporaryJournal,
 } from './journal-files.ts';
 
-/** The real disk, until told to misbehave. Syncs end when the test says so. */
+/** The real disk, until a test makes it fail. Syncs end when the test says so. */
 class MoodyDisk implements JournalDisk {
   isFull = false;
   canOpen = true;
@@ -78,7 +78,7 @@ const read = (): number[] => readAll(reader, 0, journal.tails.position(0)).codes
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('a segment whose folder is not in place', () => {
-  it.each(['nothing', 'another folder'])('goes on, with %s at its path', async (replacement) => {
+  it.each(['nothing', 'another folder'])('continues with %s at its path', async (replacement) => {
     const root = journal.folder;
     const folder = journalFolder(root, 0);
     mkdirSync(folder);
@@ -90,7 +90,7 @@ describe('a segment whose folder is not in place', () => {
       segmentBytesMax: 300,
       segmentMsMax: 0,
       backlogBytesMax: 1_000,
-      disk: diskAt(placeOf(root)),
+      disk: diskAt(identify(root)),
     });
     writer.append(frameOf(0, 5), 5);
     const away = `${root}.away`;
@@ -106,7 +106,7 @@ describe('a segment whose folder is not in place', () => {
     writer.endSegment();
     writer.append(frameOf(45, 5), 5);
     expect(listSegments(folder).length).toBeGreaterThan(1);
-    const ownReader = new JournalReader(folder, 1, placeOf(root));
+    const ownReader = new JournalReader(folder, 1, identify(root));
     expect(readAll(ownReader, 0, writer.position).codes).toEqual(codesFrom(0, 50));
     ownReader.close();
     await writer.close();
@@ -235,7 +235,7 @@ describe('sync', () => {
     await writer.close();
   });
 
-  it('starves nobody while frames keep coming', async () => {
+  it('starves no caller while frames keep coming', async () => {
     const writer = journal.open({ disk });
     for (let i = 0; i < 50; i++) {
       writer.append(frameOf(i, 1), 1);
@@ -322,7 +322,7 @@ describe('rotate', () => {
     expect(disk.descriptors.size).toBe(0);
   });
 
-  it('syncs what it has ended before it lets go, also beside a sync under way', async () => {
+  it('syncs ended segments before it closes them, also during another sync', async () => {
     const writer = journal.open({ disk, segmentMsMax: 0 });
     writer.append(frameOf(0, 1), 1);
     disk.isSyncManual = true;
@@ -339,7 +339,7 @@ describe('rotate', () => {
     await writer.close();
   });
 
-  it('goes on in the old segment while the disk refuses a new one', async () => {
+  it('continues in the old segment while the disk refuses a new one', async () => {
     const writer = journal.open({ disk, segmentMsMax: 0 });
     writer.append(frameOf(0, 1), 1);
     disk.canOpen = false;

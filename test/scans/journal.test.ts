@@ -178,7 +178,7 @@ describe('recoverJournal', () => {
     }
   });
 
-  it('cuts what stands behind a position that is known to be whole, not below what is counted', async () => {
+  it('cuts everything after a position, but never what is counted', async () => {
     const frames = [frameOf(0, 2), frameOf(2, 1), frameOf(3, 1), frameOf(4, 1)];
     const ends = frames.map((_, at) => Buffer.concat(frames.slice(0, at + 1)).length);
     const setup = (): void => {
@@ -232,7 +232,7 @@ describe('JournalReader', () => {
     }
   });
 
-  it('stands damage of header and payload, at the end, and over whole files', async () => {
+  it('survives damage of header and payload, at the end, and of complete files', async () => {
     const frames = [frameOf(0, 2), frameOf(2, 5), frameOf(7, 2)];
     const end = await write(frames);
     for (const at of [0, 40]) damage(frames[0]!.length + frames[1]!.length + at);

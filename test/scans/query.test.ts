@@ -9,8 +9,8 @@ import { expect, it } from 'vitest';
 import type { DayRange } from '../../src/model/day.ts';
 import { isMissed } from '../../src/model/routing/labels.ts';
 import { positionId } from '../../src/model/ids.ts';
-import type { RawPlace, RawScanFilter } from '../../src/scans/query/raw-scans.ts';
-import type { EventPlace } from '../../src/scans/query/scan-events.ts';
+import type { RawScanCursor, RawScanFilter } from '../../src/scans/query/raw-scans.ts';
+import type { EventCursor } from '../../src/scans/query/scan-events.ts';
 import { EngineHarness, type ScanFact } from './engine-harness.ts';
 import {
   baseDay,
@@ -33,6 +33,7 @@ import {
   labelOf,
   timeseriesOf,
 } from './plain-model.ts';
+import { runs } from '../seconds/runs.ts';
 
 const dayMs = 86_400_000;
 const ranges: ReadonlyArray<readonly [number, number]> = [
@@ -116,7 +117,7 @@ async function checkTopCodes(
 const rawId = ({ timeMs, journal, position }: ScanFact): string =>
   positionId('scn', timeMs, journal, position);
 
-/** As a raw scan has it: bots may have come in vain, too. */
+/** As a raw scan has it: bots may have had no redirect, too. */
 const routeOf = (fact: ScanFact): string | null =>
   hasLabels(fact.codeNo) && !isMissed(fact.route ?? 0) ? labelOf(fact) : null;
 
@@ -133,7 +134,10 @@ function checkRaw(engine: EngineHarness, facts: readonly ScanFact[], limit: numb
         const order = new Map(wanted.map((fact) => [rawId(fact), fact.commit]));
         const routes = new Map(wanted.map((fact) => [rawId(fact), routeOf(fact)]));
         const found: string[] = [];
-        for (let at: RawPlace | undefined = engine.queries.raw.begin(filter); at !== undefined;) {
+        for (
+          let at: RawScanCursor | undefined = engine.queries.raw.begin(filter);
+          at !== undefined;
+        ) {
           const { scans, next } = engine.queries.raw.step(filter, at, limit);
           found.push(...scans.map(({ id }) => id));
           for (const { id, route } of scans) check(route, routes.get(id));
@@ -151,11 +155,11 @@ function checkRaw(engine: EngineHarness, facts: readonly ScanFact[], limit: numb
   }
 }
 
-/** Follows a workspace's events from a place, in steps, as a stream that was cut off after each does. */
+/** Follows a workspace's events from a cursor, in steps, as a stream that was cut off after each does. */
 class Consumer {
   readonly #workspaceNo: number;
   readonly seen: string[] = [];
-  place: EventPlace = { sequence: 1, entry: 0 };
+  cursor: EventCursor = { sequence: 1, entry: 0 };
 
   constructor(workspaceNo: number) {
     this.#workspaceNo = workspaceNo;
@@ -163,13 +167,13 @@ class Consumer {
 
   follow({ queries }: EngineHarness, limit: number): void {
     for (;;) {
-      const step = queries.events.after(this.#workspaceNo, this.place, limit);
-      for (const { event, place } of step.events) {
+      const step = queries.events.after(this.#workspaceNo, this.cursor, limit);
+      for (const { event, cursor } of step.events) {
         this.seen.push(JSON.stringify(event));
-        this.place = place;
+        this.cursor = cursor;
       }
       if (!step.hasMore) return;
-      if (step.events.length === 0) this.place = step.place;
+      if (step.events.length === 0) this.cursor = step.cursor;
     }
   }
 }
@@ -223,7 +227,7 @@ it('knows workspaces, unions, raw scans and events', async () => {
       }
     },
   );
-  await fc.assert(property, { numRuns: 20 });
+  await fc.assert(property, { numRuns: runs(6) });
 });
 
 it('counts once what a failed checkpoint had added', async () => {
@@ -321,8 +325,8 @@ it('ends the chain of raw scans where retention has deleted it, and says that ev
   const { queries } = engine;
   try {
     engine.startShards(1);
-    const place = queries.events.newest();
-    expect(queries.events.isPast(place)).toBe(false);
+    const cursor = queries.events.newest();
+    expect(queries.events.isPast(cursor)).toBe(false);
     for (let day = baseDay; day < baseDay + 6; day++) {
       engine.nowMs = day * dayMs;
       engine.scan(0, engine.nowMs, [input, input]);
@@ -340,7 +344,7 @@ it('ends the chain of raw scans where retention has deleted it, and says that ev
     expect(times).toEqual(kept);
     const { totalScans } = await queries.analytics.totals({ code: 1 }, filter);
     expect(totalScans).toBe(12);
-    expect(queries.events.isPast(place)).toBe(true);
+    expect(queries.events.isPast(cursor)).toBe(true);
     expect(queries.events.isPast(queries.events.newest())).toBe(false);
   } finally {
     await engine.close();

@@ -175,11 +175,11 @@ describe('a record whose lengths contradict each other', () => {
     return [agents, cursor.malformed];
   }
 
-  it('is passed over and counted where its own length still holds', () => {
+  it('is skipped and counted where its own length is right', () => {
     expect(agentsOf(frameWith(12, 2))).toEqual([['first', 'third'], 1]);
     expect(agentsOf(frameWith(14, 600))).toEqual([['first', 'third'], 1]);
   });
-  it('ends the frame where nothing tells its length', () => {
+  it('ends the frame where its length is wrong', () => {
     expect(agentsOf(frameWith(0, 5))).toEqual([['first'], 1]);
     expect(agentsOf(frameWith(0, 60_000))).toEqual([['first'], 1]);
   });

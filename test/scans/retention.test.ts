@@ -198,7 +198,7 @@ describe('retention', () => {
     expect(fixture.links.deleted.has(slug)).toBe(true);
   });
 
-  test('goes on where it was when shards, disk or process fail midway', async () => {
+  test('continues where it was when shards, disk or process fail midway', async () => {
     const it = await setUp();
     const { fixture, engine, retention, deleted, kept } = it;
     const before = await totalsOf(engine, kept);

@@ -1,13 +1,8 @@
-/** Where scans led, over data of a program that knew no routes: what it left is read, and counted on with. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+/** Where scans led. */
 import { expect, it, onTestFinished } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import { missedRoutes } from '../../src/model/routing/labels.ts';
 import { storedBlocks } from '../../src/scans/stored-blocks.ts';
-import { checksumsFromHere, openEnvironment } from '../../src/store/open-environment.ts';
-import { openScanStore, scansVersion } from '../../src/store/scans/scans.ts';
 import { EngineHarness, type ScanInput } from './engine-harness.ts';
 import { baseDay, codeOf } from './engine-steps.ts';
 
@@ -35,19 +30,7 @@ function openEngine(): EngineHarness {
   return engine;
 }
 
-/** As a program that knew none wrote them. */
-function makeBlocksOld({ store }: EngineHarness): void {
-  store.environment.transactionSync(() => {
-    const written = Array.from(store.blocks.range({}));
-    for (const { key, value } of written) {
-      const bytes = Buffer.from(value);
-      bytes[0] = 1;
-      store.blocks.put(key, bytes);
-    }
-  });
-}
-
-it('are counted on with where an older program has stopped, from its blocks and its rollups', async () => {
+it('are counted on after a restart, from blocks and rollups', async () => {
   const engine = openEngine();
   const { analytics, raw } = engine.queries;
   // In a month's record, in the newest day, and in a block that no rollup has yet.
@@ -58,7 +41,6 @@ it('are counted on with where an older program has stopped, from its blocks and 
   }
   engine.scan(0, baseDay * dayMs, scansOf(5, [0, 0, 0]));
   engine.settle();
-  makeBlocksOld(engine);
   engine.startShards(1);
   expect([...storedBlocks(engine.store, {})].every(([, block]) => block !== undefined)).toBe(true);
   expect(await analytics.routes({ code: 5 }, always, nameOf)).toEqual([
@@ -119,16 +101,4 @@ it('bots count by reason alone, whatever a code did with them', async () => {
   expect(await analytics.routes({ code: 5 }, always, nameOf)).toEqual([]);
   expect(await analytics.missed({ code: 5 }, always)).toEqual([]);
   expect(analytics.routesSeen(5)).toEqual(new Set());
-});
-
-it('data of an older program is taken over, and refused by that program from then on', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'quietzone-routes-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, 'scans.mdb');
-  const older = { ...scansVersion, version: 2, migrations: [checksumsFromHere] };
-  await openEnvironment(path, older, 'create').environment.close();
-  const store = openScanStore(path);
-  expect(store.meta.get('schemaVersion')).toBe(4);
-  await store.environment.close();
-  expect(() => openEnvironment(path, older)).toThrow('its data has version 4, expected 2 or older');
 });

@@ -28,6 +28,7 @@ import {
   routesOf,
   timeseriesOf,
 } from './plain-model.ts';
+import { runs } from '../seconds/runs.ts';
 
 const ranges: readonly DayRange[] = [
   { fromDay: baseDay, toDay: baseDay },
@@ -163,5 +164,5 @@ it('counts every journaled scan once, whatever crashes and fails', async () => {
       }
     },
   );
-  await fc.assert(property, { numRuns: 30 });
+  await fc.assert(property, { numRuns: runs(8) });
 });

@@ -8,7 +8,7 @@ import { Sketch } from '../../src/model/sketch/sketch.ts';
 import { Dimension, monthNamesFactor, Rollup } from '../../src/scans/rollup.ts';
 import type { Piece } from '../../src/scans/days/day.ts';
 import { firstDayOf, monthOf, Summaries } from '../../src/scans/summaries.ts';
-import { openScanStore, type ScanStore, spanKey } from '../../src/store/scans/scans.ts';
+import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
 import { visitorHashes } from '../support/visitor-hashes.ts';
 
 const namesMax = 5;
@@ -38,13 +38,13 @@ function countVisits(day: Piece, { first, count }: Visits): void {
     hashes.make(visitor);
     day.sketch.add(hashes.hi, hashes.lo);
     day.rollup.scans++;
-    day.rollup.count(Dimension.hour, visitor % 24);
+    day.rollup.count(Dimension.browser, visitor % 24);
     day.rollup.countName(Dimension.city, visitor % 3 === 0 ? '' : `City ${visitor % 40}, DE`);
   }
 }
 
-const sumOf = (rollup: Rollup, of: 'hour' | 'city'): number => {
-  const rows = of === 'hour' ? rollup.values(Dimension.hour) : rollup.names(Dimension.city);
+const sumOf = (rollup: Rollup, of: 'browser' | 'city'): number => {
+  const rows = of === 'browser' ? rollup.values(Dimension.browser) : rollup.names(Dimension.city);
   return [...rows].reduce((sum, { count }) => sum + count, 0);
 };
 
@@ -81,12 +81,15 @@ describe('closeDay', () => {
           wanted.merge(day!.rollup);
           expect(sumOf(day!.rollup, 'city')).toBe(day!.rollup.scans);
         }
-        const bytes = store.months.get(spanKey(codeNo, month));
-        if (bytes !== undefined) summaries.addMonth(codeNo, month, bytes, rollup, sketch);
+        for (const piece of summaries.monthPieces(codeNo, month, month + 1)) {
+          piece.addTo(rollup, sketch);
+        }
         expect([found.rollup.scans, rollup.scans, wanted.scans]).toEqual([scans, scans, scans]);
-        expect([sumOf(rollup, 'hour'), sumOf(rollup, 'city')]).toEqual([scans, scans]);
-        for (let hour = 0; hour < 24; hour++) {
-          expect(rollup.get(Dimension.hour, hour)).toBe(wanted.get(Dimension.hour, hour));
+        expect([sumOf(rollup, 'browser'), sumOf(rollup, 'city')]).toEqual([scans, scans]);
+        for (let browser = 0; browser < 24; browser++) {
+          expect(rollup.get(Dimension.browser, browser)).toBe(
+            wanted.get(Dimension.browser, browser),
+          );
         }
         expect([found.sketch.estimate(), sketch.estimate()]).toEqual([
           union.estimate(),

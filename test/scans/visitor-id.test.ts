@@ -84,7 +84,7 @@ describe('VisitorIds', () => {
     expect(idOf('2001:db8:1:2:3:4:5:6', 'Mozilla/5.0')).toMatchInlineSnapshot(`"b556c8bfefc6a9af"`);
   });
 
-  it('takes IPv4 whole', () => {
+  it('uses all of an IPv4 address', () => {
     const all = new Set(
       ['203.0.113.9', '203.0.113.8', '203.0.112.9', '203.1.113.9', '204.0.113.9'].map((a) =>
         idOf(a, 'x'),

@@ -1,5 +1,4 @@
-/** Programs in link blocks: of all sizes, beside links that have none, and in blocks and data that are older than they. */
-import { join } from 'node:path';
+/** Programs in link blocks: of all sizes, beside links that have none. */
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -23,10 +22,8 @@ import {
   type StoredLink,
   withLink,
 } from '../../src/store/management/link-blocks.ts';
-import { managementVersion, openManagement } from '../../src/store/management/management.ts';
-import { openEnvironment } from '../../src/store/open-environment.ts';
 import { programOf, taggedProgram } from '../links/routed.ts';
-import { temporaryFolder, temporaryManagement } from './temporary-management.ts';
+import { temporaryManagement } from './temporary-management.ts';
 
 const urlBytesMax = 2_048;
 const numbered = (no: number, length: number, letter: string): string =>
@@ -141,8 +138,8 @@ test('a block gives back every program put into it, by each way of reading it', 
   );
 });
 
-/** As it was written before there were programs. */
-function olderEntry(slot: number, key: string, target: string): Buffer {
+/** Its bytes, by the drawing in link-blocks.ts. */
+function plainEntry(slot: number, key: string, target: string): Buffer {
   const entry = Buffer.alloc(21 + key.length + target.length);
   entry.writeUInt8(slot, 0);
   entry.writeUInt8(target === '' ? 1 : 0, 1);
@@ -155,15 +152,15 @@ function olderEntry(slot: number, key: string, target: string): Buffer {
   return entry;
 }
 
-describe('a block of a release without programs', () => {
+describe('a block without programs', () => {
   const entries = [
-    olderEntry(0, 'FIRST', 'https://example.com/1'),
-    olderEntry(3, 'LIMITED', 'https://example.com/2'),
-    olderEntry(15, 'GONE', ''),
+    plainEntry(0, 'FIRST', 'https://example.com/1'),
+    plainEntry(3, 'LIMITED', 'https://example.com/2'),
+    plainEntry(15, 'GONE', ''),
   ];
   const block = Buffer.concat(entries);
 
-  test('reads as it did, and is written as it was', () => {
+  test('is read and written as it is drawn', () => {
     expect(linksIn(0, block).map(({ key, target, state }) => [key, target, state])).toEqual([
       ['FIRST', 'https://example.com/1', 'live'],
       ['LIMITED', 'https://example.com/2', 'live'],
@@ -199,27 +196,5 @@ describe('management.mdb', () => {
     await temporary.store.environment.transaction(() => temporary.store.links.put(1, block));
     await temporary.reopen();
     expect(Buffer.from(temporary.store.links.get(1)!).equals(block)).toBe(true);
-  });
-
-  test('of the release before opens, is of this one from then on, and is refused by that one', async () => {
-    const temporary = temporaryManagement();
-    const { store } = temporary;
-    const older = managementVersion.version - 1;
-    const block = olderEntry(0, 'FIRST', 'https://example.com/1');
-    await store.environment.transaction(() => {
-      store.links.put(0, block);
-      store.meta.put('schema', older);
-    });
-    for (let opening = 0; opening < 2; opening++) {
-      await temporary.reopen();
-      expect(temporary.store.meta.get('schema')).toBe(managementVersion.version);
-      expect(Buffer.from(temporary.store.links.get(0)!).equals(block)).toBe(true);
-    }
-    const path = join(temporaryFolder(), 'management.mdb');
-    await openManagement(path, 'create').close();
-    const migrations = managementVersion.migrations.slice(0, -1);
-    expect(() => openEnvironment(path, { version: older, migrations })).toThrow(
-      `has version ${managementVersion.version}, expected ${older} or older`,
-    );
   });
 });

@@ -1,22 +1,18 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { open } from 'lmdb';
 import { describe, expect, test } from 'vitest';
 import { packCode, unpackCode } from '../../src/store/management/code-codec.ts';
-import {
-  before,
-  endOf,
-  parseTermCountKey,
-  positionOf,
-  termCountKey,
-  termKey,
-} from '../../src/store/management/code-keys.ts';
+import { before, endOf, positionOf, termKey } from '../../src/store/management/code-keys.ts';
 import { linkBlockOf, linkIn, linksIn, withLink } from '../../src/store/management/link-blocks.ts';
-import { type Migration, openEnvironment } from '../../src/store/open-environment.ts';
+import { managementVersion, openManagement } from '../../src/store/management/management.ts';
+import { type EnvironmentVersion, openEnvironment } from '../../src/store/open-environment.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import { temporaryFolder, temporaryManagement } from './temporary-management.ts';
 
 describe('openEnvironment', () => {
-  const opened = (path: string, version: number, migrations: readonly Migration[] = []) =>
+  type Steps = EnvironmentVersion['migrations'];
+  const opened = (path: string, version: number, migrations: Steps = []) =>
     openEnvironment(path, { version, migrations }, 'create').environment;
   const started = async (): Promise<string> => {
     const path = join(temporaryFolder(), 'management.mdb');
@@ -24,13 +20,29 @@ describe('openEnvironment', () => {
     return path;
   };
 
-  test('migrates older data step by step, once', async () => {
-    const path = await started();
-    const taken: number[] = [];
-    const steps = [1, 2].map((from) => () => void taken.push(from));
-    await opened(path, 3, steps).close();
-    await opened(path, 3, steps).close();
-    expect(taken).toEqual([1, 2]);
+  test('migrates the data of the service step by step, once', async () => {
+    const path = join(temporaryFolder(), 'management.mdb');
+    const { version } = managementVersion;
+    const first = openManagement(path, 'create');
+    await first.environment.transaction(() => first.codeIds.put('qr_1', 7));
+    await first.close();
+    const raise: Steps[number] = (environment) => {
+      const ids = environment.table<string, number>('code_ids');
+      ids.put('qr_1', ids.get('qr_1')! * 10);
+    };
+    const later = {
+      version: version + 2,
+      migrations: [...managementVersion.migrations, raise, raise],
+    };
+    for (let opening = 0; opening < 2; opening++) {
+      const { environment, meta } = openEnvironment(path, later);
+      expect(meta.get('schema')).toBe(version + 2);
+      expect(environment.table('code_ids').get('qr_1')).toBe(700);
+      await environment.close();
+    }
+    expect(() => openManagement(path)).toThrow(
+      `has version ${version + 2}, expected ${version} or older`,
+    );
   });
 
   test('a migration that dies repeats only its own step', async () => {
@@ -45,61 +57,20 @@ describe('openEnvironment', () => {
     expect(taken).toEqual(['first', 'second']);
   });
 
-  test('refuses newer data with a text for the operator', async () => {
+  test('refuses a version that is damaged in both copies, with the name of the file', async () => {
     const path = await started();
-    await opened(path, 2, [() => undefined]).close();
-    expect(() => opened(path, 1)).toThrow(/has version 2, expected 1 or older/);
+    const root = open({ path, noSubdir: true, maxDbs: 64 });
+    for (const name of ['meta', 'meta_copy']) {
+      root
+        .openDB<Uint8Array, string>({ name, encoding: 'binary' })
+        .putSync('schema', Buffer.from([0x83]));
+    }
+    await root.close();
+    expect(() => opened(path, 1)).toThrow(`Cannot open ${path}: meta_copy has a damaged record`);
   });
 });
 
 describe('openManagement', () => {
-  test('tags of version 1 become one by case and accents, in the index and its counts', async () => {
-    const temporary = temporaryManagement();
-    const written: ReadonlyArray<readonly [workspaceNo: number, no: number, tags: string[]]> = [
-      [1, 1, ['summer']],
-      [1, 2, ['Summer', 'menu']],
-      [1, 3, ['Summer', 'summer']],
-      [1, 4, ['Summer']],
-      [2, 5, ['SUMMER', 'Café']],
-    ];
-    const put = (workspaceNo: number, no: number, tag: string): void => {
-      const { codeTerms, termCounts } = temporary.store;
-      const term = { kind: 'tag', text: tag } as const;
-      codeTerms.put(termKey(workspaceNo, term, { createdAtMs: no, no }), 1);
-      const key = termCountKey(workspaceNo, term);
-      termCounts.put(key, (termCounts.get(key) ?? 0) + 1);
-    };
-    await temporary.store.environment.transaction(() => {
-      for (const [workspaceNo, no, tags] of written) {
-        for (const tag of tags) put(workspaceNo, no, tag);
-      }
-      temporary.store.termCounts.put(termCountKey(1, { kind: 'all', text: '' }), 4);
-      temporary.store.meta.put('schema', 1);
-    });
-    await temporary.reopen();
-    const { codeTerms, termCounts, tagSpellings, meta } = temporary.store;
-    expect(meta.get('schema')).toBe(4);
-    const keys = [...codeTerms.keys({})].map((key) => positionOf(key).no);
-    expect(keys).toEqual([2, 1, 2, 3, 4, 5, 5]);
-    const counts = [...termCounts.range({})].map(({ key, value }) => {
-      const { workspaceNo, kind, text } = parseTermCountKey(key);
-      return [workspaceNo, kind, text, value];
-    });
-    expect(counts).toEqual([
-      [1, 'all', '', 4],
-      [1, 'tag', 'menu', 1],
-      [1, 'tag', 'summer', 4],
-      [2, 'tag', 'cafe', 1],
-      [2, 'tag', 'summer', 1],
-    ]);
-    expect([...tagSpellings.range({})].map(({ key, value }) => [...key, value])).toEqual([
-      [1, 'menu', 'menu'],
-      [1, 'summer', 'Summer'],
-      [2, 'cafe', 'Café'],
-      [2, 'summer', 'SUMMER'],
-    ]);
-  });
-
   test('numbers of a sequence are dense and go on after a restart', async () => {
     const temporary = temporaryManagement();
     const take = async (): Promise<number> =>

@@ -49,7 +49,7 @@ const valueOf: Readonly<Record<TableName, (random: () => number) => unknown>> = 
 };
 
 /** 2,000 find no more, at four times the time. */
-const batches = 500;
+const batches = 200;
 
 const names = Object.keys(keysOf) as TableName[];
 const plain = (value: unknown): unknown => (value instanceof Uint8Array ? [...value] : value);
@@ -264,22 +264,7 @@ test('applyWrites commits all or nothing, fires, mends what was damaged, and is 
 
   await replica.replay(writes, 1);
   expect([tables.any.get('a'), replica.position, fired]).toEqual([1, 1, 1]);
-  expect(environment.damage.places).toEqual([]);
-});
-
-test('records of an older release get their checksums through the log', async () => {
-  const { store, log, replica } = replicatedStore();
-  const { environment, tables } = store;
-  const older = [['any', 'old', Buffer.from([7])]] as const;
-  await store.replay(older, 1);
-  await replica.replay(older, 1);
-  expect(tables.any.get('old')).toBe(7);
-  const step = environment.upgrades.get('any')!();
-  expect(await environment.transaction(step)).toMatchObject({ records: 1 });
-  expect(log.entries[0]![0]![2]).toHaveLength(6);
-  environment.requireChecksums();
-  expect(tables.any.get('old')).toBe(7);
-  await expectSameReplica(store, log, replica);
+  expect(environment.damage.records).toEqual([]);
 });
 
 /** Of two transactions one waits for the log until `open` is called, the other behind it. */

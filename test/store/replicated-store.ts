@@ -4,7 +4,7 @@ import { expect, onTestFinished } from 'vitest';
 import { Failure } from '../../src/model/failure.ts';
 import { Signal } from '../../src/model/signal.ts';
 import { StoreEnvironment, type Table, type TableKey } from '../../src/store/environment.ts';
-import type { Replicator, StoredWrite } from '../../src/store/replication.ts';
+import type { Replicator, StoredWrite } from '../../src/store/replicated-transactions.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
 import { temporaryFolder } from './temporary-management.ts';
 

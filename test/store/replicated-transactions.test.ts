@@ -3,14 +3,14 @@ import { expect, test } from 'vitest';
 import { Failure } from '../../src/model/failure.ts';
 import { Signal } from '../../src/model/signal.ts';
 import {
-  batchWorksMax,
   type BatchRun,
+  batchWorksMax,
   type Outcome,
   queuedWorksMax,
   ReplicatedTransactions,
+  type StoredWrite,
   type Work,
 } from '../../src/store/replicated-transactions.ts';
-import type { StoredWrite } from '../../src/store/replication.ts';
 
 const notActive = (): Failure => new Failure('not_active', 'not now');
 

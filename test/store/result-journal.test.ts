@@ -1,15 +1,9 @@
 /** The next process finds everything that was appended; a line that is torn or damaged is skipped. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';
-import { packAttempt } from '../../src/model/attempt-record.ts';
 import type { AttemptRecord } from '../../src/model/webhook.ts';
-import {
-  damagedLines,
-  type JournaledResult,
-  ResultJournal,
-} from '../../src/store/delivery/result-journal.ts';
+import { type JournaledResult, ResultJournal } from '../../src/store/delivery/result-journal.ts';
 import { temporaryFolder } from './temporary-management.ts';
 import { toWheelMs } from '../../src/model/wheel-time.ts';
 
@@ -30,10 +24,10 @@ const idOf = (no: number): string => `dlv_${String(no).padStart(20, '0')}`;
 const result = (no: number, attempt = succeeded, attemptNo = 1): JournaledResult => ({
   deliveryId: idOf(no),
   endpointNo: 100 + no,
-  place:
+  outboxRef:
     no % 2 === 1
       ? undefined
-      : { outbox: no % 4 === 0 ? 'events' : 'scans', place: [9_000 + no, 3, 8, 'list'] },
+      : { outbox: no % 4 === 0 ? 'events' : 'scans', ref: [9_000 + no, 3, 8, 'list'] },
   attemptNo,
   wheelMs: toWheelMs(5_000 + no),
   random: 0.25,
@@ -143,16 +137,6 @@ it('skips a tail that is torn at any byte, and a line with any byte changed', ()
     expect(found.filter(({ deliveryId }) => deliveryId !== idOf(3))).toEqual([]);
     if (at < first.length - 1) expect(found).toEqual([result(3, failed)]);
   }
-});
-
-it('skips results of an earlier release, which named deliveries by numbers', () => {
-  const { open, left, files } = openFixture();
-  const earlier = [[12, 1, 5_000, 0.25, packAttempt(succeeded)]];
-  const line = (json: string): string => `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`;
-  writeFileSync(files[0], line(JSON.stringify(earlier)));
-  open().append([result(2)]);
-  expect(left()).toEqual([result(2)]);
-  expect(damagedLines(readFileSync(files[0], 'utf8'))).toBe(0);
 });
 
 it('is readable by its owner alone', () => {

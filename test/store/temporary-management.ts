@@ -1,5 +1,5 @@
 /** A management environment in a temporary folder, removed after the test; reopened on demand. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -18,9 +18,13 @@ export interface TemporaryManagement {
   reopen(): Promise<Management>;
 }
 
+/** Each of its tables is a commit that waits for the disk: only the first of a worker makes them. */
+let emptyFile: Uint8Array | undefined;
+
 export function temporaryManagement(): TemporaryManagement {
   const folder = temporaryFolder();
   const path = join(folder, 'management.mdb');
+  if (emptyFile !== undefined) writeFileSync(path, emptyFile);
   const temporary: TemporaryManagement = {
     folder,
     store: openManagement(path, 'create'),
@@ -30,6 +34,7 @@ export function temporaryManagement(): TemporaryManagement {
       return temporary.store;
     },
   };
+  emptyFile ??= readFileSync(path);
   onTestFinished(async () => await temporary.store.close());
   return temporary;
 }

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { CommandEnd, CommandOrder } from './command.worker.ts';
-import { addDashboard } from './dashboard.ts';
+import { addFirstOwner } from './fakes/first-owner.ts';
 import { testPrices } from './fakes/prices.ts';
 import { isFromSources, type ProgramStart, startProgram } from './program.ts';
 
@@ -73,9 +73,7 @@ process.once('exit', () => {
   for (const service of running) service.signal('SIGKILL');
 });
 
-/** From its sources it finds the dashboard built; the one file brings it along. */
 function startService(options: ProcessOptions): ChildProcess {
-  addDashboard(options.dataDir);
   const { openFiles, nodeOptions = [], command = ['serve'] } = options;
   return startProgram(command, {
     environment: { NODE_OPTIONS: nodeOptions.join(' '), ...settingsOf(options) },
@@ -129,8 +127,7 @@ export class ServiceProcess {
 
   /** Resolves to the milliseconds from the start of the process until it says that it is ready. */
   async ready(): Promise<number> {
-    const ms = await this.waitForLog(/"msg":"ready"/, readyMsMax);
-    return ms;
+    return await this.waitForLog(/"msg":"ready"/, readyMsMax);
   }
 
   /** Resolves in the moment in which the log has a match from its character `from` on, or in which the process ends. */
@@ -236,8 +233,9 @@ export function entriesOf(log: string): LogEntry[] {
   });
 }
 
-/** Starts the service and waits until it is ready. */
+/** Starts the service, from its sources with an owner, and waits until it is ready. */
 export async function startProcess(options: ProcessOptions): Promise<ServiceProcess> {
+  if (isFromSources) await addFirstOwner(settingsOf(options));
   const service = new ServiceProcess(options);
   await service.ready();
   return service;

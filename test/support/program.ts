@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const named = process.env['QUIETZONE_COMMAND'];
 
-const sources = [join(root, 'node_modules/.bin/node'), join(root, 'src/start.mjs')] as const;
+const sources = [join(root, 'node_modules/.bin/node'), join(root, 'config/start.mjs')] as const;
 
 /** The executable, and what comes before `quietzone`'s own arguments. */
 export const program: readonly [executable: string, ...args: string[]] =
@@ -23,7 +23,10 @@ export const isFromSources = named === undefined;
 
 /** Compiled sources, kept from one start to the next. */
 const compiled = join(root, 'node_modules/.cache/quietzone-tests/compiled');
-const ownEnvironment = { NODE_OPTIONS: '', NODE_COMPILE_CACHE: isFromSources ? compiled : '' };
+/** With the setting of `npm start`: without it Node starts a second time (engine/machine/allocator.ts). */
+const ownEnvironment: Readonly<Record<string, string>> = isFromSources
+  ? { NODE_OPTIONS: '', NODE_COMPILE_CACHE: compiled, MALLOC_MMAP_THRESHOLD_: '131072' }
+  : { NODE_OPTIONS: '', NODE_COMPILE_CACHE: '' };
 
 export interface ProgramStart {
   /** `QZ_…` variables, and any others. */

@@ -3,7 +3,7 @@
  * does: flip a bit.
  */
 import { type Database, open, type RootDatabase } from 'lmdb';
-import { maxDbs } from '../../src/store/kept-environment.ts';
+import { maxDbs } from '../../src/store/hold-open.ts';
 
 /** lmdb's flag NO_SYNC_FLUSH; its enum has no value at run time. */
 const withoutSync: number = 0x10000;

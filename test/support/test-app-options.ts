@@ -23,10 +23,9 @@ export interface TestAppOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Limits of the API's server that are not the standard ones. */
   readonly limits?: Pick<HttpServerOptions, 'bodyTimeoutMs' | 'inFlightMax' | 'forwarded'>;
-  /** As in a cluster. */
-  readonly answers?: Pick<
-    ApiServices,
-    'changesFollowed' | 'isStale' | 'answerWithinMs' | 'cluster'
+  /** As in a cluster, and by geo data. */
+  readonly answers?: Partial<
+    Pick<ApiServices, 'changesFollowed' | 'isStale' | 'answerWithinMs' | 'cluster' | 'geo'>
   >;
   readonly links?: CodesOptions['links'];
   readonly scans?: ScanQueries;
@@ -36,6 +35,8 @@ export interface TestAppOptions {
   /** Default: the one that is configured. */
   readonly provider?: PaymentProvider;
   readonly sender?: AttemptSender;
+  /** Webhooks in flight; default: as many as the machine allows. */
+  readonly attemptsMax?: number;
   /** Default: a thread of its own. */
   readonly checker?: TargetChecker;
   readonly scanned?: WebhooksOptions['scanned'];

@@ -282,6 +282,7 @@ export class TestApp {
     this.#server = await openApiServer(
       base,
       {
+        geo: { date: undefined },
         ...options.answers,
         codes: this.codes,
         campaigns: this.campaigns,
@@ -378,12 +379,17 @@ export class TestApp {
     const { attemptTimeoutMs: timeoutMs, allowNetworks } = base.config.webhooks;
     const docsUrl = `${base.config.api.publicUrl}/docs/webhooks`;
     const channel = base.ids.newId('dlv');
-    const webhooks = openWebhookModule(base, {
-      cipher: workspaces.cipher,
-      metrics: this.metrics,
-      sender: options.sender ?? new LazySender(channel, { timeoutMs, allowNetworks, docsUrl }),
-      ...(options.scanned === undefined ? {} : { scanned: options.scanned }),
-    });
+    const { attemptsMax = base.shares.attempts } = options;
+    const shares = { ...base.shares, attempts: attemptsMax };
+    const webhooks = openWebhookModule(
+      { ...base, shares },
+      {
+        cipher: workspaces.cipher,
+        metrics: this.metrics,
+        sender: options.sender ?? new LazySender(channel, { timeoutMs, allowNetworks, docsUrl }),
+        ...(options.scanned === undefined ? {} : { scanned: options.scanned }),
+      },
+    );
     this.#closers.push(() => webhooks.close());
     return webhooks;
   }

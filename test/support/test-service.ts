@@ -2,12 +2,18 @@
  * The whole service in this process: every thread, both ports, real files, opened as `quietzone serve` opens it. What
  * needs a process of its own (exit codes, signals, `kill -9`, a limit on files) starts one: see process.ts.
  */
-import { type App, openApp } from '../../src/app.ts';
+import {
+  type Administration,
+  type App,
+  type AppOptions,
+  openAdministration,
+  openApp,
+} from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Clock } from '../../src/model/clock.ts';
-import { thisMachine } from '../../src/modules.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { addDashboard } from './dashboard.ts';
+import { testMachine } from './fakes/first-owner.ts';
 import { isListening, openFilesIn } from './leaks.ts';
 import {
   entriesOf,
@@ -26,6 +32,10 @@ export interface TestServiceOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Of all but the threads, which have the machine's. */
   readonly clock?: Clock;
+  /** `administer` works. */
+  readonly isAdministered?: boolean;
+  /** What kind of start; absent = any. */
+  readonly start?: NonNullable<AppOptions['start']>;
   /** Of the first start, when this is a later one. */
   readonly apiKey?: string;
 }
@@ -35,15 +45,22 @@ export class TestService {
   readonly dataDir: string;
   readonly apiKey: string;
   readonly #app: App;
+  readonly #administration: Administration | undefined;
   readonly #logLines: string[];
   readonly #schemes: Readonly<Record<keyof Ports, 'http' | 'https'>>;
 
-  private constructor(app: App, ports: Ports, options: TestServiceOptions, logLines: string[]) {
+  private constructor(
+    [app, administration]: readonly [App, Administration | undefined],
+    ports: Ports,
+    options: TestServiceOptions,
+    logLines: string[],
+  ) {
     this.ports = ports;
     this.dataDir = options.dataDir;
     this.apiKey = options.apiKey ?? app.firstSecrets?.apiKey ?? '';
-    app.secretsShown();
     this.#app = app;
+    this.#administration = administration;
+    app.secretsShown();
     this.#logLines = logLines;
     const schemeOf = (certificate: string | undefined) => (certificate ? 'https' : 'http');
     this.#schemes = {
@@ -57,10 +74,16 @@ export class TestService {
     const config = loadConfig(undefined, settingsOf({ dataDir, ports, environment }));
     const logLines: string[] = [];
     const log = createLog(config.log.level, { write: (line) => void logLines.push(line) });
-    addDashboard(dataDir);
-    const machine = { ...thisMachine, passwordCostLog2: 4, ...(clock && { clock }) };
-    const app = await openApp(config, log, { machine });
-    return new TestService(app, ports, options, logLines);
+    await addDashboard();
+    const machine = { ...testMachine, ...(clock && { clock }) };
+    const app = await openApp(config, log, { machine, start: options.start ?? 'any' });
+    // Before anybody writes: lmdb-js opens tables in a transaction that waits with the whole thread for another one of the
+    // same file, and one of the service waits for this thread.
+    const administration =
+      options.isAdministered === true
+        ? openAdministration(config, undefined, testMachine)
+        : undefined;
+    return new TestService([app, administration], ports, options, logLines);
   }
 
   get apiUrl(): string {
@@ -85,8 +108,15 @@ export class TestService {
     return this.logEntries.filter(({ level, msg }) => level !== 'info' && !everyStart.test(msg));
   }
 
+  /** Works on its data beside it, as a command does. */
+  async administer(work: (services: Administration['services']) => Promise<void>): Promise<void> {
+    if (this.#administration === undefined) throw new Error('The service has no administration');
+    await work(this.#administration.services);
+  }
+
   /** Stops as SIGTERM does. @throws Error when a file or a port is left open */
   async close(): Promise<void> {
+    await this.#administration?.close();
     await this.#app.close();
     const left = openFilesIn(this.dataDir);
     if (left.length > 0) throw new Error(`Left open by the service: ${left.join(', ')}`);

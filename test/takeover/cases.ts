@@ -20,8 +20,6 @@ import { type StepName, TakeoverLog } from './takeover-log.ts';
 export interface CasesOptions extends ServiceOptions {
   /** Names of cases; default: all of them. */
   readonly only?: readonly string[] | undefined;
-  /** When another takeover must complete. */
-  readonly takeoverAfter: 'each' | 'all';
   readonly onCase?: (name: string, ms: number, notes: readonly string[]) => void;
 }
 
@@ -50,12 +48,11 @@ export async function runCases(options: CasesOptions): Promise<ServiceResult> {
       const startedMs = performance.now();
       await run(service);
       if (!(await service.servesWithin(servedMsMax))) service.note('nothing serves afterwards');
-      if (options.takeoverAfter === 'each') await service.takeOver();
+      await service.takeOver();
       const notes = service.notes.splice(before).map((note) => `${name}: ${note}`);
       service.notes.push(...notes);
       options.onCase?.(name, performance.now() - startedMs, notes);
     }
-    if (options.takeoverAfter === 'all') await service.takeOver();
     return await service.finish();
   } finally {
     await service.close();

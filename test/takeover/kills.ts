@@ -74,7 +74,6 @@ function drawSettings(random: Random): Record<string, string> {
   return {
     QZ_REDIRECT_THREADS: String(random.between(1, 3)),
     QZ_SCANS_SHARDS: String(random.between(1, 4)),
-    QZ_SCANS_SEGMENT_BYTES_MAX: String(random.pick([65_536, 262_144, 67_108_864])),
     QZ_SCANS_SEGMENT_MS_MAX: String(random.pick([10, 500, 60_000])),
   };
 }

@@ -14,7 +14,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { makeGeoFiles } from '../../config/release/geo-files.ts';
+import { makeGeoTable } from '../../config/release/geo-files.ts';
 import { freePorts, withDataFolder } from '../support/process.ts';
 import { type CasesOptions, runCases } from './cases.ts';
 import { type KillsOptions, runKills } from './kills.ts';
@@ -62,7 +62,7 @@ console.log(
   `${takeovers} takeovers and ${kills} kills, ${perSecond} scans/s, ${codes} codes, seed ${seed}, ` +
     `net.ipv4.tcp_migrate_req = ${migrates}, load ${loadavg()[0]?.toFixed(1)}`,
 );
-makeGeoFiles(() => undefined);
+makeGeoTable(() => undefined);
 const failed: string[] = [];
 
 function show(result: ServiceResult, rows: readonly Row[], criteria: readonly Criterion[]): void {
@@ -104,7 +104,7 @@ if (values.cases !== 'none') {
       `${name}: ${notes.length === 0 ? 'as expected' : notes.join('; ')}, ${Math.round(ms)} ms`,
     );
   const only = values.cases === 'all' ? undefined : values.cases.split(',');
-  const options = { ...lightLoad, ports, codes: 50, only, onCase, takeoverAfter: 'each' } as const;
+  const options = { ...lightLoad, ports, codes: 50, only, onCase } as const;
   const result = await withDataFolder((dataDir) => runCases({ ...options, dataDir }));
   show(result, rowsOf(result), correctness(result));
 }

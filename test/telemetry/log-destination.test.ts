@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { LogDestination } from '../../src/telemetry/log-destination.ts';
 import { openReader, openWriter, readAll } from '../support/named-pipe.ts';
 import { soon } from '../support/soon.ts';
+import { runs } from '../seconds/runs.ts';
 
 let folder: string;
 let pipe: string;
@@ -106,7 +107,7 @@ it('loses none in silence, whatever the system takes and refuses', () => {
       destination.write(lineOf(count));
       expectAll(parse(text), count + 1);
     }),
-    { numRuns: 100 },
+    { numRuns: runs(40) },
   );
 });
 

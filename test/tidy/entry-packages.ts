@@ -1,9 +1,9 @@
 /**
- * Law 2, at run time: the packages that each entry loads when it starts, through all that it imports; the service's own
+ * The packages that each entry loads when it starts, through all that it imports; the service's own
  * thread with what nearly every service needs soon. A thread has its own copy of each: zod is 13 MB and 50 ms of a core
  * in every thread that one constant of a schema's file comes from.
  */
-import type { Finding, Import, Source } from './source.ts';
+import { finding, type Law } from './source.ts';
 
 /** Entry -> what it may load at its start; what it imports when it needs it (`await import`) is not counted. */
 const loaded: Readonly<Record<string, readonly string[]>> = {
@@ -16,6 +16,7 @@ const loaded: Readonly<Record<string, readonly string[]>> = {
     'jose/jwt/verify',
     'lmdb',
     'lru-cache',
+    'mmdb-lib',
     'msgpackr',
     'p-limit',
     'pino',
@@ -25,13 +26,14 @@ const loaded: Readonly<Record<string, readonly string[]>> = {
     'zod',
     'zod-openapi',
   ],
-  'src/scans/shard.worker.ts': ['bowser', 'isbot', 'lmdb', 'msgpackr'],
+  'src/scans/shard.worker.ts': ['bowser', 'isbot', 'lmdb', 'mmdb-lib', 'msgpackr'],
   // Rules ask for device and browser, and an answer cannot wait until its parser is loaded: 1 MB a thread.
   'src/http/redirect.worker.ts': [
     'bowser',
     'hdr-histogram-js/dist/JsHistogramFactory.js',
     'ipaddr.js',
     'isbot',
+    'mmdb-lib',
     'uWebSockets.js',
   ],
   'src/cluster/scans/scan-transfer.worker.ts': ['lmdb', 'msgpackr'],
@@ -42,34 +44,27 @@ const loaded: Readonly<Record<string, readonly string[]>> = {
 /** `import` reads every export of it, which loads Node's HTTP client and HTTP/2: 13 MB. */
 const heavyModule = 'node:http';
 
-export function checkEntryPackages(sources: readonly Source[]): Finding[] {
+export const checkEntryPackages: Law = (sources) => {
   const byPath = new Map(sources.map((source) => [source.path, source]));
   return Object.entries(loaded).flatMap(([path, packages]) => {
     const entry = byPath.get(path);
-    return entry === undefined ? [] : excess(entry, packages, byPath);
-  });
-}
-
-function excess(
-  entry: Source,
-  packages: readonly string[],
-  byPath: ReadonlyMap<string, Source>,
-): Finding[] {
-  const findings: Finding[] = [];
-  // The loop also visits what is added to the set on the way.
-  const reached = new Set([entry]);
-  for (const source of reached) {
-    for (const { from, target, line } of source.imports.filter(isLoaded)) {
-      const next = target === undefined ? undefined : byPath.get(target);
-      if (next !== undefined) reached.add(next);
-      if (target !== undefined || packages.includes(from)) continue;
-      if (from.startsWith('node:') && from !== heavyModule) continue;
-      const instead = from === heavyModule ? 'process.getBuiltinModule' : 'a file without it';
-      const message = `${entry.path} loads ${from} at its start; use ${instead}`;
-      findings.push({ path: source.path, line, message });
+    if (entry === undefined) return [`${path} is missing; put its new path into entry-packages.ts`];
+    const findings: string[] = [];
+    // The loop also visits what is added to the set on the way.
+    const reached = new Set([entry]);
+    for (const source of reached) {
+      for (const { from, target, isTypeOnly, isDeferred, offset } of source.imports) {
+        if (isTypeOnly || isDeferred) continue;
+        const next = target === undefined ? undefined : byPath.get(target);
+        if (next !== undefined) reached.add(next);
+        if (target !== undefined || packages.includes(from)) continue;
+        if (from.startsWith('node:') && from !== heavyModule) continue;
+        const instead = from === heavyModule ? 'process.getBuiltinModule' : 'a file without it';
+        findings.push(
+          finding(source, offset, `${path} loads ${from} at its start; use ${instead}`),
+        );
+      }
     }
-  }
-  return findings;
-}
-
-const isLoaded = ({ isTypeOnly, isAwaited }: Import): boolean => !isTypeOnly && !isAwaited;
+    return findings;
+  });
+};

@@ -10,19 +10,15 @@ import { Failure } from '../../src/model/failure.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import { Signal } from '../../src/model/signal.ts';
 import type { AttemptTask } from '../../src/model/webhook.ts';
+import { BlockMarks } from '../../src/node/scans/block-marks.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
-import type { DeliveryTables } from '../../src/store/delivery/delivery.ts';
-import { openDeliveryTables } from '../../src/store/delivery/open-delivery.ts';
-import {
-  type ScanNumberingTables,
-  scanNumberingTables,
-} from '../../src/store/delivery/scan-numbering.ts';
-import type { Replicator, StoredWrite } from '../../src/store/replication.ts';
+import { type DeliveryTables, openDeliveryTables } from '../../src/store/delivery/delivery.ts';
+import type { Management } from '../../src/store/management/management.ts';
+import type { Replicator, StoredWrite } from '../../src/store/replicated-transactions.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import type { AttemptSender, SentResult } from '../../src/webhooks/attempt/attempt-sender.ts';
 import { openWebhooks, type Webhooks } from '../../src/webhooks/open-webhooks.ts';
-import { ScanCursor } from '../../src/webhooks/outboxes/scan-cursor.ts';
 import { EngineHarness, type ScanInput } from '../scans/engine-harness.ts';
 import { temporaryFolder, temporaryManagement } from '../store/temporary-management.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
@@ -30,6 +26,9 @@ import { phone } from './outboxes/scan-engine.ts';
 
 export const workspaceNo = 1;
 const journals = 2;
+const log = createLog('silent', { write: () => undefined });
+/** Between two notes of where blocks end. */
+export const noteMs = 10_000;
 const cipher = { encrypt: (text: string) => text, decrypt: (text: string) => text };
 
 /** The log, of one core: it alone may write while it leads. */
@@ -57,15 +56,19 @@ export class Core {
   readonly name: string;
   readonly engine: EngineHarness;
   readonly tables: DeliveryTables;
-  readonly numbering: ScanNumberingTables;
   readonly store: EnvironmentStore;
   readonly committed = new Signal();
-  readonly cursor: ScanCursor;
+  readonly marks: BlockMarks;
   /** Blocks up to here may expire, as webhooks have said here. */
   delivered = 0;
   webhooks: Webhooks | undefined;
 
-  constructor(name: string, shards: number, windowBytesMax: number) {
+  constructor(
+    name: string,
+    options: { shards: number; windowBytesMax: number },
+    base: { clock: TestClock; management: Management; isLeading: () => boolean },
+  ) {
+    const { shards, windowBytesMax } = options;
     this.name = name;
     this.engine = new EngineHarness({
       journals,
@@ -77,9 +80,14 @@ export class Core {
     });
     this.engine.startShards(shards);
     this.tables = openDeliveryTables(join(temporaryFolder(), 'delivery.mdb'), 'create');
-    this.numbering = scanNumberingTables(this.tables.environment);
     this.store = new EnvironmentStore(this.tables.environment);
-    this.cursor = new ScanCursor(this.engine.store);
+    const scans = this.engine.store;
+    this.marks = new BlockMarks({
+      base: { ...base, log },
+      scans,
+      store: name,
+      isLeading: base.isLeading,
+    });
     onTestFinished(async () => {
       await this.tables.environment.close();
       await this.engine.close();
@@ -105,6 +113,7 @@ export class Cluster {
   readonly management = temporaryManagement().store;
   readonly #ids;
   #position: LogPosition = emptyPosition;
+  #notedMs = -Infinity;
   leader: Core | undefined;
   /** Entries that still get into the log before the leader dies. */
   entriesLeft = Number.MAX_SAFE_INTEGER;
@@ -116,7 +125,13 @@ export class Cluster {
   /** @param windowBytesMax a window reads the next journal while it has less */
   constructor(shards: readonly number[], windowBytesMax = 1) {
     this.clock = new TestClock();
-    this.cores = shards.map((count, at) => new Core(`core-${at}`, count, windowBytesMax));
+    const { clock, management } = this;
+    this.cores = shards.map((count, at): Core => {
+      const isLeading = (): boolean => this.leader === core;
+      const base = { clock, management, isLeading };
+      const core = new Core(`core-${at}`, { shards: count, windowBytesMax }, base);
+      return core;
+    });
     this.#ids = createIdSource(this.clock, (into) => crypto.getRandomValues(into));
     for (const core of this.cores) {
       core.tables.environment.replicateWith(new CoreReplicator(this, core));
@@ -172,8 +187,7 @@ export class Cluster {
       file: core.tables.environment.path,
       cluster: {
         tables: core.tables,
-        numbering: core.numbering,
-        core: core.name,
+        places: core.marks.places,
         isHeld: () => this.leader === core && this.isHeld,
       },
       management,
@@ -197,12 +211,11 @@ export class Cluster {
         retryDelaysMs: [1_000, 3_000, 9_000],
         inFlightMax: 64,
         deliveriesKept: 100_000,
-        deadLetterDays: 30,
         timeoutMs: 1_000,
         allowNetworks: ['127.0.0.0/8'],
         docsUrl: '',
       },
-      log: createLog('warn', { write: () => undefined }),
+      log,
       metrics: new Metrics((metric, cause) => {
         throw new Error(`Cannot collect ${metric}`, { cause });
       }),
@@ -220,8 +233,15 @@ export class Cluster {
     await core.webhooks?.close();
   }
 
+  async #note(): Promise<void> {
+    if (this.clock.now() - this.#notedMs < noteMs) return;
+    this.#notedMs = this.clock.now();
+    for (const { marks } of this.cores) await marks.tick();
+  }
+
   /** Ticks and windows, until nothing more happens by itself. */
   async settle(ms = 1_200): Promise<void> {
+    await this.#note();
     for (let passed = 0; passed < ms; passed += 100) {
       this.clock.move(100);
       if (this.leader === undefined) return;

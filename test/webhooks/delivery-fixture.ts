@@ -18,6 +18,6 @@ export const deliveryOf = (no: number, dueMs = 0, bytes = 10): Delivery =>
       eventIds: [eventIdOf(no)],
       body: 'x'.repeat(bytes),
     },
-    { outbox: 'events', place: [no, 0, 0, 'one'] },
+    { outbox: 'events', ref: [no, 0, 0, 'one'] },
     toWheelMs(dueMs),
   );

@@ -144,19 +144,6 @@ test('remembers its last eight pauses, after a restart too', async () => {
   expect(left).toEqual([6, 8, 10, 12, 14, 16, 18, 20]);
 });
 
-test('one that an earlier release disabled goes on with what comes after it is enabled', async () => {
-  const { store, happen, temporary } = openEndpoints();
-  const { endpoint } = await store.create(owner, wanted);
-  const disabled = { ...endpoint, status: 'disabled', disabledReason: 'by_hand' } as const;
-  await temporary.store.environment.transaction(() =>
-    temporary.store.webhooks.endpoints.put(endpoint.no, disabled),
-  );
-  await happen();
-  const on = await store.change(1, endpoint.id, { status: 'enabled' });
-  expect(on).toMatchObject({ status: 'enabled', firstEvent: 1, firstBlock: 7 });
-  expect(on).not.toHaveProperty('pauses');
-});
-
 test('of kinds that it subscribes to later it gets what comes from then on', async () => {
   const { store, happen, state } = openEndpoints();
   const { endpoint } = await store.create(owner, wanted);

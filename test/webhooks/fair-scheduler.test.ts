@@ -8,6 +8,7 @@ import {
   type Taken,
   type TakeRequest,
 } from '../../src/webhooks/dispatch/fair-scheduler.ts';
+import { runs } from '../seconds/runs.ts';
 
 const body = 'x'.repeat(10);
 
@@ -22,8 +23,8 @@ class Queue {
 
   add(endpointNo: number, count = 1, to = this.waiting, text = body): Sendable[] {
     const created = Array.from({ length: count }, () => {
-      const place = to === this.waiting ? undefined : {};
-      return { id: idOf(++this.#no), endpointNo, body: text, place };
+      const outboxRef = to === this.waiting ? undefined : {};
+      return { id: idOf(++this.#no), endpointNo, body: text, outboxRef };
     });
     to.set(endpointNo, [...(to.get(endpointNo) ?? []), ...created]);
     return created;
@@ -261,7 +262,7 @@ describe('all together', () => {
         }
         expect(sent.size).toBe(created);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(100) },
     );
   });
 });

@@ -7,12 +7,14 @@ import { getRandomValues } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createIdSource } from '../../src/model/ids.ts';
-import { openDeliveryTables } from '../../src/store/delivery/open-delivery.ts';
+import { openDeliveryTables } from '../../src/store/delivery/delivery.ts';
 import { DeliveryStore } from '../../src/webhooks/deliveries/delivery-store.ts';
 import { bucketMs, WheelClock } from '../../src/webhooks/deliveries/retry-wheel.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 import { toWheelMs, type WheelMs } from '../../src/model/wheel-time.ts';
 import { startMs, TestClock } from '../support/fakes/test-clock.ts';
+import { runs } from '../seconds/runs.ts';
+import { deliveryOf } from './delivery-fixture.ts';
 
 type Step =
   | { kind: 'queue'; endpointNo: number; inMs: number }
@@ -75,8 +77,8 @@ class Sending {
 
   #open(): DeliveryStore {
     const tables = openDeliveryTables(this.#path, 'create');
-    const limits = { keptMax: 1_000, expiryMs: 7 * 24 * hour };
-    const store = new DeliveryStore({ tables, clock: this.time, steady: this.time, limits });
+    const { time } = this;
+    const store = new DeliveryStore({ tables, clock: time, steady: time, keptMax: 1_000 });
     store.onReady((ready) => ready.forEach((no) => this.#active.add(no)));
     return store;
   }
@@ -191,7 +193,7 @@ it('activates each endpoint at its time, never early, across restarts, reboots a
         await sending.close();
       }
     }),
-    { numRuns: 25 },
+    { numRuns: runs(8) },
   );
 });
 
@@ -234,4 +236,32 @@ it('has a clock that goes on with the mark of another machine, never behind it',
   other.move(10_000);
   one.move(14_000);
   expect(new WheelClock(one, one, clock.mark()).now()).toBe(startMs + 109_000);
+});
+
+it('replaces the row of a delivery that two leaders have sent', async () => {
+  const { store, time } = new Sending();
+  const states: string[] = [];
+  for (const [event, dueMs] of [
+    ['failed', 5_000],
+    ['exhausted', 0],
+    ['failed', 9_000],
+  ] as const) {
+    await store.transaction((tx) => {
+      const at = toWheelMs(time.now() + dueMs);
+      tx.move(deliveryOf(1), event, {
+        dueMs: at,
+        attempt: { atMs: 1, durationMs: 1, status: 500 },
+      });
+    });
+    const { counts } = await store.transaction((tx) => tx.stats(1));
+    const { due, dead, expiry } = store.tables;
+    const rows = [due, dead, expiry].map((table) => [...table.keys({})].length);
+    states.push(`pending ${counts.pending}, dead ${counts.dead}: ${rows.join(' ')}`);
+  }
+  expect(states).toEqual([
+    'pending 1, dead 0: 1 0 0',
+    'pending 0, dead 1: 0 1 1',
+    'pending 1, dead 0: 1 0 0',
+  ]);
+  await store.tables.environment.close();
 });

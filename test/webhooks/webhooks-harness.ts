@@ -213,10 +213,9 @@ export async function openHarness(
   const { retryDelaysMs = delaysMs, inFlightMax = 64, deliveriesKept = 1_000 } = settings;
   const environment = {
     QZ_WEBHOOKS_RETRY_DELAYS_MS: retryDelaysMs.join(','),
-    QZ_WEBHOOKS_IN_FLIGHT_MAX: String(inFlightMax),
     QZ_WEBHOOKS_DELIVERIES_KEPT: String(deliveriesKept),
   };
-  const app = await openTestApp({ ...more, clock, sender, environment });
+  const app = await openTestApp({ ...more, clock, sender, environment, attemptsMax: inFlightMax });
   const harness = new Harness(app, clock, sender);
   stopsWithTest(harness);
   return harness;

@@ -29,7 +29,7 @@ const sliceSeconds = 5;
 const pollMs = 50;
 const lateMsMax = 20_000;
 const mebibyte = 2 ** 20;
-const main = new URL('../../../src/start.mjs', import.meta.url).pathname;
+const main = new URL('../../../config/start.mjs', import.meta.url).pathname;
 const styles = [
   undefined,
   { gradient: { from: '#102040', to: '#801020', type: 'radial' }, dotStyle: 'dots' },
@@ -67,7 +67,6 @@ export async function measureMemory(arena: Arena, bounds: MemoryBounds): Promise
     const stage = await openScanStage(arena, {
       codes: bounds.codes,
       processes: group?.processes,
-      dashboard: 'built by the start',
       environment: { QZ_TRUSTED_PROXIES: '127.0.0.0/8', QZ_BOOTSTRAP_PASSWORD: password },
     });
     clearInterval(starting);

@@ -14,10 +14,9 @@ import type { Clock } from '../../model/clock.ts';
 import type { Calendar, WeekStart } from '../../model/zones/calendar.ts';
 import { type Until, untilsOf } from '../../model/zones/comparison.ts';
 import type { LocalRange } from '../../model/zones/local-range.ts';
-import type { Asker } from '../../scans/query/asker.ts';
-import type { Subject } from '../../scans/query/subject.ts';
+import type { QueryClient, Subject } from '../../scans/query/subject.ts';
 import type { Analytics, BreakdownRow, RouteBreakdownBy } from '../../scans/query/answers.ts';
-import { undefinedWhereUnknown } from '../../scans/query/days-before.ts';
+import { undefinedWhereUnknown } from '../../scans/query/spans.ts';
 import type { ScanFilter } from '../../scans/query/filter.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import { csvResult, csvText, type Format, tableRoutes } from '../csv.ts';
@@ -149,7 +148,7 @@ export function analyticsRoutes<Of extends Scope, Found extends Analytics>(
 const answerWithProgress = (
   { header }: Pick<Call<unknown, undefined>, 'header'>,
   format: Format,
-  answer: (asker: Asker | undefined) => Promise<Result | StreamedResult>,
+  answer: (client: QueryClient | undefined) => Promise<Result | StreamedResult>,
 ): Promise<Result | StreamedResult> =>
   withProgress(format === 'json' ? header('accept') : undefined, answer);
 
@@ -158,7 +157,7 @@ async function ask<Of extends Scope, Found extends Analytics>(
   { codes, zoneOf, clock }: AnalyticsServices,
   { scopeOf, routesOf }: AnalyticsResource<Of, Found>,
   { actor, id, query }: AskedCall,
-  asker: Asker | undefined,
+  client: QueryClient | undefined,
 ) {
   const settings = zoneOf(actor.workspaceNo);
   const calendar = calendarFor(query.timezone, settings);
@@ -168,7 +167,7 @@ async function ask<Of extends Scope, Found extends Analytics>(
     const subject = await narrowed(scope.subject, actor.workspaceNo, query, codes);
     return {
       ...scope,
-      subject: { ...subject, asker },
+      subject: { ...subject, client },
       filter,
       weekStart: settings?.weekStart ?? 'mon',
     };
@@ -257,8 +256,8 @@ function totalsRoutes<Of extends Scope, Found extends Analytics>(
     files: csvAs(totalsColumns, ['totalScans', '', 42], ['device', 'ios', 20]),
     failures,
     handle: async (call, format) =>
-      await answerWithProgress(call, format, async (asker) => {
-        const { scope, comparisons, timezone } = await ask(services, resource, call, asker);
+      await answerWithProgress(call, format, async (client) => {
+        const { scope, comparisons, timezone } = await ask(services, resource, call, client);
         const found = await find(scope, call.actor);
         const compared = await compare(services, comparisons, found, async (before) => {
           const previous = await find(before, call.actor);
@@ -345,8 +344,8 @@ async function answerTable<Of extends Scope, Found extends Analytics, Row>(
     readonly cells: (row: Row) => Rows[number];
   },
 ): Promise<Result | StreamedResult> {
-  return await answerWithProgress(call, format, async (asker) => {
-    const { scope, comparisons, timezone } = await ask(services, resource, call, asker);
+  return await answerWithProgress(call, format, async (client) => {
+    const { scope, comparisons, timezone } = await ask(services, resource, call, client);
     const { named, columns, rowsOf, cells } = table;
     const data = await rowsOf(scope);
     const shown = scope.shown ?? scope.range;

@@ -1,35 +1,35 @@
 /**
  * Progress of an answer that takes long, for clients that ask for `text/event-stream`: raw scans are read in a thread, and what
- * is done of them is sent twice a second. Whatever comes of it is the last event. A client that closes the connection leaves:
+ * is done of them is sent twice a second. Whatever comes of it is the last event. A client that closes the connection cancels its query:
  * raw scans that nobody else waits for are not read any further.
  *
  *   progress {"share": 0.4} … then result <the JSON answer>, or problem {code, detail, errors}
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Failure } from '../../model/failure.ts';
-import { Asker } from '../../scans/query/asker.ts';
+import { QueryClient } from '../../scans/query/subject.ts';
 import type { Result, StreamedResult } from '../route.ts';
 
 const eventStream = 'text/event-stream';
 const everyMs = 500;
 
-/** @param work for whom; undefined = for one who waits for the whole answer */
+/** @param work gets undefined when the client waits for the complete answer */
 export async function withProgress<Answer extends Result | StreamedResult>(
   accept: string | undefined,
-  work: (asker: Asker | undefined) => Promise<Answer>,
+  work: (client: QueryClient | undefined) => Promise<Answer>,
 ): Promise<Answer | StreamedResult> {
   if (accept?.trim() !== eventStream) return await work(undefined);
   const headers = { 'Content-Type': eventStream, 'Cache-Control': 'no-store', Vary: 'Accept' };
   return { status: 200, headers, body: eventsOf(work) };
 }
 
-/** The work begins with the first pull: an answer to HEAD is never pulled. Nor does it reject where the client has left. */
+/** The work begins with the first pull: an answer to HEAD is never pulled. Nor does it reject when the client has disconnected. */
 async function* eventsOf(
-  work: (asker: Asker) => Promise<Result | StreamedResult>,
+  work: (client: QueryClient) => Promise<Result | StreamedResult>,
 ): AsyncGenerator<Uint8Array> {
   let last: (() => Uint8Array) | undefined;
-  const asker = new Asker();
-  const done = work(asker).then(
+  const client = new QueryClient();
+  const done = work(client).then(
     (answer) => void (last = () => resultOf(answer)),
     (error: unknown) => void (last = () => problemOf(error)),
   );
@@ -37,11 +37,11 @@ async function* eventsOf(
     for (;;) {
       await Promise.race([done, pause(everyMs)]);
       if (last !== undefined) break;
-      yield event('progress', JSON.stringify({ share: asker.waitsFor?.share ?? 0 }));
+      yield event('progress', JSON.stringify({ share: client.waitsFor?.share ?? 0 }));
     }
     yield last();
   } finally {
-    asker.leave();
+    client.cancel();
   }
 }
 

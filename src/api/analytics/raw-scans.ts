@@ -10,9 +10,9 @@ import type { Codes } from '../../codes/codes.ts';
 import type { Clock } from '../../model/clock.ts';
 import { isDamage } from '../../model/failure.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
-import type { RawPlace, RawScanFilter, RawStep } from '../../scans/query/raw-scans.ts';
+import type { RawScanCursor, RawScanFilter, RawStep } from '../../scans/query/raw-scans.ts';
 import type { RawScan } from '../../scans/scanned-event.ts';
-import type { StorePlaces } from '../../scans/query/store-places.ts';
+import type { StorePlaces } from '../../store/scans/store-places.ts';
 import type { Positions } from '../positions.ts';
 import { zoneShape, calendarFor } from './analytics-query.ts';
 import { type AnalyticsServices, analyticsTag, fileNameOf } from './analytics-routes.ts';
@@ -114,7 +114,7 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
       const positions = options.positions.of(actor.workspaceNo, 'scans');
       const cursor = positions.read(asked.cursor);
       const from =
-        cursor === undefined ? options.scans.raw.begin(filter) : placeOf(options, filter, cursor);
+        cursor === undefined ? options.scans.raw.begin(filter) : ownCursor(options, filter, cursor);
       const walk: Walk = { step, filter, from };
       if (format === 'json') {
         const { data, next } = await readPage(walk, asked.limit);
@@ -130,7 +130,7 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
   });
 }
 
-type StepOf = (filter: RawScanFilter, from: RawPlace, limit: number) => Promise<RawStep>;
+type StepOf = (filter: RawScanFilter, from: RawScanCursor, limit: number) => Promise<RawStep>;
 
 /** One step of one walk in each cycle of the event loop, however many walks there are. */
 function oneStepACycle(raw: ScanQueries['raw']): StepOf {
@@ -146,24 +146,24 @@ interface Walk {
   readonly step: StepOf;
   readonly filter: RawScanFilter;
   /** Undefined = there is nothing. */
-  readonly from: RawPlace | undefined;
+  readonly from: RawScanCursor | undefined;
 }
 
 async function readPage(
   { step, filter, from }: Walk,
   limit: number,
-): Promise<{ data: RawScan[]; next?: RawPlace }> {
+): Promise<{ data: RawScan[]; next?: RawScanCursor }> {
   const data: RawScan[] = [];
-  let place = from;
-  for (let steps = 0; place !== undefined && steps < pageStepsMax; steps++) {
+  let at = from;
+  for (let steps = 0; at !== undefined && steps < pageStepsMax; steps++) {
     if (data.length === limit) break;
-    const found = await step(filter, place, limit - data.length).catch(damagedAfter(data));
+    const found = await step(filter, at, limit - data.length).catch(damagedAfter(data));
     if (found === 'damaged') break;
     const { scans, next } = found;
     data.push(...scans);
-    place = next;
+    at = next;
   }
-  return place === undefined ? { data } : { data, next: place };
+  return at === undefined ? { data } : { data, next: at };
 }
 
 /** What was found before a damaged block is a page; the next one is refused. */
@@ -218,23 +218,25 @@ async function* textPieces(
   { header, line }: Lines,
 ): AsyncGenerator<Uint8Array> {
   if (header !== '') yield Buffer.from(header);
-  for (let place = from; place !== undefined;) {
-    const { scans, next } = await step(filter, place, pieceScansMax);
+  for (let at = from; at !== undefined;) {
+    const { scans, next } = await step(filter, at, pieceScansMax);
     if (scans.length > 0) yield Buffer.from(scans.map(line).join(''));
-    place = next;
+    at = next;
   }
 }
 
 /** `<block>.<done>.<left>`, in a cluster with `@<store>`: whose blocks these are. */
-const cursorOf = ({ sequence, done, left }: RawPlace, places: StorePlaces | undefined): string =>
-  formatCursor(sequence, done, left) + (places === undefined ? '' : `@${places.store}`);
+const cursorOf = (
+  { sequence, done, left }: RawScanCursor,
+  places: StorePlaces | undefined,
+): string => formatCursor(sequence, done, left) + (places === undefined ? '' : `@${places.store}`);
 
 /** Here, for a cursor of another machine: where nothing is left out that is counted by now. */
-function placeOf(
+function ownCursor(
   { scans, places }: RawScansOptions,
   filter: RawScanFilter,
   cursor: string,
-): RawPlace | undefined {
+): RawScanCursor | undefined {
   const [numbers = '', store] = cursor.split('@');
   const [sequence = 0, done = 0, left = 0] = parseCursor(numbers, 3);
   if (store === undefined || store === places?.store) return { sequence, done, left };

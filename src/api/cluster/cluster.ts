@@ -69,7 +69,7 @@ const node = z.object({
     example: 'connected',
   }),
   version: z.string().nullable().meta({
-    description: 'Of its program; null while it is away, and for one that does not say',
+    description: 'Of its program; null while it is away',
     example: '0.1.0',
   }),
   linksBehind: behind.meta({

@@ -20,7 +20,7 @@ import type { Clock } from '../../model/clock.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
-import { answerName, type Idempotency, senderlessName } from '../../workspaces/idempotency.ts';
+import { answerName, type Idempotency } from '../../workspaces/idempotency.ts';
 import { type BulkBounds, BulkGate, standardBounds } from './bulk-gate.ts';
 import { type BulkFormat, bulkRows } from '../../codes/bulk/rows.ts';
 import { newCodeBody, rowDraft } from './code-bodies.ts';
@@ -206,17 +206,17 @@ class BulkCall {
     const { codes, idempotency } = this.#options;
     const { workspaceNo } = this.#actor;
     const key = this.#call.header('idempotency-key');
-    const name = key === undefined ? undefined : this.#nameOf(key);
+    const name = key === undefined ? undefined : answerName(this.#actor, key);
     const run = async () =>
       await codes.bulk.run(this.#actor, {
         rows: rows.length,
         draftOf: (index) => rowDraft(this.#body, rows[index]),
         lineOf: (index, made) => this.#line(index, made),
         onLines,
-        idempotency: name && { name: name.ofRows, fingerprint },
+        idempotency: name === undefined ? undefined : { name, fingerprint },
       });
     if (name === undefined) return { ...sumsOf(await run()), ...ignored };
-    const request = { workspaceNo, name: name.ofAnswer, fingerprint, answer: 'open' } as const;
+    const request = { workspaceNo, name, fingerprint };
     const { answer, replayed } = await idempotency.run(request, async () => {
       const summary = await run();
       // An answer that is cut is not the last word: the same request may go on.
@@ -228,18 +228,9 @@ class BulkCall {
     });
     this.#isReplayed = replayed;
     if (replayed) {
-      for (const kept of codes.bulk.linesOf(workspaceNo, name.ofRows)) onLines(kept);
+      for (const kept of codes.bulk.linesOf(workspaceNo, name)) onLines(kept);
     }
     return { ...outcome.parse(JSON.parse(answer.body)), ...ignored };
-  }
-
-  /** Rows that were kept before answers had a sender are gone on with where they are. */
-  #nameOf(key: string): { readonly ofAnswer: string; readonly ofRows: string } {
-    const { bulk } = this.#options.codes;
-    const name = answerName(this.#actor, key);
-    const before = senderlessName(name);
-    const isKeptBefore = bulk.isKept(this.#actor.workspaceNo, before);
-    return { ofAnswer: name, ofRows: isKeptBefore ? before : name };
   }
 
   /** @throws Failure for a body that cannot be read as a whole, or has too many rows */

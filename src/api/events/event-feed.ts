@@ -10,10 +10,10 @@
 import type { EventKind } from '../../model/event.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
-import type { EventPlace } from '../../scans/query/scan-events.ts';
+import type { EventCursor } from '../../scans/query/scan-events.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { Role } from '../../model/workspace.ts';
-import type { StorePlaces } from '../../scans/query/store-places.ts';
+import type { StorePlaces } from '../../store/scans/store-places.ts';
 import type { Positions } from '../positions.ts';
 import { eventText } from './event-view.ts';
 import {
@@ -49,7 +49,7 @@ export class EventFeed {
   readonly #sources: FeedSources;
   readonly #filter: FeedFilter;
   #event: number;
-  #scan: EventPlace;
+  #scan: EventCursor;
   /** Own events behind the position that the client has had. */
   readonly #known: Passed;
   /** Where the chunk starts, once more as text when it is needed, and the own events that it has passed. */
@@ -132,12 +132,12 @@ export class EventFeed {
       return false;
     }
     const found = scans.after(workspaceNo, this.#scan, eventsMax);
-    for (const { event, place } of found.events) {
-      this.#scan = place;
-      if (this.#isKnown('scans') || this.#isBefore(event.id, place.sequence)) continue;
+    for (const { event, cursor } of found.events) {
+      this.#scan = cursor;
+      if (this.#isKnown('scans') || this.#isBefore(event.id, cursor.sequence)) continue;
       if (codeId === undefined || event.data.qrId === codeId) this.#add(JSON.stringify(event));
     }
-    this.#scan = found.place;
+    this.#scan = found.cursor;
     return found.hasMore;
   }
 

@@ -26,7 +26,7 @@ import { givenId } from '../fields.ts';
 import { createRoute, type Route } from '../route.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
-import type { StorePlaces } from '../../scans/query/store-places.ts';
+import type { StorePlaces } from '../../store/scans/store-places.ts';
 import type { Positions } from '../positions.ts';
 
 /** A comment after so much silence. */

@@ -16,7 +16,7 @@ import { idTimeMs } from '../../model/ids.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { Role } from '../../model/workspace.ts';
-import type { StorePlaces } from '../../scans/query/store-places.ts';
+import type { StorePlaces } from '../../store/scans/store-places.ts';
 import type { Positions } from '../positions.ts';
 import { eventText } from './event-view.ts';
 import { queryInteger } from '../fields.ts';

@@ -5,7 +5,7 @@
  *                      many own events of each log after that position, exactly behind one; in a cluster with
  *                      "@<store>", whose blocks these are
  *   evt_…              an event of GET /events: right after it in its own log, from its time on in the other
- *   other texts of the first form, and ids of earlier releases are unknown
+ *   other texts of the first form are unknown
  *
  * The two logs have no common order. After an event of the outbox the scans of the second before it are sent again,
  * because they may have been committed after it; after a scan, only outbox events of its millisecond.
@@ -19,8 +19,8 @@ import { idTimeMs, parseId } from '../../model/ids.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
-import type { EventPlace } from '../../scans/query/scan-events.ts';
-import type { StorePlaces } from '../../scans/query/store-places.ts';
+import type { EventCursor } from '../../scans/query/scan-events.ts';
+import type { StorePlaces } from '../../store/scans/store-places.ts';
 import type { Positions } from '../positions.ts';
 
 /** A scan is committed within 400 ms; twice that and some. */
@@ -40,7 +40,7 @@ export interface Passed {
 export interface FeedPosition {
   /** Sequence of the last event of the outbox that was sent or skipped. */
   readonly event: number;
-  readonly scan: EventPlace;
+  readonly scan: EventCursor;
   /** Own events behind it that the client has had. */
   readonly passed?: Readonly<Passed>;
   /** Scans up to this block are sent only when their id comes after this one. */
@@ -75,7 +75,6 @@ export function readPosition(
   id: string,
 ): StreamStart {
   if (parseId('evt', id) !== undefined) return behindEvent(sources, workspaceNo, id) ?? 'unknown';
-  if (plainPattern.test(id)) return 'unknown';
   const [, position, events = '0', scans = '0'] = idPattern.exec(id) ?? [];
   if (position === undefined) {
     throw invalid(
@@ -109,10 +108,10 @@ function behindEvent(
   const timeMs = idTimeMs(id);
   const event = outbox.find(workspaceNo, id);
   const beforeMs = places === undefined ? commitMsMax : coresMsMax;
-  if (event !== undefined) return { event, scan: scans.placeAt(timeMs - beforeMs) };
+  if (event !== undefined) return { event, scan: scans.cursorAt(timeMs - beforeMs) };
   const sequence = scans.blockOf(workspaceNo, id);
   if (sequence === undefined) return undefined;
   const after = outbox.sequenceAt(timeMs) - 1;
-  if (places !== undefined) return { event: after, scan: scans.placeAt(timeMs - coresMsMax) };
-  return { event: after, scan: scans.placeAt(timeMs), behind: { sequence, id } };
+  if (places !== undefined) return { event: after, scan: scans.cursorAt(timeMs - coresMsMax) };
+  return { event: after, scan: scans.cursorAt(timeMs), behind: { sequence, id } };
 }

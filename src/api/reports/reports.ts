@@ -138,7 +138,6 @@ const createReport = (options: ReportRoutesOptions): Route =>
       'Makes a link to a page with the numbers and charts of one code or one campaign, and nothing else: no ' +
       'target, no addresses, no single scan. It works for everyone who has it, until it expires or is revoked.',
     body: reportBody,
-    returnsSecret: true,
     answer: { status: 201, schema: report, what: 'The report; Location names it' },
     failures: ['not_found', 'static_code', 'conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body, keep }) => {

@@ -232,7 +232,6 @@ function writeRoutes({ endpoints }: Webhooks): [create: Route, update: Route] {
       'The secret is shown this once.',
     body: endpointBody,
     bodyFor: () => checkedBody,
-    returnsSecret: true,
     answer: { status: 201, schema: madeEndpoint, what: 'The endpoint; Location names it' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body, keep }) =>
@@ -319,7 +318,6 @@ function rotateRoute({ endpoints }: Webhooks): Route {
       'Makes a new secret, shown this once. Older ones sign along for `overlapSeconds`; at most three are ' +
       'valid at a time. With 0 the older ones end now.',
     body: secretBody,
-    returnsSecret: true,
     answer: { status: 200, schema: madeEndpoint, what: 'The endpoint with its new secret' },
     failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, id, body: { overlapSeconds }, keep }) =>

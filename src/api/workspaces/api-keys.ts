@@ -87,7 +87,6 @@ export function apiKeyRoutes({ workspaces: { keys }, clock }: ApiKeysOptions): R
     summary: 'Create an API key',
     description: 'It speaks for you, with a role up to yours. The secret is shown this once.',
     body: apiKeyBody,
-    returnsSecret: true,
     answer: { status: 201, schema: madeApiKey, what: 'The key; Location names it' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body: { name: given, role: granted, expiresAt }, keep }) => {
@@ -135,7 +134,6 @@ export function apiKeyRoutes({ workspaces: { keys }, clock }: ApiKeysOptions): R
       'Makes a key in its place, with its name and role, for you. Both work for `overlapSeconds`, ' +
       'then the old one has expired.',
     body: rotateBody,
-    returnsSecret: true,
     answer: { status: 201, schema: madeApiKey, what: 'The new key; Location names it' },
     failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, id, body: { overlapSeconds }, keep }) =>

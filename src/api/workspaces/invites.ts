@@ -140,7 +140,6 @@ function createInvite({ workspaces, mail, publicUrl }: InvitesOptions): Route {
       'answer has it. When the mail could not be sent, invite again: then the answer has the link. ' +
       'Emits `member.invited`.',
     body: inviteBody,
-    returnsSecret: true,
     answer: { status: 201, schema: madeInvite, what: 'The invite' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body, keep }) => {

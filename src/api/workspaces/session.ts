@@ -57,13 +57,11 @@ export const sessionSchema = z
     shortLinks: z
       .object({
         base: z.string().meta({
-          description: 'What the address of every short link begins with',
+          description: 'What short links begin with',
           example: 'https://go.example.com',
         }),
         local: z.boolean().meta({
-          description:
-            'True while that is the name of the machine itself, as `localhost` is: no phone can open the ' +
-            'codes, and what is printed keeps the address',
+          description: 'That is the machine itself, as `localhost` is: no phone can open the codes',
           example: false,
         }),
       })
@@ -72,9 +70,13 @@ export const sessionSchema = z
       description: 'Whether you may see a cluster: `GET /cluster`',
       example: false,
     }),
+    geoDate: z.string().nullable().meta({
+      description: 'Date of the geo data',
+      example: '2026-06-05',
+    }),
     csrfToken: z.string().optional().meta({
       example: 'Zk3q8m4hd2v7c5x9ab',
-      description: 'Of a signed-in person: sent as X-CSRF-Token with what changes something',
+      description: 'Of a signed-in person: sent as X-CSRF-Token with each change',
     }),
   })
   .meta({ id: 'Session' });
@@ -179,11 +181,15 @@ export type SessionView = (
   csrfToken: string | undefined,
 ) => z.input<typeof sessionSchema>;
 
-/** @param base what short links begin with @param seesCluster whether there is a cluster that they may see */
+/** @param base what short links begin with */
 export function createSessionView(
   services: WorkspaceServices,
   base: string,
-  seesCluster: (actor: Actor) => boolean,
+  installation: {
+    /** Whether there is a cluster that they may see. */
+    readonly seesCluster: (actor: Actor) => boolean;
+    readonly geoDate: string | undefined;
+  },
 ): SessionView {
   const { users, workspaces } = services;
   const shortLinks = { base, local: isLocalUrl(base) };
@@ -197,7 +203,8 @@ export function createSessionView(
       user: { id: user.id, email: user.email, name: user.name },
       workspace: viewWorkspace(workspace, actor.role),
       shortLinks,
-      cluster: seesCluster(actor),
+      cluster: installation.seesCluster(actor),
+      geoDate: installation.geoDate ?? null,
       csrfToken,
     };
   };

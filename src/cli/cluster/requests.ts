@@ -117,7 +117,7 @@ function rowOf({
     name,
     role,
     state,
-    version: version ?? null,
+    version,
     linksBehind,
     scansBehind,
     run,

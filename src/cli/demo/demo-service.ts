@@ -21,8 +21,6 @@ export interface DemoService {
   readonly redirects: string;
 }
 
-/** Journal bytes of a window: some 3,000 scans, about a day of a demo. A start reads as much as there is. */
-const windowBytesMax = 524_288;
 /** A receiver that refuses has its dead letters after a second; as it is served, the demo waits like every service. */
 const retryDelaysMs = [20, 20, 20, 20, 20, 20, 20];
 
@@ -52,7 +50,6 @@ export async function withService<T>(
 const whileMade = (config: Config): Config => ({
   ...config,
   trustedProxies: [host],
-  trustedProxyHeader: 'x-forwarded-for',
   api: { ...config.api, host, port: 0, httpPort: 0, tlsCertFile: '', tlsKeyFile: '' },
   redirect: {
     ...config.redirect,
@@ -64,7 +61,6 @@ const whileMade = (config: Config): Config => ({
     threads: 1,
   },
   metrics: { ...config.metrics, port: 0 },
-  scans: { ...config.scans, windowBytesMax },
   mail: { ...config.mail, host: '' },
   webhooks: { ...config.webhooks, retryDelaysMs },
 });

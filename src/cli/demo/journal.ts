@@ -8,7 +8,7 @@ import type { DataFolder } from '../../engine/data-folder.ts';
 import { partitionOf } from '../../model/code.ts';
 import { JournalPositions } from '../../scans/journal/positions.ts';
 import { journalFolder, recoverJournal } from '../../scans/journal/segments.ts';
-import { JournalWriter } from '../../scans/journal/writer.ts';
+import { JournalWriter, segmentBytesMax } from '../../scans/journal/writer.ts';
 import { ScanBatch } from '../../scans/record.ts';
 import { addressBytes } from './content/places.ts';
 import type { DemoDays } from './demo-days.ts';
@@ -42,7 +42,14 @@ export async function journalScans(options: JournalingOptions): Promise<Journale
   const path = journalFolder(folder.journalRoot, journal);
   const { position } = recoverJournal(path, 0);
   const tails = new JournalPositions();
-  const writer = new JournalWriter({ ...settings, folder: path, journal, position, tails });
+  const writer = new JournalWriter({
+    ...settings,
+    segmentBytesMax,
+    folder: path,
+    journal,
+    position,
+    tails,
+  });
   const batch = new ScanBatch();
   let scans = 0;
   let all = 0;

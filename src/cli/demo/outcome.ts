@@ -13,7 +13,7 @@ import { programWords, programZones } from '../../routes/program-layout.ts';
 import { ProgramReader } from '../../routes/program-reader.ts';
 import { flagPrefetch, routeFlags } from '../../scans/record.ts';
 import type { Agents } from '../../scans/visitor/agents.ts';
-import { splitPoint } from '../../scans/visitor/split-point.ts';
+import { splitPoint } from '../../scans/visitor/visitor-id.ts';
 import { addressBytes } from './content/places.ts';
 import { knownCalendar } from './content/restaurants.ts';
 import type { DemoScan } from './traffic.ts';

@@ -1,7 +1,7 @@
 /** What `quietzone demo` does: makes the demo where it is not there, then serves it beside a receiver for its webhooks. */
 import { loadConfig } from '../../config.ts';
 import { DataFolderError } from '../../engine/data-folder.ts';
-import { assertPortsFree } from '../../engine/service-ports.ts';
+import { assertPortsFree } from '../../engine/start-checks.ts';
 import { shipped } from '../../shipped.ts';
 import { systemClock } from '../../system-clock.ts';
 import { createLog } from '../../telemetry/log.ts';

@@ -4,7 +4,7 @@ import type { Codes } from '../../codes/codes.ts';
 import type { CodeDraft } from '../../codes/code-creation.ts';
 import { foldShortCode } from '../../model/code.ts';
 import { Failure } from '../../model/failure.ts';
-import type { ImportRecord } from '../../store/management/bulk.ts';
+import type { ImportRecord } from '../../store/management/product-tables.ts';
 
 export class DryRun {
   readonly #codes: Codes;

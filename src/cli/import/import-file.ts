@@ -15,7 +15,7 @@ import type { Clock } from '../../model/clock.ts';
 import { isoTime } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
-import type { ImportRecord } from '../../store/management/bulk.ts';
+import type { ImportRecord } from '../../store/management/product-tables.ts';
 import type { ImportFormat } from './formats.ts';
 import { DryRun } from './dry-run.ts';
 import { FailureReport, type ImportPrinter, ImportProgress } from './report.ts';

@@ -10,7 +10,7 @@ export interface NodeStatus {
   /** `active` = it leads; `away` = no beat for 2 s. */
   readonly state: 'active' | 'connected' | 'away';
   readonly run: number;
-  /** Of its program; null while it is away, and for one that does not say. */
+  /** Of its program; null while it is away. */
   readonly version: string | null;
   /** Of its API; null for an edge, and while it is away. */
   readonly url: string | null;
@@ -37,7 +37,7 @@ export interface ClusterStatus {
   readonly nodes: readonly NodeStatus[];
 }
 
-/** Whether it is what a core answers, of this release or an earlier one. */
+/** Whether it is what a core answers. */
 export const isStatus = (value: unknown): value is ClusterStatus =>
   typeof value === 'object' &&
   value !== null &&
@@ -120,15 +120,12 @@ function nodeStatusOf(
   };
 }
 
-/**
- * Which node runs which version, where they differ: `a, b run 0.2.0; c runs 0.1.0`. One that is connected and does not say
- * is older than those that do.
- */
+/** Which node runs which version, where they differ: `a, b run 0.2.0; c runs 0.1.0`. */
 export function versionsText(
   nodes: ReadonlyArray<Pick<NodeStatus, 'name' | 'state' | 'version'>>,
 ): string | undefined {
   const connected = nodes.filter(({ state }) => state !== 'away');
-  const byVersion = Map.groupBy(connected, ({ version }) => version ?? 'an older version');
+  const byVersion = Map.groupBy(connected, ({ version }) => version);
   if (byVersion.size < 2) return undefined;
   const texts = Array.from(byVersion, ([version, of]) => {
     const names = of.map(({ name }) => name).join(', ');

@@ -7,8 +7,9 @@
  */
 import { type CopyDisk, systemCopyDisk } from '../../engine/backup/copy-disk.ts';
 import { bytesToCopy, copyData, hashedFiles } from '../../engine/backup/copy-data.ts';
-import { assertSpace, type CopyProgress } from '../../engine/backup/copy-files.ts';
-import { quickDamage, removeLocks, versionsIn } from '../../engine/backup/folder-damage.ts';
+import { assertSpace, type CopyProgress, removeLocks } from '../../engine/backup/copy-files.ts';
+import { dataVersions } from '../../engine/backup/manifest.ts';
+import { quickFaults } from '../../engine/data-files.ts';
 import { DataFolderError, dataFolderAt } from '../../engine/data-folder.ts';
 import { syncJournals } from '../scans/whole-journals.ts';
 import type { MadeCopy } from './copy-manifest.ts';
@@ -31,26 +32,26 @@ export async function makeDraft({
 }: DraftOptions): Promise<MadeCopy> {
   const folder = dataFolderAt(path);
   const content = 'stores';
-  const { faults } = quickDamage(path);
+  const faults = quickFaults(folder);
   if (faults.length > 0) throw damaged(faults);
   disk.makeFolder(draft);
   const bytes = bytesToCopy({ folder, content });
   assertSpace(disk, draft, bytes, 'copy the data of this core for another one');
   progress.begin(bytes);
-  const unsound = new Set<string>();
   const copied = await copyData({
     folder,
     content,
     draft,
     disk,
     progress,
-    unsound,
+    unsound: new Set(),
     mark: undefined,
   });
   if (copied.unreadable.length > 0) throw damaged(copied.unreadable);
   await syncJournals(folder.journalRoot);
-  const data = await versionsIn(draft, unsound);
   removeLocks(draft);
+  // A service writes the versions of its program.
+  const data = Object.fromEntries([...dataVersions].map(([name, { version }]) => [name, version]));
   return { data, files: await hashedFiles(draft, copied) };
 }
 

@@ -16,8 +16,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type CopyDisk, systemCopyDisk } from '../../engine/backup/copy-disk.ts';
-import { type CopyProgress, foldersIn } from '../../engine/backup/copy-files.ts';
-import { quickDamage, removeLocks } from '../../engine/backup/folder-damage.ts';
+import { type CopyProgress, foldersIn, removeLocks } from '../../engine/backup/copy-files.ts';
+import { quickFaults } from '../../engine/data-files.ts';
 import { type DataFolder, DataFolderError, dataFolderAt } from '../../engine/data-folder.ts';
 import { writeJournalMark } from '../../engine/installation/folder-parts.ts';
 import { markCopy, plainMark } from '../../engine/installation/installation.ts';
@@ -150,7 +150,7 @@ async function assertFollowed(
 /** The draft fits this folder, and names no other core. */
 async function makeOwn(folder: DataFolder, path: string): Promise<void> {
   const draft = dataFolderAt(path);
-  const { faults } = quickDamage(path);
+  const faults = quickFaults(draft);
   if (faults.length > 0) throw new Error(`its data is damaged: ${faults.join('; ')}`);
   const mark = await markOf(folder);
   await takeAsWhole(draft);

@@ -1,7 +1,6 @@
 /** The thread that copies this core's data into a draft (core-copy.worker.ts), and what the control thread and it send each other. */
 import { Worker } from 'node:worker_threads';
 import { shipped } from '../../shipped.ts';
-import { threadStart } from '../../workers/thread-sources.ts';
 import type { MadeCopy } from './copy-manifest.ts';
 
 export interface CoreCopySetup {
@@ -28,8 +27,7 @@ export class CopyThread {
   progress = { bytes: 0, of: 0 };
 
   constructor(setup: CoreCopySetup) {
-    const { file, argv } = threadStart(shipped.workerFile('core-copy'));
-    const worker = new Worker(file, { workerData: setup, argv });
+    const worker = new Worker(shipped.workerFile('core-copy'), { workerData: setup });
     this.#worker = worker;
     this.#exited = new Promise((resolve) => worker.once('exit', resolve));
     this.made = new Promise((resolve, reject) => {

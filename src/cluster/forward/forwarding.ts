@@ -23,7 +23,7 @@ import { buildConnector, Pool } from 'undici';
 import { standardBounds } from '../../api/codes/bulk-gate.ts';
 import { liveReply, readyReply } from '../../api/health.ts';
 import { problemReply } from '../../api/problem.ts';
-import { type Handler, keptHeaders, type Reply, type Request } from '../../http/request.ts';
+import { type Handler, knownHeaders, type Reply, type Request } from '../../http/request.ts';
 import { Failure } from '../../model/failure.ts';
 import type { HealthReport } from '../../telemetry/health.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -279,7 +279,7 @@ const ownAnswerHeaders: ReadonlySet<string> = new Set([
 
 function headersOf(request: Request): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const name of keptHeaders) {
+  for (const name of knownHeaders) {
     const value = ownRequestHeaders.has(name) ? undefined : request.header(name);
     if (value !== undefined) headers[name] = rawText(value);
   }

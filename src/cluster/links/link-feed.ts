@@ -139,11 +139,7 @@ export class LinkFeed {
     return { number: Number(after), codes };
   }
 
-  #feed(
-    edge: string,
-    seen: ChangesSeen | undefined,
-    pages: number | undefined,
-  ): AsyncIterable<Uint8Array> {
+  #feed(edge: string, seen: ChangesSeen | undefined, pages: number): AsyncIterable<Uint8Array> {
     // Counted from its first pull: an answer that is never pulled is not ended either.
     const begin = (): AsyncIterator<Uint8Array> => {
       const { cluster, isLeading, clock } = this.#options;
@@ -159,10 +155,10 @@ export class LinkFeed {
   }
 }
 
-/** The last change of pages that the edge has; undefined for an edge of an earlier release, which knows none. */
-function pagesIn(query: string): number | undefined {
+/** The last change of pages that the edge has. */
+function pagesIn(query: string): number {
   const pages = new URLSearchParams(query).get('pages') ?? '';
-  return /^\d{1,15}$/.test(pages) ? Number(pages) : undefined;
+  return /^\d{1,15}$/.test(pages) ? Number(pages) : 0;
 }
 
 const unauthorized = (): Failure =>
@@ -180,15 +176,15 @@ class Feed {
   readonly #parts: FeedParts;
   /** The edge has all changes up to it; undefined = nothing that counts. */
   #position: number | undefined;
-  /** The same of pages; undefined = it takes none. */
-  #pages: number | undefined;
+  /** The same of pages. */
+  #pages: number;
   /** Of the totals. */
   #reading = 0;
   #beatAtMs = -Infinity;
   #isEnded = false;
   #onEvent: (() => void) | undefined;
 
-  constructor(parts: FeedParts, seen: ChangesSeen | undefined, pages: number | undefined) {
+  constructor(parts: FeedParts, seen: ChangesSeen | undefined, pages: number) {
     this.#parts = parts;
     this.#pages = pages;
     this.#position = seen && parts.source.follows(seen) ? seen.number : undefined;
@@ -242,7 +238,7 @@ class Feed {
     source.refresh();
     const number = source.last;
     yield encodeFrame({ kind: 'reset', cluster: cluster() });
-    if (this.#pages !== undefined) this.#pages = 0;
+    this.#pages = 0;
     for (let next: number | undefined = 0; next !== undefined && !this.#isEnded;) {
       const slice = source.snapshot(next);
       ({ next } = slice);
@@ -275,9 +271,9 @@ class Feed {
   }
 
   async *#changedPages(): AsyncGenerator<Uint8Array> {
-    while (this.#pages !== undefined) {
-      const slice = this.#parts.source.pagesAfter(this.#pages);
-      if (slice === undefined) return;
+    const { source } = this.#parts;
+    let slice = source.pagesAfter(this.#pages);
+    for (; slice !== undefined; slice = source.pagesAfter(this.#pages)) {
       this.#pages = slice.number;
       if (slice.piece.length > 0) yield slice.piece;
     }

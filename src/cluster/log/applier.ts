@@ -33,7 +33,7 @@ export interface LogPosition {
   /** The chain after this entry, and before it: when it is read again, they show whether it is the same. */
   readonly chain: Uint8Array;
   readonly before: Uint8Array;
-  /** Of the newest `lead` that counted; undefined in what an earlier program stored. */
+  /** Of the newest `lead` that counted; undefined before the first. */
   readonly leader?: Leader | undefined;
 }
 

@@ -4,7 +4,7 @@
  * After one that fails nothing more is stored until `begin`: each names the position that it follows, and the store
  * refuses it where another is stored.
  */
-import type { StoredWrite } from '../../store/replication.ts';
+import type { StoredWrite } from '../../store/replicated-transactions.ts';
 import type { LogPosition } from './applier.ts';
 import { decodeWrites } from './entry.ts';
 

@@ -17,7 +17,7 @@
 import { hash } from 'node:crypto';
 import { packPlain, unpackPlain } from '../../store/codec.ts';
 import { isCount, readFields } from '../message-fields.ts';
-import type { StoredWrite } from '../../store/replication.ts';
+import type { StoredWrite } from '../../store/replicated-transactions.ts';
 
 const entryVersion = 1;
 

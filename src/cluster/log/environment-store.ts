@@ -6,8 +6,7 @@
  *             'moved'      when the position was moved on without any other write, milliseconds; by the log
  */
 import { StoreEnvironment, type Table } from '../../store/environment.ts';
-import { logTable } from '../../store/open-environment.ts';
-import type { StoredWrite } from '../../store/replication.ts';
+import type { StoredWrite } from '../../store/replicated-transactions.ts';
 import { emptyPosition, type LogPosition } from './applier.ts';
 import type { ReplicatedStore } from './apply-queue.ts';
 import type { Leader } from './entry.ts';
@@ -31,7 +30,7 @@ export class EnvironmentStore implements ReplicatedStore {
 
   constructor(environment: StoreEnvironment) {
     this.#environment = environment;
-    this.#table = environment.table(logTable);
+    this.#table = environment.table('cluster');
   }
 
   /** @throws Failure data_damaged */

@@ -17,7 +17,7 @@
 import { Failure, messageOf } from '../../model/failure.ts';
 import type { Signal } from '../../model/signal.ts';
 import type { Timers } from '../../model/clock.ts';
-import type { Replicator, StoredWrite } from '../../store/replication.ts';
+import type { Replicator, StoredWrite } from '../../store/replicated-transactions.ts';
 import { ApplyQueue, type ReplicatedStore } from './apply-queue.ts';
 import { Applier, type LogPosition, type Decision } from './applier.ts';
 import { encodeEntry, encodeWrites, type EntryContent, type Leader } from './entry.ts';

@@ -20,7 +20,6 @@ export interface NatsOptions {
   /** Such as `nats://n1:4222`; `tls://` demands encryption; `nats://user:password@n1` signs in. */
   readonly servers: readonly string[];
   readonly credsFile?: string;
-  readonly tlsCaFile?: string;
   /** Seen in the brokers' lists of connections and consumers; answers come to `_INBOX.<nodeName>.>`. */
   readonly nodeName: string;
 }
@@ -290,11 +289,11 @@ interface Servers {
   /** For messages: without credentials. */
   readonly hosts: string;
   readonly user: { readonly user: string; readonly pass: string } | undefined;
-  readonly tls: { readonly caFile?: string } | undefined;
+  readonly tls: Record<string, never> | undefined;
 }
 
 /** The client takes hosts only: it would read a user as a part of the host. */
-function parseServers({ servers, tlsCaFile }: NatsOptions): Servers {
+function parseServers({ servers }: NatsOptions): Servers {
   const urls = servers.map((server) => {
     const text = server.includes('://') ? server : `nats://${server}`;
     const url = URL.parse(text);
@@ -311,7 +310,7 @@ function parseServers({ servers, tlsCaFile }: NatsOptions): Servers {
       user: decodeURIComponent(signed.username),
       pass: decodeURIComponent(signed.password),
     },
-    tls: tlsCaFile === undefined ? (encrypted ? {} : undefined) : { caFile: tlsCaFile },
+    tls: encrypted ? {} : undefined,
   };
 }
 

@@ -1,10 +1,10 @@
 /**
  * A node says that it is up, how far its links are, and how far its journals (msgpack, one array):
  *
- *   [1, name, instance, role, redirects, linkNumber, url, isLast, version, [atMs, [[journal, tail], …]]]
+ *   [1, name, instance, role, redirects, linkNumber, url, isLast, version, atMs, [[journal, tail], …]]
  *
- * Fields are added at the end: a program that does not know one ignores it, and one that misses one goes without. So nodes
- * of two versions are in one cluster while it is upgraded.
+ * Fields are added at the end: a program that does not know one ignores it. So nodes of two versions are in one cluster
+ * while it is upgraded.
  */
 import { packPlain } from '../../store/codec.ts';
 import type { NodeRole } from '../../store/management/cluster.ts';
@@ -25,8 +25,8 @@ export interface NodeStart {
   readonly redirects: boolean;
   /** Of its API; empty for an edge. */
   readonly url: string;
-  /** Of its program; absent for one that does not say. */
-  readonly version?: string | undefined;
+  /** Of its program. */
+  readonly version: string;
 }
 
 /** Where a node's journals ended at a moment. */
@@ -42,37 +42,28 @@ export interface Beat extends NodeStart {
   readonly linkNumber: number;
   /** This start redirects no more, and sends no further beat. */
   readonly isLast: boolean;
-  /** Absent for an earlier program. */
-  readonly journaled?: Journaled;
+  readonly journaled: Journaled;
 }
 
 export function encodeBeat(beat: Beat): Uint8Array {
-  const { name, instance, role, redirects, linkNumber, url, isLast } = beat;
-  const { version = null, journaled } = beat;
-  const tails = journaled && [journaled.atMs, journaled.tails];
-  const fields = [name, instance, role, redirects, linkNumber, url, isLast];
-  return packPlain([messageVersion, ...fields, version, ...(tails ? [tails] : [])]);
+  const { name, instance, role, redirects, linkNumber, url, isLast, version, journaled } = beat;
+  const fields = [name, instance, role, redirects, linkNumber, url, isLast, version];
+  return packPlain([messageVersion, ...fields, journaled.atMs, journaled.tails]);
 }
 
 /** @returns undefined for bytes that are no such message, or one of another version */
 export function readBeat(bytes: Uint8Array): Beat | undefined {
   const fields = readFields(bytes) ?? [];
   const [format, name, instance, role, redirects, linkNumber, url, isLast, ...later] = fields;
-  const [said, tails] = later;
+  const [version, atMs, tails] = later;
   if (format !== messageVersion || !isNodeName(name) || !isNodeRole(role)) return undefined;
   if (typeof instance !== 'string' || typeof url !== 'string') return undefined;
   if (typeof redirects !== 'boolean' || typeof isLast !== 'boolean') return undefined;
-  if (!isCount(linkNumber)) return undefined;
-  const version = typeof said === 'string' && versionPattern.test(said) ? said : undefined;
+  if (typeof version !== 'string' || !versionPattern.test(version)) return undefined;
+  if (!isCount(linkNumber) || !isCount(atMs)) return undefined;
+  if (!Array.isArray(tails) || !tails.every(isCountPair)) return undefined;
   const start = { name, instance, role, redirects, url, version };
-  const journaled = readJournaled(tails);
-  return { ...start, linkNumber, isLast, ...(journaled && { journaled }) };
-}
-
-function readJournaled(field: unknown): Journaled | undefined {
-  const [atMs, tails]: readonly unknown[] = Array.isArray(field) ? field : [];
-  if (!isCount(atMs) || !Array.isArray(tails) || !tails.every(isCountPair)) return undefined;
-  return { atMs, tails };
+  return { ...start, linkNumber, isLast, journaled: { atMs, tails } };
 }
 
 /** Beats of all cores, and of all edges. */

@@ -12,11 +12,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseJson, readIfThere, replaceFile } from '../../engine/small-files.ts';
 import type { NodeRole } from '../../store/management/cluster.ts';
-import { nodeFileName } from '../../store/open-environment.ts';
 import { isCount } from '../message-fields.ts';
 import { NodeError } from './node-error.ts';
 import { isNodeName, isNodeRole } from './node-name.ts';
 import { confirmStart } from './start-record.ts';
+
+export const nodeFileName = 'cluster.json';
 
 export interface NodeIdentity {
   readonly cluster: string;

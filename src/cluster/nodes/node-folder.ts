@@ -30,19 +30,6 @@ export function assertNoEdgeFolder(action: string, path: string): void {
   );
 }
 
-/**
- * For `quietzone repair`: parts that are made anew would not be the cluster's.
- * @throws NodeError in the folder of a node
- */
-export function assertRepairable(path: string): void {
-  const node = readNodeFile(path);
-  if (node === undefined) return;
-  throw new NodeError(
-    `Cannot repair data folder ${path}: it is of ${node.name}, a node of a cluster; ` +
-      'start it with an empty folder, and it has the data of the cluster again; scans that it alone has are in the old folder',
-  );
-}
-
 /** @returns what a change by a command is refused with; undefined in the folder of a machine alone */
 export function commandRefusal(path: string): (() => Failure) | undefined {
   const node = readNodeFile(path);

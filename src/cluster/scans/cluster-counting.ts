@@ -6,7 +6,7 @@
  *                    the tails in it the node's journals must have come here and be counted. A last beat is final.
  *
  * A node that is away, and has not said that it ends, is not past before it is back: who waits for it sets a limit. One that
- * leaves the cluster is waited for no longer. An earlier program says nothing of its journals: of it counts what has come.
+ * leaves the cluster is waited for no longer.
  *
  * A new leader knows what the nodes have said since its own process was started: every core receives all beats.
  */
@@ -65,7 +65,6 @@ class ClusterMark {
     const last = this.#options.last(name);
     if (last === undefined) return false;
     const { isLast, journaled } = last;
-    if (journaled === undefined) return true;
     if (!isLast && journaled.atMs < this.#atMs) return false;
     this.#counted.add(journaled.tails);
     this.#told.add(name);

@@ -6,8 +6,7 @@
  *   savedSeq   up to which entry it has read the log of scans, and has it on its disk
  *   counted    [[journal, position], …]: what is below is counted, on its disk; those that have moved, and now and then all
  *   cores      names of all registered cores, as it knows them: edges know them by this alone
- *   applied    [CORE, DELIVERY]: up to which entry it had applied them ten minutes ago; absent while it does not know, and from
- *              an earlier program
+ *   applied    [CORE, DELIVERY]: up to which entry it had applied them ten minutes ago; absent while it does not know
  */
 import { packPlain } from '../../store/codec.ts';
 import type { AppliedSeqs } from '../log/applied-history.ts';

@@ -85,7 +85,7 @@ export class Marks {
 
   /**
    * By registered core, up to which entry it had applied both logs ten minutes ago. Undefined for one that is there and does
-   * not know, or is of an earlier program; nothing, [0, 0], for one that is away and had not said before.
+   * not know; nothing, [0, 0], for one that is away and had not said before.
    */
   applied(nowMs: number): ReadonlyMap<string, AppliedSeqs | undefined> {
     const of = (name: string): AppliedSeqs | undefined => {

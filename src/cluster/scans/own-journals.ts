@@ -55,10 +55,6 @@ export class OwnJournals {
   }
 
   /** Bytes of frames that were too large to be sent. */
-  get leftOutBytes(): number {
-    return this.#sum(({ uplink }) => uplink.leftOutBytes);
-  }
-
   get fault(): string | undefined {
     for (const { uplink } of this.#own.values())
       if (uplink.fault !== undefined) return uplink.fault;

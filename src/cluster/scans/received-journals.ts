@@ -3,10 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf, readOr } from '../../model/failure.ts';
 import type { Timers } from '../../model/clock.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
-import { assertInPlace, type Place } from '../../scans/journal/place.ts';
+import { assertInPlace, type FileIdentity } from '../../scans/journal/file-identity.ts';
 import type { JournalPositions } from '../../scans/journal/positions.ts';
 import { beginSegment, journalFolder, recoverJournal } from '../../scans/journal/segments.ts';
-import { diskAt } from '../../scans/journal/writer.ts';
+import { diskAt, segmentBytesMax } from '../../scans/journal/writer.ts';
 import { StoreEnvironment } from '../../store/environment.ts';
 import { type PackedCode, packedField } from '../../store/management/code-codec.ts';
 import { openEnvironment } from '../../store/open-environment.ts';
@@ -24,10 +24,9 @@ const knownMax = 65_536;
 
 export interface ReceiveSettings {
   /** The store of scans: how far the log was read stands in it. */
-  readonly store: Place;
+  readonly store: FileIdentity;
   /** The store of management: whose code a number is. */
-  readonly codes: Place;
-  readonly segmentBytesMax: number;
+  readonly codes: FileIdentity;
   readonly segmentMsMax: number;
 }
 
@@ -38,7 +37,7 @@ export interface ReceivedJournalsOptions
   readonly log: OrderedLog;
   readonly timers: Timers;
   /** The folder of all journals. */
-  readonly root: Place;
+  readonly root: FileIdentity;
   readonly tails: JournalPositions;
 }
 
@@ -49,9 +48,9 @@ export class ReceivedJournals {
   readonly #management: StoreEnvironment;
   #rotateFault: string | undefined;
 
-  /** @throws PlaceError, or Error of the store */
+  /** @throws DisplacedError, or Error of the store */
   constructor(options: ReceivedJournalsOptions) {
-    const { store, codes, root, tails, segmentBytesMax, segmentMsMax } = options;
+    const { store, codes, root, tails, segmentMsMax } = options;
     // A store would be made where none is.
     assertInPlace(store);
     assertInPlace(codes);
@@ -113,7 +112,7 @@ function knownWorkspaces(management: StoreEnvironment): WorkspaceOf {
  * here at the start was recovered before they began.
  */
 function recoverReceived(
-  root: Place,
+  root: FileIdentity,
   tails: JournalPositions,
   journal: number,
 ): { readonly folder: string; readonly position: number } {

@@ -1,5 +1,5 @@
 /** What the control thread and the thread that transfers scans send each other. */
-import type { Place } from '../../scans/journal/place.ts';
+import type { FileIdentity } from '../../scans/journal/file-identity.ts';
 import type { NatsOptions } from '../nats/nats-connection.ts';
 import type { ReceiveSettings } from './received-journals.ts';
 
@@ -20,7 +20,7 @@ export interface ScanTransferSetup {
   readonly run: number;
   /** Of this machine. */
   readonly journals: readonly number[];
-  readonly journalRoot: Place;
+  readonly journalRoot: FileIdentity;
   readonly tails: SharedArrayBuffer;
   /** Of a core; undefined on an edge, which only sends. */
   readonly receive: (ReceiveSettings & { readonly replicas: number }) | undefined;
@@ -37,8 +37,6 @@ export type ScanTransferCommand =
 export interface ScanTransferFigures {
   /** Own journals: bytes that the brokers have not acknowledged. */
   readonly backlogBytes: number;
-  /** Own journals: bytes of frames that no message holds. */
-  readonly leftOutBytes: number;
   /** Up to which entry this core has the log on its disk, has read it, and how many it had not read. */
   readonly savedSeq: number;
   readonly readSeq: number;
@@ -51,7 +49,6 @@ export interface ScanTransferFigures {
 
 export const noFigures: ScanTransferFigures = {
   backlogBytes: 0,
-  leftOutBytes: 0,
   savedSeq: 0,
   readSeq: 0,
   behind: 0,

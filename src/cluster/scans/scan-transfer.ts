@@ -3,7 +3,7 @@
  * the cluster. One that dies starts again where the journals end, and where the log was read.
  */
 import type { Clock } from '../../model/clock.ts';
-import type { Place } from '../../scans/journal/place.ts';
+import type { FileIdentity } from '../../scans/journal/file-identity.ts';
 import type { JournalPositions } from '../../scans/journal/positions.ts';
 import { shipped } from '../../shipped.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -26,7 +26,7 @@ export interface ScanTransferOptions {
   /** Of this machine, and the run of its name that writes them. */
   readonly journals: readonly number[];
   readonly run: number;
-  readonly journalRoot: Place;
+  readonly journalRoot: FileIdentity;
   readonly tails: JournalPositions;
   /** Of a core; absent on an edge, which only sends. */
   readonly receive?: ScanTransferSetup['receive'];
@@ -36,9 +36,6 @@ export interface ScanTransferOptions {
   readonly log: Logger;
   /** Resolves when the data folder is where it was. */
   readonly whenInPlace: () => Promise<void>;
-  readonly onFigures?: (figures: ScanTransferFigures) => void;
-  /** The thread's entry; a test hands in one that it can kill. */
-  readonly file?: URL;
 }
 
 export class ScanTransfer {
@@ -54,12 +51,12 @@ export class ScanTransfer {
   readonly #warnRefused: (details: object) => void;
 
   constructor(options: ScanTransferOptions) {
-    const { clock, log, file, owners } = options;
+    const { clock, log, owners } = options;
     this.#options = options;
     this.#owners = owners;
     this.#warnRefused = sparseWarning(log, clock, 'scans with an impossible time or code refused');
     this.#thread = new SupervisedThread({
-      file: file ?? shipped.workerFile('scan-transfer'),
+      file: shipped.workerFile('scan-transfer'),
       clock,
       setup: async () => {
         await options.whenInPlace();
@@ -116,7 +113,7 @@ export class ScanTransfer {
   }
 
   #onMessage(message: ScanTransferMessage): void {
-    const { log, onFigures } = this.#options;
+    const { log } = this.#options;
     if (message.kind === 'missed') {
       const { from, to } = message;
       this.missedEntries += to - from + 1;
@@ -128,15 +125,11 @@ export class ScanTransfer {
       this.refusedFrames += message.frames;
       return this.#warnRefused({ node: message.node, frames: message.frames });
     }
-    const { faults, leftOutBytes } = message.figures;
+    const { faults } = message.figures;
     const before = this.#figures;
     this.#figures = message.figures;
     for (const fault of faults) {
       if (!before.faults.includes(fault)) log.warn({ fault }, 'transferring scans waits, retrying');
     }
-    if (leftOutBytes > before.leftOutBytes) {
-      log.error({ leftOutBytes }, 'scans of an older version are too large to be sent, left out');
-    }
-    onFigures?.(message.figures);
   }
 }

@@ -4,7 +4,7 @@
  * It runs without brokers as well: then it tries to reach them, and own journals wait on the disk.
  */
 import { messageOf } from '../../model/failure.ts';
-import { assertInPlace } from '../../scans/journal/place.ts';
+import { assertInPlace } from '../../scans/journal/file-identity.ts';
 import { JournalPositions } from '../../scans/journal/positions.ts';
 import { systemClock, systemTimers } from '../../system-clock.ts';
 import { openThreadChannel } from '../../workers/thread-setup.ts';
@@ -110,12 +110,12 @@ async function ensure(replicas: number): Promise<void> {
 
 function figures(): ScanTransferFigures {
   const { savedSeq = 0, readSeq = 0, behind = 0, dropped = 0 } = received?.receiver ?? {};
-  const { backlogBytes, leftOutBytes } = own;
+  const { backlogBytes } = own;
   const found = [connection.problem ?? streamFault, own.fault, received?.fault].filter(
     (fault) => fault !== undefined,
   );
   const faults = [...new Set(found)];
-  return { backlogBytes, leftOutBytes, savedSeq, readSeq, behind, dropped, faults };
+  return { backlogBytes, savedSeq, readSeq, behind, dropped, faults };
 }
 
 function sendFigures(): void {

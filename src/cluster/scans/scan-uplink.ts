@@ -17,13 +17,11 @@ import type { Timers } from '../../model/clock.ts';
 import type { OrderedLog } from '../log/ordered-log.ts';
 import { encodeScanMessage } from './scan-message.ts';
 
-/** Of a piece; one frame alone may be larger: a batch of today has at most twice as much (batchBytesMax). */
-const pieceBytesMax = 262_144;
 /**
- * A message of NATS has at most 1 MB, with its subject and headers. A larger frame, which only older versions wrote, is
- * left out: a hole of its journal on the cores, counted. It would keep everything behind it from being sent.
+ * Of a piece; one frame alone may be larger: a batch has at most twice as much (batchBytesMax). A message of NATS has at
+ * most 1 MB, with its subject and headers.
  */
-export const sentBytesMax = 1_044_480;
+const pieceBytesMax = 262_144;
 /** So much is sent at once. */
 const enoughBytes = 65_536;
 /** Less than that is sent after this time. */
@@ -86,10 +84,6 @@ export class ScanUplink {
   #isStopped = false;
   #retryMs = retryMsMin;
   #cancel: (() => void) | undefined;
-  /** Where the last frame ended that was too large to be sent. */
-  #leftOutTo = 0;
-  /** Bytes of frames that were too large to be sent. */
-  leftOutBytes = 0;
   /** Why the last piece was refused, while it is. */
   fault: string | undefined;
 
@@ -174,27 +168,12 @@ export class ScanUplink {
   /** @returns where the piece ended */
   async #sendAfter(after: number): Promise<number> {
     const { log, source, journal, run } = this.#options;
-    let position = after;
-    let piece = await source.read(position, pieceBytesMax);
-    while (piece !== undefined && piece.bytes.length > sentBytesMax) {
-      position = this.#leaveOut(piece);
-      piece = await source.read(position, pieceBytesMax);
-    }
+    const piece = await source.read(after, pieceBytesMax);
     if (this.#isStopped) throw new Error('stopped');
-    // Nothing behind it that would tell the cores of the hole: they ask when something comes.
-    if (piece === undefined && position > after) return position;
     if (piece === undefined) throw new Error(`nothing can be read behind ${after}`);
     const { from, bytes } = piece;
     await log.append(encodeScanMessage({ journal, run, after, from, bytes }));
     return from + bytes.length;
-  }
-
-  /** @returns where it ends */
-  #leaveOut({ from, bytes }: JournalPiece): number {
-    const to = from + bytes.length;
-    if (to > this.#leftOutTo) this.leftOutBytes += bytes.length;
-    this.#leftOutTo = Math.max(this.#leftOutTo, to);
-    return to;
   }
 
   #acknowledged(after: number, to: number): void {

@@ -15,7 +15,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
-import type { BulkRequestRecord } from '../../store/management/bulk.ts';
+import type { BulkRequestRecord } from '../../store/management/product-tables.ts';
 import type { Range } from '../../store/environment.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { CodeDraft, CreateOutcome } from '../code-creation.ts';
@@ -104,11 +104,6 @@ export class BulkRequests {
     for (const { value } of this.#store.bulk.answers.range(answersOf(workspaceNo, name))) {
       yield value.split('\n');
     }
-  }
-
-  /** Whether lines are kept under a name now. */
-  isKept(workspaceNo: WorkspaceNo, name: string): boolean {
-    return this.#find(workspaceNo, name) !== undefined;
   }
 
   /** Removes the kept lines of some requests whose time is over. Every 30 s. */

@@ -9,7 +9,7 @@
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
-import type { ImportRecord } from '../../store/management/bulk.ts';
+import type { ImportRecord } from '../../store/management/product-tables.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { CodeDraft } from '../code-creation.ts';
 import type { Creator } from './bulk-requests.ts';

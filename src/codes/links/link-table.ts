@@ -2,8 +2,7 @@
  * The port through which a committed change reaches the redirect threads. The shared-memory table of
  * `links/` stands behind it; `put` and `delete` are visible to every redirect thread when they return.
  */
-import type { Link } from '../../links/layout.ts';
-import type { StoredLinkBytes } from '../../links/stored-link-bytes.ts';
+import type { Link, StoredLinkBytes } from '../../links/layout.ts';
 
 export interface LinkTable {
   /** Fills the table at start; links/writer.ts says what it takes for granted. */

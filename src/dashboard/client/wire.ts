@@ -58,6 +58,8 @@ export interface Session {
   };
   /** There is a cluster that they may see; absent from a service of before. */
   readonly cluster?: boolean;
+  /** Of countries and cities; null without any. */
+  readonly geoDate: string | null;
   readonly csrfToken?: string;
 }
 

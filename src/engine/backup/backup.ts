@@ -1,22 +1,20 @@
 /**
- * `quietzone backup DIR`: all data, copied beside a running service.
+ * `quietzone backup DIR`: copies all data but the caches. A service may run.
  *
- *   look at every part -> copy to .DIR.<pid>.partial (copy-data.ts) -> read the copy -> backup.json -> rename to DIR
+ *   inspect every part -> copy to .DIR.<pid>.partial (copy-data.ts) -> verify the copy -> backup.json -> rename to DIR
  *
- * The order makes the copies consistent: a file is copied before the files that it refers to.
- * A delivery's cursor never runs ahead of its outbox (an event may be sent again, none is lost). The
- * journals have every scan that the copied scans.mdb has not counted, and no other (held-journals.ts).
- * Every scanned code exists.
+ * The order keeps the copies consistent: a file is copied before the files that it refers to. A delivery's cursor never runs
+ * ahead of its outbox (an event may be sent twice, none is lost). The journals have exactly the scans that the copied
+ * scans.mdb has not counted (held-journals.ts). Every scanned code exists.
  *
- * A data file is copied as a snapshot that LMDB holds beside its writers (copy-files.ts). The copy is read as
- * `quietzone verify` reads data. Damage ends the backup, which leaves the ones before as they are; it is kept only
- * when that is asked for, and then under the name DIR.damaged. The result has a manifest with the hash of every
- * file, and gets its name when it is complete: half a backup never looks like one. Caches are left out: they can
- * be made again.
+ * LMDB holds a snapshot of each data file while it is copied (copy-files.ts). Damage ends the backup, and earlier backups
+ * stay as they are; with `--keep-damaged` the copy becomes DIR.damaged. A backup gets its name only when it is complete.
  */
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { systemErrorCode } from '../../model/failure.ts';
+import { StoreEnvironment } from '../../store/environment.ts';
+import { storedVersion } from '../../store/open-environment.ts';
 import { bytesToCopy, copyData, hashedFiles } from './copy-data.ts';
 import {
   assertEmpty,
@@ -25,38 +23,44 @@ import {
   type CopyProgress,
   foldersIn,
   isMountPoint,
+  removeLocks,
   writeWhole,
 } from './copy-files.ts';
-import { type Manifest, manifestName, manifestVersion, newer, requiredFiles } from './manifest.ts';
+import {
+  dataVersions,
+  type Manifest,
+  manifestName,
+  manifestVersion,
+  newer,
+  requiredFiles,
+} from './manifest.ts';
 import { type CopyDisk, systemCopyDisk, systemReason } from './copy-disk.ts';
-import { DataFolderError, type DataFolder, lastBackupName } from '../data-folder.ts';
+import { DataFolderError, type DataFolder, dataFolderAt, lastBackupName } from '../data-folder.ts';
 import { replaceFile } from '../small-files.ts';
-import { quickDamage, removeLocks, versionsIn, wholeDamage } from './folder-damage.ts';
 import { faultText } from '../installation/folder-faults.ts';
 import { assertFinished, backupMark, inspectFolder } from '../installation/installation.ts';
+import { findingText } from '../verify/findings.ts';
+import { verifyFolder } from '../verify/verify.ts';
 
 export interface BackupOptions {
-  /** ISO 8601, for the manifest. */
   readonly createdAt: string;
   readonly progress: CopyProgress;
-  /** Keeps the copy also when data is damaged. */
   readonly damaged?: 'keep' | undefined;
   readonly disk?: CopyDisk;
 }
 
 export interface BackupSummary {
-  /** Where it is. */
   readonly path: string;
   readonly files: number;
   readonly bytes: number;
-  /** In words, each with the file; none but with `damaged: 'keep'`. */
+  /** A clause for each fault; empty unless `damaged` is 'keep'. */
   readonly damage: readonly string[];
 }
 
 /**
- * @param target a folder that does not exist, or is empty; not in the data folder
- * @throws DataFolderError when the target is not empty or cannot be written, data is damaged or newer than this
- *   program, or a journal grows too fast
+ * @param target a missing or empty folder outside the data folder
+ * @throws DataFolderError if the target is not empty or cannot be written, data is damaged or newer than this program, or a
+ *   journal grows too fast
  */
 export async function backup(
   folder: DataFolder,
@@ -89,19 +93,19 @@ export async function backup(
   }
 }
 
-/** For a metric: a data folder that is full does not spoil the backup. */
+/** For a metric: a full data folder does not fail the backup. */
 function noteBackup({ path }: DataFolder, createdAt: string): void {
   try {
     replaceFile(join(path, lastBackupName), createdAt);
   } catch {
-    // The metric says older than it is.
+    // The metric shows an older backup.
   }
 }
 
-/** One for each process: two backups to the same folder must not share it. */
+/** Two backups to the same folder must not share a draft. */
 const draftName = (path: string, pid: number): string => `.${basename(path)}.${pid}.partial`;
 
-/** Of backups to this folder that were killed. */
+/** Drafts of killed backups to this folder. */
 function leftDrafts(path: string): string[] {
   if (!existsSync(dirname(path))) return [];
   return readdirSync(dirname(path)).filter((name) => {
@@ -135,7 +139,6 @@ function assertTarget(folder: DataFolder, path: string, { damaged }: BackupOptio
   }
 }
 
-/** Where a path leads that need not exist yet. */
 function realPathOf(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   return dirname(path) === path ? path : join(realPathOf(dirname(path)), basename(path));
@@ -146,7 +149,6 @@ interface Filled {
   readonly damage: readonly string[];
 }
 
-/** Makes a whole backup of the draft. */
 async function fill(
   folder: DataFolder,
   draft: string,
@@ -158,19 +160,21 @@ async function fill(
   const damage = inspection.faults.map(faultText);
   accept(folder, damage, options);
   const mark = damage.length === 0 ? backupMark(inspection) : undefined;
-  const { unsound } = quickDamage(folder.path);
-  refuse(folder, newer(await versionsIn(folder.path, unsound)));
+  const { unsound } = inspection.parts;
+  const data = await versionsIn(folder, unsound);
+  const tooNew = newer(data);
+  if (tooNew.length > 0) {
+    throw new DataFolderError(`Cannot back up ${folder.path}: ${tooNew.join('; ')}`);
+  }
   const content = 'folder';
   const bytes = bytesToCopy({ folder, content });
   assertSpace(disk, draft, bytes, `back up to ${dirname(draft)}`);
   progress.begin(bytes);
   const copied = await copyData({ folder, content, draft, disk, progress, unsound, mark });
   progress.check();
-  const found = await wholeDamage(draft);
-  damage.push(...copied.unreadable, ...found.faults);
+  const { findings } = await verifyFolder(dataFolderAt(draft));
+  damage.push(...copied.unreadable, ...findings.map(findingText));
   accept(folder, damage, options);
-  const data = await versionsIn(draft, found.unsound);
-  refuse(folder, newer(data));
   removeLocks(draft);
   const files = await hashedFiles(draft, copied);
   const manifest: Manifest = {
@@ -187,12 +191,27 @@ async function fill(
   return { files, damage };
 }
 
-function refuse(folder: DataFolder, faults: readonly string[]): void {
-  if (faults.length === 0) return;
-  throw new DataFolderError(`Cannot back up ${folder.path}: ${faults.join('; ')}`);
+/** The version of each data file that LMDB may open. */
+async function versionsIn(
+  { path: folder }: DataFolder,
+  unsound: ReadonlySet<string>,
+): Promise<Record<string, number>> {
+  const versions: Record<string, number> = {};
+  for (const name of dataVersions.keys()) {
+    const path = join(folder, name);
+    if (unsound.has(name) || !existsSync(path)) continue;
+    const environment = new StoreEnvironment(path);
+    try {
+      const version = storedVersion(environment);
+      if (version !== undefined) versions[name] = version;
+    } finally {
+      await environment.close();
+    }
+  }
+  return versions;
 }
 
-/** @throws DataFolderError for damage, unless its copy is wanted */
+/** @throws DataFolderError for damage, without `--keep-damaged` */
 function accept(folder: DataFolder, damage: readonly string[], { damaged }: BackupOptions): void {
   if (damage.length === 0 || damaged === 'keep') return;
   throw new DataFolderError(
@@ -202,7 +221,6 @@ function accept(folder: DataFolder, damage: readonly string[], { damaged }: Back
   );
 }
 
-/** The reason of the failure matters more than a draft that cannot be removed. */
 function clear(disk: CopyDisk, draft: string): void {
   try {
     disk.remove(draft);
@@ -211,11 +229,10 @@ function clear(disk: CopyDisk, draft: string): void {
   }
 }
 
-/** An error of the system as a message for the operator; other errors unchanged. */
 function refusal(path: string, error: unknown): unknown {
   const reason = systemReason(error);
   if (error instanceof DataFolderError || reason === undefined) return error;
   return new DataFolderError(
-    `Cannot back up to ${path}: ${reason}, expected a folder that can be made and written; nothing was kept there`,
+    `Cannot back up to ${path}: ${reason}, expected a folder that can be made and written; no file was left there`,
   );
 }

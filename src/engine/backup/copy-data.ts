@@ -1,5 +1,5 @@
 /**
- * The copies of a backup, in the order that keeps them consistent (backup.ts), each with its hash.
+ * Copies the files of a backup, each with its hash, in the order that keeps them consistent (backup.ts).
  *
  *   delivery.mdb -> [ hold journal segments ] -> scans.mdb -> journals -> management.mdb -> secrets, files
  */
@@ -24,17 +24,17 @@ import { DataFolderError, type DataFolder } from '../data-folder.ts';
 import { journalMarkName, journalMarkText } from '../installation/folder-parts.ts';
 import { markCopy, plainMark } from '../installation/installation.ts';
 
-/** Tries where a journal segment came and went unseen. */
+/** A journal segment may be written and deleted unseen: then all is copied again. */
 const triesMax = 3;
 /**
- * Locks and sockets of a running service, its write probes, half-written secrets, what a repair has set aside, the image
- * cache; which node of a cluster it is: the data goes on as a machine alone.
+ * Locks, sockets and write probes of a running service, drafts of secrets, files that were set aside, caches. And the identity
+ * of a cluster's node: a restored folder is one of a single machine.
  */
 const leftOut = /\.mdb-lock$|\.sock$|\.trial$|\.new$|\.set-aside-|^cache$|^cluster\.json$/;
-/** After the other data files: what these refer to. */
+/** The other data files refer to these. */
 const copiedLast = ['scans.mdb', 'management.mdb'];
 
-/** folder = all of a data folder; stores = data files and journals alone, for another core of a cluster. */
+/** stores = only data files and journals, for another core of a cluster. */
 export type CopyContent = 'folder' | 'stores';
 
 export interface CopyTask {
@@ -43,18 +43,16 @@ export interface CopyTask {
   readonly draft: string;
   readonly disk: CopyDisk;
   readonly progress: CopyProgress;
-  /** Names of data files that LMDB must not open: they are copied byte by byte. */
+  /** Names of data files that LMDB must not open, to copy byte by byte. */
   readonly unsound: ReadonlySet<string>;
-  /** Given to every copy, whatever mark it has; undefined = the copies keep theirs. */
+  /** Replaces the mark of every copy; undefined = they stay. */
   readonly mark: ManagementMark | undefined;
 }
 
-/** Copies of a folder. */
 export interface CopiedData {
-  /** Names of data files: hashed once nothing more is written in them. */
+  /** Names of data files, without hashes: the verification still writes to them. */
   readonly dataFiles: readonly string[];
   readonly files: readonly CopiedFile[];
-  /** What could not be read, in words. */
   readonly unreadable: readonly string[];
 }
 
@@ -73,7 +71,7 @@ export async function copyData(task: CopyTask): Promise<CopiedData> {
   return set;
 }
 
-/** All copies, with the hashes of data files: nothing more is written in them. */
+/** Adds the hashes of data files. Nothing may write to them any more. */
 export async function hashedFiles(
   draft: string,
   { files, dataFiles }: CopiedData,
@@ -83,7 +81,6 @@ export async function hashedFiles(
   return hashed;
 }
 
-/** What a copy will have to read, for its progress and the space that it needs. */
 export function bytesToCopy(source: Pick<CopyTask, 'folder' | 'content'>): number {
   const { path } = source.folder;
   const others = source.content === 'folder' ? otherFiles(path) : [];
@@ -91,7 +88,6 @@ export function bytesToCopy(source: Pick<CopyTask, 'folder' | 'content'>): numbe
   return names.reduce((sum, name) => sum + bytesOf(join(path, name)), 0);
 }
 
-/** 0 when it was deleted since it was listed. */
 const bytesOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 function dataFilesIn({ folder, content }: Pick<CopyTask, 'folder' | 'content'>): string[] {
@@ -124,7 +120,7 @@ class CopiedSet implements CopiedData {
     });
   }
 
-  /** Any but a data file; one that was deleted since it was listed is left out. */
+  /** Not for data files. Leaves out a file that was deleted meanwhile. */
   async addFile(name: string): Promise<void> {
     const { folder, draft, disk, progress } = this.#task;
     const onBytes = (bytes: number): void => progress.add(bytes);
@@ -159,7 +155,6 @@ class CopiedSet implements CopiedData {
     }
   }
 
-  /** Of a data file that is copied again. */
   remove(name: string): void {
     this.#task.disk.remove(join(this.#task.draft, name));
     const at = this.dataFiles.indexOf(name);
@@ -167,7 +162,6 @@ class CopiedSet implements CopiedData {
   }
 }
 
-/** Copies scans.mdb and the journals that continue it. */
 async function copyScans(task: CopyTask, set: CopiedSet): Promise<void> {
   const { folder, draft, disk, progress } = task;
   const onBytes = (bytes: number): void => progress.add(bytes);
@@ -211,7 +205,7 @@ async function countedIn(
   }
 }
 
-/** Files beside data files and journals: secrets, logos and other files of modules. A link is what it leads to. */
+/** Secrets, logos and other files of modules. Follows links. */
 function otherFiles(folder: string, below = ''): string[] {
   return readdirSync(join(folder, below)).flatMap((entry) => {
     const name = below === '' ? entry : `${below}/${entry}`;

@@ -1,4 +1,4 @@
-/** What a backup or a restore does to the folder that it writes: tests hand in a disk that fills, or a process that dies. */
+/** The writes of a backup or a restore. Tests pass a disk that fills up, or a process that dies. */
 import { renameSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { freeBytes } from '../../store/space-guard.ts';
@@ -6,7 +6,6 @@ import { makeFolder } from '../data-folder.ts';
 import { syncFolder } from '../small-files.ts';
 
 export interface NewFile {
-  /** All of the bytes, or it fails. */
   write(bytes: Uint8Array): Promise<void>;
   sync(): Promise<void>;
   close(): Promise<void>;
@@ -19,9 +18,9 @@ export interface CopyDisk {
   makeFolder(path: string): void;
   create(path: string): Promise<NewFile>;
   rename(from: string, to: string): void;
-  /** With all that is in it; nothing where nothing is. */
+  /** A file, or a folder with its content; may be missing. */
   remove(path: string): void;
-  /** The names in it survive a loss of power from here on. */
+  /** Makes its names survive a power loss. */
   syncFolder(path: string): void;
 }
 
@@ -56,7 +55,7 @@ const meanings: Readonly<Record<string, string>> = {
   EMFILE: 'this process has too many open files (ulimit -n)',
 };
 
-/** The system's texts, which are all that LMDB gives. */
+/** LMDB gives only the system's texts. */
 const texts: ReadonlyArray<readonly [RegExp, string]> = [
   [/no space left/i, 'ENOSPC'],
   [/quota exceeded/i, 'EDQUOT'],
@@ -69,7 +68,7 @@ const texts: ReadonlyArray<readonly [RegExp, string]> = [
   [/too many open files/i, 'EMFILE'],
 ];
 
-/** Why the system refuses, for the operator; undefined for an error that is not the system's. */
+/** The system's reason, for the operator; undefined for any other error. */
 export function systemReason(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { message } = error;

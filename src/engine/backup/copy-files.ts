@@ -1,12 +1,11 @@
 /**
- * Files of a backup: copied in pieces of 1 MiB, hashed on the way and synced, so that a backup of any size needs
- * little memory and one read of the source.
+ * Copies files in pieces of 1 MiB and hashes them on the way: little memory, one read of the source.
  *
- * What is written is synced every 4 MiB. Otherwise gigabytes wait in the system's memory, and when their time
- * comes the journals' writes wait behind them.
+ * Copies are synced every 4 MiB. Otherwise gigabytes would collect in the system's memory, and the journals' writes would
+ * wait while these are flushed.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, readdirSync, readSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { metaBytes, pickMeta } from '../../store/data-file/format.ts';
@@ -20,9 +19,9 @@ const pieceBytes = 1_048_576;
 const unsyncedBytesMax = 4 * pieceBytes;
 /** Two pages of the largest size. */
 const startBytes = 131_072;
-/** Two in a row that say the same are enough; each takes some microseconds, a commit more. */
+/** Two equal reads in a row are enough: a read takes some microseconds, a commit longer. */
 const startReadsMax = 100;
-/** Left free beside what is to be copied: folders, the manifest, and what grows meanwhile. */
+/** For folders, the manifest, and data that grows meanwhile. */
 const spareBytes = 1_048_576;
 
 export interface CopiedFile {
@@ -33,12 +32,11 @@ export interface CopiedFile {
 }
 
 export interface CopyProgress {
-  /** How many bytes are to be copied; said again where a copy begins anew. */
+  /** @param bytes to copy; called again if the copy restarts */
   begin(bytes: number): void;
   add(bytes: number): void;
-  /** A file is complete. */
   file(name: string, bytes: number): void;
-  /** All is copied: now it is read. */
+  /** The copy is complete, and its verification begins. */
   check(): void;
 }
 
@@ -53,12 +51,11 @@ export interface Copied {
   readonly sha256: string;
 }
 
-/** What is to be copied cannot be read: not the fault of the disk that is written. */
 export class UnreadableError extends Error {
   override readonly name = 'UnreadableError';
 }
 
-/** @returns undefined for a file that is not there any more @throws UnreadableError */
+/** @returns undefined for a missing file @throws UnreadableError */
 export async function copyFile(
   disk: CopyDisk,
   from: string,
@@ -85,7 +82,7 @@ async function openSource(path: string): Promise<FileHandle | undefined> {
 }
 
 /**
- * Copies and syncs the file's present bytes, or a range of them.
+ * Copies and syncs the file's current bytes, or a range of them.
  * @param start replaces the first bytes of the range
  * @throws UnreadableError
  */
@@ -141,9 +138,8 @@ async function readSource(
 }
 
 /**
- * Copies a snapshot of a data file beside its writers. Held by a read transaction, its pages stay as they are; a
- * commit between that and the reading of the meta pages gives a newer one, which is held as well.
- * Not with LMDB's own copy: that writes as fast as memory takes it, and gigabytes wait for the disk before it ends.
+ * Copies a snapshot of a data file while others write. A read transaction protects its pages, and those of a newer snapshot
+ * that a commit makes before the meta pages are read. LMDB's own copy would write without syncs.
  * @throws UnreadableError
  */
 export async function copyEnvironment(
@@ -166,14 +162,14 @@ export async function copyEnvironment(
   await keepNewest(to);
 }
 
-/** Both meta pages, the newest of them as it is at one moment, and where its snapshot ends. */
+/** Both meta pages, the newest one intact, and the end of its snapshot. */
 function readStart(file: number): { start: Buffer; bytes: number } {
   for (let reads = 0; reads < startReadsMax; reads++) {
     const [start, again] = [readPages(file), readPages(file)];
-    const { meta } = pickMeta(start, 'newest');
+    const meta = pickMeta(start, 'newest');
     if (meta === undefined) continue;
     const { pageBytes, lastPage, transaction } = meta;
-    // A writer may be in the middle of a meta page: of the other one, for the next two commits.
+    // A writer may be in the middle of this page; then it writes the other one, until two commits later.
     const at = (transaction % 2) * pageBytes;
     const isWhole = start.subarray(at, at + metaBytes).equals(again.subarray(at, at + metaBytes));
     if (isWhole)
@@ -191,7 +187,6 @@ function readPages(file: number): Buffer {
   }
 }
 
-/** A small file, synced. */
 export async function writeWhole(disk: CopyDisk, path: string, text: string): Promise<void> {
   const file = await disk.create(path);
   try {
@@ -202,7 +197,7 @@ export async function writeWhole(disk: CopyDisk, path: string, text: string): Pr
   }
 }
 
-/** Synced, too: marks and one more commit were written into the copy of a data file. */
+/** Also syncs the file: a mark and a commit were written to the copy of a data file. */
 export async function hashOf(path: string): Promise<Copied> {
   const hash = createHash('sha256');
   const file = await open(path, 'r');
@@ -220,12 +215,12 @@ export async function hashOf(path: string): Promise<Copied> {
   return { bytes, sha256: hash.digest('hex') };
 }
 
-/** @throws DataFolderError where the file system of `folder` has less free than `bytes` */
+/** @throws DataFolderError if the file system of `folder` has less than `bytes` free */
 export function assertSpace(disk: CopyDisk, folder: string, bytes: number, action: string): void {
   const free = disk.freeBytes(folder);
   if (free >= bytes + spareBytes) return;
   throw new DataFolderError(
-    `Cannot ${action}: ${sizeText(bytes + spareBytes)} are needed there and ${sizeText(free)} are free; nothing was copied`,
+    `Cannot ${action}: ${sizeText(free)} are free there, expected ${sizeText(bytes + spareBytes)}; nothing was copied`,
   );
 }
 
@@ -235,25 +230,29 @@ export function sizeText(bytes: number): string {
   return unit === 0 ? `${bytes} bytes` : `${(bytes / 1_000 ** unit).toFixed(1)} ${units[unit]}`;
 }
 
-/** Names of what lies in a folder; none where it does not exist. */
 const namesIn = (path: string): string[] => (existsSync(path) ? readdirSync(path) : []);
 
-/** The root of a file system of its own has this. */
+/** In the root of a mounted file system. */
 const ofTheSystem = 'lost+found';
 
-/** @param isOwn of names that are not counted */
+/** @param isOwn true for names to ignore */
 export function assertEmpty(path: string, action: string, isOwn = (_name: string) => false): void {
   const [name] = namesIn(path).filter((found) => found !== ofTheSystem && !isOwn(found));
   if (name === undefined) return;
   throw new DataFolderError(`Cannot ${action} ${path}: it has ${name}, expected an empty folder`);
 }
 
-/** Where another file system is mounted. */
 export function isMountPoint(path: string): boolean {
   return existsSync(path) && statSync(path).dev !== statSync(join(path, '..')).dev;
 }
 
-/** Every folder below and with this one, the deepest first. */
+export function removeLocks(folder: string): void {
+  for (const name of namesIn(folder)) {
+    if (name.endsWith('.mdb-lock')) rmSync(join(folder, name), { force: true });
+  }
+}
+
+/** This folder and all below it, the deepest first. */
 export function foldersIn(path: string): string[] {
   const below = readdirSync(path).filter((name) => lstatSync(join(path, name)).isDirectory());
   return [...below.flatMap((name) => foldersIn(join(path, name))), path];

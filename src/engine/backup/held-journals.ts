@@ -1,15 +1,15 @@
 /**
- * The journals in a backup: what the backup's own copy of scans.mdb has not counted, and nothing else. What is
- * counted holds addresses that the service is about to delete.
+ * The journals in a backup: exactly the scans that its copy of scans.mdb has not counted. Counted scans have addresses that
+ * the service is about to delete.
  *
  *   live     |--- segment A ---|--- segment B ---|
  *   copy               |---- A' ---|---- B' -----|     A' is named by the position of its first byte
  *                      ^ lowest watermark of the copy
  *
- * Positions stay as they are, so the restored watermarks and ids go on where the copy ends. While scans.mdb is
- * copied, which may take minutes, the service ends, counts and deletes segments: each is opened as soon as it is
- * seen, and stays readable until it is copied. A journal of which all is counted gets an empty segment, named by
- * its end: without one its end could not be told from a lost one's.
+ * Positions do not change, so the restored watermarks and ids continue where the copy ends. A copy of scans.mdb may take
+ * minutes, in which the service ends, counts and deletes segments: each is opened when it is seen, and stays readable until it
+ * is copied. A journal that is counted completely gets an empty segment, named by its end. Without it the journal would
+ * look like one that has lost its newest segment.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -24,20 +24,18 @@ import {
 import { type ByteRange, type CopiedFile, copyHandle } from './copy-files.ts';
 import type { CopyDisk } from './copy-disk.ts';
 
-/** A segment lives longer: it is deleted with the figures of a second at the earliest. */
+/** A segment exists longer: the service deletes segments once a second. */
 const watchMs = 50;
 
 interface HeldJournal {
   /** Start -> the file, which stays readable after it is deleted. */
   readonly segments: Map<number, FileHandle>;
-  /** The newest start that was there when holding began, -1 without one. */
+  /** The newest start at `hold`, -1 = none. */
   readonly known: number;
 }
 
-/** Where copies go. */
-export interface JournalCopies {
+interface JournalCopies {
   readonly disk: CopyDisk;
-  /** Of the journals. */
   readonly root: string;
   readonly onBytes: (bytes: number) => void;
 }
@@ -52,7 +50,7 @@ export class HeldJournals {
     this.#root = root;
   }
 
-  /** Holds every segment that there is, and those that come. */
+  /** Opens every segment, and new ones until `copy`. */
   static async hold(root: string): Promise<HeldJournals> {
     const held = new HeldJournals(root);
     for (const journal of listJournals(root)) {
@@ -66,8 +64,8 @@ export class HeldJournals {
   }
 
   /**
-   * Copies what lies at or above `countedTo` of each journal, as far as it is written.
-   * @returns the copies, named below `copies.root`; undefined when a segment may have come and gone unseen
+   * Copies the bytes of each journal from `countedTo` on.
+   * @returns the copies, named below `copies.root`; undefined if a segment may have been written and deleted unseen
    */
   async copy(
     copies: JournalCopies,
@@ -135,9 +133,9 @@ async function copyJournal(
   let end = from;
   let copiedTo = -1;
   for (const [index, [start, file]] of sorted.entries()) {
-    // Below the first that was there, and between old ones, a gap is one of positions: no scan is in it.
+    // A gap among the segments that existed at `hold` has no scans, only positions.
     if (start > known && start > end) return undefined;
-    // What a refused write has left after its segment's end was written again in the next one.
+    // After a refused write, the bytes beyond the segment's end were written again in the next one.
     const next = sorted[index + 1]?.[0] ?? Number.MAX_SAFE_INTEGER;
     const at = Math.max(start, from);
     end = Math.min(start + (await file.stat()).size, next);

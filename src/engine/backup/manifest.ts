@@ -1,18 +1,18 @@
 /**
- * `backup.json`: what a backup consists of. Written last, so a folder without it is no backup.
+ * `backup.json`, the list of a backup's files. It is written last: a folder without it is not a backup.
  *
- *   version        2; 1 had no more than `createdAt` and `files`
+ *   version        1
  *   createdAt      ISO 8601
- *   installation   id of the installation, "" for data without one
+ *   installation   id of the installation, "" if management.mdb is damaged
  *   data           data file -> version of its data
- *   required       names that the data folder cannot be without
- *   damaged        what was wrong with the data, in words; empty but for a backup that was made all the same
+ *   required       names of files that a data folder needs
+ *   damaged        clauses about damaged data; empty without `--keep-damaged`
  *   files          name, bytes and SHA-256 of every file
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { deliveryVersion } from '../../store/delivery/open-delivery.ts';
+import { deliveryVersion } from '../../store/delivery/delivery.ts';
 import { managementVersion } from '../../store/management/management.ts';
 import type { EnvironmentVersion } from '../../store/open-environment.ts';
 import { scansVersion } from '../../store/scans/scans.ts';
@@ -21,16 +21,14 @@ import { DataFolderError } from '../data-folder.ts';
 import { parseJson } from '../small-files.ts';
 
 export const manifestName = 'backup.json';
-export const manifestVersion = 2;
+export const manifestVersion = 1;
 
-/** Data file -> what this program writes in it. */
 export const dataVersions: ReadonlyMap<string, EnvironmentVersion> = new Map([
   ['delivery.mdb', deliveryVersion],
   ['scans.mdb', scansVersion],
   ['management.mdb', managementVersion],
 ]);
 
-/** Without one of them a data folder is not whole. */
 export const requiredFiles: readonly string[] = [
   ...dataVersions.keys(),
   'signing-keys.json',
@@ -48,11 +46,11 @@ export interface Manifest {
 }
 
 export interface FoundManifest extends Manifest {
-  /** Of the text: two backups differ in it. */
+  /** Of the text: identifies the backup. */
   readonly sha256: string;
 }
 
-/** @throws DataFolderError with all that is wrong with it; what is missing is not wrong in a backup of damaged data */
+/** @throws DataFolderError naming all faults; a backup of damaged data may lack files */
 export function readManifest(from: string): FoundManifest {
   const text = textOf(from);
   const manifest = parse(from, text);
@@ -81,24 +79,23 @@ function parse(from: string, text: string): Manifest {
   if (content === undefined) throw refusal(from, `it has no readable ${manifestName}`);
   const field = (name: string): unknown => Reflect.get(Object(content), name);
   const version = field('version');
-  if (version !== 1 && version !== manifestVersion) {
-    throw refusal(from, `its version is ${String(version)}, known are 1 and ${manifestVersion}`);
+  if (version !== manifestVersion) {
+    throw refusal(from, `its version is ${String(version)}, known is ${manifestVersion}`);
   }
   const files = filesOf(field('files'));
   if (files === undefined) throw refusal(from, 'its list of files is not valid');
   return {
-    version,
+    version: manifestVersion,
     createdAt: String(field('createdAt')),
-    installation: version === 1 ? '' : String(field('installation')),
+    installation: String(field('installation')),
     data: numbersOf(field('data')),
-    required:
-      version === 1 ? requiredFiles : [...new Set([...requiredFiles, ...words(field('required'))])],
+    required: [...new Set([...requiredFiles, ...words(field('required'))])],
     damaged: words(field('damaged')),
     files,
   };
 }
 
-/** Undefined unless each is a file below the folder, once. */
+/** Undefined unless each is a file below the folder, listed once. */
 export function filesOf(value: unknown): CopiedFile[] | undefined {
   if (!Array.isArray(value)) return undefined;
   const files = value.map((entry: unknown): CopiedFile => {
@@ -123,7 +120,6 @@ const words = (value: unknown): string[] => (Array.isArray(value) ? value.map(St
 export const numbersOf = (value: unknown): Record<string, number> =>
   Object.fromEntries(Object.entries(Object(value)).map(([name, number]) => [name, Number(number)]));
 
-/** A backup of damaged data is restored with what it has. */
 function missing({ required, files, damaged }: Manifest): string[] {
   if (damaged.length > 0) return [];
   const names = new Set(files.map(({ name }) => name));
@@ -133,7 +129,7 @@ function missing({ required, files, damaged }: Manifest): string[] {
     : [`it was made without ${absent.join(', ')}, expected a backup that has them`];
 }
 
-/** Data that only a newer program can read. @param found by data file */
+/** Faults of data that only a newer program reads. @param found versions by data file */
 export function newer(found: Readonly<Record<string, number>>): string[] {
   return Object.entries(found).flatMap(([name, version]) => {
     const known = dataVersions.get(name)?.version;
@@ -144,7 +140,6 @@ export function newer(found: Readonly<Record<string, number>>): string[] {
   });
 }
 
-/** Files that are not there, or are longer or shorter than they were. */
 export function sizeFaults(from: string, files: readonly CopiedFile[]): string[] {
   return files.flatMap(({ name, bytes }) => {
     const found = statSync(join(from, name), { throwIfNoEntry: false });

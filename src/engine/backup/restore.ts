@@ -1,47 +1,43 @@
 /**
- * `quietzone restore DIR`: turns a backup into a data folder, whole or not at all.
+ * `quietzone restore DIR`: turns a backup into a data folder, completely or not at all.
  *
- *   lock, look at the manifest and the space
+ *   lock, check the manifest and the space
  *     -> restore.json "copying" -> .restoring/ is filled, each file compared with its hash on the way
- *     -> .restoring/ is read as `quietzone verify` reads data
+ *     -> .restoring/ is verified as `quietzone verify` does
  *     -> restore.json "moving" -> the entries of .restoring/ are moved up -> restore.json is deleted
  *
- * Everything happens inside the folder, which may be the root of a file system and cannot be replaced then. While
- * there is a restore.json every other command refuses the folder (restore-marker.ts). The same command again
- * begins anew while it says "copying", and moves what is left once it says "moving". A restore that fails before
- * that leaves the folder as empty as it was.
+ * All of it happens inside the folder, which may be the root of a file system and then cannot be replaced. While restore.json
+ * exists, every other command refuses the folder (unfinished.ts). The same command starts over from "copying", and completes
+ * the move from "moving". A restore that fails while copying leaves the folder empty.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
-import { keepNewest } from '../../store/copied-file.ts';
 import {
   assertEmpty,
   assertSpace,
   copyFile,
   type CopyProgress,
   foldersIn,
+  removeLocks,
   UnreadableError,
   writeWhole,
 } from './copy-files.ts';
-import { type FoundManifest, newer, readManifest, sizeFaults } from './manifest.ts';
+import { type FoundManifest, readManifest, sizeFaults } from './manifest.ts';
 import { type CopyDisk, systemCopyDisk, systemReason } from './copy-disk.ts';
 import { DataFolderError, type DataFolder, dataFolderAt } from '../data-folder.ts';
-import { quickDamage, removeLocks, versionsIn, wholeDamage } from './folder-damage.ts';
-import { faultText } from '../installation/folder-faults.ts';
-import { inspectFolder } from '../installation/installation.ts';
 import { isLockName, lockDataFolder } from '../takeover/folder-lock.ts';
 import { pidFileName } from '../takeover/pid-file.ts';
+import { findingText } from '../verify/findings.ts';
+import { verifyFolder } from '../verify/verify.ts';
 import {
   readRestoreMarker,
   restoreDraftName,
   type RestoreMarker,
   restoreMarkerName,
-  restoreMarkerText,
-} from './restore-marker.ts';
+} from '../unfinished.ts';
 
 export interface RestoreOptions {
   readonly progress: CopyProgress;
-  /** Also a backup of damaged data, as it is. */
   readonly damaged?: 'keep' | undefined;
   readonly disk?: CopyDisk;
 }
@@ -49,7 +45,6 @@ export interface RestoreOptions {
 export interface RestoreSummary {
   readonly files: number;
   readonly bytes: number;
-  /** What was wrong with the data when it was backed up. */
   readonly damage: readonly string[];
 }
 
@@ -64,8 +59,8 @@ const ownNames = [
 const isOwn = (name: string): boolean => ownNames.includes(name) || isLockName(name);
 
 /**
- * @param folder as `openFolderToRestore` gives it: empty, or with an unfinished restore
- * @throws DataFolderError when the folder is in use or not empty, the backup is not whole, or the disk refuses
+ * @param folder of `openFolderToRestore`: empty, or with an unfinished restore
+ * @throws DataFolderError if the folder is in use or not empty, the backup is incomplete, or a write fails
  */
 export async function restore(
   folder: DataFolder,
@@ -114,20 +109,19 @@ const bytesOf = ({ files }: FoundManifest): number =>
 function assertAccepted({ from, manifest, damaged }: Restoration): void {
   if (manifest.damaged.length === 0 || damaged === 'keep') return;
   throw new DataFolderError(
-    `Cannot restore ${from}: it was made of damaged data, and lacks or repeats the damage:\n` +
+    `Cannot restore ${from}: it is a copy of damaged data:\n` +
       `${manifest.damaged.map((text) => `  ${text}`).join('\n')}\n` +
-      'Restore an older backup; or this one as it is, with --keep-damaged',
+      'Restore an older backup, or this one with --keep-damaged',
   );
 }
 
 function assertSame({ folder, from, manifest }: Restoration, marker: RestoreMarker): void {
   if (marker.backup === manifest.sha256) return;
   throw new DataFolderError(
-    `Cannot restore ${from} into ${folder}: the restore of ${marker.from} is half done, expected that one again, or an empty folder`,
+    `Cannot restore ${from} into ${folder}: the restore of ${marker.from} did not finish, expected that backup or an empty folder`,
   );
 }
 
-/** Makes the draft, and marks it as complete. */
 async function fill(task: Restoration): Promise<void> {
   const { folder, from, manifest, disk } = task;
   assertEmpty(folder, 'restore into', isOwn);
@@ -155,7 +149,8 @@ const damagedBackup = (from: string, faults: readonly string[]): DataFolderError
 async function mark(task: Restoration, state: RestoreMarker['state']): Promise<void> {
   const { folder, from, manifest, disk } = task;
   const path = join(folder, restoreMarkerName);
-  const text = restoreMarkerText({ state, from, backup: manifest.sha256 });
+  const marker: RestoreMarker = { state, from, backup: manifest.sha256 };
+  const text = `${JSON.stringify(marker)}\n`;
   await writeWhole(disk, `${path}.new`, text);
   disk.rename(`${path}.new`, path);
   disk.syncFolder(folder);
@@ -165,8 +160,6 @@ async function copyAll({ folder, from, manifest, disk, progress }: Restoration):
   const draft = join(folder, restoreDraftName);
   const faults: string[] = [];
   disk.makeFolder(draft);
-  // A backup of the release before has none where all scans were counted; a start asks for it.
-  disk.makeFolder(join(draft, 'journal'));
   progress.begin(bytesOf(manifest));
   for (const { name, bytes, sha256 } of manifest.files) {
     const onBytes = (copied: number): void => progress.add(copied);
@@ -185,40 +178,27 @@ async function copyAll({ folder, from, manifest, disk, progress }: Restoration):
   if (faults.length > 0) throw damagedBackup(from, faults);
 }
 
-/** Reads the draft as it would be read when it is in use. */
 async function check({ folder, from, manifest, progress }: Restoration): Promise<void> {
   if (manifest.damaged.length > 0) return;
   const draft = join(folder, restoreDraftName);
   progress.check();
-  // A release before may not have looked at them when it made the backup.
-  const quick = quickDamage(draft);
-  if (quick.faults.length > 0) throw damagedBackup(from, quick.faults);
-  for (const { name } of manifest.files.filter(({ name }) => name.endsWith('.mdb'))) {
-    await keepNewest(join(draft, name));
-  }
-  const { faults } = await wholeDamage(draft);
-  if (faults.length > 0) throw damagedBackup(from, faults);
-  const inspection = await inspectFolder(dataFolderAt(draft));
-  const misfits = [
-    ...newer(await versionsIn(draft, new Set())),
-    ...inspection.faults.map(faultText),
-  ];
-  if (misfits.length > 0) throw damagedBackup(from, misfits);
+  const { findings } = await verifyFolder(dataFolderAt(draft));
+  if (findings.length > 0) throw damagedBackup(from, findings.map(findingText));
   removeLocks(draft);
 }
 
-/** Leaves the folder as it was. What cannot be removed is refused by the marker, which goes last. */
+/** Empties the folder. The marker goes last, so that other commands refuse the rest if a deletion fails. */
 function clear({ folder, disk }: Restoration): void {
   try {
     disk.remove(join(folder, restoreDraftName));
     disk.remove(join(folder, `${restoreMarkerName}.new`));
     disk.remove(join(folder, restoreMarkerName));
   } catch {
-    // The disk refuses this, too: the marker stays.
+    // The marker stays.
   }
 }
 
-/** management.mdb goes last: without it no older release takes the folder for its own. */
+/** Moves management.mdb last: a start refuses a folder without it. */
 function moveUp({ folder, disk }: Restoration): void {
   const draft = join(folder, restoreDraftName);
   try {
@@ -243,12 +223,11 @@ function moveUp({ folder, disk }: Restoration): void {
   }
 }
 
-/** All is in its place: this is no longer the restore's failure. */
 function syncEnd({ folder, disk }: Restoration): void {
   try {
     disk.syncFolder(folder);
   } catch {
-    // After a loss of power the marker may be there again: the same command removes it.
+    // The restore is complete. After a power loss the marker may be back: the same command removes it.
   }
 }
 
@@ -263,11 +242,10 @@ function namesToMove(draft: string): string[] {
   ];
 }
 
-/** An error of the system in words; other errors as they are. */
 function refusal(path: string, error: unknown): unknown {
   const reason = systemReason(error);
   if (error instanceof DataFolderError || reason === undefined) return error;
   return new DataFolderError(
-    `Cannot restore into ${path}: ${reason}; nothing of the backup was kept there, run the same command again`,
+    `Cannot restore into ${path}: ${reason}; no file was left there, run the same command again`,
   );
 }

@@ -1,11 +1,11 @@
 /**
- * The first start: makes the first workspace, and keeps what is shown of it until it was shown once.
+ * The first start: makes the first workspace, and stores its secrets until they have been shown once.
  *
  *   secrets -> first-start.json -> ONE transaction: workspace, owner, key -> shown -> file deleted
  *
- * The file (0600) is whole and synced before the owner exists. A start that ends after the file and before the
- * transaction leaves no owner, and the next one makes other secrets; after the transaction, the next one shows these.
- * Shown means written to standard output; a start that dies between that and the deletion shows them again.
+ * The file (0600) is complete and synced before the owner exists. If a start dies before the transaction, the next one makes
+ * other secrets; after it, the next one shows these. A start that dies after it has written them to standard output, and
+ * before it deletes the file, shows them again.
  *
  *   { "userId": "usr_…", "email": "…", "password": "…", "apiKey": "…" }
  */
@@ -27,10 +27,10 @@ export interface FirstSecrets {
 export interface FirstStartOptions {
   readonly dataDir: string;
   /**
-   * Makes the first workspace where there is no workspace yet, else resolves to undefined.
-   * @param keep gets the secrets before anything is stored
+   * Makes the first workspace if there is none yet, else resolves to undefined.
+   * @param save receives the secrets before anything is stored
    */
-  readonly make: (keep: (secrets: FirstSecrets) => void) => Promise<FirstSecrets | undefined>;
+  readonly make: (save: (secrets: FirstSecrets) => void) => Promise<FirstSecrets | undefined>;
   readonly hasUser: (userId: string) => boolean;
 }
 
@@ -43,11 +43,13 @@ export class FirstStart {
 
   /** Makes the first workspace of an empty store. @returns secrets not shown yet, of this start or an earlier one */
   async open(): Promise<FirstSecrets | undefined> {
-    const made = await this.#options.make((secrets) => this.#keep(secrets));
-    return made ?? this.#kept();
+    const made = await this.#options.make((secrets) => {
+      replaceFile(this.#file, JSON.stringify(secrets));
+    });
+    return made ?? this.#saved();
   }
 
-  /** The secrets were shown: they are not kept any longer. */
+  /** Deletes the secrets, once they have been shown. */
   shown(): void {
     rmSync(this.#file, { force: true });
     syncFolder(this.#options.dataDir);
@@ -57,19 +59,14 @@ export class FirstStart {
     return join(this.#options.dataDir, fileName);
   }
 
-  #keep(secrets: FirstSecrets): void {
-    replaceFile(this.#file, JSON.stringify(secrets));
-  }
-
-  /** Undefined also when the owner does not exist: never made, or replaced by a restore. */
-  #kept(): FirstSecrets | undefined {
+  /** Undefined also if the owner does not exist: it was never made, or a restore replaced it. */
+  #saved(): FirstSecrets | undefined {
     const secrets = parse(String(readIfThere(this.#file) ?? ''));
     const isCurrent = secrets !== undefined && this.#options.hasUser(secrets.userId);
     return isCurrent ? secrets : undefined;
   }
 }
 
-/** Undefined for what this program has not written. */
 function parse(text: string): FirstSecrets | undefined {
   const content = parseJson(text);
   const field = (name: string): string => String(Reflect.get(Object(content), name) ?? '');

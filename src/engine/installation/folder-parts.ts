@@ -1,7 +1,4 @@
-/**
- * What a data folder consists of, as it is found: read, nothing made or changed. What the parts must be to each
- * other is said in folder-faults.ts.
- */
+/** Reads the parts of a data folder and changes nothing. folder-faults.ts compares them. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { messageOf, systemErrorCode } from '../../model/failure.ts';
@@ -10,19 +7,20 @@ import { statsTable } from '../../store/delivery/delivery.ts';
 import { resultFiles } from '../../store/delivery/result-journal.ts';
 import { StoreEnvironment, type Table } from '../../store/environment.ts';
 import {
-  type KeyPrint,
   type ManagementMark,
   type Mark,
   readKeyPrints,
   readManagementMark,
   readMark,
 } from '../../store/installation.ts';
+import { openMeta } from '../../store/open-environment.ts';
+import { openCheckpoints, openWatermarks } from '../../store/scans/scans.ts';
 import { type DataFolder, DataFolderError } from '../data-folder.ts';
-import { dataFileFaultReason, findDataFileFaults, type StartScope } from '../data-files.ts';
+import { findDataFileFaults, type StartScope } from '../data-files.ts';
 import { parseJson, readIfThere, replaceFile } from '../small-files.ts';
 import { type KeyFile, type KeyFileName, readKeyFile } from './key-files.ts';
 
-/** What is written beside management.mdb, and marked as it is. */
+/** Parts with the same mark as management.mdb. */
 export type PeerName = 'scans.mdb' | 'delivery.mdb' | 'journal';
 export const peerNames: readonly PeerName[] = ['scans.mdb', 'delivery.mdb', 'journal'];
 
@@ -38,25 +36,23 @@ export type PartState =
 export interface FolderParts {
   readonly management: PartState;
   readonly mark: ManagementMark | undefined;
-  readonly keyPrints: ReadonlyMap<string, KeyPrint>;
-  /** What management.mdb has of these: the other parts must exist then. */
-  readonly codes: number;
-  readonly workspaces: number;
+  readonly keyPrints: ReadonlyMap<string, string>;
   readonly peers: Readonly<Record<PeerName, PartState>>;
   readonly keyFiles: Readonly<Record<KeyFileName, KeyFile>>;
-  /** Files that only a service makes, and that are no part by themselves. */
   readonly hasLeftovers: boolean;
+  /** Names of data files with damaged pages, which LMDB must not open. */
+  readonly unsound: ReadonlySet<string>;
 }
 
 const journalMarkFile = 'installation.json';
-/** Below the data folder. */
 export const journalMarkName = `journal/${journalMarkFile}`;
-/** A start beside this command may move the marks while they are read. */
+/** A service that starts may change the marks while a command reads them. */
 const readsMax = 5;
 
-/** Beside a running service too. */
+/** A service may run. */
 export async function readParts(folder: DataFolder, scope: StartScope): Promise<FolderParts> {
-  const damage = damageOf(folder, scope);
+  const faults = findDataFileFaults(folder, scope);
+  const damage: Damage = new Map(faults.map(({ file, text }) => [file, text]));
   for (let read = 1; ; read++) {
     const before = await readManagement(folder, damage);
     const parts: FolderParts = {
@@ -73,8 +69,9 @@ export async function readParts(folder: DataFolder, scope: StartScope): Promise<
       hasLeftovers: [...resultFiles(folder.deliveryFile), join(folder.path, 'logos')].some((path) =>
         existsSync(path),
       ),
+      unsound: new Set([...damage.keys()].map((path) => basename(path))),
     };
-    // Who holds the lock of the folder starts nothing meanwhile.
+    // The caller has locked the folder: no mark changes.
     if (scope === 'start') return parts;
     const after = await readManagement(folder, damage);
     const isSame = JSON.stringify(before.mark) === JSON.stringify(after.mark);
@@ -82,46 +79,25 @@ export async function readParts(folder: DataFolder, scope: StartScope): Promise<
   }
 }
 
-type ManagementParts = Omit<FolderParts, 'peers' | 'keyFiles' | 'hasLeftovers'>;
+type ManagementParts = Omit<FolderParts, 'peers' | 'keyFiles' | 'hasLeftovers' | 'unsound'>;
 
 async function readManagement(folder: DataFolder, damage: Damage): Promise<ManagementParts> {
-  let found = { mark: undefined, keyPrints: new Map(), codes: 0, workspaces: 0 } as Omit<
-    ManagementParts,
-    'management'
-  >;
+  let found: Omit<ManagementParts, 'management'> = { mark: undefined, keyPrints: new Map() };
   const management = await readEnvironment(folder.managementFile, damage, (environment) => {
-    const last = (name: string): number =>
-      (metaOf(environment)?.get(`next:${name}`, () => 1) ?? 1) - 1;
-    found = {
-      mark: readManagementMark(environment),
-      keyPrints: readKeyPrints(environment),
-      codes: last('code'),
-      workspaces: last('workspace'),
-    };
+    found = { mark: readManagementMark(environment), keyPrints: readKeyPrints(environment) };
     return metaOf(environment) !== undefined;
   });
   return { management, ...found };
 }
 
-/** A table that each file has, and no other. */
+/** By file: a table that only this file has. */
 const ownTables = {
   'management.mdb': 'workspaces',
   'scans.mdb': 'blocks',
   'delivery.mdb': statsTable,
 };
 
-/** By file that LMDB could not open. */
 type Damage = ReadonlyMap<string, string>;
-
-function damageOf(folder: DataFolder, scope: StartScope): Damage {
-  const faults = Map.groupBy(findDataFileFaults(folder, scope), ({ file }) => file);
-  return new Map(
-    [...faults].map(([file, found]) => {
-      const more = found.length > 1 ? `, and ${found.length - 1} more` : '';
-      return [file, found.slice(0, 1).map(dataFileFaultReason).join('') + more];
-    }),
-  );
-}
 
 async function readEnvironment(
   path: string,
@@ -138,6 +114,7 @@ async function readEnvironment(
   try {
     environment = new StoreEnvironment(path);
     assertNotSwapped(path, environment);
+    assertMarks(environment);
     const state = { hasData: hasData(environment) };
     const mark = readMark(environment);
     return mark === undefined ? { kind: 'unmarked', ...state } : { kind: 'marked', mark };
@@ -149,10 +126,7 @@ async function readEnvironment(
   }
 }
 
-/**
- * Refuses a file that this user may not open, whose data may be sound.
- * @param access as the system checks it @throws DataFolderError
- */
+/** Refuses a file that this user may not open: its data may be intact. @throws DataFolderError */
 export function assertMayOpen(path: string, access: typeof accessSync = accessSync): void {
   try {
     access(path, constants.R_OK | constants.W_OK);
@@ -167,7 +141,7 @@ export function assertMayOpen(path: string, access: typeof accessSync = accessSy
   }
 }
 
-/** @throws DataFolderError where the file has the tables of another one: its version says nothing then */
+/** @throws DataFolderError if the file has the tables of another one: its version would be misread */
 function assertNotSwapped(path: string, environment: StoreEnvironment): void {
   const name = basename(path);
   const kind = Object.entries(ownTables).find(([, table]) => environment.hasTable(table))?.[0];
@@ -176,6 +150,23 @@ function assertNotSwapped(path: string, environment: StoreEnvironment): void {
     `Cannot open ${path}: it is a ${kind}, expected a ${name}: files were swapped; give each its own name again`,
   );
 }
+
+/** @throws Error if both copies of a sequence or a position are damaged */
+function assertMarks(environment: StoreEnvironment): void {
+  const tables: Array<Table<string | number, unknown>> = [];
+  if (environment.hasTable('meta')) tables.push(openMeta(environment));
+  if (environment.hasTable('watermarks')) {
+    tables.push(openWatermarks(environment), openCheckpoints(environment));
+  }
+  for (const table of tables) {
+    for (const key of table.keys({})) {
+      if (table.get(key, () => damaged) === damaged)
+        throw new Error(`both copies of ${key} are damaged`);
+    }
+  }
+}
+
+const damaged = Symbol('damaged');
 
 function metaOf(environment: StoreEnvironment): Table<string, number> | undefined {
   return environment.hasTable('meta') ? environment.table('meta') : undefined;

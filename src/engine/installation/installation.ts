@@ -1,28 +1,18 @@
 /**
- * A data folder that knows itself: every part has a mark of the installation and of its last start, and a start
- * looks at all of them before it makes or changes anything (folder-parts.ts reads, folder-faults.ts compares).
+ * The identity of a data folder. Every part has a mark of the installation and of its last start. A start compares all marks
+ * before it changes anything (folder-parts.ts reads, folder-faults.ts compares).
  *
  *   first start   management.mdb {new} -> keys, their fingerprints -> scans.mdb, delivery.mdb, journal -> {opened}
- *   older data    management.mdb {adopting} -> marks, fingerprints -> {opened}
  *   start         management.mdb {opening} -> marks, fingerprints -> {opened}
  *
- * Each arrow is a flush, so that a start that is cut short leaves what the next one goes on with. A first start is
- * whole before anything listens; of another start the last step goes on beside the loading.
+ * Each arrow is a flush: a start that dies leaves a state from which the next one continues.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import type { RandomBytes } from '../../model/ids.ts';
-import {
-  beginSegment,
-  journalFolder,
-  listSegments,
-  recoverJournal,
-} from '../../scans/journal/segments.ts';
 import { keepNewest } from '../../store/copied-file.ts';
 import { type OpenMode, StoreEnvironment } from '../../store/environment.ts';
 import {
-  type InstallationState,
-  type KeyPrint,
   type ManagementMark,
   type Mark,
   openInstallationTable,
@@ -31,12 +21,12 @@ import {
   readManagementMark,
   writeMark,
 } from '../../store/installation.ts';
-import { highestWatermark, lowestWatermarks, openScanStore } from '../../store/scans/scans.ts';
+import { openScanStore } from '../../store/scans/scans.ts';
 import { makeSigningKeys } from '../../workspaces/signing-keys.ts';
 import { type DataFolder, DataFolderError, makeFolder, makeSecret } from '../data-folder.ts';
 import { syncFolder } from '../small-files.ts';
 import { assertStoreSpace, type StartScope } from '../data-files.ts';
-import { compareParts, type Fault, faultText, type FolderState } from './folder-faults.ts';
+import { compareParts, type Fault, faultText, remedyFor } from './folder-faults.ts';
 import {
   type FolderParts,
   type PeerName,
@@ -55,10 +45,6 @@ import {
 
 const idBytes = 16;
 
-export const folderRemedy =
-  'restore a backup (`quietzone restore`); `quietzone repair` says what can be done without one';
-
-/** The parts of the folder do not fit together; nothing was changed. */
 export class FolderFaultsError extends DataFolderError {
   override readonly name = 'FolderFaultsError';
   readonly faults: readonly Fault[];
@@ -67,44 +53,43 @@ export class FolderFaultsError extends DataFolderError {
     const lines = faults.map((fault) => `  ${faultText(fault)}`);
     super(
       `Cannot ${action}: data folder ${folder.path} has faults\n${lines.join('\n')}\n` +
-        `Nothing was changed. Put back what belongs there, or ${folderRemedy}`,
+        `Nothing was changed. Put back the right files, or ${remedyFor(faults)}`,
     );
     this.faults = faults;
   }
 }
 
-/** A data folder as it was found. */
-export interface Inspection extends FolderState {
+export interface Inspection {
   readonly parts: FolderParts;
+  readonly faults: readonly Fault[];
 }
 
-/** @throws DataFolderError where the disk is too full to open the stores */
+/** @throws DataFolderError if the disk is too full to open the stores */
 export async function inspectFolder(
   folder: DataFolder,
   scope: StartScope = 'quick',
 ): Promise<Inspection> {
   assertStoreSpace(folder);
   const parts = await readParts(folder, scope);
-  return { parts, ...compareParts(parts) };
+  return { parts, faults: compareParts(parts) };
 }
 
-/** No first start has begun or ended there. */
-export const isUnfinished = ({ kind, parts }: Inspection): boolean =>
-  kind === 'new' || parts.mark?.state === 'new';
+/** True before a first start has ended. */
+export const isUnfinished = ({ parts: { mark }, faults }: Inspection): boolean =>
+  mark === undefined ? faults.length === 0 : mark.state === 'new';
 
-/** @throws FolderFaultsError */
 export function assertSound(action: string, folder: DataFolder, { faults }: Inspection): void {
   if (faults.length > 0) throw new FolderFaultsError(action, folder, faults);
 }
 
-/** For commands beside a running service, or without one: changes nothing. @throws DataFolderError */
+/** Changes nothing, so a service may run. @throws DataFolderError */
 export async function assertInstallation(action: string, folder: DataFolder): Promise<void> {
   const inspection = await inspectFolder(folder);
   assertSound(action, folder, inspection);
   assertFinished(action, folder, inspection);
 }
 
-/** @throws DataFolderError where a first start has not made all parts */
+/** @throws DataFolderError if no first start has made all parts */
 export function assertFinished(action: string, folder: DataFolder, inspection: Inspection): void {
   if (!isUnfinished(inspection)) return;
   throw new DataFolderError(
@@ -113,7 +98,7 @@ export function assertFinished(action: string, folder: DataFolder, inspection: I
   );
 }
 
-/** Called before each step of a first start or of a start's marking; a test stops there. */
+/** Called before each step: a test stops there. */
 export type OnStep = (step: string) => void;
 
 export interface MakeOptions {
@@ -121,19 +106,15 @@ export interface MakeOptions {
   readonly onStep?: OnStep;
 }
 
-/**
- * Makes what a first start makes. Only for the process that has locked the folder, after `assertSound`; a folder
- * that is whole is left as it is.
- */
+/** Makes the missing parts of a first start. Only for the process that has locked the folder, after `assertSound`. */
 export async function makeInstallation(
   folder: DataFolder,
   inspection: Inspection,
   options: MakeOptions,
 ): Promise<void> {
-  if (inspection.kind === 'unmarked') return await makeMissing(folder, inspection, options);
   if (!isUnfinished(inspection)) return;
   const { onStep = noStep } = options;
-  const mark = inspection.parts.mark ?? firstMark('new');
+  const mark = inspection.parts.mark ?? firstMark();
   onStep('management.mdb');
   await withEnvironment(folder.managementFile, 'create', async (management) => {
     await writeMark(management, mark);
@@ -156,60 +137,28 @@ export async function makeInstallation(
   });
 }
 
-/**
- * The first step of `makeInstallation`: management.mdb with its mark. A start that is cut short after it goes on where it
- * was, also where a node of a cluster has waited for its keys meanwhile.
- */
+/** The first step of `makeInstallation`. A node of a cluster takes it before it waits for its keys. */
 export async function beginInstallation(folder: DataFolder): Promise<void> {
   await withEnvironment(folder.managementFile, 'create', async (management) => {
-    await writeMark(management, firstMark('new'));
+    await writeMark(management, firstMark());
     await management.flush();
   });
   syncFolder(folder.path);
 }
 
-/** Data of an older release that has no codes: a first start may have been cut short. */
-async function makeMissing(
-  folder: DataFolder,
-  { parts }: Inspection,
-  options: MakeOptions,
-): Promise<void> {
-  for (const name of keyFileNames) {
-    if (parts.keyFiles[name].kind === 'missing') makeKeyFile(folder, name, options);
-  }
-  for (const name of peerNames) {
-    const { kind } = parts.peers[name];
-    if (kind === 'missing' || kind === 'empty') await makePeer(folder, name, undefined);
-  }
-  await keepPositions(folder);
-}
-
-/** A backup of an older release has no segment of a journal that was counted to its end. */
-export async function keepPositions({ scansFile, journalRoot }: DataFolder): Promise<void> {
-  const scans = openScanStore(scansFile);
-  try {
-    for (const journal of lowestWatermarks(scans).keys()) {
-      const path = journalFolder(journalRoot, journal);
-      if (existsSync(path) && listSegments(path).length > 0) continue;
-      const { position } = recoverJournal(path, highestWatermark(scans, journal));
-      beginSegment(path, position);
-    }
-  } finally {
-    await scans.environment.close();
-  }
-}
-
 /**
- * Marks this start on all parts: two rounds of the disk. Before another handle of this process writes to the same
- * environments: a handle that waits for the writer's lock in this thread keeps another's transaction from ending.
- * @returns for `endMarking`
+ * Marks this start on all parts. Call it before another handle of this process writes to the same environments: a handle
+ * that waits for the writer's lock in this thread blocks another handle's transaction.
+ * @returns keys that the key files lost or gained since the last start, for the log
  */
-export async function beginMarking(
+export async function markStart(
   folder: DataFolder,
   management: StoreEnvironment,
   onStep: OnStep = noStep,
-): Promise<ManagementMark> {
-  const mark = nextMark(readManagementMark(management));
+): Promise<KeyDifference> {
+  const known = readManagementMark(management);
+  if (known === undefined) throw new Error('management.mdb has no mark, expected one');
+  const mark = nextMark(known);
   onStep('management.mdb');
   await writeMark(management, mark);
   await management.flush();
@@ -217,20 +166,9 @@ export async function beginMarking(
     onStep(name);
     await writePeerMark(folder, name, plainMark(mark), 'existing');
   });
-  // Whatever fails, none is under way any more.
   for (const done of await Promise.allSettled(marking)) {
     if (done.status === 'rejected') throw done.reason;
   }
-  return mark;
-}
-
-/** May go on beside the loading. @returns keys that were taken out of the key files or added since, for the log */
-export async function endMarking(
-  folder: DataFolder,
-  management: StoreEnvironment,
-  mark: ManagementMark,
-  onStep: OnStep = noStep,
-): Promise<KeyDifference> {
   onStep('fingerprints');
   const difference = await writePrints(management, folder);
   onStep('opened');
@@ -238,41 +176,19 @@ export async function endMarking(
   return difference;
 }
 
-function nextMark(mark: ManagementMark | undefined): ManagementMark {
-  if (mark === undefined) return firstMark('adopting');
+function nextMark(mark: ManagementMark): ManagementMark {
   if (mark.state !== 'opened') return mark;
   const { id, run, token } = mark;
   return { id, run: run + 1, token: newToken(), previous: token, state: 'opening' };
 }
 
-/** Before the parts are marked, where management.mdb has no mark. */
-export async function writeManagementMark(folder: DataFolder, mark: ManagementMark): Promise<void> {
-  await withEnvironment(folder.managementFile, 'existing', async (management) => {
-    await writeMark(management, mark);
-    await management.flush();
-  });
-}
-
-/** Once every part has the mark: the last step of a repair. */
-export async function finishMarking(folder: DataFolder, mark: ManagementMark): Promise<void> {
-  await withEnvironment(folder.managementFile, 'existing', async (management) => {
-    await endMarking(folder, management, mark);
-    await management.flush();
-  });
-}
-
-/**
- * One mark for all copies of a backup, whatever theirs are: a start between two copies leaves no trace, and copies
- * of two backups do not fit together. Undefined for data without marks.
- */
+/** One new mark for all copies of a backup: a start between two copies leaves no trace, and two backups do not mix. */
 export function backupMark({ parts: { mark } }: Inspection): ManagementMark | undefined {
   return mark && { ...mark, token: newToken(), previous: '', state: 'opened' };
 }
 
-/** What the parts beside management.mdb have of it. */
 export const plainMark = ({ id, run, token }: ManagementMark): Mark => ({ id, run, token });
 
-/** @param path of a copied data file */
 export async function markCopy(path: string, mark: Mark | ManagementMark): Promise<void> {
   await withEnvironment(path, 'existing', async (environment) => {
     await writeMark(environment, mark);
@@ -281,15 +197,15 @@ export async function markCopy(path: string, mark: Mark | ManagementMark): Promi
   await keepNewest(path);
 }
 
-const firstMark = (state: InstallationState): ManagementMark => ({
+const firstMark = (): ManagementMark => ({
   id: newToken(),
   run: 1,
   token: newToken(),
   previous: '',
-  state,
+  state: 'new',
 });
 
-export const newToken = (): string => randomBytes(idBytes).toString('base64url');
+const newToken = (): string => randomBytes(idBytes).toString('base64url');
 const noStep: OnStep = () => undefined;
 
 export function makeKeyFile(
@@ -301,30 +217,45 @@ export function makeKeyFile(
   else makeSigningKeys(folder.path, random);
 }
 
-/** Makes a part where it is missing. @param mark undefined = it gets none yet */
-export async function makePeer(
-  folder: DataFolder,
-  name: PeerName,
-  mark: Mark | undefined,
-): Promise<void> {
+async function makePeer(folder: DataFolder, name: PeerName, mark: Mark): Promise<void> {
   if (name === 'journal') makeFolder(folder.journalRoot);
   await writePeerMark(folder, name, mark, 'create');
+}
+
+/**
+ * `quietzone serve --begin-anew scans`: a start without statistics, for a lost scans.mdb without a backup. It renames the
+ * file and never deletes it. The shards count the scans that are still in the journals. If it dies, run it again. Only for
+ * the process that has locked the folder.
+ * @returns the new path of the old file; undefined = there was none
+ */
+export async function beginScansAnew(
+  folder: DataFolder,
+  { parts: { mark } }: Inspection,
+): Promise<string | undefined> {
+  if (mark === undefined) throw new Error('management.mdb has no mark, expected one');
+  const { scansFile } = folder;
+  let aside: string | undefined;
+  if (existsSync(scansFile)) {
+    let n = 1;
+    while (existsSync(`${scansFile}.set-aside-${n}`)) n++;
+    aside = `${scansFile}.set-aside-${n}`;
+    renameSync(scansFile, aside);
+  }
+  rmSync(`${scansFile}-lock`, { force: true });
+  await openScanStore(scansFile, 'create').environment.close();
+  await makePeer(folder, 'scans.mdb', plainMark(mark));
+  return aside;
 }
 
 async function writePeerMark(
   folder: DataFolder,
   name: PeerName,
-  mark: Mark | undefined,
+  mark: Mark,
   mode: OpenMode,
 ): Promise<void> {
-  if (name === 'journal') {
-    if (mark !== undefined) writeJournalMark(folder.journalRoot, mark);
-    return;
-  }
+  if (name === 'journal') return writeJournalMark(folder.journalRoot, mark);
   await withEnvironment(peerFile(folder, name), mode, async (environment) => {
-    if (mark !== undefined) {
-      await writeMark(environment, mark);
-    }
+    await writeMark(environment, mark);
     await environment.flush();
   });
 }
@@ -332,31 +263,27 @@ async function writePeerMark(
 const peerFile = (folder: DataFolder, name: Exclude<PeerName, 'journal'>): string =>
   name === 'scans.mdb' ? folder.scansFile : folder.deliveryFile;
 
-/** Writes down the keys of the key files as they are. @returns what differs from what was known */
+/** Stores the fingerprints of the key files. @returns what has changed */
 async function writePrints(
   management: StoreEnvironment,
   folder: DataFolder,
 ): Promise<KeyDifference> {
   const known = readKeyPrints(management);
-  const rows = new Map<string, KeyPrint>();
+  const rows = new Map<string, string>();
   const difference: Record<keyof KeyDifference, string[]> = { added: [], removed: [] };
   for (const name of keyFileNames) {
     const file = readKeyFile(folder.path, name);
     if (file.kind !== 'present') continue;
-    const { added, changed, removed } = compareKeys(name, file.prints, known);
-    for (const key of [...added, ...changed]) {
-      rows.set(key, { print: file.prints.get(key) ?? '', isRemoved: false });
-    }
-    for (const key of removed) {
-      rows.set(key, { print: known.get(key)?.print ?? '', isRemoved: true });
-    }
-    if (known.size > 0) difference.added.push(...added, ...changed);
+    const { added, removed } = compareKeys(name, file.prints, known);
+    for (const key of added) rows.set(key, file.prints.get(key) ?? '');
+    if (known.size > 0) difference.added.push(...added);
     difference.removed.push(...removed);
   }
-  if (rows.size === 0) return difference;
+  if (rows.size + difference.removed.length === 0) return difference;
   const table = openInstallationTable(management);
   await management.transaction(() => {
     for (const [key, print] of rows) putKeyPrint(table, key, print);
+    for (const key of difference.removed) table.remove(key);
   });
   await management.flush();
   return difference;

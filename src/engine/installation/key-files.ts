@@ -1,17 +1,16 @@
 /**
- * The key files of a data folder, and their fingerprints in management.mdb: a file that is lost or swapped is told
- * at the start, instead of a 401 for every API key or of visitors that are counted twice.
+ * The key files of a data folder. management.mdb has their fingerprints, so a start detects a lost or swapped file. Without
+ * them every API key would get a 401, or visitors would count twice.
  *
  *   visitor.key          16 random bytes: one key, under the name of the file
  *   signing-keys.json    several, by kid; the first one signs (workspaces/signing-keys.ts)
  *
- * A rotation commits the fingerprint of its key after the file has its name: a kid that is not known yet is that of
- * a rotation which a crash has cut short. A kid that is missing was taken out by hand.
+ * A rotation renames the file before it commits the fingerprint: an unknown kid is of a rotation that crashed in between.
+ * A missing kid was removed by hand.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { messageOf } from '../../model/failure.ts';
-import type { KeyPrint } from '../../store/installation.ts';
 import { readIfThere } from '../small-files.ts';
 import {
   parseSigningKeys,
@@ -44,30 +43,26 @@ export function readKeyFile(folder: string, name: KeyFileName): KeyFile {
   }
 }
 
-/** How the keys of a file differ from those that are known. */
-export interface KeyChanges {
-  /** Known and in the file, with another secret. */
+/** The keys of a file against the known fingerprints, by name. */
+interface KeyChanges {
   readonly changed: readonly string[];
-  /** In the file, not known. */
   readonly added: readonly string[];
-  /** Known, not in the file, and not told of before. */
   readonly removed: readonly string[];
-  /** Known and in the file as they were. */
   readonly same: readonly string[];
 }
 
 export function compareKeys(
   name: KeyFileName,
   found: ReadonlyMap<string, string>,
-  known: ReadonlyMap<string, KeyPrint>,
+  known: ReadonlyMap<string, string>,
 ): KeyChanges {
   const names = [...found.keys()];
-  const ofFile = [...known].filter(([key]) => key === name || key.startsWith(`${name}/`));
+  const ofFile = [...known.keys()].filter((key) => key === name || key.startsWith(`${name}/`));
   return {
-    changed: names.filter((key) => known.has(key) && known.get(key)?.print !== found.get(key)),
+    changed: names.filter((key) => known.has(key) && known.get(key) !== found.get(key)),
     added: names.filter((key) => !known.has(key)),
-    removed: ofFile.flatMap(([key, { isRemoved }]) => (isRemoved || found.has(key) ? [] : [key])),
-    same: names.filter((key) => known.get(key)?.print === found.get(key)),
+    removed: ofFile.filter((key) => !found.has(key)),
+    same: names.filter((key) => known.get(key) === found.get(key)),
   };
 }
 

@@ -1,11 +1,9 @@
 /**
- * The data folder in the hands of a service or a command: looked at before anything in it is made or changed.
+ * Opens the data folder for a service or a command, which inspects it before it changes anything.
  *
- *   service   lock -> inspect -> [ports are free] -> make what a first start makes -> raise numbers -> mark the start
- *   takeover  inspect, beside the service that runs -> [it yields] -> lock -> raise numbers -> mark the start
- *   command   the service's leave to open the files, or the lock where none runs -> inspect
- *
- * The last step of marking the start goes on beside the loading.
+ *   service   lock -> inspect -> [ports are free] -> make the parts of a first start -> raise numbers -> mark the start
+ *   takeover  inspect while the old service runs -> [it yields] -> lock -> raise numbers -> mark the start
+ *   command   the service's permission to open the files, or the lock if none runs -> inspect
  */
 import { randomFillSync } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -13,9 +11,8 @@ import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../model/clock.ts';
 import type { RandomBytes } from '../../model/ids.ts';
-import { openDeliveryTables } from '../../store/delivery/open-delivery.ts';
+import { openDeliveryTables } from '../../store/delivery/delivery.ts';
 import type { StoreEnvironment } from '../../store/environment.ts';
-import type { ManagementMark } from '../../store/installation.ts';
 import type { Management } from '../../store/management/management.ts';
 import { openScanStore } from '../../store/scans/scans.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -29,37 +26,37 @@ import {
 import {
   assertInstallation,
   assertSound,
+  beginScansAnew,
   inspectFolder,
   type Inspection,
   isUnfinished,
   beginInstallation,
-  beginMarking,
-  endMarking,
   makeInstallation,
+  markStart,
 } from './installation.ts';
+import { isScansLost } from './folder-faults.ts';
 import { openDataFiles, type OpenDataFiles } from '../opening/data-files-opening.ts';
 import { type FolderLock, lockDataFolder, replaceLock } from '../takeover/folder-lock.ts';
 import { hostTakeovers } from '../takeover/host-takeovers.ts';
 import { PredecessorConnection, type TakeoverHello } from '../takeover/predecessor-connection.ts';
 import type { TakeoverHost } from '../takeover/successor-connection.ts';
 import { removePidFile, writePidFile } from '../takeover/pid-file.ts';
-import { type NumberedStores, raiseBlocks, raiseNumbers } from './numbers.ts';
+import { raiseNumbers } from './numbers.ts';
 
-/** `existing`: a first start is refused, for a folder that may be on a disk which is not mounted. */
-export type ServiceStart = 'any' | 'existing';
+/** `existing` refuses a first start: the disk may not be mounted. `scans-anew` starts without statistics if scans.mdb is lost. */
+export type ServiceStart = 'any' | 'existing' | 'scans-anew';
 
-/** The kernel closes a dead process's connections a moment before its lock. */
+/** The kernel closes a dead process's connections a moment before it releases the lock. */
 const deadLockTriesMax = 100;
-/** For a command, or a service that is stopping, to be done with the folder. */
+/** Waits for a command, or for a service that stops. */
 const busyLockTriesMax = 200;
 const lockRetryMs = 20;
 
 export class ServiceFolder {
   readonly folder: DataFolder;
-  /** The service that this process takes over from, which has locked the folder until `begin`. */
+  /** The service that this process takes over from. It owns the lock until `begin`. */
   readonly predecessor: PredecessorConnection | undefined;
   #inspection: Inspection;
-  /** Of a successor, which opens the files beside its predecessor. */
   readonly #files: OpenDataFiles | undefined;
   readonly #log: Logger;
   #lock: FolderLock | undefined;
@@ -82,7 +79,7 @@ export class ServiceFolder {
 
   /**
    * @param takeover undefined = the folder must not be in use
-   * @throws DataFolderError when it is locked, or cannot be taken over, or its parts do not fit together
+   * @throws DataFolderError if it is locked, cannot be taken over, or has faults
    */
   static async open(
     dataDir: string,
@@ -97,8 +94,14 @@ export class ServiceFolder {
     let files: OpenDataFiles | undefined;
     try {
       files = predecessor && (await openDataFiles(folder, 'read'));
-      // A service that runs has read all of it.
-      const inspection = await inspectFolder(folder, predecessor === undefined ? 'start' : 'quick');
+      // A running service has read all of it.
+      let inspection = await inspectFolder(folder, predecessor === undefined ? 'start' : 'quick');
+      const isAnew = start === 'scans-anew' && predecessor === undefined;
+      if (isAnew && isScansLost(inspection.faults)) {
+        const aside = await beginScansAnew(folder, inspection);
+        log.warn({ aside }, 'statistics begin anew');
+        inspection = await inspectFolder(folder);
+      }
       assertSound('start', folder, inspection);
       if (start === 'existing' && isUnfinished(inspection))
         throw noFirstStart(dataDir, 'has no data');
@@ -111,108 +114,72 @@ export class ServiceFolder {
     }
   }
 
-  /**
-   * For a node of a cluster, whose keys are those of the cluster: management.mdb is there from here on, and `make` makes
-   * the rest when the keys are. @returns whether this is a first start
-   */
+  /** For a node of a cluster: makes management.mdb; `make` follows when the cluster's keys are here. @returns true = a first start */
   async beginMaking(): Promise<boolean> {
     if (!isUnfinished(this.#inspection)) return false;
     if (this.#inspection.parts.mark === undefined) await beginInstallation(this.folder);
     return true;
   }
 
-  /** The folder has changed since it was opened. */
   async inspectAgain(): Promise<void> {
     this.#inspection = await inspectFolder(this.folder);
     assertSound('start', this.folder, this.#inspection);
   }
 
-  /** What a first start makes. */
   async make(randomBytes: RandomBytes): Promise<void> {
     await makeInstallation(this.folder, this.#inspection, { randomBytes });
   }
 
   /**
-   * The folder is ours from here on. Before a number is given out, and before another part of this process writes to
-   * the stores.
-   * @returns resolves when nothing of it writes to management.mdb any more
+   * Makes the folder this process's own. Call it before anything gives out a number or writes to the stores.
+   * @param raise which numbers move; a core of a cluster raises only its blocks
    */
-  async begin(management: Management): Promise<() => Promise<void>> {
+  async begin(management: Management, raise = raiseNumbers): Promise<void> {
     if (this.#lock === undefined) {
       this.#lock = await this.#replaceLock();
       writePidFile(this.folder, this.#log);
     }
     management.environment.refresh();
-    await this.#withStores(management, (stores) => raiseNumbers(stores, this.#log));
-    return await this.#mark(management);
-  }
-
-  /**
-   * The same where a log decides about management.mdb: its numbers are those of the log. When this resolves all marks are
-   * written, which are this folder's own.
-   */
-  async beginReplicated(management: Management): Promise<void> {
-    await this.#withStores(management, (stores) => raiseBlocks(stores, this.#log));
-    const marked = await this.#mark(management);
-    await marked();
-  }
-
-  async #withStores(management: Management, work: (stores: NumberedStores) => void): Promise<void> {
     const { scansFile, deliveryFile } = this.folder;
     const scans = openScanStore(scansFile);
-    const delivery = openDeliveryTables(deliveryFile, 'existing', (deliveries) => {
-      this.#log.info({ deliveries }, 'deliveries of an older release converted');
-    });
+    const delivery = openDeliveryTables(deliveryFile);
     try {
-      work({ management, scans, delivery });
+      raise({ management, scans, delivery }, this.#log);
     } finally {
       await scans.environment.close();
       await delivery.environment.close();
     }
+    if (!isUnfinished(this.#inspection)) await this.#markStart(management.environment);
   }
 
-  async #mark({ environment }: Management): Promise<() => Promise<void>> {
-    let marking: Promise<void> = Promise.resolve();
-    if (isUnfinished(this.#inspection)) return () => marking;
-    await this.#logged(async () => {
-      const mark = await beginMarking(this.folder, environment);
-      marking = this.#logged(() => this.#end(environment, mark));
-    });
-    return () => marking;
+  /** If the disk refuses, the marks of the last start stay, and the service continues. */
+  async #markStart(management: StoreEnvironment): Promise<void> {
+    const log = this.#log;
+    try {
+      const { added, removed } = await markStart(this.folder, management);
+      if (removed.length > 0) {
+        log.warn({ keys: removed }, 'keys were removed: API keys signed with them are refused');
+      }
+      if (added.length > 0) log.warn({ keys: added }, 'the key files have new keys');
+    } catch (err) {
+      log.error({ err }, 'cannot mark this start, the next start tries again');
+    }
   }
 
-  /** A predecessor that is gone has left a stale lock; where it is not, another process is in its place. */
+  /** A dead predecessor leaves a stale lock. If the lock is not stale, another process has taken it. */
   async #replaceLock(): Promise<FolderLock> {
     if (this.predecessor?.isGone === false) return await replaceLock(this.folder);
     return await lockOnceDead(() => lockDataFolder(this.folder));
   }
 
-  /** A disk that refuses leaves the marks of the start before, and the service goes on. */
-  async #logged(marking: () => Promise<void>): Promise<void> {
-    try {
-      await marking();
-    } catch (err) {
-      this.#log.error({ err }, 'marking this start failed, the next one goes on');
-    }
-  }
-
-  async #end(management: StoreEnvironment, mark: ManagementMark): Promise<void> {
-    const log = this.#log;
-    const { added, removed } = await endMarking(this.folder, management, mark);
-    if (removed.length > 0) {
-      log.warn({ keys: removed }, 'keys were taken out: API keys signed with them are refused');
-    }
-    if (added.length > 0) log.warn({ keys: added }, 'keys of the key files are new');
-  }
-
-  /** Another process may take over from this one. After `begin`. */
+  /** Lets another process take over from this one. Call it after `begin`. */
   hostTakeovers(host: TakeoverHost, clock: Clock): void {
     if (this.#lock !== undefined) {
       this.#hosting = hostTakeovers(this.#lock, host, clock, this.#log);
     }
   }
 
-  /** The process that has replaced our lock is gone. */
+  /** After the death of the process that replaced our lock. */
   async lockAgain(): Promise<void> {
     await lockOnceDead(async () => this.#lock?.retake());
     writePidFile(this.folder, this.#log);
@@ -223,12 +190,12 @@ export class ServiceFolder {
     removePidFile(this.folder);
     await this.#files?.close();
     await this.#lock?.unlock();
-    // Last: a predecessor that answers open connections takes this for our end, and locks the folder again.
+    // Last: a predecessor that still answers connections takes this for our end, and locks the folder again.
     this.predecessor?.close();
   }
 }
 
-/** A running service is not waited for. */
+/** Does not wait for a running service. */
 const lockOnceFree = (folder: DataFolder): Promise<FolderLock> =>
   retryWhile(
     () => lockDataFolder(folder),
@@ -236,20 +203,19 @@ const lockOnceFree = (folder: DataFolder): Promise<FolderLock> =>
     busyLockTriesMax,
   );
 
-/** The lock of a process that has just ended may answer a moment longer. */
 const lockOnceDead = <T>(lock: () => Promise<T>): Promise<T> =>
   retryWhile(lock, () => true, deadLockTriesMax);
 
 async function retryWhile<T>(
   lock: () => Promise<T>,
-  isWaitedFor: (error: DataFolderLockedError) => boolean,
+  isTemporary: (error: DataFolderLockedError) => boolean,
   triesMax: number,
 ): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await lock();
     } catch (error) {
-      const isLocked = error instanceof DataFolderLockedError && isWaitedFor(error);
+      const isLocked = error instanceof DataFolderLockedError && isTemporary(error);
       if (!isLocked || tries === triesMax) throw error;
       await pause(lockRetryMs);
     }
@@ -262,13 +228,11 @@ const noFirstStart = (dataDir: string, state: string): DataFolderError =>
       'is its disk mounted?',
   );
 
-/** The data folder in the hands of a command. */
 export interface CommandFolder {
   readonly folder: DataFolder;
   readonly close: () => Promise<void>;
 }
 
-/** For commands on data that a service has made. @throws DataFolderError */
 export const openInstallation = (dataDir: string): Promise<CommandFolder> =>
   openForCommand(openExistingDataFolder(dataDir), async () => undefined);
 
@@ -282,7 +246,7 @@ export const openOrMakeInstallation = (dataDir: string): Promise<CommandFolder> 
     await makeInstallation(folder, inspection, { randomBytes });
   });
 
-/** @param make called where no service runs, with the folder locked */
+/** @param make called with the folder locked, unless a service runs */
 async function openForCommand(
   folder: DataFolder,
   make: (folder: DataFolder) => Promise<void>,

@@ -1,30 +1,28 @@
 /**
- * What was freed goes back to the system, for the threads' share of the memory is mostly what they once needed:
+ * Returns freed memory to the system, because threads mostly hold memory that they needed once:
  *
- *   V8      the space of young objects, up to 32 MB in each thread, does not double while the service starts: 20 MB less
- *           when ready. Over millions of scans it does: threads that redirect or count have a bound
- *           (supervised-thread.ts). Old objects take less code and feedback where memory is scarce, another 16 MB.
- *   malloc  blocks from 128 KB on are the system's again when they are freed, not only the first of them: 20 MB less when
- *           ready. Where memory is scarce all threads share two arenas: after pictures of 4,096 pixels 133 instead of 323 MB.
+ *   V8      the space of young objects, up to 32 MB in each thread, does not double during a start: 20 MB less when ready.
+ *           Over millions of scans it does, so threads that redirect or count have a bound (supervised-thread.ts). If memory
+ *           is scarce, code and feedback of old objects take 16 MB less.
+ *   malloc  freed blocks from 128 KB on return to the system, not only the first of them: 20 MB less when ready. If memory is
+ *           scarce, all threads share two arenas: 133 instead of 323 MB after pictures of 4,096 pixels.
  *
- * The C library reads its settings before the first line of a program runs: where `npm start` or the operator has not
- * set them, the service replaces itself, once, before it opens anything.
+ * The C library reads its settings before a program runs. If neither `npm start` nor the operator has set them, the service
+ * replaces its process once, before it opens anything.
  */
 import { isSea } from 'node:sea';
 import { setFlagsFromString } from 'node:v8';
 import type { Environment } from '../../environment.ts';
 import { isMemoryScarce, measureResources, type Resources } from './machine-plan.ts';
 
-/** Of glibc; others ignore it. In bytes, the first value of a bound that grows unless it is set. */
+/** Of glibc, in bytes; other libraries ignore it. Unset, the bound begins here and grows. */
 const settings = { MALLOC_MMAP_THRESHOLD_: '131072' };
 const scarceSettings = { ...settings, MALLOC_ARENA_MAX: '2' };
 
-/** Of V8, in every thread: the space of young objects grows less readily, and shrinks to what it holds. */
 const smallNursery = '--semi-space-growth-factor=1';
-/** Of V8, in every thread. */
 const smallCode = '--optimize-for-size';
 
-/** The environment with the settings; undefined where they are there. An operator's own stay. */
+/** The environment with the settings; undefined if it has them. Settings of an operator stay. */
 export function leanEnvironment(
   environment: Environment,
   resources: Resources,
@@ -34,21 +32,18 @@ export function leanEnvironment(
   return isSet ? undefined : { ...wanted, ...environment };
 }
 
-/** What `process.execPath` is started with to run `quietzone <words>` once more. */
+/** Arguments for `process.execPath` that run `quietzone <words>`. */
 export function programArguments(words: readonly string[]): string[] {
-  // In the one file the program has no path, and Node's options stand in the file.
+  // The single executable has no program path, and contains Node's options.
   return isSea() ? [...words] : [...process.execArgv, process.argv[1] ?? '', ...words];
 }
 
-/**
- * Does not return where this process becomes one with the settings: same id, arguments and streams. To be called before
- * the program is loaded.
- */
+/** Replaces this process by one with the settings: same id, arguments and streams. Call it before the program loads. */
 export function restartLean(environment: Environment): void {
   const resources = measureResources();
   setFlagsFromString(smallNursery);
   if (isMemoryScarce(resources)) setFlagsFromString(smallCode);
-  // A parent's channel (`node --watch`) does not outlive this program.
+  // A parent's channel (`node --watch`) does not survive the replacement.
   if (process.platform !== 'linux' || process.connected) return;
   const lean = leanEnvironment(environment, resources);
   if (lean === undefined) return;
@@ -56,6 +51,6 @@ export function restartLean(environment: Environment): void {
   try {
     process.execve?.(execPath, [execPath, ...programArguments(argv.slice(2))], lean);
   } catch {
-    // A sandbox may forbid it: it runs with more memory.
+    // A sandbox may forbid it: the service takes more memory.
   }
 }

@@ -1,52 +1,48 @@
 /**
- * Who may have how many of the process's descriptors open, so that a crowd on one port takes none from the journals,
- * the stores, and the other ports.
+ * Shares the process's descriptors, so that a crowd on one port takes none from journals, stores and other ports.
  *
  *   limit (nofile)
- *     reserved      threads, stores, journals, commands, a few of everything else: never given to connections
- *     webhooks      a quarter of the rest, or what `webhooks.inFlightMax` needs
+ *     reserved      threads, stores, journals, commands, a few of everything else: never for connections
+ *     webhooks      a quarter of the rest, or as many as all attempts in flight need
  *     API           a quarter, two for each connection: its request may read a file
- *     short links   what is left, in equal parts for the redirect threads
+ *     short links   the rest, in equal parts for the redirect threads
  *
- * The shares add up to the limit, so accepting never fails for want of one: uWS would then try it again without end,
- * and a start or a thread that finds none ends the process.
+ * The shares add up to the limit, so accepting always finds a descriptor: without one uWS would retry forever, and a start or
+ * a thread would end the process.
  */
 import type { ThreadCounts } from './machine-plan.ts';
 
-/** Measured at rest with one thread of each kind: 60, with all threads. The rest is for what comes and goes. */
+/** Measured at rest, with one thread of each kind: 60. The rest is for temporary files. */
 const baseReserve = 96;
 /** Measured: 5 for an event loop and its channels, 1 for a journal or a store. */
 const perThread = 8;
-/** Connections of a scraper on a port of its own. */
 const metricsConnections = 16;
-/** Fewer for connections and webhooks together, and no service starts. */
+/** A service needs at least these for connections and webhooks. */
 const freeMin = 64;
 /** Half of them are for short links. */
 const freePerRedirectThread = 16;
-/** As good as none: beyond it memory ends first. */
+/** Memory ends before more are open. */
 const limitMost = 1_048_576;
-/** Idle connections to receivers, of one thread: more are no faster. */
+/** Idle connections of one thread to receivers: more are no faster. */
 const idleReceiversMax = 1_000;
 
 export interface DescriptorShares {
-  /** Connections open at the same time: of each redirect thread, and of each port of the API. */
+  /** Concurrent connections of each redirect thread. */
   readonly redirectThread: number;
+  /** Concurrent connections of both ports of the API. */
   readonly api: number;
   readonly metrics: number;
-  /** Attempts in flight at the same time. */
   readonly attempts: number;
-  /** Connections to receivers of each webhook thread, beside those of attempts. */
+  /** Idle connections of each webhook thread to receivers. */
   readonly idleReceivers: number;
 }
 
-/** Descriptors that the service has open without a single connection. */
 export function reservedDescriptors({ redirect, shards, pool, webhooks }: ThreadCounts): number {
   const threads = redirect + shards + pool + webhooks;
   // Every shard reads every journal.
   return baseReserve + perThread * threads + redirect * shards;
 }
 
-/** The fewest that a service starts with. */
 export function leastDescriptors(threads: ThreadCounts): number {
   const free = freeMin + freePerRedirectThread * threads.redirect;
   return reservedDescriptors(threads) + metricsConnections + free;

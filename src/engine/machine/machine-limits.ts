@@ -1,10 +1,10 @@
 /**
- * Limits that the machine sets to this process, against what the configuration needs: too little to run at all refuses
- * the start before a thread is started, because a thread or a store that meets a limit ends the process without a
- * word; too little to run well is a warning of the start's log. `doctor` says both.
+ * Compares the machine's limits with the needs of the configuration. If a limit is too low to run, the start is refused
+ * before a thread starts: a thread or a store that meets a limit ends the process silently. If it is too low to run well, the
+ * start logs a warning. `doctor` reports both.
  *
  *   open files      every connection takes one (descriptors.ts)
- *   threads         a process may have few of its user (nproc) or its container (pids)
+ *   threads         limits of the user (nproc) and of the container (pids)
  *   address space   reserved, hardly used: the link table 18 GiB, each WebAssembly module 10 GiB
  *   memory          machine-plan.ts
  *   disk            journals and stores
@@ -15,52 +15,48 @@ import type { Config } from '../../config.ts';
 import { freeBytes } from '../../store/space-guard.ts';
 import { type DescriptorShares, leastDescriptors, shareDescriptors } from './descriptors.ts';
 import {
+  attemptsMax,
   measureResources,
   memoryBytesMin,
   type ThreadCounts,
   threadCounts,
 } from './machine-plan.ts';
 
-/** The machine lets this process have too little: the message is for the operator. */
 export class MachineLimitError extends Error {
   override readonly name = 'MachineLimitError';
 }
 
-/** Infinity = no limit, or none that is known. */
+/** Infinity = no limit is known. */
 export interface Limits {
   readonly openFiles: number;
-  /** Threads and processes: of the user, and those that the container has left. */
+  /** Threads and processes that are left to the user, and to the container. */
   readonly userThreads: number;
   readonly containerThreads: number;
   readonly addressSpaceBytes: number;
   readonly memoryBytes: number;
-  /** In the data folder. */
   readonly freeBytes: number;
 }
 
 export interface LimitFinding {
   readonly state: 'enough' | 'poor' | 'refused';
-  /** What there is, what is expected, and the remedy. */
   readonly text: string;
 }
 
 const mebibyte = 2 ** 20;
 const gibibyte = 2 ** 30;
-/** Some 3,000 connections at the same time, on two cores. */
+/** About 3,000 concurrent connections on two cores. */
 const openFilesAmple = 4_096;
-/** Node's own: the main thread, libuv's four, V8's four, signals; the bundler of a first start; drawing on all cores. */
+/** Threads of Node: the main thread, libuv's four, V8's four, signals; the bundler of a first start; drawing on all cores. */
 const ownThreadsLeast = 12;
 const ownThreadsAmple = 64;
-/** Of more the other processes of a user hardly take all: they are not counted. */
+/** Above it, the threads of the user's other processes do not matter and are not counted. */
 const userThreadsFew = 4_096;
 /** Measured with one thread of each kind: below 60 GiB webhooks fail, below 48 the start. */
 const addressSpaceLeast = 48 * gibibyte;
 const addressSpaceBase = 40 * gibibyte;
 const addressSpacePerThread = 20 * gibibyte;
-/** Below this LMDB and the journals are soon out of disk space. */
 const freeBytesAmple = gibibyte;
 
-/** Each limit that is known, and whether the configuration can run with it. */
 export function examineLimits(config: Config, limits: Limits): LimitFinding[] {
   const threads = threadCounts(config);
   const all = [
@@ -72,7 +68,7 @@ export function examineLimits(config: Config, limits: Limits): LimitFinding[] {
   return all.filter((finding) => finding !== undefined);
 }
 
-/** @returns warnings for the log @throws MachineLimitError naming all that is too little */
+/** @returns warnings for the log @throws MachineLimitError naming all limits that are too low */
 export function assertLimits(config: Config, limits: Limits): string[] {
   const findings = examineLimits(config, limits);
   const textsOf = (wanted: LimitFinding['state']): string[] =>
@@ -83,8 +79,8 @@ export function assertLimits(config: Config, limits: Limits): string[] {
 }
 
 /**
- * What no configuration can do with less of. To be called before the program is loaded, which takes threads and address
- * space already. @returns why it cannot start
+ * Checks the minimum of any configuration. Call it before the program loads, which already takes threads and address space.
+ * @returns why the service cannot start
  */
 export function leastLimitsFault(limits = readLimits('.')): string | undefined {
   const least = { redirect: 1, shards: 1, pool: 1, webhooks: 1 };
@@ -162,14 +158,12 @@ function freeSpace(bytes: number): LimitFinding | undefined {
 
 const inGibibytes = (bytes: number): string => `${(bytes / gibibyte).toFixed(1)} GiB`;
 
-/** The descriptors that each part of the service may have. */
 export function sharesOf(config: Config, limit = ownLimits().openFiles): DescriptorShares {
-  return shareDescriptors(limit, threadCounts(config), config.webhooks.inFlightMax);
+  return shareDescriptors(limit, threadCounts(config), attemptsMax());
 }
 
 const ownLimits = () => parseLimits(textOf('/proc/self/limits'));
 
-/** The limits of this process. @param dataDir an existing folder */
 export function readLimits(dataDir: string): Limits {
   const groups = pidsFolders(textOf('/proc/self/cgroup'));
   const left = groups.map((folder) =>
@@ -186,7 +180,7 @@ export function readLimits(dataDir: string): Limits {
   };
 }
 
-/** Threads of this user's other processes: Linux counts them, but for root. */
+/** Threads of this user's other processes. Linux limits no threads of root. */
 function othersThreads(): number {
   const pattern = new RegExp(`^Uid:\\s+${process.getuid?.()}\\s[^]*^Threads:\\s+(\\d+)`, 'm');
   const ids = process.getuid?.() === 0 ? [] : readdirSync('/proc').filter((name) => +name > 0);
@@ -203,7 +197,7 @@ function freeBytesOf(folder: string): number {
   }
 }
 
-/** Empty where there is no such file: on other systems, and in a sandbox. */
+/** Empty if the file does not exist: on other systems, and in a sandbox. */
 function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');
@@ -212,7 +206,7 @@ function textOf(file: string): string {
   }
 }
 
-/** Linux' table of soft and hard limits; Node has raised the soft limit of open files to the hard one. */
+/** Linux's table of soft and hard limits. Node raises the soft limit of open files to the hard one. */
 export function parseLimits(
   text: string,
 ): Pick<Limits, 'openFiles' | 'userThreads' | 'addressSpaceBytes'> {
@@ -228,8 +222,8 @@ export function parseLimits(
 }
 
 /**
- * Where the process's own control group counts threads: version 2 (`0::/path`) or 1 (`8:pids:/path`). In a container
- * the path is often the host's: then the group is the root of what the container sees.
+ * Folders in which the process's control group counts threads: version 2 (`0::/path`) or 1 (`8:pids:/path`). In a container
+ * the path is often the host's; the group is then the root that the container sees.
  */
 export function pidsFolders(text: string): string[] {
   return text.split('\n').flatMap((line) => {
@@ -240,7 +234,7 @@ export function pidsFolders(text: string): string[] {
   });
 }
 
-/** @returns how many more the group may have; Infinity = no limit */
+/** @returns how many more threads the group may have; Infinity = no limit */
 export function threadsLeft(max: string, current: string): number {
   const [most, now] = [max, current].map((text) => text.trim());
   if (!/^\d+$/.test(most ?? '')) return Infinity;

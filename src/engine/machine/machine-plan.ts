@@ -1,35 +1,34 @@
 /**
- * What the machine or the container allows: threads by its cores, memory by its limit. The one place with such figures;
- * `npm run bench -- --only memory` measures them.
+ * Plans threads by the machine's or container's cores, and memory by its limit. All such figures are here; `npm run bench --
+ * --only memory` measures them.
  *
- *     below 1 GiB   caches are bounded by a share of the limit
- *     any limit     a core counts only where 128 MB come with it
+ *     below 1 GiB   each cache is bounded by a share of the limit
+ *     any limit     a core counts only if it comes with 128 MB
  *
- * V8 sizes the heap of every thread by the same limit by itself.
+ * V8 sizes the heap of every thread by the same limit.
  */
 import { availableParallelism, totalmem } from 'node:os';
 import type { Config } from '../../config.ts';
 import { machineJournalsMax } from '../../scans/journal/positions.ts';
 
 const mebibyte = 2 ** 20;
-/** The least that the service is measured with: 500 scans/s, a webhook endpoint, dashboard and images in use. */
+/** Measured: 500 scans/s, a webhook endpoint, dashboard and images in use. */
 export const memoryBytesMin = 256 * mebibyte;
-/** The table of places, the caches at their bounds and the threads of eight cores fit into this. */
+/** Enough for the geo table, the caches at their bounds and the threads of eight cores. */
 const ampleBytes = 1_024 * mebibyte;
-/** A thread takes about 25 MB when it works; of the four kinds at least one runs. */
+/** A working thread takes about 25 MB, and at least one of each of the four kinds runs. */
 const bytesPerCore = 128 * mebibyte;
-/** An actor with a few hundred visitors in its day takes some KB. */
+/** An actor with a few hundred visitors a day takes some KB. */
 const bytesPerActor = 8_192;
 
 export interface Resources {
   readonly cores: number;
-  /** Bytes that this process may use. */
   readonly memoryBytes: number;
 }
 
-/** The machine, or the container that this process runs in. */
+/** Of the machine, or of the container around this process. */
 export function measureResources(): Resources {
-  // 0, or more than any machine has, where no limit is set.
+  // Without a limit: 0, or more than any machine has.
   const limit = process.constrainedMemory() || Infinity;
   return { cores: availableParallelism(), memoryBytes: Math.min(limit, totalmem()) };
 }
@@ -43,7 +42,7 @@ export interface ThreadCounts {
   readonly webhooks: number;
 }
 
-/** Thread counts with 0 resolved by cores and memory: 2 cores = 1 of each. */
+/** Resolves a count of 0 by cores and memory: 2 cores = 1 of each. */
 export function threadCounts(
   config: Config,
   resources: Resources = measureResources(),
@@ -59,17 +58,15 @@ export function threadCounts(
   };
 }
 
-/** Bounds of work that takes memory for a moment, where it is scarce. */
 export interface MemoryShares {
-  /** Password hashes under way, 32 MB each. */
+  /** Concurrent password hashes, 32 MB each. */
   readonly hashesAtOnce: number;
   /** A bulk request takes 11 times its body. */
   readonly bulk: { readonly bodyBytesMax: number; readonly atOnceMax: number };
-  /** Threads that draw end after this long without a task. */
   readonly drawingRestMs: number;
 }
 
-/** @returns undefined where memory is not scarce: each module has bounds of its own */
+/** @returns undefined if memory is not scarce: the modules have their own bounds */
 export function memoryShares(resources: Resources = measureResources()): MemoryShares | undefined {
   if (!isMemoryScarce(resources)) return undefined;
   return {
@@ -79,24 +76,30 @@ export function memoryShares(resources: Resources = measureResources()): MemoryS
   };
 }
 
+const share = (resources: Resources, parts: number): number =>
+  isMemoryScarce(resources) ? Math.floor(resources.memoryBytes / parts) : Infinity;
+
+/** Bounds of a shard: codes whose counters it keeps in memory, and journal bytes that one window reads. */
+export function shardBounds(resources: Resources = measureResources()) {
+  return {
+    actorsMax: Math.min(200_000, share(resources, bytesPerActor)),
+    windowBytesMax: Math.min(8_388_608, share(resources, 128)),
+  };
+}
+
+/** Webhooks in flight, all endpoints together: memory and sockets. */
+export const attemptsMax = (resources: Resources = measureResources()): number =>
+  Math.min(4_096, share(resources, bytesPerActor * 32));
+
 /** The configuration with what takes memory bounded by its share, where memory is scarce. */
 export function fitToMemory(config: Config, resources: Resources = measureResources()): Config {
-  if (!isMemoryScarce(resources)) return config;
-  const share = (parts: number): number => Math.floor(resources.memoryBytes / parts);
-  const { codes, images, scans, webhooks } = config;
+  const { codes, images, scans } = config;
+  const bounded = (bytes: number, parts: number): number =>
+    Math.min(bytes, share(resources, parts));
   return {
     ...config,
-    codes: { ...codes, searchBytesMax: Math.min(codes.searchBytesMax, share(16)) },
-    webhooks: {
-      ...webhooks,
-      inFlightMax: Math.min(webhooks.inFlightMax, share(bytesPerActor * 32)),
-    },
-    images: { ...images, cacheBytesMax: Math.min(images.cacheBytesMax, share(32)) },
-    scans: {
-      ...scans,
-      actorsMax: Math.min(scans.actorsMax, share(bytesPerActor)),
-      backlogBytesMax: Math.min(scans.backlogBytesMax, share(16)),
-      windowBytesMax: Math.min(scans.windowBytesMax, share(128)),
-    },
+    codes: { ...codes, searchBytesMax: bounded(codes.searchBytesMax, 16) },
+    images: { ...images, cacheBytesMax: bounded(images.cacheBytesMax, 32) },
+    scans: { ...scans, backlogBytesMax: bounded(scans.backlogBytesMax, 16) },
   };
 }

@@ -9,14 +9,14 @@
  *                     opens, ends the connection -> it lets go
  *   none runs         locks the data folder; a command that changes something keeps the lock until it ends
  *
- * What stays open is shared by all that this process opens later (store/kept-environment.ts).
+ * What stays open is shared by all that this process opens later (store/hold-open.ts).
  *
  * Not covered: a command beside a service that is killed and starts again commits in the very microseconds of that
  * opening; and a running service of a release before this one, which knows nothing of openings.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { readMetas } from '../../store/data-file/walk.ts';
-import { keepEnvironment } from '../../store/kept-environment.ts';
+import { readMeta } from '../../store/data-file/format.ts';
+import { holdOpen } from '../../store/hold-open.ts';
 import { assertStoreSpace, storesOf } from '../data-files.ts';
 import { type DataFolder, DataFolderError, DataFolderLockedError } from '../data-folder.ts';
 import { answerMsMax, askOwner } from '../takeover/channel.ts';
@@ -122,7 +122,7 @@ function open(folder: DataFolder): () => void {
   const closers: Array<() => void> = [];
   for (const path of storesOf(folder)) {
     try {
-      if (readMetas(path).meta !== undefined) closers.push(keepEnvironment(path));
+      if (readMeta(path) !== undefined) closers.push(holdOpen(path));
     } catch {
       // As above.
     }

@@ -8,7 +8,6 @@
 import { Worker } from 'node:worker_threads';
 import { shipped } from '../../shipped.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { threadStart } from '../../workers/thread-sources.ts';
 import { storesOf } from '../data-files.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { killOther, pidNamespace } from '../takeover/kill-other.ts';
@@ -92,9 +91,8 @@ class Hold {
   readonly #ended: Promise<unknown>;
 
   constructor(folder: DataFolder, msMax: number) {
-    const { file, argv } = threadStart(shipped.workerFile('hold'));
     const workerData: HoldSetup = { paths: storesOf(folder), released: this.#released, msMax };
-    const worker = new Worker(file, { workerData, argv });
+    const worker = new Worker(shipped.workerFile('hold'), { workerData });
     this.#ended = new Promise((resolve) => worker.once('exit', resolve));
     this.taken = new Promise((resolve, reject) => {
       worker.once('message', () => resolve());

@@ -12,7 +12,6 @@
  * process left when it was killed are removed by the next one.
  *
  * Where the file system has no hard links, the socket is bound to `service.sock` itself, and cannot be replaced.
- * Releases before takeovers do so everywhere: both kinds exclude each other.
  *
  * What it trades: two starts that find the same stale lock within microseconds could both remove it. Each compares the
  * file with the one that refused just before it removes it.
@@ -304,7 +303,7 @@ function asOwnerOf({ path }: DataFolder, listen: () => void): void {
   }
 }
 
-/** A command has the folder, or a service that cannot be taken over yet: silence would be that of an older release. */
+/** A command has the folder, or a service that cannot be taken over yet. */
 const refusalText = lineOf({
   type: 'refused',
   reason:
@@ -360,7 +359,7 @@ async function ownerOf(folder: DataFolder, action: string): Promise<FolderOwner 
   if (socket === undefined) return undefined;
   const answer = await askOwner(socket, { type: 'status' });
   socket.destroy();
-  // Without an answer it is gone meanwhile, or of an older release.
+  // Without an answer it is gone meanwhile.
   return answer === 'late' || answer?.type === 'running' ? 'running' : 'busy';
 }
 
@@ -370,7 +369,7 @@ const ownerTexts: Readonly<Record<FolderOwner, string>> = {
 };
 
 /** Only a socket that refuses is stale: one with a full queue, or of another user, has an owner. */
-export async function isAnswered(path: string): Promise<boolean> {
+async function isAnswered(path: string): Promise<boolean> {
   try {
     const socket = await connectTo(path);
     socket.destroy();

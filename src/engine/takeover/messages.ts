@@ -14,9 +14,9 @@
  *     takeover {protocol, release, dataVersions, pid, pidNamespace} --->
  *                          <--- accepted {release, pid, journals, ports}, or refused {reason}
  *     boots
- *     ready --->                                        yields its writers: 20 s at most
+ *     ready --->                                        yields its services: 20 s at most
  *                          <--- yielded {limits, tails}, or refused {reason}
- *     opens its writers and listens
+ *     opens its services and listens
  *     listening --->                                    stops listening, answers what is open
  *     changed {link} --->  <--- followed {link}         from `yielded` to `ended`
  *                          <--- tails {tails}           while it journals
@@ -56,7 +56,7 @@
  *   successor     message or event      next        does
  *   asking        accepted              booting     `find` resolves
  *   asking        refused, 20 s, fault  over        `find` throws
- *   asking        connection ended      over        an older release: is stopped
+ *   asking        connection ended      gone        `find` resolves with undefined
  *   booting       yield()               yielding    says `ready`
  *   booting       fault                 over        ends the connection, `yield` throws
  *   booting       connection ended      gone        `yield` resolves with 'gone'

@@ -24,7 +24,6 @@ import {
   type Tails,
   yieldedBytesMax,
 } from './messages.ts';
-import { stopOlderRelease } from './older-release.ts';
 
 /** What a process that takes over says of itself. */
 export interface TakeoverHello {
@@ -84,7 +83,7 @@ export class PredecessorConnection {
   }
 
   /**
-   * @returns undefined where no service runs on this folder, or an older release ran and was stopped
+   * @returns undefined where no service runs on this folder, or it has ended without an answer
    * @throws DataFolderError with the reason where it refuses, or does not answer in time
    */
   static async find(
@@ -105,9 +104,7 @@ export class PredecessorConnection {
       pid: process.pid,
       pidNamespace: pidNamespace(),
     });
-    if (answer !== 'gone') return predecessor;
-    await stopOlderRelease(folder, log);
-    return undefined;
+    return answer === 'gone' ? undefined : predecessor;
   }
 
   get journals(): readonly number[] {

@@ -1,21 +1,24 @@
-/** What is found wrong with data: each with its place, in words, and with what helps. Bounded, however bad a disk is. */
+/** Faults in data, each with its file, a clause and a remedy. Bounded, however bad a disk is. */
+
+/** Yields the thread to a service in this process and to signals. @param bytes read since the last call */
+export type Pause = (bytes?: number) => Promise<void>;
 
 export interface Finding {
-  /** The file, below the data folder. */
   readonly file: string;
-  /** What is found, as a clause: `page 17 (table days) is all zeros`. */
+  /** A clause: `page 17 (table days) is damaged`. */
   readonly text: string;
   readonly remedy: string;
 }
 
-/** Named of each kind: a disk that is worse needs a restore, not a longer list. */
+export const findingText = ({ file, text }: Finding): string => `${file}: ${text}`;
+
+/** Of each kind: a worse disk needs a restore, not a longer list. */
 const namedMax = 20;
 
 export const restoreRemedy = 'restore a backup (`quietzone restore`)';
 
 export class Findings {
-  readonly #kept: Finding[] = [];
-  /** By file and kind. */
+  readonly #named: Finding[] = [];
   readonly #counts = new Map<
     string,
     { count: number; remedy: string; file: string; kind: string }
@@ -26,16 +29,16 @@ export class Findings {
     const key = `${file} ${kind}`;
     const { count } = this.#counts.get(key) ?? { count: 0 };
     this.#counts.set(key, { count: count + 1, remedy, file, kind });
-    if (count < namedMax) this.#kept.push({ file, text, remedy });
+    if (count < namedMax) this.#named.push({ file, text, remedy });
   }
 
-  /** In the order in which they were found; how many are not named comes last. */
+  /** In the order of `add`, then the counts of those that are not named. */
   get all(): readonly Finding[] {
     const rest = [...this.#counts.values()]
       .filter(({ count }) => count > namedMax)
       .map(({ count, remedy, file, kind }) => {
         return { file, text: `${count - namedMax} more ${kind}`, remedy };
       });
-    return [...this.#kept, ...rest];
+    return [...this.#named, ...rest];
   }
 }

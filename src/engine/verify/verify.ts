@@ -1,35 +1,55 @@
 /**
- * `quietzone verify`: reads all data and says what is wrong with it, beside a running service or without one.
+ * `quietzone verify`: reads all data and reports faults. A service may run.
  *
- *   each store: pages, of a snapshot that is held -> every record by its checksum
- *     -> links against codes, numbers against what is in use, totals against their parts
+ *   each store: pages of a snapshot -> every record by its checksum
+ *     -> links against codes, sequences against numbers in use, totals against their parts
  *   journals of scans, results of attempts
  *
- * It changes nothing. A store with a damaged page is not opened: LMDB could end the process on it. Beside a service,
- * what is read at two moments is looked at again before it is called different.
+ * It changes nothing. It does not open a store with a damaged page: LMDB could end the process.
  * Memory: a few MiB, and a byte for each page. It yields every few milliseconds.
  */
-import { statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { unpackCode } from '../../store/management/code-codec.ts';
-import { deliveryVersion, openDeliveryTables } from '../../store/delivery/open-delivery.ts';
+import { systemErrorCode } from '../../model/failure.ts';
+import { JournalReader } from '../../scans/journal/reader.ts';
+import {
+  journalFolder,
+  listJournals,
+  listSegments,
+  segmentFile,
+  soundEnd,
+} from '../../scans/journal/segments.ts';
+import { walkSnapshot } from '../../store/data-file/walk.ts';
+import { deliveryVersion, openDeliveryTables } from '../../store/delivery/delivery.ts';
+import { damagedLines, resultFiles } from '../../store/delivery/result-journal.ts';
 import { StoreEnvironment } from '../../store/environment.ts';
+import { unpackCode } from '../../store/management/code-codec.ts';
 import { managementVersion, openManagement } from '../../store/management/management.ts';
 import { type EnvironmentVersion, storedVersion } from '../../store/open-environment.ts';
-import { walkSnapshot } from '../../store/snapshot-walk.ts';
-import { openScanStore, type ScanStore, scansVersion } from '../../store/scans/scans.ts';
+import {
+  highestWatermark,
+  lowestWatermarks,
+  openScanStore,
+  type ScanStore,
+  scansVersion,
+} from '../../store/scans/scans.ts';
 import { closeAll, type Closers } from '../closers.ts';
 import type { DataFolder } from '../data-folder.ts';
-import { dataFileFaultReason } from '../data-files.ts';
-import { type Finding, Findings, restoreRemedy } from './findings.ts';
-import { verifyJournals, verifyResults } from './journals.ts';
-import { verifyLinks } from './links.ts';
-import type { Pause } from './pause.ts';
-import { verifyBlockSequence, verifySequences, verifyTotals } from './numbers.ts';
+import { remedyFor } from '../installation/folder-faults.ts';
+import { inspectFolder } from '../installation/installation.ts';
+import { verifyBlockSequence, verifyLinks, verifySequences, verifyTotals } from './agreement.ts';
+import { type Finding, Findings, type Pause, restoreRemedy } from './findings.ts';
+
+const pieceBytes = 1_048_576;
+/** A line looks damaged while it is written. */
+const readsMax = 3;
+const framesKind = 'damaged frames';
+const journalRemedy = 'the next start counts all intact scans and logs the loss: nothing to do';
+const resultRemedy = 'the next start sends these deliveries again: nothing to do';
 
 export interface VerifyOptions {
-  /** How many bytes will be read, at the beginning. */
+  /** Called with the number of bytes to read. */
   readonly onBegin?: (bytes: number) => void;
   readonly onBytes?: (bytes: number) => void;
 }
@@ -38,36 +58,33 @@ export interface VerifiedFile {
   readonly name: string;
   readonly bytes: number;
   readonly records: number;
-  /** Written by an older release, without a checksum: only their form was looked at. */
-  readonly unchecked: number;
 }
 
 export interface Verification {
   readonly files: readonly VerifiedFile[];
   readonly findings: readonly Finding[];
-  /** Files with damaged pages: LMDB must not open them. */
-  readonly unsound: readonly string[];
-  /** What was not looked at, and why. */
   readonly notes: readonly string[];
 }
 
-/** @param folder may lack files: which ones must be there is compared elsewhere */
+/** @param folder may lack files: `partFindings` reports them */
 export async function verifyFolder(
   folder: DataFolder,
   { onBegin, onBytes }: VerifyOptions = {},
 ): Promise<Verification> {
   const verifier = new Verifier(folder, onBytes ?? (() => undefined));
-  // Pages first, then records.
   onBegin?.(2 * verifier.bytes);
   return await verifier.run();
 }
 
-/** By table: what helps where a backup need not. */
+/** Remedies without a backup, by table. */
+const twinRemedy = 'its other copy is read: nothing to do, unless that is named too';
 const remedies: ReadonlyMap<string, string> = new Map([
   ['links', 'the next start rebuilds it from the codes: nothing to do'],
+  ...['meta', 'watermarks', 'checkpoints'].flatMap((name) =>
+    [name, `${name}_copy`].map((table) => [table, twinRemedy] as const),
+  ),
 ]);
 
-/** A store's tables, opened for reading. */
 interface OpenedStore {
   readonly environment: StoreEnvironment;
 }
@@ -77,7 +94,6 @@ class Verifier {
   readonly #findings = new Findings();
   readonly #files: VerifiedFile[] = [];
   readonly #notes: string[] = [];
-  readonly #unsound: string[] = [];
   readonly #closers: Closers = [];
   readonly #onBytes: (bytes: number) => void;
 
@@ -116,7 +132,6 @@ class Verifier {
     return {
       files: this.#files,
       findings: findings.all,
-      unsound: this.#unsound,
       notes: this.#notes,
     };
   }
@@ -134,7 +149,7 @@ class Verifier {
     await verifyTotals(scans, isLive, this.#findings, this.#pause);
   }
 
-  /** Verifies pages and records. @returns the store; undefined where it cannot be read on */
+  /** Verifies pages and records. @returns undefined if other checks cannot read the store */
   async #open<S extends OpenedStore>(
     path: string,
     version: EnvironmentVersion,
@@ -154,23 +169,21 @@ class Verifier {
       this.#onBytes(bytesRead - read);
       read = bytesRead;
     };
-    const { faults } = walkSnapshot(path, { onProgress });
-    for (const fault of faults) {
-      const text = dataFileFaultReason(fault);
-      this.#findings.add(basename(path), 'damaged pages', text, restoreRemedy);
+    const { fault } = walkSnapshot(path, { onProgress });
+    if (fault !== undefined) {
+      this.#findings.add(basename(path), 'damaged pages', fault.text, restoreRemedy);
     }
-    if (faults.length > 0) this.#unsound.push(basename(path));
     await this.#pause();
-    return faults.length === 0;
+    return fault === undefined;
   }
 
-  /** Records of another version are not read: what they say is not known. */
+  /** False for another version: its format is unknown. */
   async #isReadable(path: string, expected: EnvironmentVersion): Promise<boolean> {
     const environment = new StoreEnvironment(path, 'read');
     const name = basename(path);
     try {
-      const found = storedVersion(environment, expected);
-      // As an import leaves it: it has a mark, and no service has opened it.
+      const found = storedVersion(environment);
+      // An import has marked it, and no service has opened it yet.
       if (found === undefined) {
         this.#notes.push(`${name} is new: no service has written to it yet`);
         return true;
@@ -196,22 +209,127 @@ class Verifier {
 
   async #verifyRecords(environment: StoreEnvironment): Promise<void> {
     const name = basename(environment.path);
-    let [records, unchecked] = [0, 0];
+    let records = 0;
     for (const slice of environment.audit()) {
       records += slice.records;
-      unchecked += slice.unchecked;
       if (slice.fault !== undefined) {
         const text = `the table ${slice.table} cannot be read to its end: ${slice.fault}`;
         this.#findings.add(name, 'tables', text, restoreRemedy);
       }
       await this.#pause(slice.bytes);
     }
-    for (const { table, key } of environment.damage.places) {
+    for (const { table, key } of environment.damage.records) {
       const text = `the record ${key} of the table ${table} is damaged`;
       this.#findings.add(name, 'damaged records', text, remedies.get(table) ?? restoreRemedy);
     }
-    this.#files.push({ name, bytes: sizeOf(environment.path), records, unchecked });
+    this.#files.push({ name, bytes: sizeOf(environment.path), records });
   }
 }
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** A frame that is still being written is not damage. A running service deletes segments while they are read. */
+async function verifyJournals(
+  { journalRoot }: DataFolder,
+  findings: Findings,
+  pause: Pause,
+): Promise<void> {
+  if (!existsSync(journalRoot)) return;
+  for (const journal of listJournals(journalRoot)) {
+    const folder = journalFolder(journalRoot, journal);
+    const reader = new JournalReader(folder, pieceBytes);
+    try {
+      for (const { start, end } of segmentsOf(folder)) {
+        for (let at = start; at < end;) {
+          const next = reader.read(at, end, () => undefined);
+          await pause(next - at);
+          if (next === at) break;
+          at = next;
+        }
+      }
+    } catch (error) {
+      // The service has counted and deleted it meanwhile.
+      if (systemErrorCode(error) !== 'ENOENT') throw error;
+    } finally {
+      reader.close();
+    }
+    const { damagedScans, damagedBytes } = reader;
+    if (damagedScans + damagedBytes === 0) continue;
+    const text = `${damagedScans} scans in damaged frames, and ${damagedBytes} bytes of no frame`;
+    findings.add(`journal/${journal}`, framesKind, text, journalRemedy);
+  }
+}
+
+/** The range of each segment; the newest ends with its last intact frame. */
+function segmentsOf(folder: string): Array<{ start: number; end: number }> {
+  const starts = listSegments(folder);
+  return starts.map((start, index) => {
+    const file = segmentFile(folder, start);
+    const next = starts[index + 1];
+    // After a refused write, the bytes beyond the segment's end were written again in the next one.
+    const end = next === undefined ? start + soundEnd(file) : Math.min(next, start + sizeOf(file));
+    return { start, end };
+  });
+}
+
+async function verifyResults(
+  { deliveryFile }: DataFolder,
+  findings: Findings,
+  pause: Pause,
+): Promise<void> {
+  for (const file of resultFiles(deliveryFile)) {
+    let damaged = 0;
+    for (let read = 0; read < readsMax; read++) {
+      damaged = existsSync(file) ? damagedLines(readFileSync(file, 'utf8')) : 0;
+      if (damaged === 0) break;
+      await pause(0);
+    }
+    if (damaged > 0)
+      findings.add(basename(file), framesKind, `${damaged} damaged lines`, resultRemedy);
+  }
+}
+
+/**
+ * Faults that a start would refuse, or report as a loss.
+ * @param found damaged files in it are not named again
+ * @throws DataFolderError if the disk is too full to open stores
+ */
+export async function partFindings(
+  folder: DataFolder,
+  found: readonly Finding[],
+): Promise<Finding[]> {
+  const { faults, parts } = await inspectFolder(folder);
+  const known = new Set(found.map(({ file }) => file));
+  if (parts.mark !== undefined && faults.length === 0 && !known.has('scans.mdb')) {
+    return await lostSegments(folder);
+  }
+  return faults
+    .filter((fault) => !(known.has(fault.part) && fault.isDamaged))
+    .map((fault) => ({
+      file: fault.part,
+      text: fault.found,
+      remedy: `put back the right file, or ${remedyFor([fault])}`,
+    }));
+}
+
+async function lostSegments({ scansFile, journalRoot }: DataFolder): Promise<Finding[]> {
+  const scans = openScanStore(scansFile, 'read');
+  try {
+    return [...lowestWatermarks(scans).keys()].flatMap((journal) => {
+      // Before the end of the journal: a running service writes.
+      const countedTo = highestWatermark(scans, journal);
+      const end = endOf(journalFolder(journalRoot, journal));
+      if (end >= countedTo) return [];
+      const text = `its newest segment is missing: it ends at ${end}, ${countedTo} was counted`;
+      const remedy = 'its uncounted scans are lost; the next start continues after it';
+      return [{ file: `journal/${journal}`, text, remedy }];
+    });
+  } finally {
+    await scans.environment.close();
+  }
+}
+
+function endOf(folder: string): number {
+  const newest = existsSync(folder) ? listSegments(folder).at(-1) : undefined;
+  return newest === undefined ? 0 : newest + soundEnd(segmentFile(folder, newest));
+}

@@ -1,23 +1,22 @@
 /**
- * Whether the data folder and its files are still where they were at the start. They may be moved away or unmounted
- * under a running service: what is open goes on wherever it is (LMDB's files, the newest journal segments), so
- * redirects and changes do too. What is opened by its path waits: no shard and no redirect thread starts again, no
- * segment begins, none is read, so that nothing is made anew at a path that has nothing, or has another folder.
- * Looked at every second: five calls of stat.
+ * Checks every second (five calls of stat) that the data folder and its files are still at their paths: somebody may move or
+ * unmount them under a running service. Open files stay usable (LMDB's files, the newest journal segments), so redirects and
+ * changes continue. Whatever opens a path waits: no shard or redirect thread restarts, no segment begins or is read. So the
+ * service makes no file in a folder that is not its own.
  */
 import { existsSync } from 'node:fs';
-import { displacement, type Place, placeOf } from '../../scans/journal/place.ts';
+import { displacement, type FileIdentity, identify } from '../../scans/journal/file-identity.ts';
 import type { HealthCheck } from '../../telemetry/health.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
 export class FolderWatch {
   readonly #paths: readonly string[];
-  readonly #places = new Map<string, Place>();
+  readonly #places = new Map<string, FileIdentity>();
   readonly #log: Logger;
   #problem: string | undefined;
   #waiting: Array<() => void> = [];
 
-  /** @param paths the folder first; a file that is made later is known from then on */
+  /** @param paths the folder first; a file that does not exist yet is watched once it does */
   constructor(paths: readonly string[], log: Logger) {
     this.#paths = paths;
     this.#log = log;
@@ -28,13 +27,12 @@ export class FolderWatch {
     return { name: 'folder', problem: () => this.examine() };
   }
 
-  /** What is not where it was; undefined = nothing. */
   examine(): string | undefined {
     const problem = this.#find();
     if (problem !== undefined && this.#problem === undefined) {
       this.#log.error(
         { problem },
-        'the data folder was moved away or unmounted: redirects go on, counting waits for it',
+        'the data folder was moved or unmounted: redirects continue, counting waits for it',
       );
     }
     if (problem === undefined && this.#problem !== undefined) {
@@ -45,20 +43,20 @@ export class FolderWatch {
     return problem && `${problem}: put it back, counting waits for it`;
   }
 
-  /** Resolves at once, or when it is back: for threads that start again. */
+  /** Resolves at once, or when the folder is back: for threads that restart. */
   async whenInPlace(): Promise<void> {
     if (this.examine() === undefined) return;
     await new Promise<void>((resolve) => void this.#waiting.push(resolve));
   }
 
-  /** The outermost only: what is below a folder that has gone has gone with it. */
+  /** Only the outermost: what is in a folder moves with it. */
   #find(): string | undefined {
     for (const path of this.#paths) {
       const place = this.#places.get(path);
       if (place !== undefined) {
         const problem = displacement(place);
         if (problem !== undefined) return problem;
-      } else if (existsSync(path)) this.#places.set(path, placeOf(path));
+      } else if (existsSync(path)) this.#places.set(path, identify(path));
     }
     return undefined;
   }

@@ -1,14 +1,13 @@
 /**
- * What is journaled and not yet counted, measured on the side that publishes: the tails that writers store in shared
- * memory, less the positions that shards store beside them. A shard that is dead, silent or stuck stores nothing, so
- * its lag grows, whatever state it is in.
+ * The journaled bytes that are not counted yet: the tails that writers store in shared memory, minus the positions that
+ * shards store there. A shard that is dead or stuck stores nothing, so its lag grows in any case.
  *
- * Ages come from a few (time, tail) samples a journal, one a second while it is written: a position is as old as
- * the first sample above it, at most a second less than it is.
+ * Ages come from (time, tail) samples, one a second for each journal that is written. A position gets the age of the first
+ * sample above it, which is at most a second too low.
  */
 import type { JournalPositions } from '../../scans/journal/positions.ts';
 
-/** Beyond it every second sample goes: the oldest one stays, and ages between them get coarser. */
+/** Beyond it, every second sample is dropped, never the oldest: ages between get coarser. */
 const samplesMax = 128;
 
 interface Sample {
@@ -18,7 +17,7 @@ interface Sample {
 
 export interface Lag {
   readonly bytes: number;
-  /** Age of the oldest byte that is not counted, 0 without one. */
+  /** Age of the oldest byte that is not counted; 0 = all are. */
   readonly ms: number;
 }
 
@@ -27,13 +26,12 @@ export class JournalLag {
   readonly #consumed: readonly JournalPositions[];
   readonly #samples = new Map<number, Sample[]>();
 
-  /** @param consumed of each shard */
   constructor(tails: JournalPositions, consumed: readonly JournalPositions[]) {
     this.#tails = tails;
     this.#consumed = consumed;
   }
 
-  /** Called every second. @param nowMs of a clock that never steps back */
+  /** Call it every second. @param nowMs of a monotonic clock */
   sample(nowMs: number): void {
     for (const journal of this.#tails.journals) {
       const counted = Math.min(...this.#consumed.map((shard) => shard.position(journal)));
@@ -58,7 +56,7 @@ export class JournalLag {
     return { bytes, ms: nowMs - sinceMs };
   }
 
-  /** Bytes that at least one shard has not counted, of all journals. */
+  /** Bytes in all journals that at least one shard has not counted. */
   get uncountedBytes(): number {
     let bytes = 0;
     for (const journal of this.#tails.journals) {

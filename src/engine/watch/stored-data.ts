@@ -1,35 +1,26 @@
 /**
- * Damaged records of all stores, as an operator sees them: a line in the log for each place, a health check, a metric.
- * Also starts what gives the records of an older release their checksums.
+ * Reports damaged records of all stores: a log line for each, a health check, a metric.
  *
- * Each thread notes what it reads. Shards send theirs with their figures; a place that several threads came upon
- * counts once. A damaged record does not make the service unready: all others are sound, and are served. A file that
- * LMDB gives up ends the process (lost-stores.ts).
+ * Each thread notes the damage that it reads, and shards send theirs with their figures. A record that several threads have
+ * found counts once. It is a warning only: the service serves all other records. A file that LMDB gives up ends the process.
  */
-import { ChecksumUpgrade } from '../../store/checksum-upgrade.ts';
-import type { DamagedPlace } from '../../store/damage.ts';
+import type { DamagedRecord } from '../../store/damage.ts';
 import type { StoreEnvironment } from '../../store/environment.ts';
 import type { HealthCheck } from '../../telemetry/health.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { Ticker } from '../../telemetry/ticker.ts';
-import { watchLostStores } from './lost-stores.ts';
 import type { Signal } from '../../model/signal.ts';
 
-/** Lines of single places; one more says that there are others. */
 const loggedMax = 100;
-/** Places that are told apart; beyond it new ones are not counted. */
+/** More damaged records are not counted. */
 const placesMax = 10_000;
-/** Between two slices of an upgrade, of 2 ms each. */
-const upgradePauseMs = 10;
-/** Records between two lines about an upgrade. */
-const progressRecords = 1_000_000;
+/** How often LMDB's state is polled: a thread that waits for LMDB cannot report that a commit was refused. */
+const lostEveryMs = 5_000;
 
 export interface StoredDataOptions {
   readonly environments: readonly StoreEnvironment[];
-  /** What the shards came upon, and when to look. */
   readonly shards: {
-    readonly damage: readonly DamagedPlace[];
+    readonly damage: readonly DamagedRecord[];
     readonly measured: Signal;
     readonly refused: Signal;
   };
@@ -50,7 +41,6 @@ interface Watched {
   readonly log: Logger;
 }
 
-/** Of the running service, started. */
 export function watchStoredData(watched: Watched, metrics: Metrics): StoredData {
   const { management, scans, webhooks, threads, log } = watched;
   const environments = [management, scans, webhooks].map(({ environment }) => environment);
@@ -62,25 +52,11 @@ export function watchStoredData(watched: Watched, metrics: Metrics): StoredData 
 export class StoredData {
   readonly #options: StoredDataOptions;
   readonly #seen = new Set<string>();
-  /** By file and table. */
   readonly #counts = new Map<string, DamageCount>();
   readonly #listening: Array<() => void> = [];
-  readonly #upgrades: readonly ChecksumUpgrade[];
-  readonly #ticker: Ticker;
-  #upgrade: ChecksumUpgrade | undefined;
 
   constructor(options: StoredDataOptions) {
     this.#options = options;
-    this.#upgrades = options.environments
-      .filter((environment) => !environment.hasChecksums)
-      .map((environment) => new ChecksumUpgrade(environment));
-    this.#ticker = new Ticker({
-      everyMs: upgradePauseMs,
-      log: options.log,
-      failed: 'giving older records their checksums failed, retrying',
-      resumed: 'giving older records their checksums resumed',
-      run: () => this.#upgradeSlice(),
-    });
   }
 
   get check(): HealthCheck {
@@ -91,7 +67,7 @@ export class StoredData {
     const { environments, shards } = this.#options;
     for (const { damage } of environments) {
       this.#listening.push(damage.noticed.listen(() => this.#note([damage.newest])));
-      this.#note(damage.places);
+      this.#note(damage.records);
     }
     this.#listening.push(watchLostStores(environments, this.#options.log, shards.refused));
     this.#listening.push(shards.measured.listen(() => this.#note(shards.damage)));
@@ -101,17 +77,14 @@ export class StoredData {
       ['file', 'table'],
       () => Array.from(this.#counts.values(), ({ count, ...labels }) => ({ labels, value: count })),
     );
-    if (this.#upgrades.length > 0) this.#ticker.start();
   }
 
-  /** Ends the upgrade after its slice: the next process goes on. */
-  async close(): Promise<void> {
+  close(): void {
     for (const end of this.#listening.splice(0)) end();
-    await this.#ticker.close();
   }
 
-  #note(places: Iterable<DamagedPlace | undefined>): void {
-    for (const place of places) {
+  #note(records: Iterable<DamagedRecord | undefined>): void {
+    for (const place of records) {
       if (place === undefined || this.#seen.has(place.name)) continue;
       if (this.#seen.size === placesMax) return;
       const { name, file, table, key } = place;
@@ -121,16 +94,16 @@ export class StoredData {
       const { log } = this.#options;
       const count = this.#seen.size;
       if (count <= loggedMax) log.error({ file, table, record: key }, 'a stored record is damaged');
-      if (count === loggedMax) log.error('more damaged records are counted, and not logged');
+      if (count === loggedMax) log.error('further damaged records are counted and not logged');
     }
   }
 
   #problem(): string | undefined {
     const { environments, shards } = this.#options;
-    const damaged = new Map<string, DamagedPlace>();
+    const damaged = new Map<string, DamagedRecord>();
     for (const { damage } of environments) {
       damage.review();
-      for (const place of damage.places) damaged.set(place.name, place);
+      for (const record of damage.records) damaged.set(record.name, record);
     }
     for (const place of shards.damage) damaged.set(place.name, place);
     const [first] = damaged.values();
@@ -139,24 +112,40 @@ export class StoredData {
     const what = size === 1 ? '1 stored record is damaged' : `${size} stored records are damaged`;
     return `${what} (first: ${first.file}, table ${first.table}): run quietzone verify`;
   }
+}
 
-  async #upgradeSlice(): Promise<void> {
-    const { log } = this.#options;
-    const upgrade = (this.#upgrade ??= this.#upgrades.find(({ isDone }) => !isDone));
-    if (upgrade === undefined) {
-      void this.#ticker.close();
-      return;
-    }
-    const { file, records } = upgrade;
-    if (records === 0) log.info({ file }, 'giving older records their checksums');
-    await upgrade.step();
-    if (upgrade.isDone) {
-      log.info({ file, records: upgrade.records }, 'every record has its checksum');
-      this.#upgrade = undefined;
-    } else if (
-      Math.floor(upgrade.records / progressRecords) > Math.floor(records / progressRecords)
-    ) {
-      log.info({ file, records: upgrade.records }, 'giving older records their checksums');
-    }
-  }
+/**
+ * Ends a process to which LMDB refuses a data file.
+ *
+ * If a meta page cannot be written (a bad disk), LMDB gives up the file in all threads. It stays so when the disk works
+ * again, and a thread that tries to write may wait forever or break the heap of lmdb-js. Commits are complete and answered
+ * scans are in the journals, so a new process continues without a loss.
+ * A refused commit is checked at once, before it is tried again.
+ * @param refused fired when other threads may have had one @returns ends the watch
+ */
+export function watchLostStores(
+  environments: readonly StoreEnvironment[],
+  log: Logger,
+  refused: Signal,
+): () => void {
+  const endIfLost = (environment: StoreEnvironment): void => {
+    if (!environment.isLost) return;
+    const file = environment.path;
+    log.fatal(
+      { file },
+      'LMDB gave up the file after a failed write: the process ends, start it again',
+    );
+    // An exit would wait for the threads that wait for LMDB, or abort.
+    process.kill(process.pid, 'SIGKILL');
+  };
+  const check = (): void => environments.forEach(endIfLost);
+  const listening = [...environments.map((environment) => environment.refused), refused].map(
+    (signal) => signal.listen(check),
+  );
+  const timer = setInterval(check, lostEveryMs);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    for (const end of listening) end();
+  };
 }

@@ -1,12 +1,12 @@
 /**
- * What a link answers that is not plain: it may have ended, may have no scan left, or has a program that says where each
- * scan leads (routes/). Asked in this order:
+ * Decides the answer of a link that is not plain: it may have ended, may have no scan left, or has a program (routes/).
+ * It checks in this order:
  *
  *   deleted, damaged  ->  paused  ->  not begun  ->  expired  ->  used up  ->  rules, split, target
- *   └─ a page            └─ the fallback, or a page that says which              bots, previews, prefetches: the target
+ *   └─ a page            └─ the fallback, or a page with the reason              bots, previews, prefetches: the target
  *
- * Of a link with a program those who come in vain are recorded, too, under a route's number of their own. On the hot path
- * as redirect.ts is: nothing here awaits or logs; the fields hold until the next call.
+ * A link with a program also records visits without a redirect, under their own route numbers. This is the hot path:
+ * nothing awaits or logs. The fields are valid until the next call.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { LinkReader } from '../../links/reader.ts';
@@ -15,7 +15,7 @@ import type { EndedReason } from '../../model/routing/pages.ts';
 import type { ProgramReader } from '../../routes/program-reader.ts';
 import { flagPrefetch, routeFlags } from '../../scans/record.ts';
 import type { Agents } from '../../scans/visitor/agents.ts';
-import type { OpenTable } from '../../scans/visitor/geo/table-units.ts';
+import type { Geo } from '../../scans/visitor/geo/geo.ts';
 import type { Connection } from '../framing.ts';
 import { redirectToProgram, redirectWithQuery } from '../reply-batch.ts';
 import { ScanFacts } from './scan-facts.ts';
@@ -24,39 +24,32 @@ import { headerNames } from '../uws-app.ts';
 
 export interface ConditionalLinkOptions {
   readonly links: LinkReader;
+  readonly geo: Geo;
   readonly agents: Agents;
   readonly addresses: ScannerAddresses;
 }
 
-/** `scan`: one is used of a limited link. `look`: what the same client's scan would get. */
+/** `scan` takes one of the link's limit, `look` does not. */
 type Purpose = 'scan' | 'look';
 
-const nobody = new Uint8Array(4);
+const noAddress = new Uint8Array(4);
 
 export class ConditionalLink {
   readonly #options: ConditionalLinkOptions;
   readonly #facts: ScanFacts;
-  /** Why it leads nowhere, or to its fallback; undefined = it leads somewhere. */
+  /** Why the link does not redirect, or redirects to its fallback. */
   ended: EndedReason | 'damaged' | undefined;
-  /** The answer; undefined = the redirect to the entry's target, or a page where it has `ended`. */
+  /** Undefined = the redirect to the entry's target or, with `ended`, a page. */
   answer: Uint8Array | undefined;
-  /** Whether it is to be recorded: a scan, or somebody who came in vain. */
   isRecorded = true;
-  /** This scan took one of the link's limit. */
   isLimited = false;
-  /** Of the record. */
   flags = 0;
-  address: Uint8Array = nobody;
+  address: Uint8Array = noAddress;
   agent = '';
 
   constructor(options: ConditionalLinkOptions) {
     this.#options = options;
-    this.#facts = new ScanFacts(options.links);
-  }
-
-  /** From here on countries are known. */
-  useGeo(table: OpenTable | undefined): void {
-    this.#facts.useGeo(table);
+    this.#facts = new ScanFacts(options.links, options.geo);
   }
 
   /** Sets the fields. @param nowMs wall clock of the cycle */
@@ -107,7 +100,7 @@ export class ConditionalLink {
     }
   }
 
-  /** Bots follow a limited link while it lasts and use none of its scans. */
+  /** Bots are redirected while scans are left, and take none. */
   #usedUp(purpose: Purpose, link: number): 'used_up' | undefined {
     const { links, agents } = this.#options;
     const left = links.scansLeft(link);
@@ -134,7 +127,7 @@ function endedReason(
   return expiresAtMs !== 0 && expiresAtMs <= nowMs ? 'expired' : undefined;
 }
 
-/** Whether a browser says that it loads ahead of a person's wish (Fetch standard, and older habits). */
+/** Whether a browser prefetches (Fetch standard and older headers). */
 export function isPrefetch(request: HttpRequest): boolean {
   const purpose =
     request.getHeader(headerNames.secPurpose) ||

@@ -1,7 +1,4 @@
-/**
- * What the program of a code may ask about a scan (routes/program-reader.ts), found out when it asks, and at most once a
- * scan. One for each redirect thread; country and city files may come later than the first scan.
- */
+/** The facts that a program may ask about a scan (routes/program-reader.ts), looked up on demand, once per scan. */
 import type { HttpRequest } from 'uWebSockets.js';
 import type { LinkReader } from '../../links/reader.ts';
 import type { VisitorClass } from '../../model/scan.ts';
@@ -9,15 +6,14 @@ import { preferredLanguage } from '../../routes/language.ts';
 import type { RouteFacts } from '../../routes/program-reader.ts';
 import { queryPairs } from '../../routes/query-text.ts';
 import type { KnownAgent } from '../../scans/visitor/agents.ts';
-import { Geo } from '../../scans/visitor/geo/geo.ts';
-import type { OpenTable } from '../../scans/visitor/geo/table-units.ts';
-import { splitPoint } from '../../scans/visitor/split-point.ts';
+import type { Geo } from '../../scans/visitor/geo/geo.ts';
+import { splitPoint } from '../../scans/visitor/visitor-id.ts';
 import { headerNames } from '../uws-app.ts';
 
 export class ScanFacts implements RouteFacts {
   readonly #links: LinkReader;
+  readonly #geo: Geo;
   readonly #address = new Uint8Array(16);
-  #geo = new Geo(undefined);
   #request: HttpRequest | undefined;
   #agent: KnownAgent | undefined;
   #class: VisitorClass | undefined;
@@ -26,16 +22,12 @@ export class ScanFacts implements RouteFacts {
   #query: readonly string[] | undefined;
   nowMs = 0;
 
-  constructor(links: LinkReader) {
+  constructor(links: LinkReader, geo: Geo) {
     this.#links = links;
+    this.#geo = geo;
   }
 
-  /** From here on countries are known. */
-  useGeo(table: OpenTable | undefined): void {
-    this.#geo = new Geo(table);
-  }
-
-  /** @param address 4 or 16 bytes @param request may be asked until the handler returns */
+  /** @param address 4 or 16 bytes @param request valid until its handler returns */
   begin(request: HttpRequest, agent: KnownAgent, address: Uint8Array, nowMs: number): void {
     copyMapped(address, this.#address);
     this.#request = request;
@@ -81,7 +73,7 @@ export class ScanFacts implements RouteFacts {
   }
 
   get #known(): KnownAgent {
-    if (this.#agent === undefined) throw new Error('Cannot tell the agent: no scan has begun');
+    if (this.#agent === undefined) throw new Error('Cannot read the agent: no scan has begun');
     return this.#agent;
   }
 

@@ -1,18 +1,26 @@
 /**
- * The dashboard served by the control thread: files in memory, compressed before (dashboard-build.ts).
+ * The dashboard served by the control thread: files in memory, compressed when they were built (config/release/dashboard.ts).
  *
  * Assets are immutable under their name; the page that names them is revalidated each time.
  */
 import { createHash } from 'node:crypto';
+import { deserialize } from 'node:v8';
 import { matchPath } from '../../dashboard/paths.ts';
-import {
-  assetPrefix,
-  type DashboardBundle,
-  type DashboardFile,
-  pagePath,
-} from './dashboard-build.ts';
 import { codingOf, isKnown } from '../headers.ts';
 import type { Reply, Request } from '../request.ts';
+
+/** In each encoding that a client may take. */
+export interface DashboardFile {
+  readonly identity: Uint8Array;
+  readonly br: Uint8Array;
+  readonly gzip: Uint8Array;
+}
+
+/** By the path of its address; the page itself, which has many addresses, stands under `pagePath`. */
+export type DashboardBundle = ReadonlyMap<string, DashboardFile>;
+
+export const assetPrefix = '/assets/';
+export const pagePath = '/';
 
 const policy = [
   "default-src 'none'",
@@ -51,8 +59,9 @@ interface File extends DashboardFile {
 export class DashboardFiles {
   readonly #files: ReadonlyMap<string, File>;
 
-  /** @param bundle empty where it could not be built: then `/` stays the API's own page */
-  constructor(bundle: DashboardBundle) {
+  /** @param serialized a DashboardBundle, by v8; absent where none was built: then `/` stays the API's own page */
+  constructor(serialized?: Uint8Array) {
+    const bundle: DashboardBundle = serialized ? deserialize(serialized) : new Map();
     const files = [...bundle].map(([path, file]) => [path, withHeaders(path, file)] as const);
     this.#files = new Map(files);
   }

@@ -1,6 +1,6 @@
 /**
- * The colours of a page in both schemes, and what a brand's colour becomes in them: mixed with black where the page is
- * light, with white where it is dark, until text of it has a contrast of 4.5:1 (WCAG 2.2, AA). Its hue stays.
+ * The colors of a page in both schemes. A brand's color is mixed with black on a light page, and with white on a dark
+ * one, until its text has a contrast of 4.5:1 (WCAG 2.2, AA).
  */
 import { contrast, formatColour, parseColour, type Rgb } from '../../model/design/colour.ts';
 

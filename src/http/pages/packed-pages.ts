@@ -1,12 +1,9 @@
-/**
- * The pages of workspaces as all redirect threads share them: JSON in memory that is not copied for each, read when the
- * first page is asked for.
- */
+/** The pages of workspaces as JSON in memory that all redirect threads share; parsed for the first page. */
 import { parsePages, type WorkspacePages } from '../../model/routing/pages.ts';
 
 export type PackedPages = SharedArrayBuffer;
 
-/** By workspace; undefined = it says nothing any more. */
+/** By workspace; undefined = removed. */
 export type PageChanges = ReadonlyArray<
   readonly [workspaceNo: number, packed: PackedPages | undefined]
 >;
@@ -18,7 +15,7 @@ export function packPages(pages: WorkspacePages): PackedPages {
   return packed;
 }
 
-/** @param packed made by `packPages`, in this process */
+/** @param packed from `packPages`, in this process */
 export function unpackPages(packed: PackedPages): WorkspacePages {
   return parsePages(Buffer.from(packed).toString());
 }

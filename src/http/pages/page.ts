@@ -1,6 +1,6 @@
 /**
- * A page as HTML, pure: from texts in a language and a brand. One style sheet, allowed by its hash, and at most one
- * picture, which is in the page: nothing is loaded from anywhere, nothing runs. Whatever a brand holds is text here.
+ * Renders a page as HTML. It has one style sheet, allowed by its hash, and at most one inline picture: it loads nothing and
+ * runs nothing. All texts of a brand are escaped.
  */
 import { createHash } from 'node:crypto';
 import type { Brand } from '../../model/routing/pages.ts';
@@ -13,14 +13,13 @@ export interface PageContent {
   readonly title: string;
   /** Paragraphs. */
   readonly texts: readonly string[];
-  /** What the link to the brand's address for support says; it may have no text in the page's language. */
+  /** Text of the support link, which may be in another language than the page. */
   readonly contact: { readonly text: string; readonly language: string };
   readonly brand: Brand;
 }
 
 export interface PageHtml {
   readonly html: string;
-  /** Its `Content-Security-Policy`. */
   readonly policy: string;
 }
 
@@ -32,19 +31,18 @@ export function makePage({ language, title, texts, contact, brand }: PageContent
     '<meta name="viewport" content="width=device-width,initial-scale=1">' +
     '<meta name="robots" content="noindex">' +
     `<title>${shown}</title><style>${style}</style></head>` +
-    `<body><main>${markOf(brand)}<h1 dir="auto">${shown}</h1>` +
+    `<body><main>${headerOf(brand)}<h1 dir="auto">${shown}</h1>` +
     texts.map((text) => `<p dir="auto">${escapeHtml(text)}</p>`).join('') +
     `${linkOf(brand, contact)}</main></body></html>`;
   return { html, policy: policyOf(style, brand.logo !== undefined) };
 }
 
-/** A viewfinder with a dash: nothing was found here. */
 const drawing =
   '<svg viewBox="0 0 24 24" aria-hidden="true">' +
   '<path d="M2 7V2h5M17 2h5v5M22 17v5h-5M7 22H2v-5"/><path d="M9 12h6"/></svg>';
 
-/** The logo takes the place of the drawing, and has the name as its text. */
-function markOf({ logo, name }: Brand): string {
+/** The logo, with the name as its text, or name and drawing. */
+function headerOf({ logo, name }: Brand): string {
   if (logo !== undefined) {
     return `<img src="${escapeHtml(logo)}" alt="${escapeHtml(name ?? '')}">`;
   }
@@ -83,10 +81,9 @@ function styleOf({ colour, logo }: Brand): string {
   );
 }
 
-/** A band of the brand's colour along the top. */
 const band = 'body{border-top:.375rem solid var(--a)}';
 
-/** Logos are drawn for paper: a dark one would be lost on a dark page. */
+/** On a dark page a logo gets a white background: most are made for paper. */
 const picture =
   'img{max-width:12rem;max-height:4rem;margin-bottom:1.5rem}' +
   '@media(prefers-color-scheme:dark){img{padding:.5rem;border-radius:.5rem;background:#fff}}';

@@ -12,7 +12,7 @@ import type { Clock } from '../../model/clock.ts';
 import { dayMs } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
 import { termCountKey } from '../../store/management/code-keys.ts';
-import type { StoredLogo } from '../../store/management/logos.ts';
+import type { StoredLogo } from '../../store/management/product-tables.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { LogoMediaType } from '../formats.ts';
 import type { LogoStore } from './logo-store.ts';

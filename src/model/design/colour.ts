@@ -1,7 +1,4 @@
-/**
- * Colours as numbers, with the relative luminance and contrast ratio of WCAG 2.2 (a camera weights its grey
- * image much the same).
- */
+/** Colors, with luminance and contrast by WCAG 2.2, which is close to how a camera computes gray. */
 
 /** 0 to 255 each. */
 export interface Rgb {
@@ -21,7 +18,7 @@ export function parseColour(text: string): Rgb {
   return { red: value >> 16, green: (value >> 8) & 255, blue: value & 255 };
 }
 
-/** The shortest `#rgb` or `#rrggbb` of this colour. */
+/** `#rgb` if possible, else `#rrggbb`. */
 export function formatColour({ red, green, blue }: Rgb): string {
   const full = ((1 << 24) | (red << 16) | (green << 8) | blue).toString(16).slice(1);
   return `#${/^(.)\1(.)\2(.)\3$/.test(full) ? full.replace(/(.)./g, '$1') : full}`;
@@ -32,7 +29,7 @@ export function luminance({ red, green, blue }: Rgb): number {
   return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
 }
 
-/** 1 to 21, whichever is lighter. https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio */
+/** 1 to 21. https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio */
 export function contrast(one: Rgb, other: Rgb): number {
   const [first, second] = [luminance(one), luminance(other)];
   return (Math.max(first, second) + 0.05) / (Math.min(first, second) + 0.05);

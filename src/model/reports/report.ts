@@ -1,50 +1,47 @@
 /**
- * Reports: numbers for people without an account. A shared report is a link to those of one code or campaign; a digest
- * is a mail with those of a workspace, which a member asked for.
+ * Reports for people without an account. A shared report is a link to the numbers of a code or campaign; a digest is a mail
+ * with those of a workspace, which a member subscribed to.
  */
 import type { WorkspaceNo } from '../numbers.ts';
 
-/** Days up to today; `all` = since the code or the campaign began. */
+/** Up to today; `all` = since the code or campaign began. */
 export const reportRanges = ['7d', '30d', '90d', 'all'] as const;
 export type ReportRange = (typeof reportRanges)[number];
 
-/** Of a workspace, those that are over apart. */
+/** Per workspace, without expired ones. */
 export const reportsMax = 200;
 export const reportTitleLengthMax = 120;
 
 export interface ReportRecord {
   readonly id: string;
   readonly workspaceNo: WorkspaceNo;
-  /** `qr_…` or `cmp_…`: whose numbers. */
+  /** `qr_…` or `cmp_…` */
   readonly of: string;
-  /** What the page is called; absent = as the code or campaign is. */
+  /** Absent = the name of the code or campaign. */
   readonly title?: string;
-  /** What the page shows at first. */
   readonly range: ReportRange;
   /** IANA name; absent = the workspace's. */
   readonly timezone?: string;
-  /** SHA-256 of the token in its link, base64url. */
+  /** SHA-256, base64url. */
   readonly tokenHash: string;
   readonly createdBy: string;
   readonly createdAtMs: number;
-  /** Absent = it works until it is revoked. */
   readonly expiresAtMs?: number;
 }
 
 export const digestFrequencies = ['weekly', 'monthly'] as const;
 export type DigestFrequency = (typeof digestFrequencies)[number];
 
-/** That a member wants digests of a workspace. */
+/** A member's subscription to digests of a workspace. */
 export interface DigestRecord {
   readonly frequency: DigestFrequency;
-  /** When it was asked for: a membership that began later has not asked. */
+  /** A membership that began later has no subscription. */
   readonly askedAtMs: number;
-  /** SHA-256 of the token in its link to unsubscribe, base64url. */
+  /** SHA-256 of the token for unsubscribing, base64url. */
   readonly tokenHash: string;
-  /** Its entry in `digests_due`. */
+  /** The key of its entry in `digests_due`. */
   readonly dueAtMs: number;
-  /** The last local day of the period whose mail went out, or was given up; -1 = none. */
+  /** The last local day of the last finished period, mailed or given up; -1 = none. */
   readonly doneThroughDay: number;
-  /** Of a mail that failed: the period to send again, and how often it was tried. */
   readonly retry?: { readonly throughDay: number; readonly tries: number };
 }

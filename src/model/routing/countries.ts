@@ -1,6 +1,6 @@
 /**
- * The countries that a rule can name: the 249 codes of ISO 3166-1 alpha-2, and two that scans carry beside them, `XK`
- * (Kosovo, as geo files have it) and `ZZ` (unknown). Written out, because what `Intl` knows changes with its version.
+ * The countries of rules: the 249 codes of ISO 3166-1 alpha-2, and two more that scans have, `XK` (Kosovo in geo files) and
+ * `ZZ` (unknown). The list of `Intl` changes with its version.
  */
 const codes = `
 AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ CA CC CD

@@ -1,21 +1,21 @@
 /**
- * Labels of routes, and the numbers that scans carry in their place, in six bits of a record and of a block's entry:
+ * Labels of routes, and their numbers in six bits of a scan's record and of a block's entry:
  *
- *   0         it led to the code's target
- *   1 to 58   the label that the code's record has at this number
- *   59 to 62  somebody came in vain, and why: no scan
+ *   0         the code's target
+ *   1 to 58   a label of the code's record
+ *   59 to 62  a visit without a redirect, by reason; not a scan
  */
 export const labelLengthMax = 40;
 export const labelPattern = /^[a-z0-9-]{1,40}$/;
 
-/** A name in analytics. It keeps its number for as long as it has scans, whatever becomes of its rule. */
+/** A name in analytics, which keeps its number as long as it has scans, also without a rule. */
 export interface RouteLabel {
   readonly name: string;
-  /** No rule or variant has it since then; absent while one does. */
+  /** Absent while a rule or variant has the label. */
   readonly unusedSinceMs?: number;
 }
 
-/** A label as near to a name as those that are taken allow: with `-2`, `-3`, … behind it. */
+/** The name, or the first of `name-2`, `name-3`, … that is free. */
 export function freeLabel(name: string, taken: ReadonlySet<string>): string {
   let label = name;
   for (let number = 2; taken.has(label); number += 1) {
@@ -31,24 +31,21 @@ export const missedRoutes = { paused: 59, not_started: 60, expired: 61, used_up:
 export type MissedReason = keyof typeof missedRoutes;
 export const missedReasons = ['paused', 'not_started', 'expired', 'used_up'] as const;
 const firstMissed = missedRoutes.paused;
-/** The name of scans that no rule or variant has led elsewhere. */
+/** The label of scans that no rule or split routed. */
 export const targetLabel = 'target';
 export const reservedLabels: ReadonlySet<string> = new Set([targetLabel, ...missedReasons]);
 
-/** Whether somebody came in vain, so that it is no scan. */
+/** Whether a visit was not redirected, so that it is not a scan. */
 export const isMissed = (route: number): boolean => route >= firstMissed;
 
 export const missedReasonOf = (route: number): MissedReason | undefined =>
   missedReasons[route - firstMissed];
 
-/**
- * What scans of a code are shown under. A number that no label has any more, which only one without scans should lose, is
- * shown as the target. @param route 0 to 58
- */
+/** The label of a route number, 0 to 58; an unused number counts as the target. */
 export const labelOfRoute = (labels: readonly RouteLabel[], route: number): string =>
   labels[route - 1]?.name ?? targetLabel;
 
-/** The number of a label in use. */
+/** @throws Error for an unknown label */
 export function routeNumberOf(labels: readonly RouteLabel[], name: string): number {
   const at = labels.findIndex((label) => label.name === name);
   if (at === -1) throw new Error(`Cannot count route ${name}: it has no number, expected one`);

@@ -1,10 +1,10 @@
 /**
- * What a workspace says on the pages of its codes that lead nowhere now: its brand, and texts of its own by reason and
- * language. Bounds are such that a page of all of it, with the drawing of its logo, has at most 5 KB.
+ * Brand and texts of a workspace for the pages of its codes that do not redirect now. The bounds keep a page with its
+ * logo below 5 KB.
  */
 import { missedReasons } from './labels.ts';
 
-/** Why a code that is known leads nowhere now: before its beginning 404, else 410. */
+/** Why a known code does not redirect: `not_started` is answered with 404, the others with 410. */
 export const endedReasons = ['deleted', ...missedReasons] as const;
 export type EndedReason = (typeof endedReasons)[number];
 
@@ -12,14 +12,14 @@ export const brandNameLengthMax = 60;
 export const pageTitleLengthMax = 80;
 export const pageTextLengthMax = 400;
 export const supportUrlLengthMax = 255;
-/** Languages of one reason. */
+/** Per reason. */
 export const pageLanguagesMax = 12;
-/** Of the logo as it is drawn into the page. */
+/** Of the rendered logo. */
 export const brandLogoBytesMax = 1_150;
 
 export interface Brand {
   readonly name?: string;
-  /** `data:image/webp;base64,…`, drawn by src/images/logo/brand-logo.ts. */
+  /** `data:image/webp;base64,…`, from src/images/logo/brand-logo.ts. */
   readonly logo?: string;
   /** `#rrggbb` */
   readonly colour?: string;
@@ -42,11 +42,11 @@ export interface WorkspacePages {
 
 export const noPages: WorkspacePages = { brand: {}, texts: {} };
 
-/** Neither brand nor texts. */
+/** Whether there is neither brand nor text. */
 export const isSilent = ({ brand, texts }: WorkspacePages): boolean =>
   Object.keys(brand).length === 0 && Object.keys(texts).length === 0;
 
-/** @param json of this program, in this process or on another machine @throws SyntaxError */
+/** @param json written by this program @throws SyntaxError */
 export function parsePages(json: string): WorkspacePages {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return JSON.parse(json) as WorkspacePages;

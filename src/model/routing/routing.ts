@@ -1,20 +1,17 @@
 /**
- * Where a code leads, to whom, and when: the words of it, as a code's record has them.
+ * The routing of a code: where it leads, for whom and when. src/routes/ compiles it into a program for the redirect threads.
  *
- *   states   deleted, paused, not begun, expired, used up     -> `fallbackUrl`, or a page that says so
- *   rules    the first whose conditions all hold              -> its target, or a variant of its split
- *   split    where no rule holds                              -> a variant, the same one for the same visitor
- *   target   where there is no split                          and for bots, previews and prefetches always
- *
- * A code that uses none of it has no `Routing`, and costs what it did. src/routes/ makes a program of it, which the
- * redirect threads follow.
+ *   states   deleted, paused, not begun, expired, used up     -> `fallbackUrl`, or a page with the reason
+ *   rules    the first one that matches                       -> its target, or a variant of its split
+ *   split    when no rule matches                             -> a variant, the same one for the same visitor
+ *   target   without a split                                  and always for bots, previews and prefetches
  */
 import type { BrowserName, DeviceName, OsName } from '../scan.ts';
 import type { RouteLabel } from './labels.ts';
 
 export const rulesMax = 20;
 export const conditionsMax = 6;
-/** Of one condition. */
+/** Per condition. */
 export const countriesMax = 60;
 export const languagesMax = 20;
 export const queryPairsMax = 5;
@@ -23,7 +20,7 @@ export const queryValueLengthMax = 120;
 export const splitLeast = 2;
 export const splitMax = 8;
 export const weightMax = 1_000;
-/** Of rules and splits together, so that a program has a bound. */
+/** All rules and splits together: this bounds the program. */
 export const routeTargetsMax = 28;
 
 export const utmLengthMax = 120;
@@ -31,25 +28,24 @@ export const utmLengthMax = 120;
 export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 export type Weekday = (typeof weekdays)[number];
 
-/** Of a day's clock; `24:00` only as an end. */
 export interface TimeWindow {
-  /** Absent = every day. A window that spans midnight belongs to the day it begins on. */
+  /** Absent = every day. A window that spans midnight belongs to the day on which it begins. */
   readonly days?: readonly Weekday[];
-  /** `HH:MM`, counts. Absent = 00:00. */
+  /** `HH:MM`, included. Absent = 00:00. */
   readonly from?: string;
-  /** `HH:MM`, does not count. Absent = 24:00. */
+  /** `HH:MM`, excluded. Absent = 24:00. */
   readonly to?: string;
-  /** IANA zone, as it was given. */
+  /** IANA zone, as written. */
   readonly timezone: string;
 }
 
-/** ISO 8601; `from` counts, `to` does not. */
+/** ISO 8601; `from` is included, `to` excluded. */
 export interface DateWindow {
   readonly from?: string;
   readonly to?: string;
 }
 
-/** All must hold; of an array any value does. */
+/** All conditions must match; in an array one value must. */
 export interface RouteConditions {
   readonly device?: readonly DeviceName[];
   readonly os?: readonly OsName[];
@@ -60,14 +56,14 @@ export interface RouteConditions {
   readonly language?: readonly string[];
   readonly time?: TimeWindow;
   readonly date?: DateWindow;
-  /** Of the short link's own query; `*` = any value. */
+  /** Parameters of the short link; `*` = any value. */
   readonly query?: Readonly<Record<string, string>>;
 }
 
 export interface RouteVariant {
   readonly label: string;
   readonly target: string;
-  /** Its share is this of the sum. */
+  /** Its share of the sum. */
   readonly weight: number;
 }
 
@@ -83,29 +79,29 @@ export interface RouteRule {
 
 export const utmKeys = ['source', 'medium', 'campaign', 'term', 'content'] as const;
 export type UtmKey = (typeof utmKeys)[number];
-/** Values as they were given, with `{slug}`, `{label}` and `{campaign}` in them. */
+/** Values as written, with the tokens `{slug}`, `{label}` and `{campaign}`. */
 export type Utm = Readonly<Partial<Record<UtmKey, string>>>;
 
 export interface Routing {
   readonly rules: readonly RouteRule[];
   readonly split?: readonly RouteVariant[];
   readonly utm?: Utm;
-  /** The short link's own query is added to where it leads. */
+  /** Whether the short link's query is added to the target. */
   readonly passQuery: boolean;
   readonly startsAtMs?: number;
   readonly paused: boolean;
   readonly fallbackUrl?: string;
-  /** The label at index i has the number i + 1 in scans. */
+  /** The label at index i has route number i + 1. */
   readonly labels: readonly RouteLabel[];
-  /** When it got the first of them, and never changed: events of earlier scans keep naming no route. */
+  /** When the code got its first label; events of earlier scans have no route. Never changes. */
   readonly labelsSinceMs?: number;
-  /** What `{campaign}` stands for: the name of the code's campaign when it was last stored. */
+  /** The value of `{campaign}`: the campaign's name when the code was last stored. */
   readonly campaign: string;
-  /** 16 random bytes, base64url: the key that deals visitors out to variants. Never changes. */
+  /** 16 random bytes, base64url: the key that assigns visitors to variants. Never changes. */
   readonly seed: string;
 }
 
-/** Whether a redirect thread needs a program for it: `utm` alone is in the link's target already. */
+/** Whether the link needs a program: `utm` alone is part of its target. */
 export function needsProgram(routing: Routing): boolean {
   const { rules, split, passQuery, startsAtMs, paused, fallbackUrl } = routing;
   const hasState = startsAtMs !== undefined || paused || fallbackUrl !== undefined;

@@ -1,14 +1,11 @@
-/**
- * The pieces of a sketch: sorted lists of hash prefixes, and registers; in memory and as stored bytes.
- * `sketch.ts` draws both, and puts them together.
- */
+/** The chunks of a sketch (sketch.ts), in memory and as stored bytes: sorted lists of hash prefixes, and registers. */
 import { dataDamaged } from '../failure.ts';
 import { impossible, levelOf, union } from './ultra-log-log.ts';
 
 /** An entry: the first 48 bits of a hash, of which register and level use 46. */
 export const entryBytes = 6;
 export const chunkRegisters = 1_024;
-/** As many entries as stay below the size of a dense chunk. */
+/** Entries that fit below the size of a dense chunk. */
 export const sparseVisitorsMax = 170;
 export const formSparse = 1;
 export const formDense = 2;
@@ -39,7 +36,7 @@ export class Entries {
     return (this.bytes[at * entryBytes + 4]! << 8) | this.bytes[at * entryBytes + 5]!;
   }
 
-  /** Place of an entry, or −1 − the place where it belongs. */
+  /** Index of an entry, or −1 − its insertion index. */
   find(hi: number, lo16: number): number {
     let from = 0;
     let to = this.count;
@@ -82,11 +79,11 @@ export class Entries {
   }
 }
 
-/** A dense chunk in its stored layout, placed so that its registers can be walked four at a time. */
+/** A dense chunk in its stored layout, aligned so that its registers can be read four at a time. */
 export class Registers {
   /** [0] = form, registers from [1]. */
   readonly bytes: Uint8Array;
-  /** The registers alone, in the machine's byte order: only ever paired with another's words. */
+  /** The registers in the machine's byte order: combine them with such words only. */
   readonly words: Int32Array;
 
   constructor() {
@@ -111,13 +108,13 @@ export class Registers {
   }
 
   /**
-   * Register-wise union, by words: 1.5 ns a register where it changes or may change, 0.3 ns where the other is so low that it does
-   * not show, as most of a day do beside those of a year.
+   * Union by words: 1.5 ns per register that may change, 0.3 ns for one that the own level hides, as in a union of a day
+   * into a year.
    */
   unite(others: Int32Array): boolean {
     const words = this.words;
     let changed = 0;
-    // Four words a step: twice as fast as one by one.
+    // Four words per step are twice as fast as one.
     for (let at = 0; at < words.length; at += 4) {
       const first = above(words[at]!, others[at]!);
       const second = above(words[at + 1]!, others[at + 1]!);
@@ -132,7 +129,7 @@ export class Registers {
     return changed !== 0;
   }
 
-  /** @returns 0 when nothing changed */
+  /** @returns 0 = unchanged */
   #uniteWord(at: number, other: number): number {
     const own = this.words[at]!;
     if (own === other) return 0;
@@ -148,10 +145,10 @@ export class Registers {
 
 const levelBits = 0x3f3f3f3f;
 const upperBits = 0x80808080 | 0;
-/** A register has bits for its highest level and the two below: of one three levels lower it shows nothing. */
+/** A register has its highest level and the two below it, so it hides a register that is three levels lower. */
 const hiddenBelow = 0x03030303;
 
-/** Four subtractions in one: a byte keeps its upper bit where its level is high enough to hide the other's. No byte borrows. */
+/** Four subtractions in one: a byte keeps its upper bit when its level hides the other's. No byte borrows. */
 const above = (own: number, other: number): number =>
   (((own >>> 2) & levelBits) | upperBits) - (((other >>> 2) & levelBits) + hiddenBelow);
 
@@ -161,7 +158,7 @@ export function corrupt(what: string, expected: string): Error {
   return dataDamaged(`Cannot read sketch: ${what}, expected ${expected}`);
 }
 
-/** Copies a stored list, and proves it sorted, distinct and (for chunk ≥ 0) in its chunk. */
+/** Copies a stored list and checks that it is sorted, distinct and (for chunk ≥ 0) in its chunk. */
 export function parseEntries(bytes: Uint8Array, visitorsMax: number, chunk: number): Entries {
   const count = bytes.length / entryBytes;
   if (!Number.isInteger(count) || count > visitorsMax) {

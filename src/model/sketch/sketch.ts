@@ -1,11 +1,10 @@
 /**
- * Unique scanners: a set of visitor hashes that counts itself, exactly while small, within about
- * ±1.2 % (two standard errors of 0.59 %) after, and that unites with any other, over days and codes.
+ * Counts unique scanners: exactly while few, then within about ±1.2 % (two standard errors of 0.59 %). Sketches of days and
+ * codes can be united.
  *
- * LMDB rewrites whole values, so a set is cut into pieces that are stored apart: a window writes at
- * most 1 KB for a new visitor, however many the day has.
+ * LMDB rewrites complete values, so a sketch is stored in chunks: a window writes at most 1 KB for a new visitor.
  *
- *     ≤ 64 visitors    one inline sorted list, lives inside the day's record       6 bytes a visitor
+ *     ≤ 64 visitors    one inline sorted list in the day's record                  6 bytes per visitor
  *     more             16 chunks by the first 4 hash bits; each alone is
  *                        sparse: form 1, sorted list of ≤ 170 entries          ≤ 1,021 bytes
  *                        dense:  form 2, 1,024 UltraLogLog registers             1,025 bytes
@@ -14,9 +13,9 @@
  *            register (14 bits)    level bits (32)             unused
  *            └─ 4: chunk ─┘        └─ an entry is hi and the upper half of lo: 48 bits, big-endian
  *
- * The form of every piece depends only on the set of hashes seen, never on their order: so unions are
- * commutative, associative and idempotent down to the bytes. Sparse chunks are counted, only dense ones
- * estimated. Two visitors of 2,000 share an entry with a chance of 1 in 10^8.
+ * The bytes of a sketch depend only on the set of hashes, not on their order, so unions are commutative, associative and
+ * idempotent down to the bytes. Sparse chunks are counted, dense ones estimated. Among 2,000 visitors, two share an
+ * entry with a chance of 1 in 10^8.
  */
 import {
   checkDense,
@@ -36,13 +35,13 @@ import {
 import { estimateDistinct, relativeError } from './ultra-log-log.ts';
 
 export const sketchChunks = 16;
-/** Visitors kept inline: 384 bytes in the day's record, above which a chunk of its own is cheaper. */
+/** 384 bytes in the day's record; above that a chunk of its own is cheaper. */
 const inlineVisitorsMax = 64;
 
-/** The stored chunk at an index, or undefined when the sketch has none there. */
+/** The stored chunk at an index, if the sketch has one. */
 export type ChunkSource = (index: number) => Uint8Array | undefined;
 
-/** Where stored registers, which lie at any address, are aligned before a union: used within one call. */
+/** Aligns stored registers for a union; used within one call. */
 const aligned = new Registers();
 
 export class Sketch {
@@ -59,10 +58,7 @@ export class Sketch {
     return new Sketch(new Entries(new Uint8Array(0), 0), []);
   }
 
-  /**
-   * A sketch from its stored pieces, which are copied. Chunks are asked for only when `inline` is empty.
-   * @throws Error when a piece cannot have been written by a sketch
-   */
+  /** Copies stored bytes. @param chunk called when `inline` is empty @throws Failure data_damaged */
   static fromParts(inline: Uint8Array, chunk: ChunkSource): Sketch {
     if (inline.length > 0) {
       return new Sketch(parseEntries(inline, inlineVisitorsMax, -1), []);
@@ -77,21 +73,18 @@ export class Sketch {
     return found ? new Sketch(undefined, chunks) : Sketch.empty();
   }
 
-  /**
-   * Adds a visitor by its 64-bit hash, as two unsigned 32-bit halves.
-   * @returns whether anything changed, so that a piece has to be stored
-   */
+  /** Adds a 64-bit hash as two unsigned halves. @returns whether the sketch changed */
   add(hi: number, lo: number): boolean {
     return this.#addEntry(hi >>> 0, lo >>> 16);
   }
 
-  /** Distinct visitors: exact while every chunk is sparse. */
+  /** Distinct visitors, exact while all chunks are sparse. */
   estimate(): number {
     const { counted, estimated } = this.#sum();
     return counted + estimated;
   }
 
-  /** Standard error of the estimate, in visitors: that of the registers; 0 while it is exact. */
+  /** Of the estimate, in visitors; 0 while it is exact. */
   standardError(): number {
     const { estimated, registers } = this.#sum();
     return registers === 0 ? 0 : estimated * relativeError(registers);
@@ -122,12 +115,12 @@ export class Sketch {
     return this.#inline !== undefined;
   }
 
-  /** What belongs in the day's record: ≤ 384 bytes, empty once split. A view: store it before `add`. */
+  /** For the day's record: ≤ 384 bytes, empty after the split. A view: store it before `add`. */
   inlineBytes(): Uint8Array {
     return this.#inline?.used() ?? new Uint8Array(0);
   }
 
-  /** Indexes of the chunks that changed since `clean()`, ascending. */
+  /** Ascending indexes of the chunks that changed since `clean()`. */
   dirtyChunks(): number[] {
     const indexes: number[] = [];
     for (let index = 0; index < sketchChunks; index++) {
@@ -136,12 +129,12 @@ export class Sketch {
     return indexes;
   }
 
-  /** To be called when the dirty chunks (and the inline list) are stored. */
+  /** Call it when the dirty chunks and the inline list are stored. */
   clean(): void {
     this.#dirty = 0;
   }
 
-  /** The stored form of a chunk that holds visitors. A dense one is a view: store it before `add`. */
+  /** The stored form of a non-empty chunk. A dense one is a view: store it before `add`. */
   chunkBytes(index: number): Uint8Array {
     const chunk = this.#chunks[index];
     if (chunk === undefined) throw new Error(`Cannot store chunk ${index}: it is empty`);
@@ -152,7 +145,6 @@ export class Sketch {
     return bytes;
   }
 
-  /** Union with another sketch, which stays as it is. */
   merge(other: Sketch): void {
     this.#mergeEntries(other.#inline);
     for (let index = 0; index < sketchChunks; index++) {
@@ -163,9 +155,9 @@ export class Sketch {
   }
 
   /**
-   * Union with a stored sketch, straight from its pieces: what a report over many days does. Lists are
-   * checked here; an impossible register shows at the latest in `estimate()`, which throws, or is too low to count.
-   * @throws Error when a piece cannot have been written by a sketch
+   * Union with stored bytes, for reports over many days. It checks lists; `estimate()` throws for an impossible register
+   * unless that is too low to count.
+   * @throws Failure data_damaged
    */
   mergeParts(inline: Uint8Array, chunk: ChunkSource): void {
     if (inline.length > 0) {
@@ -228,7 +220,7 @@ export class Sketch {
 
   #mergeEntries(entries: Entries | undefined): void {
     if (entries === undefined) return;
-    // An own list (a sketch united with itself) does not change while it is walked: nothing is new.
+    // Safe for the own list: it adds nothing new, so the list does not change.
     for (let at = 0; at < entries.count; at++) this.#addEntry(entries.high(at), entries.low(at));
   }
 

@@ -1,29 +1,27 @@
 /**
- * UltraLogLog registers (Ertl, "UltraLogLog: A Practical and More Space-Efficient Alternative to
- * HyperLogLog for Approximate Distinct Counting", PVLDB 17, 2024): the arithmetic, without storage.
+ * The arithmetic of UltraLogLog registers (Ertl, "UltraLogLog: A Practical and More Space-Efficient Alternative to
+ * HyperLogLog for Approximate Distinct Counting", PVLDB 17, 2024).
  *
  * A visitor's hash picks one register and a level k (1…33) with probability 2^-k. A register is a byte:
  *
  *     7   6   5   4   3   2 | 1        | 0
  *     highest level u       | u-1 seen | u-2 seen        0 = nothing seen
  *
- * The two extra bits make the estimate as exact as a HyperLogLog of twice the registers would be.
- * Union of registers is a union of seen levels cut to three: commutative, associative, idempotent.
- * The estimate is maximum likelihood under the Poisson model: no bias tables, right at every size,
- * standard error 0.76 / sqrt(registers).
+ * With the two extra bits, the estimate is as exact as that of a HyperLogLog with twice the registers. The union of
+ * registers is commutative, associative and idempotent. The estimate is maximum likelihood under the Poisson model, which
+ * needs no bias tables; its standard error is 0.76 / sqrt(registers).
  */
 import { dataDamaged } from '../failure.ts';
 
-/** Levels come from 32 hash bits: 32 leading zeros at most, so 33 is the last, as likely as 32. */
+/** A level is the leading zeros of 32 bits + 1; 33 is as likely as 32. */
 const levelMax = 33;
 
-/** Standard error of an estimate, as a share of it. */
 export const relativeError = (registers: number): number => 0.76 / Math.sqrt(registers);
 
-/** What the union of anything with an impossible byte becomes: it stays and `estimate` finds it. */
+/** The union with an impossible byte: it stays, and `estimate` finds it. */
 const poisoned = 0xff;
 
-/** Level of a hash by its 32 level bits. */
+/** @param bits 32 level bits of a hash */
 export const levelOf = (bits: number): number => Math.clz32(bits) + 1;
 
 /** Whether a byte can be a register: u in range, and no level below 1 seen. */
@@ -35,7 +33,7 @@ export function isRegister(byte: number): boolean {
   return highest > 2 || (byte & 1) === 0;
 }
 
-/** 1 at every byte that cannot be a register: to prove a whole chunk without a branch a register. */
+/** 1 for every byte that cannot be a register: checks a chunk without branches. */
 export const impossible: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
   isRegister(byte) ? 0 : 1,
 );
@@ -50,10 +48,7 @@ function unite(a: number, b: number): number {
   return distance === 2 ? above | 1 : above;
 }
 
-/**
- * Union of two registers at [a << 8 | b]: 64 KB, of which a merge touches the few hundred bytes
- * around the common levels. A level k alone is the register k << 2.
- */
+/** The union of two registers, at [a << 8 | b]. A level k alone is the register k << 2. */
 export const union: Uint8Array = Uint8Array.from({ length: 65_536 }, (_, pair) =>
   unite(pair >>> 8, pair & 0xff),
 );
@@ -64,11 +59,11 @@ const chance: Float64Array = Float64Array.from({ length: levelMax + 1 }, (_, lev
 );
 
 /**
- * Distinct visitors behind `registers` registers, given how many hold each byte value.
+ * Estimates distinct visitors.
  *
- * The log-likelihood of a rate of x visitors a register is −α·x + Σ β_k·log(1 − exp(−x·p_k)): α sums the
- * chances of levels known unseen, β_k counts registers known to have seen level k.
- * @throws Error when a byte is counted that cannot be a register
+ * The log-likelihood of x visitors per register is −α·x + Σ β_k·log(1 − exp(−x·p_k)): α is the sum of the chances of
+ * unseen levels, β_k the number of registers that have seen level k.
+ * @param counts registers by their byte @throws Failure data_damaged for an impossible register
  */
 export function estimateDistinct(counts: Uint32Array, registers: number): number {
   const seen = new Float64Array(levelMax + 1);
@@ -96,8 +91,8 @@ export function estimateDistinct(counts: Uint32Array, registers: number): number
 }
 
 /**
- * Root of Σ β_k·p_k / (exp(x·p_k) − 1) = α, which falls in x: Newton on log x, kept inside a bracket
- * that halves when a step leaves it. Converges in about 6 steps; 64 bound it whatever the registers.
+ * The root of Σ β_k·p_k / (exp(x·p_k) − 1) = α, which decreases in x: Newton on log x within a bracket, with a bisection
+ * when a step leaves it. Takes about 6 steps, at most 64.
  */
 function mostLikelyRate(unseen: number, seen: Float64Array): number {
   if (seen.every((count) => count === 0)) return 0;

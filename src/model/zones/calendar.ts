@@ -1,38 +1,32 @@
 /**
- * The days of a time zone: when each begins, in UTC, and what the clocks of a time show. Days are numbered as UTC ones are,
- * since 1970-01-01, so that ranges of them are integers.
+ * The days of a time zone, numbered since 1970-01-01 like those of UTC.
  *
- *   offsets of a zone    a table for each year that was asked for, made of a sample a week; some 2 ms a year, once
- *   a day left out        (Apia, 2011-12-30) begins when the next one does
- *   midnight twice       the day begins at the later one where the clocks go back to the day before, as most do;
- *                        once it has begun it is not taken back (St. John's at 00:01, until 2011)
- *
- * UTC is a calendar like any other, without a table.
+ *   offsets of a zone    a table for each requested year, from weekly samples; takes some 2 ms, once
+ *   a skipped day        (Apia, 2011-12-30) begins with the next one
+ *   two midnights        the day begins at the later one when the clocks go back to the previous day, as usual;
+ *                        a day that has begun stays (St. John's at 00:01, until 2011)
  */
 import { dayMs, dayOf, hourMs, isoTime, minuteMs, quarterMs } from '../day.ts';
 import { firstMinute, offsetsOf } from './zone-offsets.ts';
 
-/** No zone has kept a change for less time: the shortest, of Ramadan, are of four weeks. */
+/** The shortest changes, of Ramadan, last four weeks. */
 const sampleMs = 7 * dayMs;
-/** No clock is farther from UTC. */
 const offsetMaxMs = 26 * hourMs;
-/** Zones whose tables are kept: there are about 600, of 200 bytes a year. */
+/** Cached zones: there are about 600, of 200 bytes per year. */
 const calendarsMax = 1_000;
-/** Years of a zone that are kept: clients may ask for each one up to 9999. */
+/** Cached years of a zone: clients may request every year up to 9999. */
 const yearsMax = 200;
 
-/** From a time on. */
 interface Change {
   readonly atMs: number;
   readonly minutes: number;
 }
 
 export interface Calendar {
-  /** IANA name. */
   readonly zone: string;
-  /** Minutes that its clocks are ahead of UTC. */
+  /** Minutes ahead of UTC. */
   offsetAt(timeMs: number): number;
-  /** Epoch ms of its midnight. @param day days since 1970-01-01 */
+  /** Epoch ms. */
   startOfDay(day: number): number;
   dayOf(timeMs: number): number;
 }
@@ -53,7 +47,7 @@ class UtcCalendar implements Calendar {
 class ZoneCalendar implements Calendar {
   readonly zone: string;
   readonly #offsetAt: (timeMs: number) => number;
-  /** By year: the first is of its beginning. */
+  /** By year; the first change is the offset at its beginning. */
   readonly #years = new Map<number, readonly Change[]>();
 
   constructor(zone: string, offsetAt: (timeMs: number) => number) {
@@ -103,7 +97,7 @@ class ZoneCalendar implements Calendar {
     return changes;
   }
 
-  /** A change at the very beginning of a year is that of the year before: it is in both tables. */
+  /** A change exactly at the beginning of a year is in the tables of both years. */
   #lookUp(year: number): Change[] {
     const endMs = Date.UTC(year + 1, 0, 1);
     let atMs = Date.UTC(year, 0, 1);
@@ -132,7 +126,7 @@ const namePattern = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
 const nameLengthMax = 64;
 
 /**
- * @param zone an IANA name; offsets such as `+01:00`, which `Intl` takes too, are no zones: they know no summer
+ * @param zone an IANA name; not an offset such as `+01:00`, which `Intl` accepts but which has no summer time
  * @returns undefined for a zone that this runtime does not know
  */
 export function calendarOf(zone: string): Calendar | undefined {
@@ -148,7 +142,7 @@ export function calendarOf(zone: string): Calendar | undefined {
   return calendar;
 }
 
-/** Quarters of an hour of a UTC day at which the zone has midnight: up to two, without that of the UTC day. */
+/** Quarter hours of a UTC day, other than 0, at which a day of the zone begins: up to two. */
 export function midnightsIn(calendar: Calendar, utcDay: number): number[] {
   const fromMs = utcDay * dayMs;
   const found: number[] = [];
@@ -171,19 +165,17 @@ const firstWeekday = 3;
 export const weekdayOf = (day: number): number =>
   (((day + firstWeekday) % daysPerWeek) + daysPerWeek) % daysPerWeek;
 
-/** The day that begins the week of a day. */
 export function startOfWeek(day: number, weekStart: WeekStart): number {
   const since = weekdayOf(day) - weekdays.indexOf(weekStart);
   return day - ((since + daysPerWeek) % daysPerWeek);
 }
 
-/** The first day of the month of a day. */
 export function startOfMonth(day: number): number {
   const date = new Date(day * dayMs);
   return dayOf(Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1));
 }
 
-/** ISO 8601 with the zone's offset, `2026-11-01T00:00:00-04:00`; of UTC with `Z`, `2026-11-01T00:00:00.000Z`. */
+/** ISO 8601 with the zone's offset, `2026-11-01T00:00:00-04:00`; in UTC `2026-11-01T00:00:00.000Z`. */
 export function formatLocal(calendar: Calendar, timeMs: number): string {
   if (calendar === utcCalendar) return isoTime(timeMs);
   const minutes = calendar.offsetAt(timeMs);

@@ -1,7 +1,6 @@
 /**
- * Which day a day is compared with, and until when. A range that holds the present is not over: it is compared until the running
- * quarter of an hour with the other period until the same time of the matching day, so that a morning is never compared with a
- * whole day.
+ * Compares a range of days with an earlier period. A range that includes today is compared up to the current quarter hour,
+ * and the other period up to the same time of the matching day: a morning is not compared with a complete day.
  *
  *      range       |--day--|--day--|--today--> until 01:45
  *      previous    |--day--|--day--|---------> until 01:45
@@ -13,7 +12,7 @@ import { calendarOfRange, type LocalRange } from './local-range.ts';
 const daysPerWeek = 7;
 const monthsPerYear = 12;
 
-/** By name: the day that a day of a range of so many days is compared with. */
+/** The matching day of a day in a range of `days`. */
 export const shifts = {
   previous: (day: number, days: number) => day - days,
   previous_weekdays: (day: number, days: number) =>
@@ -26,17 +25,15 @@ const monthsBefore = (day: number, months: number): number =>
   dayOf(addMonths(day * dayMs, -months));
 
 export interface ComparedDays extends DayRange {
-  /** The day that a day of the range is compared with. */
   readonly dayFor: (day: number) => number;
 }
 
-/** Until when each of two periods is counted, epoch ms. */
 export interface Until {
   readonly nowMs: number;
   readonly beforeMs: number;
 }
 
-/** Best first; none where the range does not hold the present: both periods are whole. */
+/** Possible ends, best first; empty for a range without today, whose periods are complete. */
 export function untilsOf(
   range: LocalRange,
   { dayFor }: Pick<ComparedDays, 'dayFor'>,
@@ -52,11 +49,10 @@ export function untilsOf(
   }));
 }
 
-/** When clocks show on another day what they show at a time. */
 function sameTimeOn(calendar: Calendar, day: number, timeMs: number): number {
   const offsetMs = calendar.offsetAt(timeMs) * minuteMs;
   const moved = timeMs + (day - calendar.dayOf(timeMs)) * dayMs;
   const found = moved + offsetMs - calendar.offsetAt(moved) * minuteMs;
-  // On a day on which clocks change, the time may not exist.
+  // The time may not exist on a day when the clocks change.
   return Math.min(Math.max(found, calendar.startOfDay(day)), calendar.startOfDay(day + 1));
 }

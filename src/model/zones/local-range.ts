@@ -1,26 +1,24 @@
-/** A range of days of a time zone, and the stretch of time that it is. */
+/** Ranges of days of a time zone, as ranges of time. */
 import type { DayRange } from '../day.ts';
 import { type Calendar, utcCalendar } from './calendar.ts';
 
-/** Days of a calendar, both included. */
 export interface LocalRange extends DayRange {
-  /** Absent = UTC. */
   readonly calendar?: Calendar | undefined;
-  /** What of these days is meant; absent = all. */
-  readonly within?: Stretch | undefined;
+  /** The part of these days; absent = all. */
+  readonly within?: TimeRange | undefined;
 }
 
 /** Epoch ms, the end excluded. */
-export interface Stretch {
+export interface TimeRange {
   readonly fromMs: number;
   readonly endMs: number;
 }
 
-const always: Stretch = { fromMs: -Infinity, endMs: Infinity };
+const always: TimeRange = { fromMs: -Infinity, endMs: Infinity };
 
 export const calendarOfRange = ({ calendar = utcCalendar }: LocalRange): Calendar => calendar;
 
-export function stretchOf(range: LocalRange): Stretch {
+export function timeRangeOf(range: LocalRange): TimeRange {
   const calendar = calendarOfRange(range);
   const { within = always } = range;
   const fromMs = Math.max(within.fromMs, calendar.startOfDay(range.fromDay));
@@ -28,7 +26,6 @@ export function stretchOf(range: LocalRange): Stretch {
   return { fromMs, endMs: Math.max(fromMs, endMs) };
 }
 
-/** What of a range lies before a time, and what begins with it. */
 export function splitAt(range: LocalRange, timeMs: number): [before: LocalRange, from: LocalRange] {
   const { within = always } = range;
   const endMs = Math.min(within.endMs, timeMs);

@@ -1,23 +1,19 @@
 /**
- * How far the clocks of a time zone are from UTC, and when that changes next; by the rules that come with the runtime. One
- * of another machine of a cluster may be newer, and know more zones.
- * A look takes some 50 µs: never on the path of a redirect.
+ * Offsets of time zones and their next changes, from the runtime's rules. In a cluster, the runtime of another machine may
+ * know more zones. A look-up takes some 50 µs, so it is not part of a redirect.
  */
 import { dayMs, minuteMs } from '../day.ts';
 
-/** No zone has changed its clocks for less time than this. */
 const stepMs = dayMs;
 
-/** Minutes that a zone's clocks are ahead of UTC. */
 export interface ZoneOffset {
   readonly minutes: number;
-  /** When they change next, epoch ms; undefined when not before the end that was asked for. */
+  /** The next change, epoch ms; undefined = not before `untilMs`. */
   readonly changesAtMs: number | undefined;
-  /** From then on; as before without a change. */
   readonly minutesAfter: number;
 }
 
-/** @param zone an IANA name @param untilMs how far to look for a change @returns undefined for an unknown zone */
+/** @param zone an IANA name @param untilMs end of the search for a change @returns undefined for an unknown zone */
 export function zoneOffset(zone: string, nowMs: number, untilMs: number): ZoneOffset | undefined {
   const offsetAt = offsetsOf(zone);
   if (offsetAt === undefined) return undefined;
@@ -31,13 +27,13 @@ export function zoneOffset(zone: string, nowMs: number, untilMs: number): ZoneOf
   return { minutes, changesAtMs: undefined, minutesAfter: minutes };
 }
 
-/** Minutes since the epoch, on the clocks of a zone; NaN for an unknown one, in whose windows no time is. */
+/** Local minutes since the epoch; NaN for an unknown zone, whose time windows never match. */
 export function localMinutes(zone: string, nowMs: number): number {
   const offsetAt = offsetsOf(zone);
   return offsetAt === undefined ? Number.NaN : Math.floor(nowMs / minuteMs) + offsetAt(nowMs);
 }
 
-/** The first minute between the two, epoch ms, that has another offset than `minutes`. */
+/** The first minute, epoch ms, between two times whose offset is not `minutes`. */
 export function firstMinute(
   offsetAt: (ms: number) => number,
   minutes: number,
@@ -54,7 +50,7 @@ export function firstMinute(
   return after * minuteMs;
 }
 
-/** Minutes ahead of UTC at a time, epoch ms; undefined for an unknown zone. */
+/** A function of epoch ms to minutes ahead of UTC; undefined for an unknown zone. */
 export function offsetsOf(zone: string): ((ms: number) => number) | undefined {
   const format = formatOf(zone);
   if (format === undefined) return undefined;

@@ -22,9 +22,7 @@ export function brokerFindings({ brokers: all }: BrokersSeen): ClusterFinding[] 
     if (fault !== undefined) {
       return isUnreached && isMajority
         ? warn(`${fault}; the others answer: start it again, or take it out of cluster.nats`)
-        : bad(
-            `${fault}; see cluster.nats (QZ_CLUSTER_NATS), cluster.credsFile and cluster.tlsCaFile`,
-          );
+        : bad(`${fault}; see cluster.nats (QZ_CLUSTER_NATS) and cluster.credsFile`);
     }
     const advice = isOlder(version) ? `; ${recommended.join('.')} or newer is better` : '';
     const tls = isEncrypted ? 'with TLS' : 'without TLS';

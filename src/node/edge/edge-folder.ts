@@ -6,7 +6,6 @@
  *   edge.json        its token for the cores, and their addresses
  *   management.mdb   the links of the cluster (cluster/links/replica-store.ts)
  *   journal/<n>/     scans that the cores do not have yet
- *   cache/           the table of places, safe to delete
  *   service.pid, service.sock   as of any service
  *
  * It has no key, no scans.mdb and no delivery.mdb: a folder that has one of them is of a service that keeps data, and
@@ -18,13 +17,13 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readNodeFile } from '../../cluster/nodes/node-file.ts';
 import {
+  closeToOthers,
   type DataFolder,
   DataFolderError,
   DataFolderLockedError,
   makeFolder,
   openDataFolder,
 } from '../../engine/data-folder.ts';
-import { narrowModes } from '../../engine/file-modes.ts';
 import { type FolderLock, lockDataFolder } from '../../engine/takeover/folder-lock.ts';
 import { lineOf, type PredecessorMessage } from '../../engine/takeover/messages.ts';
 import { removePidFile, writePidFile } from '../../engine/takeover/pid-file.ts';
@@ -57,7 +56,7 @@ export class EdgeFolder {
     const lock = await lockOnceFree(folder);
     try {
       assertNoFullFolder(folder);
-      narrowModes(folder.path);
+      closeToOthers(folder.path);
       makeFolder(folder.journalRoot);
       writePidFile(folder, log);
       lock.onConnection = sayRunning;

@@ -7,7 +7,7 @@ import type { Clock } from '../../model/clock.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { HealthCheck } from '../../telemetry/health.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { EdgeThreads } from '../../engine/edge-threads.ts';
+import type { EdgeThreads } from '../../engine/threads.ts';
 import { registerStale } from '../cluster-metrics.ts';
 
 export interface EdgeParts {

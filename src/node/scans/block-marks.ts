@@ -1,6 +1,6 @@
 /**
  * Marks of this core's blocks, so that a client that has read events of one core goes on with those of another
- * (scans/query/store-places.ts).
+ * (store/scans/store-places.ts).
  *
  *   each 10 s   every core notes where its blocks end in the journals; the leader also shares its newest two notes
  *
@@ -9,9 +9,8 @@
  */
 import { dayMs } from '../../model/day.ts';
 import type { Base } from '../../modules.ts';
-import { ScanMarks } from '../../store/scans/scan-marks.ts';
-import { MarkedPlaces, type StorePlaces } from '../../scans/query/store-places.ts';
-import type { PackedMarks } from '../../store/delivery/scan-numbering.ts';
+import { type PackedMarks, ScanMarks } from '../../store/scans/scan-marks.ts';
+import { MarkedPlaces, type StorePlaces } from '../../store/scans/store-places.ts';
 import {
   type MarkPlace,
   type MarkRows,
@@ -49,9 +48,8 @@ export class BlockMarks {
   constructor(options: BlockMarksOptions) {
     this.#options = options;
     const { base, scans, store } = options;
-    const { identity } = base.management.cluster;
     this.#own = ownMarkRows(scans.environment);
-    this.places = new MarkedPlaces({ store, scans, identity });
+    this.places = new MarkedPlaces({ store, scans, management: base.management });
     this.#ticker = new Ticker({
       everyMs: keepMs,
       log: base.log,

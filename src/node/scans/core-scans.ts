@@ -1,10 +1,10 @@
-/** What every core does with its own store of scans, leading or not: what on a machine alone nobody needs, or the writers do. */
+/** What every core does with its own store of scans, leading or not: what on a machine alone nobody needs, or the services do. */
 import { ExpiredNumbers } from '../../codes/expired-numbers.ts';
 import { closeAll, type Closers } from '../../engine/closers.ts';
 import type { Base } from '../../modules.ts';
-import type { StorePlaces } from '../../scans/query/store-places.ts';
+import type { StorePlaces } from '../../store/scans/store-places.ts';
 import type { ScanStore } from '../../store/scans/scans.ts';
-import type { Engine } from '../../writers.ts';
+import type { Engine } from '../../services.ts';
 import { storeId } from '../core-delivery.ts';
 import { BlockMarks } from './block-marks.ts';
 

@@ -28,11 +28,11 @@ import {
   readAdoption,
   removeAdoption,
   writeAdoption,
-} from '../../engine/installation/adoption-marker.ts';
+} from '../../engine/unfinished.ts';
 import { raise, raiseNumbers } from '../../engine/installation/numbers.ts';
 import { LogoRows } from '../../images/logo/logo-store.ts';
 import { listJournals } from '../../scans/journal/segments.ts';
-import { openDeliveryTables } from '../../store/delivery/open-delivery.ts';
+import { openDeliveryTables } from '../../store/delivery/delivery.ts';
 import type { StoreEnvironment } from '../../store/environment.ts';
 import { openManagement, type Management } from '../../store/management/management.ts';
 import { lowestWatermarks, openScanStore, type ScanStore } from '../../store/scans/scans.ts';

@@ -11,8 +11,12 @@ import { join as pathOf } from 'node:path';
 import type { NodeStatus } from '../../cluster/control/cluster-status.ts';
 import { clusterHasData } from '../../cluster/copy/cluster-data.ts';
 import { NodeError } from '../../cluster/nodes/node-error.ts';
-import { checkNodeFile, type NodeIdentity, readNodeFile } from '../../cluster/nodes/node-file.ts';
-import { nodeFileName } from '../../store/open-environment.ts';
+import {
+  checkNodeFile,
+  type NodeIdentity,
+  nodeFileName,
+  readNodeFile,
+} from '../../cluster/nodes/node-file.ts';
 import type { CopyProgress } from '../../engine/backup/copy-files.ts';
 import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
 import {

@@ -16,7 +16,7 @@ import { NodeError } from '../../cluster/nodes/node-error.ts';
 import { checkNodeFile, readNodeFile } from '../../cluster/nodes/node-file.ts';
 import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
 import { messageOf } from '../../model/failure.ts';
-import { openDeliveryTables } from '../../store/delivery/open-delivery.ts';
+import { openDeliveryTables } from '../../store/delivery/delivery.ts';
 import type { StoreEnvironment } from '../../store/environment.ts';
 import { openManagement } from '../../store/management/management.ts';
 import type { NodeContext } from '../context.ts';

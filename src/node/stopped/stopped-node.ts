@@ -45,11 +45,6 @@ export async function withStoppedFolder<T>(
     const inspection = await inspectFolder(folder, 'start');
     assertSound(action, folder, inspection);
     assertFinished(action, folder, inspection);
-    if (inspection.kind === 'unmarked') {
-      throw new DataFolderError(
-        `Cannot ${action}: data folder ${folder.path} was written by an older release; start this one with it once, and stop it`,
-      );
-    }
     return await work();
   } finally {
     await lock.unlock();

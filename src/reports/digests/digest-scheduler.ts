@@ -49,7 +49,8 @@ type Found = Pick<DigestContent, 'workspaceName' | 'numbers' | 'topCodes' | 'zon
 export class DigestScheduler {
   readonly #options: DigestSchedulerOptions;
   readonly #ticker: Ticker;
-  readonly #logged = new LRUCache<string, true>({ max: loggedMax });
+  // With `max` the library allocates for that many at once.
+  readonly #logged = new LRUCache<string, true>({ maxSize: loggedMax, sizeCalculation: () => 1 });
   #isClosed = false;
 
   constructor(options: DigestSchedulerOptions) {

@@ -1,11 +1,11 @@
 /**
- * A day of one counter, as it is counted: one piece, or up to three, cut at the midnights of its workspace's time zone. Each
- * piece has numbers and scanners of its own, so that a range of local days is a sum of pieces; the UTC day is the sum of all.
- * Where a day is cut is decided when its first scan is counted, and stands in its records: it never changes.
+ * A day of one counter: one piece, or up to three, cut at the midnights of its workspace's time zone. Each piece has its own
+ * numbers and scanners, so that a range of local days is a sum of pieces. The day's first scan fixes the cuts, which its
+ * records store.
  */
 import { dayMs, quarterMs } from '../../model/day.ts';
 import { Sketch } from '../../model/sketch/sketch.ts';
-import type { Stretch } from '../../model/zones/local-range.ts';
+import type { TimeRange } from '../../model/zones/local-range.ts';
 import { Rollup } from '../rollup.ts';
 
 export const quartersPerDay = 96;
@@ -17,26 +17,26 @@ export interface Quarters {
 }
 export const wholeDay: Quarters = { fromQuarter: 0, endQuarter: quartersPerDay };
 
-export const stretchOfQuarters = (day: number, { fromQuarter, endQuarter }: Quarters): Stretch => ({
+export const timesOfQuarters = (day: number, { fromQuarter, endQuarter }: Quarters): TimeRange => ({
   fromMs: day * dayMs + fromQuarter * quarterMs,
   endMs: day * dayMs + endQuarter * quarterMs,
 });
 
-/** Which piece of which day. */
-export interface Place extends Quarters {
+/** Identifies a piece of a day. */
+export interface DayPiece extends Quarters {
   readonly day: number;
   /** 0 to 2. */
   readonly index: number;
 }
 
-export const wholePlace = (day: number): Place & Stretch => ({
+export const wholeDayPiece = (day: number): DayPiece & TimeRange => ({
   day,
   index: 0,
   ...wholeDay,
-  ...stretchOfQuarters(day, wholeDay),
+  ...timesOfQuarters(day, wholeDay),
 });
 
-export interface Piece extends Place {
+export interface Piece extends DayPiece {
   /** Epoch ms, the end excluded. */
   readonly fromMs: number;
   readonly endMs: number;
@@ -53,20 +53,20 @@ export interface Day {
 /** @param cuts quarters at which a piece begins, ascending, without 0 */
 export function createDay(day: number, cuts: readonly number[], namesMax: number): Day {
   const pieces = [0, ...cuts].map((fromQuarter, index) => {
-    const place = { day, index, fromQuarter, endQuarter: cuts[index] ?? quartersPerDay };
-    return createPiece(place, new Rollup(namesMax), Sketch.empty());
+    const dayPiece = { day, index, fromQuarter, endQuarter: cuts[index] ?? quartersPerDay };
+    return createPiece(dayPiece, new Rollup(namesMax), Sketch.empty());
   });
   return { day, pieces };
 }
 
-export const createPiece = (place: Place, rollup: Rollup, sketch: Sketch): Piece => ({
-  ...place,
-  ...stretchOfQuarters(place.day, place),
+export const createPiece = (dayPiece: DayPiece, rollup: Rollup, sketch: Sketch): Piece => ({
+  ...dayPiece,
+  ...timesOfQuarters(dayPiece.day, dayPiece),
   rollup,
   sketch,
 });
 
-/** Times beyond what the store can name count on its first and its last day: at its edge. */
+/** Times outside the days that the store can name count on its first or last day: in the piece at the edge. */
 export function pieceAt({ pieces }: Day, timeMs: number): Piece {
   let at = 0;
   while (at < pieces.length - 1 && timeMs >= pieces[at]!.endMs) at++;

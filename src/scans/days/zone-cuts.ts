@@ -1,9 +1,9 @@
 /**
- * Where the days of workspaces are cut: at the midnights of the time zone that each has. A zone that is set holds from the
- * next UTC day on, and the one before it until then, so that no day that was begun is cut anew.
+ * Where the days of workspaces are cut: at the midnights of each one's time zone. A new zone applies from the next UTC day,
+ * the old one until then, so that no started day is cut again.
  *
- * Which zone that is, is told by the control thread, and may come late: a day that was begun without it stays whole, and what
- * is asked of it in the zone is counted from its raw scans (query/range.ts).
+ * The control thread sends the zones, sometimes late: a day that started without them stays whole, and queries in the zone
+ * count it from raw scans (query/range.ts).
  */
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import { calendarOf, midnightsIn } from '../../model/zones/calendar.ts';
@@ -12,7 +12,7 @@ export interface WorkspaceZone {
   readonly workspaceNo: WorkspaceNo;
   /** IANA name. */
   readonly zone: string;
-  /** The first UTC day that is cut in it. */
+  /** The first UTC day cut in it. */
   readonly sinceDay: number;
   /** The zone of the days before. */
   readonly before: string;
@@ -22,7 +22,7 @@ const uncut: readonly number[] = [];
 
 export class ZoneCuts {
   #zones = new Map<number, WorkspaceZone>();
-  /** Of the last day that was asked for. */
+  /** Cache of the last day. */
   #day = -1;
   #ofDay = new Map<string, readonly number[]>();
 
@@ -30,7 +30,7 @@ export class ZoneCuts {
     this.set(zones);
   }
 
-  /** Of all workspaces; those that are not among them have UTC. */
+  /** Replaces all zones; workspaces without one have UTC. */
   set(zones: readonly WorkspaceZone[]): void {
     this.#zones = new Map(zones.map((zone) => [zone.workspaceNo, zone]));
   }

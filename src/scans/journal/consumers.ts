@@ -1,44 +1,40 @@
 /**
- * A shard's place in every journal: opened as soon as the journal has a tail, whenever that is, and kept while the
- * journal is not in place.
+ * A shard's position in every journal. A journal opens when it has a tail, and stays open while it is not in place.
  *
  *   follow   tails -> how far this cycle reads         read       [position, seen) -> visitor
- *   committed   position -> shared memory: what the control thread takes from the tails to know what is not counted
+ *   committed   position -> shared memory: the control thread compares it with the tails
  *
- * One read takes `bytesMax` of all journals together, so that memory does not grow by their number: where more waits, the
- * next one goes on with the journals that this one has left out.
- *
- * A journal that cannot be read (its folder was moved away, a bad disk) stays where it is, is tried again at each cycle,
- * and keeps no other from being read.
+ * One read takes `bytesMax` of all journals together, so that memory does not grow with their number; the next read starts
+ * with the journals left out. An unreadable journal (folder moved away, bad disk) keeps its position, is retried each cycle,
+ * and does not stop the others.
  */
 import { type FrameVisitor, JournalReader, readSpace } from './reader.ts';
-import { PlaceError, type Place } from './place.ts';
+import { DisplacedError, type FileIdentity } from './file-identity.ts';
 import type { JournalPositions } from './positions.ts';
 import { journalFolder } from './segments.ts';
 
 export interface JournalConsumersOptions {
-  readonly root: Place;
+  readonly root: FileIdentity;
   readonly tails: JournalPositions;
   readonly consumed: JournalPositions;
-  /** After so many bytes a read ends; of one journal it takes no more. */
+  /** A read ends after so many bytes, and takes no more from one journal. */
   readonly bytesMax: number;
-  /** What is stored of a journal: by partition, the position below which its scans are in blocks. */
+  /** For a journal, by partition: the position below which its scans are in blocks. */
   readonly watermarksOf: (journal: number) => Float64Array;
-  /** From where the journals begin, also what is below the watermarks. */
+  /** Reads journals from their start, below the watermarks too. */
   readonly isReadAgain?: boolean;
 }
 
 export interface JournalConsumer {
   readonly journal: number;
   readonly reader: JournalReader;
-  /** Position below which a partition's scans are in blocks; only while catching up they differ. */
+  /** By partition: position below which its scans are in blocks. They differ only while catching up. */
   readonly watermarks: Float64Array;
   position: number;
-  /** Position below which every scan is committed: while a commit waits, `position` is ahead of it. */
+  /** Position below which every scan is committed; `position` is ahead of it while a commit waits. */
   committed: number;
-  /** The journal's end when the cycle began: what came since is for the next window. */
+  /** The journal's end when the cycle began; later scans go into the next window. */
   seen: number;
-  /** Why the last read failed. */
   fault: string | undefined;
 }
 
@@ -46,11 +42,11 @@ export class JournalConsumers implements Iterable<JournalConsumer> {
   readonly #options: JournalConsumersOptions;
   /** Ascending. */
   #consumers: ReadonlyMap<number, JournalConsumer> = new Map();
-  /** The same, in the order in which they are read, which is of this machine and changes. */
+  /** The same in reading order, which changes. */
   #queue: JournalConsumer[] = [];
-  /** Below these positions a journal is not read again, also where a block is damaged. */
+  /** Below these positions no journal is read again, even where a block is damaged. */
   saved: ReadonlyArray<{ readonly journal: number; readonly position: number }> = [];
-  /** Of all readers: what one has read is taken up before the next one reads. */
+  /** Shared by all readers, which read in turn. */
   readonly #space: Buffer;
 
   constructor(options: JournalConsumersOptions) {
@@ -63,7 +59,7 @@ export class JournalConsumers implements Iterable<JournalConsumer> {
     return this.#consumers.values();
   }
 
-  /** A cycle begins: it reads what is written by now, also of a journal that is new. */
+  /** Starts a cycle: it reads all that is written now, also in new journals. */
   follow(): void {
     const { tails } = this.#options;
     for (const journal of tails.journals) {
@@ -74,7 +70,6 @@ export class JournalConsumers implements Iterable<JournalConsumer> {
     }
   }
 
-  /** Whether anything was written since the cycle began. */
   get hasUnread(): boolean {
     const { tails } = this.#options;
     for (const journal of tails.journals) {
@@ -83,7 +78,6 @@ export class JournalConsumers implements Iterable<JournalConsumer> {
     return false;
   }
 
-  /** @returns whether there was anything */
   read(visit: (consumer: JournalConsumer, ...frame: Parameters<FrameVisitor>) => void): boolean {
     let moved = 0;
     let looked = 0;
@@ -102,20 +96,20 @@ export class JournalConsumers implements Iterable<JournalConsumer> {
     return moved > 0;
   }
 
-  /** Whether more waits, of what can be read, than this cycle took. */
+  /** Whether readable journals have more than this cycle took. */
   get hasMore(): boolean {
     const waits = ({ position, seen, fault }: JournalConsumer): boolean =>
       position < seen && fault === undefined;
     return [...this.#consumers.values()].some(waits);
   }
 
-  /** Why a journal cannot be read, while one cannot. */
+  /** Why a journal cannot be read; undefined = all can. */
   get fault(): string | undefined {
     for (const { fault } of this.#consumers.values()) if (fault !== undefined) return fault;
     return undefined;
   }
 
-  /** What was read is in the store, and need not be read again. */
+  /** Everything read so far is in the store. */
   committed(): void {
     for (const consumer of this.#consumers.values()) {
       consumer.committed = consumer.position;
@@ -123,7 +117,7 @@ export class JournalConsumers implements Iterable<JournalConsumer> {
     }
   }
 
-  /** All that is committed is in a checkpoint. */
+  /** Everything committed is in a checkpoint. */
   save(): void {
     this.saved = Array.from(this, ({ journal, committed }) => ({ journal, position: committed }));
   }
@@ -147,14 +141,14 @@ export class JournalConsumers implements Iterable<JournalConsumer> {
   }
 }
 
-/** @returns where the next read goes on */
+/** @returns the position of the next read */
 function readFrom(consumer: JournalConsumer, visit: FrameVisitor): number {
   try {
     const to = consumer.reader.read(consumer.position, consumer.seen, visit);
     consumer.fault = undefined;
     return to;
   } catch (error) {
-    if (!(error instanceof PlaceError) && !isSystemError(error)) throw error;
+    if (!(error instanceof DisplacedError) && !isSystemError(error)) throw error;
     consumer.fault = error.message;
     consumer.reader.close();
     return consumer.position;

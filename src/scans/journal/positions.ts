@@ -1,22 +1,20 @@
 /**
- * A position of each journal in shared memory: how far it is written (its tail, stored by the one writer after its
- * write returned), or how far a shard has counted it. This is all that passes between those threads, and it stays
- * where it is when a thread dies.
+ * A position of each journal in shared memory: its tail, which its writer stores after a write returned, or how far a shard
+ * has counted it. These threads share nothing else, and a position survives the death of a thread.
  *
  *   1 word           journals that were ever published    i64
- *   a word each      position of journal 0, 1, …          i64, 0 = nothing was ever written there
+ *   a word each      position of journal 0, 1, …          i64, 0 = nothing was ever written
  *   a bit each       1 = was ever published: in a cluster numbers run high and few of them are here
- *   1 word           1 = threads sleep until the next one is published (the low 32 bits)
+ *   1 word           1 = threads sleep until the next publish (the low 32 bits)
  *
- * A thread that has read everything sleeps (`sleep`), and the next writer wakes it. To publish costs one load more
- * while nobody sleeps. No publish is slept through: the writer stores its position, then looks whether a thread
- * sleeps; the sleeper says that it does, then looks at the positions again. All four are sequentially consistent, so
- * one of the two sees the other. The word is set by each sleeper and cleared by the first writer, which wakes all: the
- * death of a sleeper costs one wake-up of nobody. A writer that dies between clearing and waking wakes nobody, so a
- * sleeper also looks now and then by itself.
+ * A thread that has read everything sleeps (`sleep`); the next writer wakes it. Publishing costs one more load while all are
+ * awake. No publish is missed: the writer stores its position, then checks for a sleeper; the sleeper sets its word, then
+ * checks the positions. All four are sequentially consistent, so one of the two sees the other. Each sleeper sets the word;
+ * the first writer clears it and wakes all, so a dead sleeper costs one useless wake-up. A writer that dies between clearing
+ * and waking wakes no thread, so a sleeper also checks on a timer.
  */
 export const journalsMax = 65_536;
-/** Redirect threads of a machine: each writes a journal. */
+/** Each redirect thread of a machine writes one. */
 export const machineJournalsMax = 64;
 const wordBytes = 8;
 const bitsPerWord = 32;
@@ -34,7 +32,7 @@ export class JournalPositions {
   readonly #bits: Int32Array<SharedArrayBuffer>;
   readonly #sleep: Int32Array<SharedArrayBuffer>;
   #isWaiting = false;
-  /** What this thread has published last: a writer looks no further at each of its writes. */
+  /** The journal that this thread published last: saves a writer the look at the bits. */
   #last = -1;
   #journals: readonly number[] = [];
 
@@ -53,20 +51,19 @@ export class JournalPositions {
   position(journal: number): number {
     return Number(Atomics.load(this.#positions, journal));
   }
-  /** Those that were ever published, ascending: to go through them costs nothing for numbers that are not here. */
+  /** Journals that were ever published, ascending: unused numbers cost nothing. */
   get journals(): readonly number[] {
     const count = Number(Atomics.load(this.#count, 0));
     if (count !== this.#journals.length) this.#journals = this.#listed();
     return this.#journals;
   }
-  /** A thread sleeps until the next publish. */
   get isAwaited(): boolean {
     return Atomics.load(this.#sleep, 0) !== awake;
   }
   /**
-   * Has `wake` called once after the next publish of any thread; again while it waits, it goes on waiting.
+   * Calls `wake` once after the next publish of any thread. Another call while one waits changes nothing.
    * @param hasUnread whether anything was published that the caller has not seen
-   * @returns false when there is something unread already: nothing is called then, or for an earlier call
+   * @returns false when something is unread already: this call does not wait
    */
   sleep(hasUnread: () => boolean, wake: () => void): boolean {
     if (this.#isWaiting) return !hasUnread();

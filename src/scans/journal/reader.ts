@@ -1,9 +1,8 @@
 /**
- * The journal reader: a shard's side of the mailbox. Live reading and recovery are this same code.
+ * The journal reader, a shard's side of the mailbox; live reading and recovery use it alike.
  *
- * A read returns sound frames only. A frame with a good header and a bad payload is skipped by its
- * length and its scans are counted as damaged; where the header itself is damaged the reader looks for
- * the next sound header and counts the bytes between. Neither ever becomes a wrong number.
+ * A read returns only sound frames. It skips a frame with a good header and a bad payload, and counts its scans as damaged;
+ * where the header is damaged it finds the next sound header and counts the bytes between. Neither becomes a wrong number.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import {
@@ -14,48 +13,48 @@ import {
   isFrameHeader,
   isFramePayloadSound,
 } from '../record.ts';
-import { assertInPlace, type Place } from './place.ts';
+import { assertInPlace, type FileIdentity } from './file-identity.ts';
 import { findFrameHeader, listSegments, segmentFile } from './segments.ts';
 
-/** Called per sound frame: `bytes` and `frameAt` feed a RecordCursor, `base + offset` is a position. */
+/** Called per sound frame: pass `bytes` and `frameAt` to a RecordCursor; `base + offset` is a position. */
 export type FrameVisitor = (bytes: Buffer, frameAt: number, base: number) => void;
 
-/** Of `bytesMax` bytes, and one largest frame at least. */
+/** At least one largest frame. */
 export const readSpace = (bytesMax: number): Buffer =>
   Buffer.allocUnsafeSlow(Math.max(bytesMax, frameBytesMax));
 
 export class JournalReader {
   readonly #folder: string;
-  readonly #root: Place | undefined;
+  readonly #root: FileIdentity | undefined;
   readonly #buffer: Buffer;
   #segments: number[] = [];
   #descriptor = -1;
   #openStart = -1;
-  /** Scans in frames whose payload did not match its checksum. */
+  /** Scans in frames whose payload fails its checksum. */
   damagedScans = 0;
-  /** Bytes that belong to no sound frame, or that should be there and are not. */
+  /** Bytes outside sound frames, and missing bytes. */
   damagedBytes = 0;
 
   /**
-   * @param space for what one read takes: so many bytes, at least one largest frame, or what `readSpace` has made for
-   *   readers that read in turn
-   * @param root the folder of all journals, where it must still be the one of the start: a list of segments that
-   *   is short because it is another's would make bytes that are elsewhere look damaged
+   * @param space buffer of one read: its size in bytes, raised to one largest frame, or a buffer of `readSpace` for readers
+   * that read in turn
+   * @param root the folder of all journals, which must be the one of the start: the shorter segment list of another folder
+   * would make bytes look damaged
    */
-  constructor(folder: string, space: number | Buffer, root?: Place) {
+  constructor(folder: string, space: number | Buffer, root?: FileIdentity) {
     this.#folder = folder;
     this.#root = root;
     this.#buffer = typeof space === 'number' ? readSpace(space) : space;
   }
 
   /**
-   * Visits the sound frames of [from, tail), as many as one read holds.
-   * @returns the position to go on from; `from` itself when there is nothing to read yet
-   * @throws PlaceError or Error of the system when the journal is not in place; nothing was visited then
+   * Visits the sound frames of [from, tail), as many as one read takes.
+   * @returns the position of the next read; `from` when there is nothing to read yet
+   * @throws DisplacedError or Error of the system when the journal is not in place; nothing was visited then
    */
   read(from: number, tail: number, visit: FrameVisitor): number {
     if (from >= tail) {
-      // A segment that is deleted leaves the disk when its last reader has closed it.
+      // A deleted segment leaves the disk when its last reader closes it.
       if (this.#descriptor !== -1) this.close();
       return from;
     }
@@ -74,8 +73,8 @@ export class JournalReader {
   }
 
   /**
-   * Reads into the buffer; fewer bytes than wanted mean the file's end. What lies below a tail was
-   * written, so where the file ends before it, a power loss has taken the rest.
+   * Reads into the buffer; fewer bytes than wanted mean the file's end: all below a tail was written, so a power loss took
+   * the rest.
    */
   #fill(offset: number, wanted: number): number {
     let got = 0;
@@ -93,7 +92,7 @@ export class JournalReader {
     this.#openStart = -1;
   }
 
-  /** Returns how many bytes were dealt with; an unfinished frame at the end waits for the next read. */
+  /** @returns bytes done; an unfinished frame at the end waits for the next read */
   #visitFrames(bytes: Buffer, base: number, visit: FrameVisitor, isEnd: boolean): number {
     let at = 0;
     while (bytes.length - at >= frameHeaderBytes) {
@@ -118,10 +117,10 @@ export class JournalReader {
     return at;
   }
 
-  /** The segment that holds `position`, or the next one above it, opened. */
+  /** Opens the segment with `position`, or the next one after it. */
   #locate(position: number): { start: number; end: number } | undefined {
     let found = this.#find(position);
-    // The newest segment known may have ended since, and others begun.
+    // The newest known segment may have ended since.
     if (found === undefined || found === this.#segments.length - 1) {
       if (this.#root !== undefined) assertInPlace(this.#root);
       this.#segments = listSegments(this.#folder);

@@ -1,10 +1,9 @@
 /**
  * The journal on disk: `<folder>/<journal>/<start>.log`, one folder per redirect thread.
  *
- * A position is a byte offset in the journal's whole life; it only grows and is never reused, for ids
- * and watermarks name scans by it. A segment is named by the position of its first byte, so a reader
- * finds its place by names alone. The newest segment is never deleted: it keeps the position. It may be empty:
- * each journal is ended by an empty one when it has been written for a minute, at a stop and at a start, so that
+ * A position is a byte offset in the journal's whole life; it only grows, because ids and watermarks name scans by it. A
+ * segment's name is the position of its first byte, so a reader finds it by name. The newest segment is never deleted: it
+ * keeps the position. Each journal gets an empty newest segment after a minute of writing, at a stop and at a start, so that
  * no address stays on the disk after it is counted.
  */
 import {
@@ -39,8 +38,8 @@ export const segmentFile = (folder: string, start: number): string =>
   join(folder, `${String(start).padStart(nameDigits, '0')}.log`);
 
 /**
- * Numbers of the journals that exist, ascending: also those of threads that are no longer configured.
- * @throws Error of the system where the folder is not in place
+ * Numbers of the journals that exist, ascending, also of threads that are not configured any more. @throws Error of the
+ * system
  */
 export function listJournals(root: string): number[] {
   return readdirSync(root)
@@ -58,7 +57,7 @@ export function listSegments(folder: string): number[] {
     .sort((a, b) => a - b);
 }
 
-/** The position behind the last byte of a journal that nobody writes; 0 where it has no segment. */
+/** The end of a journal without a writer; 0 without segments. */
 export function journalEnd(folder: string): number {
   const newest = listSegments(folder).at(-1);
   return newest === undefined ? 0 : newest + statSync(segmentFile(folder, newest)).size;
@@ -67,27 +66,26 @@ export function journalEnd(folder: string): number {
 export interface Recovered {
   /** Where the next frame goes. */
   readonly position: number;
-  /** Bytes cut off the end: a write that the process or the power did not finish. */
+  /** Bytes of an unfinished write at the end. */
   readonly tornBytes: number;
-  /** Where the journal ends: below `position` when it has lost what the store has counted. */
+  /** The journal's end: below `position` when it has lost scans that the store has. */
   readonly end: number;
 }
 
 export interface RecoverOptions {
   /**
-   * What follows the last sound frame. `kept` in a cluster, where other machines may have what stood there: its
-   * positions are not given out again, and readers skip and report it as they do all damage. Default `cut`.
+   * Bytes after the last sound frame. `kept` in a cluster, where other machines may have the bytes that were there: their
+   * positions are not reused, and readers skip and report them as damage. Default `cut`.
    */
   readonly torn?: 'cut' | 'kept';
-  /** What stands behind is cut first, whole or not: other machines send it again. Never below `atLeast`. */
+  /** Cuts everything after it first: other machines send it again. Never below `atLeast`. */
   readonly atMost?: number;
 }
 
 /**
- * Makes a journal ready for its writer: cuts a torn tail off the newest segment.
- * Only what follows the last sound frame is cut; a damaged frame in the middle stays for the reader
- * to skip and report.
- * @param folder made when absent, in the folder of all journals, which is never made here: it may be not in place
+ * Prepares a journal for its writer: cuts a torn tail off the newest segment, after the last sound frame. A damaged frame in
+ * the middle stays; the reader skips and reports it.
+ * @param folder created when missing, but not its parent, which may be out of place
  * @param atLeast the highest watermark known: after a power loss the store may be ahead of the journal
  */
 export function recoverJournal(
@@ -128,10 +126,9 @@ function truncate(file: string, bytes: number): void {
 }
 
 /**
- * Begins an empty segment at the end of a journal whose newest one has records: that one can be deleted once it
- * is counted, also where no writer comes back to end it. A journal that has lost its segments gets one as well: it
- * keeps the position.
- * @param position as `recoverJournal` says @throws Error of the system
+ * Creates an empty segment at the end of a journal whose newest one has records, or that has lost its segments: the counted
+ * records can then be deleted without a writer, and the position is kept.
+ * @param position from `recoverJournal` @throws Error of the system
  */
 export function beginSegment(folder: string, position: number): void {
   const newest = listSegments(folder).at(-1);
@@ -139,7 +136,7 @@ export function beginSegment(folder: string, position: number): void {
   closeSync(openSync(segmentFile(folder, position), 'a', 0o600));
 }
 
-/** Bytes of a segment up to the end of its last sound frame; 0 without one, or without the file. */
+/** Length of a segment up to its last sound frame; 0 without one, or without the file. */
 export function soundEnd(file: string): number {
   try {
     return endOfLastSoundFrame(readFileSync(file));
@@ -164,7 +161,7 @@ function endOfLastSoundFrame(bytes: Buffer): number {
   return sound;
 }
 
-/** Offset of the next sound frame header at or after `from`; else `bytes.length`. */
+/** Offset of the next sound frame header from `from` on; else `bytes.length`. */
 export function findFrameHeader(bytes: Buffer, from: number): number {
   let at = bytes.indexOf('QZJ1', from, 'latin1');
   while (at !== -1) {
@@ -174,7 +171,7 @@ export function findFrameHeader(bytes: Buffer, from: number): number {
   return bytes.length;
 }
 
-/** When the oldest scan that is still in a file was made, by its cycle's clock; undefined without one. */
+/** Time of the oldest scan still in a file, by its cycle's clock; undefined = none. */
 export function oldestRecordMs(folder: string): number | undefined {
   const header = Buffer.alloc(frameHeaderBytes);
   for (const start of listSegments(folder)) {
@@ -187,7 +184,7 @@ export function oldestRecordMs(folder: string): number | undefined {
   return undefined;
 }
 
-/** Undefined when the segment was counted and deleted since it was listed. */
+/** Undefined when the segment was deleted after it was listed. */
 function openIfThere(file: string): number | undefined {
   try {
     return openSync(file, 'r');
@@ -197,7 +194,7 @@ function openIfThere(file: string): number | undefined {
   }
 }
 
-/** Deletes segments that end at or below `position`. @returns where those begin that are left */
+/** Deletes segments that end at or below `position`. @returns starts of the rest */
 export function pruneJournal(folder: string, position: number): readonly number[] {
   const starts = listSegments(folder);
   let deleted = 0;
@@ -208,7 +205,7 @@ export function pruneJournal(folder: string, position: number): readonly number[
   return starts.slice(deleted);
 }
 
-/** To be read, also when it is deleted meanwhile. Undefined when it was counted and deleted since it was listed. */
+/** Stays readable when it is deleted meanwhile. Undefined when it was deleted after it was listed. */
 export async function openSegment(file: string): Promise<FileHandle | undefined> {
   try {
     return await open(file, 'r');

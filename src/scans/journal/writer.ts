@@ -1,27 +1,26 @@
 /**
- * The journal writer: one per redirect thread. `append` is one `pwrite` per event-loop cycle, before the
- * cycle's answers leave: an answered scan is a journaled scan.
+ * The journal writer: one per redirect thread. `append` is one `pwrite` per event-loop cycle, before the cycle's answers
+ * leave: an answered scan is a journaled scan.
  *
- * It never throws. When the disk refuses, frames wait in memory (bounded by `backlogBytesMax`) and go out
- * in order once it accepts again; beyond the bound they are dropped and counted, because a redirect must
- * not depend on a disk. Writes name their offset, so a half-written frame is simply written over.
+ * It never throws. When the disk refuses, frames wait in memory (bounded by `backlogBytesMax`) and are written in order once
+ * it accepts; beyond the bound they are dropped and counted, because a redirect must not depend on a disk. Writes name their
+ * offset, so a half-written frame is overwritten. When the journal's folder is not in place, no new segment can begin: the
+ * writer continues in the open file.
  *
- * A segment that cannot be ended, because the journal's folder is not in place, goes on as it is: its file is open.
- *
- * A segment is ended by size, and by age: it holds visitors' addresses in clear, and leaves the disk as a whole
- * once it is counted. A timer sees the age, so that the path of a request reads no clock for it.
+ * A segment ends by size, and by age: it has visitors' addresses in clear, and is deleted as a whole once it is counted. A
+ * timer checks the age, so that a request reads no clock for it.
  */
 import { closeSync, fdatasync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { freeBytes } from '../../store/space-guard.ts';
 import { segmentFile } from './segments.ts';
-import { assertInPlace, type Place } from './place.ts';
+import { assertInPlace, type FileIdentity } from './file-identity.ts';
 import type { JournalPositions } from './positions.ts';
 
-/** The file calls of a journal; tests hand in a disk that fills up. */
+/** The file calls of a journal; tests pass a disk that fills up. */
 export interface JournalDisk {
   open(file: string): number;
-  /** Returns the bytes written, throws like `fs.writeSync`. */
+  /** @returns the bytes written; throws like `fs.writeSync` */
   write(descriptor: number, bytes: Uint8Array, offset: number): number;
   sync(descriptor: number, done: (error: Error | null) => void): void;
   close(descriptor: number): void;
@@ -34,8 +33,8 @@ export const systemDisk: JournalDisk = {
   close: (descriptor) => closeSync(descriptor),
 };
 
-/** @param root the folder of all journals: where another one has its path, no segment begins */
-export const diskAt = (root: Place): JournalDisk => ({
+/** @param root the folder of all journals: no segment begins while another folder has its path */
+export const diskAt = (root: FileIdentity): JournalDisk => ({
   ...systemDisk,
   open(file) {
     assertInPlace(root);
@@ -43,23 +42,26 @@ export const diskAt = (root: Place): JournalDisk => ({
   },
 });
 
-/** A segment that could not be ended is tried again after so many bytes: a try costs a redirect 10 µs. */
+/** A failed end of a segment is retried after so many bytes: a try costs a redirect 10 µs. */
 const rollRetryBytes = 1_048_576;
-/** However long its folder is not in place: recovery reads the newest segment as a whole. */
+/** Bound while the folder is not in place: recovery reads the newest segment as a whole. */
 const overdueBytesMax = 1_073_741_824;
+
+/** A segment ends above this size. It is deleted as a whole once it is counted. */
+export const segmentBytesMax = 67_108_864;
 
 export interface JournalWriterOptions {
   readonly folder: string;
   readonly journal: number;
-  /** Where `recoverJournal` says the next frame goes. */
+  /** From `recoverJournal`. */
   readonly position: number;
   readonly segmentBytesMax: number;
-  /** A segment with records older than this is ended by `rotate`. */
+  /** `rotate` ends a segment with records older than this. */
   readonly segmentMsMax: number;
   readonly backlogBytesMax: number;
   readonly tails: JournalPositions;
   readonly disk?: JournalDisk;
-  /** Called by the first scan, and by the first one after `idleMs` found nothing to sync. */
+  /** Called by the first scan, and by the first after `idleMs` found nothing to sync. */
   readonly onWork?: () => void;
 }
 
@@ -79,9 +81,9 @@ export class JournalWriter {
   readonly #disk: JournalDisk;
   #descriptor = -1;
   #segmentStart = 0;
-  /** Bytes of the open segment from which on it is to be ended. */
+  /** The open segment ends at this size. */
   #rollBytes: number;
-  /** When `rotate` first saw a record in the open segment: a timer's step after its first. */
+  /** When `rotate` first saw a record in the open segment. */
   #recordsSinceMs: number | undefined;
   #position: number;
   #rolled: number[] = [];
@@ -91,11 +93,11 @@ export class JournalWriter {
   #syncing: Promise<void> | undefined;
   #waiters: SyncWaiter[] = [];
   #isIdle = true;
-  /** Scans that wait in memory because the disk refuses them. */
+  /** Scans in memory while the disk refuses them. */
   waitingScans = 0;
-  /** Scans given up: the disk refused and the backlog was full. */
+  /** Scans lost: the disk refused them and the backlog was full. */
   droppedScans = 0;
-  /** Why writing began to fail, while it does. */
+  /** Why writing began to fail; undefined = it works. */
   fault: string | undefined;
 
   constructor(options: JournalWriterOptions) {
@@ -111,7 +113,7 @@ export class JournalWriter {
     return this.#position;
   }
 
-  /** Writes a sealed frame, or keeps a copy of it while the disk refuses. */
+  /** Writes a finished frame, or copies it while the disk refuses. */
   append(frame: Uint8Array, scans: number): void {
     if (this.#isIdle) this.#endIdle();
     if (this.#waiting.length === 0 && this.#write(frame)) return;
@@ -124,7 +126,7 @@ export class JournalWriter {
     this.waitingScans += scans;
   }
 
-  /** Writes what waits, oldest first, until the disk refuses again. Called by a timer. */
+  /** Writes waiting frames, oldest first, until the disk refuses. Called by a timer. */
   retry(): void {
     let written = 0;
     for (const frame of this.#waiting) {
@@ -144,7 +146,7 @@ export class JournalWriter {
   }
 
   /**
-   * After `rotate` and `sync`: how long there is nothing to do for a timer, unless `onWork` is called before.
+   * Call after `rotate` and `sync`: how long a timer has nothing to do, unless `onWork` is called before.
    * @returns 0 while anything waits for the disk, Infinity when no segment with records is open
    */
   idleMs(nowMs: number): number {
@@ -160,19 +162,19 @@ export class JournalWriter {
     this.#options.onWork?.();
   }
 
-  /** The next segment begins, empty: what is written can be deleted once it is counted. */
+  /** Begins the next segment: the old one can be deleted once it is counted. */
   endSegment(): void {
     if (this.#descriptor === -1 || this.#segmentBytes() === 0) return;
     try {
       this.#roll();
     } catch {
-      // The disk refuses a new file: the segment goes on, and the next call tries again.
+      // The disk refuses a new file: the next call tries again.
     }
   }
 
   /**
-   * Resolves once everything appended before the call is on the disk; calls during a sync share the next.
-   * Rejects when the disk refuses or frames still wait; what is written already is synced all the same.
+   * Resolves once everything appended before the call is on the disk; calls during a sync share the next. Rejects when the
+   * disk refuses or frames still wait; it syncs the written ones all the same.
    */
   sync(): Promise<void> {
     if (this.#waiting.length > 0) {
@@ -198,13 +200,13 @@ export class JournalWriter {
     this.#descriptor = -1;
   }
 
-  /** Ended segments that are synced: while they are open, deleting them frees nothing. */
+  /** Closes ended, synced segments: deleting an open file frees nothing. */
   #closeRolled(): void {
     for (const descriptor of this.#rolled) this.#disk.close(descriptor);
     this.#rolled = [];
   }
 
-  /** One sync covers all that was written when it began; later callers wait for the next. */
+  /** One sync covers everything written when it began; later callers wait for the next. */
   #syncNext(): void {
     const covered = this.#position;
     const rolled = this.#rolled;
@@ -280,7 +282,7 @@ export class JournalWriter {
   }
 }
 
-/** Why a file takes no more: the reason, what is free in its file system, and how long this process may make a file. */
+/** The reason, the free space of the file system, and the process's file size limit. */
 export function refusedWriteText(file: string, reason: string): string {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');

@@ -1,6 +1,4 @@
-/**
- * Numbers in words: what was counted, as analytics, breakdowns and series name it.
- */
+/** Turns counts into analytics, breakdowns and series with names. */
 import { isMissed, missedReasonOf, targetRoute } from '../../model/routing/labels.ts';
 import {
   botReasonNames,
@@ -13,7 +11,6 @@ import {
 import type { Sketch } from '../../model/sketch/sketch.ts';
 import { Dimension, type Rollup } from '../rollup.ts';
 
-/** Countries that `topCountries` lists. */
 const topCountriesMax = 10;
 
 export interface Analytics {
@@ -38,15 +35,15 @@ export type BreakdownBy = (typeof breakdowns)[number];
 export type TimeBreakdownBy = 'hour' | 'weekday' | 'hour_of_week';
 type NamedBy = 'city' | 'referer';
 type ValueBreakdownBy = Exclude<BreakdownBy, TimeBreakdownBy>;
-/** Of one code alone: another's labels mean something else. */
+/** Of one code only: labels differ between codes. */
 export const routeBreakdowns = ['route', 'missed'] as const;
 export type RouteBreakdownBy = (typeof routeBreakdowns)[number];
 /** Scanners of a range, by whether they had scanned in the 90 days before it. */
 export interface Scanners {
-  /** Null = the sketches cannot tell it: their error is more than a tenth of it. */
+  /** Null = the sketches' error is more than a tenth of it. */
   readonly newScanners: number | null;
   readonly returningScanners: number | null;
-  /** Standard error of both, in scanners; 0 = exact, null = the days before are not known. */
+  /** Standard error of both, in scanners; 0 = exact, null = the days before are unknown. */
   readonly error: number | null;
 }
 export const unknownScanners: Scanners = {
@@ -61,12 +58,11 @@ export interface SeriesPoint {
 }
 export interface BreakdownRow {
   readonly key: string;
-  /** Of a code or campaign; null = it has none. */
+  /** Of a code or campaign; null = without a name. */
   readonly name?: string | null;
   readonly scans: number;
 }
 
-/** The specified fields; every breakdown of people sums to `totalScans`. */
 export function analyticsFrom(rollup: Rollup, sketch: Sketch): Analytics {
   return {
     totalScans: rollup.scans,
@@ -82,13 +78,13 @@ export function analyticsFrom(rollup: Rollup, sketch: Sketch): Analytics {
   };
 }
 
-/** More than that of a number is not worth to be told. */
+/** Above a 10 % error no number is shown. */
 const shareOfErrorMax = 0.1;
 
 /**
- * By inclusion and exclusion: |A ∪ B| - |B| of A are new, the others return. The errors of both sketches add up, as if they
- * were independent: those of sets that overlap are less.
- * @param scanners those of `now` as they are shown: no more than its scans
+ * By inclusion and exclusion: |A ∪ B| - |B| of A are new, the others return. Adds both sketches' errors as if they were
+ * independent; for overlapping sets the error is less.
+ * @param scanners of `now` as shown: no more than its scans
  */
 export function scannersFrom(scanners: number, now: Sketch, before: Sketch): Scanners {
   const seen = before.estimate();
@@ -116,7 +112,7 @@ export function rowsOf(rollup: Rollup, by: ValueBreakdownBy): BreakdownRow[] {
   return mostFirst(rows);
 }
 
-/** What did not lead to a label led to the target. @param nameOf those of one name are one row */
+/** Scans without a label led to the target. @param nameOf routes of one name are one row */
 export function routeRows(rollup: Rollup, nameOf: (route: number) => string): BreakdownRow[] {
   const scans = new Map<string, number>();
   const add = (route: number, count: number): void => {

@@ -1,4 +1,4 @@
-/** What scans are asked for by what was counted of them; each by the word that a breakdown has as its key. */
+/** Selects scans by their counted values, each in the word that is a breakdown's key. */
 export interface ScanFilter {
   /** Two letters. */
   readonly country?: string | undefined;
@@ -9,7 +9,7 @@ export interface ScanFilter {
   readonly browser?: string | undefined;
   /** A host; empty = none. */
   readonly referer?: string | undefined;
-  /** Numbers of a code's label, 0 to 58; scans of several codes cannot be told apart by it. */
+  /** Routes of one code, 0 to 58: labels differ between codes. */
   readonly routes?: readonly number[] | undefined;
 }
 

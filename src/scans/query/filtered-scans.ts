@@ -1,32 +1,28 @@
 /**
  * Numbers of the scans that match a filter.
  *
- *   one word of one kind, by day    from rollups, as far back as there are any (`wordOf`)
- *   everything else                 from raw scans, as long as these are kept: one pass answers totals, series and all
- *                                   breakdowns of a question (raw/kept-answers.ts)
+ *   one word of one kind, by day    from rollups, as far back as they go (`wordOf`)
+ *   everything else                 from raw scans, while these are kept: one pass answers totals, series and all
+ *                                   breakdowns of a query (raw/answer-cache.ts)
  */
 import { isoTime, quarterMs } from '../../model/day.ts';
 import { dataDamaged, Failure } from '../../model/failure.ts';
 import { browserNames, countryNumber, deviceNames, osNames } from '../../model/scan.ts';
-import type { LocalRange, Stretch } from '../../model/zones/local-range.ts';
+import type { LocalRange } from '../../model/zones/local-range.ts';
 import type { Timed } from '../days/stored-piece.ts';
 import { Dimension } from '../rollup.ts';
 import type { Subject } from './subject.ts';
 import type { ScanFilter } from './filter.ts';
-import { hasAll, type KeptAnswers } from './raw/kept-answers.ts';
+import { hasAll, type AnswerCache } from './raw/answer-cache.ts';
 import type { RawAnswer, RawQuery } from './raw/raw-query.ts';
 import { spansOf } from './spans.ts';
 
-/** Cities and referer hosts; the rest is `other`. */
-const namesMax = 10_000;
-
-/** A word that rollups have counts of: its dimension and number. */
 export interface RollupWord {
   readonly dimension: Dimension;
   readonly value: number;
 }
 
-/** Undefined where a filter asks for more than one thing, or for a name: of names a day has a hundred, and the rest as one. */
+/** Undefined for more than one value, and for names: a day has a hundred, and the rest as one. */
 export function wordOf(filter: ScanFilter): RollupWord | undefined {
   const [only, ...others] = Object.entries(filter).filter(([, value]) => value !== undefined);
   if (only === undefined || others.length > 0) return undefined;
@@ -42,12 +38,12 @@ export function wordOf(filter: ScanFilter): RollupWord | undefined {
 const numberIn = (names: readonly string[], name: string): number => names.indexOf(name);
 
 export interface FilteredScansOptions {
-  readonly raw: KeptAnswers;
-  /** Scans of a subject in a range, whether they match or not. */
+  readonly raw: AnswerCache;
+  /** Scans of a subject in a range, without the filter. */
   readonly scansOf: (subject: Subject, range: LocalRange) => Promise<number>;
-  /** When the oldest raw scans were made that are kept, epoch ms; undefined = there are none. */
+  /** Epoch ms of the oldest raw scans; undefined = none are kept. */
   readonly oldestMs: () => number | undefined;
-  /** Raw scans of before this time have expired; -Infinity = none has. */
+  /** Raw scans before this time have expired; -Infinity = none has. */
   readonly expiredBeforeMs: () => number;
 }
 
@@ -58,31 +54,28 @@ export class FilteredScans {
     this.#options = options;
   }
 
-  /** @throws Failure validation_failed where raw scans of the range have expired; overloaded, data_damaged */
-  async of(subject: Subject, range: LocalRange, filter: ScanFilter): Promise<RawAnswer> {
-    const { raw, scansOf } = this.#options;
+  /**
+   * @param counted `all` = also bots and visits without a redirect. No record has their number, so no part of the range may
+   * have expired
+   * @throws Failure validation_failed when raw scans of the range have expired; overloaded, data_damaged
+   */
+  async of(
+    subject: Subject,
+    range: LocalRange,
+    filter: ScanFilter,
+    counted: 'scans' | 'all' = 'scans',
+  ): Promise<RawAnswer> {
+    const { raw, scansOf, expiredBeforeMs } = this.#options;
     const query = queryOf(subject, range, filter);
     const known = raw.find(query);
-    if (known !== undefined) return this.#whole(await known.wait(subject.asker), known.query);
-    // Before the pass, which then has them all.
-    const scans = await scansOf(subject, range);
-    const expecting = { ...query, expected: query.spans.map(() => scans) };
-    return this.#whole(await raw.run(expecting, subject.asker), expecting);
-  }
-
-  /**
-   * The same, for bots and people in vain: no record says how many of them the answer must have, so nothing of the range may
-   * have expired.
-   */
-  async ofAll(subject: Subject, range: LocalRange, filter: ScanFilter): Promise<RawAnswer> {
-    const answer = await this.of(subject, range, filter);
-    if (spansOf(range).fromMs < this.#options.expiredBeforeMs()) throw this.#expired();
+    // Read before the pass, which then sees at least these.
+    const expecting = known?.query ?? { ...query, expected: await scansOf(subject, range) };
+    const answer = await (known?.wait(subject.client) ?? raw.run(expecting, subject.client));
+    if (!hasAll(answer, expecting)) {
+      throw answer.damagedBlocks > 0 ? blocksDamaged(answer.damagedBlocks) : this.#expired();
+    }
+    if (counted === 'all' && query.fromMs < expiredBeforeMs()) throw this.#expired();
     return answer;
-  }
-
-  #whole(answer: RawAnswer, query: RawQuery): RawAnswer {
-    if (hasAll(answer, query)) return answer;
-    throw answer.damagedBlocks > 0 ? blocksDamaged(answer.damagedBlocks) : this.#expired();
   }
 
   #expired(): Failure {
@@ -100,32 +93,26 @@ const blocksDamaged = (blocks: number): Failure =>
   dataDamaged(`Raw scans of this range cannot be read: ${blocks} of their blocks are damaged`);
 
 /** Scans by quarter of an hour, as pieces of a series. */
-export function* quartersOf(answer: RawAnswer, spans: readonly Stretch[]): Generator<Timed> {
-  for (const [at, counts] of answer.quarters.entries()) {
-    for (const [quarter, scans] of counts.entries()) {
-      if (scans === 0) continue;
-      const fromMs = spans[at]!.fromMs + quarter * quarterMs;
-      const endMs = fromMs + quarterMs;
-      yield { fromMs, endMs, scans, eachTime: (visit) => visit(fromMs, endMs, scans) };
-    }
+export function* quarterPieces({ quarters }: RawAnswer, range: LocalRange): Generator<Timed> {
+  const first = spansOf(range).fromMs;
+  for (const [quarter, scans] of quarters.entries()) {
+    if (scans === 0) continue;
+    const fromMs = first + quarter * quarterMs;
+    const endMs = fromMs + quarterMs;
+    yield { fromMs, endMs, scans, eachQuarter: (visit) => visit(fromMs, scans) };
   }
-}
-
-/** @throws never: a range outside of what is stored has no span */
-export function rawSpansOf(range: LocalRange): readonly Stretch[] {
-  const { fromMs, endMs } = spansOf(range);
-  return fromMs < endMs ? [{ fromMs, endMs }] : [];
 }
 
 function queryOf(subject: Subject, range: LocalRange, filter: ScanFilter): RawQuery {
   const numbers =
     'code' in subject ? [subject.code] : 'codes' in subject ? subject.codes : undefined;
+  const { fromMs, endMs } = spansOf(range);
   return {
     workspaceNo: subject.workspace,
     codes: numbers && Uint32Array.from(numbers).sort(),
-    spans: rawSpansOf(range),
+    fromMs,
+    endMs,
     filter,
     of: 'code' in subject ? 'codes' : 'workspaces',
-    namesMax,
   };
 }

@@ -1,4 +1,4 @@
-/** What is read of scans: numbers, the top codes, raw scans and events. Each answer sees the newest commit. */
+/** Reads scans: numbers, top codes, raw scans and events. Each answer sees the newest commit. */
 import type { ScannedCode } from '../../model/code.ts';
 import type { ScanStore } from '../../store/scans/scans.ts';
 import { ScanAnalytics } from './analytics.ts';
@@ -10,7 +10,7 @@ import { ScanEvents } from './scan-events.ts';
 import { TopCodes } from './top-codes.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 
-/** Public methods alone, so that a test can hand in its own. */
+/** Only public methods, so that a test can pass its own. */
 export interface ScanQueries {
   readonly analytics: Pick<ScanAnalytics, keyof ScanAnalytics>;
   readonly topCodes: Pick<TopCodes, keyof TopCodes>;
@@ -18,10 +18,7 @@ export interface ScanQueries {
   readonly events: Pick<ScanEvents, keyof ScanEvents>;
 }
 
-/**
- * @param codeOf undefined when it is removed
- * @param raw who counts raw scans; absent = this thread
- */
+/** @param codeOf undefined = removed @param raw counts raw scans; absent = in this thread */
 export function openScanQueries(
   store: ScanStore,
   codeOf: (codeNo: CodeNo) => ScannedCode | undefined,

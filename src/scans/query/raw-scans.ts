@@ -1,15 +1,13 @@
 /**
- * The raw scans of a code, newest first: a walk along its chain of blocks, from the newest that has it
- * back to where they have expired.
+ * The raw scans of a code, newest first: a walk along its chain of blocks, from the newest one back to where they
+ * have expired.
  *
  *   newest block --previous--> block --previous--> … --> expired, or 0
  *
- * A place in the chain names a block and how much of it is done, so it holds while scans come in, and no
- * snapshot is kept between steps: a long reader would keep the store's file from reusing its pages. Each
- * step reads few blocks, for a stream of any length shares the thread with everything else.
- * A range ends the walk when as many scans were found as the rollups count in it, so the newest days of
- * an old code cost what they hold; time alone cannot end it, for clocks step.
- * A damaged block ends it: where the chain goes on stands in it, so the next step is refused.
+ * A cursor names a block and how much of it is done, so it stays valid while scans come in. A walk keeps no snapshot
+ * between steps: a long one would keep the store from reusing pages. Each step reads few blocks, because it shares
+ * the thread. A range ends when as many scans were found as the rollups count in it; time cannot end it, because
+ * clocks step. A damaged block ends the walk: only it knows the block before, so the next step fails.
  */
 import { dayOf } from '../../model/day.ts';
 import { dataDamaged, readOr } from '../../model/failure.ts';
@@ -24,37 +22,34 @@ import { type RawScan, rawScan, takeShown } from '../scanned-event.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 import type { RouteLabel } from '../../model/routing/labels.ts';
 
-/** Bytes of blocks a step reads: about 1 ms. */
+/** Bytes of blocks that a step reads: about 1 ms. */
 const stepBytesMax = 524_288;
-/** What opening a block costs, in bytes of reading. */
+/** Cost of opening a block, in bytes. */
 const blockCostBytes = 8_192;
 
 export interface RawScanFilter extends LocalRange {
   readonly codeNo: CodeNo;
-  /** Whether bots, which are not counted as scans, come too. */
   readonly bots: 'without' | 'with';
-  /** What the code's routes are called; absent = it has never had any. */
+  /** Labels of the code's routes; absent = it has never had any. */
   readonly labels?: readonly RouteLabel[];
 }
 
-/** What looking for a code's block before another one reads: about 20 ms. */
+/** Bounds of a search for a code's block before another one: about 20 ms. */
 const lookedAtMax = 2_000;
 const lookedAtBytesMax = 16_777_216;
 
-/** Where a walk goes on. */
-export interface RawPlace {
-  /** The block that is read next. */
+export interface RawScanCursor {
   readonly sequence: number;
-  /** Entries of it that are done, from its end. */
+  /** Entries of it that are done, counted from its end. */
   readonly done: number;
-  /** Scans of the range that are still to be found. */
+  /** Scans of the range not found yet. */
   readonly left: number;
 }
 
 export interface RawStep {
   readonly scans: readonly RawScan[];
   /** Undefined at the end. */
-  readonly next: RawPlace | undefined;
+  readonly next: RawScanCursor | undefined;
 }
 
 export class RawScans {
@@ -66,11 +61,8 @@ export class RawScans {
     this.#ranges = ranges;
   }
 
-  /**
-   * The newest place; undefined when the range has no scans.
-   * @param newest the walk begins in this block, or in one before it
-   */
-  begin(filter: RawScanFilter, newest = Infinity): RawPlace | undefined {
+  /** Starts at the newest scan; undefined when the range has none. @param newest start in this block or an earlier one */
+  begin(filter: RawScanFilter, newest = Infinity): RawScanCursor | undefined {
     const { codeNo, bots } = filter;
     this.#ranges.refresh();
     let [left] = this.#ranges.scans(codeNo, spansOf(filter));
@@ -82,7 +74,7 @@ export class RawScans {
     return { sequence: begin ?? sequence, done: 0, left };
   }
 
-  /** Bots of the UTC days that a range touches: more than it has where it begins within one, and the walk then ends later. */
+  /** Bots of the UTC days that a range touches: if that is more than the range has, the walk ends later. */
   #bots(codeNo: CodeNo, range: LocalRange): number {
     const { fromMs, endMs } = spansOf(range);
     const rollup = new Rollup(0);
@@ -93,7 +85,7 @@ export class RawScans {
     return bots;
   }
 
-  /** The last block up to `newest` that has scans of the code; undefined where it is not among the last ones. */
+  /** The last block up to `newest` with scans of the code; undefined when none is near. */
   #blockWith(codeNo: CodeNo, newest: number): number | undefined {
     let bytes = 0;
     const range = { start: newest, reverse: true, limit: lookedAtMax };
@@ -105,8 +97,8 @@ export class RawScans {
     return undefined;
   }
 
-  /** Up to `limit` scans from a place on; fewer, or none, do not mean the end. */
-  step(filter: RawScanFilter, from: RawPlace, limit: number): RawStep {
+  /** Up to `limit` scans; fewer, or none, do not mean the end. */
+  step(filter: RawScanFilter, from: RawScanCursor, limit: number): RawStep {
     const { codeNo, bots, labels = [] } = filter;
     const scans: RawScan[] = [];
     let { sequence, done, left } = from;
@@ -116,7 +108,7 @@ export class RawScans {
     while (sequence > 0 && left > 0) {
       const block = readOr(() => this.#block(sequence), 'damaged');
       if (block === 'damaged' && scans.length > 0) {
-        return { scans, next: placeOf(sequence, done, left) };
+        return { scans, next: cursorAt(sequence, done, left) };
       }
       if (block === 'damaged') throw dataDamaged('A block of scans of this time is damaged');
       const group = block?.find(codeNo) ?? -1;
@@ -124,7 +116,7 @@ export class RawScans {
       const first = block.first(group);
       for (let entry = first + block.count(group) - 1 - done; entry >= first; entry--) {
         if (left === 0 || scans.length === limit)
-          return { scans, next: placeOf(sequence, done, left) };
+          return { scans, next: cursorAt(sequence, done, left) };
         done++;
         if (!isWithin(block.timeMs(entry), spans)) continue;
         const isListed = block.isScan(entry) || (bots === 'with' && block.bot(entry) !== 0);
@@ -135,7 +127,7 @@ export class RawScans {
       sequence = block.previous(group);
       done = 0;
       bytes += block.length + blockCostBytes;
-      if (bytes >= stepBytesMax) return { scans, next: placeOf(sequence, done, left) };
+      if (bytes >= stepBytesMax) return { scans, next: cursorAt(sequence, done, left) };
     }
     return { scans, next: undefined };
   }
@@ -146,5 +138,5 @@ export class RawScans {
   }
 }
 
-const placeOf = (sequence: number, done: number, left: number): RawPlace | undefined =>
+const cursorAt = (sequence: number, done: number, left: number): RawScanCursor | undefined =>
   sequence === 0 || left === 0 ? undefined : { sequence, done, left };

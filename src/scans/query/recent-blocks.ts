@@ -1,19 +1,16 @@
 /**
- * The blocks since the last checkpoint: scans of the last seconds, which no summary and no day has yet.
+ * The blocks since the last checkpoint: scans of the last seconds, which no summary or day has yet.
  *
- * A block is immutable, so each is read once and kept until every partition's checkpoint has passed it,
- * that of the codes and that of the workspaces. A counter is a code or a workspace (store/scans/scans.ts).
- * By counter, the newest of them that has it is known: of a long list of codes nearly all are in none,
- * and asking costs a look into a map.
- * Bounds: `keptMax` blocks and `codesMax` codes. Beyond them blocks are read again when asked for, and
- * every code counts as possibly there: slower, never wrong.
- * A damaged block may have any code: numbers are refused until the checkpoints have passed it, which takes seconds,
- * because the shard counts a block from memory.
+ * A block is immutable: it is read once and kept until all checkpoints, of codes and workspaces, have passed it. A counter is
+ * a code or a workspace (store/scans/scans.ts). For each counter the newest block with its scans is known, so asking for a
+ * code without any costs a look into a map. Beyond `keptMax` blocks and `codesMax` codes, blocks are read again when asked
+ * for: slower, never wrong. A damaged block may have any code: numbers are refused until the checkpoints have passed it,
+ * which takes seconds, because the shard counts a block from memory.
  */
 import { partitionOf } from '../../model/code.ts';
 import {
-  type Counted,
-  countedBy,
+  type CounterKind,
+  counterKindOf,
   readCheckpoints,
   type ScanStore,
   workspaceOfCounter,
@@ -24,7 +21,7 @@ import type { ScanBlock } from '../block.ts';
 import { storedBlocks } from '../stored-blocks.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
-/** A shard that does not come to a checkpoint must not fill memory: 1,024 windows are two minutes. */
+/** Bounds memory when a shard reaches no checkpoint: 1,024 windows are two minutes. */
 const keptMax = 1_024;
 /** About 50 MB of map. */
 const codesMax = 1_000_000;
@@ -37,26 +34,24 @@ type Visit = (block: ScanBlock, entry: number) => void;
 export class RecentBlocks {
   readonly #store: ScanStore;
   readonly #blocks = new Map<number, ScanBlock>();
-  /** By counter: sequence of the newest of these blocks that has it. */
+  /** By counter: sequence of its newest block here. */
   readonly #newestOf = new Map<number, number>();
-  #checkpoints: Readonly<Record<Counted, Float64Array>> = {
+  #checkpoints: Readonly<Record<CounterKind, Float64Array>> = {
     codes: new Float64Array(),
     workspaces: new Float64Array(),
   };
   #from = 0;
   #to = 0;
-  /** Sequence up to which blocks were too many to keep. */
+  /** Blocks up to this sequence were too many to keep. */
   #freedTo = 0;
-  /** The newest block that is damaged. */
   #damagedAt = 0;
-  /** Sequence up to which codes were too many to know. */
+  /** Codes of blocks up to this sequence were too many to know. */
   #crowdedTo = 0;
 
   constructor(store: ScanStore) {
     this.#store = store;
   }
 
-  /** Takes up the blocks of the snapshot that reads see now. */
   refresh(): void {
     const codes = readCheckpoints(this.#store, 'codes');
     const workspaces = readCheckpoints(this.#store, 'workspaces');
@@ -70,7 +65,7 @@ export class RecentBlocks {
     }
   }
 
-  /** All blocks from a sequence on, oldest first, but for damaged ones; those that are kept are not read again. */
+  /** All sound blocks from a sequence on, oldest first. */
   *from(sequence: number): Generator<readonly [sequence: number, block: ScanBlock]> {
     if (sequence > this.#from && sequence > this.#freedTo) {
       for (const entry of this.#blocks) if (entry[0] >= sequence) yield entry;
@@ -81,7 +76,7 @@ export class RecentBlocks {
     }
   }
 
-  /** Sequence of the newest block with scans of a code since its checkpoint; 0 = no such block. */
+  /** Sequence of a code's newest block since its checkpoint; 0 = none. */
   newestOf(codeNo: CodeNo): number {
     const newest = this.#newestOf.get(codeNo) ?? 0;
     const checkpoint = this.#checkpointOf(codeNo);
@@ -94,7 +89,6 @@ export class RecentBlocks {
     return found;
   }
 
-  /** Visits a counter's scans since its checkpoint, oldest block first. */
   each(counter: number, visit: Visit): void {
     const checkpoint = this.#checkpointOf(counter);
     const isKnown = this.#crowdedTo <= checkpoint;
@@ -112,7 +106,7 @@ export class RecentBlocks {
     });
   }
 
-  /** The same of a workspace, a code's scans of a block at a time. */
+  /** As `each`, for a workspace, by the groups of a block. */
   eachGroup(workspaceNo: WorkspaceNo, visit: (block: ScanBlock, group: number) => void): void {
     this.#each(this.#checkpointOf(workspaceCounter(workspaceNo)), this.#to, (block) => {
       for (let group = 0; group < block.groups; group++) {
@@ -135,7 +129,7 @@ export class RecentBlocks {
 
   /** @throws Failure data_damaged */
   #checkpointOf(counter: number): number {
-    const checkpoint = this.#checkpoints[countedBy(counter)][partitionOf(counter)]!;
+    const checkpoint = this.#checkpoints[counterKindOf(counter)][partitionOf(counter)]!;
     if (this.#damagedAt > checkpoint) {
       throw new Failure('data_damaged', 'The newest scans cannot be read', {
         retryAfterSeconds: checkpointSeconds,
@@ -162,7 +156,7 @@ export class RecentBlocks {
     }
   }
 
-  /** Every partition's numbers have what is in blocks up to `from`. */
+  /** All checkpoints have passed `from`. */
   #free(from: number): void {
     for (const sequence of this.#blocks.keys()) {
       if (sequence <= from) this.#blocks.delete(sequence);

@@ -1,6 +1,6 @@
 /**
- * Scans over time: the points of a range in its zone, and the hours of its weeks. Both are fed with what a range has, piece by
- * piece; a piece that lies in one point whole is added by its sum, else by its quarters of an hour.
+ * Scans over time: the points of a range in its zone, and the hours of its weeks. `add` takes the range's pieces: one that
+ * lies in a single point adds its sum, any other its quarters of an hour.
  */
 import { dayMs, dayOf, hourMs, minuteMs, quarterMs } from '../../model/day.ts';
 import {
@@ -12,20 +12,18 @@ import {
   weekdays,
   type WeekStart,
 } from '../../model/zones/calendar.ts';
-import { calendarOfRange, type LocalRange, stretchOf } from '../../model/zones/local-range.ts';
+import { calendarOfRange, type LocalRange, timeRangeOf } from '../../model/zones/local-range.ts';
 import type { Timed } from '../days/stored-piece.ts';
 import type { BreakdownRow, SeriesPoint, TimeBreakdownBy } from './answers.ts';
-import { hoursAlone } from './spans.ts';
 
 export const intervals = ['quarter_hour', 'hour', 'day', 'week', 'month'] as const;
 export type Interval = (typeof intervals)[number];
 
 const hoursPerDay = 24;
 
-/** The points of a range, every one of them, empty ones too. */
 export class Series {
   readonly #calendar: Calendar;
-  /** When each begins, and when the last ends, epoch ms. */
+  /** Start of each point and end of the last, epoch ms. */
   readonly #starts: Float64Array;
   readonly #scans: Float64Array;
 
@@ -35,11 +33,10 @@ export class Series {
     this.#scans = new Float64Array(Math.max(0, this.#starts.length - 1));
   }
 
-  /** @throws Failure validation_failed where a point begins within an hour that is not known better */
   add(piece: Timed): void {
     const at = this.#pointAt(piece.fromMs);
     if (piece.endMs <= this.#starts[at + 1]!) this.#scans[at]! += piece.scans;
-    else piece.eachTime((fromMs, endMs, scans) => this.#addTime(at, fromMs, endMs, scans));
+    else piece.eachQuarter((fromMs, scans) => this.#addQuarter(at, fromMs, scans));
   }
 
   points(): SeriesPoint[] {
@@ -49,12 +46,11 @@ export class Series {
     }));
   }
 
-  /** @param first the point in which the piece begins */
-  #addTime(first: number, fromMs: number, endMs: number, scans: number): void {
+  /** @param first the point where the piece begins */
+  #addQuarter(first: number, fromMs: number, scans: number): void {
     const starts = this.#starts;
     let at = first;
     while (fromMs >= starts[at + 1]!) at++;
-    if (endMs > starts[at + 1]!) throw hoursAlone();
     this.#scans[at]! += scans;
   }
 
@@ -71,10 +67,10 @@ export class Series {
   }
 }
 
-/** The beginning of each point, and the end of the last one. The first point of weeks or months begins with the range. */
+/** Start of each point and end of the last. The first week or month begins with the range. */
 function startsOf(range: LocalRange, interval: Interval, weekStart: WeekStart): number[] {
   const { fromDay, toDay } = range;
-  const { fromMs, endMs } = stretchOf(range);
+  const { fromMs, endMs } = timeRangeOf(range);
   if (fromDay > toDay || fromMs === endMs) return [];
   const starts: number[] = [];
   if (interval === 'hour' || interval === 'quarter_hour') {
@@ -86,7 +82,7 @@ function startsOf(range: LocalRange, interval: Interval, weekStart: WeekStart): 
     const isFirst = day === fromDay || day === firstOf(interval, day, weekStart);
     if (isFirst) starts.push(calendar.startOfDay(day));
   }
-  // Without days that a zone has left out, and what lies before or behind the range.
+  // Without days that the zone skips, and starts outside the range.
   const inner = starts.filter((ms, at) => ms > fromMs && ms < endMs && ms !== starts[at - 1]);
   return [fromMs, ...inner, endMs];
 }
@@ -97,11 +93,11 @@ function firstOf(interval: Interval, day: number, weekStart: WeekStart): number 
 }
 
 /**
- * Steps of the zone's clocks. Where these change by a part of an hour, as on Lord Howe, the step before is shorter or longer.
+ * Steps of the zone's clocks. A clock change by part of an hour, as on Lord Howe, makes the step before it shorter or longer.
  */
 function stepsOf(range: LocalRange, stepMs: number): number[] {
   const calendar = calendarOfRange(range);
-  const { fromMs, endMs } = stretchOf(range);
+  const { fromMs, endMs } = timeRangeOf(range);
   const starts: number[] = [];
   for (let at = fromMs; at < endMs;) {
     starts.push(at);
@@ -117,7 +113,7 @@ function stepsOf(range: LocalRange, stepMs: number): number[] {
 export class HoursOfWeek {
   readonly #calendar: Calendar;
   readonly #scans = new Float64Array(weekdays.length * hoursPerDay);
-  /** The UTC day that was asked for last, and the clocks' distance on it; undefined = they changed on it. */
+  /** Cache: a UTC day and its offset; undefined = the offset changes that day. */
   #day = -1;
   #offsetOfDayMs: number | undefined;
 
@@ -125,16 +121,13 @@ export class HoursOfWeek {
     this.#calendar = calendarOfRange(range);
   }
 
-  /** @throws Failure validation_failed */
   add(piece: Timed): void {
-    piece.eachTime((fromMs, endMs, scans) => {
-      const at = this.#hourAt(fromMs);
-      if (endMs - fromMs > quarterMs && this.#hourAt(endMs - quarterMs) !== at) throw hoursAlone();
-      this.#scans[at]! += scans;
+    piece.eachQuarter((fromMs, scans) => {
+      this.#scans[this.#hourAt(fromMs)]! += scans;
     });
   }
 
-  /** In the order of the week, or the day; of days and weeks all are there, of hours of the day those with scans. */
+  /** In order of time, zeros included; hours of the day only with scans, most first. */
   rows(by: TimeBreakdownBy, weekStart: WeekStart): BreakdownRow[] {
     const days = weekdays.map((_, at) => (at + weekdays.indexOf(weekStart)) % weekdays.length);
     const hours = Array.from({ length: hoursPerDay }, (_, hour) => hour);
@@ -167,7 +160,7 @@ export class HoursOfWeek {
     return weekdayOf(day) * hoursPerDay + (hours - day * hoursPerDay);
   }
 
-  /** Asked for each quarter of a year, of which the zone's table is read twice a day. */
+  /** Runs for each quarter of a year; reads the zone's table twice a day. */
   #offsetMs(timeMs: number): number {
     const day = dayOf(timeMs);
     if (day !== this.#day) {

@@ -1,35 +1,35 @@
 /**
- * A range of days as it is read: the whole UTC days in it, the whole months of these, and what is left of a UTC day at either
- * end, which is nothing where the range is of UTC days.
+ * Splits a range into the whole UTC days in it, the whole months of these, and the partial UTC day at either end (none for a
+ * range in UTC).
  *
  *      from |--edge--| whole days … |== whole months ==| … whole days |--edge--| end
  */
 import { dayMs } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
-import { type LocalRange, type Stretch, stretchOf } from '../../model/zones/local-range.ts';
+import { type LocalRange, type TimeRange, timeRangeOf } from '../../model/zones/local-range.ts';
 import { dayStoredMax } from '../../store/scans/scans.ts';
 import type { Timed } from '../days/stored-piece.ts';
 import { firstDayOf, monthOf } from '../summaries.ts';
 
-export interface Spans extends Stretch {
+export interface Spans extends TimeRange {
   /** Whole UTC days, the end excluded. */
   readonly fromDay: number;
   readonly endDay: number;
   /** Whole months of these, the end excluded. */
   readonly firstMonth: number;
   readonly endMonth: number;
-  /** UTC days of which the range has a part. */
+  /** UTC days that are only partly in the range. */
   readonly edgeDays: readonly number[];
 }
 
 const storedEndMs = (dayStoredMax + 1) * dayMs;
 
-/** The part of a range that can hold scans: the API takes dates up to the year 9999. */
-export const spansOf = (range: LocalRange): Spans => spansOfStretch(stretchOf(range));
+/** Clamps to days that can have scans: the API takes dates up to the year 9999. */
+export const spansOf = (range: LocalRange): Spans => spansOfTimes(timeRangeOf(range));
 
-export function spansOfStretch(stretch: Stretch): Spans {
-  const fromMs = Math.min(Math.max(0, stretch.fromMs), storedEndMs);
-  const endMs = Math.max(fromMs, Math.min(stretch.endMs, storedEndMs));
+export function spansOfTimes(timeRange: TimeRange): Spans {
+  const fromMs = Math.min(Math.max(0, timeRange.fromMs), storedEndMs);
+  const endMs = Math.max(fromMs, Math.min(timeRange.endMs, storedEndMs));
   const fromDay = Math.ceil(fromMs / dayMs);
   const endDay = Math.max(fromDay, Math.floor(endMs / dayMs));
   const month = monthOf(fromDay);
@@ -43,54 +43,58 @@ export function spansOfStretch(stretch: Stretch): Spans {
   return { fromMs, endMs, fromDay, endDay, firstMonth, endMonth, edgeDays: edges };
 }
 
-/** Times beyond what the store can name count at its edge, as their day does. */
-export function isWithin(timeMs: number, { fromMs, endMs }: Stretch): boolean {
+/** Times outside the days that the store can name count on its first or last day. */
+export function isWithin(timeMs: number, { fromMs, endMs }: TimeRange): boolean {
   const storedMs = Math.min(Math.max(0, timeMs), storedEndMs - 1);
   return storedMs >= fromMs && storedMs < endMs;
 }
 
 export type Overlap = 'inside' | 'outside' | 'partly';
 
-export function overlapOf(part: Stretch, whole: Stretch): Overlap {
+export function overlapOf(part: TimeRange, whole: TimeRange): Overlap {
   if (part.fromMs >= whole.fromMs && part.endMs <= whole.endMs) return 'inside';
   return part.endMs <= whole.fromMs || part.fromMs >= whole.endMs ? 'outside' : 'partly';
 }
 
-/** Scans of a piece in a part of it; undefined where only the hour of some is known, and the part begins or ends within it. */
-export function scansWithin(piece: Timed, stretch: Stretch): number | undefined {
-  let scans: number | undefined = 0;
-  piece.eachTime((fromMs, endMs, count) => {
-    const overlap = overlapOf({ fromMs, endMs }, stretch);
-    if (overlap === 'partly') scans = undefined;
-    else if (overlap === 'inside' && scans !== undefined) scans += count;
+/** A piece's scans in the quarters of an hour that begin in a range. */
+export function scansWithin(piece: Timed, timeRange: TimeRange): number {
+  let scans = 0;
+  piece.eachQuarter((fromMs, count) => {
+    if (beginsWithin(fromMs, timeRange)) scans += count;
   });
   return scans;
 }
 
-/** What a piece has in a stretch. @throws Failure validation_failed */
-export function clip(piece: Timed, stretch: Stretch): Timed {
-  const scans = scansWithin(piece, stretch);
-  if (scans === undefined) throw hoursAlone();
+export function clip(piece: Timed, timeRange: TimeRange): Timed {
+  if (overlapOf(piece, timeRange) === 'inside') return piece;
   return {
-    fromMs: Math.max(piece.fromMs, stretch.fromMs),
-    endMs: Math.min(piece.endMs, stretch.endMs),
-    scans,
-    eachTime: (visit) =>
-      piece.eachTime((fromMs, endMs, count) => {
-        if (overlapOf({ fromMs, endMs }, stretch) === 'inside') visit(fromMs, endMs, count);
+    fromMs: Math.max(piece.fromMs, timeRange.fromMs),
+    endMs: Math.min(piece.endMs, timeRange.endMs),
+    scans: scansWithin(piece, timeRange),
+    eachQuarter: (visit) =>
+      piece.eachQuarter((fromMs, count) => {
+        if (beginsWithin(fromMs, timeRange)) visit(fromMs, count);
       }),
   };
 }
 
-export function hoursAlone(): Failure {
-  return unavailable(
-    'Scans of this range were counted by whole hours of UTC, before quarters of an hour were kept; ' +
-      'ask for timezone=UTC, or for a zone that is whole hours away from it',
-  );
-}
+const beginsWithin = (fromMs: number, timeRange: TimeRange): boolean =>
+  fromMs >= timeRange.fromMs && fromMs < timeRange.endMs;
 
 export function unavailable(message: string): Failure {
-  return new Failure('validation_failed', 'The numbers are not known in this time zone', {
+  return new Failure('validation_failed', 'No data for this range in this time zone', {
     faults: [{ path: 'timezone', code: 'timezone_unavailable', message }],
   });
+}
+
+/** Undefined when raw scans have expired, or days were cut in another zone. */
+export async function undefinedWhereUnknown<Answer>(
+  answer: Promise<Answer>,
+): Promise<Answer | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'validation_failed') return undefined;
+    throw error;
+  }
 }

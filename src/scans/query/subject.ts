@@ -1,17 +1,28 @@
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
-import type { Asker } from './asker.ts';
 
-/** Whose scans; all by number. With a code or codes, the workspace that asks: it has one raw query at a time. */
+/** Whose scans; all by number. A code or codes come with the workspace that asks: it has one raw query at a time. */
 export type Subject = (
   | { readonly code: CodeNo; readonly workspace?: WorkspaceNo }
   | { readonly codes: Iterable<CodeNo>; readonly workspace?: WorkspaceNo }
   | { readonly workspace: WorkspaceNo }
 ) & {
-  /** Absent = nobody who could leave. */
-  readonly asker?: Asker | undefined;
+  /** Absent = the query is never canceled. */
+  readonly client?: QueryClient | undefined;
 };
 
 export interface CodeScans {
   readonly codeNo: CodeNo;
   readonly scans: number;
+}
+
+/** Progress and cancellation of one query. */
+export class QueryClient {
+  readonly #canceled = new AbortController();
+  readonly signal = this.#canceled.signal;
+  /** The pass over raw scans that it waits for; `share` done, 0 to 1. */
+  waitsFor: { readonly share: number } | undefined;
+
+  cancel(): void {
+    this.#canceled.abort(new Error('Cannot answer: the query was canceled'));
+  }
 }

@@ -1,9 +1,9 @@
 /**
- * The codes of a workspace with the most scans in a range, from the counts that the engine keeps by code
- * and day (code-counts.ts) and the blocks since.
+ * The codes of a workspace with the most scans in a range, from the counts by code and day (code-counts.ts) and the blocks
+ * since.
  *
- * The counts are walked a chunk of 4,096 codes at a time, each in one snapshot, in slices that yield to
- * the event loop: a chunk costs its months and edge days, about 5 µs each and 50 ns a code in them.
+ * Reads one chunk of 4,096 codes at a time, each in one snapshot, in slices that yield to the event loop. A chunk costs its
+ * months and edge days, about 5 µs each and 50 ns a code.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { monthSpan, type ScanStore, workspaceCounter } from '../../store/scans/scans.ts';
@@ -17,22 +17,22 @@ import {
   quartersOf,
   spanOfKey,
 } from '../code-counts.ts';
-import { stretchOfQuarters } from '../days/day.ts';
+import { timesOfQuarters } from '../days/day.ts';
 import type { CodeScans } from './subject.ts';
-import type { LocalRange, Stretch } from '../../model/zones/local-range.ts';
+import type { LocalRange, TimeRange } from '../../model/zones/local-range.ts';
 import type { Ranges } from './range.ts';
-import { isWithin, overlapOf, type Spans, spansOf, spansOfStretch } from './spans.ts';
+import { isWithin, overlapOf, type Spans, spansOf, spansOfTimes } from './spans.ts';
 import { firstDayOf } from '../summaries.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
-/** Codes and records of one slice: about 2 ms. */
+/** Cost of one slice, in codes: about 2 ms. */
 const sliceMax = 20_000;
 const recordCost = 100;
 
 export interface TopCodesRequest extends LocalRange {
   readonly workspaceNo: WorkspaceNo;
   readonly limit: number;
-  /** Asked of each code that would get into the list: deleted codes stay out. */
+  /** Called for each code that would get into the list: deleted codes stay out. */
   readonly isListed: (codeNo: CodeNo) => boolean;
 }
 
@@ -52,10 +52,7 @@ export class TopCodes {
     return best.rows();
   }
 
-  /**
-   * Visits the scans of all codes that have some in a range, 4,096 codes at a time.
-   * @throws Failure validation_failed
-   */
+  /** Visits the scans of all codes with some in a range, 4,096 codes at a time. @throws Failure validation_failed */
   async eachChunk(
     request: LocalRange & { readonly workspaceNo: WorkspaceNo },
     visit: (counts: ReadonlyMap<number, number>) => void,
@@ -70,7 +67,7 @@ export class TopCodes {
       const counts = new Map(recent.counts.get(chunk));
       const { records, partly } = this.#addChunk(workspaceNo, chunk, spans, counts);
       cost += recordCost * records + counts.size;
-      // Others read meanwhile: what is stored now may be in what was recent.
+      // Other reads ran meanwhile: stored counts may now include recent ones.
       if (await this.#addPartly(chunk, partly, recent, counts)) cost = sliceMax;
       visit(counts);
       if (cost >= sliceMax) {
@@ -88,7 +85,7 @@ export class TopCodes {
     }
   }
 
-  /** Codes that have a part of a day in the range, from their own records. @returns whether there were any */
+  /** Adds a partial day from the codes' own records. @returns whether there were any */
   async #addPartly(
     chunk: number,
     stored: ReadonlySet<number>,
@@ -99,7 +96,7 @@ export class TopCodes {
     let cost = 0;
     for (const codeNo of codes) {
       for (const part of recent.parts) {
-        const [scans] = this.#ranges.scans(codeNo, spansOfStretch(part));
+        const [scans] = this.#ranges.scans(codeNo, spansOfTimes(part));
         if (scans > 0) counts.set(codeNo, (counts.get(codeNo) ?? 0) + scans);
       }
       cost += recordCost;
@@ -111,7 +108,7 @@ export class TopCodes {
     return codes.size > 0;
   }
 
-  /** Scans since the last checkpoint, of the newest commit. */
+  /** Scans since the last checkpoint, at the newest commit. */
   #recent(workspaceNo: WorkspaceNo, spans: Spans): Recent {
     this.#ranges.refresh();
     const parts = this.#partsOf(workspaceNo, spans);
@@ -137,20 +134,20 @@ export class TopCodes {
     return recent;
   }
 
-  /** What the range has of days that are not cut where it begins or ends: the counts by code are cut as the sums are. */
-  #partsOf(workspaceNo: WorkspaceNo, spans: Spans): Stretch[] {
+  /** Parts of days that are not cut at the range's edge: counts by code are cut as the sums are. */
+  #partsOf(workspaceNo: WorkspaceNo, spans: Spans): TimeRange[] {
     if (spans.edgeDays.length === 0) return [];
     const { summaries } = this.#ranges;
     const counter = workspaceCounter(workspaceNo);
-    const parts: Stretch[] = [];
-    const addPart = (piece: Stretch): void => {
-      if (overlapOf(piece, spans) !== 'partly') return;
-      const fromMs = Math.max(piece.fromMs, spans.fromMs);
-      parts.push({ fromMs, endMs: Math.min(piece.endMs, spans.endMs) });
-    };
-    for (const day of spans.edgeDays) summaries.eachClosedPiece(counter, day, day + 1, addPart);
-    summaries.newestPieces(counter)?.forEach(addPart);
-    return parts;
+    const closed = spans.edgeDays.flatMap((day) => [
+      ...summaries.closedPieces(counter, day, day + 1),
+    ]);
+    return [...(summaries.newestPieces(counter) ?? []), ...closed]
+      .filter((piece) => overlapOf(piece, spans) === 'partly')
+      .map(({ fromMs, endMs }) => ({
+        fromMs: Math.max(fromMs, spans.fromMs),
+        endMs: Math.min(endMs, spans.endMs),
+      }));
   }
 
   #nextChunk(workspaceNo: WorkspaceNo, from: number): number | undefined {
@@ -163,7 +160,7 @@ export class TopCodes {
     return undefined;
   }
 
-  /** @returns records read, and the codes in those that have only a part of the range */
+  /** @returns records read, and the codes of partly covered records */
   #addChunk(
     workspaceNo: WorkspaceNo,
     chunk: number,
@@ -182,11 +179,11 @@ export class TopCodes {
         records++;
         const isEdge = edgeDays.includes(from);
         const overlap = isEdge
-          ? overlapOf(stretchOfQuarters(spanOfKey(key), quartersOf(value)), spans)
+          ? overlapOf(timesOfQuarters(spanOfKey(key), quartersOf(value)), spans)
           : 'inside';
         if (overlap === 'inside') sums.add(value);
         else if (overlap === 'partly')
-          eachCount(value, (place) => partly.add(firstOfChunk(chunk) + place));
+          eachCount(value, (index) => partly.add(firstOfChunk(chunk) + index));
       }
     };
     for (const day of edgeDays) add(day, day + 1);
@@ -202,42 +199,38 @@ export class TopCodes {
   }
 }
 
-/** Scans by code of a chunk, from many records: a third of the time that a map takes. */
+/** Scans by code of a chunk, from many records: a third of a map's time. */
 class ChunkSums {
   readonly #first: number;
   readonly #scans = new Float64Array(codesPerChunk);
-  /** Those with scans, as they came. */
-  readonly #places: number[] = [];
+  readonly #seen: number[] = [];
 
   constructor(chunk: number) {
     this.#first = firstOfChunk(chunk);
   }
 
   add(bytes: Uint8Array): void {
-    eachCount(bytes, (place, scans) => {
-      if (this.#scans[place] === 0) this.#places.push(place);
-      this.#scans[place]! += scans;
+    eachCount(bytes, (index, scans) => {
+      if (this.#scans[index] === 0) this.#seen.push(index);
+      this.#scans[index]! += scans;
     });
   }
 
   addTo(counts: Map<number, number>): void {
-    for (const place of this.#places) {
-      const codeNo = this.#first + place;
-      counts.set(codeNo, (counts.get(codeNo) ?? 0) + this.#scans[place]!);
+    for (const index of this.#seen) {
+      const codeNo = this.#first + index;
+      counts.set(codeNo, (counts.get(codeNo) ?? 0) + this.#scans[index]!);
     }
   }
 }
 
 interface Recent {
-  /** Parts of the range that are read code by code. */
-  readonly parts: readonly Stretch[];
-  /** By chunk and code, without those parts. */
+  /** Parts of the range to read code by code. */
+  readonly parts: readonly TimeRange[];
   readonly counts: Map<number, Map<number, number>>;
-  /** Codes with scans in those parts, by chunk. */
   readonly partly: Map<number, Set<number>>;
 }
 
-/** The codes with the most scans of all that are offered. */
 class Best {
   readonly #request: TopCodesRequest;
   readonly #rows: CodeScans[] = [];

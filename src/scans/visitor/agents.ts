@@ -1,18 +1,16 @@
 /**
- * What redirect threads know of the user agents seen recently: whether it is a bot's, for links with a limit; its class
- * and its hash, where rules or a split ask. 0.1 µs an agent seen recently; a new one 5 µs for its bot, 15 to 40 for its
- * class, within a budget.
+ * What redirect threads know of recent user agents: whether it is a bot's, for links with a limit; its class and hash, for
+ * rules and splits. A known agent costs 0.1 µs; a new one 5 µs for its bot reason, 15 to 40 for its class, within a budget.
  */
 import { BotReason, type VisitorClass } from '../../model/scan.ts';
 import { botReasonOf } from './bot.ts';
 import { classifyRoughly, classifyUserAgent } from './device.ts';
-import { ReadingBudget } from './reading-budget.ts';
 import { SipHash } from './sip-hash.ts';
-import { cutUserAgent } from './user-agent.ts';
+import { cutUserAgent, ReadingBudget } from './user-agent.ts';
 
-/** 8,192 agents of 512 characters are 5 MB in a redirect thread. One more frees them all. */
-const standardAgentsMax = 8_192;
-/** The key of a split hides what agents hash to, so that this one may be known, and the same on every machine. */
+/** 8,192 agents of 512 characters are 5 MB in a redirect thread. One more clears them all. */
+export const agentsMax = 8_192;
+/** The split's key hides the agents' hashes, so this key may be public; it is the same on every machine. */
 const hash = new SipHash(new Uint8Array(16));
 
 export class KnownAgent {
@@ -38,7 +36,6 @@ export class KnownAgent {
     return (this.#class = classifyUserAgent(this.#text));
   }
 
-  /** Of the whole text, the same on every machine. */
   get hashes(): readonly [high: number, low: number] {
     if (this.#hashes !== undefined) return this.#hashes;
     const bytes = Buffer.from(this.#text, 'utf8');
@@ -50,13 +47,7 @@ export class KnownAgent {
 export class Agents {
   readonly #known = new Map<string, KnownAgent>();
   readonly #budget = new ReadingBudget();
-  readonly #agentsMax: number;
 
-  constructor(agentsMax = standardAgentsMax) {
-    this.#agentsMax = agentsMax;
-  }
-
-  /** Agents kept. */
   get size(): number {
     return this.#known.size;
   }
@@ -66,7 +57,7 @@ export class Agents {
     const text = cutUserAgent(userAgent);
     const known = this.#known.get(text);
     if (known !== undefined) return known;
-    if (this.#known.size === this.#agentsMax) this.#known.clear();
+    if (this.#known.size === agentsMax) this.#known.clear();
     const agent = new KnownAgent(text, this.#budget);
     this.#known.set(text, agent);
     return agent;

@@ -1,18 +1,17 @@
 /**
- * Which requests are known not to be a person's: `isbot`'s list names crawlers, monitors and headless
- * browsers; the lists here say which of these only draw a card of the link.
+ * Which requests are known not to come from a person: `isbot`'s list names crawlers, monitors and headless browsers; the
+ * lists here name link previews.
  *
- * Known by name, not by shape: an agent that is empty, unusual or an HTTP library's is no proof of a bot,
- * and it is a scan until something else says so. Scanner apps open links with libraries, an operator tries
- * a link with curl, and a person who is not counted is worse here than a script that is.
+ * Bots are recognized by name, not by shape: an empty, unusual or library agent is no proof of a bot and counts as a scan.
+ * Scanner apps open links with libraries, operators try links with curl, and a person not counted is worse than a script that
+ * is.
  */
 import { createIsbotFromList, list } from 'isbot';
 import { BotReason } from '../../model/scan.ts';
 
 /**
- * Fetchers of link previews, by what their user agents contain. Each is sent by an app because a person
- * posted or received the link: it says that the link travels, not that anybody opened it. Crawlers
- * of the same companies (Pinterestbot, Applebot, meta-externalagent) are bots like any other.
+ * Fetchers of link previews, by parts of their user agents. An app sends one because a person posted or received the link,
+ * not because anyone opened it. Crawlers of the same companies (Pinterestbot, Applebot, meta-externalagent) are bots.
  */
 const previewFetchers: readonly string[] = [
   'facebookexternalhit', // Facebook, Messenger, Instagram; imitated by iMessage, LINE and KakaoTalk
@@ -44,10 +43,10 @@ const preview = new RegExp(
   'i',
 );
 
-/** Prefetches that name themselves in the user agent; most do in a header (`Sec-Purpose`) instead. */
+/** Prefetches by user agent; most have a header (`Sec-Purpose`) instead. */
 const prefetch = /Privacy Preserving Prefetch Proxy/i;
 
-/** Patterns of `isbot` that go by the shape of an agent, or name a library. */
+/** Patterns of `isbot` for the shape of an agent, or for a library. */
 const unproven: readonly string[] = [
   String.raw`;\s\w+;$`,
   String.raw`\(\)`,

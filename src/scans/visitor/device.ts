@@ -1,19 +1,16 @@
 /**
  * What a user agent says: device, platform, operating system, browser, and whether it is a bot.
  *
- * `bowser` reads most of it; own rules stand only where it falls short: apps that show pages inside
- * themselves, iPads that pose as Macs but keep a mobile token, TVs and consoles on desktop systems.
- * An iPad whose user agent is a Mac's to the letter counts as a Mac: nothing in it differs.
- *
- * A full reading costs 15–40 µs and is kept by `VisitorClasses`, which bounds memory and, against a flood
- * of invented agents, also the work.
+ * `bowser` reads most of it; own rules cover what it misses: in-app browsers, iPads that pose as Macs but keep a mobile
+ * token, TVs and consoles on desktop systems. An iPad with exactly a Mac's user agent counts as a Mac. A full reading costs
+ * 15–40 µs; `VisitorClasses` caches it and bounds memory and work.
  */
 import { getParser } from 'bowser';
 import { BotReason, Browser, Device, Os, Platform, type VisitorClass } from '../../model/scan.ts';
 import { botReasonOf } from './bot.ts';
 import { cutUserAgent } from './user-agent.ts';
 
-/** Apps and browsers that bowser takes for what they are built on. The first that matches names it. */
+/** Apps and browsers that bowser mistakes for what they are built on. The first match wins. */
 const ownBrowsers: readonly (readonly [RegExp, Browser])[] = [
   [/\bInstagram /, Browser.Instagram],
   [/\bFBA[NV]\/|\bFB_IAB\//, Browser.Facebook],
@@ -35,7 +32,7 @@ const ownBrowsers: readonly (readonly [RegExp, Browser])[] = [
   [/; wv\)/, Browser.WebView],
 ];
 
-/** Names as bowser gives them. What is missing here is `other`. */
+/** bowser's names; a missing one is `other`. */
 const bowserBrowsers: ReadonlyMap<string, Browser> = new Map<string, Browser>([
   ['Chrome', Browser.Chrome],
   ['Chromium', Browser.Chrome],
@@ -100,7 +97,7 @@ const unknownVisitor: VisitorClass = Object.freeze({
   bot: BotReason.none,
 });
 
-/** `WebView` stands for a plain one: any better name wins over it. */
+/** `WebView` is the last choice: any better name wins. */
 function browserOf(userAgent: string, os: Os, read: () => string): Browser {
   const own = ownBrowsers.find(([pattern]) => pattern.test(userAgent));
   if (own !== undefined) return own[1];
@@ -115,7 +112,7 @@ function deviceOf(userAgent: string, os: Os, read: () => string): Device {
   return bowserDevices.get(read()) ?? (os === Os.ChromeOS ? Device.desktop : Device.other);
 }
 
-/** Reads a user agent in full. An empty one is a person with nothing known. */
+/** Reads a user agent in full. An empty one is a person without details. */
 export function classifyUserAgent(userAgent: string): VisitorClass {
   if (userAgent === '') return unknownVisitor;
   const text = cutUserAgent(userAgent);
@@ -144,8 +141,8 @@ const systemTokens: readonly (readonly [RegExp, Os, Device])[] = [
 ];
 
 /**
- * The same from a few tokens, without the browser: what a flood of invented agents gets. Exact for bots
- * and for the platform of every agent people use.
+ * Reads a few tokens, without the browser, against a flood of invented agents. Exact for bots and for the platform of every
+ * agent in use.
  */
 export function classifyRoughly(userAgent: string): VisitorClass {
   const text = cutUserAgent(userAgent);

@@ -1,21 +1,19 @@
 /**
- * What was made of texts seen recently, found by their bytes: a look-up makes no string, 0.1 µs for a user agent.
+ * Caches values by the bytes of recent texts: a look-up creates no string, 0.1 µs for a user agent.
  *
  *   bytes ── words (32 bits, the last padded) ── hash ── entries of that hash ── the one with the same words
  *
- * Bounded: two generations of half the entries each; when the younger is full it becomes the older
- * one, which is freed whole, and an entry of the older one that is asked for again is kept anew.
- * The texts are of strangers, so the hash is universal: a sum of 16-bit halves, each times a secret random number
- * of its place. Whatever two texts are, their hashes meet with a chance of 1 in 65,536 (Carter and Wegman 1979).
+ * Bounded by two generations of half the entries each: a full young one becomes the old one, whose entries are freed unless
+ * asked for again. Strangers choose the texts, so the hash is universal: a sum of 16-bit halves, each times a secret random
+ * number of its position. Any two texts have equal hashes with a chance of 1 in 65,536 (Carter and Wegman 1979).
  */
 import { getRandomValues } from 'node:crypto';
+import { type RecordText, textBytesMax } from '../record.ts';
 
 interface Entry<Value> {
-  /** In bytes. */
   readonly length: number;
   readonly words: Int32Array;
   readonly value: Value;
-  /** Another of the same hash. */
   readonly next: Entry<Value> | undefined;
 }
 
@@ -26,26 +24,20 @@ class Generation<Value> {
 
 export class RecentBytes<Value> {
   readonly #generationMax: number;
-  /** Two for each word. */
   readonly #factors: Int32Array;
   #young = new Generation<Value>();
   #old = new Generation<Value>();
-  /** The text that was asked for last. */
   readonly #words: Int32Array;
   #length = 0;
   #hash = 0;
 
-  /**
-   * @param entriesMax never exceeded
-   * @param bytesMax of a text
-   */
+  /** @param entriesMax never exceeded @param bytesMax of a text */
   constructor(entriesMax: number, bytesMax: number) {
     this.#generationMax = Math.max(1, entriesMax >>> 1);
     this.#words = new Int32Array(Math.ceil(bytesMax / 4));
     this.#factors = getRandomValues(new Int32Array(2 * this.#words.length));
   }
 
-  /** At most the bound given. */
   get size(): number {
     return this.#young.count + this.#old.count;
   }
@@ -61,7 +53,7 @@ export class RecentBytes<Value> {
     return old.value;
   }
 
-  /** Keeps what was made of the text that `find` was last asked for, and did not find. */
+  /** Stores the value of the text that `find` has just missed. */
   keep(value: Value): void {
     if (this.#young.count === this.#generationMax) {
       this.#old = this.#young;
@@ -116,5 +108,24 @@ export class RecentBytes<Value> {
       if (words[index] !== own[index]) return false;
     }
     return true;
+  }
+}
+
+/** 4,096 of 512 characters are 5 MB; few sites lead to codes. */
+const referersMax = 4_096;
+
+/** Recent referers, found by their bytes, one string each. */
+export class Referers {
+  readonly #recent = new RecentBytes<string>(referersMax, textBytesMax);
+
+  get(referer: RecordText): string {
+    const { view, from, length } = referer;
+    if (length === 0) return '';
+    if (length > textBytesMax) return referer.toString();
+    const known = this.#recent.find(view, from, length);
+    if (known !== undefined) return known;
+    const text = referer.toString();
+    this.#recent.keep(text);
+    return text;
   }
 }

@@ -1,14 +1,13 @@
 /**
- * SipHash-2-4: a keyed 64-bit pseudorandom function for short inputs (Aumasson and Bernstein, "SipHash:
- * a fast short-input PRF", INDOCRYPT 2012). Without the 128-bit key its outputs tell nothing about
- * its inputs, not even by trying every IPv4 address.
+ * SipHash-2-4: a keyed 64-bit pseudorandom function for short inputs (Aumasson and Bernstein, "SipHash: a fast short-input
+ * PRF", INDOCRYPT 2012). Without the 128-bit key its outputs reveal nothing about its inputs, even to one who tries every
+ * IPv4 address.
  *
- * JavaScript has no 64-bit integers that are fast, so each word is two signed 32-bit halves (h, l).
- * One instance belongs to one thread and reuses its state: no call allocates. 0.1 µs for 16 bytes;
- * node:crypto needs 2.3 µs (HMAC-SHA-256) for the same, most of it to cross into C++.
+ * JavaScript has no fast 64-bit integers, so each word is two signed 32-bit halves (h, l). An instance belongs to one thread
+ * and reuses its state: no call allocates. 0.1 µs for 16 bytes; node:crypto (HMAC-SHA-256) needs 2.3 µs, most of it to call
+ * into C++.
  */
 
-/** Bytes of a key: two little-endian 64-bit words. */
 const sipKeyBytes = 16;
 
 /** The four bytes at `at`, little endian. */
@@ -19,7 +18,6 @@ export class SipHash {
   readonly #key: Int32Array;
   /** The message as 64-bit words: low, high, low, high, … */
   #message = new Int32Array(64);
-  /** The last result's halves. */
   #high = 0;
   #low = 0;
 
@@ -31,7 +29,7 @@ export class SipHash {
     this.#key = Int32Array.of(word(key, 0), word(key, 4), word(key, 8), word(key, 12));
   }
 
-  /** Another key from here on: the four words at `at`. */
+  /** Sets another key: the four words at `at`. */
   useKey(words: Int32Array, at: number): void {
     for (let i = 0; i < 4; i++) this.#key[i] = words[at + i]!;
   }
@@ -46,7 +44,6 @@ export class SipHash {
     return this.#low >>> 0;
   }
 
-  /** Hashes bytes[from…to). */
   hash(bytes: Uint8Array, from: number, to: number): void {
     const length = to - from;
     const words = 2 * ((length >>> 3) + 1);
@@ -70,8 +67,8 @@ export class SipHash {
   }
 
   /**
-   * Two rounds for each word of the message, four to finish; the state (l0, h0) … (l3, h3) never leaves the
-   * registers. The carry of l = a + b is computed: a branch would be missed half the time.
+   * Two rounds for each word of the message, four to finish; the state (l0, h0) … (l3, h3) stays in registers. The carry of l
+   * = a + b is computed, because a branch would be mispredicted half the time.
    */
   #hashMessage(words: number): void {
     const key = this.#key;

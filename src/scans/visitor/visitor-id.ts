@@ -1,13 +1,14 @@
 /**
- * Who counts as one scanner: a keyed 64-bit hash of the client's address and its user agent. Addresses
- * leave the journal only in this form: without the key, addresses cannot be tried against it.
+ * Who counts as one scanner: a keyed 64-bit hash of address and user agent. Addresses leave the journal only in this form:
+ * without the key, addresses cannot be tried against it.
  *
- *     agent hash    SipHash(agent key, user agent bytes)            once per agent, kept with its class
+ *     agent hash    SipHash(agent key, user agent bytes)            once per agent, cached with its class
  *     visitor hash  SipHash(visitor key, 8 address bytes ‖ agent hash)            once per scan
+ *     split point   SipHash(the code's key, 8 address bytes ‖ unkeyed agent hash)
  *
- * IPv4 counts whole, as the last 8 bytes of its mapped form (00 00 ff ff a b c d); IPv6 counts by
- * its /64, as the first 8: one household or phone, whose lower half changes by the day. The two never
- * meet, because 0::/32 is not routed. Both keys derive from the installation's one.
+ * IPv4 uses the last 8 bytes of its mapped form (00 00 ff ff a b c d); IPv6 its /64, the first 8: one household or phone,
+ * whose lower half changes daily. The two never collide, because 0::/32 is not routed. The first two keys derive from the
+ * installation's key.
  */
 import { SipHash, word } from './sip-hash.ts';
 
@@ -32,12 +33,12 @@ function deriveKey(key: Uint8Array, label: string): Uint8Array {
   return new Uint8Array(words.buffer);
 }
 
-/** Makes visitor hashes; one for each thread. `hi` and `lo` hold the last result. */
+/** Creates visitor hashes, one instance per thread. `hi` and `lo` have the last result. */
 export class VisitorIds {
   readonly #agents: SipHash;
   readonly #visitors: SipHash;
 
-  /** @param key 16 secret bytes, the same for as long as uniques are to be comparable */
+  /** @param key 16 secret bytes; uniques are comparable only under one key */
   constructor(key: Uint8Array) {
     this.#agents = new SipHash(deriveKey(key, 'agent'));
     this.#visitors = new SipHash(deriveKey(key, 'visitor'));
@@ -51,19 +52,36 @@ export class VisitorIds {
     return this.#visitors.lo;
   }
 
-  /** Keyed hash of a whole user agent, as [upper, lower] half. Allocates: keep the result. */
+  /** Keyed hash of a user agent, as [upper, lower] half. Allocates: cache the result. */
   hashAgent(userAgent: string): readonly [hi: number, lo: number] {
     const bytes = Buffer.from(userAgent, 'utf8');
     this.#agents.hash(bytes, 0, bytes.length);
     return [this.#agents.hi, this.#agents.lo];
   }
 
-  /**
-   * Hashes a visitor into `hi` and `lo`.
-   * @param address holds 16 bytes at `at`, IPv4 as ::ffff:a.b.c.d
-   */
+  /** Hashes a visitor into `hi` and `lo`. @param address holds 16 bytes at `at`, IPv4 as ::ffff:a.b.c.d */
   hashVisitor(address: Uint8Array, at: number, agentHi: number, agentLo: number): void {
     const from = isMappedIpv4(address, at) ? at + 8 : at;
     this.#visitors.hashWords(word(address, from), word(address, from + 4), agentLo, agentHi);
   }
+}
+
+const splitHash = new SipHash(new Uint8Array(16));
+
+/**
+ * A visitor's point in the splits of a code: the same variant on every machine and after every start, without a cookie.
+ * @param words the code's key begins at `seed`
+ * @param address 16 bytes, IPv4 as ::ffff:a.b.c.d
+ * @returns 32 bits, unsigned
+ */
+export function splitPoint(
+  words: Int32Array,
+  seed: number,
+  address: Uint8Array,
+  [high, low]: readonly [high: number, low: number],
+): number {
+  const from = isMappedIpv4(address, 0) ? 8 : 0;
+  splitHash.useKey(words, seed);
+  splitHash.hashWords(word(address, from), word(address, from + 4), low, high);
+  return splitHash.lo;
 }

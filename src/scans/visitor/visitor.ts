@@ -1,26 +1,20 @@
 /**
- * The visitor: from the 16 address bytes and the user agent of a scan record to class, place and keyed
- * hash. On the warm path (agent and address seen recently) nothing is allocated: the results stand in
- * the fields until the next `read`. One instance belongs to one shard thread.
+ * The visitor of a scan record: class, place and keyed hash, from its address and user agent. For a recent agent and address
+ * nothing is allocated: the fields have the results until the next `read`. One instance per shard thread.
  */
 import type { BotReason, Browser, Device, Os, Platform, VisitorClass } from '../../model/scan.ts';
 import { RecordText } from '../record.ts';
-import { Geo } from './geo/geo.ts';
+import { Geo, type GeoData } from './geo/geo.ts';
 import { nowhere, type Place } from './geo/place.ts';
-import type { OpenTable } from './geo/table-units.ts';
-import { VisitorClasses } from './visitor-classes.ts';
+import { classifyRoughly, classifyUserAgent } from './device.ts';
+import { RecentBytes } from './recent-bytes.ts';
+import { ReadingBudget, userAgentCharactersMax } from './user-agent.ts';
 import { VisitorIds } from './visitor-id.ts';
 
-/** What a shard's thread is started with. */
 export interface VisitorSetup {
-  /** 16 secret bytes of this installation; another key makes every visitor new. */
+  /** 16 secret bytes of this installation; with another key every visitor is new. */
   readonly key: Uint8Array;
-  /** Undefined: every place is unknown. */
-  readonly geo: OpenTable | undefined;
-}
-
-export function openVisitor(setup: VisitorSetup): Visitor {
-  return new Visitor(setup.key, new Geo(setup.geo));
+  readonly geo: GeoData;
 }
 
 export class Visitor {
@@ -30,9 +24,9 @@ export class Visitor {
   #class: VisitorClass;
   #place: Place = nowhere;
 
-  constructor(key: Uint8Array, geo: Geo) {
+  constructor({ key, geo }: VisitorSetup) {
     const ids = new VisitorIds(key);
-    this.#geo = geo;
+    this.#geo = new Geo(geo);
     this.#ids = ids;
     this.#classes = new VisitorClasses((userAgent) => ids.hashAgent(userAgent));
     this.#class = this.#classes.get(new RecordText()).visitorClass;
@@ -46,12 +40,10 @@ export class Visitor {
     this.#ids.hashVisitor(address, 0, agent.hashHi, agent.hashLo);
   }
 
-  /** Upper half of the visitor's hash, unsigned. */
   get high(): number {
     return this.#ids.hi;
   }
 
-  /** Lower half of the visitor's hash, unsigned. */
   get low(): number {
     return this.#ids.lo;
   }
@@ -84,5 +76,54 @@ export class Visitor {
 
   get bot(): BotReason {
     return this.#class.bot;
+  }
+}
+
+interface Agent {
+  readonly visitorClass: VisitorClass;
+  readonly hashHi: number;
+  readonly hashLo: number;
+}
+
+/** 16,384 agents of 512 characters are 9 MB; the 1,000 most common are nearly all visitors. */
+const defaultAgentsMax = 16_384;
+
+/**
+ * Caches the classes and keyed hashes of recent user agents, so that a scan costs one look-up. Against invented agents,
+ * `RecentBytes` bounds memory and a budget bounds work; beyond it agents are read roughly and not cached.
+ */
+export class VisitorClasses {
+  readonly #hash: (userAgent: string) => readonly [hi: number, lo: number];
+  readonly #agents: RecentBytes<Agent>;
+  readonly #budget = new ReadingBudget();
+
+  constructor(
+    hash: (userAgent: string) => readonly [hi: number, lo: number],
+    agentsMax: number = defaultAgentsMax,
+  ) {
+    this.#hash = hash;
+    this.#agents = new RecentBytes(agentsMax, userAgentCharactersMax);
+  }
+
+  get size(): number {
+    return this.#agents.size;
+  }
+
+  get(userAgent: RecordText): Agent {
+    this.#budget.lookUp();
+    const length = Math.min(userAgent.length, userAgentCharactersMax);
+    const known = this.#agents.find(userAgent.view, userAgent.from, length);
+    return known ?? this.#read(userAgent.toString(length));
+  }
+
+  /** Reads the agent that `find` has just missed. */
+  #read(userAgent: string): Agent {
+    const [hashHi, hashLo] = this.#hash(userAgent);
+    if (!this.#budget.take()) {
+      return { visitorClass: classifyRoughly(userAgent), hashHi, hashLo };
+    }
+    const agent: Agent = { visitorClass: classifyUserAgent(userAgent), hashHi, hashLo };
+    this.#agents.keep(agent);
+    return agent;
   }
 }

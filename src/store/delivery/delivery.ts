@@ -1,24 +1,25 @@
 /**
- * The delivery environment: how far each endpoint has got in the outboxes, what waits for another attempt, and what
- * was sent. The control thread is its only writer.
+ * The delivery environment: each endpoint's position in the outboxes, deliveries that wait for another attempt, and
+ * the log of delivered ones. The control thread is its only writer.
  *
- *   outbox   ----------------------|=========|---------->     | : how far it was read; = : not settled yet
+ *   outbox   ----------------------|=========|---------->     | : read up to here; = : not settled yet
  *                                endpoint   all
  *
- * A delivery that succeeds at its first attempt has no row: it is in the outbox before and in the log afterwards, and
- * between them stands in memory. What must outlive a crash is where its endpoint stands:
+ * A delivery that succeeds at its first attempt never has a row: the outbox has it before, memory meanwhile, the log
+ * afterward. Only the endpoint's position must survive a crash:
  *
  *   meta          "schema"                                            -> number
  *   positions     "events" | "scans"                                  -> Position: read for all endpoints up to here
  *   backlogs      endpointNo                                          -> Backlog: of an endpoint that has not settled all of that
- *   delivered     [endpointNo, first id, last id, entries]            -> page of the log, ascending by id
- *   stats         endpointNo                                          -> EndpointStats; named `ledgers` on disk
+ *   scan_store    "scans"                                             -> in a cluster: the core whose block numbers both use
+ *   delivered     [endpointNo, id]                                    -> entry of the log
+ *   endpoint_stats  endpointNo                                        -> EndpointStats; an endpoint with any delivery has one
  *
- * Rows are what the outbox and the log do not tell: deliveries that wait for a retry, were sent again by hand, are dead or canceled.
+ * Rows are deliveries that wait for a retry, were sent again by hand, are dead or canceled:
  *
- *   rows          id                                                  -> packed delivery, its exact body in it
+ *   rows          id                                                  -> packed delivery with its exact body
  *   states        [endpointNo, state, id]                             -> 1: the lists
- *   due           [endpointNo, dueMs, id]                             -> 1: those that wait, by when they are sent
+ *   due           [endpointNo, dueMs, id]                             -> 1: pending rows by due time
  *   wheel         [dueMs / 100, endpointNo]                           -> 1: the endpoint has something due then
  *   dead_letters  [workspaceNo, deadAtMs, id]                         -> endpointNo
  *   expiries      [expiresMs, id]                                     -> 1: dead and canceled ones, until they expire
@@ -32,42 +33,40 @@ import { packAttempt, type PackedAttempt, unpackAttempt } from '../../model/atte
 import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 import type { AttemptRecord, DeadReason, DeliveryState } from '../../model/webhook.ts';
 import type { WheelMs } from '../../model/wheel-time.ts';
-import type { StoreEnvironment, Table } from '../environment.ts';
+import type { OpenMode, StoreEnvironment, Table } from '../environment.ts';
+import { type EnvironmentVersion, openEnvironment } from '../open-environment.ts';
 
-/** Stored in keys of `states`: never change them. 2 was `delivered` until version 2. */
-export const stateCodes = { pending: 1, dead: 3, canceled: 4 } as const;
-/** States that have rows. */
+/** Stored in keys of `states`: never change them. */
+export const stateCodes = { pending: 1, dead: 2, canceled: 3 } as const;
 export type RowState = keyof typeof stateCodes;
 export const rowStates: readonly RowState[] = ['pending', 'dead', 'canceled'];
-/** On disk; an endpoint that has any delivery has a record in it. */
-export const statsTable = 'ledgers';
+export const statsTable = 'endpoint_stats';
 
-/** What is sent to an endpoint, and how its attempts went. */
 export interface DeliveryRecord {
   readonly endpointNo: EndpointNo;
   readonly workspaceNo: WorkspaceNo;
   readonly kind: EventKind;
   readonly eventIds: readonly string[];
   readonly state: DeliveryState;
-  /** When it is to be sent, by the wheel's clock; unchanged after it was. */
+  /** Due time by the wheel's clock; unchanged after the attempt. */
   readonly dueMs: WheelMs;
-  /** Attempts since it was created or last replayed: the index into the retry delays. */
+  /** Attempts since creation or the last replay: the index into the retry delays. */
   readonly tries: number;
-  /** All attempts ever; `attempts` holds only the newest. */
+  /** All attempts ever; `attempts` has only the newest. */
   readonly attemptsMade: number;
   /** Oldest first. */
   readonly attempts: readonly AttemptRecord[];
-  /** Dead ones: the key among the dead letters. */
+  /** Wall-clock time of death: part of its key in `dead_letters`. */
   readonly deadAtMs: number;
   readonly deadReason: DeadReason | '';
-  /** Dead and canceled ones, by the wheel's clock. */
+  /** Expiry of a dead or canceled delivery, by the wheel's clock. */
   readonly expiresMs: WheelMs;
-  /** JSON text: its UTF-8 is sent. */
+  /** JSON text; sent as UTF-8. */
   readonly body: string;
 }
 
 /** A row: DeliveryRecord's fields in this order. */
-export type PackedRow = readonly [
+type PackedRow = readonly [
   endpointNo: EndpointNo,
   workspaceNo: WorkspaceNo,
   kind: EventKind,
@@ -83,7 +82,6 @@ export type PackedRow = readonly [
   body: string,
 ];
 
-/** A delivered one in the log. */
 export type PackedDelivered = readonly [
   id: string,
   kind: EventKind,
@@ -93,7 +91,7 @@ export type PackedDelivered = readonly [
   body: string,
 ];
 
-/** How many rows an endpoint has in each state, and log entries, and how its attempts went. */
+/** An endpoint's rows and log entries by state, and its attempts. */
 export interface EndpointStats {
   readonly counts: Readonly<Record<DeliveryState, number>>;
   readonly failuresInRow: number;
@@ -103,7 +101,7 @@ export interface EndpointStats {
   readonly lastFailureAtMs?: number;
 }
 
-/** Where the wheel's clock continues after a restart. */
+/** The wheel's clock continues from here after a restart. */
 export interface WheelMark {
   readonly wheelMs: number;
   readonly bootId: string;
@@ -112,33 +110,37 @@ export interface WheelMark {
 
 export type OutboxName = 'events' | 'scans';
 export const outboxNames: readonly OutboxName[] = ['events', 'scans'];
-/** In an outbox: everything up to entry `sequence` lies before it, and so many scans of the one after it. */
+/** A position in an outbox: after entry `sequence` and the first `scans` scans of the next entry. */
 export type Position = readonly [sequence: number, scans: number];
-/** Of a delivery in its outbox: an event, or the scans `first` to `last` of a block. */
-export type Place = readonly [sequence: number, first: number, last: number, form: PlaceForm];
-export type PlaceForm = 'one' | 'list' | 'batch';
+/** A delivery's source in its outbox: an event, or the scans `first` to `last` of a block. */
+export type DeliveryRef = readonly [
+  sequence: number,
+  first: number,
+  last: number,
+  form: DeliveryForm,
+];
+export type DeliveryForm = 'one' | 'list' | 'batch';
 
-/** What an endpoint has not settled of an outbox. */
 export interface Backlog {
-  /** Everything up to here was sent at least once, but for `open`. */
+  /** Everything up to here was sent at least once, except `open`. */
   readonly to: Position;
-  /** In flight when this was written. */
-  readonly open: readonly Place[];
-  /** How many deliveries came after `to`; about, where scans are sent in lists. */
+  /** In flight at the time of this record. */
+  readonly open: readonly DeliveryRef[];
+  /** Deliveries after `to`; an estimate for scans in lists. */
   readonly waiting: number;
 }
 
 export type DueKey = [endpointNo: EndpointNo, dueMs: number, id: string];
 
-/** Of a page of the log. */
-export type LogKey = [endpointNo: EndpointNo, firstId: string, lastId: string, entries: number];
+export type LogKey = [endpointNo: EndpointNo, id: string];
 
 export interface DeliveryTables {
   readonly environment: StoreEnvironment;
   readonly meta: Table<string, number>;
   readonly positions: Table<OutboxName, Position>;
   readonly backlogs: Table<number, Readonly<Partial<Record<OutboxName, Backlog>>>>;
-  readonly log: Table<LogKey, readonly PackedDelivered[]>;
+  readonly scanStore: Table<'scans', string>;
+  readonly log: Table<LogKey, PackedDelivered>;
   readonly stats: Table<number, EndpointStats>;
   readonly rows: Table<string, PackedRow>;
   readonly states: Table<[endpointNo: EndpointNo, state: number, id: string], 1>;
@@ -149,7 +151,14 @@ export interface DeliveryTables {
   readonly wheelClock: Table<'now', WheelMark>;
 }
 
-/** Of an open environment. */
+export const deliveryVersion: EnvironmentVersion = { version: 1, migrations: [] };
+
+/** @throws Error with a message for the operator if a newer program wrote the data */
+export function openDeliveryTables(path: string, mode: OpenMode = 'existing'): DeliveryTables {
+  const { environment, meta } = openEnvironment(path, deliveryVersion, mode);
+  return deliveryTables(environment, meta);
+}
+
 export const deliveryTables = (
   environment: StoreEnvironment,
   meta: Table<string, number>,
@@ -158,6 +167,7 @@ export const deliveryTables = (
   meta,
   positions: environment.table('positions'),
   backlogs: environment.table('backlogs'),
+  scanStore: environment.table('scan_store'),
   log: environment.table('delivered'),
   stats: environment.table(statsTable),
   rows: environment.table('rows'),

@@ -1,18 +1,16 @@
 /**
- * The result journal: attempt results appended to disk as soon as they arrive, so that many can share one
- * transaction of the delivery store.
+ * Attempt results, appended to disk as they arrive, so that many can share one transaction of the delivery store.
  *
  *   result --> a line --> [ the results of a batch ] --> one transaction of the delivery store --> file emptied
  *
- * A commit costs 0.8 ms of CPU whatever it holds (pages written, a sync), a line 10 us. After a crash the next
- * process reads the lines, so no delivery that was answered is sent twice because its result waited for a batch.
+ * A commit costs 0.8 ms of CPU whatever it holds (pages written, a sync), a line 10 µs. After a crash the next
+ * process reads the lines, so it does not send a delivery again whose result waited for a batch.
  *
  *   delivery.results.0, .1    in rotation: one is written while the results of the other are committed
  *   line                      crc32 of the JSON, 8 hexadecimal digits | space | JSON list of results | \n
  *
- * A line that is torn or damaged is skipped, and its deliveries are sent again. Lines survive the death of the
- * process, not the loss of power; after that, too, the deliveries are sent again. A result that was already
- * committed is recognised by its attempt number, so reading a line twice does no harm.
+ * A torn or damaged line is skipped, and its deliveries are sent again, as after a power loss: lines survive only the
+ * death of the process. A committed result is recognized by its attempt number, so a line may be read twice.
  */
 import {
   closeSync,
@@ -28,30 +26,28 @@ import { packAttempt, type PackedAttempt, unpackAttempt } from '../../model/atte
 import type { AttemptRecord } from '../../model/webhook.ts';
 import type { WheelMs } from '../../model/wheel-time.ts';
 import type { EndpointNo } from '../../model/numbers.ts';
-import type { OutboxName, Place } from './delivery.ts';
+import type { OutboxName, DeliveryRef } from './delivery.ts';
 
-/** How an attempt ended, with everything that the retry decision depends on. */
 export interface JournaledResult {
   /** `dlv_…` */
   readonly deliveryId: string;
   readonly endpointNo: EndpointNo;
-  /** Where it stands in an outbox; undefined for a row. */
-  readonly place: { readonly outbox: OutboxName; readonly place: Place } | undefined;
-  /** Counts all attempts of the delivery, from 1. */
+  /** Its source in an outbox; undefined for a row. */
+  readonly outboxRef: { readonly outbox: OutboxName; readonly ref: DeliveryRef } | undefined;
+  /** Number of the attempt of this delivery, from 1. */
   readonly attemptNo: number;
-  /** Wheel time at which the result arrived. */
   readonly wheelMs: WheelMs;
-  /** 0 to 1, drawn once: a commit that is repeated decides the same. */
+  /** 0 to 1, drawn once, so that a repeated commit decides the same. */
   readonly random: number;
   readonly attempt: AttemptRecord;
 }
 
 /** JournaledResult's fields in this order. */
-export type PackedResult = readonly [
+type PackedResult = readonly [
   deliveryId: string,
   endpointNo: EndpointNo,
   outbox: OutboxName | '',
-  place: Place | 0,
+  ref: DeliveryRef | 0,
   attemptNo: number,
   wheelMs: WheelMs,
   random: number,
@@ -70,7 +66,7 @@ export class ResultJournal {
   #other: Part;
   #uncommitted: readonly JournaledResult[];
 
-  /** @param path of the delivery store's file; the journal's are beside it */
+  /** @param path of the delivery store's file; the journal's files are next to it */
   constructor(path: string) {
     const [first, second] = resultFiles(path);
     this.#current = openPart(first);
@@ -80,12 +76,12 @@ export class ResultJournal {
     );
   }
 
-  /** Results that the previous process did not commit, in order of arrival; empty after `clear`. */
+  /** Results that the previous process did not commit, in order of arrival, until `clear`. */
   get uncommitted(): readonly JournaledResult[] {
     return this.#uncommitted;
   }
 
-  /** @throws Error of the system when the disk is full; then nothing of it was written */
+  /** @throws Error of the system if the disk is full: nothing was written */
   append(results: readonly JournaledResult[]): void {
     const part = this.#current;
     const line = Buffer.from(lineOf(results.map(pack)));
@@ -101,23 +97,23 @@ export class ResultJournal {
     part.bytes += line.length;
   }
 
-  /** What is appended from here on belongs to a later transaction than what was appended before. */
+  /** Later results belong to a later transaction than earlier ones. */
   rotate(): void {
-    // `markCommitted` empties the other file; where that failed, everything goes into one.
+    // `markCommitted` empties the other file. If that failed, everything goes into one file.
     if (this.#other.bytes > 0) return;
     [this.#current, this.#other] = [this.#other, this.#current];
   }
 
-  /** What was appended before the last `rotate` is committed. */
+  /** Empties the file of before the last `rotate`: its results are committed. */
   markCommitted(): void {
     try {
       empty(this.#other);
     } catch {
-      // A bad disk. The lines stay, and the next process skips them because they are committed.
+      // A bad disk. The lines stay; the next process skips them because they are committed.
     }
   }
 
-  /** Deletes the uncommitted results, which have been handled. Call it before anything is appended. */
+  /** Deletes the uncommitted results once they are handled, before the first `append`. */
   clear(): void {
     this.#uncommitted = [];
     empty(this.#current);
@@ -141,8 +137,8 @@ const crcOf = (json: string): string => crc32(json).toString(16).padStart(crcDig
 const pack = (result: JournaledResult): PackedResult => [
   result.deliveryId,
   result.endpointNo,
-  result.place?.outbox ?? '',
-  result.place?.place ?? 0,
+  result.outboxRef?.outbox ?? '',
+  result.outboxRef?.ref ?? 0,
   result.attemptNo,
   result.wheelMs,
   result.random,
@@ -150,11 +146,11 @@ const pack = (result: JournaledResult): PackedResult => [
 ];
 
 function unpack(packed: PackedResult): JournaledResult {
-  const [deliveryId, endpointNo, outbox, place, attemptNo, wheelMs, random, attempt] = packed;
+  const [deliveryId, endpointNo, outbox, ref, attemptNo, wheelMs, random, attempt] = packed;
   return {
     deliveryId,
     endpointNo,
-    place: outbox === '' || place === 0 ? undefined : { outbox, place },
+    outboxRef: outbox === '' || ref === 0 ? undefined : { outbox, ref },
     attemptNo,
     wheelMs,
     random,
@@ -165,13 +161,12 @@ function unpack(packed: PackedResult): JournaledResult {
 const linesOf = ({ file }: Part): JournaledResult[] =>
   readFileSync(file, 'utf8').split('\n').flatMap(parseLine);
 
-/** The journal's two files. @param path of the delivery store's file */
 export function resultFiles(path: string): readonly [string, string] {
   const base = path.replace(/\.mdb$/, '');
   return [`${base}.results.0`, `${base}.results.1`];
 }
 
-/** Whole lines whose checksum is wrong: what follows the last one is a line that is being written. */
+/** Counts complete lines with a wrong checksum; the text after the last newline is still being written. */
 export function damagedLines(text: string): number {
   return text
     .split('\n')
@@ -184,38 +179,19 @@ function isSound(line: string): boolean {
   return line.length > crcDigits && line === `${crcOf(json)} ${json}`;
 }
 
-const parseLine = (line: string): JournaledResult[] =>
-  (packedResults(line) ?? []).flatMap((one) => (isNumbered(one) ? [] : [unpack(one)]));
+function parseLine(line: string): JournaledResult[] {
+  if (!isSound(line)) return [];
+  // The checksum proves that `append` wrote it.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return (JSON.parse(line.slice(crcDigits + 1)) as readonly PackedResult[]).map(unpack);
+}
 
-/** Releases before version 3 of the store named deliveries by numbers; the store's migration names them. */
-export type PackedByNumber = readonly [
-  deliveryNo: number,
-  attemptNo: number,
-  wheelMs: WheelMs,
-  random: number,
-  attempt: PackedAttempt,
-];
-
-export const isNumbered = (one: PackedResult | PackedByNumber): one is PackedByNumber =>
-  typeof one[0] === 'number';
-
-/** A whole line. */
-export function lineOf(results: readonly PackedResult[]): string {
+function lineOf(results: readonly PackedResult[]): string {
   const json = JSON.stringify(results);
   return `${crcOf(json)} ${json}\n`;
 }
 
-/** Of a line without its end; undefined for one that is torn or damaged. */
-export function packedResults(
-  line: string,
-): ReadonlyArray<PackedResult | PackedByNumber> | undefined {
-  if (!isSound(line)) return undefined;
-  // The checksum proves that `append` wrote it.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return JSON.parse(line.slice(crcDigits + 1)) as ReadonlyArray<PackedResult | PackedByNumber>;
-}
-
-/** Opened for reading and writing, created when absent; for this user alone, as the stores are. */
+/** Created if missing, readable by this user only, as the stores are. */
 function openPart(path: string): Part {
   const file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
   return { file, bytes: fstatSync(file).size };

@@ -1,25 +1,23 @@
 /**
- * What the nodes of a cluster share beside the data, written by the leader and replicated like it. Empty without a
- * cluster.
+ * Data that the nodes of a cluster share. The leader writes it and replicates it; without a cluster it is empty.
  *
- *   cluster_identity   "id"        -> the cluster's id, "cl_…", made by its first leader
+ *   cluster_identity   "id"        -> the cluster's id, "cl_…", created by its first leader
  *                      "scans/…"       -> marks of a leader's blocks (store/scans/block-marks.ts)
- *   cluster_nodes      node name   -> NodeRecord, kept for ever
+ *   cluster_nodes      node name   -> NodeRecord, never removed
  *   cluster_secrets    file name   -> the file, encrypted
  *
- * The sequence `journal` gives out the numbers of journals, and `node` counts the changes of cluster_nodes. The table
- * `cluster` is not replicated: it says how far this machine has read the log (cluster/log/environment-store.ts).
+ * The sequence `journal` assigns journal numbers; `node` counts the changes of cluster_nodes. The table `cluster` is
+ * not replicated: it stores how far this machine has read the log (cluster/log/environment-store.ts).
  */
 import type { StoreEnvironment } from '../environment.ts';
 
 /** `edge` redirects, `core` keeps the data and may lead, `all` does both. */
 export type NodeRole = 'all' | 'core' | 'edge';
 
-/** One registration of a name. */
 export interface Registration {
-  /** Numbers of the whole cluster, never given out again. */
+  /** Unique in the cluster, never reused. */
   readonly journals: readonly number[];
-  /** From 1. Each new disk under the name is another one. */
+  /** From 1; each new disk under the name is a new run. */
   readonly run: number;
 }
 
@@ -28,12 +26,12 @@ export interface NodeRecord extends Registration {
   readonly id: string;
   readonly name: string;
   readonly role: NodeRole;
-  /** Former ones of this name: their journals are still counted. */
+  /** Earlier registrations of this name: their journals still count. */
   readonly past: readonly Registration[];
   readonly joinedAtMs: number;
-  /** Its last one: an id, and the machine. Another folder that has its name is a copy. */
+  /** The last start: an id and the machine. Another folder with this name is a copy. */
   readonly start?: { readonly id: string; readonly host: string };
-  /** It was removed from the cluster. */
+  /** Set when the node was removed from the cluster. */
   readonly leftAtMs?: number;
 }
 

@@ -1,39 +1,30 @@
 /**
- * Keys of the list's index. Every property a list can be filtered by is a term; a code stands in the
- * index once per term it has, in the order of the list:
+ * Keys of the list's index. Every property that a list filters by is a term; a code has one key per term, in list
+ * order:
  *
  *   code_terms   | workspaceNo u32 | kind u8 | length u8 | text | createdAtMs u48 | codeNo u32 |
  *   term_counts  | workspaceNo u32 | kind u8 | length u8 | text |
  *
- * all big-endian, so the byte order is workspace, term, time, number. The length before the text
- * keeps one term from being the beginning of another.
+ * All numbers are big-endian, so the byte order is workspace, term, time, number. The length before the text keeps
+ * one term from being a prefix of another.
  */
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
-const termKinds = ['all', 'form', 'tag', 'campaign', 'version', 'logo'] as const;
-export type TermKind = (typeof termKinds)[number];
+/** Stored in the data: never change them. */
+const kindBytes = { all: 1, form: 2, tag: 3, campaign: 4, version: 5, logo: 6 } as const;
+type TermKind = keyof typeof kindBytes;
 
 export interface Term {
   readonly kind: TermKind;
-  /** At most 255 bytes of UTF-8; of a tag its key (model/fold.ts). */
+  /** At most 255 bytes of UTF-8; for a tag its key (model/fold.ts). */
   readonly text: string;
 }
 
-/** Where a code stands in a list. */
 export interface ListPosition {
   readonly createdAtMs: number;
   readonly no: CodeNo;
 }
 
-/** Values never change: they are in the data. */
-const kindBytes: Readonly<Record<TermKind, number>> = {
-  all: 1,
-  form: 2,
-  tag: 3,
-  campaign: 4,
-  version: 5,
-  logo: 6,
-};
 const headBytes = 6;
 const positionBytes = 10;
 const textBytesMax = 255;
@@ -44,14 +35,6 @@ export function termCountKey(workspaceNo: WorkspaceNo, term: Term): Buffer {
   return termBuffer(workspaceNo, term, 0);
 }
 
-/** What `termCountKey` wrote. */
-export function parseTermCountKey(key: Uint8Array): Term & { readonly workspaceNo: WorkspaceNo } {
-  const bytes = Buffer.from(key.buffer, key.byteOffset, key.byteLength);
-  const kind = termKinds.find((one) => kindBytes[one] === bytes[4]);
-  if (kind === undefined) throw new Error(`Cannot read a term: kind ${bytes[4]}, expected 1 to 6`);
-  return { workspaceNo: bytes.readUInt32BE(0), kind, text: bytes.toString('utf8', headBytes) };
-}
-
 export function termKey(workspaceNo: WorkspaceNo, term: Term, position: ListPosition): Buffer {
   const key = termBuffer(workspaceNo, term, positionBytes);
   const at = key.length - positionBytes;
@@ -60,14 +43,13 @@ export function termKey(workspaceNo: WorkspaceNo, term: Term, position: ListPosi
   return key;
 }
 
-/** The position that a term key carries. */
 export function positionOf(key: Uint8Array): ListPosition {
   const view = Buffer.from(key.buffer, key.byteOffset, key.byteLength);
   const at = view.length - positionBytes;
   return { createdAtMs: view.readUIntBE(at, 6), no: view.readUInt32BE(at + 6) };
 }
 
-/** The newest position before (older than) `position`. */
+/** The newest position that is older than `position`. */
 export function before(position: ListPosition): ListPosition {
   return position.no > 0
     ? { createdAtMs: position.createdAtMs, no: position.no - 1 }
@@ -81,7 +63,7 @@ export function isEarlier(one: ListPosition, other: ListPosition): boolean {
   );
 }
 
-/** The last position of a moment: nothing of that millisecond is newer. */
+/** The newest position of a millisecond. */
 export function endOf(timeMs: number): ListPosition {
   return { createdAtMs: Math.min(timeMs, timeMsMax), no: numberMax };
 }

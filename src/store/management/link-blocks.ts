@@ -1,16 +1,15 @@
 /**
- * What the link table needs to start, and nothing else: blocks of 16 links by code number, because
- * reading 10 M small values one by one takes three times as long as reading them in blocks
- * (measured: 1.8 µs a link against 0.55). A block stays near 1.5 KB, so LMDB keeps it inside a page.
+ * The data that the link table loads: blocks of 16 links by code number. Reading 10 M small values one by one takes
+ * three times as long (1.8 µs a link against 0.55). A block stays near 1.5 KB, so LMDB keeps it inside a page.
  *
  *   block   key codeNo >> 4, value: entries in order of slot
  *   entry   | slot u8 | flags u8 | keyBytes u8 | targetBytes u16 | workspaceNo u32 |
  *           | expiresAtMs f64 | scanLimit u32 | key | target | programBytes u32 | program |      little-endian
  *
- * flags: 1 = deleted (a tombstone: no target), 3 = damaged: the code's record cannot be read, so where it led is lost
- * (link-repair.ts; 1 is set, so that an older program never follows it), 4 = routed: the last two fields are there
- * (routes/program-layout.ts), which make most blocks of such codes larger than a page, and one at most 2.6 MB.
- * scanLimit 0xffffffff = none. expiresAtMs 0 = never. Key and target are ASCII.
+ * flags: 1 = deleted (a tombstone without target); 3 = damaged: the code's record cannot be read, so its target is
+ * lost (link-repair.ts); 4 = routed: the last two fields exist (routes/program-layout.ts). They make most blocks of
+ * routed codes larger than a page; the largest entry has 2.6 MB. scanLimit 0xffffffff = none. expiresAtMs 0 = never.
+ * Key and target are ASCII.
  */
 import type { CodeBounds, LinkState } from '../../model/code.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
@@ -26,7 +25,7 @@ export interface StoredLink {
   /** undefined = no limit. */
   readonly scanLimit: number | undefined;
   readonly state: LinkState;
-  /** Of a live link; absent = it leads to its target, always and for everyone. */
+  /** Rules of a live link; absent = it always leads to its target. */
   readonly program?: Uint8Array | undefined;
 }
 
@@ -51,17 +50,11 @@ export function linkBlockOf(codeNo: CodeNo): number {
   return codeNo >>> slotBits;
 }
 
-/** The numbers whose links the block has. */
 export function codesOfBlock(blockNo: number): CodeNo[] {
   return Array.from({ length: slotMask + 1 }, (_, slot) => blockNo * (slotMask + 1) + slot);
 }
 
-/** The highest code number that may be in a block. */
-export function lastCodeOf(blockNo: number): number {
-  return blockNo * (slotMask + 1) + slotMask;
-}
-
-/** The block with `link` put into it, or replaced in it. */
+/** Returns the block with `link` inserted or replaced. */
 export function withLink(block: Uint8Array | undefined, link: StoredLink): Uint8Array {
   const old = block === undefined ? Buffer.alloc(0) : asBuffer(block);
   const slot = link.codeNo & slotMask;
@@ -71,7 +64,6 @@ export function withLink(block: Uint8Array | undefined, link: StoredLink): Uint8
   return Buffer.concat([old.subarray(0, start), encodeLink(link), old.subarray(end)]);
 }
 
-/** The link of `codeNo` in its block. */
 export function linkIn(block: Uint8Array, codeNo: CodeNo): StoredLink | undefined {
   const bytes = asBuffer(block);
   const slot = codeNo & slotMask;
@@ -81,7 +73,6 @@ export function linkIn(block: Uint8Array, codeNo: CodeNo): StoredLink | undefine
   return undefined;
 }
 
-/** Every link of a block, by number. */
 export function linksIn(blockNo: number, block: Uint8Array): StoredLink[] {
   const bytes = asBuffer(block);
   const links: StoredLink[] = [];
@@ -92,7 +83,7 @@ export function linksIn(blockNo: number, block: Uint8Array): StoredLink[] {
   return links;
 }
 
-/** By number of its code, what ends a link that has an end. Without its texts: a twentieth of the time of `linksIn`. */
+/** The links' bounds by code number. Without the text, it takes a twentieth of `linksIn`'s time. */
 export function boundsIn(blockNo: number, block: Uint8Array): Map<CodeNo, CodeBounds> {
   const bytes = asBuffer(block);
   const bounds = new Map<CodeNo, CodeBounds>();
@@ -110,8 +101,8 @@ export function boundsIn(blockNo: number, block: Uint8Array): Map<CodeNo, CodeBo
   return bounds;
 }
 
-/** A link of a block where it stands, for reading millions without making texts of them. */
-export interface LinkCursor {
+/** A link in its block, for readers of millions: it creates no strings. */
+interface LinkCursor {
   bytes: Buffer;
   codeNo: CodeNo;
   workspaceNo: WorkspaceNo;
@@ -141,7 +132,6 @@ export function createLinkCursor(): LinkCursor {
   };
 }
 
-/** Moves `cursor` over every link of a block. */
 export function eachLink(
   blockNo: number,
   block: Uint8Array,
@@ -214,7 +204,7 @@ function decodeLink(bytes: Buffer, at: number, firstNo: number): StoredLink {
     expiresAtMs: bytes.readDoubleLE(at + 9),
     scanLimit: scanLimit === noLimit ? undefined : scanLimit,
     state: stateOf(flags),
-    // A copy: the block's bytes are the store's.
+    // A copy, because the store owns the block's bytes.
     ...(isRouted && {
       program: Uint8Array.from(
         bytes.subarray(programStart, programStart + bytes.readUInt32LE(targetEnd)),

@@ -1,12 +1,12 @@
 /**
- * Link blocks that are damaged, rebuilt from the records of their codes (link-blocks.ts).
+ * Rebuilds damaged link blocks from the records of their codes (link-blocks.ts).
  *
  *   code record sound          its link, as the code was last written
  *   code record damaged        a damaged link, under the key that `short_codes` has for the number
- *   code record removed        a tombstone, under that key: the short code of a deleted code stays for ever
+ *   code record removed        a tombstone, under that key: the short code of a deleted code is never reused
  *
- * `short_codes` leads from the key to the number, so it is walked whole for the last two: 1 us a code, in a case that
- * takes two damaged records in one block, or a code that was deleted 90 days ago in a damaged one.
+ * `short_codes` maps keys to numbers, so the last two cases read all of it: 1 µs a code. That takes two damaged
+ * records in one block, or a damaged block with a code that was deleted 90 days ago.
  */
 import { foldShortCode, type QrCodeRecord } from '../../model/code.ts';
 import type { CodeNo } from '../../model/numbers.ts';
@@ -19,7 +19,7 @@ import type { Management } from './management.ts';
 type Tables = Pick<Management, 'codes' | 'links' | 'shortCodes' | 'last'>;
 type WritableTables = Tables & Pick<Management, 'bulk' | 'next'>;
 
-/** The block, rebuilt where it is damaged; undefined = no code of it has a link. */
+/** The block, rebuilt if it is damaged; undefined = no code of it has a link. */
 export function readLinkBlock(store: Tables, blockNo: number): Uint8Array | undefined {
   return store.links.get(blockNo, () => rebuildLinkBlock(store, blockNo));
 }
@@ -41,7 +41,7 @@ function rebuildLinkBlock(store: Tables, blockNo: number): Uint8Array | undefine
   return links.reduce<Uint8Array | undefined>(withLink, undefined);
 }
 
-/** What the link table needs of a code; undefined for a static one. */
+/** A code's entry of the link table; undefined for a static code. */
 export function linkOf(code: QrCodeRecord): StoredLink | undefined {
   if (code.shortCode === undefined) return undefined;
   return {
@@ -49,14 +49,14 @@ export function linkOf(code: QrCodeRecord): StoredLink | undefined {
     codeNo: code.no,
     workspaceNo: code.workspaceNo,
     ...compileLink(code),
-    // 0 would be never.
+    // 0 means never.
     expiresAtMs: code.expiresAtMs === undefined ? 0 : Math.max(1, code.expiresAtMs),
     scanLimit: code.scanLimit,
     state: code.deletedAtMs === undefined ? 'live' : 'deleted',
   };
 }
 
-/** Those that have a short code: the others are static codes, or were. */
+/** Links of the codes that have a short code; the others are, or were, static. */
 function* linksByKey(
   store: Tables,
   states: ReadonlyMap<CodeNo, 'damaged' | 'deleted'>,
@@ -71,10 +71,7 @@ function* linksByKey(
 
 const blank = { workspaceNo: 0, target: '', expiresAtMs: 0, scanLimit: undefined };
 
-/**
- * Writes the block that the table should have for a damaged one, and numbers its codes as changed: what the damaged one
- * said nobody knows. Inside a transaction.
- */
+/** Rebuilds a damaged block inside a transaction. Its former content is unknown: all its codes count as changed. */
 export function repairLinkBlock(store: WritableTables, blockNo: number): void {
   store.links.get(blockNo, () => {
     const block = rebuildLinkBlock(store, blockNo);

@@ -1,6 +1,6 @@
 /**
- * The management environment: workspaces, users, keys, QR codes with their indexes, and the outbox
- * of their events, in one file, so that a change, its indexes and its event commit together.
+ * The management environment: workspaces, users, keys, QR codes with their indexes, and the outbox of their events.
+ * One file, so that a change, its indexes and its event commit together.
  *
  * Keys (ordered-binary where a tuple is shown; code-keys.ts draws the binary ones):
  *
@@ -16,24 +16,21 @@
  *   key_uses             "key_…"                                              -> last use, ms
  *   codes                codeNo                                               -> packed record (code-codec.ts)
  *   code_ids             "qr_…"                                               -> codeNo
- *   code_terms           workspaceNo, term, createdAtMs, codeNo               -> nothing: the list's index
+ *   code_terms           workspaceNo, term, createdAtMs, codeNo               -> 1: the list's index
  *   term_counts          workspaceNo, term                                    -> live codes with the term
  *   tag_spellings        [workspaceNo, key of a tag (model/fold.ts)]           -> the tag as it was first written
- *   short_codes          folded short code                                    -> codeNo, kept for ever
+ *   short_codes          folded short code                                    -> codeNo, never removed
  *   external_ids         [workspaceNo, external id]                           -> codeNo of a live code
  *   links                codeNo >> 4                                          -> block of links (link-blocks.ts)
  *   deleted_codes        [deletedAtMs, codeNo]                                -> 1, for the retention
  *   code_edits           a number, modulo the ring's size (codes/search/code-edits.ts) -> StoredEdit
  *   events               sequence                                             -> StoredEvent
  *   workspace_events     [workspaceNo, sequence]                              -> 1
- *   idempotency          [workspaceNo, name]  (workspaces/idempotency.ts)      -> kept answer
+ *   idempotency          [workspaceNo, name]  (workspaces/idempotency.ts)      -> StoredAnswer
  *   idempotency_expiry   [expiresAtMs, workspaceNo, name]                     -> 1
  *   quota                workspaceNo                                          -> windows (workspaces/quota.ts)
  *   installation         mark, fingerprints of key files                      (store/installation.ts)
- *   …                    people, billing, bulk, campaigns, logos, pages, reports, watches, webhooks and cluster draw
- *                        theirs
- *
- * Transactions check first and write after. One that throws is undone (tested).
+ *   …                    the tables of product-tables.ts, pages.ts and cluster.ts
  */
 import type {
   ApiKeyRecord,
@@ -42,26 +39,13 @@ import type {
   WorkspaceRecord,
 } from '../../model/workspace.ts';
 import type { EventKind } from '../../model/event.ts';
-import { openBillingTables } from './billing.ts';
-import { openCampaignTables } from './campaigns.ts';
 import { openClusterTables } from './cluster.ts';
-import { openBulkTables } from './bulk.ts';
 import type { PackedCode } from './code-codec.ts';
 import type { OpenMode, StoreEnvironment, Table } from '../environment.ts';
-import {
-  type EnvironmentVersion,
-  openEnvironment,
-  checksumsFromHere,
-  type Migration,
-} from '../open-environment.ts';
+import { type EnvironmentVersion, openEnvironment } from '../open-environment.ts';
 import { openInstallationTable } from '../installation.ts';
-import { foldTags, openTagSpellings } from './fold-tags.ts';
-import { openLogoTables } from './logos.ts';
 import { openPageTables } from './pages.ts';
-import { openPeopleTables } from './people.ts';
-import { openReportTables } from './reports.ts';
-import { openWatchTables } from './watches.ts';
-import { openWebhookTables } from './webhooks.ts';
+import { openProductTables } from './product-tables.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 export interface StoredEvent {
@@ -69,7 +53,6 @@ export interface StoredEvent {
   readonly kind: EventKind;
   readonly workspaceNo: WorkspaceNo;
   readonly createdAtMs: number;
-  /** The exact JSON of the envelope. */
   readonly body: string;
 }
 
@@ -81,13 +64,12 @@ export interface StoredAnswer {
   readonly body: string;
 }
 
-/** [window, count] of the minute and the day, newest first. */
-export interface StoredQuota {
+interface StoredQuota {
   readonly minutes: ReadonlyArray<readonly [number, number]>;
   readonly days: ReadonlyArray<readonly [number, number]>;
 }
 
-export type StoredEdit = readonly [
+type StoredEdit = readonly [
   sequence: number,
   workspaceNo: WorkspaceNo,
   createdAtMs: number,
@@ -107,7 +89,6 @@ export type Sequence =
   | 'journal'
   | 'node';
 
-/** Every table but `meta` and `installation`. */
 function openTables(environment: StoreEnvironment) {
   return {
     workspaces: environment.table<number, WorkspaceRecord>('workspaces', { key: 'uint32' }),
@@ -123,7 +104,7 @@ function openTables(environment: StoreEnvironment) {
     codeIds: environment.table<string, number>('code_ids'),
     codeTerms: environment.set<Uint8Array>('code_terms', 'binary'),
     termCounts: environment.table<Uint8Array, number>('term_counts', { key: 'binary' }),
-    tagSpellings: openTagSpellings(environment),
+    tagSpellings: environment.table<[number, string], string>('tag_spellings', { value: 'string' }),
     shortCodes: environment.table<string, number>('short_codes'),
     externalIds: environment.table<[number, string], number>('external_ids'),
     links: environment.table<number, Uint8Array>('links', { key: 'uint32', value: 'binary' }),
@@ -134,15 +115,8 @@ function openTables(environment: StoreEnvironment) {
     idempotency: environment.table<[number, string], StoredAnswer>('idempotency'),
     idempotencyExpiry: environment.set<[number, number, string]>('idempotency_expiry'),
     quota: environment.table<number, StoredQuota>('quota', { key: 'uint32' }),
-    people: openPeopleTables(environment),
-    billing: openBillingTables(environment),
-    campaigns: openCampaignTables(environment),
-    bulk: openBulkTables(environment),
-    logos: openLogoTables(environment),
+    ...openProductTables(environment),
     pages: openPageTables(environment),
-    reports: openReportTables(environment),
-    watches: openWatchTables(environment),
-    webhooks: openWebhookTables(environment),
     cluster: openClusterTables(environment),
   };
 }
@@ -151,23 +125,16 @@ export interface Management extends ReturnType<typeof openTables> {
   readonly environment: StoreEnvironment;
   readonly meta: Table<string, number>;
   readonly installation: ReturnType<typeof openInstallationTable>;
-  /** The next number of a sequence, from 1, without gaps. Inside a transaction. */
+  /** The next number of a sequence, from 1, without gaps; inside a transaction. */
   readonly next: (sequence: Sequence) => number;
-  /** The last number given out, 0 when none. */
+  /** The last assigned number; 0 without one. */
   readonly last: (sequence: Sequence) => number;
   readonly close: () => Promise<void>;
 }
 
-/** Changes nothing: from this version on codes may have rules, which older programs would drop, and links programs. */
-const routingFromHere: Migration = () => undefined;
+export const managementVersion: EnvironmentVersion = { version: 1, migrations: [] };
 
-export const managementVersion: EnvironmentVersion = {
-  version: 4,
-  migrations: [foldTags, checksumsFromHere, routingFromHere],
-  isShared: true,
-};
-
-/** @throws Error with a text for the operator when the data was written by a newer program */
+/** @throws Error with a message for the operator if a newer program wrote the data */
 export function openManagement(path: string, mode: OpenMode = 'existing'): Management {
   const { environment, meta } = openEnvironment(path, managementVersion, mode);
   const nextOf = (sequence: Sequence): number => meta.get(`next:${sequence}`) ?? 1;

@@ -1,17 +1,17 @@
 /**
- * What workspaces say on the pages of their codes, in the management environment. Not in the record of the workspace, which
- * every request reads.
+ * Workspaces' texts and brands for the pages of their codes. They are not in the workspace's record, which every
+ * request reads.
  *
  *   workspace_pages   workspaceNo                -> StoredPages
- *   page_changes      [change, workspaceNo]      -> 1: one for each record, by the number of its last change
+ *   page_changes      [change, workspaceNo]      -> 1: one for each record, by its last change
  *
- * A workspace that says nothing any more keeps an empty record, so that what follows the changes sees it.
+ * A workspace that removes all its texts keeps an empty record, so that readers of the changes see it.
  */
 import type { WorkspacePages } from '../../model/routing/pages.ts';
 import type { StoreEnvironment } from '../environment.ts';
 
-export interface StoredPages extends WorkspacePages {
-  /** The number of its last change, from the sequence `pages`. */
+interface StoredPages extends WorkspacePages {
+  /** Number of the last change, from the sequence `pages`. */
   readonly change: number;
 }
 
@@ -27,7 +27,7 @@ interface PageStore {
   readonly next: (sequence: 'pages') => number;
 }
 
-/** Under the number of a new change; inside a transaction. */
+/** Stores them with a new change number; inside a transaction. */
 export function putPages(
   store: PageStore,
   workspaceNo: number,
@@ -41,13 +41,13 @@ export function putPages(
   changes.put([change, workspaceNo], 1);
 }
 
-export interface ChangedPages {
+interface ChangedPages {
   readonly change: number;
   readonly workspaceNo: number;
   readonly pages: WorkspacePages;
 }
 
-/** Workspaces whose pages have changed after a change, in the order of their last changes. Damaged records are left out. */
+/** Workspaces whose pages changed after `change`, in change order, without damaged records. */
 export function* pagesChangedAfter(
   { workspaces, changes }: ReturnType<typeof openPageTables>,
   change: number,

@@ -8,7 +8,7 @@
  * The second ones stand in a table that every core has open: one that does not know what they are still replays them.
  */
 import type { StoreEnvironment, Table } from '../environment.ts';
-import type { PackedMarks } from '../delivery/scan-numbering.ts';
+import type { PackedMarks } from './scan-marks.ts';
 
 export interface MarkPlace {
   readonly sequence: number;

@@ -1,18 +1,21 @@
 /**
- * Marks: how far something is in the journals, by journal and partition. A shard reads each journal in its order, so the
- * scans in its blocks up to any of them are those below a mark, on every machine.
+ * Marks: how far the scans in the blocks of a store go, by journal and partition. A shard reads each journal in order, so
+ * these blocks have exactly the scans below the marks, on every core.
  */
 import { partitionCount } from '../../model/code.ts';
-import type { BlockMark, PackedMarks } from '../delivery/scan-numbering.ts';
 import type { ScanStore } from './scans.ts';
 
-export const wordBits = 32;
+/** Of journals: positions by partition, `positions[partition % length]`. */
+export type PackedMarks = ReadonlyArray<readonly [journal: number, positions: readonly number[]]>;
 
 export class ScanMarks {
   readonly #marks = new Map<number, Float64Array>();
 
   constructor(packed: PackedMarks = []) {
-    this.#raiseAll(packed);
+    for (const [journal, positions] of packed) {
+      const marks = this.#of(journal);
+      for (let at = 0; at < partitionCount; at++) marks[at] = positions[at % positions.length] ?? 0;
+    }
   }
 
   /** Of everything that is in blocks now. */
@@ -24,28 +27,6 @@ export class ScanMarks {
     return marks;
   }
 
-  isBelow(journal: number, partition: number, position: number): boolean {
-    return position < (this.#marks.get(journal)?.[partition] ?? 0);
-  }
-
-  raise(mark: BlockMark): void {
-    if ('all' in mark) return this.#raiseAll(mark.all);
-    for (const [journal, position] of mark[2]) {
-      const marks = this.#of(journal);
-      for (let partition = 0; partition < partitionCount; partition++) {
-        if (hasPartition(mark, partition) && marks[partition]! < position) {
-          marks[partition] = position;
-        }
-      }
-    }
-  }
-
-  /** This scan is not below: what is behind it is not, either. */
-  lower(journal: number, partition: number, position: number): void {
-    const marks = this.#of(journal);
-    marks[partition] = Math.min(marks[partition]!, position);
-  }
-
   /** Whether none of another's is above. */
   hasReached(other: ScanMarks): boolean {
     for (const [journal, marks] of other.#marks) {
@@ -53,10 +34,6 @@ export class ScanMarks {
       if (marks.some((position, partition) => position > (own?.[partition] ?? 0))) return false;
     }
     return true;
-  }
-
-  copy(): ScanMarks {
-    return new ScanMarks(this.pack());
   }
 
   /** Of a shard all partitions are alike, and it has every so-many-th. */
@@ -69,24 +46,9 @@ export class ScanMarks {
     });
   }
 
-  #raiseAll(packed: PackedMarks): void {
-    for (const [journal, positions] of packed) {
-      const marks = this.#of(journal);
-      for (let at = 0; at < partitionCount; at++) {
-        marks[at] = Math.max(marks[at]!, positions[at % positions.length] ?? 0);
-      }
-    }
-  }
-
   #of(journal: number): Float64Array {
     let marks = this.#marks.get(journal);
     if (marks === undefined) this.#marks.set(journal, (marks = new Float64Array(partitionCount)));
     return marks;
   }
 }
-
-/** Whether a block has scans of a partition. */
-export const hasPartition = (
-  [low, high]: Exclude<BlockMark, { readonly all: PackedMarks }>,
-  partition: number,
-): boolean => (((partition < wordBits ? low : high) >>> (partition % wordBits)) & 1) === 1;

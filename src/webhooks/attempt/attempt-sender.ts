@@ -1,16 +1,16 @@
 /**
- * Sends attempts from the control thread to threads, and reports the result of each.
+ * Sends attempts from the control thread to sender threads and reports each result.
  *
- *   send(tasks) --> what waits for each endpoint --> pool tasks --> queue of the endpoint, in the thread
+ *   send(tasks) --> queue of each endpoint --> pool tasks --> queue of the endpoint, in the thread
  *   onResult    <-- BroadcastChannel, as attempts end
  *
- * An endpoint's attempts go to one thread, which keeps them in order and so many in flight as it may
- * (attempt.worker.ts). It is handed more than that in advance, and the next 64 when half of them have ended: so it
- * never waits for this thread, and a message has many attempts. Where the thread gives some back, nothing is handed to it
- * until it has confirmed that it gave back all: nothing overtakes.
+ * All attempts of an endpoint go to one thread, which keeps their order and the limit in flight (attempt.worker.ts).
+ * The thread gets more than that limit in advance, and the next 64 when half of them have ended. So it never waits
+ * for this thread, and one message carries many attempts. If the thread returns some, it gets no more of that
+ * endpoint until it confirms that it has returned all: nothing overtakes.
  *
- * A pool task resolves when all its attempts have ended. Where it fails because its thread died, and where a result
- * has not arrived shortly after its task ended, the result is unknown and the delivery is sent again.
+ * A pool task resolves when all its attempts have ended. If its thread died, or a result has not arrived shortly
+ * after the task ended, the result is unknown and the delivery is sent again.
  */
 import { BroadcastChannel } from 'node:worker_threads';
 import type { AttemptRecord, AttemptSettings, AttemptTask } from '../../model/webhook.ts';
@@ -25,7 +25,7 @@ import {
   unpackResults,
 } from './attempt-wire.ts';
 
-/** The result of an attempt; `unknown` where its thread died, `unsent` where it was not started. */
+/** The result of an attempt; `unknown` if its thread died, `unsent` if it was not started. */
 export type SentResult = AttemptRecord | 'unknown' | 'unsent';
 
 /** An attempt without a result counts as one that failed at `atMs`. */
@@ -35,45 +35,42 @@ export const recordOf = (sent: SentResult, atMs: number): AttemptRecord =>
 export type OnResult = (deliveryId: string, result: SentResult) => void;
 
 export interface AttemptSender {
-  /** Attempts of an endpoint that it takes besides those in flight; default: none. */
+  /** Attempts of an endpoint that it takes in addition to those in flight; default: none. */
   readonly aheadMax?: number;
   /** Calls `onResult` once for each attempt, after this call. */
   send(tasks: readonly AttemptTask[], onResult: OnResult): void;
-  /** Gives back what of an endpoint is not started. */
+  /** Returns the endpoint's attempts that have not started. */
   recall?(endpointNo: EndpointNo): void;
-  /** Has a thread ready: an attempt that would have to wait for one comes too late. */
+  /** Starts a thread in advance: without one an attempt is late. */
   warm?(): void;
-  /** Ends the threads; attempts in flight are aborted, their result is unknown. */
+  /** Ends the threads; attempts in flight are aborted with an unknown result. */
   close(): Promise<void>;
 }
 
 /** A result is posted before its task ends, on another channel: it arrives within an event loop cycle or two. */
 const lateMsUsual = 1_000;
-/** The caller has waited already; what still hangs is aborted. */
+/** The caller has waited already; attempts that still hang are aborted. */
 const closeMsMax = 100;
-/** Attempts of an endpoint that a thread has: as many follow as it lacks when half of them have ended. */
+/** Attempts of an endpoint in its thread: refilled to this number when half of them have ended. */
 const handedMax = 128;
 const refillAt = 64;
-/** Beyond those in flight: what a thread has, and what waits here to follow. */
+/** In addition to those in flight: in the thread, and queued here. */
 const aheadMax = 176;
 
-/** None is refused: the scheduler bounds what there is to send. */
+/** The scheduler bounds the attempts, so the pool refuses none. */
 const tasksMax = 1_000_000;
 
 interface Thread {
   readonly pool: Pool<AttemptBatch, void>;
-  /** Attempts that it has. */
   handed: number;
 }
 
-/** An endpoint's attempts. */
 interface Waiting {
   readonly endpointNo: EndpointNo | undefined;
   readonly thread: Thread;
   readonly attempts: InFlight[];
-  /** Given to the thread, not ended. */
   handed: number;
-  /** The thread was told to give back what it has not started, and has not confirmed it. */
+  /** The thread was asked to return unstarted attempts and has not confirmed it. */
   isRecalling: boolean;
 }
 
@@ -84,16 +81,13 @@ interface InFlight {
   hasEnded: boolean;
 }
 
-export interface PoolSenderOptions {
+interface PoolSenderOptions {
   readonly threads: number;
-  /** Attempts in flight to one endpoint. */
   readonly widthMax: number;
-  /** Name of the BroadcastChannel, unique in the process. */
   readonly channel: string;
   readonly settings: AttemptSettings;
-  /** Called for each thread that dies: its attempts are sent again. */
+  /** Called when a thread dies; its attempts are sent again. */
   readonly onDeath: (cause: unknown) => void;
-  /** Default 1 s. */
   readonly lateMsMax?: number;
 }
 
@@ -102,9 +96,7 @@ export class PoolSender implements AttemptSender {
   readonly #options: PoolSenderOptions;
   readonly #threads: readonly [Thread, ...Thread[]];
   readonly #channel: BroadcastChannel;
-  /** The attempts of each pool task, by its number. */
   readonly #tasks = new Map<number, readonly InFlight[]>();
-  /** Whom a pool task recalls, by its number. */
   readonly #recalls = new Map<number, Waiting>();
   #taskNo = 0;
   readonly #waiting = new Map<EndpointNo, Waiting>();
@@ -140,7 +132,6 @@ export class PoolSender implements AttemptSender {
     this.#threads[0].pool.warm();
   }
 
-  /** Threads that died. */
   get deaths(): number {
     return this.#threads.reduce((sum, { pool }) => sum + pool.stats().deaths, 0);
   }
@@ -158,14 +149,13 @@ export class PoolSender implements AttemptSender {
   #waitingOf(endpointNo: EndpointNo | undefined): Waiting {
     const known = endpointNo === undefined ? undefined : this.#waiting.get(endpointNo);
     if (known !== undefined) return known;
-    // One thread is enough for 20,000 a second: the others start when there is more.
+    // One thread sends 20,000 a second; the others start under more load.
     const thread = this.#threads.reduce((one, other) => (other.handed < one.handed ? other : one));
     const of = { endpointNo, thread, attempts: [], handed: 0, isRecalling: false };
     if (endpointNo !== undefined) this.#waiting.set(endpointNo, of);
     return of;
   }
 
-  /** Gives the threads what they may have, to each in one task. */
   #handOver(changed: Iterable<Waiting>): void {
     if (this.#isClosed) return;
     const batches = new Map<Thread, InFlight[]>();
@@ -206,7 +196,6 @@ export class PoolSender implements AttemptSender {
     try {
       await pool.run(packBatch({ channel, settings, widthMax, no, recalled: endpointNos }, tasks));
     } catch {
-      // The thread died, or the pool is closed: the results are unknown.
       this.#giveUp(no);
       return;
     }
@@ -234,7 +223,6 @@ export class PoolSender implements AttemptSender {
     for (const { task, index } of ends) if (index === recallIndex) this.#recalled(task);
   }
 
-  /** Results of attempts that a thread had. */
   #ended(results: ReadonlyArray<readonly [InFlight, SentResult]>): void {
     const changed = new Set<Waiting>();
     for (const [inFlight, result] of results) {
@@ -242,7 +230,7 @@ export class PoolSender implements AttemptSender {
       of.handed -= 1;
       of.thread.handed -= 1;
       changed.add(of);
-      // Nothing of it may go before those that come back.
+      // Later attempts must not overtake the returned ones.
       if (result === 'unsent') this.#recall(of);
       this.#end(inFlight, result);
       if (typeof result === 'object') continue;

@@ -1,7 +1,6 @@
 /**
- * The format in which attempts and their results pass between threads: columns, because structured clone writes the
- * field names of every object, and what attempts have in common is written once. A result names its attempt by task and
- * index.
+ * The message format between threads: columns, because structured clone writes the field names of every object, and
+ * common values once. A result refers to its attempt by task and index.
  *
  *   attempts   routes    [endpoint, url, ...] each once     the rest  a column each
  *   results    outcomes  [address, status, ...] each once   numbers   [ task, index, time, duration, outcome ]...
@@ -18,19 +17,13 @@ type Route = readonly [
   secrets: readonly string[],
 ];
 
-/** A task of the attempt worker. */
 export interface AttemptBatch {
   readonly settings: AttemptSettings;
-  /** Attempts in flight to one endpoint. */
   readonly widthMax: number;
-  /** Name of the BroadcastChannel that results are posted on. */
   readonly channel: string;
-  /** Its results name it by this. */
+  /** Identifies the task in its results. */
   readonly no: number;
-  /**
-   * What is not started of these endpoints goes back, before its own attempts are added; then a result with `recallIndex`
-   * says so.
-   */
+  /** Returns these endpoints' unstarted attempts first; a result with `recallIndex` confirms that. */
   readonly recalled: readonly EndpointNo[];
   readonly routes: readonly Route[];
   readonly routeOf: readonly number[];
@@ -40,26 +33,24 @@ export interface AttemptBatch {
   readonly bodies: readonly string[];
 }
 
-/** The first of the attempts that ended like this; `numbers` has when each did. */
+/** The first attempt with this outcome; `numbers` has the times of each. */
 type Outcome = PackedAttempt;
-/** Instead of the index of an attempt: the endpoints that a task recalls have given back what they had. */
+/** In place of an attempt's index: the recalled attempts are returned. */
 export const recallIndex = -1;
-/** Instead of the number of an outcome. */
+/** In place of an outcome's index. */
 const notStarted = -1;
 const numbersPerResult = 5;
 
-/** One message of the channel: results of several tasks, in the order in which they arrived. */
+/** A message of the channel: results of several tasks, in order of arrival. */
 export interface AttemptMessage {
   readonly outcomes: readonly Outcome[];
   readonly numbers: Float64Array;
 }
 
-/** The result of an attempt. */
 export interface AttemptEnd {
-  /** `no` of its task. */
   readonly task: number;
   readonly index: number;
-  /** Undefined when it was not started. */
+  /** Undefined if not started. */
   readonly attempt: AttemptRecord | undefined;
 }
 
@@ -120,12 +111,10 @@ export function packResults(ends: readonly AttemptEnd[]): AttemptMessage {
   return { outcomes: outcomes.values, numbers };
 }
 
-/** Values that many have in common, each in the list once. */
 class EachOnce<T> {
   readonly values: T[] = [];
   readonly #indexes = new Map<string, number>();
 
-  /** @param name tells values apart */
   indexOf(name: string, value: T): number {
     let index = this.#indexes.get(name);
     if (index === undefined) {

@@ -1,20 +1,18 @@
 /**
- * One attempt: one POST of one body to one receiver, from the lookup of its name to the last byte read.
+ * One attempt: one POST of one body to one receiver, from the name lookup to the last byte read.
  *
  *   target ─ sign ─ addresses (checked) ─ connection ─ POST ─ status ─ answer ≤ 16 KB ─ record
  *   |<------------------------------ one deadline, 15 s ------------------------------>|
  *
- * - It never throws: whatever happens is an `AttemptRecord`. 2xx and no failure class = success.
- * - One deadline covers everything: a name server that hangs, a handshake that stalls and an answer that
- *   drips all end there, as `timeout`, and their connection is closed.
- * - A name without an address and a name with a denied one end alike, in whole steps of 250 ms: the owner of
- *   an endpoint must not learn, by how long it took, which names exist in the operator's network.
- * - Redirects are not followed: the new address was not checked.
- * - At most 16 KB of the answer are read, then the connection is closed; the status is known by then and
- *   decides. 4 KB are kept. No compression is accepted, so nothing can grow when it is decoded.
- * - A receiver may close a kept-alive connection just while we write to it. When it ends without one byte
- *   of an answer, the POST is repeated once on a fresh connection, within the same deadline: receivers
- *   recognise the event's id, and a delay of 5 s for an ordinary race would be worse.
+ * - It never throws: every outcome is an `AttemptRecord`. A 2xx without a failure class is a success.
+ * - A name server that hangs, a handshake that stalls and an answer that drips all end at the deadline, as `timeout`.
+ * - A name without an address and a name with a denied one take the same time, in steps of 250 ms: an endpoint's owner
+ *   must not learn from the duration which names exist in the operator's network.
+ * - Redirects are not followed, because the new address is not checked. No compression is accepted, so no answer grows.
+ * - At most 16 KB of the answer are read, then the connection is closed: the known status decides. 4 KB are stored.
+ * - A receiver may close a kept-alive connection during a write. If no byte of an answer arrived, the POST is repeated
+ *   once on a fresh connection, within the same deadline: receivers recognize the event's id, and waiting 5 s for an
+ *   ordinary race would be worse.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -26,28 +24,27 @@ import { AddressGuard, Egress, Refusal, type Target } from './egress.ts';
 import type { NameLookup } from './name-lookup.ts';
 import { signHeaders } from './signature.ts';
 
-/** Bytes of an answer that are read, and of these that are kept. */
+/** Bytes of an answer that are read, and that are stored. */
 const answerBytesMax = 16_384;
 const textBytesMax = 4_096;
-/** Interim answers (1xx) before the answer; more of them would only keep the thread busy. */
+/** Interim answers (1xx) before the answer; more would only occupy the thread. */
 const interimMax = 16;
 const standardConnectionsMax = 1_000;
-/** Longer than the answer of a name server that is near, or remembers. */
+/** Longer than a near or cached answer of a name server. */
 const nameStepMs = 250;
-/** Idle connections are closed after this: below the 5 s after which common servers close theirs. */
+/** Idle connections close after this: before the 5 s after which common servers close theirs. */
 const idleMs = 4_000;
-/** Longer waits that `Retry-After` asks for are reduced to this; the retry schedule is far below. */
+/** Upper bound for `Retry-After`, far above the retry schedule. */
 const retryAfterMsMax = 365 * 86_400_000;
 /** The three forms of RFC 9110, section 5.6.7; `Date.parse` alone accepts many other texts. */
 const httpDate = /^[A-Z][a-z]{2,8},? [\w :-]{16,24}(?: GMT)?$/;
 
-export interface AttemptsOptions {
+interface AttemptsOptions {
   readonly settings: AttemptSettings;
   readonly clock: Clock;
   readonly names: NameLookup;
 }
 
-/** What all attempts of a thread share. */
 interface Shared {
   readonly clock: Clock;
   readonly egress: Egress;
@@ -56,7 +53,15 @@ interface Shared {
   readonly userAgent: string;
 }
 
-/** Sends attempts and holds their connections; one per thread. */
+interface Sending {
+  readonly url: string;
+  readonly method: 'POST' | 'HEAD' | 'GET';
+  readonly body: Uint8Array | null;
+  /** Name, value, name, value: with an object undici takes 2 µs more. */
+  readonly headers: (atMs: number) => string[];
+  readonly isStatusEnough: boolean;
+}
+
 export class Attempts {
   readonly #shared: Shared;
 
@@ -72,26 +77,41 @@ export class Attempts {
     };
   }
 
-  /** Connections that are open, idle ones too. */
   get connections(): number {
     return this.#shared.connections.all.size;
   }
 
   /** Never rejects. */
   send(attempt: Attempt): Promise<AttemptRecord> {
-    return new Promise((resolve) => new AttemptRun(this.#shared, attempt, resolve).start());
+    const { url, body } = attempt;
+    const headers = (atMs: number): string[] => postHeaders(attempt, atMs, this.#shared.userAgent);
+    return this.#run({ url, method: 'POST', body, headers, isStatusEnough: false });
   }
 
-  /** Closes all connections; attempts that run end as failed. */
+  /** Requests a URL's status. Never rejects. */
+  ask(url: string, method: 'HEAD' | 'GET', headers: readonly string[]): Promise<AttemptRecord> {
+    return this.#run({
+      url,
+      method,
+      body: null,
+      headers: () => [...headers],
+      isStatusEnough: true,
+    });
+  }
+
+  #run(sending: Sending): Promise<AttemptRecord> {
+    return new Promise((resolve) => new AttemptRun(this.#shared, sending, resolve).start());
+  }
+
   close(): void {
     this.#shared.connections.close();
   }
 }
 
-/** An attempt in flight: undici and the deadline report to it, and it ends once. */
+/** An attempt in flight. undici and the deadline report to it; it ends once. */
 class AttemptRun implements Dispatcher.DispatchHandler {
   readonly #shared: Shared;
-  readonly #attempt: Attempt;
+  readonly #sending: Sending;
   readonly #resolve: (record: AttemptRecord) => void;
   readonly #atMs: number;
   readonly #startedMs: number;
@@ -104,12 +124,12 @@ class AttemptRun implements Dispatcher.DispatchHandler {
   #status: number | undefined;
   #retryAfterMs: number | undefined;
   #answerBytes = 0;
-  /** The beginning of the answer, a character for each byte. */
+  /** The beginning of the answer, one character per byte. */
   #answer = '';
 
-  constructor(shared: Shared, attempt: Attempt, resolve: (record: AttemptRecord) => void) {
+  constructor(shared: Shared, sending: Sending, resolve: (record: AttemptRecord) => void) {
     this.#shared = shared;
-    this.#attempt = attempt;
+    this.#sending = sending;
     this.#resolve = resolve;
     this.#atMs = shared.clock.now();
     this.#startedMs = shared.clock.monotonicMs();
@@ -118,10 +138,10 @@ class AttemptRun implements Dispatcher.DispatchHandler {
 
   start(): void {
     const { egress } = this.#shared;
-    const { url, body } = this.#attempt;
+    const { url, method, body, headers } = this.#sending;
     try {
       const target = egress.target(url);
-      this.#request = { path: target.path, method: 'POST', headers: this.#headers(), body };
+      this.#request = { path: target.path, method, headers: headers(this.#atMs), body };
       const addresses = egress.addresses(target);
       if (addresses instanceof Promise) void this.#postWhenFound(target, addresses);
       else this.#post(target, addresses);
@@ -150,41 +170,11 @@ class AttemptRun implements Dispatcher.DispatchHandler {
     if (this.#request !== undefined) connection.send(this.#request, this);
   }
 
-  /** Name, value, name, value: with an object undici takes 2 µs more. */
-  #headers(): string[] {
-    const { body, eventId, secrets, kind, deliveryId, attempt } = this.#attempt;
-    const timestampSeconds = Math.floor(this.#atMs / 1_000);
-    const signature = signHeaders({ body, id: eventId, timestampSeconds, secrets });
-    return [
-      'Content-Type',
-      'application/json',
-      'User-Agent',
-      this.#shared.userAgent,
-      'Accept-Encoding',
-      'identity',
-      'X-Service-Event',
-      kind,
-      'X-Service-Delivery',
-      deliveryId,
-      'X-Service-Attempt',
-      String(attempt),
-      'X-Service-Signature',
-      signature['X-Service-Signature'],
-      'webhook-id',
-      eventId,
-      'webhook-timestamp',
-      signature['webhook-timestamp'],
-      'webhook-signature',
-      signature['webhook-signature'],
-    ];
-  }
-
-  /** Ends it with a failure, and closes its connection. */
   fail(failure: FailureClass | undefined): void {
     if (this.#end(failure)) this.#connection?.drop();
   }
 
-  // undici recognises the current handler interface by this method.
+  // undici recognizes the current handler interface by this method.
   onRequestStart(): void {}
 
   onResponseStart(_controller: unknown, status: number, headers: IncomingHttpHeaders): void {
@@ -194,6 +184,7 @@ class AttemptRun implements Dispatcher.DispatchHandler {
       return;
     }
     this.#status = status;
+    if (this.#sending.isStatusEnough) return this.fail(undefined);
     const retryAfter = headers['retry-after'];
     if (typeof retryAfter !== 'string') return;
     this.#retryAfterMs = parseRetryAfter(retryAfter, this.#shared.clock.now());
@@ -221,7 +212,7 @@ class AttemptRun implements Dispatcher.DispatchHandler {
     this.#send(this.#shared.connections.replace(used));
   }
 
-  /** @returns false when it had ended before */
+  /** @returns false if it had ended already */
   #end(failure: FailureClass | undefined): boolean {
     if (this.#isEnded) return false;
     this.#isEnded = true;
@@ -242,9 +233,40 @@ class AttemptRun implements Dispatcher.DispatchHandler {
   }
 }
 
+function postHeaders(
+  { body, eventId, secrets, kind, deliveryId, attempt }: Attempt,
+  atMs: number,
+  userAgent: string,
+): string[] {
+  const timestampSeconds = Math.floor(atMs / 1_000);
+  const signature = signHeaders({ body, id: eventId, timestampSeconds, secrets });
+  return [
+    'Content-Type',
+    'application/json',
+    'User-Agent',
+    userAgent,
+    'Accept-Encoding',
+    'identity',
+    'X-Service-Event',
+    kind,
+    'X-Service-Delivery',
+    deliveryId,
+    'X-Service-Attempt',
+    String(attempt),
+    'X-Service-Signature',
+    signature['X-Service-Signature'],
+    'webhook-id',
+    eventId,
+    'webhook-timestamp',
+    signature['webhook-timestamp'],
+    'webhook-signature',
+    signature['webhook-signature'],
+  ];
+}
+
 const endAtDeadline = (run: AttemptRun): void => run.fail('timeout');
 
-/** Undefined for a success: 2xx and nothing else. */
+/** Undefined for a success: only 2xx. */
 function failureOf(status: number): FailureClass | undefined {
   if (status >= 200 && status < 300) return undefined;
   return status >= 300 && status < 400 ? 'redirect' : 'status';
@@ -252,12 +274,12 @@ function failureOf(status: number): FailureClass | undefined {
 
 const resets = /^(ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|UND_ERR_SOCKET)$/;
 
-/** The class of an error: our own refusals, then undici's codes, then its parser's. */
-export function classOf(error: unknown): FailureClass {
+/** The class of an error: a Refusal, then undici's codes, then its parser's. */
+function classOf(error: unknown): FailureClass {
   if (error instanceof Refusal) return error.failure;
   if (!(error instanceof Error)) return 'unknown';
   const code = 'code' in error ? String(error.code) : '';
-  // undici reports an unexpected answer of 100 or 101 as a fault of the socket.
+  // undici reports an unexpected 100 or 101 as a socket error.
   const isExpected = error.message !== 'bad response' && error.message !== 'bad upgrade';
   if (isExpected && resets.test(code)) return 'reset';
   const isProtocol =
@@ -265,12 +287,7 @@ export function classOf(error: unknown): FailureClass {
   return isProtocol ? 'protocol' : 'unknown';
 }
 
-/**
- * The text of an answer: at most 4 KB in UTF-8. Invalid bytes become U+FFFD; a character that is cut at the end is
- * left out.
- * @param kept its beginning, a character for each byte
- * @param bytes its length
- */
+/** At most 4 KB of UTF-8; invalid bytes become U+FFFD. @param kept its beginning, one character per byte */
 function decodeAnswer(kept: string, bytes: number): string {
   if (!/[\x80-\xff]/.test(kept)) return kept;
   const raw = Buffer.from(kept, 'latin1');
@@ -282,7 +299,7 @@ function decodeAnswer(kept: string, bytes: number): string {
 const decodeCut = (bytes: Buffer): string =>
   new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true });
 
-/** The wait that `Retry-After` asks for, 0 for a time in the past; undefined when it is not readable. */
+/** The wait that `Retry-After` requests, 0 for a time in the past; undefined if unreadable. */
 function parseRetryAfter(value: string, nowMs: number): number | undefined {
   const text = value.trim();
   if (/^\d{1,100}$/.test(text)) return Math.min(Number(text) * 1_000, retryAfterMsMax);

@@ -1,10 +1,9 @@
 /**
- * Thread entry of webhook attempts. Each endpoint has a queue here: its attempts start in order, so many at once as it may
- * have in flight, whatever the others do. After five failures in a row, and after a 410, the rest goes back unsent, and so does what was on
- * its way here meanwhile, until the sender recalls: nothing overtakes. Then the scheduler goes on with one at a time.
+ * Thread entry of webhook attempts. Each endpoint has a queue: its attempts start in order, up to its own limit in
+ * flight. After five failures in a row, or a 410, the queue returns its unstarted attempts, and those that still
+ * arrive, until the sender recalls it: nothing overtakes. Then the scheduler continues with one at a time.
  *
- * Results are posted as they arrive, those of 2 ms in one message. A pool task ends when all its attempts have ended;
- * every result is posted before that.
+ * A pool task ends when all its attempts have ended and their results are posted, those of 2 ms in one message.
  */
 import { BroadcastChannel } from 'node:worker_threads';
 import type { EndpointNo } from '../../model/numbers.ts';
@@ -23,17 +22,16 @@ import {
 } from './attempt-wire.ts';
 import { openNameLookup } from './name-lookup.ts';
 
-// undici creates an error per header beyond the bound, thousands in a chunk: with stacks that takes 90 ms a chunk.
+// undici creates an error for each header above the limit, thousands a chunk; their stacks would cost 90 ms.
 Error.stackTraceLimit = 0;
 
-/** A message wakes the control thread, which costs more than the results in it: they wait while their queue has more to start. */
+/** Waking the control thread costs more than the results: they wait while their queue has more to start. */
 const postMs = 2;
 
-/** Posts results to the control thread. */
 class ResultChannel {
   readonly #channel: BroadcastChannel;
   #results: AttemptEnd[] = [];
-  /** At the end of this event loop cycle. */
+  /** A post is due at the end of this event loop cycle. */
   #isPosting = false;
 
   constructor(name: string) {
@@ -41,7 +39,7 @@ class ResultChannel {
     this.#channel.unref();
   }
 
-  /** @param isAwaited nothing of its endpoint is left to start */
+  /** @param isAwaited its endpoint has nothing left to start */
   add(result: AttemptEnd, { isAwaited }: { readonly isAwaited: boolean }): void {
     if (this.#results.push(result) === 1) setTimeout(() => this.post(), postMs);
     if (!isAwaited || this.#isPosting) return;
@@ -52,7 +50,6 @@ class ResultChannel {
     });
   }
 
-  /** Posts everything added so far. */
   post(): void {
     if (this.#results.length === 0) return;
     const message = packResults(this.#results);
@@ -61,7 +58,6 @@ class ResultChannel {
   }
 }
 
-/** A pool task. */
 interface Task {
   readonly no: number;
   left: number;
@@ -77,11 +73,10 @@ interface Queued {
 interface EndpointQueue {
   readonly endpointNo: EndpointNo | undefined;
   attempts: Queued[];
-  /** Before this index they were started. */
   next: number;
   inFlight: number;
   failuresInRow: number;
-  /** Whatever comes goes back, until it is recalled. */
+  /** Returns all arriving attempts until it is recalled. */
   isClosed: boolean;
 }
 
@@ -98,7 +93,6 @@ class EndpointQueues {
     this.#widthMax = widthMax;
   }
 
-  /** Resolves when the attempts of the batch have ended and their results are posted. */
   async run(batch: AttemptBatch): Promise<void> {
     for (const endpointNo of batch.recalled) this.#recall(endpointNo);
     if (batch.recalled.length > 0) {
@@ -150,7 +144,7 @@ class EndpointQueues {
     queue.attempts = [];
     queue.next = 0;
     if (queue.endpointNo === undefined || queue.inFlight > 0) return;
-    // One that has failed goes on counting.
+    // A queue with failures keeps its count.
     if (queue.failuresInRow === 0 && !queue.isClosed) this.#queues.delete(queue.endpointNo);
   }
 
@@ -163,7 +157,6 @@ class EndpointQueues {
     this.#report(queued, record, { isAwaited: queue.attempts.length === 0 });
   }
 
-  /** @returns how many were not started */
   #giveBack(queue: EndpointQueue): number {
     const left = queue.attempts.splice(queue.next);
     for (const queued of left) this.#report(queued, undefined, { isAwaited: true });

@@ -1,25 +1,24 @@
 /**
- * Kept-alive HTTP/1.1 connections to receivers, of one thread: undici's client, one per socket.
+ * A thread's kept-alive HTTP/1.1 connections to receivers: undici's client, one per socket.
  *
- *   take(target, addresses) -- idle one of the same origin and the same addresses? it : a new one
- *        |                       (connects to one of these addresses and to nothing else)
+ *   take(target, addresses) -- idle one of the same origin and addresses, or a new one
+ *        |                       (connects only to one of these addresses)
  *     one request
  *        |
  *   release() -> idle, newest taken first, closed after 4 s      drop() -> closed at once
  *
- * - The name is never looked up here: the socket is given the addresses that were checked, tries them
- *   in turn (RFC 8305, 250 ms apart) and reports which one it took. That one is checked once more before
- *   a byte is sent. When the name resolves to other addresses, new connections are opened; the old ones idle out.
- * - One connection carries one request at a time, so a receiver that hangs delays no other request, on the
- *   same host or another, and `drop` ends exactly one attempt.
- * - Connections open <= max(connectionsMax, requests that run): above connectionsMax the longest idle is
- *   closed first. The caller bounds what runs.
- * - Connecting has no time limit of its own: the caller drops the connection at its deadline.
- * - Certificates are verified whatever the environment says (NODE_TLS_REJECT_UNAUTHORIZED); further
- *   authorities are trusted by NODE_EXTRA_CA_CERTS.
+ * - The name is never looked up here. The socket gets the checked addresses, tries them in turn (RFC 8305, 250 ms apart)
+ *   and reports the one it took. That address is checked again before a byte is sent. If the name resolves to other
+ *   addresses, new connections are opened; the old ones idle out.
+ * - A connection carries one request at a time, so a receiver that hangs delays no other request, and `drop` ends
+ *   exactly one attempt. Connecting has no time limit: the caller drops the connection at its deadline.
+ * - Open connections <= max(connectionsMax, running requests): above connectionsMax the longest idle one closes first.
+ *   The caller bounds the running requests.
+ * - Certificates are verified whatever the environment says (NODE_TLS_REJECT_UNAUTHORIZED); NODE_EXTRA_CA_CERTS adds
+ *   trusted authorities.
  *
- * Not undici's `Pool`: it does not tell which socket serves a request, so an attempt would not know the address it
- * went to, whether the socket was kept alive, or what to close; and it closes no idle connection of another origin.
+ * undici's `Pool` does not report which socket serves a request, so an attempt could not know its address, whether the
+ * socket was kept alive, or what to close. It also closes no idle connection of another origin.
  */
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -28,31 +27,29 @@ import { type buildConnector, Client, type Dispatcher } from 'undici';
 import type { FailureClass } from '../../model/webhook.ts';
 import { type AddressGuard, Refusal, type Target } from './egress.ts';
 
-/** One more byte of header and the answer is refused. */
+/** Answers with larger headers are refused. */
 const headerBytesMax = 16_384;
-/** Destinations kept, with a TLS session about 3 KB each; the connections of one beyond it idle out. */
+/** Cached destinations, about 3 KB each with a TLS session; connections of an evicted one idle out. */
 const destinationsMax = 4_096;
-/** Faults of our own process, not of the receiver. */
+/** Faults of this process, not of the receiver. */
 const ownFaults: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 
-/** Connections of one origin at one set of addresses. */
 interface Destination {
   readonly target: Target;
-  /** In the latest order that the name server gave. */
+  /** In the name server's latest order. */
   addresses: readonly string[];
-  /** The longest idle first. */
   readonly idle: Connection[];
   tlsSession: Buffer | undefined;
 }
 
 export class Connection {
   readonly destination: Destination;
-  /** The address it is connected to, or that refused it; undefined until it is known. */
+  /** The connected address, or the one that refused; undefined until known. */
   remoteIp: string | undefined;
-  /** Requests answered since the socket was opened: above 0 the receiver may just be closing it. */
+  /** Requests answered on this socket: above 0 the receiver may be closing it right now. */
   answered = 0;
-  /** Its place in the order of all releases; 0 while it carries a request. */
-  idleSince = 0;
+  /** Its number in the order of releases; 0 while it carries a request. */
+  releaseNo = 0;
   readonly #owner: Connections;
   readonly #client: Client;
   #socket: Socket | undefined;
@@ -67,36 +64,34 @@ export class Connection {
       keepAliveTimeout: owner.idleMs,
       keepAliveMaxTimeout: owner.idleMs,
       maxHeaderSize: headerBytesMax,
-      // The caller has one deadline for the whole attempt; undici's two start anew with every chunk.
+      // The caller has one deadline for the attempt; undici's two restart with every chunk.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    // Idle and closed by either side: a client without its socket is useless.
+    // A client without its socket is useless: drop an idle one.
     this.#client.on('disconnect', () => {
-      if (this.idleSince > 0) this.drop();
+      if (this.releaseNo > 0) this.drop();
     });
   }
 
-  /** The handler is called for every outcome. */
   send(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     this.#client.dispatch(request, handler);
   }
 
-  /** The request ended well: the connection may serve another. */
   release(): void {
     this.answered += 1;
     if (this.#isDropped) return;
-    this.idleSince = this.#owner.nextRelease();
+    this.releaseNo = this.#owner.nextRelease();
     this.destination.idle.push(this);
   }
 
-  /** Closes the connection and aborts its request. Harmless when repeated. */
+  /** Closes the connection and aborts its request; idempotent. */
   drop(): void {
     if (this.#isDropped) return;
     this.#isDropped = true;
     this.#owner.all.delete(this);
     const { idle } = this.destination;
-    if (this.idleSince > 0) idle.splice(idle.indexOf(this), 1);
+    if (this.releaseNo > 0) idle.splice(idle.indexOf(this), 1);
     void this.#client.destroy().catch(() => undefined);
     // The client does not know a socket that is still connecting.
     this.#socket?.destroy();
@@ -135,7 +130,6 @@ export class Connection {
   }
 }
 
-/** A socket that connects to one of the addresses, and looks no name up. */
 function openSocket(destination: Destination): Socket {
   const { host, origin } = destination.target;
   const { port, protocol } = new URL(origin);
@@ -159,7 +153,7 @@ function openSocket(destination: Destination): Socket {
   return socket;
 }
 
-/** The address in a connect error; of several the last that was tried. */
+/** The address in a connect error; the last one tried. */
 function refusedBy(error: unknown): string | undefined {
   const tried: unknown = error instanceof AggregateError ? error.errors.at(-1) : error;
   const address: unknown = tried instanceof Error ? Reflect.get(tried, 'address') : undefined;
@@ -168,9 +162,7 @@ function refusedBy(error: unknown): string | undefined {
 
 export class Connections {
   readonly guard: AddressGuard;
-  /** An idle connection is closed after this. */
   readonly idleMs: number;
-  /** Those that are open, idle ones too. */
   readonly all = new Set<Connection>();
   readonly #connectionsMax: number;
   readonly #destinations = new LRUCache<string, Destination>({ max: destinationsMax });
@@ -182,16 +174,15 @@ export class Connections {
     this.idleMs = idleMs;
   }
 
-  /** A connection for one request, to one of `addresses`: an idle one, or a new one. */
   take(target: Target, addresses: readonly string[]): Connection {
     const destination = this.#destination(target, addresses);
     const idle = destination.idle.pop();
     if (idle === undefined) return this.#add(destination);
-    idle.idleSince = 0;
+    idle.releaseNo = 0;
     return idle;
   }
 
-  /** A new one to the same place; this one is dropped. */
+  /** Drops the connection and opens a new one to the same destination. */
   replace(connection: Connection): Connection {
     connection.drop();
     return this.#add(connection.destination);
@@ -213,12 +204,12 @@ export class Connections {
     return connection;
   }
 
-  /** Looks at all: a few µs for 1,000, where a new connection costs ten times that. */
+  /** Scans all: a few µs for 1,000, a tenth of the cost of a new connection. */
   #longestIdle(): Connection | undefined {
     let longest: Connection | undefined;
     for (const connection of this.all) {
-      if (connection.idleSince === 0) continue;
-      if (connection.idleSince < (longest?.idleSince ?? Infinity)) longest = connection;
+      if (connection.releaseNo === 0) continue;
+      if (connection.releaseNo < (longest?.releaseNo ?? Infinity)) longest = connection;
     }
     return longest;
   }

@@ -1,37 +1,35 @@
 /**
- * Where a webhook may go (server-side request forgery guard): the public internet, so that an endpoint's URL
- * cannot be used to talk to this machine, its neighbours or a cloud's metadata service.
+ * Guards against server-side request forgery: a webhook may reach the public internet only, never this machine, its
+ * neighbors or a cloud's metadata service.
  *
- *   registration   urlFault(url)     the form of the address, and the host where it is an IP address
+ *   registration   urlFault(url)     the form of the URL, and its host if that is an IP address
  *   every attempt  target(url)       the same again, because the configuration may have changed
- *                  addresses(target) name -> all its addresses -> one is denied? refused : these alone
- *                                    may be connected to (connections.ts looks nothing up again)
+ *                  addresses(target) name -> all its addresses -> one is denied? refused : only these may be connected to
+ *                                    (connections.ts looks up nothing)
  *
- * The text is parsed once, by the WHATWG parser, and every check looks at its result:
- * 2130706433, 0x7f.1, 0177.0.0.1, 127.0.0.1. and full-width digits are all 127.0.0.1 by then.
+ * The WHATWG parser parses the text once, and every check looks at its result: 2130706433, 0x7f.1, 0177.0.0.1,
+ * 127.0.0.1. and full-width digits are all 127.0.0.1 by then.
  *
- * `localhost` and names below it mean this machine (RFC 6761) and are not looked up: they lead to the loopback
- * addresses that the operator has allowed, none by default.
+ * `localhost` and its subdomains (RFC 6761) are not looked up: they lead to the loopback addresses that are allowed.
  *
  * Denied addresses:
- *   IPv4  every special range that ipaddr.js knows but AS112 and AMT, which are public services, and
- *         Azure's platform address; a range that a later version adds is denied too
+ *   IPv4  every special range of ipaddr.js, also of later versions, except AS112 and AMT, which are public services;
+ *         and Azure's platform address
  *   IPv6  everything outside 2000::/3 (global unicast), and the parts of it that are listed below
- *   IPv4 inside IPv6: mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96) and 6to4 (2002::/16) reach what is
- *         inside, so that is checked too; 6to4 is denied as a whole besides
+ *   IPv4 inside IPv6: mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96) and 6to4 (2002::/16) reach the inner address, so that
+ *         is checked too; 6to4 is also denied as such
  *
- * `allowNetworks` opens blocks in spite of that. It never opens what an address holds inside: 2002::/16
- * opened still refuses 2002:7f00:1::, which is 127.0.0.1.
+ * `allowNetworks` opens blocks, never inner addresses: 2002:7f00:1:: (127.0.0.1) stays refused if 2002::/16 is open.
  */
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
-import { type Address, ipv4Inside, isIpv4, Networks, parseAddress } from '../../model/address.ts';
+import { type Address, ipv4Inside, isIpv4, CidrSet, parseAddress } from '../../model/address.ts';
 import type { Fault } from '../../model/failure.ts';
 import type { FailureClass } from '../../model/webhook.ts';
 import type { NameLookup } from './name-lookup.ts';
 
 const urlLengthMax = 2_048;
-/** Parsed addresses kept, about 1 KB each. */
+/** Cached targets, about 1 KB each. */
 const targetsMax = 4_096;
 /** Addresses of a name that are tried; all are checked. */
 const addressesTriedMax = 8;
@@ -40,28 +38,28 @@ const httpScheme = /^https?:\/\/([^/?#\\]+)/i;
 const visibleAscii = /^[\x21-\x7e]+$/;
 const loopback = ['127.0.0.1', '::1'];
 
-/** Names of ipaddr.js for ranges of IPv4 that are public. */
+/** Public IPv4 ranges by their names in ipaddr.js. */
 const publicIpv4: ReadonlySet<string> = new Set(['unicast', 'as112', 'amt']);
-const azurePlatform = new Networks(['168.63.129.16']);
-const globalIpv6 = new Networks(['2000::/3']);
-const deniedIpv6 = new Networks([
+const azurePlatform = new CidrSet(['168.63.129.16']);
+const globalIpv6 = new CidrSet(['2000::/3']);
+const deniedIpv6 = new CidrSet([
   '2001::/23', // protocol assignments, Teredo
   '2001:db8::/32', // documentation
   '2002::/16', // 6to4
   '3fff::/20', // documentation
 ]);
-const sixToFour = new Networks(['2002::/16']);
-const nat64 = new Networks(['64:ff9b::/96']);
+const sixToFour = new CidrSet(['2002::/16']);
+const nat64 = new CidrSet(['64:ff9b::/96']);
 
 export class AddressGuard {
-  readonly #allowed: Networks;
+  readonly #allowed: CidrSet;
 
   /** @param allowNetworks CIDR blocks, validated by config */
   constructor(allowNetworks: readonly string[]) {
-    this.#allowed = new Networks(allowNetworks);
+    this.#allowed = new CidrSet(allowNetworks);
   }
 
-  /** Whether `text` (no brackets) may not be connected to; true for what is no address. */
+  /** Whether `text` (without brackets) must not be connected to; true if it is not an address. */
   isDenied(text: string): boolean {
     const address = parseAddress(text);
     // A zone (`fe80::1%eth0`) is for link-local addresses alone.
@@ -78,17 +76,15 @@ export class AddressGuard {
 }
 
 export interface Target {
-  /** Scheme, host and port: connections are shared by it. */
   readonly origin: string;
-  /** Path and query, as they are sent. */
   readonly path: string;
   /** Without brackets and final dot. */
   readonly host: string;
-  /** Empty unless the host is an address, or localhost: then what may be connected to. */
+  /** The allowed addresses if the host is an address or localhost; empty for a name. */
   readonly addresses: readonly string[];
 }
 
-/** An attempt that ends before a connection is made. */
+/** Ends an attempt before a connection is made. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly failure: FailureClass;
@@ -99,10 +95,7 @@ export class Refusal extends Error {
   }
 }
 
-/**
- * The fault of an endpoint's address, or undefined. A name is checked at every attempt, because only then it
- * is known where it leads.
- */
+/** The fault of an endpoint's URL, or undefined. A name's addresses are checked at every attempt. */
 export function urlFault(guard: AddressGuard, text: string): Fault | undefined {
   const parsed = parseTarget(guard, text);
   return 'code' in parsed ? parsed : undefined;
@@ -112,8 +105,7 @@ export class Egress {
   readonly #guard: AddressGuard;
   readonly #names: NameLookup;
   readonly #targets = new LRUCache<string, Target>({ max: targetsMax });
-  /** Checked answers, with the addresses that are tried: a lookup returns the same array for 3 s, and
-   * checking an address costs 3 to 9 µs. */
+  /** Checked answers and the addresses to try: an answer is reused for 3 s, a check costs 3 to 9 µs an address. */
   readonly #checked = new WeakMap<object, readonly string[]>();
 
   constructor(guard: AddressGuard, names: NameLookup) {
@@ -121,7 +113,7 @@ export class Egress {
     this.#names = names;
   }
 
-  /** @throws Refusal `blocked_ip`, or `protocol` for what is not an address of a webhook */
+  /** @throws Refusal `blocked_ip`, or `protocol` for an invalid URL */
   target(url: string): Target {
     const known = this.#targets.get(url);
     if (known !== undefined) return known;
@@ -133,10 +125,7 @@ export class Egress {
     return parsed;
   }
 
-  /**
-   * The addresses that may be connected to now, at most 8, none of them denied; at once where they are known.
-   * @throws Refusal `dns` or `blocked_ip`, as a rejection
-   */
+  /** At most 8 allowed addresses; synchronous if known. @throws Refusal `dns` or `blocked_ip`, as a rejection */
   addresses(target: Target): readonly string[] | Promise<readonly string[]> {
     if (target.addresses.length > 0) return target.addresses;
     const found = this.#names.resolve(target.host);
@@ -164,7 +153,7 @@ const blockedText =
 
 function parseTarget(guard: AddressGuard, text: string): Target | Fault {
   if (text.length > urlLengthMax) return fault('too_long', `At most ${urlLengthMax} characters`);
-  // The parser would strip white space and controls: what a person reads must be what is called.
+  // The parser would strip white space and controls, but a person must read exactly the URL that is called.
   if (/[\s\p{Cc}\p{Cf}]/u.test(text)) {
     return fault('invalid_characters', 'No white space, control or invisible characters');
   }
@@ -183,7 +172,6 @@ function parseTarget(guard: AddressGuard, text: string): Target | Fault {
   return { origin: url.origin, path, host, addresses };
 }
 
-/** The addresses of a host that needs no lookup. */
 function addressesOf(host: string): readonly string[] {
   if (isIP(host) !== 0) return [host];
   return host === 'localhost' || host.endsWith('.localhost') ? loopback : [];

@@ -3,14 +3,12 @@
  *
  *   resolve(name) -- resolved within 3 s? the same answer -- hosts file? -- DNS: A and AAAA
  *
- * c-ares (`dns.Resolver`) and not `dns.lookup`: getaddrinfo runs on libuv's pool of four threads, which
- * the whole process shares with its database commits; four endpoints whose name server hangs would block
- * everything. c-ares waits on sockets, so any number of names may hang. The price: nsswitch, mDNS and
- * the search list of resolv.conf are not used; names must be complete.
+ * It uses c-ares (`dns.Resolver`), which waits on sockets, so any number of names may hang. getaddrinfo
+ * (`dns.lookup`) runs on libuv's four threads, which the process shares with its database commits: four hanging names
+ * would block everything. The price: no nsswitch, mDNS or search list of resolv.conf; names must be complete.
  *
- * An answer is kept for 3 s, below the first retry delay (5 s): every retry resolves again, while a burst of
- * deliveries resolves once. Connections go to the addresses returned here, so a later answer cannot change
- * what was checked.
+ * An answer is cached for 3 s, less than the first retry delay (5 s): every retry resolves again, a burst of
+ * deliveries resolves once. Connections use the returned addresses, so a later answer cannot change what was checked.
  */
 import { Resolver } from 'node:dns/promises';
 import { readFileSync, statSync } from 'node:fs';
@@ -18,75 +16,74 @@ import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../model/clock.ts';
 
-const answerKeptMs = 3_000;
-const failureKeptMs = 1_000;
-/** Names kept, about 300 bytes each. */
+const answerTtlMs = 3_000;
+const failureTtlMs = 1_000;
+/** Cached names, about 300 bytes each. */
 const namesMax = 4_096;
-/** One try of one name server; a name takes at most `tries` of them per server, within the deadline. */
-const tryMsUsual = 2_000;
+/** One try of one name server; a name takes at most `tries` per server, within the deadline. */
+const tryMs = 2_000;
 const tries = 2;
-/** The machine's list of name servers is read again this often: it may change under a long-lived process. */
-const serversKeptMs = 60_000;
+/** The machine's list of name servers may change, so it is read again this often. */
+const serversTtlMs = 60_000;
 
 export interface NameLookup {
   /**
-   * All addresses of a name (without its final dot), at least one; at once where they are known. The array is
-   * never changed, a new answer is a new one.
+   * All addresses of a name (without its final dot), at least one; synchronous if known. The array never changes; a
+   * new answer is a new array.
    * @throws Error of c-ares (`code` ENOTFOUND, ENODATA, ETIMEOUT, …), as a rejection
    */
   resolve(name: string): readonly string[] | Promise<readonly string[]>;
 }
 
-export interface NameLookupOptions {
+interface NameLookupOptions {
   readonly clock: Clock;
-  /** `address:port`; the machine's own when absent. */
+  /** `address:port`; default: the machine's. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
-  readonly tryMs?: number;
 }
 
-interface Kept {
+interface CachedAnswer {
   addresses: readonly string[] | Promise<readonly string[]>;
-  /** Monotonic time; Infinity while the answer is awaited. */
+  /** Monotonic time; Infinity while the lookup runs. */
   untilMs: number;
 }
 
 export function openNameLookup(options: NameLookupOptions): NameLookup {
   const { clock, hostsFile = '/etc/hosts' } = options;
-  const kept = new LRUCache<string, Kept>({ max: namesMax });
+  const cached = new LRUCache<string, CachedAnswer>({ max: namesMax });
   const hosts = createHosts(hostsFile);
   const dns = createDns(options);
   const find = async (name: string): Promise<readonly string[]> => hosts(name) ?? (await dns(name));
 
-  const settle = async (entry: Kept): Promise<void> => {
+  const settle = async (entry: CachedAnswer): Promise<void> => {
     try {
       entry.addresses = await entry.addresses;
-      entry.untilMs = clock.monotonicMs() + answerKeptMs;
+      entry.untilMs = clock.monotonicMs() + answerTtlMs;
     } catch {
-      entry.untilMs = clock.monotonicMs() + failureKeptMs;
+      entry.untilMs = clock.monotonicMs() + failureTtlMs;
     }
   };
 
   return {
     resolve(given) {
       const name = given.toLowerCase();
-      const known = kept.get(name);
+      const known = cached.get(name);
       if (known !== undefined && clock.monotonicMs() < known.untilMs) return known.addresses;
-      const entry: Kept = { addresses: find(name), untilMs: Infinity };
-      kept.set(name, entry);
+      const entry: CachedAnswer = { addresses: find(name), untilMs: Infinity };
+      cached.set(name, entry);
       void settle(entry);
       return entry.addresses;
     },
   };
 }
 
-function createDns({ clock, servers, tryMs = tryMsUsual }: NameLookupOptions) {
+function createDns({ clock, servers }: NameLookupOptions) {
   const open = (): Resolver => new Resolver({ timeout: tryMs, tries });
   let resolver = open();
   if (servers !== undefined) resolver.setServers(servers);
   let openedMs = clock.monotonicMs();
   return async (name: string): Promise<readonly string[]> => {
-    if (servers === undefined && clock.monotonicMs() > openedMs + serversKeptMs) {
+    if (servers === undefined && clock.monotonicMs() > openedMs + serversTtlMs) {
       resolver = open();
       openedMs = clock.monotonicMs();
     }
@@ -100,7 +97,7 @@ function createDns({ clock, servers, tryMs = tryMsUsual }: NameLookupOptions) {
   };
 }
 
-/** The hosts file (5), read again when it has changed; a missing one has no names. */
+/** Reads the hosts file (5) again when it has changed; a missing file has no names. */
 function createHosts(file: string) {
   let names = new Map<string, string[]>();
   let readAtMs = -1;

@@ -1,5 +1,5 @@
 /**
- * Signs a delivery, so that a receiver can verify its origin: two signatures over the exact bytes of the body.
+ * Signs a delivery: two signatures over the exact bytes of the body, with which a receiver verifies its origin.
  *
  *   X-Service-Signature   t=<unix seconds>,v1=<hex>[,v1=<hex>…]     the layout of Stripe's signatures
  *                         HMAC-SHA256, key = the whole secret text    over `<t>.<body>`
@@ -8,14 +8,14 @@
  *   webhook-signature     v1,<base64>[ v1,<base64>…]
  *                         HMAC-SHA256, key = the base64 after whsec_  over `<id>.<t>.<body>`
  *
- * One signature for each secret that is valid now, newest first: during the overlap of a rotation both the
- * old secret and the new one verify. The body is never decoded: the bytes that are signed are sent.
+ * There is one signature per valid secret, newest first: during a rotation both the old and the new secret verify.
+ * The body is never decoded: the signed bytes are sent.
  */
 import { createHmac, createSecretKey, type Hmac, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
 const prefix = 'whsec_';
-/** Secrets whose keys are kept, about 1 KB each. */
+/** Cached secrets, about 1 KB each. */
 const keysMax = 4_096;
 
 export interface Signed {
@@ -27,19 +27,18 @@ export interface Signed {
   readonly secrets: readonly string[];
 }
 
-export interface SignatureHeaders {
+interface SignatureHeaders {
   readonly 'X-Service-Signature': string;
   readonly 'webhook-id': string;
   readonly 'webhook-timestamp': string;
   readonly 'webhook-signature': string;
 }
 
-/** The whole text, and what it decodes to. */
 type Keys = readonly [text: KeyObject, decoded: KeyObject];
 
 const known = new LRUCache<string, Keys>({ max: keysMax });
 
-/** @throws Error for a secret that is not `whsec_` and base64: no receiver could verify it */
+/** @throws Error if a secret is not `whsec_` and base64: no receiver could verify it */
 export function signHeaders({ body, id, timestampSeconds, secrets }: Signed): SignatureHeaders {
   const time = String(timestampSeconds);
   let stripe = `t=${time}`;

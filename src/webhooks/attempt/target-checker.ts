@@ -1,14 +1,13 @@
-/** Sends requests to targets from a thread of its own, which starts with the first one and ends when there are none. */
+/** Checks targets from a separate thread, which starts with the first request and ends after a minute without one. */
 import type { TargetAnswer, TargetChecker } from '../../model/watches/watch.ts';
 import { shipped } from '../../shipped.ts';
 import { createPool } from '../../workers/pool.ts';
 import type { TargetRequest, TargetRequestSettings } from './target-request.ts';
 
-/** More than the caller has in flight. */
+/** Above the caller's number in flight. */
 const tasksMax = 64;
-/** At a stop requests are cut off. */
 const closeMsMax = 100;
-/** A thread is 15 to 25 MB, and requests come in rounds. */
+/** A thread takes 15 to 25 MB, and requests come in rounds. */
 const restMs = 60_000;
 
 export function openTargetChecker(
@@ -29,7 +28,7 @@ export function openTargetChecker(
       try {
         return await pool.run({ method, url, settings });
       } catch {
-        // The thread died, or the pool is closed: that says nothing of the target.
+        // A dead thread or a closed pool says nothing about the target.
         return { failure: 'unknown' };
       }
     },

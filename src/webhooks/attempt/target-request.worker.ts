@@ -1,7 +1,4 @@
-/**
- * Thread entry of requests to targets: strangers answer them, and what undici makes of a hostile answer must not hold the
- * control thread up. A few side by side, each on its own (target-request.ts).
- */
+/** Thread entry of requests to targets: a stranger's hostile answer must not block the control thread. */
 import { systemClock } from '../../system-clock.ts';
 import { threadEntry } from '../../workers/entry.ts';
 import { openNameLookup } from './name-lookup.ts';
@@ -11,7 +8,7 @@ import {
   type TargetRequestSettings,
 } from './target-request.ts';
 
-// undici creates an error per header beyond the bound, thousands in a chunk: with stacks that takes 90 ms a chunk.
+// undici creates an error for each header above the limit, thousands a chunk; their stacks would cost 90 ms.
 Error.stackTraceLimit = 0;
 
 let requests: TargetRequests | undefined;

@@ -1,10 +1,9 @@
 /**
- * Dead letters: deliveries whose last attempt failed, kept for some days, listed by workspace and time of death,
- * and replayed unchanged: the same delivery, event ids and bytes. A replay takes one off the list; when it dies
- * again it is back on it.
+ * Dead letters: deliveries whose last attempt failed, stored for some days and listed by workspace and time of death.
+ * A replay sends the same delivery, event ids and bytes, and removes it from the list until it dies again.
  *
- * A replay of a range goes in batches, each a transaction, and visits each dead letter once, so that one which
- * dies again at once is not replayed for ever. Dead letters of a disabled endpoint are skipped.
+ * A replay of a range runs in batches, each a transaction, and visits each dead letter once, so that one that dies
+ * again at once is not replayed endlessly. It skips dead letters of a disabled endpoint.
  */
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
@@ -14,32 +13,29 @@ import { type DeliveryTransaction, findRow } from './delivery-transaction.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
 import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 
-/** Dead letters of one transaction. */
 const batchMax = 500;
-/** Dead letters that one page reads when it filters by endpoint. */
+/** Dead letters that one page reads if it filters by endpoint. */
 const readMax = 5_000;
 
-export interface DeadLetterFilter {
+interface DeadLetterFilter {
   readonly endpointNo?: EndpointNo | undefined;
-  /** Died at this time or later. */
   readonly fromMs?: number | undefined;
-  /** Died before this time. */
   readonly beforeMs?: number | undefined;
 }
 
 export interface DeadLetterPage {
-  /** `before` of the previous page. */
+  /** Cursor: `before` of the previous page. */
   readonly before?: string | undefined;
   readonly limit: number;
 }
 
-/** A page of deliveries, newest first; `before` is where the next page begins. */
+/** Newest first; `before` is the cursor of the next page. */
 export interface DeliveryPage {
   readonly data: readonly Delivery[];
   readonly before?: string;
 }
 
-export interface DeadLettersOptions {
+interface DeadLettersOptions {
   readonly store: DeliveryStore;
   readonly endpoints: Endpoints;
   readonly clock: Clock;
@@ -58,12 +54,11 @@ export class DeadLetters {
     this.#clock = clock;
   }
 
-  /** Newest first. */
   list(workspaceNo: WorkspaceNo, filter: DeadLetterFilter & DeadLetterPage): DeliveryPage {
     const { tables } = this.#store;
     tables.environment.refresh();
     const { endpointNo, fromMs = 0, beforeMs = Number.MAX_SAFE_INTEGER, before, limit } = filter;
-    const [topMs, topId] = parsePlace(before) ?? [beforeMs, ''];
+    const [topMs, topId] = parseCursor(before) ?? [beforeMs, ''];
     const data: Delivery[] = [];
     let read = 0;
     let last = '';
@@ -82,7 +77,7 @@ export class DeadLetters {
     return { data };
   }
 
-  /** How many there are; reads all of them when it filters by endpoint. */
+  /** Their number; reads all of them if it filters by endpoint. */
   count(workspaceNo: WorkspaceNo, { endpointNo, fromMs = 0, beforeMs }: DeadLetterFilter): number {
     const { dead } = this.#store.tables;
     const range = this.#ascending(workspaceNo, fromMs, beforeMs ?? Number.MAX_SAFE_INTEGER);
@@ -92,10 +87,7 @@ export class DeadLetters {
     return count;
   }
 
-  /**
-   * Replays one.
-   * @throws Failure not_found, conflict when it is not dead or its endpoint is disabled
-   */
+  /** @throws Failure not_found, conflict if it is not dead or its endpoint is disabled */
   async replay(delivery: Delivery): Promise<Delivery> {
     this.assertEnabled(delivery.endpointNo);
     return await this.#store.transaction((tx) => {
@@ -110,7 +102,7 @@ export class DeadLetters {
     });
   }
 
-  /** Replays a range. @returns how many @throws Failure conflict when the endpoint of the filter is disabled */
+  /** Replays a range. @returns how many @throws Failure conflict if the filter's endpoint is disabled */
   async replayRange(
     workspaceNo: WorkspaceNo,
     { endpointNo, fromMs, beforeMs }: DeadLetterFilter & { fromMs: number; beforeMs: number },
@@ -139,7 +131,7 @@ export class DeadLetters {
     }
   }
 
-  /** @throws Failure conflict for an endpoint that is disabled or deleted */
+  /** @throws Failure conflict if the endpoint is disabled or deleted */
   assertEnabled(endpointNo: EndpointNo): void {
     const endpoint = this.#endpoints.byNo(endpointNo);
     if (endpoint?.status === 'enabled') return;
@@ -175,7 +167,7 @@ export class DeadLetters {
   }
 }
 
-function parsePlace(before: string | undefined): [deadAtMs: number, id: string] | undefined {
+function parseCursor(before: string | undefined): [deadAtMs: number, id: string] | undefined {
   const match = before === undefined ? null : /^(\d{1,15})\.(dlv_[0-9a-z]{20})$/.exec(before);
   return match === null ? undefined : [Number(match[1]), match[2] ?? ''];
 }

@@ -1,7 +1,4 @@
-/**
- * Deliveries as the API needs them: lists, one with all its attempts, redelivery, dead letters, and the sample
- * that tests an endpoint.
- */
+/** Deliveries for the API: lists, single deliveries, redelivery, dead letters, and samples that test an endpoint. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../model/clock.ts';
 import type { EventKind } from '../../model/event.ts';
@@ -26,35 +23,33 @@ import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 import { type RowState, rowStates, stateCodes } from '../../store/delivery/delivery.ts';
 import type { Feeds } from '../outboxes/feeds.ts';
 
-/** Samples in flight at once; one more is refused. */
+/** Samples in flight; more are refused. */
 const samplesMax = 64;
-/** The queue of a deleted endpoint is usually canceled within this; a full disk may take longer. */
+/** Draining a deleted endpoint usually takes less; a full disk may take longer. */
 const drainMsMax = 1_000;
 
 export interface EndpointFigures {
-  /** Attempts since the last success. */
   readonly consecutiveFailures: number;
   readonly lastSuccessAtMs: number | undefined;
   readonly lastFailureAtMs: number | undefined;
-  /** Deliveries in the queue, due now or later. */
   readonly waiting: number;
 }
 
-export interface DeliveryFilter {
+interface DeliveryFilter {
   readonly state?: DeliveryState | undefined;
-  /** `before` of the previous page. */
+  /** Cursor: `before` of the previous page. */
   readonly before?: string | undefined;
   readonly limit: number;
 }
 
-export interface SampleResult {
+interface SampleResult {
   /** `dlv_…` */
   readonly id: string;
   readonly state: DeliveryState;
   readonly attempt: AttemptRecord;
 }
 
-export interface DeliveriesOptions {
+interface DeliveriesOptions {
   readonly store: DeliveryStore;
   readonly feeds: Feeds;
   readonly ids: IdSource;
@@ -75,7 +70,6 @@ export class Deliveries {
     this.deadLetters = new DeadLetters({ store, endpoints, clock });
   }
 
-  /** An endpoint's deliveries, newest first. */
   list(endpointNo: EndpointNo, { state, before, limit }: DeliveryFilter): DeliveryPage {
     const { store, feeds, endpoints } = this.#options;
     store.tables.environment.refresh();
@@ -83,14 +77,14 @@ export class Deliveries {
     if (endpoint === undefined) return { data: [] };
     const top = before === undefined ? undefined : parseId('dlv', before);
     const states = state === undefined ? [...rowStates, 'delivered' as const] : [state];
-    // The newest of each state, merged; one more than the page shows whether there is a next page.
+    // Merges the newest of each state; one more than the limit shows whether another page follows.
     const found = states.flatMap((one) =>
       one === 'delivered'
         ? this.#delivered(endpoint, top, limit + 1)
         : this.#rows(endpoint, one, top, limit + 1),
     );
     if (states.includes('pending')) {
-      // What was committed a moment ago stands in memory until that is reported.
+      // A delivery that was just committed is in memory until the commit is reported.
       const known = new Set(found.map(({ id }) => id));
       const fresh = feeds.newest(endpoint, top ?? afterAll, limit + 1);
       found.push(...fresh.filter(({ id }) => !known.has(id)));
@@ -123,7 +117,7 @@ export class Deliveries {
     return found;
   }
 
-  /** How many deliveries `list` has in all; those of a long backlog are counted about. */
+  /** The number of deliveries of `list`; an estimate for a long backlog. */
   count(no: EndpointNo, state?: DeliveryState): number {
     const { store, feeds } = this.#options;
     const counts = storedStats(store.tables, no)?.counts;
@@ -133,7 +127,7 @@ export class Deliveries {
     return Object.values(counts).reduce((sum, count) => sum + count, fresh);
   }
 
-  /** @throws Failure not_found, also for another workspace's and for one that was deleted */
+  /** @throws Failure not_found, also for another workspace's or a deleted delivery */
   get(workspaceNo: WorkspaceNo, id: string): Delivery {
     const found = this.find(workspaceNo, id);
     if (found === undefined) throw new Failure('not_found', 'There is no delivery with this id');
@@ -156,21 +150,18 @@ export class Deliveries {
     return undefined;
   }
 
-  /** Wall-clock time of the next attempt; undefined when no attempt follows. */
+  /** Wall-clock time of the next attempt; undefined without one. */
   nextAttemptAtMs({ state, dueMs }: Delivery): number | undefined {
     return state === 'pending' ? this.#options.store.wheelClock.wallMs(dueMs) : undefined;
   }
 
-  /** Wall-clock time at which it is deleted; undefined unless it is dead or canceled. */
+  /** Wall-clock time of its deletion; undefined unless it is dead or canceled. */
   expiresAtMs({ state, expiresMs }: Delivery): number | undefined {
     const hasExpiry = state === 'dead' || state === 'canceled';
     return hasExpiry ? this.#options.store.wheelClock.wallMs(expiresMs) : undefined;
   }
 
-  /**
-   * Creates a new delivery of the same events and bytes.
-   * @throws Failure not_found, conflict when its endpoint is disabled
-   */
+  /** Sends the same events and bytes again. @throws Failure not_found, conflict if its endpoint is disabled */
   async redeliver(workspaceNo: WorkspaceNo, id: string): Promise<Delivery> {
     const delivery = this.get(workspaceNo, id);
     this.deadLetters.assertEnabled(delivery.endpointNo);
@@ -178,7 +169,7 @@ export class Deliveries {
     return await store.transaction((tx) => tx.create(ids.newId('dlv'), delivery));
   }
 
-  /** Cancels the queue of a deleted endpoint; a long one is canceled in the background. */
+  /** Cancels a deleted endpoint's queue; a long one continues in the background. */
   async drainEndpoint(endpointNo: EndpointNo): Promise<void> {
     const late = pause(drainMsMax, undefined, { ref: false });
     await Promise.race([this.#options.drain.run(endpointNo), late]);
@@ -194,10 +185,7 @@ export class Deliveries {
     };
   }
 
-  /**
-   * Sends a sample now, once, also to a disabled endpoint, and logs it as a delivery.
-   * @throws Failure overloaded when too many are in flight
-   */
+  /** Sends one sample at once, also to a disabled endpoint. @throws Failure overloaded if too many are in flight */
   async sendNow(
     { no: endpointNo, workspaceNo, url }: EndpointRecord,
     kind: EventKind,

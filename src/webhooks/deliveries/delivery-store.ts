@@ -1,23 +1,20 @@
-/**
- * The delivery store: the tables of deliveries, the retry wheel and the wheel's clock. Every change goes
- * through `transaction`, which hands out a DeliveryTransaction, commits, and then reports the endpoints that
- * got something to send.
- */
+/** The delivery store: tables, retry wheel and its clock. After each commit it reports the endpoints that got work. */
 import type { Clock, SteadyClock } from '../../model/clock.ts';
 import type { DeliveryTables } from '../../store/delivery/delivery.ts';
 import type { Table } from '../../store/environment.ts';
-import { type DeliveryLimits, DeliveryTransaction } from './delivery-transaction.ts';
+import { DeliveryTransaction } from './delivery-transaction.ts';
 import { RetryWheel, WheelClock } from './retry-wheel.ts';
 import type { EndpointNo } from '../../model/numbers.ts';
 
-/** The wheel clock's mark is stored with a transaction at least this often. */
+/** A transaction stores the wheel clock's mark at least this often. */
 const markMs = 5_000;
 
-export interface DeliveryStoreOptions {
+interface DeliveryStoreOptions {
   readonly tables: DeliveryTables;
   readonly clock: Clock;
   readonly steady: SteadyClock;
-  readonly limits: DeliveryLimits;
+  /** Delivered ones kept per endpoint. */
+  readonly keptMax: number;
 }
 
 export class DeliveryStore {
@@ -25,14 +22,14 @@ export class DeliveryStore {
   readonly wheel: RetryWheel;
   readonly wheelClock: WheelClock;
   readonly #clock: Clock;
-  readonly #limits: DeliveryLimits;
+  readonly #keptMax: number;
   #markedMs = 0;
   #onReady: (endpointNos: ReadonlySet<EndpointNo>) => void = () => undefined;
 
-  constructor({ tables, clock, steady, limits }: DeliveryStoreOptions) {
+  constructor({ tables, clock, steady, keptMax }: DeliveryStoreOptions) {
     this.tables = tables;
     this.#clock = clock;
-    this.#limits = limits;
+    this.#keptMax = keptMax;
     this.wheel = new RetryWheel(tables);
     this.wheelClock = new WheelClock(
       clock,
@@ -41,16 +38,12 @@ export class DeliveryStore {
     );
   }
 
-  /** Sets the one listener, the dispatcher: called after a commit with the endpoints that have work. */
+  /** Sets the only listener, the dispatcher: called after a commit with the endpoints that got work. */
   onReady(listener: (endpointNos: ReadonlySet<EndpointNo>) => void): void {
     this.#onReady = listener;
   }
 
-  /**
-   * Runs `work` in one transaction. It may run again when the commit fails and the caller retries, so it
-   * changes nothing except through `tx`.
-   * @throws Failure storage_full
-   */
+  /** `work` changes only `tx`, because a caller may retry a failed commit. @throws Failure storage_full */
   async transaction<T>(work: (tx: DeliveryTransaction) => T): Promise<T> {
     const { run, committed } = this.#prepare(work);
     const result = await this.tables.environment.transaction(run);
@@ -65,7 +58,7 @@ export class DeliveryStore {
     const isMarkDue = now.wheelMs - this.#markedMs >= markMs;
     return {
       run: () => {
-        const tx = new DeliveryTransaction({ tables, wheel, limits: this.#limits }, now, ready);
+        const tx = new DeliveryTransaction({ tables, wheel, keptMax: this.#keptMax }, now, ready);
         const result = work(tx);
         tx.finish();
         if (isMarkDue) tables.wheelClock.put('now', wheelClock.mark());
@@ -78,7 +71,7 @@ export class DeliveryStore {
     };
   }
 
-  /** Whether the mark is old while a delivery that depends on it is queued. */
+  /** Whether the mark is old and a queued delivery depends on it. */
   get isMarkOld(): boolean {
     if (this.wheelClock.now() - this.#markedMs < 2 * markMs) return false;
     for (const _ of this.tables.due.keys({ limit: 1 })) return true;

@@ -1,15 +1,15 @@
 /**
- * The only code that writes deliveries: within one transaction of the delivery environment it moves them from state to
- * state (delivery.ts), and keeps rows, lists, wheel, log and the endpoints' stats consistent with that.
+ * The only code that writes deliveries. Within one transaction of the delivery environment it moves them from state
+ * to state (delivery.ts), and keeps rows, lists, wheel, log and the endpoints' stats consistent.
  * `DeliveryStore.transaction` opens one.
  *
- *   pending     of the outbox: nowhere; with a row: in the queue of its endpoint, and on the wheel
- *   delivered   in the log alone
- *   dead        among the dead letters, until it expires
- *   canceled    until it expires
+ *   pending     no row before its first failure, then in `due` and on the wheel
+ *   delivered   only in the log
+ *   dead        in `dead_letters` until it expires
+ *   canceled    a row until it expires
  *
- * Everything is read from the store inside the transaction, so one that fails leaves nothing behind.
- * A damaged delivery is taken out with what its keys tell of it; damaged stats are counted again.
+ * All reads are inside the transaction, so a failed one leaves nothing behind. A damaged delivery is removed by its
+ * keys; damaged stats are counted again.
  */
 import { packAttempt } from '../../model/attempt-record.ts';
 import type { AttemptRecord, DeadReason, DeliveryState } from '../../model/webhook.ts';
@@ -36,8 +36,10 @@ import {
 import { addToLog, countLog, pruneLog } from './delivery-log.ts';
 import type { RetryWheel } from './retry-wheel.ts';
 
-/** Newest attempts stored with a delivery: three rounds of the schedule, each with up to 4 KB of answer. */
+/** Newest attempts stored with a delivery: three rounds of the schedule, each attempt with up to 4 KB of answer. */
 const attemptsKept = 24;
+/** Dead and canceled ones are kept this long. */
+const expiryMs = 7 * 86_400_000;
 
 const emptyStats: EndpointStats = {
   counts: { pending: 0, delivered: 0, dead: 0, canceled: 0 },
@@ -46,23 +48,13 @@ const emptyStats: EndpointStats = {
 
 type Row = Delivery & { readonly state: RowState };
 
-export interface DeliveryLimits {
-  /** Delivered ones kept per endpoint. */
-  readonly keptMax: number;
-  /** Dead and canceled ones are kept this long. */
-  readonly expiryMs: number;
-}
-
-/** What a move changes besides the state. */
 export interface Move {
   /** Wheel time of the next attempt; for `failed` and `replayed`. */
   readonly dueMs?: WheelMs;
-  /** The attempt that ended. */
   readonly attempt?: AttemptRecord;
   readonly deadReason?: DeadReason;
 }
 
-/** Both clocks, read once for a transaction. */
 export interface Moment {
   readonly wallMs: number;
   readonly wheelMs: WheelMs;
@@ -71,33 +63,33 @@ export interface Moment {
 export class DeliveryTransaction {
   readonly #tables: DeliveryTables;
   readonly #wheel: RetryWheel;
-  readonly #limits: DeliveryLimits;
+  readonly #keptMax: number;
   readonly #now: Moment;
   readonly #stats = new Map<number, EndpointStats>();
   readonly #delivered = new Map<number, PackedDelivered[]>();
   readonly #ready: Set<number>;
 
-  /** @param ready gets the endpoints that this transaction gives something to send */
+  /** @param ready collects the endpoints that get work */
   constructor(
-    options: { tables: DeliveryTables; wheel: RetryWheel; limits: DeliveryLimits },
+    options: { tables: DeliveryTables; wheel: RetryWheel; keptMax: number },
     now: Moment,
     ready: Set<number>,
   ) {
     this.#tables = options.tables;
     this.#wheel = options.wheel;
-    this.#limits = options.limits;
+    this.#keptMax = options.keptMax;
     this.#now = now;
     this.#ready = ready;
   }
 
-  /** Gives a delivery a row. @param id `dlv_…` @param dueMs default: now */
+  /** Creates a row. @param id `dlv_…` @param dueMs default: now */
   create(id: string, created: NewDelivery, dueMs = this.#now.wheelMs): Delivery {
     const delivery = pendingDelivery(id, created, dueMs);
     this.#insert(delivery, 'pending');
     return delivery;
   }
 
-  /** Moves it by the table of transitions. @returns the new delivery, or the same when nothing changes */
+  /** Applies the table of transitions. @returns the new delivery, or the same one if nothing changes */
   move(delivery: Delivery, event: DeliveryEvent, move: Move = {}): Delivery {
     if (delivery.state === 'delivered') return delivery;
     const to = deliveryTransitions[delivery.state][event];
@@ -110,25 +102,26 @@ export class DeliveryTransaction {
     const isExpiring = to === 'dead' || to === 'canceled';
     const next: Delivery = {
       ...delivery,
-      place: undefined,
+      outboxRef: undefined,
       state: to,
       dueMs,
       tries: isReplay ? 0 : delivery.tries + (attempt === undefined ? 0 : 1),
       ...attempted(delivery, attempt),
       deadAtMs: to === 'dead' ? this.#now.wallMs : 0,
       deadReason: to === 'dead' ? (deadReason ?? 'exhausted') : '',
-      expiresMs: isExpiring ? toWheelMs(this.#now.wheelMs + this.#limits.expiryMs) : noTime,
+      expiresMs: isExpiring ? toWheelMs(this.#now.wheelMs + expiryMs) : noTime,
     };
+    // An earlier leader may have stored the same delivery: its row is replaced.
+    const stored = delivery.outboxRef === undefined ? undefined : this.find(delivery.id);
+    if (stored !== undefined && stored.state !== 'delivered') this.#remove(stored, stored.state);
     this.#insert(next, to);
     return next;
   }
 
-  /** A row; undefined for a damaged one too. */
   find(id: string): Delivery | undefined {
     return findRow(this.#tables, id);
   }
 
-  /** Takes a damaged row out of its queue. */
   discard([endpointNo, dueMs, id]: DueKey): void {
     const { due, states, rows } = this.#tables;
     const key: [number, number, string] = [endpointNo, stateCodes.pending, id];
@@ -147,19 +140,19 @@ export class DeliveryTransaction {
     this.#stats.set(endpointNo, stats);
   }
 
-  /** The endpoint is deleted: nothing of its log is left. */
+  /** Counts the log of a deleted endpoint as removed. */
   logDeleted(endpointNo: EndpointNo): void {
     this.#count(endpointNo, 'delivered', -this.stats(endpointNo).counts.delivered);
   }
 
-  /** Writes log and stats: the last step of a transaction. */
+  /** Writes log and stats; the last step of a transaction. */
   finish(): void {
     const { log, stats } = this.#tables;
-    const { keptMax } = this.#limits;
+    const keptMax = this.#keptMax;
     for (const [endpointNo, entries] of this.#delivered) {
       this.#count(endpointNo, 'delivered', addToLog(log, endpointNo, entries, keptMax));
       const { delivered } = this.stats(endpointNo).counts;
-      const pruned = delivered > keptMax ? pruneLog(log, endpointNo, delivered, keptMax) : 0;
+      const pruned = delivered > keptMax ? pruneLog(log, endpointNo, delivered - keptMax) : 0;
       this.#count(endpointNo, 'delivered', -pruned);
     }
     for (const [endpointNo, changed] of this.#stats) {
@@ -199,12 +192,12 @@ export class DeliveryTransaction {
     }
   }
 
-  /** A delivery of the outbox has nothing to remove. */
+  /** A fresh delivery has no row. */
   #remove(delivery: Delivery, state: RowState): void {
     const { id, endpointNo, workspaceNo, dueMs, deadAtMs, expiresMs } = delivery;
     const tables = this.#tables;
     const key: [number, number, string] = [endpointNo, stateCodes[state], id];
-    if (delivery.place !== undefined || !tables.states.has(key)) return;
+    if (delivery.outboxRef !== undefined || !tables.states.has(key)) return;
     tables.rows.remove(id);
     tables.states.remove(key);
     this.#count(endpointNo, state, -1);
@@ -234,7 +227,7 @@ const attempted = (
         attemptsMade: attemptsMade + 1,
       };
 
-/** An endpoint's stats; counted again where they are damaged, and then it has failed never. */
+/** An endpoint's stats. Damaged ones are counted again and have no failures. */
 export function storedStats(
   { stats, states, log }: DeliveryTables,
   endpointNo: EndpointNo,
@@ -257,5 +250,5 @@ export function storedStats(
 /** A row; undefined for a damaged one too. */
 export function findRow({ rows }: DeliveryTables, id: string): Delivery | undefined {
   const packed = rows.get(id, () => undefined);
-  return packed === undefined ? undefined : { id, ...unpackRow(packed), place: undefined };
+  return packed === undefined ? undefined : { id, ...unpackRow(packed), outboxRef: undefined };
 }

@@ -1,16 +1,16 @@
 /**
- * A delivery in memory (a fresh one of an outbox, a row, or an entry of the log) and its life: one state, one table,
- * every cell decided.
+ * A delivery in memory (a fresh one of an outbox, a row, or an entry of the log) and its life cycle: one state, one
+ * table, every cell decided.
  *
- *   (outbox) --> pending --succeeded--> delivered, in the log alone
+ *   (outbox) --> pending --succeeded--> delivered, only in the log
  *              |  ^ |
  *        failed+--+ +--exhausted, gone, endpoint_disabled--> dead --expired--> (deleted)
  *              |  ^                                           |
  *              |  +-------------------replayed----------------+
  *              +--endpoint_removed, dropped--> canceled --expired--> (deleted)
  *
- * Only a pending delivery has attempts to come: a result that arrives late, after its endpoint was removed, changes
- * nothing. What an attempt's result makes of its delivery is the retry policy, below.
+ * Only a pending delivery has further attempts: a late result, after its endpoint was removed, changes nothing. The
+ * retry policy below decides the effect of an attempt.
  */
 import { crc32 } from 'node:zlib';
 import { derivedId } from '../../model/ids.ts';
@@ -21,30 +21,30 @@ import type {
   DeliveryRecord,
   EndpointStats,
   OutboxName,
-  Place,
+  DeliveryRef,
   RowState,
 } from '../../store/delivery/delivery.ts';
 import type { AttemptRecord } from '../../model/webhook.ts';
 
-/** Share of the delay: spreads the retries after an outage without moving the schedule. */
+/** Share of the delay that spreads the retries after an outage without moving the schedule. */
 const jitterShare = 0.1;
 const retryAfterFactorMax = 2;
-/** The receiver wants nothing more: its endpoint is disabled. */
+/** The receiver wants no more: its endpoint is disabled. */
 export const statusGone = 410;
-/** An endpoint that only failed for this long, and this many times, is disabled. */
+/** An endpoint that only failed for this long, at least this many times, is disabled. */
 const failingMs = 5 * 86_400_000;
 const failingAttempts = 20;
 
 export interface Delivery extends DeliveryRecord {
   /** `dlv_…` */
   readonly id: string;
-  /** Where a fresh one stands in its outbox: it has no row and no committed attempt. Undefined for any other. */
-  readonly place: OutboxPlace | undefined;
+  /** The source of a fresh delivery, without a row or a committed attempt; undefined for any other. */
+  readonly outboxRef: OutboxRef | undefined;
 }
 
-export interface OutboxPlace {
+export interface OutboxRef {
   readonly outbox: OutboxName;
-  readonly place: Place;
+  readonly ref: DeliveryRef;
 }
 
 export interface NewDelivery {
@@ -55,55 +55,46 @@ export interface NewDelivery {
   readonly body: string;
 }
 
-/** Behind every id. */
+/** Sorts after every id. */
 export const afterAll = '~';
 
 export const newestFirst = (one: Delivery, other: Delivery): number => (one.id < other.id ? 1 : -1);
 
-/** Of what is not due, or does not expire. */
+/** A delivery that is not due or does not expire. */
 export const noTime = toWheelMs(0);
 const none: readonly [] = [];
 
-/**
- * A delivery as its outbox has it. Its id follows from endpoint and first event, of a batch from all of them, so it is the
- * same whenever it is read.
- */
+/** Its id follows from endpoint and first event (of a batch: from all), so it is the same at every read. */
 export const freshDelivery = (
   created: NewDelivery,
-  place: OutboxPlace,
+  outboxRef: OutboxRef,
   dueMs: WheelMs,
 ): Delivery => {
   const [first = ''] = created.eventIds;
-  const from = place.place[3] === 'batch' ? listId(first, created.eventIds) : first;
+  const from = outboxRef.ref[3] === 'batch' ? listId(first, created.eventIds) : first;
   const id = derivedId('dlv', from, created.endpointNo);
-  return pendingDelivery(id, created, dueMs, place);
+  return pendingDelivery(id, created, dueMs, outboxRef);
 };
 
 /** `derivedId` takes numbers below this. */
 const derivedMax = 2 ** 27;
 
 /**
- * The `webhook-id`. A list may be cut elsewhere when it is read again: its id follows from all events, so no other list, and
- * no single event, has it, and a receiver that drops what it knows by this id loses nothing. The same on every attempt.
+ * The `webhook-id`. A list may be cut differently at the next read, so its id is unique and follows from all its
+ * events.
  */
 export const requestId = ({ id, eventIds, body }: Delivery): string =>
   body.startsWith('[') ? listId(eventIds[0] ?? id, eventIds) : (eventIds[0] ?? id);
 
-/** Of a list: no other list has it. */
+/** Unique for each list. */
 const listId = (first: string, eventIds: readonly string[]): string =>
   derivedId('evt', first, 1 + (crc32(eventIds.join(' ')) % (derivedMax - 1)));
-
-/** Whether an id follows from the events, as those of an outbox do. */
-export const isFromOutbox = (id: string, eventIds: readonly string[], no: EndpointNo): boolean => {
-  const [first = ''] = eventIds;
-  return [first, listId(first, eventIds)].some((from) => derivedId('dlv', from, no) === id);
-};
 
 export const pendingDelivery = (
   id: string,
   created: NewDelivery,
   dueMs: WheelMs,
-  place?: OutboxPlace,
+  outboxRef?: OutboxRef,
 ): Delivery => ({
   id,
   endpointNo: created.endpointNo,
@@ -119,30 +110,27 @@ export const pendingDelivery = (
   deadReason: '',
   expiresMs: noTime,
   body: created.body,
-  place,
+  outboxRef,
 });
 
 export const deliveryEvents = [
-  /** An attempt ended with a 2xx. */
   'succeeded',
-  /** An attempt failed, and there is another. */
+  /** An attempt failed, and another follows. */
   'failed',
-  /** The last attempt failed. */
   'exhausted',
   /** The receiver answered 410. */
   'gone',
   'endpoint_disabled',
   'endpoint_removed',
-  /** A test event that failed: it is not retried. */
+  /** A test event failed; it is not retried. */
   'dropped',
-  /** A person sends a dead letter again. */
   'replayed',
-  /** Its time in the store is over. */
+  /** Its lifetime in the store ended. */
   'expired',
 ] as const;
 export type DeliveryEvent = (typeof deliveryEvents)[number];
 
-export type NextState = RowState | 'delivered' | 'deleted' | 'stays';
+type NextState = RowState | 'delivered' | 'deleted' | 'stays';
 
 export const deliveryTransitions: Readonly<
   Record<RowState, Readonly<Record<DeliveryEvent, NextState>>>
@@ -182,19 +170,16 @@ export const deliveryTransitions: Readonly<
   },
 };
 
-export interface RetryDecision {
+interface RetryDecision {
   readonly event: DeliveryEvent;
   /** From the end of the attempt; for `failed`. */
   readonly delayMs: number;
 }
 
 /**
- * The retry policy: whether an attempt leaves its delivery delivered, pending or dead, and when the next one follows.
- *
- * Delays count from the end of the failed attempt. Jitter only adds, so no retry is early. A receiver that answers 429 or
- * 503 with `Retry-After` may postpone its next attempt, up to twice the scheduled delay.
- * @param tries attempts before this one since the delivery was created or replayed
- * @param random 0 to 1
+ * The retry policy. Delays count from the end of the failed attempt. Jitter only adds, so no retry is early.
+ * `Retry-After` of a 429 or 503 may postpone the next attempt, up to twice the scheduled delay.
+ * @param tries earlier attempts since the delivery was created or replayed @param random 0 to 1
  */
 export function decide(
   attempt: AttemptRecord,

@@ -1,13 +1,13 @@
 /**
- * The retry scheduler, the tick of webhooks: expires the wheel's buckets, unschedules idle endpoints, and every 10 s
+ * The tick of webhooks. It expires the wheel's buckets, unschedules idle endpoints, and every 10 s
  *
- *   - gives rows to what has waited in an outbox for an hour, so that the outbox may expire, and with it the scans of
- *     everybody, although one endpoint takes nothing or too little
- *   - stores how far the outboxes were read, and the wheel clock's mark
- *   - deletes deliveries that have expired
+ *   - moves deliveries that have waited in an outbox for an hour to rows, so that the outbox can expire, and with it
+ *     everyone's scans, even if one endpoint takes too little or nothing
+ *   - stores the positions of the outboxes and the wheel clock's mark
+ *   - deletes expired deliveries
  *
- * While no endpoint has work, it sleeps until the next bucket is due, a second at most; a commit wakes it, because only
- * a commit adds to the wheel.
+ * Without work it sleeps until the next bucket is due, at most a second; a commit, which may add to the wheel, wakes
+ * it.
  */
 import type { Logger } from '../../telemetry/log.ts';
 import { Ticker } from '../../telemetry/ticker.ts';
@@ -19,31 +19,28 @@ import type { Delivery } from './delivery.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
 import type { Feeds } from '../outboxes/feeds.ts';
 
-/** A retry is late by at most this and a bucket. */
+/** A retry is late by at most this plus a bucket. */
 const tickMs = 100;
-/** Wheel entries of one transaction. */
 const expireMax = 2_000;
-/** Without work: `everySecond` is still called every second. */
+/** Without work; `everySecond` still runs every second. */
 const idleMsMax = 1_000;
-/** An endpoint is unscheduled after so many ticks without work: a second. */
+/** An endpoint is unscheduled after so many ticks (a second) without work. */
 const idleTicks = 10;
-/** 10 s. */
+/** 10 s */
 const saveTicks = 100;
-/** Half of them after the save. */
+/** Halfway between two saves. */
 const deleteTick = 50;
 const waitMsMax = 3_600_000;
-/** Deliveries of one transaction. */
 const batchMax = 500;
-/** Transactions for one endpoint in a row: the next save continues. */
+/** Transactions per endpoint in a row; the next save continues. */
 const roundsMax = 20;
 
-export interface RetrySchedulerOptions {
+interface RetrySchedulerOptions {
   readonly store: DeliveryStore;
   readonly dispatcher: Dispatcher;
   readonly feeds: Feeds;
   readonly endpoints: Endpoints;
   readonly clock: Clock;
-  /** Called every second. */
   readonly everySecond: () => void;
   readonly log: Logger;
 }
@@ -67,7 +64,7 @@ export class RetryScheduler {
       resumed: 'the retry wheel resumed',
     });
     this.#endListening = options.store.tables.environment.committed.listen(() => {
-      // Only once: commits that follow each other faster than ticks must not put the tick off.
+      // Only once: commits in quick succession must not delay the tick.
       if (!this.#isIdle) return;
       this.#isIdle = false;
       this.#ticker.start();
@@ -78,7 +75,6 @@ export class RetryScheduler {
     this.#ticker.start();
   }
 
-  /** Resolves when no tick runs, and none will. */
   async close(): Promise<void> {
     this.#endListening();
     await this.#ticker.close();
@@ -93,13 +89,12 @@ export class RetryScheduler {
     this.#isIdle = this.#options.dispatcher.isIdle;
   }
 
-  /** Until the next bucket is wholly past. */
   #untilDueMs(): number {
     const { wheel, wheelClock } = this.#options.store;
     return Math.min(idleMsMax, wheel.untilDueMs(wheelClock.now()));
   }
 
-  /** One tick; a test with its own clock calls it instead of `start`. @param ticks that have passed */
+  /** One tick; a test with its own clock calls it in place of `start`. @param ticks that have passed */
   async tick(ticks = 1): Promise<void> {
     const { store, dispatcher, feeds, everySecond } = this.#options;
     const first = this.#count;
@@ -124,10 +119,10 @@ export class RetryScheduler {
     const newestMs = clock.now() - waitMsMax;
     const isOld = ({ id }: Delivery): boolean => idTimeMs(id) < newestMs;
     for (const no of feeds.withWork()) {
-      // A drain settles those of the others.
+      // A drain settles those of other endpoints.
       if (endpoints.byNo(no)?.status !== 'enabled') continue;
       for (let round = 0, moved = batchMax; moved === batchMax && round < roundsMax; round++) {
-        moved = await feeds.takeOut(
+        moved = await feeds.moveToRows(
           no,
           batchMax,
           (tx, one) => tx.create(one.id, one, one.dueMs),
@@ -167,7 +162,6 @@ export class RetryScheduler {
           const delivery = tx.find(id);
           if (delivery !== undefined) tx.move(delivery, 'expired');
           else {
-            // It is gone, or damaged.
             expiry.remove([expiresMs, id]);
             rows.remove(id);
           }

@@ -1,18 +1,17 @@
 /**
- * The retry wheel, and its clock: which endpoints have something due, by time. It is read with every tick and stored, so it is
- * unchanged after a `kill -9`.
+ * The retry wheel and its clock: which endpoints have something due, by time. It is stored and read with every tick,
+ * so it survives a `kill -9`.
  *
  *   wheel   [bucket, endpointNo]            bucket = dueMs / 100
- *   due     [endpointNo, dueMs, id]         the deliveries themselves
+ *   due     [endpointNo, dueMs, id]         the deliveries
  *
- * The invariant: every queue entry has a wheel entry of its endpoint in its own
- * bucket or an earlier one. A bucket expires when it is wholly past, and its endpoints become active. The entry
- * that made an endpoint active stays as its pin until the queue holds nothing that is due, so after a crash
- * reading from the beginning activates it again; later entries of an active endpoint are removed, because the
- * pin covers them. So a busy endpoint needs one wheel entry, not one per delivery.
+ * Invariant: every entry of `due` has a wheel entry of its endpoint in its own or an earlier bucket. A bucket expires
+ * when it has passed; its endpoints become active. The wheel entry that activated an endpoint stays as its pin until
+ * nothing in its queue is due, so a crash loses no activation. Later entries of an active endpoint are removed,
+ * because the pin covers them: a busy endpoint needs one wheel entry, not one per delivery.
  *
- * `schedule`, `pin`, `expire` and `unschedule` run in a transaction of the delivery environment. Their state in
- * memory may run ahead of a commit that fails; then an entry is put twice or read twice, never missed.
+ * `schedule`, `pin`, `expire` and `unschedule` run in a transaction of the delivery environment. Their memory may be
+ * ahead of a commit that fails; then an entry is put or read twice, never missed.
  */
 import type { DeliveryTables, WheelMark } from '../../store/delivery/delivery.ts';
 import { toWheelMs, type WheelMs } from '../../model/wheel-time.ts';
@@ -20,37 +19,35 @@ import type { EndpointNo } from '../../model/numbers.ts';
 import type { Clock, SteadyClock } from '../../model/clock.ts';
 
 /**
- * The clock that due times refer to. It reads like the wall clock but never steps: while the machine runs it follows the
- * time since boot, across restarts of the service and changes of the wall clock; after a reboot it continues from the
- * later of the wall clock and its last stored mark, because the time that the machine was off counts too. So a step of
- * the wall clock neither hastens nor delays a retry.
- *
- * Bound: a wall clock that is wrong at boot moves it forwards once (retries come early, none is lost), never backwards.
+ * The clock of due times. It reads like the wall clock but never steps, so a step of the wall clock neither hastens
+ * nor delays a retry. It follows the time since boot, across restarts of the service. After a reboot it continues
+ * from the later of the wall clock and its last stored mark, because the time off counts too. Bound: a wall clock
+ * that is wrong at boot moves it forward once (retries come early, none is lost), never backward.
  */
 export class WheelClock {
   readonly #wall: Clock;
   readonly #steady: SteadyClock;
   readonly #originMs: number;
 
-  /** @param mark the newest that was stored; undefined at the first start */
+  /** @param mark the newest stored one; undefined at the first start */
   constructor(wall: Clock, steady: SteadyClock, mark: WheelMark | undefined) {
     this.#wall = wall;
     this.#steady = steady;
     this.#originMs = startMs(wall, steady, mark) - steady.sinceBootMs();
   }
 
-  /** Whole milliseconds, rounded down: what is due is never sent early. */
+  /** Whole milliseconds, rounded down, so nothing is sent early. */
   now(): WheelMs {
     return toWheelMs(Math.floor(this.#originMs + this.#steady.sinceBootMs()));
   }
 
-  /** Stored now and then: after a reboot the clock continues from the newest. */
+  /** Stored regularly: after a reboot the clock continues from the newest. */
   mark(): WheelMark {
     const sinceBootMs = this.#steady.sinceBootMs();
     return { wheelMs: this.#originMs + sinceBootMs, bootId: this.#steady.bootId, sinceBootMs };
   }
 
-  /** Converts a time of this clock to the wall clock as it is now. */
+  /** Converts a time of this clock to the current wall clock. */
   wallMs(wheelMs: WheelMs): number {
     return wheelMs - this.now() + this.#wall.now();
   }
@@ -64,26 +61,22 @@ function startMs(wall: Clock, steady: SteadyClock, mark: WheelMark | undefined):
   return Math.max(wall.now(), mark.wheelMs);
 }
 
-/** A retry is late by at most this and a tick: 2 % of the shortest delay (5 s). */
+/** A retry is late by at most this plus a tick: 2 % of the shortest delay (5 s). */
 export const bucketMs = 100;
 
 const bucketOf = (timeMs: number): number => Math.floor(timeMs / bucketMs);
 
 export class RetryWheel {
   readonly #tables: DeliveryTables;
-  /** Active endpoints, with the bucket of their pin. */
   readonly #pins = new Map<number, number>();
-  /** Where the next `expire` begins: no entry before it will be read again. */
+  /** The start of the next `expire`: earlier entries are never read again. */
   #next: [bucket: number, endpointNo: EndpointNo] = [0, 0];
 
   constructor(tables: DeliveryTables) {
     this.#tables = tables;
   }
 
-  /**
-   * Adds the wheel entry of a queue entry.
-   * @returns whether its bucket has expired already: the caller activates the endpoint
-   */
+  /** Adds a queue entry. @returns whether its bucket has expired already: the caller activates the endpoint */
   schedule(endpointNo: EndpointNo, dueMs: WheelMs): boolean {
     const bucket = bucketOf(dueMs);
     if (bucket < this.#next[0] || (bucket === this.#next[0] && this.#next[1] > 0)) {
@@ -95,7 +88,7 @@ export class RetryWheel {
     return false;
   }
 
-  /** The same for an entry that is due and whose endpoint is activated: one wheel entry, the earliest. */
+  /** The same for an entry that is due and whose endpoint is active: one wheel entry, the earliest. */
   pin(endpointNo: EndpointNo, dueMs: WheelMs): void {
     const { wheel } = this.#tables;
     const bucket = bucketOf(dueMs);
@@ -107,7 +100,7 @@ export class RetryWheel {
     wheel.put([bucket, endpointNo], 1);
   }
 
-  /** How long the first unread entry is wholly past; 0 = all are read. Needs no transaction. */
+  /** How long the bucket of the first unread entry has passed; 0 = all are read. Needs no transaction. */
   lagMs(nowMs: WheelMs): number {
     for (const [bucket] of this.#tables.wheel.keys({ ...this.#range(nowMs), limit: 1 })) {
       return Math.max(1, nowMs - (bucket + 1) * bucketMs);
@@ -115,7 +108,7 @@ export class RetryWheel {
     return 0;
   }
 
-  /** How long until an unread entry is wholly past; Infinity without one. */
+  /** Milliseconds until the bucket of an unread entry has passed; Infinity without one. */
   untilDueMs(nowMs: WheelMs): number {
     for (const [bucket] of this.#tables.wheel.keys({ start: [...this.#next], limit: 1 })) {
       return Math.max(0, (bucket + 1) * bucketMs - nowMs);
@@ -123,10 +116,7 @@ export class RetryWheel {
     return Infinity;
   }
 
-  /**
-   * Expires the buckets that are wholly past, at most `limit` entries.
-   * @returns the endpoints to activate
-   */
+  /** Expires buckets that have passed, at most `limit` entries. @returns the endpoints to activate */
   expire(nowMs: WheelMs, limit: number): Set<number> {
     const { wheel } = this.#tables;
     const found = [...wheel.keys({ ...this.#range(nowMs), limit })];
@@ -148,14 +138,11 @@ export class RetryWheel {
     return active;
   }
 
-  /**
-   * Removes the pin of an endpoint that has nothing due: it is inactive until its next bucket expires.
-   * @returns whether it is inactive now
-   */
+  /** Removes the pin of an endpoint with nothing due. @returns whether it is inactive until its next bucket expires */
   unschedule(endpointNo: EndpointNo, nowMs: WheelMs): boolean {
     const { due: queue, wheel } = this.#tables;
     const pin = this.#pins.get(endpointNo);
-    // The current bucket may hold something that falls due in a moment; wait until it is past.
+    // The current bucket may contain something that is due in a moment; wait until it has passed.
     if (pin !== undefined && pin >= bucketOf(nowMs)) return false;
     const due = queue.keys({
       start: [endpointNo, 0, ''],

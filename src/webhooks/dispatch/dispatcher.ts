@@ -3,15 +3,14 @@
  *
  *   feed, row that is due --> fair scheduler --> sender --> result --> batch: decided and committed --> fair scheduler
  *
- * A batch is one transaction: what was delivered goes into the log of its endpoint, what failed gets a row, and the
- * feeds write how far they are.
+ * A batch is one transaction: delivered ones go into their endpoint's log, failed ones get a row, and the feeds write
+ * their positions.
  *
- * A delivery has at most one attempt in flight. It is sent twice when the process dies between the answer and its
- * line in the result journal (result-batcher.ts), when a thread dies with it, and when the store takes no writes
- * after a crash.
+ * A delivery has at most one attempt in flight. It is sent twice if the process dies between the answer and its line
+ * in the result journal (results.ts), if a thread dies with it, or if the store accepts no writes after a crash.
  *
- * While results cannot be stored (disk full; in a cluster also before it is known that they cannot, sending-gate.ts) nothing
- * is started, and threads give back what they have not started, because it would be sent again later.
+ * While results cannot be stored (a full disk, a cluster without brokers) no attempt starts, and threads return
+ * unstarted ones: they would be sent again later.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Failure } from '../../model/failure.ts';
@@ -37,17 +36,20 @@ import {
   type Taken,
   type TakeRequest,
 } from './fair-scheduler.ts';
-import { applyResult, type EndpointsToDisable } from './apply-result.ts';
-import { type EndedAttempt, ResultBatcher } from './result-batcher.ts';
-import { SendingGate } from './sending-gate.ts';
-import { uncommittedResults } from './uncommitted-results.ts';
+import {
+  applyResult,
+  type EndedAttempt,
+  type EndpointsToDisable,
+  ResultBatcher,
+  uncommittedResults,
+} from './results.ts';
 import type { EndpointNo } from '../../model/numbers.ts';
 import type { Feeds } from '../outboxes/feeds.ts';
 
-/** After so many thread deaths during its attempts a delivery is taken for the cause. */
+/** After so many thread deaths during its attempts, a delivery counts as their cause. */
 const threadDeathsMax = 3;
 
-export interface DispatcherOptions {
+interface DispatcherOptions {
   readonly store: DeliveryStore;
   readonly journal: ResultJournal;
   readonly feeds: Feeds;
@@ -56,11 +58,10 @@ export interface DispatcherOptions {
   readonly drain: EndpointDrain;
   readonly meter: WebhookMeter;
   readonly log: Logger;
-  /** 0 to 1. */
   readonly random: () => number;
   readonly limits: SchedulerLimits;
   readonly retryDelaysMs: readonly number[];
-  /** In a cluster: this machine leads, and no other can yet. Absent = results can always be stored. */
+  /** In a cluster: whether this machine leads and no other can yet. Absent = results can always be stored. */
   readonly isHeld?: (() => boolean) | undefined;
 }
 
@@ -68,15 +69,14 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #scheduler: FairScheduler<Delivery>;
   readonly #inFlight = new Map<string, Delivery>();
-  /** Of deliveries whose thread died; until an attempt has a result. */
+  /** By delivery, until an attempt has a result. */
   readonly #threadDeaths = new Map<string, number>();
-  /** Their receivers answered 410: nothing is sent until they are disabled. */
+  /** Endpoints whose receiver answered 410: nothing is sent until they are disabled. */
   readonly #gone = new Set<EndpointNo>();
   readonly #results: ResultBatcher;
-  readonly #gate: SendingGate;
   #isDispatching = false;
   #isStopping = false;
-  /** Why results cannot be stored; undefined = they can. */
+  /** Why results cannot be stored; undefined if they can. */
   fault: string | undefined;
 
   constructor(options: DispatcherOptions) {
@@ -96,12 +96,7 @@ export class Dispatcher {
       },
       onFault: (error) => (error === undefined ? this.#resume() : this.#pause(error)),
     });
-    this.#gate = new SendingGate({
-      isHeld: options.isHeld,
-      unstoredMs: () => this.#results.oldestMs,
-      onClosed: () => this.#recallAll(),
-    });
-    // What a thread was handed in advance has the address, the secrets and the status of before.
+    // Attempts that a thread got in advance have the former address, secrets and status.
     endpoints.onChange((endpointNo) => sender.recall?.(endpointNo));
     drain.onActive((delivery) => this.#scheduler.isActive(delivery));
     store.onReady((endpointNos) => this.wake(endpointNos));
@@ -115,12 +110,12 @@ export class Dispatcher {
     return this.#scheduler.inFlight;
   }
 
-  /** Attempts that ended and wait for their commit. */
+  /** Ended attempts that wait for their commit. */
   get committing(): number {
     return this.#results.size;
   }
 
-  /** Nothing is about to start, and no result waits; attempts may be in flight. */
+  /** No attempt is about to start and no result waits; attempts may be in flight. */
   get isQuiet(): boolean {
     return !this.#isDispatching && this.#results.isQuiet;
   }
@@ -129,19 +124,16 @@ export class Dispatcher {
     return this.#scheduler.isEmpty;
   }
 
-  /** The endpoints' queues may hold something due. */
   wake(endpointNos: Iterable<EndpointNo>): void {
     for (const endpointNo of endpointNos) this.#scheduler.wakeRows(endpointNo);
     this.#dispatch();
   }
 
-  /** Whatever waited when the service ended is to be sent. */
   wakeAll(): void {
     for (const endpointNo of this.#options.feeds.withWork()) this.#scheduler.wake(endpointNo);
     this.#dispatch();
   }
 
-  /** Endpoints that had no work in the last `checks` calls. */
   idle(checks: number): number[] {
     return this.#scheduler.idle(checks);
   }
@@ -150,7 +142,7 @@ export class Dispatcher {
     this.#scheduler.removeIdle(endpointNo);
   }
 
-  /** Starts nothing more, and waits for what is in flight, at most `msMax`; the rest stays queued. */
+  /** Starts no more attempts and waits at most `msMax` for those in flight; the rest stays queued. */
   async stop(msMax: number): Promise<void> {
     this.#isStopping = true;
     this.#scheduler.pause();
@@ -166,12 +158,11 @@ export class Dispatcher {
     await this.#results.stop();
   }
 
-  /** Commits the results that arrived after `stop`. */
   async flush(): Promise<void> {
     await this.#results.stop();
   }
 
-  /** Commits the results that the previous process did not commit; before anything is created or sent. */
+  /** Commits the results that the previous process did not, before anything is created or sent. */
   async recover(): Promise<void> {
     const { store, feeds, journal, log } = this.#options;
     const results = feeds.isTakenOver ? [] : uncommittedResults(store, feeds, journal);
@@ -183,7 +174,7 @@ export class Dispatcher {
       } catch (err) {
         if (!(err instanceof Failure)) throw err;
         for (const { delivery } of results) feeds.giveBack(delivery);
-        // Another machine writes: they may count when this one does again.
+        // Another machine writes: they may count when this one leads again.
         if (err.code === 'not_active') return;
         log.warn(
           { err, attempts },
@@ -194,13 +185,13 @@ export class Dispatcher {
     journal.clear();
   }
 
-  /** Starts every attempt that may start, once at the end of this event loop cycle. */
+  /** Starts every allowed attempt, once, at the end of this event loop cycle. */
   #dispatch(): void {
     if (this.#isDispatching) return;
     this.#isDispatching = true;
     setImmediate(() => {
       this.#isDispatching = false;
-      if (this.#isStopping || !this.#gate.isOpen) return;
+      if (this.#isStopping || this.#options.isHeld?.() === false) return;
       this.#options.store.tables.environment.refresh();
       this.#send(this.#scheduler.start());
     });
@@ -215,8 +206,7 @@ export class Dispatcher {
     const tasks = deliveries.map((delivery) => {
       const { id, endpointNo, kind, attemptsMade, body } = delivery;
       const url = endpoints.byNo(endpointNo)?.url;
-      if (url === undefined)
-        throw new Error('Cannot send: the endpoint is deleted, expected one to take from');
+      if (url === undefined) throw new Error('Cannot send: the endpoint was deleted');
       if (endpointNo !== secretsOf) secrets = endpoints.secretsOf(endpointNo);
       secretsOf = endpointNo;
       const eventId = requestId(delivery);
@@ -226,7 +216,7 @@ export class Dispatcher {
     sender.send(tasks, (id, result) => this.#onResult(id, result));
   }
 
-  /** Rows that are due and what is fresh, the older first. */
+  /** Due rows and fresh deliveries, older first. */
   #take(endpointNo: EndpointNo, { count, active, rowsFrom }: TakeRequest): Taken<Delivery> {
     const { feeds, endpoints, drain } = this.#options;
     if (endpoints.byNo(endpointNo)?.status !== 'enabled') {
@@ -272,7 +262,7 @@ export class Dispatcher {
     return undefined;
   }
 
-  /** Damaged deliveries leave the queue: their bytes must not be sent, and they must not be found again and again. */
+  /** Removes damaged deliveries from the queue: their bytes must not be sent, nor found again and again. */
   async #discard(keys: readonly DueKey[]): Promise<void> {
     const { store, log } = this.#options;
     const deliveries = keys.map(([, , id]) => id);
@@ -280,9 +270,9 @@ export class Dispatcher {
       await store.transaction((tx) => {
         for (const key of keys) tx.discard(key);
       });
-      log.error({ deliveries }, 'damaged webhook deliveries were taken out of the queue, unsent');
+      log.error({ deliveries }, 'damaged webhook deliveries removed from the queue, unsent');
     } catch (err) {
-      log.error({ err, deliveries }, 'taking out damaged webhook deliveries failed, retrying');
+      log.error({ err, deliveries }, 'removing damaged webhook deliveries failed, retrying');
     }
   }
 
@@ -314,7 +304,6 @@ export class Dispatcher {
     this.#dispatch();
   }
 
-  /** Threads give back what they have not started. */
   #recallAll(): void {
     const endpointNos = new Set(Array.from(this.#inFlight.values(), (one) => one.endpointNo));
     for (const endpointNo of endpointNos) this.#options.sender.recall?.(endpointNo);
@@ -328,7 +317,7 @@ export class Dispatcher {
 
   #pause(error: unknown): void {
     if (this.fault === undefined) {
-      // Of a cluster: another machine leads, or none can.
+      // In a cluster: another machine leads, or none can.
       const isRefused = error instanceof Failure && error.code === 'not_active';
       const level = isRefused ? 'info' : 'error';
       this.#options.log[level]({ err: error }, 'storing webhook results failed, webhooks paused');

@@ -1,36 +1,37 @@
 /**
- * FairScheduler: decides which deliveries may be sent now. It holds one EndpointQueue per endpoint that has work;
- * the deliveries that wait are in the feed of the endpoint and in the store's queue (dispatcher.ts takes them), so this
- * holds only what is being sent.
+ * FairScheduler: decides which deliveries may be sent now. It has one EndpointQueue per endpoint with work. Waiting
+ * deliveries stay in the endpoint's feed and in the store's queue, from which dispatcher.ts takes them; this has only
+ * those being sent.
  *
  *   wake --> idle queues (nothing in flight) ----+
  *            busy queues (something in flight) --+--> take --> in flight --> committing --> done
  *
- *   in flight    being sent; counts against the limit of the endpoint and against the limit of all
- *   committing   ended, its result not yet committed: so it must not be taken again
+ *   in flight    being sent; counts against the endpoint's limit and the total limit
+ *   committing   ended, its result not committed yet, so it must not be taken again
  *
- * Fair by construction: an endpoint has at most `endpointMax` attempts in flight, and one after five failures in a
- * row; endpoints are served in rotation, those with nothing in flight first; and the last quarter of `inFlightMax` is reserved
- * for those, so endpoints that hang cannot delay the first attempt to a healthy one.
+ * Fair by construction: an endpoint has at most `endpointMax` attempts in flight, one after five failures in a row.
+ * Endpoints are served in rotation, those with nothing in flight first. Only those may use the last quarter of
+ * `inFlightMax`, so endpoints that hang cannot delay the first attempt to a healthy one.
  */
 import type { EndpointNo } from '../../model/numbers.ts';
 
 /** After this many failures in a row an endpoint has one attempt in flight, until a success. */
 export const failuresMax = 5;
-/** Beyond this share of `inFlightMax` only an endpoint with nothing in flight may start an attempt. */
+/** Above this share of `inFlightMax` only an endpoint with nothing in flight may start an attempt. */
 const crowdedShare = 0.75;
 
-/** So many times `inFlightMax` may wait for their commit: what a window brings when most attempts take milliseconds. */
+/**
+ * So many times `inFlightMax` may wait for their commit: a commit interval's results, if attempts take milliseconds.
+ */
 const committingFactor = 4;
-/** Bytes of bodies in flight to an endpoint beyond which nothing more is sent in advance: lists may have 64 KB each. */
+/** Above these bytes in flight an endpoint gets nothing in advance: lists may have 64 KB each. */
 const aheadBytesMax = 262_144;
 
 const queueStart: QueuePosition = [0, ''];
 
 export interface SchedulerLimits {
-  /** Attempts in flight to one endpoint. */
   readonly endpointMax: number;
-  /** Attempts more that the sender takes in advance; they do not count as in flight. Default: 0. */
+  /** Additional attempts that the sender takes in advance, not counted as in flight; default: 0. */
   readonly aheadMax?: number;
   /** Attempts in flight to all endpoints; four times as many may be committing. */
   readonly inFlightMax: number;
@@ -42,18 +43,16 @@ export interface Sendable {
   readonly id: string;
   readonly endpointNo: EndpointNo;
   readonly body: string;
-  /** Undefined for a row, which stays in the queue while it is sent. */
-  readonly place: object | undefined;
+  /** Undefined for a row, which stays queued while it is sent. */
+  readonly outboxRef: object | undefined;
 }
 
-/** A place in an endpoint's queue of rows. */
 export type QueuePosition = readonly [dueMs: number, id: string];
 
 export interface TakeRequest {
   readonly count: number;
-  /** Rows that are in flight or committing. */
   readonly active: ReadonlySet<string>;
-  /** Rows before it are not due, or were taken; undefined = no row is due. */
+  /** Earlier rows are taken or not due; undefined = no row is due. */
   readonly rowsFrom: QueuePosition | undefined;
 }
 
@@ -62,9 +61,8 @@ export interface Taken<D> {
   readonly rowsFrom: QueuePosition | undefined;
 }
 
-/** What the scheduler takes from. */
-export interface QueueSource<D extends Sendable> {
-  /** Deliveries of an endpoint that are due and not active, oldest due first. */
+interface QueueSource<D extends Sendable> {
+  /** An endpoint's due deliveries that are not active, oldest due first. */
   take(endpointNo: EndpointNo, request: TakeRequest): Taken<D>;
   failuresInRow(endpointNo: EndpointNo): number;
 }
@@ -72,17 +70,15 @@ export interface QueueSource<D extends Sendable> {
 interface EndpointQueue {
   readonly endpointNo: EndpointNo;
   inFlight: number;
-  /** Of the bodies in flight. */
   bytes: number;
   committing: number;
   /** Rows that are in flight or committing. */
   readonly active: Set<string>;
-  /** There may be something due that is not active. */
+  /** Something due may be left to take. */
   hasMore: boolean;
-  /** No row before this is left to take; undefined = no row is due. `wakeRows` sets it back. */
+  /** No earlier row is left to take; undefined = no row is due. `wakeRows` resets it. */
   rowsFrom: QueuePosition | undefined;
   failuresInRow: number;
-  /** Calls of `idle` in a row that found no work. */
   idleChecks: number;
 }
 
@@ -90,12 +86,11 @@ export class FairScheduler<D extends Sendable> {
   readonly #limits: SchedulerLimits;
   readonly #source: QueueSource<D>;
   readonly #queues = new Map<number, EndpointQueue>();
-  /** The queues that may take more, in rotation: those with nothing in flight, and the others. */
+  /** Queues that may take more, in rotation: with nothing in flight, and the others. */
   readonly #idle = new Set<EndpointQueue>();
   readonly #busy = new Set<EndpointQueue>();
   #inFlight = 0;
   #committing = 0;
-  /** Of all bodies in flight or committing. */
   #bytes = 0;
   #isPaused = false;
 
@@ -108,12 +103,12 @@ export class FairScheduler<D extends Sendable> {
     return this.#inFlight;
   }
 
-  /** No endpoint had work in its last checks by `idle`. */
+  /** Whether no endpoint had work in its last `idle` checks. */
   get isEmpty(): boolean {
     return this.#queues.size === 0;
   }
 
-  /** Nothing starts while it is paused: results cannot be stored, or the service stops. */
+  /** While paused nothing starts: results cannot be stored, or the service stops. */
   pause(): void {
     this.#isPaused = true;
   }
@@ -122,20 +117,17 @@ export class FairScheduler<D extends Sendable> {
     this.#isPaused = false;
   }
 
-  /** The endpoint's feed has something. */
   wake(endpointNo: EndpointNo): void {
     const queue = this.#queue(endpointNo);
     queue.hasMore = true;
     this.#rotate(queue);
   }
 
-  /** The endpoint's queue of rows may hold something due. */
   wakeRows(endpointNo: EndpointNo): void {
     this.#queue(endpointNo).rowsFrom = queueStart;
     this.wake(endpointNo);
   }
 
-  /** Whether a row is in flight or committing. */
   isActive({ endpointNo, id }: Pick<D, 'endpointNo' | 'id'>): boolean {
     return this.#queues.get(endpointNo)?.active.has(id) === true;
   }
@@ -150,7 +142,7 @@ export class FairScheduler<D extends Sendable> {
       if (free <= 0) continue;
       const waiting = this.#idle.size + this.#busy.size + 1;
       const share = Math.max(1, Math.floor((this.#limits.inFlightMax - this.#inFlight) / waiting));
-      // In steps, because what is taken in advance is bounded in bytes.
+      // In steps, because the advance is bounded in bytes.
       const count = Math.min(free, share, this.#limits.endpointMax);
       const { taken, rowsFrom } = this.#source.take(queue.endpointNo, {
         count,
@@ -160,7 +152,7 @@ export class FairScheduler<D extends Sendable> {
       queue.hasMore = taken.length === count;
       queue.rowsFrom = rowsFrom;
       for (const delivery of taken) {
-        if (delivery.place === undefined) queue.active.add(delivery.id);
+        if (delivery.outboxRef === undefined) queue.active.add(delivery.id);
         queue.inFlight += 1;
         if (queue.inFlight <= this.#limits.endpointMax) this.#inFlight += 1;
         queue.bytes += delivery.body.length;
@@ -172,7 +164,7 @@ export class FairScheduler<D extends Sendable> {
     return started;
   }
 
-  /** An attempt ended; until `committed` its delivery is not taken again. */
+  /** An attempt ended; its delivery is not taken again until `committed`. */
   ended(delivery: D, outcome: 'succeeded' | 'failed'): void {
     const queue = this.#endAttempt(delivery);
     queue.committing += 1;
@@ -181,23 +173,20 @@ export class FairScheduler<D extends Sendable> {
     this.#rotate(queue);
   }
 
-  /** Its result is committed. */
-  committed({ endpointNo, id, body, place }: D): void {
+  committed({ endpointNo, id, body, outboxRef }: D): void {
     const queue = this.#queue(endpointNo);
     queue.committing -= 1;
-    if (place === undefined) queue.active.delete(id);
+    if (outboxRef === undefined) queue.active.delete(id);
     this.#committing -= 1;
     this.#bytes -= body.length;
   }
 
-  /** Its result is unknown: it may be taken again. */
   returnToQueue(delivery: D): void {
     this.#endAttempt(delivery).active.delete(delivery.id);
     this.#bytes -= delivery.body.length;
     this.wakeRows(delivery.endpointNo);
   }
 
-  /** Endpoints that had no work in the last `checks` calls. */
   idle(checks: number): number[] {
     const found: number[] = [];
     for (const queue of this.#queues.values()) {
@@ -207,7 +196,6 @@ export class FairScheduler<D extends Sendable> {
     return found;
   }
 
-  /** Frees the memory of an endpoint, unless it got work meanwhile. */
   removeIdle(endpointNo: EndpointNo): void {
     const queue = this.#queues.get(endpointNo);
     if (queue !== undefined && isIdle(queue)) this.#queues.delete(endpointNo);
@@ -240,7 +228,6 @@ export class FairScheduler<D extends Sendable> {
     return queue;
   }
 
-  /** Puts a queue that may take more at the end of its rotation. */
   #rotate(queue: EndpointQueue): void {
     if (!queue.hasMore) return;
     this.#idle.delete(queue);

@@ -1,12 +1,11 @@
 /**
- * EndpointDrain: settles what waits for an endpoint that was disabled or deleted, in batches in the background:
+ * EndpointDrain: settles the waiting deliveries of a disabled or deleted endpoint, in batches in the background:
  *
- *   disabled   what waits, in the outboxes too, becomes dead letters, which can be replayed
- *   deleted    rows that wait are canceled, the log goes; dead letters stay until they expire
+ *   disabled   waiting deliveries, in the outboxes too, become dead letters, which can be replayed
+ *   deleted    waiting rows are canceled and the log is removed; dead letters stay until they expire
  *
  * Attempts in flight keep their result. A drain that a crash interrupts continues at the next start (`resume`), and
- * whenever the dispatcher finds the endpoint disabled. An endpoint that is enabled again keeps what the drain has
- * not reached.
+ * whenever the dispatcher finds the endpoint disabled. If the endpoint is enabled again, the rest of the queue stays.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EndpointNo } from '../../model/numbers.ts';
@@ -16,11 +15,11 @@ import type { Logger } from '../../telemetry/log.ts';
 import { type DeliveryStore, firstKeys } from '../deliveries/delivery-store.ts';
 import type { DeliveryTransaction } from '../deliveries/delivery-transaction.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
-import { removePages } from '../deliveries/delivery-log.ts';
+import { pruneLog } from '../deliveries/delivery-log.ts';
 import type { Feeds } from '../outboxes/feeds.ts';
 import type { Endpoints } from './endpoints.ts';
 
-/** Deliveries, or pages of the log, of one transaction. */
+/** Deliveries, or entries of the log, per transaction. */
 const batchMax = 500;
 const retryMs = 1_000;
 
@@ -29,7 +28,7 @@ const makeDead = (tx: DeliveryTransaction, delivery: Delivery): unknown =>
 
 type IsActive = (delivery: { readonly id: string; readonly endpointNo: EndpointNo }) => boolean;
 
-export interface EndpointDrainOptions {
+interface EndpointDrainOptions {
   readonly store: DeliveryStore;
   readonly feeds: Feeds;
   readonly endpoints: Endpoints;
@@ -49,7 +48,6 @@ export class EndpointDrain {
     });
   }
 
-  /** Sets the test for what is in flight or committing: the dispatcher's. */
   onActive(isActive: IsActive): void {
     this.#isActive = isActive;
   }
@@ -58,13 +56,13 @@ export class EndpointDrain {
     return this.#running.size === 0;
   }
 
-  /** Drains in the background; never an endpoint whose record is damaged, because it may be enabled. */
+  /** Drains in the background; never an endpoint with a damaged record, because it may be enabled. */
   start(endpointNo: EndpointNo): void {
     if (this.#options.endpoints.isDamaged(endpointNo)) return;
     void this.run(endpointNo);
   }
 
-  /** Resolves when nothing waits for the endpoint, or it is enabled again. */
+  /** Resolves when the queue is empty or the endpoint is enabled again. */
   async run(endpointNo: EndpointNo): Promise<void> {
     let running = this.#running.get(endpointNo);
     if (running === undefined) {
@@ -74,7 +72,7 @@ export class EndpointDrain {
     await running;
   }
 
-  /** Continues what a crash interrupted: finds the endpoints that are disabled or deleted and not drained. */
+  /** After a crash, drains the endpoints that are disabled or deleted and not drained yet. */
   resume(): void {
     const { store, feeds, endpoints } = this.#options;
     for (const [no] of firstKeys(store.tables.due)) this.#resume(no);
@@ -102,7 +100,7 @@ export class EndpointDrain {
           endpoint === undefined
             ? await this.#drainDeleted(endpointNo)
             : (await this.#drainRows(endpointNo, endpoint)) +
-              (await this.#options.feeds.takeOut(endpointNo, batchMax, makeDead));
+              (await this.#options.feeds.moveToRows(endpointNo, batchMax, makeDead));
         if (drained === 0) return;
       } catch (err) {
         log.error({ err }, 'draining a webhook endpoint failed, retrying');
@@ -115,12 +113,12 @@ export class EndpointDrain {
     const { store, feeds } = this.#options;
     feeds.remove(endpointNo);
     const rows = await this.#drainRows(endpointNo, undefined);
-    const pages = await feeds.transaction([], (tx) => {
-      const removed = removePages(store.tables.log, endpointNo, batchMax);
+    const logged = await feeds.transaction([], (tx) => {
+      const removed = pruneLog(store.tables.log, endpointNo, batchMax);
       if (removed < batchMax) tx.logDeleted(endpointNo);
       return removed;
     });
-    return rows + pages;
+    return rows + logged;
   }
 
   async #drainRows(endpointNo: EndpointNo, endpoint: EndpointRecord | undefined): Promise<number> {
@@ -136,7 +134,6 @@ export class EndpointDrain {
     });
   }
 
-  /** The next rows that wait. Inside the transaction. */
   #batch(endpointNo: EndpointNo): DueKey[] {
     const { due } = this.#options.store.tables;
     const found: DueKey[] = [];

@@ -1,7 +1,7 @@
 /**
- * All endpoints in memory: by number, by workspace, and the listeners of a workspace for each kind of event. The lists of
- * listeners are built once per change, so a query costs two look-ups and allocates nothing. `isFor` then tells which
- * entries of an outbox a listener gets.
+ * All endpoints in memory: by number, by workspace, and the listeners of a workspace for each kind of event. Each
+ * change rebuilds the lists of listeners, so a query costs two look-ups and allocates nothing. `isFor` then decides
+ * which entries of an outbox a listener gets.
  */
 import { eventKinds, type EventKind } from '../../model/event.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
@@ -15,7 +15,6 @@ export class EndpointIndex {
   readonly #byNo = new Map<number, EndpointRecord>();
   readonly #nosByWorkspace = new Map<number, Set<number>>();
   readonly #listeners = new Map<number, Listeners>();
-  /** Number of workspaces with a listener, by kind. */
   readonly #workspacesListening = new Map<EventKind, number>();
 
   put(record: EndpointRecord): void {
@@ -45,13 +44,12 @@ export class EndpointIndex {
     return this.#byNo.get(no);
   }
 
-  /** A workspace's endpoints, newest first. */
   ofWorkspace(workspaceNo: WorkspaceNo): EndpointRecord[] {
     const nos = [...(this.#nosByWorkspace.get(workspaceNo) ?? [])];
     return nos.sort((a, b) => b - a).flatMap((no) => this.#byNo.get(no) ?? []);
   }
 
-  /** Endpoints of the workspace that subscribe to the kind; disabled ones too, which get what came before. */
+  /** A workspace's endpoints that subscribe to the kind; also disabled ones, which get earlier events. */
   forEvent(workspaceNo: WorkspaceNo, kind: EventKind): readonly EndpointRecord[] {
     return this.#listeners.get(workspaceNo)?.get(kind) ?? noListeners;
   }
@@ -60,7 +58,6 @@ export class EndpointIndex {
     return this.#listeners.size > 0;
   }
 
-  /** Whether any workspace has a listener. */
   isAnyFor(kind: EventKind): boolean {
     return (this.#workspacesListening.get(kind) ?? 0) > 0;
   }
@@ -87,11 +84,7 @@ export const subscribesTo = (
   kind: EventKind,
 ): boolean => events.includes('*') || events.includes(kind);
 
-/**
- * Whether an entry is for an endpoint: it subscribes to the kind, and did when the entry was written, and was enabled
- * then. What it no longer subscribes to is not sent any more.
- * @param sequence of the outbox that has events of this kind
- */
+/** Whether an endpoint subscribes to the kind, and did and was enabled when the entry `sequence` was written. */
 export function isFor(endpoint: EndpointRecord, kind: EventKind, sequence: number): boolean {
   if (!subscribesTo(endpoint, kind)) return false;
   const { firstEvent, firstBlock, since = {}, pauses = [] } = endpoint;
@@ -103,7 +96,7 @@ export function isFor(endpoint: EndpointRecord, kind: EventKind, sequence: numbe
   );
 }
 
-/** An endpoint that an earlier release disabled has no pause, and gets nothing of what came before. */
+/** An endpoint that is disabled for its lost secret has no pause: it gets nothing. */
 const isListening = ({ status, pauses }: EndpointRecord): boolean => {
   const pause = pauses?.at(-1);
   return status === 'enabled' || (pause !== undefined && pause.to === undefined);

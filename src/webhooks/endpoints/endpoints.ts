@@ -1,13 +1,13 @@
 /**
- * Endpoints: where a workspace wants its events sent. Records are stored in the management environment; all of
- * them are in memory too, because every event looks up its listeners (endpoint-index.ts).
+ * Endpoints: the URLs that get a workspace's events. The records are in the management environment, and all in memory
+ * too, because every event looks up its listeners (endpoint-index.ts).
  *
  *   enabled --by hand | the receiver answers 410 | only failures for days--> disabled
- *   disabled --by hand--> enabled, from the events of that moment on
+ *   disabled --by hand--> enabled, for events from that moment on
  *
- * Memory follows the commit: a change starts from the stored record inside its transaction, and memory is reloaded
- * before the caller continues. So an event that is caused after the API has answered finds the endpoint as the
- * answer shows it. Only this process changes endpoints.
+ * A change starts from the stored record inside its transaction, and memory is reloaded before the caller continues.
+ * So an event that is caused after the API's answer finds the endpoint as the answer shows it. Only this process
+ * changes endpoints.
  */
 import type { Clock } from '../../model/clock.ts';
 import { Failure, type Fault } from '../../model/failure.ts';
@@ -21,11 +21,11 @@ import { type BlockNumbers, renumbered, stampOf } from './renumbered.ts';
 import { rotated, Secrets, type Cipher, validOf } from './secrets.ts';
 import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 
-/** Endpoints of a workspace, disabled ones too: each event is one delivery to each of them. */
+/** Endpoints of a workspace, disabled ones included: each event is one delivery to each of them. */
 export const endpointsMax = 50;
-/** Pauses that are remembered: what waits from before an older one was sent or settled long ago. */
+/** Stored pauses: deliveries from before an older one were settled long ago. */
 const pausesMax = 8;
-/** Changes of `maxBatch` that are remembered, likewise. */
+/** Stored changes of `maxBatch`, likewise. */
 const batchesMax = 8;
 
 export interface NewEndpoint {
@@ -36,7 +36,7 @@ export interface NewEndpoint {
 }
 
 /** Absent = unchanged; `description: null` deletes it. */
-export interface EndpointChange {
+interface EndpointChange {
   readonly url?: string | undefined;
   readonly events?: EndpointRecord['events'] | undefined;
   readonly description?: string | null | undefined;
@@ -50,23 +50,20 @@ export interface CreatedEndpoint {
   readonly secret: string;
 }
 
-/** Called inside the transaction of the change, with its result. */
+/** Called with the result inside the transaction of the change. */
 type InTransaction<T> = (result: T) => void;
 
-/** `undefined`: it was deleted. */
 type Listener = (no: EndpointNo, record: EndpointRecord | undefined) => void;
 
-export interface EndpointsOptions {
+interface EndpointsOptions {
   readonly management: Management;
   readonly ids: IdSource;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly cipher: Cipher;
-  /** The egress guard's check of an address: undefined, or a fault of `url`. */
   readonly urlFault: (url: string) => Fault | undefined;
-  /** Sequence of the newest block of scans. */
   readonly lastBlock: () => number;
-  /** In a cluster. */
+  /** Only in a cluster. */
   readonly numbers?: BlockNumbers | undefined;
 }
 
@@ -91,12 +88,12 @@ export class Endpoints {
     return this.#damaged.has(no);
   }
 
-  /** Checks the form of an address. A name is resolved at every attempt, not here. */
+  /** Checks the form of a URL. A name is resolved at every attempt, not here. */
   urlFault(url: string): Fault | undefined {
     return this.#options.urlFault(url);
   }
 
-  /** @throws Failure validation_failed for a refused address, conflict when there are too many */
+  /** @throws Failure validation_failed for a refused URL, conflict if there are too many endpoints */
   async create(
     { workspaceNo, userId }: Pick<Actor, 'workspaceNo' | 'userId'>,
     { url, events, description, maxBatch }: NewEndpoint,
@@ -117,7 +114,7 @@ export class Endpoints {
         events,
         ...(description === undefined ? {} : { description }),
         maxBatch,
-        secrets: [{ sealed: encrypted }],
+        secrets: [{ encrypted }],
         status: 'enabled',
         firstEvent: ends.event,
         firstBlock: ends.block,
@@ -135,7 +132,6 @@ export class Endpoints {
     return created;
   }
 
-  /** Newest first. */
   list(workspaceNo: WorkspaceNo): EndpointRecord[] {
     return this.#index.ofWorkspace(workspaceNo);
   }
@@ -147,7 +143,7 @@ export class Endpoints {
     return record;
   }
 
-  /** @throws Failure not_found, validation_failed for a refused address */
+  /** @throws Failure not_found, validation_failed for a refused URL */
   async change(
     workspaceNo: WorkspaceNo,
     id: string,
@@ -158,7 +154,7 @@ export class Endpoints {
     return await this.#rewrite(no, (record) => this.#changed(record, change));
   }
 
-  /** The endpoint drain cancels its queue. @throws Failure not_found, also the second time */
+  /** The endpoint drain cancels its queue. @throws Failure not_found, also at the second call */
   async delete(workspaceNo: WorkspaceNo, id: string): Promise<EndpointRecord> {
     const { management } = this.#options;
     const { endpoints, workspaceEndpoints } = management.webhooks;
@@ -174,7 +170,7 @@ export class Endpoints {
     return deleted;
   }
 
-  /** @throws Failure not_found, conflict when too many secrets would be valid */
+  /** @throws Failure not_found, conflict if too many secrets would be valid */
   async rotateSecret(
     workspaceNo: WorkspaceNo,
     id: string,
@@ -194,7 +190,7 @@ export class Endpoints {
     return { endpoint, secret };
   }
 
-  /** For the dispatcher: nothing more is sent to it. A deleted endpoint stays deleted. */
+  /** Disables an endpoint for the dispatcher. A deleted endpoint stays deleted. */
   async disable(no: EndpointNo, reason: DisabledReason): Promise<void> {
     if (this.#index.byNo(no)?.status !== 'enabled') return;
     try {
@@ -204,7 +200,6 @@ export class Endpoints {
     }
   }
 
-  /** Of all workspaces. */
   all(): EndpointRecord[] {
     return this.#index.all();
   }
@@ -213,22 +208,20 @@ export class Endpoints {
     return this.#index.byNo(no);
   }
 
-  /** Endpoints of the workspace that subscribe to the kind; of a disabled one `isFor` tells what it still gets. */
+  /** A workspace's endpoints that subscribe to the kind; `isFor` decides what a disabled one still gets. */
   forEvent(workspaceNo: WorkspaceNo, kind: EventKind): readonly EndpointRecord[] {
     return this.#index.forEvent(workspaceNo, kind);
   }
 
-  /** Whether any endpoint of the service listens to something. */
   get isAny(): boolean {
     return this.#index.isAny;
   }
 
-  /** Whether any endpoint of the service listens to the kind. */
   isAnyFor(kind: EventKind): boolean {
     return this.#index.isAnyFor(kind);
   }
 
-  /** The secrets that sign a delivery now, newest first; none for a deleted endpoint. */
+  /** The secrets that sign now, newest first; none for a deleted endpoint. */
   secretsOf(no: EndpointNo): readonly string[] {
     const record = this.#index.byNo(no);
     return record === undefined
@@ -236,7 +229,7 @@ export class Endpoints {
       : this.#secrets.decrypt(record.secrets, this.#options.clock.now());
   }
 
-  /** When the last of the older secrets expires; undefined when only the newest is valid. */
+  /** Expiry of the last older secret; undefined if only the newest is valid. */
   overlapEndMs({ secrets }: EndpointRecord): number | undefined {
     const ends = validOf(secrets, this.#options.clock.now()).flatMap(
       ({ expiresAtMs }) => expiresAtMs ?? [],
@@ -244,15 +237,12 @@ export class Endpoints {
     return ends.length === 0 ? undefined : Math.max(...ends);
   }
 
-  /** Called after each change, with the record as stored, or undefined for a deleted one. */
+  /** Called after each change with the stored record, or undefined for a deleted one. */
   onChange(listener: Listener): void {
     this.#listeners.add(listener);
   }
 
-  /**
-   * Replaces the record by what `change` makes of it; returning the same record changes nothing.
-   * @throws Failure not_found when it was deleted meanwhile
-   */
+  /** Replaces the record unless `change` returns the same one. @throws Failure not_found */
   async #rewrite(
     no: EndpointNo,
     change: (record: EndpointRecord, nowMs: number) => EndpointRecord,
@@ -296,12 +286,12 @@ export class Endpoints {
     return status === 'enabled' ? this.#enabled(batched) : this.#disabled(batched, 'by_hand');
   }
 
-  /** Another `maxBatch` counts for what comes from now on. */
+  /** A new `maxBatch` applies to later scans only. */
   #batches({ batches = [], maxBatch }: EndpointRecord): NonNullable<EndpointRecord['batches']> {
     return [...batches, { upTo: this.#ends().block, maxBatch }].slice(-batchesMax);
   }
 
-  /** Of kinds that it did not subscribe to before, only what comes from now on is sent. */
+  /** New kinds are sent from now on only. */
   #since(
     before: EndpointRecord,
     events: EndpointRecord['events'],
@@ -314,7 +304,7 @@ export class Endpoints {
     return Object.fromEntries(since.filter(([, from]) => from !== undefined));
   }
 
-  /** Nothing that comes while it is disabled is sent. Inside a management transaction. */
+  /** Events that arrive while it is disabled are not sent. Inside a management transaction. */
   #disabled(record: EndpointRecord, reason: DisabledReason): EndpointRecord {
     if (record.status === 'disabled') return record;
     const pauses = [...(record.pauses ?? []), { from: this.#ends() }].slice(-pausesMax);
@@ -322,13 +312,13 @@ export class Endpoints {
   }
 
   #enabled(record: EndpointRecord): EndpointRecord {
-    const { disabledReason: _reason, disabledAtMs: _atMs, ...rest } = record;
-    const to = this.#ends();
-    const { from } = record.pauses?.at(-1) ?? {};
-    const enabled = { ...rest, status: 'enabled' } as const;
-    // Disabled by an earlier release: nothing of before waits.
-    if (from === undefined) return { ...enabled, firstEvent: to.event, firstBlock: to.block };
-    return { ...enabled, pauses: [...(record.pauses ?? []).slice(0, -1), { from, to }] };
+    const { disabledReason: _reason, disabledAtMs: _atMs, pauses = [], ...rest } = record;
+    const ends = this.#ends();
+    return {
+      ...rest,
+      status: 'enabled',
+      pauses: pauses.map(({ from, to = ends }) => ({ from, to })),
+    };
   }
 
   /** Inside a management transaction. */
@@ -338,7 +328,7 @@ export class Endpoints {
     return numbers === undefined ? ends : { ...ends, atMs: clock.now() };
   }
 
-  /** Loads the committed record into memory; correct in whatever order two changes arrive here. */
+  /** Loads the committed record into memory; correct in any order of two changes. */
   #reload(no: EndpointNo): void {
     const { environment, webhooks } = this.#options.management;
     environment.refresh();
@@ -348,10 +338,7 @@ export class Endpoints {
     for (const listener of this.#listeners) listener(no, this.#index.byNo(no));
   }
 
-  /**
-   * Nothing is sent unsigned: while no secret can be decrypted, because the signing keys of the data folder were
-   * lost, an endpoint is disabled. A new secret enables it again.
-   */
+  /** Nothing is sent unsigned: if the signing keys are lost, the endpoint is disabled until it gets a new secret. */
   #usable(stored: EndpointRecord): EndpointRecord {
     const record = renumbered(stored, this.#options.numbers);
     const nowMs = this.#options.clock.now();
@@ -359,14 +346,13 @@ export class Endpoints {
     return disabled(record, 'secret_lost', nowMs);
   }
 
-  /** @throws Failure validation_failed */
   #assertUrl(url: string): void {
     const fault = this.#options.urlFault(url);
     if (fault === undefined) return;
     throw new Failure('validation_failed', fault.message, { faults: [fault] });
   }
 
-  /** Inside the transaction: counts what is stored. @throws Failure conflict */
+  /** Counts the stored endpoints, inside the transaction. @throws Failure conflict */
   #assertCapacity(workspaceNo: WorkspaceNo): void {
     const start: [number, number] = [workspaceNo, 0];
     const end: [number, number] = [workspaceNo + 1, 0];

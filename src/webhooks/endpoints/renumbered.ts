@@ -1,21 +1,20 @@
 /**
- * An endpoint's block numbers, where another machine of a cluster has written them: the same moments in numbers of the
- * blocks that are here. Moments are told by the clock of that machine, scans by those of the machines that redirected: where
- * they differ, a scan too many is sent, and none too few.
+ * Converts an endpoint's block numbers that another machine of a cluster wrote to this machine's blocks, by their
+ * times. The clock of that machine dates the moments, and the redirecting machines date the scans. Where these
+ * differ, a scan too many is sent, never one too few.
  */
 import type { EndpointPause, EndpointRecord, OutboxEnds } from '../../model/webhook.ts';
 
-/** Clocks of a cluster differ by less. */
+/** Clocks of a cluster differ by less than this. */
 const skewMs = 2_000;
 
 export interface BlockNumbers {
-  /** Whose numbers are written now; empty = of the only machine. */
+  /** The core whose numbers are written now; empty on a single machine. */
   readonly core: string;
-  /** The last block whose scans are all older. */
+  /** The last block whose scans are all older than `timeMs`. */
   readonly lastBefore: (timeMs: number) => number;
 }
 
-/** What a record that is written here has. */
 export const stampOf = (numbers: BlockNumbers | undefined): Pick<EndpointRecord, 'core'> =>
   numbers === undefined || numbers.core === '' ? {} : { core: numbers.core };
 
@@ -26,14 +25,14 @@ export function renumbered(
   if (numbers === undefined || (record.core ?? '') === numbers.core) return record;
   const { core, lastBefore } = numbers;
   const { batches: _of, ...rest } = record;
-  /** Of what is sent from a moment on: the last block that is not. */
+  /** The last block that is not sent from `atMs` on. */
   const from = (atMs: number): number => lastBefore(atMs - skewMs);
   const since = Object.entries(record.since ?? {}).map(([kind, ends]) => {
     return [kind, { ...ends, block: from(ends.atMs ?? record.createdAtMs) }] as const;
   });
   const pauses = (record.pauses ?? []).flatMap((pause): EndpointPause[] => {
     const begunMs = pause.from.atMs ?? (pause.to === undefined ? record.disabledAtMs : undefined);
-    // Begun by an earlier release: what came meanwhile was settled long ago.
+    // The pause began on a single machine: its events were settled long ago.
     if (begunMs === undefined) return [];
     const begun: OutboxEnds = { ...pause.from, block: lastBefore(begunMs + skewMs) };
     if (pause.to === undefined) return [{ from: begun }];

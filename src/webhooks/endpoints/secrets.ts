@@ -3,9 +3,8 @@
  *
  *   whsec_ base64( 32 random bytes )
  *
- * The record holds them encrypted, newest first. A rotation puts a new one in front and sets an expiry for those
- * behind it; until then every delivery is signed with all of them, so a receiver can switch in its own time.
- * Decrypted secrets are cached, so signing costs no decryption per delivery.
+ * The record has them encrypted, newest first. A rotation adds a new one in front and an expiry to the others; until
+ * then all sign, so a receiver can switch in its own time. A cache of decrypted secrets keeps signing cheap.
  */
 import { LRUCache } from 'lru-cache';
 import { Failure } from '../../model/failure.ts';
@@ -14,15 +13,15 @@ import type { EndpointSecret } from '../../model/webhook.ts';
 
 const prefix = 'whsec_';
 const secretBytes = 32;
-/** Valid at the same time: each adds a signature to two headers of every delivery. */
+/** Valid at the same time; each adds a signature to two headers of every delivery. */
 const validSecretsMax = 3;
 /** Decrypted secrets in memory, about 200 bytes each. */
 const decryptedMax = 10_000;
 
-/** Encrypts them at rest: the workspaces' SecretCipher, handed in. */
+/** Encrypts secrets at rest: the workspaces' SecretCipher. */
 export interface Cipher {
   encrypt(text: string): string;
-  /** Undefined for what was encrypted with another key. */
+  /** Undefined for text that another key encrypted. */
   decrypt(encrypted: string): string | undefined;
 }
 
@@ -31,23 +30,27 @@ type StoredSecrets = readonly EndpointSecret[];
 export class Secrets {
   readonly #cipher: Cipher;
   readonly #randomBytes: RandomBytes;
-  readonly #decrypted = new LRUCache<string, string>({ max: decryptedMax });
+  // With `max` the library would allocate for all entries at once.
+  readonly #decrypted = new LRUCache<string, string>({
+    maxSize: decryptedMax,
+    sizeCalculation: () => 1,
+  });
 
   constructor(cipher: Cipher, randomBytes: RandomBytes) {
     this.#cipher = cipher;
     this.#randomBytes = randomBytes;
   }
 
-  /** Generates a secret: as it is shown once, and as it is stored. */
+  /** Generates a secret: the text to show once, and its stored form. */
   create(): { readonly secret: string; readonly encrypted: string } {
     const bytes = Buffer.from(this.#randomBytes(new Uint8Array(secretBytes)));
     const secret = prefix + bytes.toString('base64');
     return { secret, encrypted: this.#cipher.encrypt(secret) };
   }
 
-  /** Those that sign now, newest first; without those encrypted with another key (a lost key file). */
+  /** The secrets that sign now, newest first, without those that another (lost) key encrypted. */
   decrypt(stored: StoredSecrets, nowMs: number): string[] {
-    return validOf(stored, nowMs).flatMap((one) => this.#decrypt(one.sealed) ?? []);
+    return validOf(stored, nowMs).flatMap((one) => this.#decrypt(one.encrypted) ?? []);
   }
 
   #decrypt(encrypted: string): string | undefined {
@@ -59,14 +62,12 @@ export class Secrets {
   }
 }
 
-/** Those that still sign, newest first. */
 export function validOf(stored: StoredSecrets, nowMs: number): StoredSecrets {
   return stored.filter(({ expiresAtMs = Infinity }) => nowMs < expiresAtMs);
 }
 
 /**
- * Puts `encrypted` in front; those behind it expire after `overlapMs`, or at their own expiry if that is sooner.
- * @throws Failure conflict when too many would be valid
+ * The others expire after `overlapMs`, or at their own earlier expiry. @throws Failure conflict if too many are valid
  */
 export function rotated(
   stored: StoredSecrets,
@@ -86,5 +87,5 @@ export function rotated(
       `Cannot rotate: ${valid.length} secrets are valid, expected fewer; wait until one ends, or give overlapSeconds 0 to end them now`,
     );
   }
-  return [{ sealed: encrypted }, ...valid];
+  return [{ encrypted }, ...valid];
 }

@@ -1,9 +1,9 @@
-/** The outbox of the management environment, as webhooks read it: a delivery for each event and each listener. */
+/** Reads the outbox of the management environment: one delivery for each event and listener. */
 import { LRUCache } from 'lru-cache';
 import { idTimeMs, parseId } from '../../model/ids.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
 import type { Outbox, OutboxEvent } from '../../outbox/outbox.ts';
-import type { Place, Position } from '../../store/delivery/delivery.ts';
+import type { DeliveryRef, Position } from '../../store/delivery/delivery.ts';
 import { type Delivery, freshDelivery } from '../deliveries/delivery.ts';
 import type { WheelClock } from '../deliveries/retry-wheel.ts';
 import { isFor } from '../endpoints/endpoint-index.ts';
@@ -11,24 +11,25 @@ import {
   type ListenersOf,
   type OutboxReader,
   type ReadBounds,
-  type Stretch,
+  type ReadResult,
 } from './outbox-reader.ts';
+import type { SentEvents } from './sent-events.ts';
 
-/** Events read at once. */
 const readMax = 500;
-/** Endpoints of a workspace that lag read the same events, each on its own. */
-const keptMax = 4_096;
-const keptBytesMax = 8_388_608;
+/** Endpoints of a workspace that fall behind read the same events, each by itself. */
+const cachedMax = 4_096;
+const cachedBytesMax = 8_388_608;
 
 const oneEvent = (): number => 1;
 
 export class EventOutbox implements OutboxReader {
   readonly name = 'events';
+  sent?: SentEvents;
   readonly #outbox: Outbox;
   readonly #clock: WheelClock;
-  readonly #kept = new LRUCache<number, OutboxEvent>({
-    max: keptMax,
-    maxSize: keptBytesMax,
+  readonly #cached = new LRUCache<number, OutboxEvent>({
+    max: cachedMax,
+    maxSize: cachedBytesMax,
     sizeCalculation: ({ body }) => body.length + 1,
   });
 
@@ -45,7 +46,7 @@ export class EventOutbox implements OutboxReader {
     this.#outbox.refresh();
   }
 
-  read([from]: Position, listenersOf: ListenersOf, bounds: ReadBounds): Stretch {
+  read([from]: Position, listenersOf: ListenersOf, bounds: ReadBounds): ReadResult {
     const events = this.#outbox.after(from, readMax);
     const created: Delivery[] = [];
     let sequence = from;
@@ -54,13 +55,15 @@ export class EventOutbox implements OutboxReader {
       sequence = event.sequence;
       const listeners = listenersOf(event.workspaceNo, event.kind, sequence, oneEvent);
       if (listeners.length === 0) continue;
-      for (const endpoint of listeners) created.push(this.#delivery(event, endpoint));
+      for (const endpoint of listeners) {
+        if (!this.#isSent(event, endpoint)) created.push(this.#delivery(event, endpoint));
+      }
     }
     const hasMore = events.length === readMax || sequence < (events.at(-1)?.sequence ?? sequence);
     return { created, position: [sequence, 0], hasMore };
   }
 
-  readFor(endpoint: EndpointRecord, [from]: Position, bounds: ReadBounds): Stretch {
+  readFor(endpoint: EndpointRecord, [from]: Position, bounds: ReadBounds): ReadResult {
     const [upTo] = bounds.upTo ?? [Number.MAX_SAFE_INTEGER];
     const created: Delivery[] = [];
     let sequence = from;
@@ -72,7 +75,8 @@ export class EventOutbox implements OutboxReader {
       read += 1;
       sequence = at;
       const event = this.#read(at);
-      if (event !== undefined && isFor(endpoint, event.kind, at)) {
+      if (event === undefined || !isFor(endpoint, event.kind, at)) continue;
+      if (!this.#isSent(event, endpoint)) {
         created.push(this.#delivery(event, endpoint));
       }
     }
@@ -100,7 +104,7 @@ export class EventOutbox implements OutboxReader {
     }
   }
 
-  at(endpoint: EndpointRecord, [sequence]: Place): Delivery | undefined {
+  at(endpoint: EndpointRecord, [sequence]: DeliveryRef): Delivery | undefined {
     const event = this.#read(sequence);
     return event === undefined ? undefined : this.#delivery(event, endpoint);
   }
@@ -112,19 +116,23 @@ export class EventOutbox implements OutboxReader {
     return isIts ? this.#delivery(event, endpoint) : undefined;
   }
 
+  #isSent({ id }: OutboxEvent, { no }: EndpointRecord): boolean {
+    return this.sent?.to(no, idTimeMs(id)).has(id) === true;
+  }
+
   #read(sequence: number): OutboxEvent | undefined {
-    const known = this.#kept.get(sequence);
+    const known = this.#cached.get(sequence);
     if (known !== undefined) return known;
     const event = this.#outbox.get(sequence);
     if (event === undefined) return undefined;
-    this.#kept.set(sequence, event);
+    this.#cached.set(sequence, event);
     return event;
   }
 
   #delivery({ id, kind, sequence, body }: OutboxEvent, endpoint: EndpointRecord): Delivery {
     const { no: endpointNo, workspaceNo } = endpoint;
     const created = { endpointNo, workspaceNo, kind, eventIds: [id], body };
-    const place: Place = [sequence, 0, 0, 'one'];
-    return freshDelivery(created, { outbox: 'events', place }, this.#clock.now());
+    const ref: DeliveryRef = [sequence, 0, 0, 'one'];
+    return freshDelivery(created, { outbox: 'events', ref }, this.#clock.now());
   }
 }

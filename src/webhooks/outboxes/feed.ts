@@ -1,25 +1,24 @@
 /**
- * What one endpoint has not settled of one outbox.
+ * The deliveries of one outbox that one endpoint has not settled.
  *
  *   ... settled | in flight | returned | ring: read, not started | not read ...
- *               ^ open                 ^ to                      ^ readTo, where it lags
+ *               ^ open                 ^ to                      ^ readTo, if it lags
  *
- * First attempts start in the order of the outbox, so everything up to `to` was started: it is settled, or one of the few
- * that are open. That, a place and a short list, is all that is stored of an endpoint.
+ * First attempts start in outbox order, so everything up to `to` is settled or one of the few open deliveries. Stored
+ * are only that position and a short list.
  *
- * An endpoint that takes its deliveries as they come gets them from the router. One whose ring is full, or whose scans wait
- * for a second, lags: the router continues without it, and it reads its own backlog, a page whenever its ring is empty.
+ * The router fills the feed of an endpoint that keeps up. If the ring is full, or scans wait for a second, the
+ * endpoint lags: the router continues without it, and it reads its own backlog, a page whenever its ring is empty.
  */
 import type { Backlog, OutboxName, Position } from '../../store/delivery/delivery.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 import { comparePositions, endOf, firstPosition } from './outbox-reader.ts';
 
-/** Deliveries in a ring, and their bytes. */
 const ringMax = 8_192;
 const ringBytesMax = 8_388_608;
-/** After so many starts the array is cut. */
+/** The array is sliced after so many starts. */
 const sliceAt = 1_024;
-/** A delivery in memory, without its body. */
+/** Bytes of a delivery in memory, without its body. */
 const overheadBytes = 512;
 
 /** Bytes of the bodies in all rings. */
@@ -30,9 +29,9 @@ export interface RingBytes {
 export class Feed {
   readonly outbox: OutboxName;
   readonly #bytes: RingBytes;
-  /** In flight, or ended and not committed, in the order of their starts. */
+  /** In flight, or ended and not committed, in start order. */
   readonly #open = new Set<Delivery>();
-  /** Given back without a result: started again before anything else. */
+  /** Returned without a result: they start again before all others. */
   #returned: Delivery[] = [];
   #ring: Delivery[] = [];
   #at = 0;
@@ -43,19 +42,19 @@ export class Feed {
   #notRead = 0;
   #started: Delivery | undefined;
 
-  /** @param to nothing up to here is outstanding */
+  /** @param to everything up to here is settled */
   constructor(outbox: OutboxName, to: Position, bytes: RingBytes) {
     this.outbox = outbox;
     this.#bytes = bytes;
     this.#to = to;
   }
 
-  /** Deliveries that are not settled; an estimate while it lags. */
+  /** Unsettled deliveries; an estimate while it lags. */
   get count(): number {
     return this.#open.size + this.unsent;
   }
 
-  /** Deliveries that were not started; an estimate while it lags. */
+  /** Deliveries that have not started; an estimate while it lags. */
   get unsent(): number {
     return this.#returned.length + this.#ring.length - this.#at + this.#notRead;
   }
@@ -64,7 +63,6 @@ export class Feed {
     return this.#ring.length - this.#at >= ringMax || this.#ringBytes >= ringBytesMax;
   }
 
-  /** It reads its own backlog. */
   get isLagging(): boolean {
     return this.#isLagging;
   }
@@ -74,7 +72,6 @@ export class Feed {
     return this.#readTo;
   }
 
-  /** Adds the next delivery of the outbox. */
   add(delivery: Delivery): void {
     this.#ring.push(delivery);
     this.#count(delivery.body.length + overheadBytes);
@@ -85,40 +82,39 @@ export class Feed {
     this.#bytes.all += bytes;
   }
 
-  /** The ring takes no more: what comes from here on is read later. */
-  lag(): void {
+  /** Stops filling the ring: later entries are read from the outbox. */
+  fallBehind(): void {
     this.#isLagging = true;
     this.#readTo = this.#end;
   }
 
-  /** Single deliveries of scans wait in the ring since before a time: lists would be faster. */
+  /** Whether single scans have waited in the ring since before `dueMs`: lists would be faster. */
   isSlowSince(dueMs: number): boolean {
     const next = this.#ring[this.#at];
     const waits =
-      next?.place !== undefined && next.dueMs < dueMs && this.#ring.length - this.#at > 1;
-    return waits && next.place.outbox === 'scans' && next.place.place[3] === 'one';
+      next?.outboxRef !== undefined && next.dueMs < dueMs && this.#ring.length - this.#at > 1;
+    return waits && next.outboxRef.outbox === 'scans' && next.outboxRef.ref[3] === 'one';
   }
 
-  /** Drops what was not started: it is read again, as the backlog is. */
+  /** Drops deliveries that have not started; they are read again with the backlog. */
   rewind(): void {
     for (const { eventIds } of this.#ring.slice(this.#at)) this.#notRead += eventIds.length;
     this.free();
-    this.lag();
+    this.fallBehind();
   }
 
-  /** Counts events that it will read later. */
-  pass(count: number): void {
+  skip(count: number): void {
     this.#notRead += count;
   }
 
-  /** A page up to `position` was added. @param count its events @param routed up to here there is something to read */
+  /** Notes an added page up to `position` with `count` events. @param routed the end of the backlog */
   read(position: Position, count: number, routed: Position): void {
     this.#readTo = position;
     this.#isLagging = comparePositions(position, routed) < 0;
     this.#notRead = this.#isLagging ? Math.max(0, this.#notRead - count) : 0;
   }
 
-  /** Continues where a process stopped. @param open what was in flight then */
+  /** Continues after a restart. @param open deliveries that were in flight */
   restore({ to, waiting }: Backlog, open: readonly Delivery[]): void {
     this.#to = to;
     this.#readTo = to;
@@ -127,19 +123,19 @@ export class Feed {
     this.#returned = [...open];
   }
 
-  /** Everything up to here was started. */
+  /** Everything up to here has started. */
   get to(): Position {
     return this.#to;
   }
 
-  /** The last process had started the next deliveries, up to `position`. */
+  /** Adds deliveries that the last process had started, up to `position`. */
   reopen(deliveries: readonly Delivery[], position: Position): void {
     this.#returned.push(...deliveries);
     this.#to = position;
     if (comparePositions(this.#readTo, position) < 0) this.#readTo = position;
   }
 
-  /** Puts what the last process had sent in flight again, in place of the returned ones that it has. @returns whether it has any */
+  /** Puts a delivery in flight in place of the returned ones that it contains. @returns whether it contains any */
   startAgain(delivery: Delivery): boolean {
     const left = this.#returned.filter((one) => !isWithin(one, delivery));
     if (left.length === this.#returned.length) return false;
@@ -148,38 +144,34 @@ export class Feed {
     return true;
   }
 
-  /** The end of what was started or is in the ring. */
   get #end(): Position {
-    const last = this.#ring.at(-1)?.place;
+    const last = this.#ring.at(-1)?.outboxRef;
     return last === undefined || this.#at === this.#ring.length
       ? this.#to
-      : endOf(this.outbox, last.place);
+      : endOf(this.outbox, last.ref);
   }
 
-  /** Whether an entry was started, or is in the ring. */
   has(end: Position): boolean {
     return comparePositions(end, this.#end) <= 0;
   }
 
-  /** The next to start. */
   get first(): Delivery | undefined {
     return this.#returned[0] ?? this.#ring[this.#at];
   }
 
-  /** What has waited longest for its start; of one that lags perhaps the last that was started. */
+  /** The delivery that has waited longest for its start; while lagging perhaps the last started one. */
   get oldest(): Delivery | undefined {
     return this.first ?? (this.#isLagging ? this.#started : undefined);
   }
 
-  /** Takes the first: it is in flight. */
   start(): void {
     const returned = this.#returned.shift();
     const delivery = returned ?? this.#ring[this.#at];
-    if (delivery?.place === undefined) return;
+    if (delivery?.outboxRef === undefined) return;
     this.#open.add(delivery);
     this.#started = delivery;
     if (returned !== undefined) return;
-    this.#to = endOf(this.outbox, delivery.place.place);
+    this.#to = endOf(this.outbox, delivery.outboxRef.ref);
     this.#count(-delivery.body.length - overheadBytes);
     this.#at += 1;
     if (this.#at < sliceAt && this.#at < this.#ring.length) return;
@@ -187,34 +179,31 @@ export class Feed {
     this.#at = 0;
   }
 
-  /** Its attempt has no result: it is started again. */
+  /** Takes back a delivery whose attempt has no result; it starts again. */
   giveBack(delivery: Delivery): void {
     if (!this.#open.delete(delivery)) return;
-    this.#returned = [...this.#returned, delivery].toSorted(byPlace);
+    this.#returned = [...this.#returned, delivery].toSorted(byRef);
   }
 
-  /** Its result is committed. */
   settle(delivery: Delivery): void {
     this.#open.delete(delivery);
   }
 
-  /** All deliveries in memory. */
   *known(): Generator<Delivery> {
     yield* this.#open;
     yield* this.#returned;
     yield* this.#ring.slice(this.#at);
   }
 
-  /** What is stored of it. @param settled by the same transaction. @returns undefined when nothing is left */
+  /** @param settled by the same transaction @returns undefined if nothing is left to store */
   backlog(routed: Position, settled: ReadonlySet<Delivery>): Backlog | undefined {
     const open = [...this.#open, ...this.#returned].filter((one) => !settled.has(one));
     const isClean = open.length === 0 && this.unsent === 0 && !this.#isLagging;
     if (isClean && comparePositions(this.#to, routed) <= 0) return undefined;
-    const places = open.flatMap(({ place }) => (place === undefined ? [] : [place.place]));
-    return { to: this.#to, open: places, waiting: this.unsent - this.#returned.length };
+    const refs = open.flatMap(({ outboxRef }) => (outboxRef === undefined ? [] : [outboxRef.ref]));
+    return { to: this.#to, open: refs, waiting: this.unsent - this.#returned.length };
   }
 
-  /** Frees the memory of what was not started. */
   free(): void {
     this.#count(-this.#ringBytes);
     this.#ring = [];
@@ -222,15 +211,14 @@ export class Feed {
   }
 }
 
-/** As they stand in the outbox. */
-const byPlace = ({ place: one }: Delivery, { place: other }: Delivery): number =>
+const byRef = ({ outboxRef: one }: Delivery, { outboxRef: other }: Delivery): number =>
   one === undefined || other === undefined
     ? 0
-    : one.place[0] - other.place[0] || one.place[1] - other.place[1];
+    : one.ref[0] - other.ref[0] || one.ref[1] - other.ref[1];
 
-const isWithin = ({ place: one }: Delivery, { place: whole }: Delivery): boolean =>
+const isWithin = ({ outboxRef: one }: Delivery, { outboxRef: whole }: Delivery): boolean =>
   one !== undefined &&
   whole !== undefined &&
-  one.place[0] === whole.place[0] &&
-  one.place[1] >= whole.place[1] &&
-  one.place[2] <= whole.place[2];
+  one.ref[0] === whole.ref[0] &&
+  one.ref[1] >= whole.ref[1] &&
+  one.ref[2] <= whole.ref[2];

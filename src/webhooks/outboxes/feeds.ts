@@ -1,12 +1,11 @@
 /**
- * The feeds of all endpoints, and how far the outboxes were read for them.
+ * The feeds of all endpoints, and the positions of the outboxes.
  *
  *   outbox --- read once ---> router --> feed of each endpoint that listens --> dispatcher
  *      ^------ its backlog, in pages ------------ feed that lags
  *
- * Stored are one position for each outbox, and a backlog for each endpoint that has not settled everything up to there
- * (`write`); an endpoint that has is nowhere. Both are written in the transaction of the results, so after a crash
- * exactly what was not settled is sent again.
+ * Stored are one position per outbox, and a backlog for each endpoint that has not settled everything up to it. Both
+ * are written in the transaction of the results, so after a crash exactly the unsettled deliveries are sent again.
  */
 import pLimit from 'p-limit';
 import { idTimeMs, sourceId } from '../../model/ids.ts';
@@ -18,7 +17,7 @@ import {
   outboxNames,
   type Position,
 } from '../../store/delivery/delivery.ts';
-import { type Delivery, newestFirst, type OutboxPlace } from '../deliveries/delivery.ts';
+import { type Delivery, newestFirst, type OutboxRef } from '../deliveries/delivery.ts';
 import type { DeliveryStore } from '../deliveries/delivery-store.ts';
 import type { DeliveryTransaction } from '../deliveries/delivery-transaction.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
@@ -27,15 +26,15 @@ import { Feed, type RingBytes } from './feed.ts';
 import { isFor } from '../endpoints/endpoint-index.ts';
 import { type ListenersOf, comparePositions, endOf, type OutboxReader } from './outbox-reader.ts';
 
-/** Deliveries of one reading: bounds the time that it blocks the control thread. */
+/** Deliveries of one read: bounds the time that it blocks the control thread. */
 const routedMax = 1_000;
-/** Deliveries of a page, or lists: what a lagging endpoint reads at once. */
+/** Single deliveries, or lists, that a lagging endpoint reads at once. */
 const [pageMax, listsMax] = [128, 32];
-/** Scans that wait this long come in lists. */
+/** Scans that wait longer are sent in lists. */
 const slowMs = 1_000;
-/** Pages in a row that may hold no delivery; after them it continues a second later. */
+/** Empty pages in a row; after them it continues a second later. */
 const pagesMax = 8;
-/** Bytes in all rings; beyond it an endpoint that gets another delivery lags. */
+/** Bytes in all rings; above this an endpoint falls behind at its next delivery. */
 const allBytesMax = 33_554_432;
 
 type FeedPair = Partial<Record<OutboxName, Feed>>;
@@ -51,9 +50,8 @@ export class Feeds {
   readonly #backlogs: Backlogs;
   readonly #routed: Record<OutboxName, Position>;
   readonly #oneByOne = pLimit(1);
-  /** Endpoints whose oldest deliveries are about to get rows: nothing newer is sent before those. */
-  readonly #held = new Set<EndpointNo>();
-  /** Endpoints whose feeds changed since they were written. */
+  /** Endpoints whose oldest deliveries are being moved to rows: newer ones wait. */
+  readonly #moving = new Set<EndpointNo>();
   #changed = new Set<EndpointNo>();
   #onWork: (endpointNos: Iterable<EndpointNo>) => void = () => undefined;
 
@@ -68,17 +66,16 @@ export class Feeds {
     for (const no of this.#backlogs.rewritten) this.#changed.add(no);
   }
 
-  /** Another machine has led since this one did: what that one had in flight is sent again. */
+  /** Whether another machine has led since this one: the deliveries that it had in flight are sent again. */
   get isTakenOver(): boolean {
     return this.#backlogs.isTakenOver;
   }
 
-  /** Sets the one listener: called with the endpoints that got something to send. */
+  /** Sets the only listener: called with endpoints that got work. */
   onWork(listener: (endpointNos: Iterable<EndpointNo>) => void): void {
     this.#onWork = listener;
   }
 
-  /** Endpoints that have something that was not started. */
   withWork(): EndpointNo[] {
     const hasWork = (feed: Feed | undefined): boolean =>
       feed !== undefined && (feed.unsent > 0 || feed.isLagging);
@@ -87,19 +84,17 @@ export class Feeds {
       .map(([no]) => no);
   }
 
-  /** Entries that were not read. */
-  lag(name: OutboxName): number {
+  unreadCount(name: OutboxName): number {
     const reader = this.#readers.find((one) => one.name === name);
     return reader === undefined ? 0 : Math.max(0, reader.newest - this.#routed[name][0]);
   }
 
-  /** Reads the next entries of an outbox for all endpoints. @returns whether there are more */
+  /** Reads the next entries of an outbox for all endpoints. @returns whether more follow */
   route(reader: OutboxReader): boolean {
     const { name } = reader;
     const endpoints = this.#endpoints;
     if (!(name === 'scans' ? endpoints.isAnyFor('qr.scanned') : endpoints.isAny)) {
       this.#routed[name] = [Math.max(reader.newest, this.#routed[name][0]), 0];
-      reader.skip?.();
       return false;
     }
     const ready = new Set<EndpointNo>();
@@ -109,34 +104,33 @@ export class Feeds {
       deliveriesMax: routedMax,
     });
     for (const delivery of created) {
-      if (this.#give(name, delivery, from)) ready.add(delivery.endpointNo);
+      if (this.#enqueue(name, delivery, from)) ready.add(delivery.endpointNo);
     }
     this.#routed[name] = position;
     if (ready.size > 0) this.#onWork(ready);
     return hasMore;
   }
 
-  /** The next fresh delivery of an endpoint, the oldest of both outboxes. */
+  /** An endpoint's next fresh delivery: the older of both outboxes. */
   first(endpointNo: EndpointNo): Delivery | undefined {
     const pair = this.#feeds.get(endpointNo);
-    if (pair === undefined || this.#held.has(endpointNo)) return undefined;
+    if (pair === undefined || this.#moving.has(endpointNo)) return undefined;
     this.#fill(endpointNo, pair);
     const [event, scan] = [pair.events?.first, pair.scans?.first];
     if (event === undefined || scan === undefined) return event ?? scan;
     return event.dueMs <= scan.dueMs ? event : scan;
   }
 
-  /** Starts what `first` returned. */
   start(delivery: Delivery): void {
     this.#feedOf(delivery)?.start();
     this.#changed.add(delivery.endpointNo);
   }
 
   /**
-   * Settles the oldest deliveries of an endpoint without sending them: `work` gives them rows.
-   * @param isWanted stops before the first delivery that is not wanted @returns how many
+   * Settles an endpoint's oldest deliveries without sending them: `work` creates their rows.
+   * @param isWanted stops before the first delivery that is not wanted @returns how many moved
    */
-  async takeOut(
+  async moveToRows(
     endpointNo: EndpointNo,
     limit: number,
     work: (tx: DeliveryTransaction, delivery: Delivery) => void,
@@ -150,7 +144,7 @@ export class Feeds {
       taken.push(next);
     }
     if (taken.length === 0) return 0;
-    this.#held.add(endpointNo);
+    this.#moving.add(endpointNo);
     try {
       await this.transaction(taken, (tx) => {
         for (const delivery of taken) work(tx, delivery);
@@ -159,7 +153,7 @@ export class Feeds {
       for (const delivery of taken) this.giveBack(delivery);
       throw error;
     } finally {
-      this.#held.delete(endpointNo);
+      this.#moving.delete(endpointNo);
       this.#onWork([endpointNo]);
     }
     return taken.length;
@@ -169,14 +163,11 @@ export class Feeds {
     this.#feedOf(delivery)?.giveBack(delivery);
   }
 
-  #feedOf({ endpointNo, place }: Delivery): Feed | undefined {
-    return place && this.#feeds.get(endpointNo)?.[place.outbox];
+  #feedOf({ endpointNo, outboxRef }: Delivery): Feed | undefined {
+    return outboxRef && this.#feeds.get(endpointNo)?.[outboxRef.outbox];
   }
 
-  /**
-   * Runs `work` in a transaction that settles `settled` and writes how far their endpoints are. One at a time, because each
-   * starts from what the one before has committed.
-   */
+  /** Settles `settled` and stores their endpoints' positions. One at a time: each starts from the previous commit. */
   async transaction<T>(
     settled: readonly Delivery[],
     work: (tx: DeliveryTransaction) => T,
@@ -202,7 +193,7 @@ export class Feeds {
         for (const no of this.#changed) changed.add(no);
         this.#changed.clear();
         for (const { endpointNo } of settled) changed.add(endpointNo);
-        const of = new Set(settled.filter(({ place }) => place !== undefined));
+        const of = new Set(settled.filter(({ outboxRef }) => outboxRef !== undefined));
         const backlogs = Array.from(changed, (no) => [no, this.#backlogOf(no, of)] as const);
         change = { positions: { ...this.#routed }, backlogs: new Map(backlogs), settled: of };
         this.#backlogs.write(change);
@@ -220,7 +211,7 @@ export class Feeds {
     };
   }
 
-  /** Frees the memory of an endpoint that has settled everything, and of one that is gone. */
+  /** Frees the memory of an endpoint that has settled everything or is deleted. */
   #freeSettled(endpointNo: EndpointNo): void {
     if (this.#backlogs.has(endpointNo) || this.#changed.has(endpointNo)) return;
     if (this.#backlogOf(endpointNo, new Set()) === undefined) this.#feeds.delete(endpointNo);
@@ -231,25 +222,23 @@ export class Feeds {
     return this.#backlogs.floor(name);
   }
 
-  /** Writes how far the endpoints are, where that has changed. */
   async save(): Promise<void> {
     const isAt = (name: OutboxName): boolean => this.#backlogs.isAt(name, this.#routed[name]);
     if (this.#changed.size === 0 && outboxNames.every(isAt) && !this.#backlogs.isNew) return;
     await this.transaction([], () => undefined);
   }
 
-  /** How many deliveries of an endpoint are not settled; about, for one that lags. */
+  /** Unsettled deliveries of an endpoint; an estimate if it lags. */
   count(endpointNo: EndpointNo): number {
     const settled = this.#backlogs.settledAlready().filter((one) => one.endpointNo === endpointNo);
     return countOf(this.#feeds.get(endpointNo) ?? {}) - settled.length;
   }
 
-  /** How many deliveries are not settled; about. */
   get total(): number {
     return [...this.#feeds.values()].reduce((sum, pair) => sum + countOf(pair), 0);
   }
 
-  /** For each endpoint that has one: the age of its oldest event without a first attempt. */
+  /** The age of the oldest event without a first attempt, for each endpoint that has one. */
   *waiting(): Generator<readonly [endpointNo: EndpointNo, ageMs: number]> {
     const nowMs = this.#store.wheelClock.wallMs(this.#store.wheelClock.now());
     for (const [no, pair] of this.#feeds) {
@@ -258,7 +247,7 @@ export class Feeds {
     }
   }
 
-  /** Deliveries that an endpoint has not settled, newest first, with ids below `beforeId`. */
+  /** An endpoint's unsettled deliveries, newest first, with ids below `beforeId`. */
   newest(endpoint: EndpointRecord, beforeId: string, limit: number): Delivery[] {
     const pair = this.#feeds.get(endpoint.no);
     const found = new Map<string, Delivery>();
@@ -275,7 +264,7 @@ export class Feeds {
     return [...found.values()].toSorted(newestFirst).slice(0, limit);
   }
 
-  /** A delivery that is not settled. @param id `dlv_…` */
+  /** Finds an unsettled delivery. @param id `dlv_…` */
   find(endpoint: EndpointRecord, id: string): Delivery | undefined {
     const eventId = sourceId('evt', id, endpoint.no);
     const pair = this.#feeds.get(endpoint.no);
@@ -284,26 +273,26 @@ export class Feeds {
       if (feed === undefined) continue;
       for (const delivery of feed.known()) if (delivery.id === id) return delivery;
       const found = feed.isLagging ? reader.find(endpoint, eventId) : undefined;
-      if (found?.place === undefined) continue;
-      const end = endOf(reader.name, found.place.place);
+      if (found?.outboxRef === undefined) continue;
+      const end = endOf(reader.name, found.outboxRef.ref);
       if (comparePositions(end, feed.readTo) > 0) return found;
     }
     return undefined;
   }
 
   /**
-   * The delivery of a result that the last process did not commit. It counts as in flight; what its endpoint was sent before
-   * it, without a result, is sent again. Undefined when the delivery is settled.
+   * Restores the delivery of a result that the last process did not commit, as in flight. Deliveries that its
+   * endpoint was sent earlier without a result are sent again. @returns undefined if it is settled
    */
   recover(
     endpointNo: EndpointNo,
-    { id, outbox, place }: OutboxPlace & { readonly id: string },
+    { id, outbox, ref }: OutboxRef & { readonly id: string },
   ): Delivery | undefined {
     const endpoint = this.#endpoints.byNo(endpointNo);
     const reader = this.#readers.find(({ name }) => name === outbox);
     if (endpoint === undefined || reader === undefined) return undefined;
     const feed = this.#feed(endpointNo, outbox, this.#routed[outbox]);
-    const upTo: Position = [place[0], 0];
+    const upTo: Position = [ref[0], 0];
     while (comparePositions(feed.to, upTo) < 0) {
       const { created, position } = reader.readFor(endpoint, feed.to, {
         deliveriesMax: routedMax,
@@ -312,11 +301,10 @@ export class Feeds {
       feed.reopen(created, position);
     }
     this.#changed.add(endpointNo);
-    const sent = reader.at(endpoint, place);
+    const sent = reader.at(endpoint, ref);
     return sent?.id === id && feed.startAgain(sent) ? sent : undefined;
   }
 
-  /** The endpoint is deleted. */
   remove(endpointNo: EndpointNo): void {
     const pair = this.#feeds.get(endpointNo);
     for (const name of outboxNames) pair?.[name]?.free();
@@ -324,28 +312,28 @@ export class Feeds {
       this.#changed.add(endpointNo);
   }
 
-  /** For an endpoint that lags the events of the entry are counted; it reads them later. */
+  /** For a lagging endpoint, counts the entry's events; it reads them later. */
   #listenersIn(name: OutboxName): ListenersOf {
     return (workspaceNo, kind, sequence, events) =>
       this.#endpoints.forEvent(workspaceNo, kind).filter((endpoint) => {
         if (!isFor(endpoint, kind, sequence)) return false;
         const feed = this.#feeds.get(endpoint.no)?.[name];
         if (feed?.isLagging !== true) return true;
-        feed.pass(events());
+        feed.skip(events());
         this.#changed.add(endpoint.no);
         return false;
       });
   }
 
-  /** @returns whether it is in the endpoint's ring */
-  #give(name: OutboxName, delivery: Delivery, from: Position): boolean {
-    const { endpointNo, place } = delivery;
+  /** @returns whether the endpoint's ring took it */
+  #enqueue(name: OutboxName, delivery: Delivery, from: Position): boolean {
+    const { endpointNo, outboxRef } = delivery;
     const feed = this.#feed(endpointNo, name, from);
-    if (place === undefined || feed.has(endOf(name, place.place))) return false;
+    if (outboxRef === undefined || feed.has(endOf(name, outboxRef.ref))) return false;
     this.#changed.add(endpointNo);
-    if (!feed.isLagging && (feed.isFull || this.#bytes.all >= allBytesMax)) feed.lag();
+    if (!feed.isLagging && (feed.isFull || this.#bytes.all >= allBytesMax)) feed.fallBehind();
     if (feed.isLagging) {
-      feed.pass(delivery.eventIds.length);
+      feed.skip(delivery.eventIds.length);
       return false;
     }
     feed.add(delivery);
@@ -358,7 +346,6 @@ export class Feeds {
     return (pair[name] ??= new Feed(name, to, this.#bytes));
   }
 
-  /** Reads the next page for an endpoint that lags. */
   #fill(endpointNo: EndpointNo, pair: FeedPair): void {
     const endpoint = this.#endpoints.byNo(endpointNo);
     if (endpoint === undefined) return;
@@ -393,7 +380,7 @@ export class Feeds {
     for (const reader of this.#readers) {
       const backlog = stored[reader.name];
       if (backlog === undefined) continue;
-      const open = backlog.open.flatMap((place) => (endpoint && reader.at(endpoint, place)) ?? []);
+      const open = backlog.open.flatMap((ref) => (endpoint && reader.at(endpoint, ref)) ?? []);
       this.#feed(endpointNo, reader.name, backlog.to).restore(backlog, open);
     }
   }

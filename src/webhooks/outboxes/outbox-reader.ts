@@ -1,15 +1,13 @@
-/**
- * What webhooks read of an outbox: events (event-outbox.ts) and scans (scan-outbox.ts) alike. Both make the same
- * deliveries of the same entries whenever they read them, with the same ids and bytes.
- */
+/** Readers of the two outboxes: the same entries become the same deliveries, ids and bytes at every read. */
 import type { EventKind } from '../../model/event.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
 import { isFor } from '../endpoints/endpoint-index.ts';
-import type { OutboxName, Place, Position } from '../../store/delivery/delivery.ts';
+import type { OutboxName, DeliveryRef, Position } from '../../store/delivery/delivery.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
+import type { SentEvents } from './sent-events.ts';
 
-/** The endpoints that an entry becomes deliveries for. @param events how many it has */
+/** The endpoints that get an entry. @param events counts its events */
 export type ListenersOf = (
   workspaceNo: WorkspaceNo,
   kind: EventKind,
@@ -18,46 +16,39 @@ export type ListenersOf = (
 ) => readonly EndpointRecord[];
 
 export interface ReadBounds {
-  /** Stops after the entry, or the span of scans, that reaches this number of deliveries. */
+  /** Stops after the entry, or the span of scans, that reaches this number. */
   readonly deliveriesMax: number;
-  /** Reads nothing behind it. */
   readonly upTo?: Position;
-  /** The endpoint is behind: its scans come in lists, whatever their codes. */
+  /** The endpoint lags: its scans come in lists across codes. */
   readonly isBatched?: boolean;
 }
 
-/** What one reading found: the deliveries of some entries in a row, oldest first. */
-export interface Stretch {
+/** The deliveries of consecutive entries, oldest first. */
+export interface ReadResult {
   readonly created: readonly Delivery[];
-  /** Everything up to here was read. */
   readonly position: Position;
   readonly hasMore: boolean;
 }
 
 export interface OutboxReader {
   readonly name: OutboxName;
-  /** Sequence of the newest entry; 0 = none. */
+  /** Events that are left out; absent = none. */
+  sent?: SentEvents;
   readonly newest: number;
-  /** Lets the next reading see what was committed meanwhile. */
+  /** The next read sees what is committed by then. */
   refresh(): void;
-  /** Nobody listens: entries up to the newest count as read. */
-  skip?(): void;
-  /** For many endpoints, of all workspaces. */
-  read(from: Position, listenersOf: ListenersOf, bounds: ReadBounds): Stretch;
-  /** For one endpoint. */
-  readFor(endpoint: EndpointRecord, from: Position, bounds: ReadBounds): Stretch;
-  /** For one endpoint, newest first: those behind `after` whose ids are below `beforeId`, which may be any text. */
+  read(from: Position, listenersOf: ListenersOf, bounds: ReadBounds): ReadResult;
+  readFor(endpoint: EndpointRecord, from: Position, bounds: ReadBounds): ReadResult;
+  /** Newest first, after `after` and with ids below `beforeId`, which may be any text. */
   newestFor(
     endpoint: EndpointRecord,
     range: { readonly after: Position; readonly beforeId: string; readonly limit: number },
   ): Delivery[];
-  /** The delivery at a place; undefined when its entry is damaged or gone. */
-  at(endpoint: EndpointRecord, place: Place): Delivery | undefined;
-  /** The delivery with the event; undefined for an unknown id. */
+  /** The delivery of a ref; undefined if its entry is damaged or expired. */
+  at(endpoint: EndpointRecord, ref: DeliveryRef): Delivery | undefined;
   find(endpoint: EndpointRecord, eventId: string): Delivery | undefined;
 }
 
-/** One endpoint alone. */
 export const only =
   (endpoint: EndpointRecord): ListenersOf =>
   (workspaceNo, kind, sequence) =>
@@ -65,10 +56,9 @@ export const only =
 
 export const firstPosition: Position = [0, 0];
 
-/** Below 0 when `one` comes first. */
+/** Negative if `one` comes first. */
 export const comparePositions = (one: Position, other: Position): number =>
   one[0] - other[0] || one[1] - other[1];
 
-/** The position behind a delivery's place. */
-export const endOf = (outbox: OutboxName, [sequence, , last]: Place): Position =>
+export const endOf = (outbox: OutboxName, [sequence, , last]: DeliveryRef): Position =>
   outbox === 'events' ? [sequence, 0] : [sequence - 1, last + 1];

@@ -1,7 +1,4 @@
-/**
- * The router: reads the outboxes as they grow, and gives each entry to the feeds of those who listen. It only reads;
- * what is settled is written with the results. A step that fails is repeated; `behindMs` is what health and metrics report.
- */
+/** Reads an outbox as it grows and passes each entry to the feeds of its listeners. It repeats a failed step. */
 import { setImmediate as yieldToEventLoop, setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../model/clock.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -10,8 +7,8 @@ import type { OutboxReader } from './outbox-reader.ts';
 
 const retryMs = 500;
 
-export interface RouterOptions {
-  readonly feeds: Pick<Feeds, 'lag' | 'route'>;
+interface RouterOptions {
+  readonly feeds: Pick<Feeds, 'unreadCount' | 'route'>;
   readonly reader: OutboxReader;
   readonly clock: Clock;
   readonly log: Logger;
@@ -24,7 +21,7 @@ export class Router {
   #isClosed = false;
   #isFailing = false;
   #behindSinceMs: number | undefined;
-  /** Up to where the outbox was read when it was last looked at, and since when. */
+  /** The last observed position, and since when it has not moved. */
   #seen = { at: Number.NaN, sinceMs: 0 };
 
   constructor(options: RouterOptions) {
@@ -43,27 +40,26 @@ export class Router {
     });
   }
 
-  /** No step runs. */
   get isQuiet(): boolean {
     return this.#running === undefined;
   }
 
-  /** How long it has been behind, or has not moved though it should; 0 = it has caught up. */
+  /** How long it has been behind or stuck; 0 = it has caught up. */
   get behindMs(): number {
     const now = this.#options.clock.monotonicMs();
     return Math.max(this.#stillMs(now), now - (this.#behindSinceMs ?? now));
   }
 
-  /** For how long there is something to read and it was not, also where no step runs. Asked each second. */
+  /** How long unread entries have not moved, even if no step runs. Called every second. */
   #stillMs(now: number): number {
     const { feeds, reader } = this.#options;
-    const lag = feeds.lag(reader.name);
+    const lag = feeds.unreadCount(reader.name);
     const at = reader.newest - lag;
     if (lag === 0 || at !== this.#seen.at) this.#seen = { at, sinceMs: now };
     return now - this.#seen.sinceMs;
   }
 
-  /** Resolves when no step runs, and none will. */
+  /** Resolves when no step runs; none follows. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#running;

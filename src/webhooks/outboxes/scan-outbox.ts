@@ -1,20 +1,20 @@
 /**
- * The blocks of scans, which are the outbox of `qr.scanned`, as webhooks read them.
+ * Reads the blocks of scans, the outbox of `qr.scanned`.
  *
  *   a code with at most 10 scans in a block    one body per scan
  *   a code with more                           lists of at most `maxBatch` scans and 64 KB
- *   an endpoint that is behind                 such lists over all codes of a block
+ *   an endpoint that lags                      such lists across the codes of a block
  *
- * Of a code whose workspace has no listening endpoint only the group header is read. A code's scans are taken in spans of
- * 100, and a position also counts the scans of a block, so a block of any size can be interrupted and continued; a list
- * never crosses a span. The text of a scan is the same in every list and in `GET /events` (scans/scanned-event.ts).
+ * If no endpoint of a code's workspace listens, only the group header is read. Spans have 100 scans of a code, and a
+ * position counts scans within a block, so reading can pause anywhere; a list never crosses a span. A scan's text is
+ * the same in every list and in `GET /events` (scans/scanned-event.ts).
  */
 import type { ScannedCode } from '../../model/code.ts';
 import { idTimeMs, parseId } from '../../model/ids.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
 import type { ScanBlock } from '../../scans/block.ts';
 import { blockOfEvent, lastBlockOf, storedBlocks } from '../../scans/stored-blocks.ts';
-import type { Place, PlaceForm, Position } from '../../store/delivery/delivery.ts';
+import type { DeliveryRef, DeliveryForm, Position } from '../../store/delivery/delivery.ts';
 import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
 import { type Delivery, freshDelivery, newestFirst } from '../deliveries/delivery.ts';
 import type { WheelClock } from '../deliveries/retry-wheel.ts';
@@ -25,38 +25,37 @@ import {
   only,
   type OutboxReader,
   type ReadBounds,
-  type Stretch,
+  type ReadResult,
 } from './outbox-reader.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 import type { WheelMs } from '../../model/wheel-time.ts';
 import { scannedEvent, takeShown } from '../../scans/scanned-event.ts';
-import type { ScanNumbering } from './scan-numbering.ts';
+import type { SentEvents } from './sent-events.ts';
 
-/** Bounds of one reading, and so of the time that it blocks the control thread. */
+/** Bounds of one read, and so of the time that it blocks the control thread. */
 const blocksMax = 64;
 const bytesMax = 4_194_304;
-/** The same for a page that the API shows: most blocks have nothing for it. About 50 ms. */
+/** Bounds of a page of the API, where most blocks contribute nothing: about 50 ms. */
 const shownBlocksMax = 2_048;
 const shownBytesMax = 16_777_216;
 const kind = 'qr.scanned';
-/** A code with more scans in its window has high volume. */
+/** A code with more scans in a block has high volume. */
 const singlesMax = 10;
-/** The largest `maxBatch`. */
+/** Also the largest `maxBatch`. */
 const spanScans = 100;
 const listBytesMax = 65_536;
 const listBrackets = 2;
 
 export interface ScanOutboxOptions {
   readonly scans: ScanStore;
-  /** Also of a code that was deleted. */
+  /** Returns deleted codes too. */
   readonly codeOf: (codeNo: CodeNo) => ScannedCode | undefined;
   readonly clock: WheelClock;
-  /** In a cluster. */
-  readonly numbering?: ScanNumbering | undefined;
 }
 
 export class ScanOutbox implements OutboxReader {
   readonly name = 'scans';
+  sent?: SentEvents;
   readonly #options: ScanOutboxOptions;
 
   constructor(options: ScanOutboxOptions) {
@@ -71,16 +70,12 @@ export class ScanOutbox implements OutboxReader {
     this.#options.scans.environment.refresh();
   }
 
-  skip(): void {
-    this.#options.numbering?.skip(this.newest);
-  }
-
-  read(from: Position, listenersOf: ListenersOf, bounds: ReadBounds): Stretch {
+  read(from: Position, listenersOf: ListenersOf, bounds: ReadBounds): ReadResult {
     const reading = this.#reading(listenersOf);
     return this.#read(from, bounds, (...part) => scanDeliveries(reading, ...part));
   }
 
-  #read(from: Position, { deliveriesMax, upTo }: ReadBounds, partOf: PartOf): Stretch {
+  #read(from: Position, { deliveriesMax, upTo }: ReadBounds, partOf: PartOf): ReadResult {
     const created: Delivery[] = [];
     let [position, bytes, blocks] = [from, 0, 0];
     for (const [sequence, block] of storedBlocks(this.#options.scans, {
@@ -88,7 +83,6 @@ export class ScanOutbox implements OutboxReader {
       ...(upTo !== undefined && { end: upTo[0] + 1 }),
     })) {
       if (block !== undefined) {
-        this.#options.numbering?.read(block);
         const fromEntry = sequence === from[0] + 1 ? from[1] : 0;
         const part = partOf(block, fromEntry, deliveriesMax - created.length);
         for (const delivery of part.created) created.push(delivery);
@@ -102,7 +96,7 @@ export class ScanOutbox implements OutboxReader {
       const isFull = created.length >= deliveriesMax || bytes >= bytesMax || blocks === blocksMax;
       if (isFull) return { created, position, hasMore: true };
     }
-    // Of a block that is read in parts the rest is read with the whole of it.
+    // If `upTo` is inside a block, that part is read later, with the whole block.
     const end: Position = upTo === undefined ? position : [upTo[0], 0];
     return {
       created,
@@ -111,7 +105,7 @@ export class ScanOutbox implements OutboxReader {
     };
   }
 
-  readFor(endpoint: EndpointRecord, from: Position, bounds: ReadBounds): Stretch {
+  readFor(endpoint: EndpointRecord, from: Position, bounds: ReadBounds): ReadResult {
     const reading = this.#reading(only(endpoint));
     const read = bounds.isBatched === true ? batchedDeliveries : scanDeliveries;
     return this.#read(from, bounds, (...part) => read(reading, ...part, endpoint));
@@ -130,7 +124,7 @@ export class ScanOutbox implements OutboxReader {
     for (const [sequence, block] of storedBlocks(scans, { start, end: after[0], reverse: true })) {
       if (block === undefined) continue;
       const oldest = found[limit - 1];
-      // Blocks of several shards overlap, and a block has its scans by code.
+      // Blocks of several shards overlap in time, and a block orders its scans by code.
       if (oldest !== undefined && block.newestMs < idTimeMs(oldest.id)) break;
       bytes += block.length;
       if (++blocks > shownBlocksMax || bytes > shownBytesMax) break;
@@ -142,9 +136,9 @@ export class ScanOutbox implements OutboxReader {
     return found;
   }
 
-  at(endpoint: EndpointRecord, place: Place): Delivery | undefined {
-    const block = this.#block(place[0]);
-    return block && scanDeliveryAt(block, place, endpoint, this.#reading(only(endpoint)));
+  at(endpoint: EndpointRecord, ref: DeliveryRef): Delivery | undefined {
+    const block = this.#block(ref[0]);
+    return block && scanDeliveryAt(block, ref, endpoint, this.#reading(only(endpoint)));
   }
 
   find(endpoint: EndpointRecord, eventId: string): Delivery | undefined {
@@ -165,22 +159,21 @@ export class ScanOutbox implements OutboxReader {
   }
 
   #reading(listenersOf: ListenersOf): ScanReading {
-    const { codeOf, clock, numbering } = this.#options;
-    return { listenersOf, codeOf, dueMs: clock.now(), numbering };
+    const { codeOf, clock } = this.#options;
+    return { listenersOf, codeOf, dueMs: clock.now(), sent: this.sent };
   }
 }
 
 interface ScanReading {
   readonly listenersOf: ListenersOf;
   readonly codeOf: ScanOutboxOptions['codeOf'];
-  /** When they are due: now. */
   readonly dueMs: WheelMs;
-  readonly numbering: ScanNumbering | undefined;
+  readonly sent: SentEvents | undefined;
 }
 
 interface ScanPart {
   readonly created: readonly Delivery[];
-  /** The entry to continue with; undefined when the block is done. */
+  /** The next entry; undefined at the end of the block. */
   readonly next: number | undefined;
 }
 
@@ -193,10 +186,7 @@ interface Scanned {
   readonly bytes: number;
 }
 
-/**
- * Deliveries of the block's entries from `fromEntry` on, of at least one span.
- * @param createdMax stops after the span that reaches this number
- */
+/** At least one span of the block, from entry `fromEntry`. @param createdMax stops after the span that reaches it */
 function scanDeliveries(
   reading: ScanReading,
   block: ScanBlock,
@@ -208,7 +198,7 @@ function scanDeliveries(
   for (let group = 0; group < block.groups; group++) {
     const end = block.first(group) + block.count(group);
     if (end <= fromEntry) continue;
-    // What is left of a block was counted with the part before.
+    // The events of a partly read group are counted already.
     const isCounted = block.first(group) < fromEntry;
     let known: readonly number[] | undefined;
     const entriesOf = (): readonly number[] => (known ??= scanEntries(block, group));
@@ -223,13 +213,13 @@ function scanDeliveries(
       const span = entries.slice(at, at + spanScans);
       const last = span.at(-1) ?? 0;
       if (last < fromEntry) continue;
-      // Only these: where `maxBatch` is another now, a list may not begin before `fromEntry`.
+      // If `maxBatch` has changed, a list must not begin before `fromEntry`.
       const scans = span
         .filter((entry) => entry >= fromEntry)
         .map((entry) => scanned(block, entry, code));
       const volume = entries.length > singlesMax ? 'high' : 'low';
       for (const endpoint of listeners) {
-        const left = unsettled(block, group, scans, endpoint, reading);
+        const left = unsent(block, scans, endpoint, reading);
         for (const post of posts(left, maxBatchOf(endpoint, block.sequence), volume)) {
           created.push(delivery(block, endpoint, post, reading));
         }
@@ -240,7 +230,6 @@ function scanDeliveries(
   return { created, next: undefined };
 }
 
-/** The same for one endpoint that is behind. */
 function batchedDeliveries(
   reading: ScanReading,
   block: ScanBlock,
@@ -259,10 +248,9 @@ function batchedDeliveries(
   return { created, next: undefined };
 }
 
-/** The delivery at a place, as it was made; undefined for a place that has none. */
 function scanDeliveryAt(
   block: ScanBlock,
-  [, first, last, form]: Place,
+  [, first, last, form]: DeliveryRef,
   endpoint: EndpointRecord,
   reading: ScanReading,
 ): Delivery | undefined {
@@ -270,7 +258,6 @@ function scanDeliveryAt(
   return scans.length === 0 ? undefined : delivery(block, endpoint, { form, scans }, reading);
 }
 
-/** An endpoint's scans of a block, of all codes, from entry `first` to `last`. */
 function* scansBetween(
   block: ScanBlock,
   first: number,
@@ -286,13 +273,12 @@ function* scansBetween(
     const scans = scanEntries(block, group)
       .filter((entry) => entry >= first && entry <= last)
       .map((entry) => scanned(block, entry, code));
-    yield* unsettled(block, group, scans, endpoint, reading);
+    yield* unsent(block, scans, endpoint, reading);
   }
 }
 
-/** What one POST has. */
 interface Post {
-  readonly form: PlaceForm;
+  readonly form: DeliveryForm;
   readonly scans: readonly Scanned[];
 }
 
@@ -305,25 +291,20 @@ function delivery(
   const text = scans.map((scan) => scan.text).join(',');
   const body = form === 'one' ? text : `[${text}]`;
   const eventIds = scans.map(({ id }) => id);
-  const place: Place = [sequence, scans[0]?.entry ?? 0, scans.at(-1)?.entry ?? 0, form];
+  const ref: DeliveryRef = [sequence, scans[0]?.entry ?? 0, scans.at(-1)?.entry ?? 0, form];
   const created = { endpointNo, workspaceNo, kind, eventIds, body } as const;
-  return freshDelivery(created, { outbox: 'scans', place }, dueMs);
+  return freshDelivery(created, { outbox: 'scans', ref }, dueMs);
 }
 
-/** Without those that another machine has settled for the endpoint. */
-function unsettled(
+/** Scans that the endpoint was not sent before this process started. */
+function unsent(
   block: ScanBlock,
-  group: number,
   scans: readonly Scanned[],
-  endpoint: EndpointRecord,
-  { numbering }: ScanReading,
+  { no }: EndpointRecord,
+  { sent }: ScanReading,
 ): readonly Scanned[] {
-  const isSettled = numbering?.settledFor(endpoint.no, block.sequence);
-  if (isSettled === undefined) return scans;
-  const codeNo = block.codeNo(group);
-  return scans.filter(
-    ({ entry }) => !isSettled([codeNo, block.journal(entry), block.position(entry)]),
-  );
+  const known = sent?.to(no, block.newestMs);
+  return known === undefined ? scans : scans.filter(({ id }) => !known.has(id));
 }
 
 function scanEntries(block: ScanBlock, group: number): number[] {

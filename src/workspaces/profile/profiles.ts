@@ -164,7 +164,7 @@ export class Profiles {
       const user = users.find(userId);
       if (user === undefined) throw notFound('user');
       const changed = change(user);
-      assertPerson(changed, user);
+      assertPerson(changed);
       users.put(changed, user);
       return changed;
     });

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import type { ApiServices } from '../../../src/api/services.ts';
 import { Signal } from '../../../src/model/signal.ts';
-import type { Replicator } from '../../../src/store/replication.ts';
+import type { Replicator } from '../../../src/store/replicated-transactions.ts';
 import { Client } from '../../support/client.ts';
 import { soon } from '../../support/soon.ts';
 import { openTestApp, startTestApi, type TestApp } from '../../support/test-app.ts';
@@ -146,12 +146,12 @@ test('a change that waits for the log too long has an unknown outcome, and is ma
 });
 
 test('reads wait for nothing, and many changes by one request may take longer', async () => {
-  const { log, client } = await replicated(300);
+  const { log, client } = await replicated(100);
   log.shut();
   const bulk = client.call('POST', '/v1/qr-codes/bulk', { body: [code] });
   await vi.waitFor(() => expect(log.entries).toBe(1), soon);
   expect((await client.call('GET', '/v1/qr-codes')).status).toBe(200);
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  await new Promise((resolve) => setTimeout(resolve, 200));
   log.open();
   expect(await bulk).toMatchObject({ status: 200, json: { created: 1 } });
 });

@@ -81,7 +81,6 @@ describe('a watch', () => {
 
   test.each([
     [{}, [' nothing_to_watch']],
-    [{ silentHours: 0, spikeFactor: 1 }, ['silentHours too_small', 'spikeFactor too_small']],
     [{ silentHours: 337, more: 1 }, ['silentHours too_big', 'more unknown_field']],
     [{ target: true, qrCodeId: 'qr_1' }, ['qrCodeId invalid']],
     [{ target: true, qrCodeId: 'qr_00000000000000000000' }, ['qrCodeId unknown_code']],

@@ -2,15 +2,16 @@
  * The gallery of parts (test/dashboard/gallery) behind a real server, built, named and sent as the dashboard is, under
  * its policy. There is no API: what parts ask for is refused.
  */
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Page } from 'playwright-core';
+import { serialize } from 'node:v8';
+import type { Locator, Page } from 'playwright-core';
+import { sendDashboard } from '../../../config/dev/dashboard-server.ts';
+import { buildDashboard } from '../../../config/release/dashboard.ts';
 import {
-  buildDashboard,
   type DashboardBundle,
-} from '../../../src/http/dashboard/dashboard-build.ts';
-import { DashboardFiles } from '../../../src/http/dashboard/dashboard-files.ts';
-import type { Request } from '../../../src/http/request.ts';
+  DashboardFiles,
+} from '../../../src/http/dashboard/dashboard-files.ts';
 import { sharedBrowser, waitMs } from '../harness.ts';
 
 const script = '../../test/dashboard/gallery/gallery.tsx';
@@ -31,14 +32,22 @@ export interface Gallery {
   close(): Promise<void>;
 }
 
+/** The card with this title. */
+export const cardOn = (page: Page, title: string): Locator =>
+  page.locator('.card', { has: page.getByRole('heading', { level: 2, name: title, exact: true }) });
+
+type Side = 'scrollWidth' | 'clientWidth' | 'scrollHeight' | 'clientHeight';
+/** Pixels of an element that are cut off, across and down. */
+export const hiddenOf = (place: Locator) =>
+  place.evaluate((element: Readonly<Record<Side, number>>) => [
+    element.scrollWidth - element.clientWidth,
+    element.scrollHeight - element.clientHeight,
+  ]);
+
 export async function openGallery(): Promise<Gallery> {
-  const bundle = await buildDashboard(script);
-  const files = new DashboardFiles(bundle);
-  const server = createServer((message, response) => {
-    const reply = files.reply(requestOf(message));
-    const body = reply?.body instanceof Uint8Array ? reply.body : undefined;
-    response.writeHead(reply?.status ?? 404, reply?.headers).end(body);
-  });
+  const { files: bundle } = await buildDashboard(script);
+  const files = new DashboardFiles(serialize(bundle));
+  const server = createServer((message, response) => sendDashboard(files, message, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const browser = await sharedBrowser();
@@ -67,24 +76,5 @@ export async function openGallery(): Promise<Gallery> {
     open,
     complaints,
     close: () => new Promise((resolve) => server.close(() => resolve())),
-  };
-}
-
-function requestOf({ url = '/', method = 'GET', headers }: IncomingMessage): Request {
-  const { pathname, search } = new URL(url, 'http://localhost');
-  return {
-    id: 'req_1',
-    method,
-    path: pathname,
-    query: search.slice(1),
-    header: (name) => {
-      const value = headers[name];
-      return typeof value === 'string' ? value : undefined;
-    },
-    clientAddress: '127.0.0.1',
-    peerAddress: '127.0.0.1',
-    body: async () => new Uint8Array(),
-    chunks: async function* none() {},
-    aborted: false,
   };
 }

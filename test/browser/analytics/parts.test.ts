@@ -1,11 +1,8 @@
-/**
- * The parts of the analytics in a real browser, with made-up numbers: by keyboard, for screen readers, on a phone, dark
- * and on paper.
- */
-import type { Locator, Page } from 'playwright-core';
+/** The parts of the analytics in a real browser, with made-up numbers: by keyboard and by mouse. screens.test.ts has how they look. */
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { faultsOn } from '../accessibility.ts';
-import { type Gallery, openGallery } from './gallery.ts';
+import { cardOn, type Gallery, hiddenOf, openGallery } from './gallery.ts';
 
 let gallery: Gallery;
 let page: Page;
@@ -16,23 +13,9 @@ beforeAll(async () => {
 });
 afterAll(() => gallery.close());
 
-const cardOf = (title: string, on = page) =>
-  on.locator('.card', { has: on.getByRole('heading', { level: 2, name: title, exact: true }) });
+const cardOf = (title: string) => cardOn(page, title);
 const filter = (on = page) => on.getByRole('heading', { level: 1 }).innerText();
 const tipOf = (card: ReturnType<typeof cardOf>) => card.locator('.tip').innerText();
-type Side = 'scrollWidth' | 'clientWidth' | 'scrollHeight' | 'clientHeight';
-/** Pixels of an element that are cut off, across and down. */
-const hiddenOf = (place: Locator) =>
-  place.evaluate((element: Readonly<Record<Side, number>>) => [
-    element.scrollWidth - element.clientWidth,
-    element.scrollHeight - element.clientHeight,
-  ]);
-/** Of the first chart: how many have the accent of the light theme, #0f6b5c. */
-const accentPixels = `(() => {
-  const canvas = document.querySelector('.chart canvas');
-  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-  return new Uint32Array(data.buffer).filter((word) => word === 0xff5c6b0f).length;
-})()`;
 const focusedName = (on: Page) =>
   on.evaluate(
     'document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent',
@@ -49,23 +32,6 @@ test('the bundle of every page is as before: map and atlas are files of their ow
     const isMap = /world-drawing|countries-110m/.test(path);
     if (!isMap) expect(Buffer.from(identity).includes('Equal')).toBe(false);
   }
-});
-
-test.each([
-  { scheme: 'light', width: 1_440, state: '' },
-  { scheme: 'dark', width: 390, state: '' },
-  { scheme: 'dark', width: 1_440, state: 'loading' },
-  { scheme: 'light', width: 390, state: 'empty' },
-] as const)('$scheme, $width wide, $state: no faults of accessibility', async (options) => {
-  const other = await gallery.open(options);
-  if (options.state === '') {
-    await other.locator('.map').waitFor();
-    await other.locator('.chart canvas').first().waitFor();
-    for (const more of await other.getByText('Show as a table').all()) await more.click();
-    await cardOf('Countries', other).getByRole('button', { name: 'France' }).last().click();
-  }
-  expect(await faultsOn(other, options.scheme)).toEqual([]);
-  await other.context().close();
 });
 
 test('the arrow keys go over the points, each with that of the period before', async () => {
@@ -149,16 +115,6 @@ test('the table beside the map has every country, and filters too', async () => 
   expect(await tipOf(card)).toMatch(/^Brazil: /);
 });
 
-test('a map that cannot be loaded leaves the table', async () => {
-  const other = await gallery.open({ state: 'loading' });
-  await other.route(/countries-110m/, (route) => route.abort());
-  await other.goto(other.url().replace('loading', ''));
-  const card = cardOf('Countries', other);
-  await card.getByText('The map cannot be loaded').waitFor();
-  await card.getByRole('row', { name: /^Germany/ }).waitFor();
-  await other.context().close();
-});
-
 test('the hours of the week are a table from its first day, walked by the arrow keys', async () => {
   const card = cardOf('Hours of the week');
   await card.getByText('Most on Friday 18:00: 200 scans').waitFor();
@@ -208,22 +164,10 @@ test('10,000 names are searched in a dialog that draws some of them', async () =
   await dialog.getByLabel('Search towns').fill('zurich');
   await dialog.getByText('1 of 10,000').waitFor();
   await dialog.getByRole('button', { name: 'CSV of Towns' }).waitFor();
-  expect(await faultsOn(page, 'all rows')).toEqual([]);
+  expect(await faultsOn(page, 'all rows', 'dialog[open]')).toEqual([]);
   await dialog.getByRole('button', { name: 'Zürich, CH' }).click();
   await dialog.waitFor({ state: 'detached' });
   await expect.poll(filter).toBe('Filter: Zürich, CH');
-});
-
-test('rows that load keep the place of those that come', async () => {
-  const placesOn = async (on: Page) => {
-    const card = cardOf('Fixed', on);
-    const boxes = [card, card.locator('.bar-list'), card.locator('.bar-list-foot')];
-    const [top, ...parts] = await Promise.all(boxes.map((box) => box.boundingBox()));
-    return parts.map((part) => [(part?.y ?? 0) - (top?.y ?? 0), part?.height]);
-  };
-  const other = await gallery.open({ state: 'loading' });
-  expect(await placesOn(other)).toEqual(await placesOn(page));
-  await other.context().close();
 });
 
 test('live scans stand still while paused, and are not read out one by one', async () => {
@@ -240,26 +184,6 @@ test('live scans stand still while paused, and are not read out one by one', asy
   await card.getByRole('button', { name: 'Resume' }).click();
   await expect.poll(first).not.toBe(before);
   expect(await card.getByRole('status').innerText()).toBe('');
-});
-
-test('paper is light, without what is clicked, with its colours and whole lists', async () => {
-  const other = await gallery.open({ scheme: 'dark' });
-  await other.locator('.map').waitFor();
-  await other.locator('.chart canvas').first().waitFor();
-  await other.emulateMedia({ media: 'print', colorScheme: 'dark' });
-  await expect.poll(() => other.evaluate('document.documentElement.dataset.theme')).toBe('light');
-  for (const unseen of ['.side', '.bar-list-foot', '.live-head .button']) {
-    expect(await other.locator(unseen).first().isVisible()).toBe(false);
-  }
-  const cell = `getComputedStyle(document.querySelector('.heat-cell.step-5'))`;
-  const colours = `[${cell}.backgroundColor, ${cell}.printColorAdjust].join()`;
-  await expect.poll(() => other.evaluate(colours)).toBe('rgb(6, 68, 58),exact');
-  // The chart is drawn anew, in the colours of paper.
-  await expect.poll(() => other.evaluate(accentPixels)).toBeGreaterThan(50);
-  expect(await hiddenOf(other.locator('.world-table'))).toEqual([0, 0]);
-  await other.emulateMedia({ media: 'screen' });
-  await expect.poll(() => other.evaluate('document.documentElement.dataset.theme')).toBe('dark');
-  await other.context().close();
 });
 
 test('the browser had nothing to complain of', () => {

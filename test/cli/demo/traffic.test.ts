@@ -6,9 +6,8 @@ import { restaurants } from '../../../src/cli/demo/content/restaurants.ts';
 import { DemoDays } from '../../../src/cli/demo/demo-days.ts';
 import { type DemoScan, Traffic } from '../../../src/cli/demo/traffic.ts';
 import { dayMs, dayOf } from '../../../src/model/day.ts';
-import { shipped } from '../../../src/shipped.ts';
 import { Geo } from '../../../src/scans/visitor/geo/geo.ts';
-import { closeTable, openTable } from '../../../src/scans/visitor/geo/table-units.ts';
+import { openBundledGeo } from '../../scans/visitor/geo-data.ts';
 
 /** Noon of a Wednesday. */
 const noonMs = Date.UTC(2026, 5, 10, 12);
@@ -84,10 +83,8 @@ it('tables are scanned while their restaurant is open, by its own clock', () => 
 });
 
 it('the bundled table knows each network as the city that it stands for', () => {
-  const part = shipped.geoTable();
-  if (part === undefined) throw new Error('Cannot find the table of places: expected `npm ci`');
-  const table = openTable(part);
-  const geo = new Geo(table);
+  const { data, close } = openBundledGeo();
+  const geo = new Geo(data);
   const address = new Uint8Array(16).fill(255, 10, 12);
   for (const { name, networks } of cities.values()) {
     for (const first of networks) {
@@ -97,7 +94,7 @@ it('the bundled table knows each network as the city that it stands for', () => 
       }
     }
   }
-  closeTable(table);
+  close();
 });
 
 it('a demo of fewer days has the same story, nearer together', () => {

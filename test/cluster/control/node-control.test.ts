@@ -31,8 +31,9 @@ const node = (name: string, role: NodeRecord['role'], journals: readonly number[
 const beat = (name: string, role: NodeRecord['role'], linkNumber: number): Beat => {
   const url = role === 'edge' ? '' : `http://${name}:8080`;
   const redirects = role !== 'core';
-  const version = role === 'edge' ? undefined : '0.2.0';
-  return { name, role, linkNumber, url, redirects, instance: `n_${name}`, isLast: false, version };
+  const journaled = { atMs: 0, tails: [] };
+  const start = { name, role, url, redirects, instance: `n_${name}`, version: '0.2.0' };
+  return { ...start, linkNumber, isLast: false, journaled };
 };
 const nodes = [
   node('a', 'all', [1, 2]),
@@ -70,7 +71,7 @@ test('a status has each node, as this core knows it', () => {
     { name: 'a', state: 'active', version: '0.2.0', linksBehind: 0, scansBehind: 0 },
     { name: 'b', state: 'connected', linksBehind: null, scansBehind: 2, marks: [] },
     { name: 'c', state: 'away', version: null, linksBehind: 2, scansBehind: 20 },
-    { name: 'e', state: 'connected', version: null, linksBehind: 4, scansBehind: null },
+    { name: 'e', state: 'connected', version: '0.2.0', linksBehind: 4, scansBehind: null },
   ]);
   expect(seen.map(({ url }) => url)).toEqual(['http://a:8080', 'http://b:8080', null, null]);
   expect(seen.map(({ joinedAtMs }) => joinedAtMs)).toEqual([5, 5, 5, 5]);

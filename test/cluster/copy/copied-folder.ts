@@ -1,4 +1,4 @@
-/** A core's data folder, and a server that gives copies of it as the API's port does. */
+/** A core's data folder, and servers that give copies of it as the API's port does. */
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -67,8 +67,8 @@ export async function finishStart(
 ): Promise<readonly object[]> {
   for (const name of keyFileNames) copyFileSync(join(from.path, name), join(folder.path, name));
   await makeInstallation(folder, await inspectFolder(folder), { randomBytes: (bytes) => bytes });
-  const { kind, faults, parts } = await inspectFolder(folder);
-  return kind === 'marked' && parts.mark?.state === 'opened' ? faults : [{ kind }];
+  const { faults, parts } = await inspectFolder(folder);
+  return parts.mark?.state === 'opened' ? faults : [{ mark: parts.mark }];
 }
 
 export interface Giver {
@@ -77,30 +77,23 @@ export interface Giver {
   readonly close: () => Promise<void>;
 }
 
-/** @param change of the bytes that are sent; undefined = the connection ends there */
 export async function startGiver(
   folder: DataFolder,
-  change: (piece: Buffer) => Buffer | undefined = (piece) => piece,
   diverged: () => string | undefined = () => undefined,
 ): Promise<Giver> {
   const copies = new CopySender({ folder, cluster: () => clusterId, diverged, log: silent });
   const server = createServer((_request, response) => {
-    void answer(copies, change, response).catch(() => response.destroy());
+    void answer(copies, response).catch(() => response.destroy());
   });
   const port = await listening(server);
   const close = async (): Promise<void> => {
     await copies.close();
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+    await closed(server);
   };
   return { url: `http://127.0.0.1:${port}`, copies, close };
 }
 
-async function answer(
-  copies: CopySender,
-  change: (piece: Buffer) => Buffer | undefined,
-  response: ServerResponse,
-): Promise<void> {
+async function answer(copies: CopySender, response: ServerResponse): Promise<void> {
   let body: unknown;
   try {
     ({ body } = copies.reply());
@@ -114,9 +107,7 @@ async function answer(
   const iterator = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
   response.on('close', () => void iterator.return?.());
   for await (const piece of { [Symbol.asyncIterator]: () => iterator }) {
-    const sent = change(Buffer.from(piece));
-    if (sent === undefined) return void response.destroy();
-    if (!response.write(sent)) await new Promise((resolve) => response.once('drain', resolve));
+    if (!response.write(piece)) await new Promise((resolve) => response.once('drain', resolve));
   }
   response.end();
 }
@@ -128,14 +119,36 @@ async function listening(server: Server): Promise<number> {
   return address.port;
 }
 
-/** Gives what another giver gave once, and makes no copy for it. @returns its address, and its end */
-export async function startRecorded(url: string): Promise<Pick<Giver, 'url' | 'close'>> {
+async function closed(server: Server): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}
+
+/** What a giver gives: the marker, what is before it, and what is after it. */
+export async function record(url: string): Promise<readonly Buffer[]> {
   const bytes = Buffer.from(await (await fetch(url)).arrayBuffer());
-  const server = createServer((_request, response) => void response.end(bytes));
+  const at = bytes.indexOf(uncounted);
+  const end = at + uncounted.length;
+  return [bytes.subarray(0, at), bytes.subarray(at, end), bytes.subarray(end)];
+}
+
+/** Gives what was recorded, and makes no copy for it. @param change of a piece; undefined = the connection ends there */
+export async function startRecorded(
+  pieces: readonly Buffer[],
+  change: (piece: Buffer) => Buffer | undefined = (piece) => piece,
+): Promise<Pick<Giver, 'url' | 'close'>> {
+  const server = createServer((_request, response) => {
+    for (const piece of pieces) {
+      const sent = change(piece);
+      // Not before what precedes it has gone.
+      if (sent === undefined) {
+        response.write('', () => response.destroy());
+        return;
+      }
+      response.write(sent);
+    }
+    response.end();
+  });
   const port = await listening(server);
-  const close = async (): Promise<void> => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  };
-  return { url: `http://127.0.0.1:${port}`, close };
+  return { url: `http://127.0.0.1:${port}`, close: () => closed(server) };
 }

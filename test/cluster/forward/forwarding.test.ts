@@ -8,7 +8,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { ForwardingOptions } from '../../../src/cluster/forward/forwarding.ts';
-import type { Handler, KeptHeader, Reply, Request } from '../../../src/http/request.ts';
+import type { Handler, KnownHeader, Reply, Request } from '../../../src/http/request.ts';
 import type { HttpServer } from '../../../src/http/server.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 import { Client } from '../../support/client.ts';
@@ -44,7 +44,7 @@ describe('what is sent on', () => {
   test('method, address, headers and body arrive as they were sent', async () => {
     const seen: Array<Record<string, unknown>> = [];
     const { server } = await cluster(async (request) => {
-      const names: KeptHeader[] = [
+      const names: KnownHeader[] = [
         'host',
         'origin',
         'cookie',

@@ -14,7 +14,7 @@ import {
   writesBytesMax,
 } from '../../../src/cluster/log/entry.ts';
 import { packPlain, unpackPlain } from '../../../src/store/codec.ts';
-import type { StoredWrite } from '../../../src/store/replication.ts';
+import type { StoredWrite } from '../../../src/store/replicated-transactions.ts';
 import type { TableKey } from '../../../src/store/table.ts';
 
 const bytes = (min: number, max: number) =>

@@ -52,19 +52,6 @@ test('the leader is stored with the position, and stays with the entries that it
   expect(read).toMatchObject({ seq: 2, epoch: 1, n: 1, leader });
 });
 
-test('a position that an earlier program stored has no leader, and is gone on from', async () => {
-  const environment = openedFile().open();
-  const table = environment.table<string, readonly unknown[]>('cluster');
-  const [led, written] = positions();
-  if (led === undefined || written === undefined) throw new Error('no positions');
-  const { seq, epoch, n, chain, before } = led;
-  await environment.transaction(() => table.put('position', [seq, epoch, n, chain, before]));
-  const store = new EnvironmentStore(environment);
-  expect(store.position()).toMatchObject({ seq: 1, epoch: 1, leader: undefined });
-  await store.apply([], written, led);
-  expect(store.position()).toMatchObject({ seq: 2, leader });
-});
-
 test('a machine that starts again knows the leader before it has read anything', () => {
   const fixture = new ReplicatorFixture();
   const [, written] = positions();

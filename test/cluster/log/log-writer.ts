@@ -7,7 +7,7 @@ import {
   type Entry,
   type EntryContent,
 } from '../../../src/cluster/log/entry.ts';
-import type { StoredWrite } from '../../../src/store/replication.ts';
+import type { StoredWrite } from '../../../src/store/replicated-transactions.ts';
 
 export class LogWriter {
   epoch = 0;

@@ -7,7 +7,7 @@ import {
   type LogReplicatorOptions,
   type Stop,
 } from '../../../src/cluster/log/replicator.ts';
-import type { StoredWrite } from '../../../src/store/replication.ts';
+import type { StoredWrite } from '../../../src/store/replicated-transactions.ts';
 import { FaultyLog, noFaults } from './faulty-log.ts';
 import { MemoryStream } from './memory-log.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';

@@ -1,7 +1,7 @@
 /** A machine gives the lead away, or has it given. The lease is 10 s. */
 import { describe, expect, it } from 'vitest';
 import { encodeWrites, readEntry } from '../../../src/cluster/log/entry.ts';
-import type { StoredWrite } from '../../../src/store/replication.ts';
+import type { StoredWrite } from '../../../src/store/replicated-transactions.ts';
 import { noFaults } from './faulty-log.ts';
 import { ReplicatorFixture, watched } from './replicator-fixture.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { encodeWrites } from '../../../src/cluster/log/entry.ts';
-import type { StoredWrite } from '../../../src/store/replication.ts';
+import type { StoredWrite } from '../../../src/store/replicated-transactions.ts';
 import { LogWriter } from './log-writer.ts';
 import { ReplicatorFixture } from './replicator-fixture.ts';
 

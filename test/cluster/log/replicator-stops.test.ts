@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { encodeEntry, encodeWrites, readEntry } from '../../../src/cluster/log/entry.ts';
 import { packPlain } from '../../../src/store/codec.ts';
-import type { StoredWrite } from '../../../src/store/replication.ts';
+import type { StoredWrite } from '../../../src/store/replicated-transactions.ts';
 import { LogWriter } from './log-writer.ts';
 import { ReplicatorFixture, watched } from './replicator-fixture.ts';
 

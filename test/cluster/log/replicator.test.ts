@@ -5,7 +5,7 @@ import {
   encodeWrites,
   readEntry,
 } from '../../../src/cluster/log/entry.ts';
-import type { StoredWrite } from '../../../src/store/replication.ts';
+import type { StoredWrite } from '../../../src/store/replicated-transactions.ts';
 import { leadOf, LogWriter } from './log-writer.ts';
 import { ReplicatorFixture, watched } from './replicator-fixture.ts';
 

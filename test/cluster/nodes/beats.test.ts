@@ -17,6 +17,7 @@ function node(
     role: 'all',
     redirects: true,
     url: `http://${more.name}`,
+    version: '0.2.0',
     ...more,
   };
   const started = { links: 0, doubles: [] as string[] };
@@ -38,6 +39,17 @@ function node(
   };
   return { beats, started, move };
 }
+
+/** What an edge says beside its names. */
+const said = {
+  role: 'edge',
+  redirects: true,
+  linkNumber: 0,
+  url: '',
+  isLast: false,
+  version: '0.2.0',
+  journaled: { atMs: 0, tails: [] },
+} as const;
 
 const names = (beats: Beats): string[] => beats.connected().map(({ name }) => name);
 
@@ -242,11 +254,10 @@ test('a restart is not a double, nor are beats that come late', async () => {
     await network.until((at + 1) * 700);
     edge.beats.close();
   }
-  const late = { role: 'edge', redirects: true, linkNumber: 0, url: '', isLast: false } as const;
   const connection = network.connection('late');
   const next = node(network, { name: 'e', role: 'edge', instance: 'n_4' });
-  connection.publish('qz.edge.e.beat', encodeBeat({ ...late, name: 'e', instance: 'n_3' }));
-  const own = { ...late, role: 'all', name: 'a', instance: 'n_0' } as const;
+  connection.publish('qz.edge.e.beat', encodeBeat({ ...said, name: 'e', instance: 'n_3' }));
+  const own = { ...said, role: 'all', name: 'a', instance: 'n_0' } as const;
   for (let i = 0; i < 3; i++) connection.publish('qz.nodes.a', encodeBeat(own));
   await network.until(9_000);
   expect([core.started.doubles, next.started.doubles]).toEqual([[], []]);
@@ -272,10 +283,9 @@ test('a node that ends is not connected from then on, and what waits for it is a
   expect(network.published).toHaveLength(length);
   // Its next start, and the last beat of the one before: of no meaning any more.
   const again = node(network, { name: 'e', role: 'edge', url: '', instance: 'n_later' });
-  const last = { name: 'e', role: 'edge', redirects: true, linkNumber: 0, url: '' } as const;
   await network.until(1_200);
   const { publish } = network.connection('late');
-  publish('qz.edge.e.beat', encodeBeat({ ...last, instance: 'n_e', isLast: true }));
+  publish('qz.edge.e.beat', encodeBeat({ ...said, name: 'e', instance: 'n_e', isLast: true }));
   await network.until(1_201);
   expect(beats.instanceOf('e')).toBe('n_later');
   again.beats.close();
@@ -285,15 +295,7 @@ test('what is no beat, and one under the subject of another, count for nothing',
   const network = new BeatsNetwork();
   const { beats } = node(network, { name: 'a' });
   const { publish } = network.connection('x');
-  const beat = {
-    name: 'b',
-    instance: 'n_b',
-    role: 'edge',
-    redirects: true,
-    linkNumber: 0,
-    isLast: false,
-    url: '',
-  } as const;
+  const beat = { ...said, name: 'b', instance: 'n_b' };
   publish('qz.nodes.b', encodeBeat(beat));
   publish('qz.edge.c.beat', encodeBeat(beat));
   publish('qz.edge.b.beat', encodeBeat({ ...beat, role: 'all' }));
@@ -304,38 +306,34 @@ test('what is no beat, and one under the subject of another, count for nothing',
   expect(names(beats)).toEqual(['b']);
 });
 
-test('a beat says the version of its program and its journals; one without, as older programs send it, is a beat', () => {
-  const beat = {
-    name: 'b',
-    instance: 'n_b',
-    role: 'edge',
-    redirects: true,
-    linkNumber: 7,
-    isLast: false,
-    url: '',
-    version: '0.2.0-rc.1',
-    journaled: {
-      atMs: 1_234,
-      tails: [
-        [7, 100],
-        [9, 0],
-      ],
-    },
+test('a beat says the version of its program and its journals', () => {
+  const journaled = {
+    atMs: 1_234,
+    tails: [
+      [7, 100],
+      [9, 0],
+    ],
   } as const;
+  const beat = { ...said, name: 'b', instance: 'n_b', version: '0.2.0-rc.1', journaled };
   expect(readBeat(encodeBeat(beat))).toEqual(beat);
   const fields = unpackPlain(encodeBeat(beat));
   if (!Array.isArray(fields)) throw new Error('Expected an array');
-  const { journaled: _tails, ...silent } = beat;
-  const without = { ...silent, version: undefined };
-  const older = fields.slice(0, 8);
-  for (const others of [older, [...older, null], [...older, 7], [...older, '\u001b[31m']]) {
-    expect(readBeat(packPlain(others))).toEqual(without);
-  }
   // A field that this program does not know.
   expect(readBeat(packPlain([...fields, 'more']))).toEqual(beat);
-  expect(readBeat(encodeBeat(without))).toEqual(without);
-  expect(readBeat(encodeBeat(silent))).toEqual(silent);
-  for (const tails of [null, 7, [], [-1, []], [1, 7], [1, [7]], [1, [[7, -1]]], [1, [[7, 1, 1]]]]) {
-    expect(readBeat(packPlain([...fields.slice(0, 9), tails]))).toEqual(silent);
+  const [head, tail] = [fields.slice(0, 8), fields.slice(9)];
+  for (const version of [null, 7, '', '\u001b[31m']) {
+    expect(readBeat(packPlain([...head, version, ...tail]))).toBeUndefined();
+  }
+  for (const end of [
+    [],
+    [null],
+    [1],
+    [-1, []],
+    [1, 7],
+    [1, [7]],
+    [1, [[7, -1]]],
+    [1, [[7, 1, 1]]],
+  ]) {
+    expect(readBeat(packPlain([...head, '1', ...end]))).toBeUndefined();
   }
 });

@@ -11,6 +11,8 @@ const beat = (linkNumber: number, role: Beat['role'] = 'all'): Beat => ({
   url: '',
   linkNumber,
   isLast: false,
+  version: '1',
+  journaled: { atMs: 0, tails: [] },
 });
 const coming = 'links that changed while this node was stopped are coming';
 

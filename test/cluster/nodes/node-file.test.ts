@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
   checkNodeFile,
+  nodeFileName,
   readNodeFile,
   writeNodeFile,
 } from '../../../src/cluster/nodes/node-file.ts';
-import { nodeFileName } from '../../../src/store/open-environment.ts';
 import { temporaryFolder } from '../../store/temporary-management.ts';
 
 const identity = {

@@ -5,7 +5,6 @@ import { writeNodeFile } from '../../../src/cluster/nodes/node-file.ts';
 import {
   assertNoEdgeFolder,
   assertNoNodeFolder,
-  assertRepairable,
   commandRefusal,
 } from '../../../src/cluster/nodes/node-folder.ts';
 import type { NodeRole } from '../../../src/store/management/cluster.ts';
@@ -44,10 +43,4 @@ test('commands: in the folder of a core changes are refused, in that of an edge 
     expect(() => assertNoEdgeFolder('open', folder)).not.toThrow();
   }
   expect(() => assertNoEdgeFolder('open', edge)).toThrow(NodeError);
-  expect(() => assertRepairable(alone)).not.toThrow();
-  for (const folder of [core, edge]) {
-    expect(() => assertRepairable(folder)).toThrow(
-      /^Cannot repair .* start it with an empty folder/,
-    );
-  }
 });

@@ -112,7 +112,7 @@ it('what cores had applied is known while they are there, and what they last tol
   const applied = [5, 6] as const;
   marks.take({ ...mark('a', []), applied }, 0);
   marks.take({ ...mark('b', []), applied }, 0);
-  // Of an earlier program.
+  // It does not know yet.
   marks.take(mark('old', []), 0);
   const at = (ms: number): unknown[] => [...marks.applied(ms).values()];
   expect(at(59_999)).toEqual([applied, applied, undefined, [0, 0]]);

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { ReceivedJournals } from '../../../src/cluster/scans/received-journals.ts';
 import { encodeScanMessage } from '../../../src/cluster/scans/scan-message.ts';
 import { partitionOf, type QrCodeRecord } from '../../../src/model/code.ts';
-import { placeOf } from '../../../src/scans/journal/place.ts';
+import { identify } from '../../../src/scans/journal/file-identity.ts';
 import { JournalPositions } from '../../../src/scans/journal/positions.ts';
 import { ScanBatch } from '../../../src/scans/record.ts';
 import { openManagement } from '../../../src/store/management/management.ts';
@@ -49,11 +49,10 @@ it('refuses the scans of a code that is of another workspace', async () => {
   const received = new ReceivedJournals({
     log: new MemoryLog(stream),
     timers: systemTimers,
-    store: placeOf(join(folder, 'scans.mdb')),
-    codes: placeOf(join(folder, 'management.mdb')),
-    root: placeOf(join(folder, 'journals')),
+    store: identify(join(folder, 'scans.mdb')),
+    codes: identify(join(folder, 'management.mdb')),
+    root: identify(join(folder, 'journals')),
     tails,
-    segmentBytesMax: 1_000_000,
     segmentMsMax: 60_000,
     isOwn: () => false,
     isOwner: () => true,

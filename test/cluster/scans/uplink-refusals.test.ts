@@ -1,13 +1,8 @@
-/** What an uplink does not send: frames that no message holds, what a disk does not take, and what cores have already. */
+/** What an uplink does not send: what a disk does not take, and what cores have already. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { JournalFiles } from '../../../src/cluster/scans/journal-source.ts';
 import { readScanMessage } from '../../../src/cluster/scans/scan-message.ts';
-import {
-  type JournalPiece,
-  ScanUplink,
-  sentBytesMax,
-} from '../../../src/cluster/scans/scan-uplink.ts';
-import { frameBytesMax } from '../../../src/scans/record.ts';
+import { type JournalPiece, ScanUplink } from '../../../src/cluster/scans/scan-uplink.ts';
 import { frameOf } from '../../scans/journal-files.ts';
 import { MemoryLog, MemoryStream } from '../log/memory-log.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';
@@ -52,53 +47,6 @@ class Frames {
     return Promise.resolve(this.#frames.find(({ from }) => from >= position));
   }
 }
-
-it('a frame that no message holds is a hole of its journal, counted once', async () => {
-  const frames = new Frames();
-  for (const size of [100, sentBytesMax, sentBytesMax + 1, frameBytesMax, 50]) frames.add(size);
-  const uplink = uplinkOf(frames);
-  uplink.written();
-  await pass(1_000);
-  const large = 100 + sentBytesMax;
-  const end = frames.tail();
-  const all = [
-    [0, 0, 100],
-    [100, 100, large],
-    [large, end - 50, end],
-  ];
-  expect(sent()).toEqual(all);
-  const leftOut = sentBytesMax + 1 + frameBytesMax;
-  expect([uplink.position, uplink.leftOutBytes, uplink.fault]).toEqual([end, leftOut, undefined]);
-  uplink.rewind(100);
-  await pass(1_000);
-  expect(sent().slice(3)).toEqual(all.slice(1));
-  expect(uplink.leftOutBytes).toBe(leftOut);
-});
-
-it('behind a frame that no message holds a core asks for what comes, and gets it with the hole', async () => {
-  const frames = new Frames();
-  for (const size of [100, frameBytesMax]) frames.add(size);
-  const uplink = uplinkOf(frames);
-  uplink.written();
-  await pass(1_000);
-  expect([uplink.position, uplink.backlogBytes, uplink.fault]).toEqual([
-    frames.tail(),
-    0,
-    undefined,
-  ]);
-  frames.add(50);
-  uplink.written();
-  await pass(1_000);
-  uplink.rewind(100);
-  await pass(1_000);
-  const end = frames.tail();
-  expect(sent()).toEqual([
-    [0, 0, 100],
-    [end - 50, end - 50, end],
-    [100, end - 50, end],
-  ]);
-  expect(uplink.leftOutBytes).toBe(frameBytesMax);
-});
 
 it('what cores have had before its process began is not sent again', async () => {
   const frames = new Frames();

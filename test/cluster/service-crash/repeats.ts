@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { unpackAttempt } from '../../../src/model/attempt-record.ts';
-import { openDeliveryTables } from '../../../src/store/delivery/open-delivery.ts';
+import { openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
 import type { Taken } from '../../crash/receipts.ts';
 
 /** Upper bounds of how long after the first taking an event came again, in milliseconds. */
@@ -132,14 +132,13 @@ export const agesShown = ({ ages }: RepeatSums): string =>
 function successesIn(dataDir: string): ReadonlyMap<string, readonly number[]> {
   const successes = new Map<string, number[]>();
   const tables = openDeliveryTables(join(dataDir, 'delivery.mdb'));
-  for (const { value: page } of tables.log.range({}, () => [])) {
-    for (const [, , eventIds, , attempts] of page) {
-      const times = attempts
-        .map(unpackAttempt)
-        .filter(({ failure }) => failure === undefined)
-        .map(({ atMs }) => atMs);
-      for (const id of eventIds) successes.set(id, [...(successes.get(id) ?? []), ...times]);
-    }
+  for (const { value } of tables.log.range({}, () => undefined)) {
+    const [, , eventIds, , attempts] = value;
+    const times = attempts
+      .map(unpackAttempt)
+      .filter(({ failure }) => failure === undefined)
+      .map(({ atMs }) => atMs);
+    for (const id of eventIds) successes.set(id, [...(successes.get(id) ?? []), ...times]);
   }
   void tables.environment.close();
   return successes;

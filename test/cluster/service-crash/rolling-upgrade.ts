@@ -28,10 +28,10 @@ export interface UpgradeOptions {
 
 /** @param path of its one file, or of its sources with their packages installed @throws Error where it is neither */
 export function formerProgram(path: string): NonNullable<ProcessOptions['program']> {
-  const start = join(path, 'src/start.mjs');
+  const start = join(path, 'config/start.mjs');
   if (existsSync(start)) return [join(path, 'node_modules/.bin/node'), start];
   if (existsSync(path) && statSync(path).isFile()) return [path];
-  throw new Error(`Cannot run ${path}: expected the one file, or a folder with src/start.mjs`);
+  throw new Error(`Cannot run ${path}: expected the one file, or a folder with config/start.mjs`);
 }
 
 export async function upgradeNodes(options: UpgradeOptions): Promise<void> {

@@ -7,8 +7,7 @@ import type { LogPosition } from '../../../src/cluster/log/applier.ts';
 import type { ReplicatedStore } from '../../../src/cluster/log/apply-queue.ts';
 import { EnvironmentStore } from '../../../src/cluster/log/environment-store.ts';
 import { StoreEnvironment, type Table } from '../../../src/store/environment.ts';
-import type { Work } from '../../../src/store/replicated-transactions.ts';
-import type { Replicator } from '../../../src/store/replication.ts';
+import type { Replicator, Work } from '../../../src/store/replicated-transactions.ts';
 import type { SimulatedStore } from './simulated-store.ts';
 
 interface Opened {

@@ -8,9 +8,10 @@ import {
   type BatchRun,
   type Outcome,
   ReplicatedTransactions,
+  type Replicator,
+  type StoredWrite,
   type Work,
 } from '../../../src/store/replicated-transactions.ts';
-import type { Replicator, StoredWrite } from '../../../src/store/replication.ts';
 import type { SimulatedStore, Soon } from './simulated-store.ts';
 
 interface Commit {

@@ -1,8 +1,7 @@
 /** The disk of a simulated machine: one table of numbers, and the position in the log. */
 import type { LogPosition } from '../../../src/cluster/log/applier.ts';
 import type { ReplicatedStore } from '../../../src/cluster/log/apply-queue.ts';
-import type { Work } from '../../../src/store/replicated-transactions.ts';
-import type { Replicator } from '../../../src/store/replication.ts';
+import type { Replicator, Work } from '../../../src/store/replicated-transactions.ts';
 
 /** Of one process: runs what is due while it lives, in the order of the calls. */
 export type Soon = (run: () => void) => void;

@@ -1,19 +1,18 @@
-/** Data folders as first starts, later starts and older releases leave them, without a service. */
+/** Data folders as first starts and later starts leave them, without a service. */
 import { randomFillSync } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
 import { faultText } from '../../../src/engine/installation/folder-faults.ts';
 import {
   FolderFaultsError,
   inspectFolder,
-  beginMarking,
-  endMarking,
   makeInstallation,
+  markStart,
   type OnStep,
 } from '../../../src/engine/installation/installation.ts';
 import { StoreEnvironment } from '../../../src/store/environment.ts';
-import { openDeliveryTables } from '../../../src/store/delivery/open-delivery.ts';
+import { openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
 import { openManagement } from '../../../src/store/management/management.ts';
 import { openScanStore } from '../../../src/store/scans/scans.ts';
 import { memoryDisk } from '../memory-disk.ts';
@@ -36,8 +35,6 @@ export interface Folders {
   readonly first: string;
   readonly later: string;
   readonly other: string;
-  /** Like `first`, of an older release. */
-  readonly unmarked: string;
   /** For the test. */
   readonly data: string;
 }
@@ -50,16 +47,15 @@ export async function makeFolders(): Promise<Folders> {
     first: at('first'),
     later: at('later'),
     other: at('other'),
-    unmarked: at('unmarked'),
     data: at('data'),
   };
-  const { first, later, other, unmarked } = folders;
+  const { first, later, other } = folders;
   await make(first);
+  await fill(first);
   cpSync(first, later, { recursive: true });
   await mark(later);
   await mark(later);
   await make(other);
-  await makeUnmarked(unmarked, first);
   return folders;
 }
 
@@ -72,16 +68,12 @@ export async function make(path: string, onStep?: OnStep): Promise<void> {
 }
 
 /** Marks a start. @returns keys that were added or taken out */
-export async function mark(
-  path: string,
-  onStep?: OnStep,
-): Promise<Awaited<ReturnType<typeof endMarking>>> {
+export async function mark(path: string, onStep?: OnStep): ReturnType<typeof markStart> {
   await make(path);
   const folder = openDataFolder(path);
   const environment = new StoreEnvironment(folder.managementFile);
   try {
-    const begun = await beginMarking(folder, environment, onStep);
-    return await endMarking(folder, environment, begun, onStep);
+    return await markStart(folder, environment, onStep);
   } finally {
     await environment.close();
   }
@@ -98,25 +90,29 @@ export function put(path: string, part: string, from: string): void {
   cpSync(join(from, part), join(path, part), { recursive: true });
 }
 
-/** Data of a release without marks, with a code, scans and deliveries. @param keys a folder to take them from */
-async function makeUnmarked(path: string, keys: string): Promise<void> {
-  mkdirSync(path);
-  cpSync(join(keys, 'signing-keys.json'), join(path, 'signing-keys.json'));
-  cpSync(join(keys, 'visitor.key'), join(path, 'visitor.key'));
-  mkdirSync(join(path, 'journal', '0'), { recursive: true });
-  const management = openManagement(join(path, 'management.mdb'), 'create');
+/** Data of a workspace with a code, scans and deliveries. */
+async function fill(path: string): Promise<void> {
+  const management = openManagement(join(path, 'management.mdb'));
   management.environment.transactionSync(() => {
     management.next('workspace');
     management.next('code');
   });
   await management.close();
-  const scans = openScanStore(join(path, 'scans.mdb'), 'create');
+  const scans = openScanStore(join(path, 'scans.mdb'));
   scans.environment.transactionSync(() => scans.meta.put('sequence', 7));
   await scans.environment.close();
-  const delivery = openDeliveryTables(join(path, 'delivery.mdb'), 'create');
+  const delivery = openDeliveryTables(join(path, 'delivery.mdb'));
   delivery.environment.transactionSync(() => {
     const counts = { pending: 0, delivered: 9, dead: 0, canceled: 0 };
     delivery.stats.put(1, { counts, failuresInRow: 0 });
   });
   await delivery.environment.close();
+}
+
+/** Takes the mark from a part. */
+export async function removeMark(path: string, part: string): Promise<void> {
+  if (part === 'journal') return rmSync(join(path, 'journal', 'installation.json'));
+  const environment = new StoreEnvironment(join(path, part));
+  environment.transactionSync(() => environment.table('installation').remove('mark'));
+  await environment.close();
 }

@@ -6,17 +6,10 @@ import { raiseNumbers } from '../../../src/engine/installation/numbers.ts';
 import { CountedJournals } from '../../../src/engine/journals.ts';
 import { partitionCount } from '../../../src/model/code.ts';
 import type { EndpointRecord } from '../../../src/model/webhook.ts';
-import type { DeliveryTables } from '../../../src/store/delivery/delivery.ts';
-import { openDeliveryTables } from '../../../src/store/delivery/open-delivery.ts';
-import {
-  linkBlockOf,
-  type StoredLink,
-  withLink,
-} from '../../../src/store/management/link-blocks.ts';
+import { type DeliveryTables, openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
 import { type Management, openManagement } from '../../../src/store/management/management.ts';
 import { openScanStore, type ScanStore, workspaceCounter } from '../../../src/store/scans/scans.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
-import { StoredBytes } from '../../support/stored-bytes.ts';
 import { memoryDisk } from '../memory-disk.ts';
 
 let folder: string;
@@ -110,47 +103,6 @@ test('blocks go on above those that an endpoint was enabled, disabled, subscribe
     raiseNumbers({ management, scans, delivery }, log);
     expect(scans.meta.get('sequence')).toBe(seen);
   }
-});
-
-test('a number whose record is damaged is found again from what it was given to', async () => {
-  const link: Omit<StoredLink, 'codeNo'> = {
-    key: 'ABC',
-    workspaceNo: 1,
-    target: 'https://example.com/',
-    expiresAtMs: 0,
-    scanLimit: undefined,
-    state: 'deleted',
-  };
-  management.environment.transactionSync(() => {
-    management.meta.put('next:code', 21);
-    management.meta.put('next:edit', 65_540);
-    // The codes themselves were removed: the link stays.
-    management.links.put(linkBlockOf(20), withLink(undefined, { ...link, codeNo: 20 }));
-    management.codeEdits.put(1, [65_537, 1, 5, 20]);
-    management.codeEdits.put(3, [65_539, 1, 6, 20]);
-    management.meta.put('next:journal', 10);
-    const past = [{ journals: [8, 9], run: 1 }];
-    const node = { id: 'n_1', name: 'a', role: 'all', journals: [3], run: 2, past } as const;
-    management.cluster.nodes.put('a', { ...node, joinedAtMs: 1 });
-  });
-  await management.close();
-  const stored = new StoredBytes(join(folder, 'management.mdb'));
-  for (const key of stored.keys('meta')) {
-    if (key.includes('next:')) stored.flip('meta', key, 77);
-  }
-  await stored.close();
-  management = openManagement(join(folder, 'management.mdb'));
-  expect(() => management.last('code')).toThrow('damaged');
-
-  raiseNumbers({ management, scans, delivery }, log);
-  // Of a block the highest that it may have.
-  expect([management.last('code'), management.last('edit')]).toEqual([31, 65_539]);
-  expect(management.last('journal')).toBe(9);
-  expect(logged()).toMatchObject([
-    { level: 'warn', number: 'code', to: 31 },
-    { level: 'warn', number: 'edit', to: 65_539 },
-    { level: 'warn', number: 'journal', to: 9 },
-  ]);
 });
 
 test('a journal that has lost what was counted is named in the log, and keeps its position', () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
-import { EdgeThreads } from '../../../src/engine/edge-threads.ts';
+import { EdgeThreads } from '../../../src/engine/threads.ts';
 import { createLinkTableMemory, type LinkTableMemory } from '../../../src/links/layout.ts';
 import { LinkWriter } from '../../../src/links/writer.ts';
 import { listSegments } from '../../../src/scans/journal/segments.ts';
@@ -42,6 +42,7 @@ async function openEdge(own: readonly number[], keptFrom: (journal: number) => n
     log: createLog('silent'),
     folder: openDataFolder(path),
     links,
+    geo: {},
     threads: own.length,
     journals: { own, keptFrom, known: { numbers: () => [], endAtLeast: () => 500 } },
   });

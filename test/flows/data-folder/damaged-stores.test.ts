@@ -75,6 +75,18 @@ const overwriteFrom = (share: number) => (path: string) => {
   writeFileSync(path, bytes.fill(0x5a, Math.floor(bytes.length * share)));
 };
 
+/** The only page of the table `installation`: its header stays. */
+function overwriteRecords(path: string): void {
+  const bytes = readFileSync(path);
+  const [pageBytes, headerBytes, kindAt, leaf] = [4_096, 24, 18, 2];
+  for (let at = 0; at < bytes.length; at += pageBytes) {
+    const page = bytes.subarray(at, at + pageBytes);
+    const isIt = page.readUInt16LE(kindAt) === leaf && page.includes('visitor.key');
+    if (isIt) page.fill(0x5a, headerBytes);
+  }
+  writeFileSync(path, bytes);
+}
+
 describe('a start, a command and doctor say which file is damaged', () => {
   it('management.mdb cut in the middle', () =>
     withDamage(
@@ -83,7 +95,7 @@ describe('a start, a command and doctor say which file is damaged', () => {
       async () => {
         const text = `data folder ${dataDir} has faults\n  management.mdb is damaged: page `;
         expectRefusal(await spawnCommand(['serve'], environment), `Cannot start: ${text}`);
-        expectRefusal(await spawnCommand(['keys', 'list'], environment), `Cannot open: ${text}`);
+        expectRefusal(await runCommand(['keys', 'list'], environment), `Cannot open: ${text}`);
         const doctor = await runCommand(['doctor'], environment);
         expect(doctor.code).toBe(1);
         expect(doctor.stdout).toMatch(/^BAD {2}management.mdb is damaged: page \d+ .*$/m);
@@ -94,9 +106,15 @@ describe('a start, a command and doctor say which file is damaged', () => {
       },
     ));
 
+  it('a command, of a page that it would read', () =>
+    withDamage('management.mdb', overwriteRecords, async () => {
+      const keys = await runCommand(['keys', 'list'], environment);
+      expectRefusal(keys, 'management.mdb is damaged: page ');
+    }));
+
   it.each(stores)('%s overwritten', (store) =>
     withDamage(store, overwriteFrom(store === 'delivery.mdb' ? 0 : 0.4), async () => {
-      const start = await spawnCommand(['serve'], environment);
+      const start = await runCommand(['serve'], environment);
       expectRefusal(start, `${store} is damaged: page `);
     }),
   );
@@ -118,7 +136,7 @@ it.each(isMounted ? ['tmpfs'] : [])(
     const ports = await freePorts();
     const settings = settingsOf({ dataDir: full, ports });
     fillDisk(join(smallDisk, 'filler'));
-    const first = await spawnCommand(['serve'], settings);
+    const first = await runCommand(['serve'], settings);
     expect([first.code, first.signal, first.stdout]).toEqual([1, null, '']);
     expect(first.stderr).toMatch(
       /^Cannot open data folder .*: its disk has 0 MiB free, or a quota is used up; a first start needs 8 MiB\. .*\n$/m,
@@ -130,7 +148,7 @@ it.each(isMounted ? ['tmpfs'] : [])(
     await (await TestService.start({ dataDir: full, ports })).close();
     for (const store of stores) rmSync(join(full, `${store}-lock`));
     fillDisk(join(smallDisk, 'filler-2'));
-    const copied = await spawnCommand(['keys', 'list'], settings);
+    const copied = await runCommand(['keys', 'list'], settings);
     expect([copied.code, copied.signal]).toEqual([1, null]);
     expect(copied.stderr).toMatch(/: its disk has .* free, .*; the stores need 1 MiB\. /);
   },

@@ -1,21 +1,15 @@
 /**
  * Parts of two installations, mixed: a start refuses them in words and changes nothing, and what it names as a remedy
- * works. The scans of a lost code never appear under a new one.
+ * works.
  */
 import { createHash } from 'node:crypto';
-import { cpSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Client } from '../../support/client.ts';
-import {
-  freePorts,
-  type Ports,
-  runCommand,
-  settingsOf,
-  spawnCommand,
-} from '../../support/process.ts';
+import { freePorts, type Ports, runCommand, settingsOf } from '../../support/process.ts';
 import { soon } from '../../support/soon.ts';
 import { TestService } from '../../support/test-service.ts';
 
@@ -94,16 +88,16 @@ function copyOf(name: string, change: (dataDir: string) => void): string {
   return dataDir;
 }
 
-it('scans.mdb of another installation is refused, and repaired by beginning it anew', async () => {
+it('scans.mdb of another installation is refused, and begun anew where that is asked for', async () => {
   const dataDir = copyOf('swapped', (path) =>
     cpSync(join(other.dataDir, 'scans.mdb'), join(path, 'scans.mdb')),
   );
   const settings = settingsOf({ dataDir, ports });
   const before = contentOf(dataDir);
-  const start = await spawnCommand(['serve'], settings);
+  const start = await runCommand(['serve'], settings);
   expect([start.code, start.stdout]).toEqual([1, '']);
   expect(start.stderr).toMatch(
-    /^Cannot start: data folder .* has faults\n {2}scans.mdb is of another installation\nNothing was changed\. .*`quietzone repair` says .*\n$/,
+    /^Cannot start: data folder .* has faults\n {2}scans.mdb is of another installation\nNothing was changed\. .*`quietzone serve --begin-anew scans` gives up .*\n$/,
   );
   for (const command of [
     ['keys', 'list'],
@@ -117,21 +111,16 @@ it('scans.mdb of another installation is refused, and repaired by beginning it a
   }
   const doctor = await runCommand(['doctor'], settings);
   expect(doctor.stdout).toMatch(
-    /^BAD {2}scans.mdb is of another installation: .*`quietzone repair`/m,
+    /^BAD {2}scans.mdb is of another installation: .*`quietzone serve --begin-anew scans`/m,
   );
-  const said = await runCommand(['repair'], settings);
-  expect([said.code, said.stdout]).toEqual([
-    1,
-    expect.stringContaining('given up: all statistics'),
-  ]);
   expect(contentOf(dataDir)).toEqual(before);
 
-  const repaired = await runCommand(['repair', '--yes'], settings);
-  expect([repaired.code, repaired.stdout]).toEqual([
-    0,
-    expect.stringMatching(/scans\.mdb\.set-aside-\S+\. Start/),
-  ]);
-  const service = await TestService.start({ dataDir, ports, apiKey: one.apiKey });
+  const service = await TestService.start({
+    dataDir,
+    ports,
+    apiKey: one.apiKey,
+    start: 'scans-anew',
+  });
   const client = new Client(service.apiUrl, one.apiKey);
   const listed = await client.call('GET', '/v1/qr-codes');
   const [code]: Array<{ id: string }> = JSON.parse(listed.text).data;
@@ -141,46 +130,28 @@ it('scans.mdb of another installation is refused, and repaired by beginning it a
   await client.close();
   await service.close();
   expect(await runCommand(['backup', join(parent, 'after')], settings)).toMatchObject({ code: 0 });
+  expect(readdirSync(dataDir)).toContain('scans.mdb.set-aside-1');
   expect(readdirSync(join(parent, 'after')).join()).not.toContain('set-aside');
 });
 
-it('a lost management.mdb is no first start; a backup of it goes on above the codes made since', async () => {
+it('a lost management.mdb is no first start, and an older copy of it is refused', async () => {
   const dataDir = copyOf('lost', () => undefined);
-  const settings = settingsOf({ dataDir, ports });
   const kept = join(parent, 'management.mdb');
   cpSync(join(dataDir, 'management.mdb'), kept);
   const first = await TestService.start({ dataDir, ports, apiKey: one.apiKey });
-  const client = new Client(first.apiUrl, one.apiKey);
-  const { id } = await newCode(client, 'since');
-  await scan(first, 'since', 4);
-  await expect.poll(() => scansOf(client, id), soon).toBe(4);
-  await client.close();
   await first.close();
-
-  renameSync(join(dataDir, 'management.mdb'), join(parent, 'newest.mdb'));
+  rmSync(join(dataDir, 'management.mdb'));
   const before = contentOf(dataDir);
-  await expect(TestService.start({ dataDir, ports })).rejects.toThrow(
-    /\n {2}management.mdb is missing\n/,
-  );
-  const repair = await runCommand(['repair', '--yes'], settings);
-  expect([repair.code, repair.stdout]).toEqual([1, expect.stringContaining('cannot be repaired')]);
+  for (const start of ['any', 'scans-anew'] as const) {
+    await expect(TestService.start({ dataDir, ports, start })).rejects.toThrow(
+      /\n {2}management.mdb is missing\n/,
+    );
+  }
   expect(contentOf(dataDir)).toEqual(before);
-
   cpSync(kept, join(dataDir, 'management.mdb'));
   await expect(TestService.start({ dataDir, ports })).rejects.toThrow(
     /management.mdb is an older copy/,
   );
-  expect(await runCommand(['repair', '--yes'], settings)).toMatchObject({ code: 0 });
-  const again = await TestService.start({ dataDir, ports, apiKey: one.apiKey });
-  const api = new Client(again.apiUrl, one.apiKey);
-  const made = await newCode(api, 'new');
-  // The lost code had this number, and four scans.
-  expect(await scansOf(api, made.id)).toBe(0);
-  expect(again.logEntries).toContainEqual(
-    expect.objectContaining({ level: 'warn', number: 'code', from: 1, to: 2 }),
-  );
-  await api.close();
-  await again.close();
 });
 
 it('a start with --existing makes no data', async () => {

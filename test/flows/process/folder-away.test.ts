@@ -3,7 +3,7 @@
  * on in the open files, health says so, nothing is made at its path by any thread, and when it is back all is counted
  * without a restart. Then it is moved away again, and the service stops.
  */
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Client } from '../../support/client.ts';
@@ -14,12 +14,12 @@ import { TestService } from '../../support/test-service.ts';
 import { Load, trustLoopback } from '../load.ts';
 
 const threads = preload('end-threads');
-/** Small segments: some must begin while the folder is away. */
+/** Short segments: some must begin while the folder is away. */
 const environment = {
   ...trustLoopback,
   QZ_REDIRECT_THREADS: '1',
   QZ_SCANS_SHARDS: '1',
-  QZ_SCANS_SEGMENT_BYTES_MAX: '65536',
+  QZ_SCANS_SEGMENT_MS_MAX: '500',
 };
 
 it(
@@ -46,6 +46,7 @@ it(
       };
       const load = await Load.start(service, 5, 400);
       await load.isUnderWay();
+      await expectWritten(service.pid);
 
       renameSync(dataDir, away);
       await expect.poll(reasons, soon).toContain(`${dataDir} is not there`);
@@ -85,7 +86,7 @@ it(
       const early = 'reading a journal failed, retrying';
       expect(new Set([...messages, early])).toEqual(
         new Set([
-          'the data folder was moved away or unmounted: redirects go on, counting waits for it',
+          'the data folder was moved or unmounted: redirects continue, counting waits for it',
           'a shard thread failed, restarting',
           early,
           'stopped before all scans were counted, the next start counts them',
@@ -94,6 +95,25 @@ it(
       expect(messages.length).toBeLessThan(8);
     }),
 );
+
+/** A store finds out with a file beside it whether the disk takes writes, and opens that at its first write. */
+async function expectWritten(pid: number): Promise<void> {
+  for (const store of ['management', 'scans', 'delivery']) {
+    await expect.poll(() => openFilesOf(pid).join(), soon).toContain(`${store}.mdb.trial`);
+  }
+}
+
+/** Those that were closed meanwhile are left out. */
+function openFilesOf(pid: number): string[] {
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).flatMap((name) => {
+    try {
+      return [readlinkSync(join(folder, name))];
+    } catch {
+      return [];
+    }
+  });
+}
 
 /** Keys are signed and read with the secrets of a file that is away. */
 async function expectKeys(client: Client, apiKey: string): Promise<void> {

@@ -69,7 +69,7 @@ it('redirects, changes and the stop need no reader', () =>
     expect((await links.call('GET', '/unread')).status).toBe(302);
     const next = openReader(pipe);
     log = '';
-    await expect.poll(() => logged(next), soon).toContain('lines of the log were lost');
+    await expect.poll(() => logged(next), soon).toContain('log lines lost');
     expect(entriesOf(logged(next))[0]).toMatchObject({ level: 'warn', lines: await lost() });
 
     fill(writer);

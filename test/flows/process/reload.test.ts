@@ -1,7 +1,7 @@
 /** `quietzone reload` and what it starts, as processes: what an operator and systemd see of a takeover. */
-import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -9,6 +9,7 @@ import {
   endOf,
   entriesOf,
   freePorts,
+  runCommand,
   settingsOf,
   spawnCommand,
   startProcess,
@@ -16,32 +17,44 @@ import {
 } from '../../support/process.ts';
 import { startProgram } from '../../support/program.ts';
 import { soon } from '../../support/soon.ts';
+import { findPredecessor } from './successor.ts';
 
 const pidIn = (dataDir: string): number =>
   Number(readFileSync(join(dataDir, 'service.pid'), 'utf8'));
 
-test('without a running service a reload starts none, and a takeover is a start', () =>
+/** The service closes a connection that asks for nothing after 8 s, and a successor may boot for longer. */
+function callAgainAndAgain(port: number): { end(): void } {
+  const phones: Socket[] = [];
+  const calls = setInterval(() => {
+    const phone = connect(port, '127.0.0.1');
+    phone.on('error', () => undefined);
+    phones.push(phone);
+  }, 250);
+  return {
+    end() {
+      clearInterval(calls);
+      for (const phone of phones) phone.destroy();
+    },
+  };
+}
+
+test('without a running service a reload starts none', () =>
   withDataFolder(async (dataDir) => {
-    const ports = await freePorts();
-    const environment = settingsOf({ dataDir, ports });
-    const { code, stdout, stderr } = await spawnCommand(['reload'], environment);
+    const environment = settingsOf({ dataDir, ports: await freePorts() });
+    const { code, stdout, stderr } = await runCommand(['reload'], environment);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(
       /^Cannot reload: no service runs on data folder .*, expected one: .*\n$/,
     );
-    expect((await spawnCommand(['reload'], { QZ_API_PROT: '1' })).code).toBe(2);
-    const start = (): ChildProcess =>
-      startProgram(['serve', '--takeover'], { environment, stdio: ['ignore', 'pipe', 'pipe'] });
-    const service = await startProcess({ dataDir, ports, start });
-    expect(pidIn(dataDir)).toBe(service.pid);
-    expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
+    expect((await runCommand(['reload'], { QZ_API_PROT: '1' })).code).toBe(2);
   }));
 
 test('a reload that fails leaves the service as it is, and says why', () =>
   withDataFolder(async (dataDir) => {
     const ports = await freePorts();
-    const service = await startProcess({ dataDir, ports });
     const environment = settingsOf({ dataDir, ports });
+    // Without a predecessor a takeover is a start.
+    const service = await startProcess({ dataDir, ports, command: ['serve', '--takeover'] });
     const expectUnchanged = async (): Promise<void> => {
       expect(pidIn(dataDir)).toBe(service.pid);
       expect((await fetch(`${service.apiUrl}/health/ready`)).status).toBe(200);
@@ -69,15 +82,7 @@ test('a reload that fails leaves the service as it is, and says why', () =>
       expect.stringContaining('not taken over within 2 s'),
     ]);
     await expectUnchanged();
-    expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
-    expect(existsSync(join(dataDir, 'service.pid'))).toBe(false);
-  }));
-
-test('a reload that ends with the service says that none runs', () =>
-  withDataFolder(async (dataDir) => {
-    const ports = await freePorts();
-    const service = await startProcess({ dataDir, ports });
-    const environment = settingsOf({ dataDir, ports });
+    // Both processes end.
     const reload = startProgram(['reload'], { environment, stdio: ['ignore', 'pipe', 'pipe'] });
     const output = endOf(reload);
     const children = `/proc/${reload.pid}/task/${reload.pid}/children`;
@@ -85,8 +90,7 @@ test('a reload that ends with the service says that none runs', () =>
     process.kill(Number(readFileSync(children, 'utf8')), 'SIGKILL');
     await pause(100);
     service.signal('SIGKILL');
-    const { stderr } = await output;
-    expect(stderr).toMatch(
+    expect((await output).stderr).toMatch(
       /the new process was ended by SIGKILL, and no service runs on .* now: start it\n$/,
     );
   }));
@@ -97,19 +101,24 @@ test('a reload puts a new process in the place of the service, which ends with 0
     const service = await startProcess({ dataDir, ports });
     const environment = settingsOf({ dataDir, ports, environment: { QZ_LOG_LEVEL: 'debug' } });
     const reload = startProgram(['reload'], { environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    const phones = callAgainAndAgain(ports.redirect);
     // To the end of what it starts, which has its output too.
     const output = endOf(reload);
     const [code] = await once(reload, 'exit');
     const successor = pidIn(dataDir);
     try {
+      const refusal = /^Cannot take over: .* still answers open connections; try again/;
+      await expect(findPredecessor(dataDir)).rejects.toThrow(refusal);
+      phones.end();
       expect([code, await service.exit]).toEqual([0, { code: 0, signal: null }]);
       expect(service.complaints).toEqual([]);
       expect(successor).not.toBe(service.pid);
       expect([successor, reload.pid]).not.toContain(service.pid);
       expect((await fetch(`${service.apiUrl}/health/ready`)).status).toBe(200);
-      const again = await spawnCommand(['serve'], environment);
+      const again = await runCommand(['serve'], environment);
       expect(again).toMatchObject({ code: 1, stdout: '' });
     } finally {
+      phones.end();
       process.kill(successor, 'SIGTERM');
     }
     const { stderr } = await output;

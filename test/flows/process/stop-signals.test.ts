@@ -19,30 +19,25 @@ import { soon } from '../../support/soon.ts';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const drained = { code: 0, signal: null };
 
-it.each([
-  ['SIGHUP', 'SIGHUP'],
-  ['SIGQUIT', 'SIGTERM'],
-  ['SIGUSR2', 'SIGUSR2'],
-] as const)('%s and then %s drain it, and it exits with 0', (first, second) =>
+it('SIGHUP drains it, whatever follows, and it exits with 0', () =>
   withDataFolder(async (dataDir) => {
     const service = await startProcess({ dataDir, ports: await freePorts() });
     // Reserved by Node for its inspector.
     service.signal('SIGUSR1');
-    service.signal(first);
+    service.signal('SIGHUP');
     await service.waitForLog(/"msg":"stopping/, 20_000);
-    service.signal(second);
+    for (const next of ['SIGHUP', 'SIGQUIT', 'SIGINT', 'SIGTERM'] as const) service.signal(next);
     expect(await service.exit).toEqual(drained);
     expect(service.stderr).not.toMatch(/debugger/i);
     expect(service.complaints).toEqual([]);
-  }),
-);
+  }));
 
 it('a signal before it is ready is kept until it is', () =>
   withDataFolder(async (dataDir) => {
     const service = new ServiceProcess({ dataDir, ports: await freePorts() });
     // Made after the handlers, before anything listens.
     await expect.poll(() => existsSync(join(dataDir, 'management.mdb')), soon).toBe(true);
-    service.signal('SIGTERM');
+    service.signal('SIGUSR2');
     expect(await service.exit).toEqual(drained);
   }));
 

@@ -43,7 +43,7 @@ describe('a day', () => {
     }
     for (const [zone, shown] of format) {
       const calendar = calendarOf(zone)!;
-      for (let day = dayNumber('2026-01-01'); day < dayNumber('2027-01-01'); day += 13) {
+      for (let day = dayNumber('2026-01-01'); day < dayNumber('2027-01-01'); day += 29) {
         const startMs = calendar.startOfDay(day);
         const date = new Date(day * dayMs).toISOString().slice(0, 10);
         expect([zone, shown.format(startMs)]).toEqual([zone, date]);

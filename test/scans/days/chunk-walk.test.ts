@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { ChunkWalk } from '../../../src/scans/days/chunk-walk.ts';
+import { ChunkWalk } from '../../../src/scans/days/stored-piece.ts';
 import { Summaries } from '../../../src/scans/summaries.ts';
 import { chunkKey, openScanStore } from '../../../src/store/scans/scans.ts';
 import { visitorHashes } from '../../support/visitor-hashes.ts';

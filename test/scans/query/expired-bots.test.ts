@@ -1,4 +1,4 @@
-/** Bots and people in vain of days whose raw scans have expired: no record tells how many there were, so none is told. */
+/** Bots and visits without a redirect of days whose raw scans have expired: no record has their number, so none is shown. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseDay } from '../../../src/model/day.ts';
 import { calendarOf } from '../../../src/model/zones/calendar.ts';
@@ -46,13 +46,13 @@ beforeAll(() => {
 });
 afterAll(() => engine.close());
 
-test('are refused with a filter, and by days that are not cut; while all are kept, they are told', async () => {
+test('are refused with a filter, and by days that are not cut; while all are kept, they are shown', async () => {
   const { analytics } = engine.queries;
   const second = dayAt('2026-07-02');
   const inIndia = dayAt('2026-07-02', 'Asia/Kolkata');
   expect(await analytics.breakdown(of, second, 'bot')).toHaveLength(1);
-  const told = await analytics.breakdown(of, inIndia, 'bot');
-  expect(told.reduce((sum, { scans }) => sum + scans, 0)).toBe(1);
+  const shown = await analytics.breakdown(of, inIndia, 'bot');
+  expect(shown.reduce((sum, { scans }) => sum + scans, 0)).toBe(1);
   expect(await analytics.breakdown(of, second, 'bot', { filter })).toEqual([]);
   expect(await analytics.missed(code, second, filter)).toEqual([]);
 

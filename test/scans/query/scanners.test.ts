@@ -29,7 +29,7 @@ describe.each([1_000, 100_000, 1_000_000])('%d scanners', (scanners) => {
     if (scanners === 1_000) expect(error).toBe(0);
     const slack = errorsMax * error + 0.5;
     const near = (value: number | null, truth: number): void => {
-      // What the error hides is not told.
+      // Numbers below the error are not shown.
       if (value === null) expect(truth).toBeLessThan(10 * error + slack);
       else expect(Math.abs(value - truth)).toBeLessThanOrEqual(slack);
     };
@@ -39,7 +39,7 @@ describe.each([1_000, 100_000, 1_000_000])('%d scanners', (scanners) => {
   });
 });
 
-it('all are new where nobody had scanned before', () => {
+it('all are new when there were no scans before', () => {
   const now = sketchOf(0, 100_000);
   const found = scannersOf(now, Sketch.empty());
   expect(found).toMatchObject({ newScanners: now.estimate(), returningScanners: 0 });
@@ -48,7 +48,7 @@ it('all are new where nobody had scanned before', () => {
   expect(scannersOf(Sketch.empty(), sketchOf(0, 100_000))).toEqual(none);
 });
 
-it('few among very many are not told', () => {
+it('few among very many are not shown', () => {
   const found = scannersOf(sketchOf(0, 1_000), sketchOf(500, 1_000_000));
   expect(found).toMatchObject({ newScanners: null, returningScanners: null });
   expect(found.error).toBeGreaterThan(100);

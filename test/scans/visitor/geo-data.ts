@@ -1,31 +1,23 @@
 /** Geo data of tests and benches. */
-import { geoTablePath, makeGeoFiles } from '../../../config/release/geo-files.ts';
-import { Geo } from '../../../src/scans/visitor/geo/geo.ts';
-import { Mmdb } from '../../../src/scans/visitor/geo/mmdb.ts';
-import { makeTable } from '../../../src/scans/visitor/geo/table-maker.ts';
-import { MemoryOutput } from '../../../src/scans/visitor/geo/table-output.ts';
-import {
-  openTable,
-  type OpenTable,
-  tableInMemory,
-} from '../../../src/scans/visitor/geo/table-units.ts';
-import type { GeoName } from '../../../src/shipped.ts';
+import { makeGeoTable } from '../../../config/release/geo-files.ts';
+import { type GeoFiles, type OpenGeo, openGeo } from '../../../src/scans/visitor/geo/geo-data.ts';
+import type { GeoData } from '../../../src/scans/visitor/geo/geo.ts';
+
+export const bundledFiles: GeoFiles = {
+  countryFile: 'bundled',
+  cityFileV4: 'bundled',
+  cityFileV6: 'bundled',
+};
 
 /** The bundled places; their table is made where `npm ci` made none. */
-export function openBundledGeo(): OpenTable {
-  makeGeoFiles(() => undefined);
-  return openTable({ path: geoTablePath('places') });
+export function openBundledGeo(): OpenGeo {
+  makeGeoTable(() => undefined);
+  return openGeo(bundledFiles);
 }
 
-/** Places of these mmdb files, in memory. */
-export function makeGeo(files: Partial<Record<GeoName, string>>): Geo {
-  return new Geo(makeGeoTable(files));
-}
-
-export function makeGeoTable(files: Partial<Record<GeoName, string>>): OpenTable {
-  const sources = Object.entries(files).map(([name, path]) => [name, Mmdb.open({ path })] as const);
-  const output = new MemoryOutput();
-  makeTable(Object.fromEntries(sources), output);
-  for (const [, source] of sources) source.close();
-  return tableInMemory(output.end());
+/** Of these mmdb files. */
+export function ownGeo(files: Partial<GeoFiles>): GeoData {
+  const { data, warnings } = openGeo({ countryFile: '', cityFileV4: '', cityFileV6: '', ...files });
+  if (warnings.length > 0) throw new Error(warnings.join('\n'));
+  return data;
 }

@@ -2,15 +2,14 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { countryCode } from '../../../src/model/scan.ts';
 import { Geo } from '../../../src/scans/visitor/geo/geo.ts';
 import { nowhere } from '../../../src/scans/visitor/geo/place.ts';
-import { closeTable } from '../../../src/scans/visitor/geo/table-units.ts';
-import { openVisitor } from '../../../src/scans/visitor/visitor.ts';
+import { Visitor } from '../../../src/scans/visitor/visitor.ts';
 import { parseAddress } from '../../support/address.ts';
 import { openBundledGeo } from './geo-data.ts';
 import { recordText } from './record-text.ts';
 
-const table = openBundledGeo();
-afterAll(() => closeTable(table));
-const geo = new Geo(table);
+const { data, close } = openBundledGeo();
+afterAll(close);
+const geo = new Geo(data);
 const place = (address: string, from = geo) => from.lookup(parseAddress(address), 0);
 
 describe('bundled databases', () => {
@@ -57,8 +56,8 @@ describe('bundled databases', () => {
   });
 });
 
-it('no table means ZZ', () => {
-  expect(place('8.8.8.8', new Geo(undefined))).toBe(nowhere);
+it('no files mean ZZ', () => {
+  expect(place('8.8.8.8', new Geo({}))).toBe(nowhere);
   expect(nowhere).toMatchObject({ country: 'ZZ', city: '', namedCity: '' });
 });
 
@@ -68,7 +67,7 @@ describe('Visitor', () => {
     'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1';
 
   it('puts class, place and hash of a scan together', () => {
-    const visitor = openVisitor({ key, geo: table });
+    const visitor = new Visitor({ key, geo: data });
     visitor.read(parseAddress('8.8.8.8'), recordText(iphone));
     const { device, platform, os, browser, bot, city, high, low } = visitor;
     expect({ device, platform, os, browser, bot, city }).toEqual({
@@ -90,7 +89,7 @@ describe('Visitor', () => {
 
   it('is another one under another key', () => {
     const hashes = [key, Buffer.alloc(16, 8)].map((each) => {
-      const visitor = openVisitor({ key: each, geo: undefined });
+      const visitor = new Visitor({ key: each, geo: {} });
       visitor.read(parseAddress('8.8.8.8'), recordText(iphone));
       return `${visitor.high} ${visitor.low}`;
     });

@@ -1,8 +1,7 @@
 /** What is kept by bytes: against a plain map, and within its bound. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RecentBytes } from '../../../src/scans/visitor/recent-bytes.ts';
-import { Referers } from '../../../src/scans/visitor/referers.ts';
+import { RecentBytes, Referers } from '../../../src/scans/visitor/recent-bytes.ts';
 import { textBytesMax } from '../../../src/scans/record.ts';
 import { recordText } from './record-text.ts';
 
@@ -29,7 +28,7 @@ describe('RecentBytes', () => {
     fc.assert(property, { numRuns: 100 });
   });
 
-  it('tells texts apart that have the same hash', () => {
+  it('distinguishes texts of the same hash', () => {
     // 65,536 hashes: among 4,000 texts some have the same.
     const recent = new RecentBytes<string>(20_000, 16);
     const texts = Array.from({ length: 4_000 }, (_, index) => `text ${index}`);

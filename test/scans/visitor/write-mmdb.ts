@@ -9,12 +9,14 @@ export type MmdbRecord = { readonly [name: string]: string | MmdbRecord };
 /**
  * @param networks `address/bits`, none inside another
  * @param aliases networks that lead to ::/96, as those of MaxMind's files do
+ * @param builtSeconds since the Unix epoch
  */
 export function writeMmdb(
   ipVersion: 4 | 6,
   networks: ReadonlyArray<readonly [network: string, record: MmdbRecord]>,
   recordBits: 24 | 28 | 32 = 32,
   aliases: readonly string[] = [],
+  builtSeconds = 1,
 ): Buffer {
   const nodes: Array<[left: number, right: number]> = [[-1, -1]];
   const leaves: Array<{ node: number; side: 0 | 1; offset: number }> = [];
@@ -45,7 +47,7 @@ export function writeMmdb(
   const metadata = map([
     ['binary_format_major_version', uint16(2)],
     ['binary_format_minor_version', uint16(0)],
-    ['build_epoch', uint16(1)],
+    ['build_epoch', uint32(builtSeconds)],
     ['database_type', encode('test')],
     ['description', map([])],
     ['ip_version', uint16(ipVersion)],
@@ -97,6 +99,12 @@ function map(entries: ReadonlyArray<readonly [string, Buffer]>): Buffer {
     Buffer.from([0xe0 | entries.length]),
     ...entries.flatMap(([name, value]) => [encode(name), value]),
   ]);
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.from([0xc4, 0, 0, 0, 0]);
+  bytes.writeUInt32BE(value, 1);
+  return bytes;
 }
 
 function uint16(value: number): Buffer {

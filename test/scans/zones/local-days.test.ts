@@ -13,6 +13,7 @@ import { EngineHarness, type ScanFact } from '../engine-harness.ts';
 import { baseDay, codeOf, codes, journals, run, step, workspaceOf } from '../engine-steps.ts';
 import { analyticsOf, breakdownOf, isPerson } from '../plain-model.ts';
 import { byHourOfWeek, byPoint, onDays } from './naive-zones.ts';
+import { runs } from '../../seconds/runs.ts';
 
 /** Of every kind: whole hours both ways, half and quarter hours, summer of half an hour, and all that the runtime has. */
 const zone = fc.oneof(
@@ -156,7 +157,7 @@ it('equal a count of the plain list, in every zone, after any life of the engine
       }
     },
   );
-  await fc.assert(property, { numRuns: 12 });
+  await fc.assert(property, { numRuns: runs(4) });
 }, 180_000);
 
 it('of a zone that was set before the first scan need no raw scans', async () => {
@@ -190,5 +191,5 @@ it('of a zone that was set before the first scan need no raw scans', async () =>
       }
     },
   );
-  await fc.assert(property, { numRuns: 8 });
+  await fc.assert(property, { numRuns: runs(3) });
 }, 180_000);

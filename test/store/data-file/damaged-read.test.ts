@@ -45,7 +45,7 @@ it('damaged records stay so when a page is damaged that leads to them', async ()
   cutBranches(path);
   environment.refresh();
   damage.review();
-  expect(damage.places).toHaveLength(500);
+  expect(damage.records).toHaveLength(500);
   await environment.close();
 });
 
@@ -63,7 +63,7 @@ it('a record behind a page that is not there is refused as damaged', async () =>
   const table = environment.table<number, string>('table');
   expect(() => table.get(0)).toThrow(expect.objectContaining({ code: 'data_damaged' }));
   expect(table.get(0, () => 'instead')).toBe('instead');
-  expect([...environment.damage.places]).toContainEqual(
+  expect([...environment.damage.records]).toContainEqual(
     expect.objectContaining({ file: 'data.mdb', table: 'table', key: '0' }),
   );
   expect(table.get(499)).toBe('x'.repeat(100));

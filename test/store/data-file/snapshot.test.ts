@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { expect, it } from 'vitest';
-import { readMetas } from '../../../src/store/data-file/walk.ts';
-import { walkSnapshot } from '../../../src/store/snapshot-walk.ts';
+import { readMeta } from '../../../src/store/data-file/format.ts';
+import { walkSnapshot } from '../../../src/store/data-file/walk.ts';
 import { temporaryFolder } from '../temporary-management.ts';
 import { makeStore } from './store-file.ts';
 
@@ -29,11 +29,11 @@ it('walks beside a writer without a false alarm', async () => {
   };
   try {
     for (let walk = 0; walk < walks; walk++) {
-      const before = readMetas(path).meta?.transaction ?? 0;
+      const before = readMeta(path)?.transaction ?? 0;
       const found = walkSnapshot(path, { onProgress: waitForCommits });
-      expect(found.faults).toEqual([]);
-      expect(found.usedPages).toBeGreaterThan(20);
-      expect(readMetas(path).meta?.transaction).toBeGreaterThan(before + 2);
+      expect(found.fault).toBeUndefined();
+      expect(found.entries).toBeGreaterThan(20);
+      expect(readMeta(path)?.transaction).toBeGreaterThan(before + 2);
     }
   } finally {
     const ended = once(writer, 'exit');

@@ -2,7 +2,7 @@
 import { getRandomValues } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { DataFolder } from '../../../src/engine/data-folder.ts';
-import { openDeliveryTables } from '../../../src/store/delivery/open-delivery.ts';
+import { openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
 import { openManagement } from '../../../src/store/management/management.ts';
 import { makeSigningKeys } from '../../../src/workspaces/signing-keys.ts';
 

@@ -46,9 +46,9 @@ export class FakeScans implements ScanQueries {
   readonly raw = { begin: () => undefined, step: () => ({ scans: [], next: undefined }) };
   readonly events: ScanQueries['events'] = {
     newest: () => ({ sequence: 1, entry: 0 }),
-    after: (_workspaceNo, place) => ({ events: [], place, hasMore: false }),
+    after: (_workspaceNo, cursor) => ({ events: [], cursor, hasMore: false }),
     isPast: () => false,
-    placeAt: () => ({ sequence: 1, entry: 0 }),
+    cursorAt: () => ({ sequence: 1, entry: 0 }),
     blockOf: () => undefined,
     page: (_workspaceNo, before, limit) => {
       const start = before === undefined ? 0 : this.scanned.findIndex((e) => e.id === before) + 1;

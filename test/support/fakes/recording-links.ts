@@ -1,6 +1,5 @@
 import type { LinkTable } from '../../../src/codes/links/link-table.ts';
-import { keepScansLeft, type Link } from '../../../src/links/layout.ts';
-import type { StoredLinkBytes } from '../../../src/links/stored-link-bytes.ts';
+import { keepScansLeft, type Link, type StoredLinkBytes } from '../../../src/links/layout.ts';
 
 /** A link table that remembers the newest state of every link. */
 export class RecordingLinks implements LinkTable {

@@ -15,8 +15,6 @@ export interface SenderOptions {
   /** `address:port` of name servers. */
   readonly servers?: readonly string[];
   readonly clock?: Clock;
-  /** Of one question to a name server. */
-  readonly tryMs?: number;
 }
 
 /** Open until the test ends; loopback is allowed unless told otherwise. */
@@ -29,7 +27,6 @@ export function openSender(options: SenderOptions = {}): Attempts {
       clock,
       hostsFile: '/nonexistent',
       ...(options.servers === undefined ? {} : { servers: options.servers }),
-      ...(options.tryMs === undefined ? {} : { tryMs: options.tryMs }),
     }),
   });
   onTestFinished(() => attempts.close());

@@ -1,19 +1,19 @@
-/** Webhooks against what their receivers know, killed between any two writes: some seeds of simulation.ts. */
+/** Webhooks against what their receivers know, killed between any two writes: some seeds of simulation.ts, others each day. */
 import { expect, it } from 'vitest';
+import { seedsOfToday } from '../../seconds/runs.ts';
 import { simulate } from './simulation.ts';
 
-it.each([3, 4, 8])(
-  'nothing is lost, and nothing settled that was not answered: seed %i',
-  async (seed) => {
-    const { faults, starts, sent, trace } = await simulate(seed, 100);
+const seeds = seedsOfToday(4);
+
+it(`nothing is lost, and nothing settled that was not answered: seeds from ${seeds[0]}`, async () => {
+  let [allStarts, allSent] = [0, 0];
+  for (const seed of seeds) {
+    const { faults, starts, sent, trace } = await simulate(seed, 60);
     const shown = faults.length === 0 ? [] : trace;
     expect({ seed, faults, shown }).toEqual({ seed, faults: [], shown: [] });
-    expect(starts).toBeGreaterThan(1);
-    expect(sent).toBeGreaterThan(10);
-  },
-);
-
-it('a seed gives the same run every time', async () => {
-  const [one, other] = [await simulate(7, 30), await simulate(7, 30)];
-  expect(other).toEqual(one);
+    allStarts += starts;
+    allSent += sent;
+  }
+  expect(allStarts).toBeGreaterThan(seeds.length);
+  expect(allSent).toBeGreaterThan(10);
 });

@@ -177,23 +177,18 @@ class Simulation {
     await this.world.pass(1_100);
   }
 
-  /** It ends as it should, with attempts in flight. */
+  /** It ends as it should, with attempts in flight. Its files close in the machine's time: no other time passes meanwhile. */
   async #stop(): Promise<void> {
     const { world } = this;
     const { webhooks } = world;
     let left = stopMsMax;
-    const close = async (): Promise<void> => {
-      await webhooks.stop();
-      await webhooks.close();
-      left = 0;
-    };
-    const closing = close();
+    const finishing = webhooks.finish().then(() => void (left = 0));
     // It may be killed meanwhile: then the next one runs.
     for (; left > 0 && world.webhooks === webhooks; left -= 500) await world.pass(500);
-    await closing;
+    await finishing;
+    await webhooks.close();
     if (world.webhooks === webhooks) world.disk.kill();
   }
-
   /** Its result comes later, or never. */
   #sample(): void {
     const endpoint = this.#any();

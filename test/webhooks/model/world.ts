@@ -5,8 +5,11 @@ import { join } from 'node:path';
 import { createIdSource, type IdPrefix } from '../../../src/model/ids.ts';
 import { Signal } from '../../../src/model/signal.ts';
 import { Outbox } from '../../../src/outbox/outbox.ts';
-import { type DeliveryTables, deliveryTables } from '../../../src/store/delivery/delivery.ts';
-import { openDeliveryTables } from '../../../src/store/delivery/open-delivery.ts';
+import {
+  deliveryTables,
+  type DeliveryTables,
+  openDeliveryTables,
+} from '../../../src/store/delivery/delivery.ts';
 import { type Management, openManagement } from '../../../src/store/management/management.ts';
 import { openMeta } from '../../../src/store/open-environment.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
@@ -133,7 +136,6 @@ export class World {
           retryDelaysMs,
           inFlightMax: random.pick([3, 12, 64]),
           deliveriesKept: this.#keptMax,
-          deadLetterDays: 30,
           timeoutMs: 1_000,
           allowNetworks: [],
           docsUrl: '',

@@ -82,7 +82,7 @@ it('has the bytes of the outbox, and ids that follow from endpoint and event', (
       kind,
       eventIds: [id],
       text: body,
-      place: { outbox: 'events', place: [sequence, 0, 0, 'one'] },
+      outboxRef: { outbox: 'events', ref: [sequence, 0, 0, 'one'] },
     })),
   );
 });
@@ -111,7 +111,7 @@ it('leaves out what came before the endpoint, before it subscribed, and while it
   const { reader, append } = openOutbox();
   append(times(20, own));
   const sequences = (more: Parameters<typeof endpointOf>[0]): number[] =>
-    expectSame(reader, endpointOf(more), [1, 3]).map(({ place }) => place!.place[0]);
+    expectSame(reader, endpointOf(more), [1, 3]).map(({ outboxRef }) => outboxRef!.ref[0]);
   const ends = (event: number) => ({ event, block: 0 });
   expect(sequences({ firstEvent: 17 })).toEqual([18, 19, 20]);
   expect(sequences({ since: { 'qr.created': ends(18) } })).toEqual([19, 20]);
@@ -148,7 +148,9 @@ it('passes over a damaged event, however it is read', async () => {
   await stored.close();
   await temporary.reopen();
   const { reader } = open();
-  const places = expectSame(reader, endpointOf(), [1, 2, 6]).map(({ place }) => place!.place[0]);
+  const places = expectSame(reader, endpointOf(), [1, 2, 6]).map(
+    ({ outboxRef }) => outboxRef!.ref[0],
+  );
   expect(places).toEqual([1, 2, 4, 5, 6]);
   expect(reader.at(endpointOf(), [3, 0, 0, 'one'])).toBeUndefined();
   expect(reader.readFor(endpointOf(), firstPosition, { deliveriesMax: 9 }).hasMore).toBe(false);

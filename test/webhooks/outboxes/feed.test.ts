@@ -69,8 +69,8 @@ describe('one that lags', () => {
   it('reads on from the end of its ring until it has all that was routed', () => {
     const { feed } = openFeed();
     for (const no of [1, 2, 5]) feed.add(deliveryOf(no));
-    feed.lag();
-    for (let no = 6; no <= 9; no++) feed.pass(1);
+    feed.fallBehind();
+    for (let no = 6; no <= 9; no++) feed.skip(1);
     expect([feed.isLagging, feed.readTo, feed.unsent]).toEqual([true, at(5), 7]);
     for (const no of [6, 7]) feed.add(deliveryOf(no));
     feed.read(at(7), 2, at(9));

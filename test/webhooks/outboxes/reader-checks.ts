@@ -9,7 +9,7 @@ import {
   firstPosition,
   only,
   type OutboxReader,
-  type Stretch,
+  type ReadResult,
 } from '../../../src/webhooks/outboxes/outbox-reader.ts';
 
 export const endpointOf = (more: Partial<EndpointRecord> = {}): EndpointRecord => ({
@@ -30,19 +30,27 @@ export const endpointOf = (more: Partial<EndpointRecord> = {}): EndpointRecord =
 });
 
 /** What must never change of a delivery; when it is due may. */
-export const fixed = ({ id, endpointNo, workspaceNo, kind, eventIds, body, place }: Delivery) => ({
+export const fixed = ({
+  id,
+  endpointNo,
+  workspaceNo,
+  kind,
+  eventIds,
+  body,
+  outboxRef,
+}: Delivery) => ({
   id,
   endpointNo,
   workspaceNo,
   kind,
   eventIds,
   text: body,
-  place,
+  outboxRef,
 });
 
 /** Reads on until there is no more. @param check called with each position that something may be continued from */
 export function readAll(
-  read: (from: Position) => Stretch,
+  read: (from: Position) => ReadResult,
   check: (position: Position, before: readonly Delivery[]) => void = () => undefined,
 ): Delivery[] {
   const created: Delivery[] = [];
@@ -72,7 +80,7 @@ export function expectSame(
     reader.readFor(endpoint, from, { deliveriesMax });
   const all = readAll(pageOf(1e6));
   const expected = all.map(fixed);
-  const ends = all.map(({ place }) => endOf(name, place!.place));
+  const ends = all.map(({ outboxRef }) => endOf(name, outboxRef!.ref));
   expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
   expect(ends).toEqual(ends.toSorted(comparePositions));
   for (const deliveriesMax of pages) {
@@ -91,7 +99,7 @@ export function expectSame(
     expect(shared.map(fixed)).toEqual(expected);
   }
   for (const [at, delivery] of all.entries()) {
-    expect(fixed(reader.at(endpoint, delivery.place!.place)!)).toEqual(expected[at]);
+    expect(fixed(reader.at(endpoint, delivery.outboxRef!.ref)!)).toEqual(expected[at]);
     expect(fixed(reader.find(endpoint, delivery.eventIds[0]!)!)).toEqual(expected[at]);
     // From where it ends the next one follows.
     const [next] = readFrom(reader, endpoint, ends[at]!);
@@ -131,9 +139,9 @@ function expectNewest(
   }
   expect(found.map(fixed)).toEqual(newestOf(all));
   const half = Math.floor(all.length / 2);
-  const middle = all[half]?.place;
+  const middle = all[half]?.outboxRef;
   if (middle === undefined) return;
-  const after = endOf(reader.name, middle.place);
+  const after = endOf(reader.name, middle.ref);
   const newest = reader.newestFor(endpoint, { after, beforeId: '~', limit: all.length });
   expect(newest.map(fixed)).toEqual(newestOf(all.slice(half + 1)));
 }

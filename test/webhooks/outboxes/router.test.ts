@@ -9,7 +9,7 @@ import { codeOf, openScanEngine } from './scan-engine.ts';
 
 function openRouter(route: () => boolean) {
   const clock = new TestClock();
-  const outbox = { lag: 0, newest: 7 };
+  const outbox = { unreadCount: 0, newest: 7 };
   const scans = openScanEngine().store;
   class Outbox extends ScanOutbox {
     override get newest(): number {
@@ -17,7 +17,7 @@ function openRouter(route: () => boolean) {
     }
   }
   const router = new Router({
-    feeds: { route, lag: () => outbox.lag },
+    feeds: { route, unreadCount: () => outbox.unreadCount },
     reader: new Outbox({ scans, codeOf, clock: new WheelClock(clock, clock, undefined) }),
     clock,
     log: pino({ level: 'silent' }),
@@ -40,7 +40,7 @@ it('is behind where no step ever runs, and not for what has just come', () => {
   clock.move(300_000);
   expect(router.behindMs).toBe(0);
   outbox.newest = 8;
-  outbox.lag = 1;
+  outbox.unreadCount = 1;
   clock.move(61_000);
   expect(router.behindMs).toBe(61_000);
   outbox.newest = 9;

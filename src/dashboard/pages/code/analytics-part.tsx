@@ -9,9 +9,13 @@ import { breakdownPath, subjectOf } from '../../analytics/state/requests.ts';
 import { Explore } from '../../analytics/view/explore.tsx';
 import { useView, type View } from '../../analytics/view/use-analytics.ts';
 import { now } from '../../client/browser-clock.ts';
+import { capitalize, formatUtcDay } from '../../client/format.ts';
 import { useResource } from '../../client/resource.ts';
+import { currentSession } from '../../client/session.ts';
 import type { EventPage, QrCode } from '../../client/wire.ts';
+import { geoWarning } from '../../../model/scan.ts';
 import { ConversionFigures } from '../../parts/figures.tsx';
+import { Notice } from '../../parts/notice.tsx';
 import { Card } from '../../parts/page.tsx';
 
 export function AnalyticsPart({ code }: { readonly code: QrCode }) {
@@ -82,11 +86,27 @@ function Missed({ view: { subject, state } }: { readonly view: View }) {
 }
 
 export function Attribution() {
+  const { geoDate } = currentSession();
   return (
-    <p class="attribution">
-      Countries and cities: <a href="https://db-ip.com">IP Geolocation by DB-IP</a> and{' '}
-      <a href="https://www.nro.net">NRO</a>, CC BY 4.0. Bots, link previews and prefetches are never
-      counted as scans.
-    </p>
+    <>
+      <GeoWarning />
+      <p class="attribution">
+        Countries and cities: <a href="https://db-ip.com">IP Geolocation by DB-IP</a> and{' '}
+        <a href="https://www.nro.net">NRO</a>, CC BY 4.0
+        {geoDate && `, data of ${formatUtcDay(geoDate)}`}. Bots, link previews and prefetches are
+        never counted as scans.
+      </p>
+    </>
+  );
+}
+
+/** Geo data that is old. */
+export function GeoWarning() {
+  const { geoDate } = currentSession();
+  const warning = geoDate === null ? undefined : geoWarning(geoDate, now());
+  return warning === undefined ? null : (
+    <Notice tone="warn">
+      <p>{capitalize(warning)}.</p>
+    </Notice>
   );
 }

@@ -96,8 +96,7 @@ function whenText(zone: string, before: string): string {
   if (zone === before) return `Days begin at midnight in ${zoneLabel(zone)}.`;
   const tomorrow = formatUtcDay(addDays(dayIn('UTC', now()), 1));
   return (
-    `Days are cut in ${zone === '' ? 'this zone' : zoneLabel(zone)} from ${tomorrow} (UTC) on. Of earlier days scans stay ` +
-    'exact where the zone is whole hours from UTC; countries, devices and scanners of earlier days are counted ' +
-    'from single scans, as long as those are kept.'
+    `Days are cut in ${zone === '' ? 'this zone' : zoneLabel(zone)} from ${tomorrow} (UTC) on. Scans stay exact; ` +
+    'countries, devices and scanners of earlier days are counted from single scans, as long as those are kept.'
   );
 }

@@ -1,5 +1,5 @@
 /** The workspace's name, its days and weeks, the user's other workspaces, and a form for a new one. */
-import { capitalize } from '../../client/format.ts';
+import { capitalize, formatUtcDay } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, useResource } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';
@@ -15,12 +15,14 @@ import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say, sayProblem } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
+import { GeoWarning } from '../code/analytics-part.tsx';
 import { DaysCard } from './days-card.tsx';
 
 export function WorkspacePage() {
   return (
     <Page title="Workspace" lead="Codes, people, keys and limits belong to a workspace.">
       <div class="page-narrow stack">
+        <GeoWarning />
         <NameCard />
         <DaysCard />
         <AllCard />
@@ -31,7 +33,7 @@ export function WorkspacePage() {
 }
 
 function NameCard() {
-  const { workspace } = currentSession();
+  const { workspace, geoDate } = currentSession();
   const form = useForm({ name: workspace.name });
   const name = form.texts.name.trim();
   const rename = async (): Promise<void> => {
@@ -67,6 +69,7 @@ function NameCard() {
           <Fact label="Created">
             <Time iso={workspace.createdAt} style="full" />
           </Fact>
+          {geoDate && <Fact label="Countries and cities">Data of {formatUtcDay(geoDate)}</Fact>}
         </dl>
       </Form>
     </Card>

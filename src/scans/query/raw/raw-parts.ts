@@ -1,15 +1,15 @@
 /**
- * What the records of many counters have left to be counted from raw scans (range.ts), put together: counters with the same
- * part are counted in one go. A part whose blocks have expired has fewer raw scans than its records say: it is refused. Of bots
- * and people in vain records say nothing: where these are asked for, the part must begin after what has expired.
+ * Collects the parts that the records of many counters leave to raw scans (range.ts): one query counts all counters with the
+ * same part. A part with fewer raw scans than its records say has expired and is refused. Records do not count bots and
+ * visits without a redirect: for these, the part must begin after everything expired.
  */
 import type { CodeNo } from '../../../model/numbers.ts';
-import type { Stretch } from '../../../model/zones/local-range.ts';
+import type { TimeRange } from '../../../model/zones/local-range.ts';
 import type { RawPart, Wanted } from '../range.ts';
 import { unavailable } from '../spans.ts';
 import type { RawAnswer, RawQuery } from './raw-query.ts';
 
-interface Part extends Stretch {
+interface Part extends TimeRange {
   readonly counters: number[];
   scans: number;
 }
@@ -32,13 +32,13 @@ export class RawParts {
   }
 
   /**
-   * Adds them to what was gathered.
-   * @param expiredBeforeMs asked for where bots and people in vain are
+   * Adds the parts' counts.
+   * @param expiredBeforeMs for bots and visits without a redirect
    * @throws Failure validation_failed, overloaded, data_damaged
    */
   async addTo(
     count: (query: RawQuery) => Promise<RawAnswer>,
-    of: Pick<RawQuery, 'workspaceNo' | 'of' | 'namesMax' | 'readsAll'>,
+    of: Pick<RawQuery, 'workspaceNo' | 'of' | 'readsAll'>,
     { rollup, sketch, of: counted }: Wanted,
     expiredBeforeMs: () => number,
   ): Promise<void> {
@@ -46,11 +46,12 @@ export class RawParts {
       const answer = await count({
         ...of,
         codes: of.of === 'codes' ? Uint32Array.from(counters).sort() : undefined,
-        spans: [{ fromMs, endMs }],
-        expected: [scans],
+        fromMs,
+        endMs,
+        expected: scans,
         filter: {},
       });
-      if (answer.all[0]! < scans) throw expired();
+      if (answer.all < scans) throw expired();
       if (counted === 'all' && fromMs < expiredBeforeMs()) throw expired();
       rollup.merge(answer.rollup);
       sketch?.merge(answer.sketch);

@@ -1,45 +1,39 @@
 /**
- * Queries over raw scans, in a thread of the lowest priority (raw-query.worker.ts): millions of scans take seconds, and
- * redirects must not wait for them.
+ * Runs queries over raw scans in a thread of the lowest priority (raw-query.worker.ts): millions of scans take seconds, and
+ * redirects must not wait.
  *
- *   run --> [ of its workspace: waits for the one that runs ] --> thread, a slice of each of a few workspaces --> answer
+ *   run --> [ waits for its workspace's running query ] --> thread, in slices of a few workspaces' queries --> answer
  *             one too many: Failure('overloaded')
  *
- * How far a query is, and that nobody waits for it any more, stand in memory that both threads see.
+ * Progress and cancellation are in shared memory.
  */
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Failure } from '../../../model/failure.ts';
 import type { WorkspaceNo } from '../../../model/numbers.ts';
 import { shipped } from '../../../shipped.ts';
 import { createPool, type Pool, WorkerDied } from '../../../workers/pool.ts';
-import { type PackedRawAnswer, unpackAnswer } from './packed-answer.ts';
 import type { RawAnswer, RawQuery, RawScanCounter } from './raw-query.ts';
-import { RawControl, type RawTask } from './raw-task.ts';
+import { type PackedRawAnswer, RawControl, type RawTask, unpackAnswer } from './raw-task.ts';
 
-/** Queries whose slices follow one another: each holds its counts, a few megabytes. */
+/** Queries that take turns: each has its counts, a few megabytes. */
 const runningMax = 4;
-/** Of one workspace, beside the one that runs: as many as a page has cards. */
+/** Waiting queries of one workspace: as many as a page has cards. */
 const waitingOfWorkspaceMax = 15;
-/** Of all workspaces, running ones too. */
+/** Of all workspaces, running or waiting. */
 const queriesMax = 64;
 const retryAfterSeconds = 2;
-/** How often a query that runs is asked how far it is. */
 const standardProgressMs = 100;
 
 export interface RawQueriesOptions {
   /** scans.mdb. */
   readonly path: string;
-  /** Of the thread, when nothing is asked; absent = 5 minutes. */
-  readonly restMs?: number | undefined;
   /** Between two calls of `onProgress`; absent = 100. */
   readonly progressMs?: number;
 }
 
 export interface RawQueryStats {
   readonly running: number;
-  /** For the thread, or for another query of the workspace. */
   readonly waiting: number;
-  /** Of the thread. */
   readonly deaths: number;
 }
 
@@ -53,7 +47,7 @@ export class RawQueries implements RawScanCounter {
   readonly #running = new Set<RawControl>();
   #queries = 0;
 
-  constructor({ path, restMs, progressMs = standardProgressMs }: RawQueriesOptions) {
+  constructor({ path, progressMs = standardProgressMs }: RawQueriesOptions) {
     this.#path = path;
     this.#progressMs = progressMs;
     this.#pool = createPool<RawTask, PackedRawAnswer | undefined>({
@@ -61,7 +55,6 @@ export class RawQueries implements RawScanCounter {
       threads: 1,
       tasksPerThread: runningMax,
       queueMax: queriesMax,
-      restMs,
     });
   }
 
@@ -101,7 +94,7 @@ export class RawQueries implements RawScanCounter {
       const packed = await this.#read({ path: this.#path, query, control: control.shared });
       signal?.throwIfAborted();
       if (packed === undefined) throw new Error('Cannot query raw scans: the service is stopping');
-      return unpackAnswer(packed, query.namesMax);
+      return unpackAnswer(packed);
     } finally {
       clearInterval(timer);
       this.#running.delete(control);
@@ -109,7 +102,7 @@ export class RawQueries implements RawScanCounter {
     }
   }
 
-  /** Once more where the thread died: reading can be repeated. */
+  /** Reads once more if the thread died. */
   async #read(task: RawTask): Promise<PackedRawAnswer | undefined> {
     return await this.#pool.run(task).catch((error: unknown) => {
       if (error instanceof WorkerDied) return this.#pool.run(task);

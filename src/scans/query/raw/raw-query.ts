@@ -1,51 +1,43 @@
-/** A question that is answered from raw scans, and its answer. */
+/** A query over raw scans, and its answer. */
 import type { CodeNo, WorkspaceNo } from '../../../model/numbers.ts';
 import type { Sketch } from '../../../model/sketch/sketch.ts';
-import type { Stretch } from '../../../model/zones/local-range.ts';
-import type { Counted } from '../../../store/scans/scans.ts';
+import type { TimeRange } from '../../../model/zones/local-range.ts';
+import type { CounterKind } from '../../../store/scans/scans.ts';
 import type { Rollup } from '../../rollup.ts';
 import type { ScanFilter } from '../filter.ts';
 
-export interface RawQuery {
-  /** Whose it is: it has one query at a time. */
+export interface RawQuery extends TimeRange {
+  /** Runs one query at a time. */
   readonly workspaceNo?: WorkspaceNo | undefined;
-  /** Ascending; absent = all of the workspace. One of the two is there. */
+  /** Ascending; absent = all of the workspace. At least one of `workspaceNo` and `codes` is set. */
   readonly codes?: Uint32Array | undefined;
-  /** Ascending, none overlaps another; without one nothing is read. */
-  readonly spans: readonly Stretch[];
   /**
-   * Scans that the records have of each span, of the same codes, whether they match or not. Reading ends when they are
-   * found, and goes on with all blocks that are kept where they are not.
+   * Scans of the range in the records of the same codes, without the filter. Reading ends when they are found; otherwise it
+   * reads all blocks.
    */
-  readonly expected?: readonly number[] | undefined;
-  /** All blocks that are kept are read: bots and people in vain are asked for, of whom nothing is expected. */
+  readonly expected?: number | undefined;
+  /** Reads all blocks: bots and visits without a redirect have no expected number. */
   readonly readsAll?: boolean | undefined;
-  /** The last block that counts, of the snapshot of the caller's other numbers; absent = the newest. */
-  readonly toSequence?: number | undefined;
   readonly filter: ScanFilter;
-  /** Whether people's scans are told apart by route: those of one code alone can be. */
-  readonly of: Counted;
-  /** Cities and referer hosts; the rest is `other`. */
-  readonly namesMax: number;
+  /** Whether to count people's routes: only for one code. */
+  readonly of: CounterKind;
 }
 
 export interface RawAnswer {
-  /** Of what matches. */
   readonly rollup: Rollup;
   readonly sketch: Sketch;
-  /** Scans that match, of each span, by quarter of an hour from its beginning. */
-  readonly quarters: readonly Float64Array[];
-  /** Scans that match. */
+  /** Matching scans by quarter of an hour from `fromMs`. */
+  readonly quarters: Float64Array;
   readonly codes: ReadonlyMap<CodeNo, number>;
-  /** Scans of each span, whether they match or not: fewer than the rollups have, where blocks have expired. */
-  readonly all: readonly number[];
-  /** Blocks that could not be read. What they had is in no number here, and may have been of any time. */
+  /** Scans of the range, without the filter: fewer than in the rollups when blocks have expired. */
+  readonly all: number;
+  /** Unreadable blocks. Their scans, of any time, are in no number here. */
   readonly damagedBlocks: number;
 }
 
 export interface RawScanCounter {
   /**
-   * @param onProgress told now and then which share of the blocks is done, 0 to 1
+   * @param onProgress share of the blocks that is done, 0 to 1
    * @throws Failure overloaded, data_damaged, validation_failed (more than eleven years); the signal's reason
    */
   run(

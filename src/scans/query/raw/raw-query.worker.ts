@@ -1,4 +1,4 @@
-/** Thread entry of queries over raw scans. Everything else comes first: it takes what CPU time the others leave. */
+/** Thread entry of queries over raw scans, at the lowest priority. */
 import { lowestPriority, threadEntry } from '../../../workers/entry.ts';
 import { runRawTask } from './raw-task.ts';
 

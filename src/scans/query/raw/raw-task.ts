@@ -1,12 +1,15 @@
 /**
- * A query in the pool's thread: reads slice by slice, says how far it is, and ends when it is not wanted any more. Between
- * slices others of the thread go on. The store is open while a query runs, and at no other time: a thread that ended with
- * an open snapshot would keep its pages for ever.
+ * A query in the pool's thread: reads slice by slice, reports progress, and ends when it is canceled. Other queries of the
+ * thread run between slices. The store is open only while a query runs: a thread that dies with an open snapshot would keep
+ * its pages for ever.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { Sketch } from '../../../model/sketch/sketch.ts';
 import { openScanStore } from '../../../store/scans/scans.ts';
-import type { PackedRawAnswer } from './packed-answer.ts';
-import type { RawQuery } from './raw-query.ts';
+import { ByteReader, ByteWriter } from '../../bytes.ts';
+import { Rollup } from '../../rollup.ts';
+import { rawNamesMax } from './entry-counter.ts';
+import type { RawAnswer, RawQuery } from './raw-query.ts';
 import { walkRaw } from './raw-walk.ts';
 
 export interface RawTask {
@@ -16,7 +19,7 @@ export interface RawTask {
   readonly control: SharedArrayBuffer;
 }
 
-/** What both sides of a running query see. */
+/** Memory shared by both sides of a running query. */
 export class RawControl {
   readonly shared: SharedArrayBuffer;
   readonly #words: Int32Array;
@@ -43,7 +46,7 @@ export class RawControl {
 
 const shareUnit = 1_000_000;
 
-/** Undefined = it was cancelled. */
+/** Undefined = canceled. */
 export async function runRawTask(task: RawTask): Promise<PackedRawAnswer | undefined> {
   const control = new RawControl(task.control);
   const store = openScanStore(task.path, 'read');
@@ -52,12 +55,37 @@ export async function runRawTask(task: RawTask): Promise<PackedRawAnswer | undef
     for (;;) {
       if (control.isCancelled) return undefined;
       const step = walk.next();
-      if (step.done === true) return step.value;
-      // A walk that begins again does not go back.
+      if (step.done === true) return packAnswer(step.value);
+      // Progress never decreases, even when a walk starts again.
       control.share = Math.max(control.share, step.value);
       await yieldToEventLoop();
     }
   } finally {
     await store.environment.close();
   }
+}
+
+/** An answer as a message carries it: rollup and sketch as bytes. */
+export interface PackedRawAnswer extends Omit<RawAnswer, 'rollup' | 'sketch'> {
+  readonly rollup: Uint8Array;
+  readonly inline: Uint8Array;
+  readonly chunks: ReadonlyArray<Uint8Array | undefined>;
+}
+
+/** Copies views: a message carries the whole buffer of each. */
+export function packAnswer({ rollup, sketch, ...rest }: RawAnswer): PackedRawAnswer {
+  const writer = new ByteWriter();
+  rollup.write(writer);
+  const chunks: Array<Uint8Array | undefined> = [];
+  for (const index of sketch.dirtyChunks()) chunks[index] = sketch.chunkBytes(index).slice();
+  return { ...rest, rollup: writer.take().slice(), inline: sketch.inlineBytes().slice(), chunks };
+}
+
+export function unpackAnswer(packed: PackedRawAnswer): RawAnswer {
+  const { rollup, inline, chunks, ...rest } = packed;
+  return {
+    ...rest,
+    rollup: Rollup.read(new ByteReader(rollup), rawNamesMax),
+    sketch: Sketch.fromParts(inline, (index) => chunks[index]),
+  };
 }

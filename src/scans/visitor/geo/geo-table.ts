@@ -1,9 +1,9 @@
 /**
- * Look-ups in a table of places (table-layout.ts): one for an address, of country and city together.
+ * Look-ups in a table of places (table-layout.ts): one finds country and city of an address.
  *
  *     address ─ entry of its first 16 or 32 bits ─ unit ─ node of the next 16 bits, and of the next … ─ number ─ Place
  *
- * Nothing is kept of addresses; what is damaged, or cannot be read, is nowhere.
+ * Keeps no addresses. Damaged or unreadable data is nowhere.
  */
 import { countryCode } from '../../../model/scan.ts';
 import { nowhere, Place } from './place.ts';
@@ -12,15 +12,11 @@ import {
   firstsOfIpv4,
   type Header,
   flagNode,
-  flagCountries,
-  flagSixToFour,
-  flagTeredo,
   flagUnit,
   placesPerUnit,
   unitHeaderWords,
 } from './table-layout.ts';
 
-/** One for each thread. */
 export class GeoTable {
   readonly #reader: UnitReader;
   readonly #words: Uint32Array;
@@ -31,7 +27,7 @@ export class GeoTable {
   readonly #firsts: number;
   readonly #entries: number;
   readonly #placeUnits: number;
-  /** By number, as they are met: 12 MB when all 140,000 of the bundled data are. */
+  /** By number, created on demand: 12 MB for all 140,000 of the bundled data. */
   #places: Array<Place | undefined> = [];
 
   constructor(table: OpenTable) {
@@ -56,12 +52,7 @@ export class GeoTable {
   ofIpv6(address: Uint8Array, at: number): Place {
     const high = (address[at]! << 8) | address[at + 1]!;
     const low = (address[at + 2]! << 8) | address[at + 3]!;
-    const { flags, ipv6Entries } = this.#header;
-    if (flags !== 0) {
-      if (high === 0x2002 && (flags & flagSixToFour) !== 0) return this.ofIpv4(address, at + 2);
-      const isTunnel = high === 0x2001 && low === 0 && (flags & flagTeredo) !== 0;
-      if (isTunnel) return this.ofIpv4(address, at + 4);
-    }
+    const { ipv6Entries } = this.#header;
     const first = high * 65_536 + low;
     const words = this.#words;
     let from = this.#firsts;
@@ -74,26 +65,14 @@ export class GeoTable {
     return this.#ofEntry(from - 1 + ipv6Entries, address, at + 4, at + 16);
   }
 
-  /** @param entryAt of the entry in memory @param at of the address behind what the entry stands for */
+  /** @param entryAt of the entry in memory @param at of the address after the bits of the entry */
   #ofEntry(entryAt: number, address: Uint8Array, at: number, end: number): Place {
     const entry = this.#words[entryAt]!;
-    return this.place(entry < flagUnit ? entry : this.#find(entryAt, address, at, end));
-  }
-
-  /** Of a number in this table. */
-  place(number: number): Place {
+    const number = entry < flagUnit ? entry : this.#find(entryAt, address, at, end);
     return this.#places[number] ?? this.#make(number);
   }
 
-  /** Whether the file of countries knew the place of this number. */
-  isOfCountries(number: number): boolean {
-    const unit = this.#reader.locate(this.#placeUnits + Math.floor(number / placesPerUnit));
-    if (unit === 0) return false;
-    const country = this.#halves[(unit + unitHeaderWords) * 2 + (number % placesPerUnit)]!;
-    return (country & flagCountries) !== 0;
-  }
-
-  /** Number of the place, 0 when the unit cannot be used. */
+  /** Number of the place, 0 when the unit is unusable. */
   #find(entryAt: number, address: Uint8Array, at: number, end: number): number {
     const unit = this.#reader.locate(entryAt);
     if (unit === 0) return 0;
@@ -136,7 +115,7 @@ export class GeoTable {
     const names = (ends + count) * 2;
     const from = index === 0 ? 0 : this.#halves[ends + index - 1]!;
     const city = this.#bytes.slice(names + from, names + this.#halves[ends + index]!);
-    const country = countryCode(this.#halves[countries + index]! & ~flagCountries);
+    const country = countryCode(this.#halves[countries + index]!);
     const place = new Place(country, Buffer.from(city.buffer).toString());
     if (this.#places.length === 0) this.#places = Array.from({ length: places });
     this.#places[number] = place;

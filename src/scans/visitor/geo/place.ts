@@ -1,14 +1,13 @@
 /**
- * The country and the city that a record of an mmdb file stands for. Records are read in the bundled shape
- * (`country_code`, `city`) and in GeoLite2's (`country.iso_code`, `city.names.en`).
+ * Country and city of an mmdb record, in the bundled shape (`country_code`, `city`) or GeoLite2's (`country.iso_code`,
+ * `city.names.en`).
  */
 import { countryCode, countryNumber, unknownCity, unknownCountry } from '../../../model/scan.ts';
 
-/** A place that many scans share: kept small, 80 bytes with its name. */
+/** Shared by many scans: 80 bytes with its name. */
 export class Place {
-  /** The two letters of `country` as rollups and blocks carry them. */
   readonly countryNumber: number;
-  /** City and country as rollups and blocks name it, "Chicago, US"; empty = unknown city. */
+  /** As rollups and blocks name it, "Chicago, US"; empty = unknown city. */
   readonly namedCity: string;
 
   constructor(country: string, city: string) {
@@ -21,7 +20,7 @@ export class Place {
     return countryCode(this.countryNumber);
   }
 
-  /** As the database writes it but for the district, ≤ 128 characters; empty = unknown. */
+  /** Without its district, ≤ 128 characters; empty = unknown. */
   get city(): string {
     return this.namedCity.slice(0, -', ZZ'.length);
   }
@@ -29,13 +28,13 @@ export class Place {
 
 export const nowhere = new Place(unknownCountry, unknownCity);
 
-/** No city's name is longer; bounds what an operator's file can put into records and rollups. */
+/** No city's name is longer; bounds names from an operator's file. */
 const cityCharactersMax = 128;
 
 const field = (record: unknown, name: string): unknown =>
   typeof record === 'object' && record !== null ? Reflect.get(record, name) : undefined;
 
-/** Reads a record of either shape; anything else is nowhere, and so is a city without its country. */
+/** Reads a record of either shape; anything else, or a city without a country, is nowhere. */
 export function parsePlace(record: unknown): Place {
   const code = field(record, 'country_code') ?? field(field(record, 'country'), 'iso_code');
   if (typeof code !== 'string' || !/^[A-Z]{2}$/.test(code)) return nowhere;
@@ -45,8 +44,8 @@ export function parsePlace(record: unknown): Place {
 }
 
 /**
- * A city's name without its district, so that a city is counted as one: `Vienna (Floridsdorf)` is Vienna, and
- * `Zurich (Zurich (Kreis 11) / Oerlikon)` is Zurich. Of the bundled networks 11 % are named so.
+ * A city's name without its district, so that a city counts as one: `Vienna (Floridsdorf)` is Vienna, `Zurich (Zurich (Kreis
+ * 11) / Oerlikon)` is Zurich. 11 % of the bundled networks have such a name.
  */
 function cityOf(name: string): string {
   const [, city, remark = ''] = /^([^(]*[^( ]) ?\(([^()]*).*\)$/.exec(name) ?? [];
@@ -54,6 +53,6 @@ function cityOf(name: string): string {
   return (partOfName.test(remark) ? `${city} (${remark})` : city).slice(0, cityCharactersMax);
 }
 
-/** Rivers and regions that tell cities of one name apart: Frankfurt (Oder) is not Frankfurt am Main. */
+/** Rivers and regions that distinguish cities of one name: Frankfurt (Oder) is not Frankfurt am Main. */
 const partOfName =
   /^(?:Aller|Allg[aä]u|Elbe|Lahn|Oder|Oberpfalz|Ruhr|Saale|Sieg|Spree|Taunus|Unterweser|Westfalen|W[uü]mme)$/;

@@ -1,17 +1,17 @@
 /**
- * Opens tables of places (table-layout.ts), and reads their units as they are needed.
+ * Opens tables of places (table-layout.ts), and reads their units on demand.
  *
- * The control thread opens the file and reads its directory. A unit is read by the thread that needs it first, checked,
- * and put behind those that were read before, in memory that all threads share: 1.3 MB at the start, and then what the
- * visitors' networks take. Reading takes some µs once (a `pread` of 400 bytes), and longer only where the disk is slow.
+ * The control thread opens the file and reads its directory. The thread that needs a unit first reads and checks it, and
+ * appends it to memory that all threads share: 1.3 MB at the start, then what the visitors' networks take. Reading takes some
+ * µs once (a `pread` of 400 bytes), longer only on a slow disk.
  *
  *     memory   | words of units | as large as the file: only its directory is used | units that were read, up to twice all |
  *
  *     entry of the directory   offset in the file -> `flagRead` + offset in memory, less the unit's header, which is left out
- *                                                 -> 0, a place that is nowhere, where the unit is damaged
+ *                                                 -> 0, a place that is nowhere, when the unit is damaged
  *
- * Two threads may read a unit at once: both keep it, and one is used. The entry is written last. A file that an update
- * replaces stays open as it was.
+ * Two threads may read a unit at once: both store it, one copy is used. The entry is written last. A file that an update
+ * replaces stays open.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
@@ -19,7 +19,6 @@ import type { FilePart } from '../../../shipped.ts';
 import {
   decodeHeader,
   directoryWords,
-  firstsOfIpv4,
   type Header,
   headerWords,
   flagRead,
@@ -28,23 +27,17 @@ import {
   unitHeaderWords,
 } from './table-layout.ts';
 
-/** An open table, to be posted to threads as it is. */
 export interface OpenTable {
   readonly header: Header;
   readonly memory: SharedArrayBuffer;
-  /** May be read by many threads; belongs to who opened it. Undefined: the memory has all of it. */
-  readonly descriptor: number | undefined;
-  /** Of the table in the file, in bytes. */
+  /** Shared by threads; the thread that opened it closes it. */
+  readonly descriptor: number;
   readonly offset: number;
 }
 
 /** More than most units have. */
 const firstReadBytes = 4_096;
 
-/**
- * Opens a table and reads its directory.
- * @throws Error of the system, or saying what is wrong with the file
- */
 export function openTable({ path, offset = 0, size }: FilePart): OpenTable {
   const descriptor = openSync(path, 'r');
   try {
@@ -66,25 +59,11 @@ export function openTable({ path, offset = 0, size }: FilePart): OpenTable {
   }
 }
 
-/** The same of one that was made in memory. @throws Error saying what is wrong with it */
-export function tableInMemory(memory: SharedArrayBuffer): OpenTable {
-  const header = decodeHeader(new Uint32Array(memory, 0, headerWords), memory.byteLength);
-  const words = new Uint32Array(memory, header.directory * 4);
-  const firsts = firstsOfIpv4 + header.ipv6Entries;
-  for (let at = 0; at < words.length - 1; at++) {
-    const isPlaces = at >= firsts + header.ipv6Entries;
-    const isEntry = (at < firstsOfIpv4 || at >= firsts) && words[at]! >= flagUnit;
-    if (isPlaces || isEntry) words[at] = words[at]! | flagRead;
-  }
-  return { header, memory, descriptor: undefined, offset: 0 };
-}
+/** Call when no thread uses the table any more. */
+export const closeTable = ({ descriptor }: OpenTable): void => closeSync(descriptor);
 
-/** When no thread looks anything up any more. */
-export function closeTable({ descriptor }: OpenTable): void {
-  if (descriptor !== undefined) closeSync(descriptor);
-}
-
-function readFully(descriptor: number, into: Uint8Array, from: number): void {
+/** @throws Error of the system, or when the file is shorter */
+export function readFully(descriptor: number, into: Uint8Array, from: number): void {
   for (let at = 0; at < into.length;) {
     const count = readSync(descriptor, into, at, into.length - at, from + at);
     if (count === 0) throw new Error(`the file ended after ${at} of ${into.length} bytes`);
@@ -92,11 +71,8 @@ function readFully(descriptor: number, into: Uint8Array, from: number): void {
   }
 }
 
-/**
- * Reads the whole file.
- * @throws Error of the system, or saying what is wrong with the file
- */
-export function checkTable(part: FilePart): void {
+/** Reads the whole file. @returns its header @throws Error of the system, or saying what is wrong with the file */
+export function checkTable(part: FilePart): Header {
   const table = openTable(part);
   try {
     const reader = new UnitReader(table);
@@ -105,12 +81,12 @@ export function checkTable(part: FilePart): void {
       if (words === 0) throw new Error('it is damaged');
       unit += words;
     }
+    return table.header;
   } finally {
     closeTable(table);
   }
 }
 
-/** Reads units: one for each thread. */
 export class UnitReader {
   readonly #table: OpenTable;
   readonly #words: Int32Array;
@@ -123,10 +99,7 @@ export class UnitReader {
     this.#bytes = new Uint8Array(table.memory);
   }
 
-  /**
-   * Where the unit of an entry is in memory, now; 0 where it cannot be read.
-   * @param at of the entry
-   */
+  /** Offset of an entry's unit in memory; 0 when it is unreadable. @param at of the entry */
   locate(at: number): number {
     const entry = Atomics.load(this.#words, at);
     return (entry & flagRead) === 0 ? this.#read(at, entry & offsetMask) : entry & offsetMask;
@@ -153,11 +126,11 @@ export class UnitReader {
     }
   }
 
-  /** Words of the unit in the file, 0 when it is damaged. @throws Error when the file cannot be read */
+  /** Words of the unit in the file, 0 = damaged. @throws Error when the file cannot be read */
   check(unit: number): number {
     const { descriptor, offset, header } = this.#table;
     const wordsMax = header.directory - unit;
-    if (descriptor === undefined || unit < headerWords || wordsMax <= unitHeaderWords) return 0;
+    if (unit < headerWords || wordsMax <= unitHeaderWords) return 0;
     const first = Math.min(firstReadBytes, wordsMax * 4);
     readFully(descriptor, this.#buffer.subarray(0, first), offset + unit * 4);
     const [words = 0, crc] = new Uint32Array(this.#buffer.buffer, 0, unitHeaderWords);

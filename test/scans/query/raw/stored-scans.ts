@@ -7,11 +7,7 @@ import { browserNames, deviceNames, osNames } from '../../../../src/model/scan.t
 import { Sketch } from '../../../../src/model/sketch/sketch.ts';
 import { refererHost, ScanBlock } from '../../../../src/scans/block.ts';
 import { quarterMs } from '../../../../src/model/day.ts';
-import {
-  expireMergedBlocks,
-  mergeBlocks,
-  type MergeSizes,
-} from '../../../../src/scans/query/raw/merged-blocks.ts';
+import { rawNamesMax } from '../../../../src/scans/query/raw/entry-counter.ts';
 import type { RawAnswer, RawQuery } from '../../../../src/scans/query/raw/raw-query.ts';
 import { isWithin } from '../../../../src/scans/query/spans.ts';
 import { Dimension, Rollup } from '../../../../src/scans/rollup.ts';
@@ -24,9 +20,7 @@ export interface StoredScans {
   /** Puts a block behind all others. @returns its sequence */
   add(...scans: Scan[]): number;
   /** Instead of all that it has. */
-  fill(blocks: ReadonlyArray<{ readonly scans: readonly Scan[]; readonly version: number }>): void;
-  /** As a shard does at its checkpoints. @returns how many merged blocks there are */
-  merge(sizes: MergeSizes): number;
+  fill(blocks: ReadonlyArray<{ readonly scans: readonly Scan[] }>): void;
   close(): Promise<void>;
 }
 
@@ -36,12 +30,11 @@ export function openStoredScans(): StoredScans {
   const store = openScanStore(path, 'create');
   const window = new Window();
   let sequence = 0;
-  const put = (scans: readonly Scan[], version: number): void => {
+  const put = (scans: readonly Scan[]): void => {
     window.clear();
     for (const scan of scans) window.add(scan);
     const block = window.close(sequence % 4, () => 0);
     setBlockSequence(block, ++sequence);
-    block[0] = version;
     store.blocks.put(sequence, block);
     store.meta.put('sequence', sequence);
   };
@@ -49,24 +42,14 @@ export function openStoredScans(): StoredScans {
     store,
     path,
     add: (...scans) => {
-      store.environment.transactionSync(() => put(scans, 2));
+      store.environment.transactionSync(() => put(scans));
       return sequence;
     },
     fill: (blocks) => {
       store.environment.transactionSync(() => {
         for (; sequence > 0; sequence--) store.blocks.remove(sequence);
-        expireMergedBlocks(store, 1_000_000);
-        store.meta.remove('mergedTo');
-        for (const { scans, version } of blocks) put(scans, version);
+        for (const { scans } of blocks) put(scans);
       });
-    },
-    merge: (sizes) => {
-      const mergedTo = (): number => store.meta.get('mergedTo') ?? 0;
-      for (let before = -1; before < mergedTo();) {
-        before = mergedTo();
-        mergeBlocks(store, sequence, sizes);
-      }
-      return store.mergedBlocks.count({});
     },
     close: async () => {
       await store.environment.close();
@@ -78,8 +61,8 @@ export function openStoredScans(): StoredScans {
 type Entry = readonly [block: ScanBlock, entry: number, codeNo: number];
 
 function* entriesOf(store: ScanStore, query: RawQuery): Generator<Entry> {
-  const { codes, workspaceNo, toSequence = Infinity } = query;
-  for (const { value } of store.blocks.range({ end: toSequence + 1 })) {
+  const { codes, workspaceNo } = query;
+  for (const { value } of store.blocks.range({})) {
     const block = new ScanBlock(value);
     for (let group = 0; group < block.groups; group++) {
       const codeNo = block.codeNo(group);
@@ -109,24 +92,21 @@ function matches([block, entry]: Entry, { filter }: RawQuery): boolean {
 
 /** Counted one by one; cities have the country of their scan. */
 export function plainAnswer(store: ScanStore, query: RawQuery): RawAnswer {
-  const rollup = new Rollup(query.namesMax);
+  const rollup = new Rollup(rawNamesMax);
   const sketch = Sketch.empty();
   const codes = new Map<number, number>();
-  const all = query.spans.map(() => 0);
-  const quarters = query.spans.map(
-    ({ fromMs, endMs }) => new Float64Array(Math.ceil((endMs - fromMs) / quarterMs)),
-  );
+  let all = 0;
+  const quarters = new Float64Array(Math.ceil((query.endMs - query.fromMs) / quarterMs));
   for (const entry of entriesOf(store, query)) {
     const [block, at, codeNo] = entry;
     const timeMs = block.timeMs(at);
-    const span = query.spans.findIndex((one) => isWithin(timeMs, one));
-    if (span === -1) continue;
-    if (block.isScan(at)) all[span]!++;
+    if (!isWithin(timeMs, query)) continue;
+    if (block.isScan(at)) all++;
     if (!matches(entry, query)) continue;
     if (!block.countInto(at, rollup, sketch, query.of)) continue;
     codes.set(codeNo, (codes.get(codeNo) ?? 0) + 1);
-    const quarter = Math.floor((timeMs - query.spans[span]!.fromMs) / quarterMs);
-    quarters[span]![Math.max(0, Math.min(quarter, quarters[span]!.length - 1))]!++;
+    const quarter = Math.floor((timeMs - query.fromMs) / quarterMs);
+    quarters[Math.max(0, Math.min(quarter, quarters.length - 1))]!++;
   }
   return { rollup, sketch, quarters, codes, all, damagedBlocks: 0 };
 }
@@ -151,7 +131,7 @@ export function shownAnswer({ rollup, sketch, codes, quarters, all, damagedBlock
     inline: Buffer.from(visitors.inlineBytes()).toString('hex'),
     chunks,
     codes: [...codes].sort(([one], [other]) => one - other),
-    quarters: quarters.map((counts) => [...counts]),
+    quarters: [...quarters],
     all,
     damagedBlocks,
   };

@@ -1,0 +1,27 @@
+/**
+ * The first file of a start from sources: runs their bundle (program.mjs). Where none can be made or kept, Node runs the
+ * sources themselves: the same program, half a second later and without the dashboard. A start of the service makes the
+ * geo table first where `npm ci` has made none.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { openProgram } from './program.mjs';
+
+const [command = 'serve'] = process.argv.slice(2);
+const table = new URL('../node_modules/.cache/quietzone-geo/places.geo', import.meta.url);
+const isStart = command.startsWith('-') || ['serve', 'demo'].includes(command);
+if (isStart && !existsSync(table)) {
+  process.stderr.write('The geo table is missing: making it, about 10 s\n');
+  const maker = fileURLToPath(new URL('release/geo-files.ts', import.meta.url));
+  spawnSync(process.execPath, [maker], { stdio: ['ignore', 2, 2] });
+}
+
+const folder = await openProgram().catch((error) => {
+  process.stderr.write(
+    `Cannot bundle the sources, running them as they are, without the dashboard: ${error.message}\n`,
+  );
+});
+if (folder === undefined) await import('../src/main.ts');
+else await import(pathToFileURL(join(folder, 'main.mjs')).href);

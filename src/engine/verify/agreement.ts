@@ -1,0 +1,183 @@
+/**
+ * Compares data that must agree: links and codes, sequences and the numbers in use, totals and their parts.
+ *
+ * While a service runs, the two sides are read at different moments, so a difference is read again in one snapshot.
+ * Damaged records are skipped: verify.ts reports them.
+ */
+import type { QrCodeRecord } from '../../model/code.ts';
+import { readOr } from '../../model/failure.ts';
+import type { CodeNo } from '../../model/numbers.ts';
+import { Summaries } from '../../scans/summaries.ts';
+import type { Table } from '../../store/environment.ts';
+import { unpackCode } from '../../store/management/code-codec.ts';
+import {
+  linkBlockOf,
+  linkIn,
+  linksIn,
+  type StoredLink,
+} from '../../store/management/link-blocks.ts';
+import { linkOf } from '../../store/management/link-repair.ts';
+import type { Management, Sequence } from '../../store/management/management.ts';
+import { newestSequence, type ScanStore, workspaceOfCounter } from '../../store/scans/scans.ts';
+import { newestNumber } from '../../store/sequence-search.ts';
+import { type Findings, type Pause, restoreRemedy } from './findings.ts';
+
+const sliceMax = 2_000;
+/** Differences to read again; further ones are not. */
+const suspectsMax = 10_000;
+const skip = (): void => undefined;
+const linkRemedy = `set the target of the code again, or ${restoreRemedy}`;
+
+/** Redirects follow links, the API shows codes, and one transaction writes both. */
+export async function verifyLinks(
+  store: Management,
+  findings: Findings,
+  pause: Pause,
+): Promise<void> {
+  const suspects = new Set<CodeNo>();
+  let blockNo = -1;
+  let links = new Map<CodeNo, StoredLink>();
+  let seen = 0;
+  const readBlock = (wanted: number): void => {
+    blockNo = wanted;
+    const block = store.links.get(wanted, () => undefined);
+    links = new Map(block && linksIn(wanted, block).map((link) => [link.codeNo, link]));
+  };
+  for (const { key: codeNo, value } of store.codes.range({}, skip)) {
+    if (linkBlockOf(codeNo) !== blockNo) readBlock(linkBlockOf(codeNo));
+    const code = unpackCode(codeNo, value);
+    if (suspects.size < suspectsMax && difference(code, links.get(codeNo)) !== undefined) {
+      suspects.add(codeNo);
+    }
+    seen++;
+    if (seen % sliceMax === 0) await pause();
+  }
+  for (const { key, value } of store.links.range({}, skip)) {
+    for (const link of linksIn(key, value)) {
+      if (link.state === 'live' && !store.codes.has(link.codeNo)) suspects.add(link.codeNo);
+    }
+    seen++;
+    if (seen % sliceMax === 0) await pause();
+  }
+  for (const codeNo of suspects) {
+    const text = secondDifference(store, codeNo);
+    if (text !== undefined)
+      findings.add('management.mdb', 'links that differ from their codes', text, linkRemedy);
+  }
+}
+
+function secondDifference(store: Management, codeNo: CodeNo): string | undefined {
+  store.environment.refresh();
+  const block = store.links.get(linkBlockOf(codeNo), () => 'damaged' as const);
+  // The next start rebuilds a damaged block from the codes.
+  if (block === 'damaged') return undefined;
+  const link = block && linkIn(block, codeNo);
+  const packed = store.codes.get(codeNo, () => 'damaged' as const);
+  if (packed === 'damaged') return undefined;
+  if (packed !== undefined) {
+    const code = unpackCode(codeNo, packed);
+    const what = difference(code, link);
+    return what && `the link of code ${code.id} ${what}`;
+  }
+  return link?.state === 'live' ? `link ${codeNo} has no code` : undefined;
+}
+
+/** A clause about the link. Redirects refuse a damaged one. */
+function difference(code: QrCodeRecord, link: StoredLink | undefined): string | undefined {
+  const expected = linkOf(code);
+  if (expected === undefined) return undefined;
+  if (link === undefined) return expected.state === 'deleted' ? undefined : 'is missing';
+  if (link.state !== expected.state) return `is ${link.state}, the code is ${expected.state}`;
+  if (link.key !== expected.key) return 'has another short code';
+  if (link.workspaceNo !== expected.workspaceNo) return 'is of another workspace';
+  if (expected.state === 'deleted') return undefined;
+  if (link.target !== expected.target) return 'leads to another target than the code has';
+  if (!isSameProgram(link.program, expected.program))
+    return 'follows other rules than the code has';
+  const isSameEnd =
+    link.expiresAtMs === expected.expiresAtMs && link.scanLimit === expected.scanLimit;
+  return isSameEnd ? undefined : 'ends at another time or number of scans';
+}
+
+const isSameProgram = (one: Uint8Array | undefined, other: Uint8Array | undefined): boolean =>
+  one === undefined || other === undefined ? one === other : Buffer.compare(one, other) === 0;
+
+const spanEnd = 0xffff;
+/** For a damaged sequence, which is reported as a damaged record. */
+const unknown = Infinity;
+
+/** A number that is used twice would join the data of two things. */
+export function verifySequences(store: Management, findings: Findings): void {
+  const tables: ReadonlyArray<readonly [Sequence, Pick<Table<number, unknown>, 'keys'>]> = [
+    ['workspace', store.workspaces],
+    ['code', store.codes],
+    ['event', store.events],
+  ];
+  for (const [sequence, table] of tables) {
+    const used = newestNumber(table);
+    store.environment.refresh();
+    const last = readOr(() => store.last(sequence), unknown);
+    if (used > last) addSequence(findings, 'management.mdb', sequence, used, last);
+  }
+}
+
+export function verifyBlockSequence(store: ScanStore, findings: Findings): void {
+  const used = newestNumber(store.blocks);
+  store.environment.refresh();
+  const last = readOr(() => newestSequence(store), unknown);
+  if (used > last) addSequence(findings, 'scans.mdb', 'block', used, last);
+}
+
+function addSequence(
+  findings: Findings,
+  file: string,
+  name: string,
+  used: number,
+  last: number,
+): void {
+  const text = `${name} number ${used} is in use, but the sequence is at ${last}`;
+  findings.add(file, 'numbers', text, restoreRemedy);
+}
+
+/** @param isLive false for deleted codes: their numbers are removed in steps */
+export async function verifyTotals(
+  store: ScanStore,
+  isLive: (codeNo: CodeNo) => boolean,
+  findings: Findings,
+  pause: Pause,
+): Promise<void> {
+  const summaries = new Summaries(store, 0);
+  const suspects = new Set<number>();
+  let seen = 0;
+  for (const { key: counter } of store.summaries.range({}, skip)) {
+    if (suspects.size < suspectsMax && sumOf(summaries, counter) !== undefined) {
+      suspects.add(counter);
+    }
+    seen++;
+    if (seen % sliceMax === 0) await pause();
+  }
+  for (const counter of suspects) {
+    store.environment.refresh();
+    const difference = sumOf(summaries, counter);
+    if (difference === undefined) continue;
+    const workspaceNo = workspaceOfCounter(counter);
+    if (workspaceNo === undefined && !isLive(counter)) continue;
+    const whose =
+      workspaceNo === undefined ? `code number ${counter}` : `workspace number ${workspaceNo}`;
+    findings.add('scans.mdb', 'totals', `the total of ${whose} is ${difference}`, restoreRemedy);
+  }
+}
+
+function sumOf(summaries: Summaries, counter: number): string | undefined {
+  let sum = 0;
+  try {
+    for (const { scans } of summaries.monthPieces(counter, 0, spanEnd)) sum += scans;
+    const newest = summaries.newestPieces(counter) ?? [];
+    const total = summaries.total(counter);
+    for (const { scans } of newest) sum += scans;
+    return total === sum ? undefined : `${total}, its months and days have ${sum}`;
+  } catch {
+    // Damaged: reported as such.
+    return undefined;
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * The document as a typed client reads it: types that openapi-typescript makes of what is served, and calls of
+ * openapi-fetch that use what they answer without a cast.
+ */
+import { execFile } from 'node:child_process';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../store/temporary-management.ts';
+import { oncePassed } from './once-passed.ts';
+import { startTestApi } from '../../support/test-app.ts';
+
+const run = promisify(execFile);
+const root = new URL('../../..', import.meta.url).pathname;
+const module = (name: string): string => join(root, 'node_modules', name);
+const dataUrl = (source: string): string => `data:text/javascript,${encodeURIComponent(source)}`;
+/** The generator prints by the compiler's old interface, which TypeScript 7 does not have. */
+const hook = dataUrl(`export const resolve = (name, context, next) =>
+  next(name === 'typescript' ? 'typescript-5' : name, context)`);
+const preload = dataUrl(
+  `import { register } from 'node:module'; register(${JSON.stringify(hook)})`,
+);
+
+const compilerOptions = {
+  noEmit: true,
+  strict: true,
+  skipLibCheck: true,
+  exactOptionalPropertyTypes: true,
+  allowImportingTsExtensions: true,
+  target: 'ES2022',
+  module: 'NodeNext',
+  lib: ['ES2023', 'DOM', 'DOM.Iterable'],
+  types: [],
+};
+
+const calls = `
+import createClient from 'openapi-fetch';
+import type { paths, webhooks } from './document.ts';
+
+const { GET, POST, PUT, PATCH, DELETE } = createClient<paths>({ baseUrl: 'http://localhost:8080/v1' });
+const path = { id: 'qr_01k3zq8m4hd2v7c5x9ab' };
+const target = 'https://example.com/';
+const days = { from: '2026-03-01', to: '2026-03-31' };
+
+const made = await POST('/qr-codes', { body: { target, name: 'Table 12', tags: ['menu'] } });
+export const shortUrl: string | undefined = made.data?.shortUrl;
+export const problem: string | undefined = made.error?.code;
+const codes = await GET('/qr-codes', { params: { query: { limit: 100, status: 'active' } } });
+export const scans: number[] | undefined = codes.data?.data.map((code) => code.scans);
+export const cursor: string | undefined = codes.data?.nextCursor;
+const table = await GET('/qr-codes/export.csv', { params: { query: { tag: 'menu' } }, parseAs: 'text' });
+export const rows: string[] | undefined = table.data?.split('\\r\\n');
+const code = await GET('/qr-codes/{id}', { params: { path } });
+export const campaigns: string[] | undefined = code.data?.campaignIds;
+const patched = await PATCH('/qr-codes/{id}', { params: { path }, body: { target, name: null } });
+export const patchedAt: string | undefined = patched.data?.updatedAt;
+const put = await PUT('/qr-codes/{id}', { params: { path }, body: { target } });
+export const putAt: string | undefined = put.data?.updatedAt;
+const gone = await DELETE('/qr-codes/{id}', { params: { path } });
+export const isGone: true | undefined = gone.data?.deleted;
+const tags = await GET('/qr-codes/tags');
+export const tag: string | undefined = tags.data?.data[0]?.tag;
+const found = await GET('/qr-codes/{id}/analytics', { params: { path, query: { ...days, compare: 'previous' } } });
+export const phones: number | undefined = found.data?.devices.ios;
+export const country: string | undefined = found.data?.topCountries[0]?.code;
+export const before: number | undefined = found.data?.previous?.totalScans;
+const series = await GET('/qr-codes/{id}/analytics/timeseries', { params: { path, query: { interval: 'hour' } } });
+export const starts: string[] | undefined = series.data?.data.map((point) => point.start);
+const shares = await GET('/qr-codes/{id}/analytics/breakdown', { params: { path, query: { by: 'country' } } });
+export const keys: string[] | undefined = shares.data?.data.map((share) => share.key);
+const raw = await GET('/qr-codes/{id}/scans', { params: { path, query: { limit: 10 } } });
+export const city: string | undefined = raw.data?.data[0]?.city;
+const lines = await GET('/qr-codes/{id}/scans/export.ndjson', { params: { path }, parseAs: 'text' });
+export const text: string | undefined = lines.data;
+const summary = await GET('/analytics/summary', { params: { query: days } });
+export const top: string | undefined = summary.data?.topCodes[0]?.id;
+const days30 = await GET('/analytics/timeseries');
+export const points: number | undefined = days30.data?.data.length;
+const systems = await GET('/analytics/breakdown', { params: { query: { by: 'os' } } });
+export const system: string | undefined = systems.data?.data[0]?.key;
+const campaign = await POST('/campaigns', { body: { name: 'Spring', startDate: days.from, qrCodeIds: [path.id] } });
+export const campaignId: string | undefined = campaign.data?.id;
+const result = await GET('/campaigns/{id}/analytics', { params: { path } });
+export const rate: number | null | undefined = result.data?.conversionRate;
+const events = await GET('/events', { params: { query: { type: 'qr.created' } } });
+export const event: string | undefined = events.data?.data[0]?.event;
+const endpoint = await POST('/webhooks', { body: { url: target, events: ['qr.scanned'] } });
+export const secret: string | undefined = endpoint.data?.secret;
+const usage = await GET('/billing/usage');
+export const used: number | undefined = usage.data?.minute.used;
+const session = await GET('/session');
+export const workspace: string | undefined = session.data?.workspace.id;
+const watches = await GET('/watches', { headers: { 'If-None-Match': 'W/"a"' } });
+export const watch: string | undefined = watches.data?.data[0]?.id;
+export type Silent = webhooks['qr.silent']['post']['requestBody']['content']['application/json']['data']['hours'];
+// @ts-expect-error There is no such field.
+export const unknown = codes.data?.data[0]?.nothing;
+`;
+
+test('22 calls and more need no cast', async () => {
+  const app = await startTestApi();
+  const document = await (await fetch(`${app.url}/v1/openapi.json`)).text();
+  await oncePassed(import.meta.filename, document, async () => await compileCalls(document));
+});
+
+async function compileCalls(document: string): Promise<void> {
+  const folder = temporaryFolder();
+  const files = {
+    'package.json': '{"type":"module"}',
+    'tsconfig.json': JSON.stringify({ compilerOptions }),
+    'document.json': document,
+    'calls.ts': calls,
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  symlinkSync(module(''), join(folder, 'node_modules'));
+  const generate = `${module('openapi-typescript/bin/cli.js')} document.json --output document.ts`;
+  await run(
+    process.execPath,
+    ['--import', preload, ...generate.split(' '), '--default-non-nullable=false'],
+    { cwd: folder },
+  );
+  const found = await run(module('.bin/tsc'), ['-p', folder]).catch((error: unknown) => error);
+  expect(found).toMatchObject({ stdout: '' });
+}

@@ -1,0 +1,396 @@
+/** POST /qr-codes/bulk and GET /qr-codes/export.csv over real sockets: every form in and out, and bad input. */
+import { createReadStream } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { standardBounds } from '../../src/api/codes/bulk-gate.ts';
+import { memoryBytesMin, memoryShares } from '../../src/engine/machine/machine-plan.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
+import { Client, type Answer } from '../support/client.ts';
+import { OffsetClock } from '../support/fakes/offset-clock.ts';
+import { type RawAnswer, sendRaw } from '../support/raw-http.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { soon } from '../support/soon.ts';
+
+const clock = new OffsetClock();
+let service: TestApp;
+let client: Client;
+const path = '/v1/qr-codes/bulk';
+const target = 'https://example.com/';
+const json = { 'content-type': 'application/json' };
+const ndjson = { 'content-type': 'application/x-ndjson' };
+const csv = { 'content-type': 'text/csv' };
+
+beforeAll(async () => {
+  service = await startTestApi({ clock });
+  const limits = { perMinute: 1_000_000, perDay: undefined };
+  await service.workspaces.workspaces.setPlan(1, 'enterprise', limits);
+  client = new Client(service.url, service.apiKey);
+});
+afterAll(async () => {
+  await client.close();
+  await service.close();
+});
+
+interface Line {
+  readonly index: number;
+  readonly status: number;
+  readonly qrCode?: { readonly [name: string]: unknown };
+  readonly error?: {
+    readonly code: string;
+    readonly detail: string;
+    readonly errors?: ReadonlyArray<{ readonly path: string; readonly code: string }>;
+  };
+}
+interface Sums {
+  readonly created: number;
+  readonly failed: number;
+}
+
+async function send(raw: string | Uint8Array, headers: Record<string, string>): Promise<Answer> {
+  return await client.call('POST', path, { raw, headers });
+}
+/** The headers of a body of so many bytes: it is refused before it comes, and who still sends it may lose the answer. */
+const declare = ({ url, apiKey }: TestApp, bytes: number): Promise<RawAnswer> =>
+  sendRaw(Number(new URL(url).port), [
+    `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`,
+  ]);
+function resultOf({ text, status }: Answer): Sums & { readonly results: readonly Line[] } {
+  expect([status, text.slice(0, 2_000)]).toEqual([200, expect.any(String)]);
+  return JSON.parse(text);
+}
+interface LinesAnswer {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly pieces: number;
+  readonly lines: readonly Line[];
+  readonly sums: Sums;
+}
+async function sendForLines(body: string, headers: Record<string, string>): Promise<LinesAnswer> {
+  const authorization = `Bearer ${service.apiKey}`;
+  const response = await request(`${service.url}${path}`, {
+    method: 'POST',
+    headers: { accept: 'application/x-ndjson', authorization, ...headers },
+    body,
+  });
+  expect(response.headers['content-type']).toBe('application/x-ndjson');
+  const pieces: string[] = [];
+  for await (const piece of response.body) pieces.push(String(piece));
+  const all = pieces.join('').trimEnd().split('\n');
+  const sums: Sums = JSON.parse(all.pop() ?? '');
+  const lines = all.map((line): Line => JSON.parse(line));
+  return { headers: response.headers, pieces: pieces.length, lines, sums };
+}
+/** By the path of their targets: a word alone is in one of 11,000 random short codes now and then. */
+const total = async (word: string): Promise<unknown> => {
+  const search = encodeURIComponent(`${target}${word}`);
+  return (await client.call('GET', `/v1/qr-codes?search=${search}&limit=1`)).json.total;
+};
+const faultsOf = ({ error }: Line): Array<[string, string]> =>
+  (error?.errors ?? []).map((fault) => [fault.path, fault.code]);
+
+describe('what comes in', () => {
+  it('a JSON list: a row that fails says why and stops no other', async () => {
+    const rows = [
+      { target: `${target}list`, slug: 'bulk-one', tags: ['b'], metadata: { table: 1 } },
+      { target: 'javascript:alert(1)', name: '' },
+      { target, slug: 'BULK-ONE' },
+      { target: 'hello', type: 'text' },
+      { target, unknown: 1 },
+      7,
+    ];
+    const { created, failed, results } = resultOf(await send(JSON.stringify(rows), json));
+    expect([created, failed]).toEqual([2, 4]);
+    expect(results.map(({ index, status }) => [index, status])).toEqual([
+      [0, 201],
+      [1, 422],
+      [2, 409],
+      [3, 201],
+      [4, 422],
+      [5, 422],
+    ]);
+    const single = await client.call('GET', `/v1/qr-codes/${String(results[0]?.qrCode?.id)}`);
+    expect(results[0]?.qrCode).toEqual(single.json);
+    expect(results.map((line) => faultsOf(line))).toEqual([
+      [],
+      [
+        ['name', 'too_small'],
+        ['target', 'invalid_url'],
+      ],
+      [['slug', 'slug_taken']],
+      [],
+      [['unknown', 'unknown_field']],
+      [['', 'wrong_type']],
+    ]);
+    expect(results[2]?.error?.code).toBe('slug_taken');
+    expect(service.links.live.get('BULK-ONE')?.target).toBe(`${target}list`);
+    const events = await client.call('GET', '/v1/events?limit=2');
+    expect(events.items.map(({ event }) => event)).toEqual(['qr.created', 'qr.created']);
+  });
+
+  it('a fault is the same as that of a single create', async () => {
+    const bad = {
+      target: 'http://user@example.com/',
+      slug: 'a b',
+      scanLimit: 0,
+      expiresAt: 'soon',
+    };
+    const alone = await client.call('POST', '/v1/qr-codes', { body: bad });
+    const { results } = resultOf(await send(JSON.stringify([bad]), json));
+    expect(results[0]?.error?.errors).toEqual(alone.json.errors);
+    expect(alone.status).toBe(results[0]?.status);
+  });
+
+  it('NDJSON: a line that is no JSON is a row that fails', async () => {
+    const text = `{"target":"${target}"}\n\nnonsense\n{"target":"${target}","a":1,"a":2}\r\n{"target":"${target}"}`;
+    const { results } = resultOf(await send(text, ndjson));
+    expect(results.map(({ status, error }) => [status, error?.code])).toEqual([
+      [201, undefined],
+      [400, 'invalid_json'],
+      [400, 'invalid_json'],
+      [201, undefined],
+    ]);
+  });
+
+  it('CSV: every column, in any order', async () => {
+    const text = [
+      '\ufeffname,target,type,dynamic,slug,tags,expiresAt,scanLimit,externalId,metadata.table,metadata.hall',
+      `"Table, 1",${target}csv,url,TRUE,csv-one,a; b|c,2031-01-02T03:04:05Z,12,e-1,1,B`,
+      `,"WIFI:S:a;;",wifi,false,,,,,,,`,
+      `,${target},,maybe,,,,1.5,,,`,
+      `,,,,,,,,,,`,
+    ].join('\r\n');
+    const { results } = resultOf(await send(text, csv));
+    expect(results[0]?.qrCode).toMatchObject({
+      name: 'Table, 1',
+      target: `${target}csv`,
+      slug: 'csv-one',
+      tags: ['a', 'b', 'c'],
+      expiresAt: '2031-01-02T03:04:05.000Z',
+      scanLimit: 12,
+      externalId: 'e-1',
+      metadata: { table: '1', hall: 'B' },
+    });
+    expect(results[1]?.qrCode).toMatchObject({ type: 'wifi', dynamic: false });
+    expect(faultsOf(results[2] ?? { index: 2, status: 0 })).toEqual([
+      ['dynamic', 'wrong_type'],
+      ['scanLimit', 'wrong_type'],
+    ]);
+    expect(faultsOf(results[3] ?? { index: 3, status: 0 })).toEqual([['target', 'required']]);
+  });
+
+  it('no rows at all create nothing', async () => {
+    for (const [text, headers] of [
+      ['[]', json],
+      ['\n', ndjson],
+      ['target\n', csv],
+    ] as const) {
+      expect(resultOf(await send(text, headers))).toEqual({ created: 0, failed: 0, results: [] });
+    }
+  });
+
+  it.each([
+    ['', json, 400, 'invalid_json'],
+    ['[{"target":"https://example.com/never"},', json, 400, 'invalid_json'],
+    ['{"target":"https://example.com/never"}', json, 422, 'validation_failed'],
+    ['target,colour\nhttps://example.com/never,red\n', csv, 422, 'validation_failed'],
+    ['name\nnever\n', csv, 422, 'validation_failed'],
+    ['target\n"https://example.com/never\n', csv, 422, 'validation_failed'],
+    ['[]', { 'content-type': 'text/plain' }, 415, 'unsupported_media_type'],
+    ['[]', { 'content-type': 'application/json; charset=latin1' }, 415, 'unsupported_media_type'],
+  ])('refuses %j (%o) as a whole', async (text, headers, status, code) => {
+    const answer = await send(text, { ...headers });
+    expect([answer.status, answer.json.code]).toEqual([status, code]);
+    expect(await total('never')).toBe(0);
+  });
+
+  it('names the columns that are none', async () => {
+    const answer = await send('target,colour,metadata.,design\nx,red,1,2\n', csv);
+    expect(answer.faults.map(({ path: name }) => name)).toEqual(['colour', 'metadata.', 'design']);
+  });
+
+  it('more rows than 10,000 create nothing; 24 MB are read, and no byte more', async () => {
+    const many = `[${Array.from({ length: 10_001 }, () => `{"target":"${target}toomany"}`).join(',')}]`;
+    const answer = await send(many, json);
+    expect([answer.status, answer.faults[0]?.code]).toEqual([422, 'too_many_rows']);
+    expect(await total('toomany')).toBe(0);
+    const { bodyBytesMax } = standardBounds;
+    expect((await send(Buffer.alloc(bodyBytesMax, 0x20), json)).json.code).toBe('invalid_json');
+    const large = await declare(service, bodyBytesMax + 1);
+    expect([large.statuses, large.text]).toEqual([
+      [413],
+      expect.stringContaining('body_too_large'),
+    ]);
+    // 10,000 rows of the longest targets are fewer bytes.
+    const row = { target: 'x'.repeat(2_048), name: 'n'.repeat(120), slug: 's'.repeat(64) };
+    expect(10_000 * `${JSON.stringify(row)}\n`.length).toBeLessThan(bodyBytesMax);
+  });
+
+  it('10,000 short rows fit in a container of 256 MB, and no body that it cannot hold', async () => {
+    const scarce = memoryShares({ cores: 2, memoryBytes: memoryBytesMin });
+    const small = await startTestApi({ scarce });
+    const there = new Client(small.url, small.apiKey);
+    const rows = Array.from(
+      { length: 10_000 },
+      // Refused one by one, which is fast: the bound is that of the body.
+      (_, row) => `{"target":"httpx://a.example/${row}"}`,
+    );
+    const sent = await there.call('POST', path, { raw: `[${rows.join(',')}]`, headers: json });
+    expect(resultOf(sent)).toMatchObject({ created: 0, failed: 10_000 });
+    expect((await declare(small, scarce!.bulk.bodyBytesMax + 1)).statuses).toEqual([413]);
+    await there.close();
+  });
+
+  it('costs one request, and is for editors', async () => {
+    // To the begin of a minute: the count that is compared is that of a minute.
+    clock.offsetMs += 60_000 - (clock.now() % 60_000);
+    const before = Number(
+      (await client.call('GET', '/v1/session')).headers['x-ratelimit-remaining'],
+    );
+    const rows = Array.from({ length: 120 }, () => ({ target }));
+    const answer = await send(JSON.stringify(rows), json);
+    expect(resultOf(answer).created).toBe(120);
+    expect(Number(answer.headers['x-ratelimit-remaining'])).toBe(before - 1);
+    const viewer = await client.call('POST', path, {
+      key: await service.keyOf('viewer'),
+      raw: '[]',
+    });
+    expect(viewer.status).toBe(403);
+  });
+});
+
+describe('what goes out', () => {
+  it('a line a row while they are committed, the sums last', async () => {
+    const rows = Array.from({ length: 230 }, (_, at) => ({ target: `${target}${at}` }));
+    const { pieces, lines, sums } = await sendForLines(
+      JSON.stringify([...rows, { target: '' }]),
+      json,
+    );
+    expect(pieces).toBeGreaterThan(1);
+    expect(sums).toEqual({ created: 230, failed: 1 });
+    expect(lines.map(({ index }) => index)).toEqual([...Array(231).keys()]);
+    expect(lines[230]?.status).toBe(422);
+  });
+
+  it('a request is carried out whole when its client goes', async () => {
+    const rows = Array.from({ length: 150 }, (_, at) => ({ target: `${target}gone/${at}` }));
+    const controller = new AbortController();
+    const response = await request(`${service.url}${path}`, {
+      method: 'POST',
+      headers: {
+        ...json,
+        accept: 'application/x-ndjson',
+        authorization: `Bearer ${service.apiKey}`,
+      },
+      body: JSON.stringify(rows),
+      signal: controller.signal,
+    });
+    expect(response.statusCode).toBe(200);
+    response.body.on('error', () => undefined);
+    controller.abort();
+    await expect.poll(async () => await total('gone'), soon).toBe(150);
+  });
+
+  it('the service answers others while it creates many rows', async () => {
+    const rows = Array.from({ length: 1_000 }, (_, at) => `{"target":"${target}mass/${at}"}`);
+    let answered = 0;
+    const state = { areDone: false };
+    const others = (async () => {
+      while (!state.areDone) {
+        expect((await client.call('GET', '/v1/qr-codes?limit=1')).status).toBe(200);
+        answered += 1;
+      }
+    })();
+    const answer = await new Client(service.url, service.apiKey).call('POST', path, {
+      raw: `[${rows.join(',')}]`,
+    });
+    state.areDone = true;
+    await others;
+    expect(resultOf(answer)).toMatchObject({ created: 1_000, failed: 0 });
+    // 20 batches, and others are answered between two of them.
+    expect(answered).toBeGreaterThan(5);
+  });
+});
+
+describe('Idempotency-Key', () => {
+  const rows = Array.from({ length: 130 }, (_, at) => ({ target: `${target}same/${at}` }));
+  const body = JSON.stringify([...rows, { target: 'x' }]);
+  const key = { ...json, 'idempotency-key': 'bulk-same' };
+
+  it('the same request gives the same answer and makes nothing twice, in every form', async () => {
+    const first = await send(body, key);
+    const again = await send(body, key);
+    expect(first.headers['idempotent-replayed']).toBeUndefined();
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(again.text).toBe(first.text);
+    const { headers, lines, sums } = await sendForLines(body, key);
+    expect(headers['idempotent-replayed']).toBe('true');
+    const { results, ...once } = resultOf(first);
+    expect([lines, sums]).toEqual([results, once]);
+    expect(await total('same')).toBe(130);
+  });
+
+  it('at the same time it makes one thing', async () => {
+    const headers = { ...json, 'idempotency-key': 'bulk-race' };
+    const text = JSON.stringify(
+      rows.map(({ target: at }) => ({ target: at.replace('same', 'race') })),
+    );
+    const answers = await Promise.all([1, 2, 3].map(async () => await send(text, headers)));
+    expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
+    expect(await total('race')).toBe(130);
+  });
+
+  it('with another body, or at another operation, is a conflict', async () => {
+    const other = await send('[]', key);
+    expect([other.status, other.json.code]).toEqual([409, 'idempotency_conflict']);
+    const single = await client.call('POST', '/v1/qr-codes', {
+      body: { target },
+      headers: { 'idempotency-key': 'bulk-same' },
+    });
+    expect(single.json.code).toBe('idempotency_conflict');
+    const malformed = await send('[]', { ...json, 'idempotency-key': 'a b' });
+    expect(malformed.json.code).toBe('validation_failed');
+  });
+});
+
+describe('GET /qr-codes/export.csv', () => {
+  it('has every code of the filter, whatever the page, and reads back', async () => {
+    const rows = Array.from({ length: 620 }, (_, at) => ({
+      target: `${target}${at}`,
+      name: at === 0 ? '=1+1' : `Table "${at}", hall`,
+      tags: ['export', at % 2 === 0 ? 'even' : 'odd'],
+      ...(at === 0 ? { metadata: { a: 1 } } : {}),
+    }));
+    await send(JSON.stringify(rows), json);
+    const answer = await client.call('GET', '/v1/qr-codes/export.csv?tag=export&limit=1&page=3');
+    expect(answer.headers['x-unknown-parameters']).toBe('limit,page');
+    expect(answer.headers['content-type']).toContain('text/csv');
+    const table: Array<Record<string, string>> = parse(answer.text, { columns: true });
+    expect(table).toHaveLength(620);
+    expect(new Set(table.map(({ id }) => id)).size).toBe(620);
+    expect(table.at(-1)).toMatchObject({
+      target: `${target}0`,
+      name: `'=1+1`,
+      tags: 'export;even',
+      'metadata.a': '1',
+      scans: '0',
+    });
+    const odd = await client.call('GET', '/v1/qr-codes/export.csv?tag=export&search=hall');
+    expect(parse(odd.text)).toHaveLength(620);
+    const none = await client.call('GET', '/v1/qr-codes/export.csv?tag=nothing');
+    expect(parse(none.text)).toHaveLength(1);
+  });
+});
+
+it('a body that comes slowly is read as it comes', async () => {
+  const file = join(temporaryFolder(), 'rows.json');
+  const rows = Array.from({ length: 100 }, (_, at) => ({ target, name: `slow ${at}` }));
+  await writeFile(file, JSON.stringify(rows));
+  const response = await request(`${service.url}${path}`, {
+    method: 'POST',
+    headers: { ...json, authorization: `Bearer ${service.apiKey}` },
+    body: createReadStream(file, { highWaterMark: 500 }),
+  });
+  expect(await response.body.json()).toMatchObject({ created: 100, failed: 0 });
+});

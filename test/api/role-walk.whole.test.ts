@@ -1,0 +1,225 @@
+/**
+ * Every operation of the OpenAPI document: with every role, with no key, with another workspace's key
+ * and ids. The document is the list, so an operation without a walk fails here.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { operationAccess, type Access } from '../../src/api/roles.ts';
+import { roleAtLeast, roles, type Role } from '../../src/model/workspace.ts';
+import { roundLogo } from '../images/sample-designs.ts';
+import { Client, type Answer, type Json, word } from '../support/client.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
+
+interface Operation {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly access: Access;
+}
+
+let service: TestApp;
+let client: Client;
+let operations: Operation[];
+const target = 'https://example.com/';
+const logoData = `data:image/svg+xml;base64,${Buffer.from(roundLogo).toString('base64')}`;
+
+beforeAll(async () => {
+  service = await startTestApi({
+    environment: {
+      QZ_TRUSTED_PROXIES: '127.0.0.1',
+      // Nobody listens at the endpoint's address: what is sent there fails at once.
+      QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.1/32',
+    },
+  });
+  await service.workspaces.workspaces.setPlan(1, 'enterprise', {
+    perMinute: 1_000_000,
+    perDay: undefined,
+  });
+  client = new Client(service.url, service.apiKey);
+  const document = (await client.call('GET', '/v1/openapi.json')).json;
+  operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => describeOne(path, method, operation)),
+  );
+});
+afterAll(async () => {
+  await client.close();
+  await service.close();
+});
+
+function describeOne(path: string, method: string, operation: Json): Operation {
+  const id = word(operation.operationId);
+  const access = Object.entries(operationAccess).find(([name]) => name === id)?.[1];
+  if (access === undefined) throw new Error(`${id} has no line in the table`);
+  return { id, method: method.toUpperCase(), path, access };
+}
+
+let strangers = 0;
+const stranger = (): Record<string, string> => {
+  strangers += 1;
+  return { 'x-forwarded-for': `203.0.${strangers >> 8}.${strangers & 255}` };
+};
+
+/** Bodies that pass the schema, so that what refuses is the guard or the id. */
+const bodies: Readonly<Record<string, unknown>> = {
+  createQrCode: { target },
+  createQrCodes: [{ target }],
+  createLogo: { data: logoData },
+  updateQrCode: { name: 'n' },
+  replaceQrCode: { target },
+  createApiKey: { name: 'k', role: 'viewer' },
+  rotateApiKey: {},
+  updateMember: { role: 'viewer' },
+  updateWorkspace: { name: 'n' },
+  previewPage: { reason: 'expired', language: 'en' },
+  openCheckout: { plan: 'pro', interval: 'month' },
+  changeSubscription: { plan: 'pro' },
+  createCampaign: { name: 'n', startDate: '2026-03-01', qrCodeIds: [] },
+  updateCampaign: { name: 'n' },
+  updateDigest: { frequency: 'off' },
+  createReport: { qrCodeId: 'qr_00000000000000000000' },
+  createWatch: { target: true },
+  updateWatch: { target: true },
+  createConversion: { qrCodeId: 'qr_00000000000000000000' },
+  createWebhook: { url: 'http://127.0.0.1:1/', events: ['member.joined'] },
+  updateWebhook: { description: 'n' },
+  testWebhook: { event: 'qr.created' },
+  replayDeadLetters: { from: '2026-01-01', to: '2026-01-02' },
+};
+let invited = 0;
+const bodyOf = (id: string): unknown => {
+  if (id !== 'createInvite') return bodies[id];
+  return { email: `walk${(invited += 1)}@example.com`, role: 'viewer' };
+};
+
+const queries: Readonly<Record<string, string>> = {
+  getBreakdown: '?by=os',
+  exportBreakdown: '?by=os',
+  getCampaignBreakdown: '?by=os',
+  exportCampaignBreakdown: '?by=os',
+  getWorkspaceBreakdown: '?by=os',
+  exportWorkspaceBreakdown: '?by=os',
+  streamEvents: '?once=true',
+};
+const queryOf = (id: string): string => queries[id] ?? '';
+
+let deliveryId: string | undefined;
+async function madeDelivery(
+  made: (address: string, body: unknown) => Promise<string>,
+): Promise<string> {
+  const endpoint = await made('/v1/webhooks', bodies.createWebhook);
+  const sample = { body: bodies.testWebhook };
+  const { json } = await client.call('POST', `/v1/webhooks/${endpoint}/test`, sample);
+  return word(json.deliveryId);
+}
+
+const reusable = new Map<string, string>();
+
+/** An id of the first workspace; one of its own where the operation may use it up. */
+async function idFor(operation: Operation, isUsedUp = operation.method !== 'GET'): Promise<string> {
+  const [kind = ''] = operation.path.split('/{');
+  const id = (isUsedUp ? undefined : reusable.get(kind)) ?? (await makeOne(operation));
+  if (!isUsedUp) reusable.set(kind, id);
+  return id;
+}
+
+async function makeOne({ path }: Operation): Promise<string> {
+  const made = async (address: string, body: unknown): Promise<string> =>
+    word((await client.call('POST', address, { body })).json.id);
+  if (path.startsWith('/qr-codes')) return await made('/v1/qr-codes', { target });
+  if (path.startsWith('/logos')) return await made('/v1/logos', bodies.createLogo);
+  if (path.startsWith('/campaigns')) return await made('/v1/campaigns', bodies.createCampaign);
+  if (path.startsWith('/reports')) {
+    return await made('/v1/reports', { qrCodeId: await made('/v1/qr-codes', { target }) });
+  }
+  if (path.startsWith('/watches')) return await made('/v1/watches', bodies.createWatch);
+  if (path.startsWith('/api-keys'))
+    return await made('/v1/api-keys', { name: 'x', role: 'viewer' });
+  if (path.startsWith('/team/invites')) {
+    return await made('/v1/team/invites', bodyOf('createInvite'));
+  }
+  if (path.startsWith('/team/members')) {
+    const user = { email: `m${(invited += 1)}@example.com`, name: 'M' };
+    return (await service.workspaces.users.create(1, 'viewer', user)).id;
+  }
+  if (path.startsWith('/webhooks/de')) return (deliveryId ??= await madeDelivery(made));
+  if (path.startsWith('/webhooks')) return await made('/v1/webhooks', bodies.createWebhook);
+  if (path.startsWith('/workspaces')) return service.workspaces.workspaces.find(1)?.id ?? '';
+  return 'chk_00000000000000000000';
+}
+
+async function send(
+  operation: Operation,
+  id: string,
+  options: { key: string | undefined; headers?: Record<string, string> },
+): Promise<Answer> {
+  const path = `/v1${operation.path.replace(/\{\w+\}/, id)}${queryOf(operation.id)}`;
+  return await client.call(operation.method, path, { ...options, body: bodyOf(operation.id) });
+}
+
+const mayEnter = (role: Role, access: Access): boolean => {
+  if (access === 'public' || access === 'signed') return true;
+  return access !== 'person' && roleAtLeast(role, access);
+};
+
+test('the table has no line without an operation', () => {
+  const documented = operations.map(({ id }) => id);
+  const rest = Object.keys(operationAccess).filter((id) => !documented.includes(id));
+  expect(rest).toEqual(['getOpenApi']);
+});
+
+describe('roles', () => {
+  test.each(roles)('%s may do exactly what the table says', async (role) => {
+    const key = await service.keyOf(role);
+    for (const operation of operations) {
+      const { id, access } = operation;
+      if (access === 'public' || access === 'signed') continue;
+      const one = operation.path.includes('{') ? await idFor(operation) : '';
+      const answer = await send(operation, one, { key });
+      const isForbidden = answer.status === 403;
+      expect(`${id} ${isForbidden ? 'refused' : 'let in'}`).toBe(
+        `${id} ${mayEnter(role, access) ? 'let in' : 'refused'}`,
+      );
+      expect(answer.status).toBeLessThan(500);
+    }
+  });
+});
+
+test('no key: 401 wherever the table does not say public', async () => {
+  for (const operation of operations) {
+    if (operation.access === 'public' || operation.access === 'signed') continue;
+    const answer = await send(operation, 'x', { key: undefined, headers: stranger() });
+    expect(`${operation.id} ${answer.status}`).toBe(`${operation.id} 401`);
+  }
+});
+
+test('another workspace’s ids are as unknown ones, and change nothing', async () => {
+  const { workspaces, users, keys } = service.workspaces;
+  const other = await users.create(1, 'viewer', { email: 'other@example.com', name: 'O' });
+  const second = await workspaces.create(other.id, 'Second');
+  await workspaces.setPlan(second.no, 'enterprise', { perMinute: 1_000_000, perDay: undefined });
+  const own = { workspaceNo: second.no, userId: other.id, name: 'o', role: 'owner' } as const;
+  const { token: key } = await keys.create(own);
+  const unknown: Readonly<Record<string, string>> = {
+    '/qr-codes': 'qr_00000000000000000000',
+    '/logos': `logo:${'0'.repeat(32)}`,
+    '/campaigns': 'cmp_00000000000000000000',
+    '/reports': 'rep_00000000000000000000',
+    '/watches': 'wch_00000000000000000000',
+    '/api-keys': 'key_00000000000000000000',
+    '/team/invites': 'inv_00000000000000000000',
+    '/team/members': 'usr_00000000000000000000',
+    '/workspaces': 'ws_00000000000000000000',
+    '/billing': 'chk_00000000000000000000',
+    '/webhooks/de': 'dlv_00000000000000000000',
+    '/webhooks': 'whk_00000000000000000000',
+  };
+  for (const operation of operations.filter(({ path }) => path.includes('{'))) {
+    if (operation.access === 'person') continue;
+    const other = await send(operation, await idFor(operation, false), { key });
+    const prefix = Object.keys(unknown).find((start) => operation.path.startsWith(start)) ?? '';
+    const missing = await send(operation, unknown[prefix] ?? '', { key });
+    const strip = ({ status, json }: Answer): unknown => [status, { ...json, requestId: '' }];
+    expect([operation.id, other.status]).toEqual([operation.id, 404]);
+    expect(strip(other)).toEqual(strip(missing));
+  }
+  expect((await client.call('GET', '/v1/qr-codes', { key })).items).toEqual([]);
+});

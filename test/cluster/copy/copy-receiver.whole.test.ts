@@ -1,0 +1,188 @@
+/** A new core takes the data of another one: all of it, once it is whole; and what is cut short anywhere begins anew. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { beginCopying, copyCore, isCopying } from '../../../src/cluster/copy/copy-receiver.ts';
+import { emptyPosition } from '../../../src/cluster/log/applier.ts';
+import { EnvironmentStore } from '../../../src/cluster/log/environment-store.ts';
+import { ReadPositions } from '../../../src/cluster/scans/read-position.ts';
+import type { CopyDisk } from '../../../src/engine/backup/copy-disk.ts';
+import { type DataFolder, DataFolderError } from '../../../src/engine/data-folder.ts';
+import { inspectFolder } from '../../../src/engine/installation/installation.ts';
+import { systemTimers } from '../../../src/system-clock.ts';
+import { memoryDisk } from '../../engine/memory-disk.ts';
+import { callsMax, diskThatFails, quiet, systemError } from '../../engine/whole-folder.ts';
+import { stepsOfToday } from '../../seconds/runs.ts';
+import {
+  clusterId,
+  finishStart,
+  type Giver,
+  inEnvironment,
+  makeCoreFolder,
+  makeNewFolder,
+  record,
+  segment,
+  silent,
+  startGiver,
+  startRecorded,
+  uncounted,
+} from './copied-folder.ts';
+
+/** Of a log that the brokers have lost. */
+const oldEpoch = 4;
+
+let parent: string;
+/** Of all tests: nothing changes it. */
+let source: DataFolder;
+let pieces: readonly Buffer[];
+let folders = 0;
+const givers: Array<Pick<Giver, 'close'>> = [];
+
+beforeAll(async () => {
+  parent = mkdtempSync(join(memoryDisk, 'quietzone-copy-'));
+  source = await makeCoreFolder(join(parent, 'source'));
+  pieces = await record(await give(source));
+});
+afterEach(async () => {
+  for (const giver of givers.splice(0)) await giver.close();
+});
+afterAll(() => rmSync(parent, { recursive: true }));
+
+async function give(...of: Parameters<typeof startGiver>): Promise<string> {
+  const giver = await startGiver(...of);
+  givers.push(giver);
+  return giver.url;
+}
+
+/** Of `source`, whose copy is made once. */
+async function giveRecorded(change?: Parameters<typeof startRecorded>[1]): Promise<string> {
+  const giver = await startRecorded(pieces, change);
+  givers.push(giver);
+  return giver.url;
+}
+
+async function copy(folder: DataFolder, cores: readonly string[], disk?: CopyDisk): Promise<void> {
+  await beginCopying(folder, disk);
+  await copyCore({
+    folder,
+    cores: async () => cores,
+    authorization: () => '',
+    cluster: clusterId,
+    isFollowed: async (_name, { epoch }) => epoch !== oldEpoch,
+    progress: quiet,
+    timers: systemTimers,
+    log: silent,
+    signal: AbortSignal.timeout(30_000),
+    ...(disk && { disk }),
+  });
+}
+
+const newFolder = (): Promise<DataFolder> => makeNewFolder(join(parent, `new${++folders}`));
+
+/** Its data is the other core's, and its own from here on. */
+async function expectCopied(folder: DataFolder): Promise<void> {
+  expect(isCopying(folder)).toBe(false);
+  expect(readFileSync(join(folder.path, segment), 'utf8')).toBe(uncounted);
+  const names = readdirSync(folder.path).filter((name) => !name.endsWith('-lock'));
+  expect(names.toSorted()).toEqual(['delivery.mdb', 'journal', 'management.mdb', 'scans.mdb']);
+  await inEnvironment(folder.managementFile, (environment) => {
+    expect(environment.table('meta').get('test')).toBe('copied');
+  });
+  await inEnvironment(folder.scansFile, (environment) => {
+    expect(environment.table('cluster').get('store')).toBeUndefined();
+    const { seq, tails } = new ReadPositions(environment).read();
+    expect([seq, ...tails]).toEqual([41, [0, 0], [7, 640 + uncounted.length]]);
+  });
+  expect(await finishStart(folder, source)).toEqual([]);
+}
+
+it('a copy has the data and the journals at their positions, and names no other core', async () => {
+  const folder = await newFolder();
+  await copy(folder, [await give(source)]);
+  await expectCopied(folder);
+  expect(readdirSync(source.cacheRoot)).toEqual([]);
+});
+
+it('a torn copy, one with other bytes, and one of another cluster are not taken: the next core is asked', async () => {
+  const torn = await giveRecorded((piece) => (piece.includes(uncounted) ? undefined : piece));
+  const damaged = await giveRecorded((piece) =>
+    piece.includes(uncounted) ? Buffer.from(piece.map((byte) => byte ^ 1)) : piece,
+  );
+  const other = await giveRecorded((piece) =>
+    Buffer.from(piece.toString('latin1').replace(clusterId, 'cl_2'), 'latin1'),
+  );
+  const folder = await newFolder();
+  // The last is asked first.
+  await copy(folder, [await giveRecorded(), torn, damaged, other, 'http://127.0.0.1:1']);
+  await expectCopied(folder);
+});
+
+it('a core that has diverged gives no copy, and a copy of an old log is not put in place', async () => {
+  const reason = 'the log ends at 1, and 35 is applied here';
+  const diverged = await give(source, () => reason);
+  const refused = await fetch(diverged);
+  expect([refused.status, await refused.text()]).toEqual([503, expect.stringContaining(reason)]);
+  const old = await makeCoreFolder(join(parent, 'old'));
+  await inEnvironment(old.managementFile, async (environment) => {
+    const position = { ...emptyPosition, seq: 35, epoch: oldEpoch };
+    await new EnvironmentStore(environment).place(position);
+    const table = environment.table<string, string>('meta');
+    await environment.transaction(() => table.put('test', 'old'));
+  });
+  const folder = await newFolder();
+  await copy(folder, [await giveRecorded(), await give(old), diverged]);
+  await expectCopied(folder);
+});
+
+it('newer data is refused in words', async () => {
+  const newer = await giveRecorded((piece) =>
+    Buffer.from(
+      piece.toString('latin1').replace(/"management\.mdb":\d+/, '"management.mdb":99'),
+      'latin1',
+    ),
+  );
+  const folder = await newFolder();
+  await expect(copy(folder, [newer])).rejects.toThrow(
+    /^Cannot copy the data of another core: the data of management\.mdb has version 99, expected \d+ or older/,
+  );
+  expect(isCopying(folder)).toBe(true);
+});
+
+it('a process that dies at any step begins again from nothing', async () => {
+  const url = await giveRecorded();
+  const folder = await newFolder();
+  const killed = new Error('killed');
+  let deaths = 0;
+  const { first, every } = stepsOfToday(3);
+  // Each begins with what the one before it left behind, and comes further.
+  for (let call = first; call < callsMax; call += every) {
+    const dying = diskThatFails(call, killed, true);
+    const end = await copy(folder, [url], dying).then(
+      () => 'done',
+      (error: unknown) => error,
+    );
+    if (end === 'done') break;
+    deaths += 1;
+    const { faults } = await inspectFolder(folder);
+    expect([dying.calls >= call, faults]).toEqual([true, []]);
+  }
+  await expectCopied(folder);
+  expect(deaths).toBeGreaterThan(10);
+});
+
+it('a full disk is told, and nothing is kept', async () => {
+  const url = await giveRecorded();
+  const folder = await newFolder();
+  for (const call of [6, 12, 20]) {
+    const full = diskThatFails(call, systemError('ENOSPC'), false);
+    const failed = await copy(folder, [url], full).catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(DataFolderError);
+    expect(String(failed)).toContain('no space is left there (ENOSPC); nothing was kept');
+    expect(existsSync(join(folder.path, '.copying/data'))).toBe(false);
+  }
+  const small = {
+    ...diskThatFails(callsMax, systemError('ENOSPC'), false),
+    freeBytes: () => 1_000,
+  };
+  await expect(copy(folder, [url], small)).rejects.toThrow('1.0 kB are free there');
+});

@@ -1,0 +1,281 @@
+/**
+ * An edge and a core, each with its thread and its connection to a real broker: the core has the edge's journals byte by
+ * byte, whatever dies on the way.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { expect, it, vi } from 'vitest';
+import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
+import { ReadPositions } from '../../../src/cluster/scans/read-position.ts';
+import { scanStream } from '../../../src/cluster/scans/scan-channels.ts';
+import { ScanTransfer } from '../../../src/cluster/scans/scan-transfer.ts';
+import { partitionOf } from '../../../src/model/code.ts';
+import { identify } from '../../../src/scans/journal/file-identity.ts';
+import { JournalPositions } from '../../../src/scans/journal/positions.ts';
+import {
+  beginSegment,
+  journalFolder,
+  listSegments,
+  recoverJournal,
+  segmentFile,
+} from '../../../src/scans/journal/segments.ts';
+import { JournalWriter } from '../../../src/scans/journal/writer.ts';
+import { ScanBatch } from '../../../src/scans/record.ts';
+import { openScanStore, type ScanStore } from '../../../src/store/scans/scans.ts';
+import { shipped } from '../../../src/shipped.ts';
+import { systemClock } from '../../../src/system-clock.ts';
+import { pause } from '../../support/process.ts';
+import { soon } from '../../support/soon.ts';
+import type { Brokers } from '../../../config/demo/brokers.ts';
+import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
+import { startBrokers } from '../nats/brokers.ts';
+import { notRun } from '../nats/not-run.ts';
+
+const found = await findNatsServer();
+const owners = [
+  { journal: 1, node: 'edge', run: 4 },
+  { journal: 20, node: 'edge', run: 4 },
+  { journal: 3, node: 'core', run: 1 },
+];
+const file = new URL('./killable-transfer.worker.ts', import.meta.url);
+vi.spyOn(shipped, 'workerFile').mockReturnValue(file);
+
+/** A frame that cores take. */
+function scansNow(codeNo: number, scans: number): Buffer {
+  const batch = new ScanBatch();
+  const address = Uint8Array.of(192, 0, 2, 1);
+  for (let count = 0; count < scans; count++) {
+    batch.add(partitionOf(codeNo), codeNo, 1, 0, address, 'x'.repeat(100), '');
+  }
+  return Buffer.from(batch.finish(Date.now()));
+}
+
+/** A machine of the cluster: its journals, and what it knows of others'. */
+class Machine {
+  readonly #folder: string;
+  readonly #name: string;
+  readonly #urls: readonly string[];
+  tails = new JournalPositions();
+  store: ScanStore | undefined;
+  transfer!: ScanTransfer;
+  writers: readonly JournalWriter[] = [];
+  #frames = 0;
+
+  constructor(folder: string, name: string, urls: readonly string[]) {
+    this.#folder = join(folder, name);
+    this.#name = name;
+    this.#urls = urls;
+    mkdirSync(this.#journals, { recursive: true });
+    if (name === 'core') this.store = openScanStore(this.#scans, 'create');
+  }
+
+  get #journals(): string {
+    return join(this.#folder, 'journals');
+  }
+  get #scans(): string {
+    return join(this.#folder, 'scans.mdb');
+  }
+  get #own(): readonly number[] {
+    return owners.filter(({ node }) => node === this.#name).map(({ journal }) => journal);
+  }
+
+  /** As its process starts: journals are recovered before anything else. */
+  async start(): Promise<void> {
+    this.tails = new JournalPositions();
+    const positions = this.store && new ReadPositions(this.store.environment);
+    for (const { journal } of owners) {
+      const isOwn = this.#own.includes(journal);
+      if (!isOwn && positions === undefined) continue;
+      const atMost = isOwn ? Infinity : positions!.wholeTo(journal);
+      const folder = journalFolder(this.#journals, journal);
+      const { position } = recoverJournal(folder, 0, { torn: 'kept', atMost });
+      if (position > 0) this.tails.publish(journal, position);
+      beginSegment(folder, position);
+    }
+    this.writers = this.#own.map((journal) => this.#writer(journal));
+    this.transfer = new ScanTransfer({
+      nats: { servers: this.#urls, nodeName: this.#name },
+      journals: this.#own,
+      run: this.#name === 'edge' ? 4 : 1,
+      journalRoot: identify(this.#journals),
+      tails: this.tails,
+      receive: this.store && {
+        store: identify(this.#scans),
+        codes: identify(this.#scans),
+        replicas: 1,
+        segmentMsMax: 60_000,
+      },
+      owners,
+      clock: systemClock,
+      log: pino({ level: 'silent' }),
+      whenInPlace: () => Promise.resolve(),
+    });
+    await this.transfer.start();
+  }
+
+  #writer(journal: number): JournalWriter {
+    return new JournalWriter({
+      folder: journalFolder(this.#journals, journal),
+      journal,
+      position: this.tails.position(journal),
+      segmentBytesMax: 50_000,
+      segmentMsMax: 60_000,
+      backlogBytesMax: 0,
+      tails: this.tails,
+    });
+  }
+
+  /** A frame to each of its journals, `rounds` times, or until `isDone`. */
+  async write(rounds: number, isDone = (): boolean => false): Promise<void> {
+    for (let round = 0; round < rounds && !isDone(); round++) {
+      for (const writer of this.writers) {
+        writer.append(scansNow(this.#frames++, 1 + (round % 7)), 1);
+      }
+      await pause(20);
+    }
+  }
+
+  kill(): void {
+    const channel = new BroadcastChannel('kill-transfer');
+    channel.postMessage(this.#name);
+    channel.close();
+  }
+
+  /** All bytes of a journal, in the order of their positions. */
+  bytes(journal: number): Buffer {
+    const folder = journalFolder(this.#journals, journal);
+    const parts: Buffer[] = [];
+    let end = 0;
+    for (const start of listSegments(folder)) {
+      expect(start).toBe(end);
+      const bytes = readFileSync(segmentFile(folder, start));
+      end += bytes.length;
+      parts.push(bytes);
+    }
+    return Buffer.concat(parts);
+  }
+
+  /** Of what was not synced, some bytes are zeros, and others behind them are there. */
+  losePower(): void {
+    const positions = new ReadPositions(this.store!.environment);
+    const folder = journalFolder(this.#journals, 1);
+    const start = listSegments(folder).at(-1)!;
+    const bytes = readFileSync(segmentFile(folder, start));
+    const from = Math.max(0, positions.wholeTo(1) - start);
+    writeFileSync(
+      segmentFile(folder, start),
+      bytes.fill(0, from, Math.min(bytes.length, from + 500)),
+    );
+  }
+
+  async stop(): Promise<void> {
+    await this.transfer.stop();
+    for (const writer of this.writers) await writer.close();
+  }
+}
+
+if ('missing' in found) {
+  notRun('transfer of scans', found);
+} else {
+  it('a core has the journals of an edge byte by byte, whatever dies on the way', async () => {
+    await isWhole(found);
+  }, 120_000);
+}
+
+async function isWhole(server: NatsServer): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'qz-transfer-'));
+  const brokers = await startBrokers({ count: 1, folder: join(folder, 'brokers'), server });
+  const [broker] = brokers.all;
+  await broker!.kill();
+  const edge = new Machine(folder, 'edge', brokers.urls);
+  const core = new Machine(folder, 'core', brokers.urls);
+  try {
+    await edge.start();
+    await core.start();
+    await edge.write(25);
+    await expect.poll(() => edge.transfer.figures.backlogBytes, soon).toBeGreaterThan(0);
+    const faults = (): string => String(edge.transfer.figures.faults);
+    await expect.poll(faults, soon).toContain('Cannot reach NATS');
+    broker!.start();
+    await brokers.ready();
+    await arrives(edge, core);
+    await survives(edge, core, brokers);
+    await arrives(edge, core);
+    await deleteStream(brokers);
+    await edge.write(25);
+    await arrives(edge, core);
+    // Its own journal comes back by the log, and is passed over.
+    await core.write(10);
+    const own = core.bytes(3);
+    await expect.poll(() => core.transfer.figures.backlogBytes, soon).toBe(0);
+    await expect.poll(() => core.transfer.figures.behind, soon).toBe(0);
+    expect(core.bytes(3)).toEqual(own);
+    expect(core.transfer.figures).toMatchObject({ dropped: 0, faults: [] });
+    expect(core.transfer.missedEntries).toBe(0);
+  } finally {
+    await edge.stop();
+    await core.stop();
+    await core.store!.environment.close();
+    await brokers.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function survives(edge: Machine, core: Machine, brokers: Brokers): Promise<void> {
+  const [broker] = brokers.all;
+  let isDone = false;
+  const writing = edge.write(Infinity, () => isDone);
+  const moves = async (): Promise<void> => {
+    const tail = core.tails.position(1);
+    await expect.poll(() => core.tails.position(1), soon).toBeGreaterThan(tail);
+  };
+  const dies = async (victim: Machine): Promise<void> => {
+    const { restarts } = victim.transfer;
+    victim.kill();
+    await expect.poll(() => victim.transfer.restarts, soon).toBe(restarts + 1);
+  };
+  for (const victim of [edge, core]) {
+    await moves();
+    await dies(victim);
+  }
+  await moves();
+  await broker!.kill();
+  const { backlogBytes } = edge.transfer.figures;
+  await expect.poll(() => edge.transfer.figures.backlogBytes, soon).toBeGreaterThan(backlogBytes);
+  await Promise.all([dies(core), dies(edge)]);
+  broker!.start();
+  await brokers.ready();
+  await moves();
+  await core.stop();
+  core.losePower();
+  await core.start();
+  await moves();
+  isDone = true;
+  await writing;
+}
+
+/** As brokers do that have lost their disks. */
+async function deleteStream(brokers: Brokers): Promise<void> {
+  const connection = await openNats({ servers: brokers.urls, nodeName: 'operator' });
+  const { manager } = await connection.ready(1_000);
+  await manager.streams.delete(scanStream);
+  await connection.close();
+}
+
+async function arrives(edge: Machine, core: Machine): Promise<void> {
+  for (const { journal, position } of edge.writers.map((writer, at) => ({
+    journal: [1, 20][at]!,
+    position: writer.position,
+  }))) {
+    await expect.poll(() => core.tails.position(journal), soon).toBe(position);
+    expect(core.bytes(journal).equals(edge.bytes(journal))).toBe(true);
+  }
+  await expect.poll(() => edge.transfer.figures.backlogBytes, soon).toBe(0);
+  const isSaved = (): boolean => {
+    const { savedSeq, readSeq } = core.transfer.figures;
+    return savedSeq > 0 && savedSeq === readSeq;
+  };
+  await expect.poll(isSaved, soon).toBe(true);
+}

@@ -1,0 +1,350 @@
+/** What a backup must have, what it must not change, and what is left of one that fails. */
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { backup, type BackupOptions } from '../../src/engine/backup/backup.ts';
+import { copyFile } from '../../src/engine/backup/copy-files.ts';
+import { systemCopyDisk, systemReason } from '../../src/engine/backup/copy-disk.ts';
+import {
+  type DataFolder,
+  DataFolderError,
+  openDataFolder,
+  openFolderToRestore,
+} from '../../src/engine/data-folder.ts';
+import { restore, type RestoreOptions } from '../../src/engine/backup/restore.ts';
+import { StoreEnvironment } from '../../src/store/environment.ts';
+import {
+  callsMax,
+  contentsOf,
+  diskThatFails,
+  makeWholeFolder,
+  quiet,
+  systemError,
+} from './whole-folder.ts';
+import { memoryDisk } from './memory-disk.ts';
+import { stepsOfToday } from '../seconds/runs.ts';
+
+let whole: string;
+let parent: string;
+let folder: DataFolder;
+let target: string;
+
+beforeAll(async () => {
+  whole = mkdtempSync(join(memoryDisk, 'quietzone-backup-'));
+  await makeWholeFolder(join(whole, 'data'));
+});
+afterAll(() => rmSync(whole, { recursive: true }));
+beforeEach(() => {
+  parent = mkdtempSync(join(memoryDisk, 'quietzone-backup-'));
+  cpSync(join(whole, 'data'), join(parent, 'data'), { recursive: true });
+  folder = openDataFolder(join(parent, 'data'));
+  target = join(parent, 'backup');
+});
+afterEach(() => rmSync(parent, { recursive: true }));
+
+const taken = (options: Partial<BackupOptions> = {}) =>
+  backup(folder, target, { createdAt: '2026-11-22T00:00:00.000Z', progress: quiet, ...options });
+const restored = (options: Partial<RestoreOptions> = {}) =>
+  restore(openFolderToRestore(join(parent, 'restored')), target, { progress: quiet, ...options });
+const refusalOf = async (work: Promise<unknown>): Promise<string> =>
+  await work.then(
+    () => 'done',
+    (error: unknown) => (error instanceof DataFolderError ? error.message : String(error)),
+  );
+
+const manifestOf = () => JSON.parse(readFileSync(join(target, 'backup.json'), 'utf8'));
+const changeManifest = (change: (manifest: Record<string, unknown>) => void): void => {
+  const manifest = manifestOf();
+  change(manifest);
+  writeFileSync(join(target, 'backup.json'), JSON.stringify(manifest));
+};
+const remove = (...names: string[]): void => {
+  for (const name of names) rmSync(join(folder.path, name));
+};
+
+async function setVersion(file: string, key: string, version: number): Promise<void> {
+  const environment = new StoreEnvironment(join(folder.path, file));
+  const meta = environment.table<string, number>('meta');
+  environment.transactionSync(() => meta.put(key, version));
+  await environment.close();
+}
+
+async function versionOf(path: string, key: string): Promise<number | undefined> {
+  const environment = new StoreEnvironment(path);
+  const version = environment.table<string, number>('meta').get(key);
+  await environment.close();
+  return version;
+}
+
+describe('the version of the data', () => {
+  test('newer data is refused, all files at once, and nothing is left', async () => {
+    await setVersion('management.mdb', 'schema', 99);
+    await setVersion('scans.mdb', 'schema', 98);
+    const message = await refusalOf(taken());
+    expect(message).toMatch(/data of scans.mdb has version 98, expected \d or older/);
+    expect(message).toMatch(/data of management.mdb has version 99, expected \d or older/);
+    expect(readdirSync(parent)).toEqual(['data']);
+  });
+
+  test('older data is copied as it is', async () => {
+    await setVersion('management.mdb', 'schema', 0);
+    await taken();
+    expect(await versionOf(folder.managementFile, 'schema')).toBe(0);
+    expect(await versionOf(join(target, 'management.mdb'), 'schema')).toBe(0);
+    expect(manifestOf().data).toMatchObject({ 'management.mdb': 0 });
+  });
+
+  test('a backup of a newer program is refused by its manifest', async () => {
+    await taken();
+    changeManifest((manifest) => (manifest['data'] = { 'scans.mdb': 99, 'delivery.mdb': 98 }));
+    expect(await refusalOf(restored())).toMatch(
+      /data of scans.mdb has version 99.*; the data of delivery.mdb has version 98/,
+    );
+    changeManifest((manifest) => (manifest['version'] = 2));
+    expect(await refusalOf(restored())).toMatch(/its version is 2, known is 1, expected a folder/);
+  });
+});
+
+describe('the required set', () => {
+  test('a data folder without it is refused, all at once', async () => {
+    remove('scans.mdb', 'visitor.key');
+    expect(await refusalOf(taken())).toMatch(/scans.mdb is missing\n +visitor.key is missing/);
+    expect(readdirSync(parent)).toEqual(['data']);
+  });
+
+  test('a manifest without it is refused, whatever it says itself', async () => {
+    await taken();
+    changeManifest((manifest) => {
+      const files: Array<{ name: string }> = manifestOf().files;
+      const lost = ['management.mdb', 'signing-keys.json'];
+      manifest['files'] = files.filter(({ name }) => !lost.includes(name));
+      manifest['required'] = [];
+    });
+    expect(await refusalOf(restored())).toMatch(
+      /it was made without management.mdb, signing-keys.json, expected a backup that has them/,
+    );
+  });
+});
+
+describe('a backup that was changed since', () => {
+  test('every fault is named, and nothing is restored', async () => {
+    await taken();
+    rmSync(join(target, 'visitor.key'));
+    writeFileSync(join(target, 'signing-keys.json'), '[{}]');
+    expect(await refusalOf(restored())).toMatch(
+      /signing-keys.json is damaged: it has 4 bytes, expected \d+; visitor.key is missing/,
+    );
+    expect(readdirSync(join(parent, 'restored'))).toEqual([]);
+  });
+
+  test('one byte is enough, in any file', async () => {
+    await taken();
+    for (const { name, bytes } of manifestOf().files) {
+      if (bytes === 0) continue;
+      const path = join(target, name);
+      const sound = readFileSync(path);
+      const flipped = Buffer.from(sound);
+      flipped[bytes >> 1]! ^= 1;
+      writeFileSync(path, flipped);
+      expect(await refusalOf(restored())).toMatch(new RegExp(`${name} is damaged`));
+      expect(readdirSync(join(parent, 'restored'))).toEqual([]);
+      writeFileSync(path, sound);
+    }
+  });
+
+  test.each([['../outside'], ['/etc/passwd'], ['journal/../../x'], ['./x'], ['a//b'], ['']])(
+    'the name %j is refused',
+    async (name) => {
+      await taken();
+      changeManifest((manifest) => {
+        manifest['files'] = [...manifestOf().files, { ...manifestOf().files[0], name }];
+      });
+      expect(await refusalOf(restored())).toMatch(/its list of files is not valid/);
+    },
+  );
+});
+
+describe('damaged data', () => {
+  test('its copy is kept only when that is asked for, under a name that says so', async () => {
+    remove('delivery.mdb');
+    const message = await refusalOf(taken());
+    expect(message).toMatch(/Cannot back up .*: its data is damaged:\n {2}delivery.mdb is missing/);
+    expect(message).toMatch(/Keep the backups made before/);
+    expect(readdirSync(parent)).toEqual(['data']);
+    const { path, damage } = await taken({ damaged: 'keep' });
+    expect([path, damage]).toEqual([`${target}.damaged`, ['delivery.mdb is missing']]);
+    expect(readdirSync(parent).toSorted()).toEqual(['backup.damaged', 'data']);
+    target = path;
+    expect(await refusalOf(restored())).toMatch(
+      /it is a copy of damaged data.*\n {2}delivery.mdb is missing/,
+    );
+    const kept = await restored({ damaged: 'keep' });
+    expect([kept.files, kept.damage]).toEqual([manifestOf().files.length, damage]);
+  });
+});
+
+describe('a damaged data file', () => {
+  const overwrite = (path: string, page: number): void => {
+    const file = openSync(path, 'r+');
+    writeSync(file, Buffer.alloc(4_096, 0xa5), 0, 4_096, page * 4_096);
+    closeSync(file);
+  };
+
+  test.each([
+    ['cut off', (path: string) => truncateSync(path, 5_000), /scans.mdb is damaged: page \d+/],
+    ['overwritten', (path: string) => overwrite(path, 0), /scans.mdb is damaged: page 0/],
+    [
+      'with every page overwritten but the first two',
+      (path: string) => {
+        for (let page = 2; page * 4_096 < statSync(path).size; page++) overwrite(path, page);
+      },
+      /scans.mdb is damaged: page \d+/,
+    ],
+  ])(
+    '%s: is named, and copied byte by byte when that is asked for',
+    async (_how, damageIt, text) => {
+      damageIt(folder.scansFile);
+      expect(await refusalOf(taken())).toMatch(text);
+      expect(readdirSync(parent)).toEqual(['data']);
+      const { path, damage } = await taken({ damaged: 'keep' });
+      expect(damage.join()).toMatch(text);
+      expect(readFileSync(join(path, 'scans.mdb'))).toEqual(readFileSync(folder.scansFile));
+    },
+  );
+
+  test('is found by a restore, too, when the backup was made without looking', async () => {
+    await taken();
+    overwrite(join(target, 'scans.mdb'), 0);
+    changeManifest((manifest) => {
+      manifest['version'] = 1;
+      const content = readFileSync(join(target, 'scans.mdb'));
+      const sha256 = createHash('sha256').update(content).digest('hex');
+      const files: Array<{ name: string }> = manifestOf().files;
+      manifest['files'] = files.map((file) =>
+        file.name === 'scans.mdb' ? { ...file, sha256 } : file,
+      );
+    });
+    expect(await refusalOf(restored())).toMatch(/scans.mdb: page 0 \(meta pages\) is damaged/);
+    expect(readdirSync(join(parent, 'restored'))).toEqual([]);
+  });
+
+  test('what the disk does not give is told from what it does not take', async () => {
+    const copying = copyFile(
+      systemCopyDisk,
+      '/proc/self/mem',
+      join(parent, 'copy'),
+      () => undefined,
+    );
+    await expect(copying).rejects.toThrow(/^cannot be read from byte 0 on \(EIO\)$/);
+    expect(systemReason(systemError('EIO'))).toMatch(/EIO/);
+  });
+});
+
+test('a link to a file is copied as the file', async () => {
+  const secret = join(parent, 'keys');
+  renameSync(join(folder.path, 'signing-keys.json'), secret);
+  symlinkSync(secret, join(folder.path, 'signing-keys.json'));
+  await taken();
+  expect(lstatSync(join(target, 'signing-keys.json')).isFile()).toBe(true);
+  expect((await restored()).files).toBe(manifestOf().files.length);
+});
+
+describe('the target', () => {
+  test('a full disk at any step is said in words, and leaves nothing that looks like a backup', async () => {
+    const { first, every } = stepsOfToday(3);
+    for (let call = first; call <= callsMax; call += every) {
+      const disk = diskThatFails(call, systemError('ENOSPC'), false);
+      const message = await refusalOf(taken({ disk }));
+      expect(call).toBeLessThan(callsMax);
+      if (message === 'done') break;
+      expect(message).toMatch(/Cannot back up to .*: no space is left there \(ENOSPC\)/);
+      expect([call, readdirSync(parent)]).toEqual([call, ['data']]);
+    }
+    expect(existsSync(join(target, 'backup.json'))).toBe(true);
+  });
+
+  test('killed at any step it has no backup, or a whole one; the same command makes it', async () => {
+    const killed = new Error('killed');
+    const { first, every } = stepsOfToday(2);
+    for (let call = first; call <= callsMax; call += every) {
+      rmSync(target, { recursive: true, force: true });
+      const message = await refusalOf(taken({ disk: diskThatFails(call, killed, true) }));
+      expect(call).toBeLessThan(callsMax);
+      if (message === 'done') break;
+      if (existsSync(target)) expect((await restored()).files).toBe(manifestOf().files.length);
+      rmSync(join(parent, 'restored'), { recursive: true, force: true });
+    }
+    expect(readdirSync(parent).toSorted()).toEqual(['backup', 'data']);
+  });
+
+  test('without enough space nothing is copied', async () => {
+    const disk = { ...systemCopyDisk, freeBytes: () => 4_096 };
+    expect(await refusalOf(taken({ disk }))).toMatch(
+      /Cannot back up to .*: 4\.1 kB are free there, expected 1\.\d MB; nothing was copied/,
+    );
+    expect(readdirSync(parent)).toEqual(['data']);
+  });
+
+  test('what a killed backup has left is removed, what another one writes is not', async () => {
+    const [killed, other] = ['.backup.4194305.partial', `.backup.${process.ppid}.partial`];
+    const strange = '.backups.4194305.partial';
+    for (const name of [killed, other, strange]) mkdirSync(join(parent, name));
+    await taken();
+    expect(readdirSync(parent).toSorted()).toEqual([other, strange, 'backup', 'data'].toSorted());
+  });
+
+  test('it goes away while it is written', async () => {
+    const disk = { ...systemCopyDisk };
+    disk.create = async (path) => {
+      rmSync(join(parent, `.backup.${process.pid}.partial`), { recursive: true, force: true });
+      return await systemCopyDisk.create(path);
+    };
+    expect(await refusalOf(taken({ disk }))).toMatch(/Cannot back up to .*: .*ENOENT/);
+    expect(readdirSync(parent)).toEqual(['data']);
+  });
+});
+
+test('every file is in the manifest with its hash, and the sum of bytes is told on the way', async () => {
+  const told = { begun: 0, bytes: 0, files: [] as string[] };
+  const { bytes, files } = await taken({
+    progress: {
+      begin: (total) => (told.begun += total),
+      add: (more) => (told.bytes += more),
+      file: (name) => told.files.push(name),
+      check: () => undefined,
+    },
+  });
+  const named: Array<{ name: string; bytes: number; sha256: string }> = manifestOf().files;
+  for (const { name, bytes: size, sha256 } of named) {
+    const content = readFileSync(join(target, name));
+    expect([size, sha256]).toEqual([
+      content.length,
+      createHash('sha256').update(content).digest('hex'),
+    ]);
+  }
+  const names = named.map(({ name }) => name);
+  expect(names.toSorted()).toEqual(
+    Object.keys(contentsOf(target)).filter((name) => name !== 'backup.json'),
+  );
+  expect([told.files.toSorted(), files]).toEqual([names.toSorted(), names.length]);
+  expect(bytes).toBe(named.reduce((sum, file) => sum + statSync(join(target, file.name)).size, 0));
+  expect(told.bytes).toBeGreaterThanOrEqual(told.begun);
+});

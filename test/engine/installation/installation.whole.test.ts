@@ -1,0 +1,363 @@
+/**
+ * Which parts of a data folder fit together: each part missing, empty, of another installation, older, of another copy,
+ * without a mark, damaged and changed; a stop at every step of a first start and of a later one.
+ */
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { openDataFolder, openExistingDataFolder } from '../../../src/engine/data-folder.ts';
+import { assertMayOpen, writeJournalMark } from '../../../src/engine/installation/folder-parts.ts';
+import {
+  assertInstallation,
+  backupMark,
+  beginScansAnew,
+  FolderFaultsError,
+  inspectFolder,
+  isUnfinished,
+  markCopy,
+  type OnStep,
+  plainMark,
+} from '../../../src/engine/installation/installation.ts';
+import { StoreEnvironment } from '../../../src/store/environment.ts';
+import { openScanStore } from '../../../src/store/scans/scans.ts';
+import { StoredBytes } from '../../support/stored-bytes.ts';
+import { rotateSigningKeys } from '../../../src/workspaces/signing-keys.ts';
+import {
+  faultsIn,
+  make,
+  makeFolders,
+  mark,
+  parts,
+  put as putInto,
+  randomBytes,
+  removeMark,
+} from './folders.ts';
+
+let parent: string;
+/** Of one installation: at its first start, and two starts later; and another installation. */
+let first: string;
+let later: string;
+let other: string;
+let data: string;
+
+beforeAll(async () => {
+  ({ parent, first, later, other, data } = await makeFolders());
+});
+afterAll(() => rmSync(parent, { recursive: true, force: true }));
+beforeEach(() => rmSync(data, { recursive: true, force: true }));
+
+const faults = (): Promise<string[]> => faultsIn(data);
+const put = (part: string, from: string): void => putInto(data, part, from);
+
+/** Names and bytes, without what LMDB's readers write. */
+function contentOf(path: string): Array<[string, string]> {
+  return readdirSync(path, { recursive: true, encoding: 'utf8' })
+    .filter((name) => !name.endsWith('-lock') && statSync(join(path, name)).isFile())
+    .toSorted()
+    .map((name) => [name, readFileSync(join(path, name), 'latin1')]);
+}
+
+test.each(['EACCES', 'EPERM'])('%s: names owner and remedy, not damage', (code) => {
+  const file = join(later, 'management.mdb');
+  const refuse = (): never => {
+    throw Object.assign(new Error(code), { code });
+  };
+  expect(() => assertMayOpen(file, refuse)).toThrow(
+    `it belongs to user ${statSync(file).uid}, and this process runs as user ${process.geteuid?.()} (${code}). ` +
+      `Nothing is damaged: run \`chown -R --reference=${later} ${later}\``,
+  );
+});
+
+test.each([
+  ['management.mdb', 'delivery.mdb'],
+  ['scans.mdb', 'delivery.mdb'],
+])('%s and %s exchanged are named as swapped', async (one, two) => {
+  cpSync(later, data, { recursive: true });
+  cpSync(join(later, one), join(data, two));
+  cpSync(join(later, two), join(data, one));
+  await expect(faults()).rejects.toThrow(/it is a \w+\.mdb, expected a .*: files were swapped/);
+});
+
+describe.each(parts)('%s', (part) => {
+  beforeEach(() => cpSync(later, data, { recursive: true }));
+
+  it('is refused where it is missing', async () => {
+    rmSync(join(data, part), { recursive: true });
+    expect(await faults()).toEqual([`${part} is missing`]);
+  });
+
+  it('is refused where it is empty', async () => {
+    rmSync(join(data, part), { recursive: true });
+    if (part === 'journal') mkdirSync(join(data, part));
+    else writeFileSync(join(data, part), '');
+    const found = part === 'journal' ? 'has no mark of an installation' : 'is empty';
+    expect(await faults()).toEqual([`${part} ${found}`]);
+  });
+
+  it('is refused where it is of another installation', async () => {
+    put(part, other);
+    const found = {
+      'management.mdb': 'is of another installation than the other parts',
+      'signing-keys.json': 'is not the one that management.mdb knows',
+      'visitor.key': 'is not the one that management.mdb knows',
+    };
+    expect(await faults()).toEqual([
+      `${part} ${Reflect.get(found, part) ?? 'is of another installation'}`,
+    ]);
+  });
+});
+
+describe.each(['management.mdb', 'scans.mdb', 'delivery.mdb', 'journal'])('%s', (part) => {
+  beforeEach(() => cpSync(later, data, { recursive: true }));
+
+  it('is refused where it is an older copy', async () => {
+    put(part, first);
+    const found = part === 'management.mdb' ? 'the other parts' : 'management.mdb';
+    expect(await faults()).toEqual([`${part} is an older copy than ${found}`]);
+  });
+
+  it('is refused where it has no mark', async () => {
+    await removeMark(data, part);
+    expect(await faults()).toEqual([`${part} has no mark of an installation`]);
+  });
+});
+
+it.each([...parts.filter((part) => part !== 'journal'), 'journal/installation.json'])(
+  '%s is refused where it is damaged',
+  async (path) => {
+    cpSync(later, data, { recursive: true });
+    writeFileSync(join(data, path), 'x'.repeat(8_192));
+    const found = await faults();
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatch(`${path.split('/')[0]} is damaged: `);
+  },
+);
+
+test('one copy of a number may be damaged, not both', async () => {
+  cpSync(later, data, { recursive: true });
+  for (const table of ['meta', 'meta_copy']) {
+    expect(await faults()).toEqual([]);
+    const stored = new StoredBytes(join(data, 'scans.mdb'));
+    const key = stored.keys(table).find((found) => found.includes('sequence'));
+    if (key !== undefined) stored.flip(table, key, 42);
+    await stored.close();
+  }
+  expect(await faults()).toEqual(['scans.mdb is damaged: both copies of sequence are damaged']);
+});
+
+test.each([
+  ['missing', () => rmSync(join(data, 'scans.mdb'))],
+  ['empty', () => writeFileSync(join(data, 'scans.mdb'), '')],
+  ['of another installation', () => put('scans.mdb', other)],
+  ['an older copy', () => put('scans.mdb', first)],
+])('scans.mdb that is %s is begun anew, and set aside', async (_state, change) => {
+  cpSync(later, data, { recursive: true });
+  for (const n of [1, 2]) {
+    change();
+    const folder = openDataFolder(data);
+    const isThere = existsSync(folder.scansFile);
+    const aside = await beginScansAnew(folder, await inspectFolder(folder));
+    expect(aside).toBe(isThere ? `${folder.scansFile}.set-aside-${n}` : undefined);
+    expect(await faults()).toEqual([]);
+    await mark(data);
+    expect(await faults()).toEqual([]);
+    if (aside !== undefined) expect(existsSync(aside)).toBe(true);
+  }
+});
+
+test('a folder with nothing but its journals has faults, and is no empty one', async () => {
+  cpSync(join(later, 'journal'), join(data, 'journal'), { recursive: true });
+  expect(openExistingDataFolder(data).path).toBe(data);
+  expect(await faults()).toContain('management.mdb is missing');
+});
+
+test('what only a service makes is no empty folder, though no part is left', async () => {
+  mkdirSync(data);
+  writeFileSync(join(data, 'delivery.results.0'), '');
+  expect(await faults()).toContain('management.mdb is missing');
+});
+
+test('a newer part, one of a copy that another service has used, and all faults in one message', async () => {
+  cpSync(later, data, { recursive: true });
+  const ahead = join(parent, 'ahead');
+  cpSync(later, ahead, { recursive: true });
+  await mark(ahead);
+  put('scans.mdb', ahead);
+  const twin = join(parent, 'twin');
+  cpSync(first, twin, { recursive: true });
+  await mark(twin);
+  await mark(twin);
+  put('delivery.mdb', twin);
+  rmSync(join(data, 'visitor.key'));
+  appendFileSync(join(data, 'signing-keys.json'), ' ]');
+  const before = contentOf(data);
+  const refused = assertInstallation('start', openDataFolder(data));
+  await expect(refused).rejects.toThrow(FolderFaultsError);
+  await expect(refused).rejects.toThrow(
+    [
+      `Cannot start: data folder ${data} has faults`,
+      '  scans.mdb is a newer copy than management.mdb',
+      '  delivery.mdb is of a copy of this folder that another service has used',
+      '  signing-keys.json is damaged: it is not JSON',
+      '  visitor.key is missing',
+      'Nothing was changed.',
+    ].join('\n'),
+  );
+  expect(contentOf(data)).toEqual(before);
+});
+
+describe('a stop at each step', () => {
+  const stop = new Error('stopped');
+
+  /** Runs `work` with a stop at its first step, its second, … until it ends; `check` follows each. */
+  async function stopEverywhere(
+    work: (onStep: OnStep) => Promise<unknown>,
+    check: (isWhole: boolean) => Promise<void>,
+    begin: () => void,
+  ): Promise<number> {
+    for (let stopAt = 1; ; stopAt++) {
+      begin();
+      let steps = 0;
+      let isWhole = true;
+      await work(() => {
+        if (++steps === stopAt) throw stop;
+      }).catch((error: unknown) => {
+        if (error !== stop) throw error;
+        isWhole = false;
+      });
+      await check(isWhole);
+      if (isWhole) return steps;
+    }
+  }
+
+  it('of a first start: the next one goes on', async () => {
+    const steps = await stopEverywhere(
+      (onStep) => make(data, onStep),
+      async (isWhole) => {
+        const stopped = await inspectFolder(openDataFolder(data));
+        expect([stopped.faults, isUnfinished(stopped)]).toEqual([[], !isWhole]);
+        await make(data);
+        await mark(data);
+        expect(readdirSync(data)).toEqual(expect.arrayContaining([...parts]));
+        expect(await faults()).toEqual([]);
+      },
+      () => rmSync(data, { recursive: true, force: true }),
+    );
+    expect(steps).toBe(8);
+  });
+
+  it('of a later start: the next one goes on, and older copies are told', async () => {
+    const steps = await stopEverywhere(
+      (onStep) => mark(data, onStep),
+      async () => {
+        expect(await faults()).toEqual([]);
+        await mark(data);
+        await mark(data);
+        expect(await faults()).toEqual([]);
+        put('scans.mdb', later);
+        expect(await faults()).toHaveLength(1);
+      },
+      () => {
+        rmSync(data, { recursive: true, force: true });
+        cpSync(later, data, { recursive: true });
+      },
+    );
+    expect(steps).toBe(6);
+  });
+});
+
+test('an empty management.mdb beside scans is no first start', async () => {
+  cpSync(later, data, { recursive: true });
+  rmSync(join(data, 'management.mdb'));
+  await new StoreEnvironment(join(data, 'management.mdb'), 'create').close();
+  expect(await faults()).toEqual(['management.mdb is empty']);
+});
+
+describe('signing keys', () => {
+  beforeEach(() => cpSync(later, data, { recursive: true }));
+  const file = (): string => join(data, 'signing-keys.json');
+  const keys = (): Array<{ kid: string; secret: string }> =>
+    JSON.parse(readFileSync(file(), 'utf8')).keys;
+  const write = (list: unknown): void => writeFileSync(file(), JSON.stringify({ keys: list }));
+
+  it('a rotation that a crash cut off from its commit is accepted, and named', async () => {
+    const { kid } = rotateSigningKeys(data, randomBytes);
+    expect(await faults()).toEqual([]);
+    expect(await mark(data)).toEqual({ added: [`signing-keys.json/${kid}`], removed: [] });
+    expect(await mark(data)).toEqual({ added: [], removed: [] });
+  });
+
+  it('one that was taken out is named once, and may come back', async () => {
+    rotateSigningKeys(data, randomBytes);
+    await mark(data);
+    const [newest, oldest] = keys();
+    write([newest]);
+    const removed = [`signing-keys.json/${oldest?.kid}`];
+    expect(await mark(data)).toEqual({ added: [], removed });
+    expect(await mark(data)).toEqual({ added: [], removed: [] });
+    write([newest, oldest]);
+    expect(await faults()).toEqual([]);
+    expect(await mark(data)).toEqual({ added: removed, removed: [] });
+  });
+
+  it('another secret under a known kid is refused', async () => {
+    rotateSigningKeys(data, randomBytes);
+    await mark(data);
+    const [newest, oldest] = keys();
+    write([newest, { ...oldest, secret: newest?.secret }]);
+    expect(await faults()).toEqual([
+      `signing-keys.json has another secret for signing-keys.json/${oldest?.kid} than management.mdb knows`,
+    ]);
+  });
+});
+
+/** As a backup marks its copies. */
+async function markAll(path: string): Promise<void> {
+  const mark = backupMark(await inspectFolder(openDataFolder(path)));
+  if (mark === undefined) throw new Error('Cannot mark the copies: no mark, expected one');
+  for (const name of ['scans.mdb', 'delivery.mdb'])
+    await markCopy(join(path, name), plainMark(mark));
+  await markCopy(join(path, 'management.mdb'), mark);
+  writeJournalMark(join(path, 'journal'), mark);
+}
+
+test('copies of a backup across a start get one mark; those of two do not mix', async () => {
+  cpSync(later, data, { recursive: true });
+  const before = join(parent, 'before');
+  cpSync(data, before, { recursive: true });
+  await mark(data);
+  for (const part of ['delivery.mdb', 'scans.mdb']) put(part, before);
+  expect(await faults()).toHaveLength(2);
+  await markAll(data);
+  expect(await faults()).toEqual([]);
+  const other = join(parent, 'other');
+  cpSync(data, other, { recursive: true });
+  await markAll(other);
+  put('scans.mdb', other);
+  expect(await faults()).toEqual([
+    'scans.mdb is of a copy of this folder that another service has used',
+  ]);
+});
+
+test('a store is not made by opening it', () => {
+  mkdirSync(data);
+  const path = join(data, 'scans.mdb');
+  expect(() => new StoreEnvironment(path)).toThrow(/does not exist, expected a data file/);
+  expect(() => openScanStore(path)).toThrow(/does not exist/);
+  expect(readdirSync(data)).toEqual([]);
+  renameSync(data, `${data}.moved`);
+  expect(() => new StoreEnvironment(path)).toThrow(/does not exist/);
+  expect(existsSync(data)).toBe(false);
+  rmSync(`${data}.moved`, { recursive: true });
+});

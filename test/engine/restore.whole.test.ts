@@ -1,0 +1,179 @@
+/** A restore is whole or not at all, whatever ends it, and the same command again completes it. */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join, relative } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { backup } from '../../src/engine/backup/backup.ts';
+import { type CopyDisk, systemCopyDisk } from '../../src/engine/backup/copy-disk.ts';
+import {
+  DataFolderError,
+  openDataFolder,
+  openFolderToRestore,
+} from '../../src/engine/data-folder.ts';
+import { restore } from '../../src/engine/backup/restore.ts';
+import { lockDataFolder } from '../../src/engine/takeover/folder-lock.ts';
+import { lineOf } from '../../src/engine/takeover/messages.ts';
+import { callsMax, diskThatFails, makeWholeFolder, quiet, systemError } from './whole-folder.ts';
+import { memoryDisk } from './memory-disk.ts';
+import { stepsOfToday } from '../seconds/runs.ts';
+
+let shared: string;
+let source: string;
+let parent: string;
+let target: string;
+
+beforeAll(async () => {
+  shared = mkdtempSync(join(memoryDisk, 'quietzone-restore-'));
+  source = join(shared, 'backup');
+  const folder = await makeWholeFolder(join(shared, 'data'));
+  await backup(folder, source, { createdAt: '2026-11-22T00:00:00.000Z', progress: quiet });
+});
+afterAll(() => rmSync(shared, { recursive: true }));
+beforeEach(() => {
+  parent = mkdtempSync(join(memoryDisk, 'quietzone-restore-'));
+  target = join(parent, 'data');
+});
+afterEach(() => rmSync(parent, { recursive: true }));
+
+const restored = (disk?: CopyDisk) =>
+  restore(openFolderToRestore(target), source, { progress: quiet, ...(disk && { disk }) });
+
+const refusalOf = async (work: Promise<unknown>): Promise<string> =>
+  await work.then(
+    () => 'done',
+    (error: unknown) => (error instanceof DataFolderError ? error.message : String(error)),
+  );
+
+const startOf = (): string => {
+  try {
+    openDataFolder(target);
+    return 'started';
+  } catch (error) {
+    return error instanceof DataFolderError ? error.message : String(error);
+  }
+};
+
+/** Data files differ in the transaction that made their copy stand. */
+const namesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== 'backup.json')
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .toSorted();
+
+test('all that was backed up stands in its place, and nothing beside it', async () => {
+  mkdirSync(join(target, 'lost+found'), { recursive: true });
+  const { files } = await restored();
+  expect(namesIn(target)).toEqual(namesIn(source));
+  expect(files).toBe(namesIn(source).length);
+  expect(readdirSync(target)).not.toContain('.restoring');
+});
+
+test('killed at any step, no start takes it for data, and the same command completes it', async () => {
+  const { first, every } = stepsOfToday(2);
+  const killed = new Error('killed');
+  const states = new Set<string>();
+  for (let call = first; call <= callsMax; call += every) {
+    rmSync(target, { recursive: true, force: true });
+    const disk = diskThatFails(call, killed, true);
+    const message = await refusalOf(restored(disk));
+    expect(call).toBeLessThan(callsMax);
+    if (message === 'done') break;
+    expect(message).toBe('Error: killed');
+    const left = namesIn(target).filter((name) => !name.startsWith('.restoring/'));
+    const state = startOf();
+    states.add(state.replaceAll(parent, ''));
+    // Nothing but its own marker is there, or the start is refused, or all is in its place.
+    const isEmpty = left.every((name) => name.startsWith('restore.json'));
+    const isWhole = namesIn(source).every((name) => left.includes(name));
+    expect([call, isEmpty || isWhole || state !== 'started']).toEqual([call, true]);
+    if (existsSync(join(target, 'restore.json'))) expect(state).toMatch(/a restore did not finish/);
+    if (isWhole && state === 'started') continue;
+    await restored();
+    expect(namesIn(target)).toEqual(namesIn(source));
+    expect(startOf()).toBe('started');
+  }
+  expect(states.size).toBe(2);
+});
+
+test('a full disk at any step is said in words, and the same command completes it', async () => {
+  const { first, every } = stepsOfToday(3);
+  for (let call = first; call <= callsMax; call += every) {
+    rmSync(target, { recursive: true, force: true });
+    const message = await refusalOf(restored(diskThatFails(call, systemError('ENOSPC'), false)));
+    expect(call).toBeLessThan(callsMax);
+    if (message === 'done') break;
+    expect(message).toMatch(
+      /no space is left there \(ENOSPC\); (no file was left|nothing is lost)/,
+    );
+    const isHalf = message.startsWith('Cannot finish');
+    expect([call, isHalf || readdirSync(target).length === 0]).toEqual([call, true]);
+    if (isHalf) expect(startOf()).toMatch(/a restore did not finish/);
+    await restored();
+    expect(namesIn(target)).toEqual(namesIn(source));
+  }
+});
+
+test.each([
+  ['EDQUOT', /: the quota of this user is used up there \(EDQUOT\);/],
+  ['EROFS', /: it is mounted read-only \(EROFS\);/],
+  ['EACCES', /: this user may not write there \(EACCES\);/],
+  ['EIO', /: its disk cannot be read or written \(EIO\);/],
+  ['ENODEV', /: its disk is gone \(ENODEV\);/],
+])('%s is said in words', async (code, words) => {
+  const message = await refusalOf(restored(diskThatFails(9, systemError(code), false)));
+  expect(message).toMatch(words);
+  expect(readdirSync(target)).toEqual([]);
+});
+
+test('without enough space nothing is written', async () => {
+  const disk = { ...diskThatFails(0, systemError('EIO'), false), freeBytes: () => 100_000 };
+  expect(await refusalOf(restored(disk))).toMatch(
+    /Cannot restore into .*: 100\.0 kB are free there, expected 1\.\d MB; nothing was copied/,
+  );
+  expect(readdirSync(target)).toEqual([]);
+});
+
+test('a folder in use is refused before anything else', async () => {
+  const lock = await lockDataFolder(openDataFolder(target));
+  lock.onConnection = (socket) => socket.end(lineOf({ type: 'running' }));
+  expect(
+    await refusalOf(restore(openFolderToRestore(target), '/nowhere', { progress: quiet })),
+  ).toMatch(/^Cannot restore into .*: data folder .* is locked by a running service/);
+  await lock.unlock();
+});
+
+test('a lock that another start is making is no other file', async () => {
+  mkdirSync(target);
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(join(target, 'service.1'), done));
+  await restored();
+  await new Promise((done) => server.close(done));
+  expect(namesIn(target)).toEqual(namesIn(source));
+});
+
+test('a folder with other files is refused, and stays as it is', async () => {
+  mkdirSync(target);
+  writeFileSync(join(target, 'notes'), 'mine');
+  expect(await refusalOf(restored())).toMatch(/it has notes, expected an empty folder/);
+  expect(readdirSync(target)).toEqual(['notes']);
+});
+
+test('the restore of another backup is not completed with this one', async () => {
+  const half = diskThatFails(0, new Error('killed'), false);
+  let moves = 0;
+  half.rename = (from, to) => {
+    moves += 1;
+    // Two of the marker, and one of an entry.
+    if (moves > 3) throw new Error('killed');
+    systemCopyDisk.rename(from, to);
+  };
+  await refusalOf(restored(half));
+  const other = join(parent, 'other');
+  const folder = openDataFolder(join(shared, 'data'));
+  await backup(folder, other, { createdAt: '2026-11-23T00:00:00.000Z', progress: quiet });
+  expect(await refusalOf(restore(openFolderToRestore(target), other, { progress: quiet }))).toMatch(
+    /the restore of .*backup did not finish, expected that backup/,
+  );
+  await restored();
+  expect(namesIn(target)).toEqual(namesIn(source));
+});

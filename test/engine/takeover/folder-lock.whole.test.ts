@@ -1,0 +1,321 @@
+/** The lock of a data folder, with the remains of a crash and of other processes, and a successor's in its place. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chownSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  type DataFolder,
+  DataFolderLockedError,
+  openDataFolder,
+} from '../../../src/engine/data-folder.ts';
+import {
+  connectToOwner,
+  type FolderLock,
+  isFolderLocked,
+  lockDataFolder,
+  lockPath,
+  refuseSuccessor,
+  replaceLock,
+} from '../../../src/engine/takeover/folder-lock.ts';
+import { isOwnUser } from '../../../src/engine/takeover/kill-other.ts';
+import { lineOf } from '../../../src/engine/takeover/messages.ts';
+import { soon } from '../../support/soon.ts';
+
+let path: string;
+const children: ChildProcess[] = [];
+beforeEach(() => {
+  path = mkdtempSync(join(tmpdir(), 'quietzone-lock-'));
+});
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  rmSync(path, { recursive: true, force: true });
+});
+
+const withoutLinks: typeof linkSync = () => {
+  throw Object.assign(new Error('EPERM'), { code: 'EPERM' });
+};
+
+/** A process that locks the folder (`lock`), or takes it over (`replace`). */
+async function lockInChild(order: 'lock' | 'replace'): Promise<ChildProcess> {
+  const child = fork(new URL('lock.child.ts', import.meta.url), [order, path]);
+  children.push(child);
+  expect(await once(child, 'message')).toEqual(['locked', undefined]);
+  return child;
+}
+
+async function end(child: ChildProcess, how: 'exit' | 'return' | 'SIGKILL'): Promise<void> {
+  const exited = once(child, 'exit');
+  if (how === 'SIGKILL') child.kill(how);
+  else child.send(how);
+  await exited;
+}
+
+/** What a connection to the lock gets before it is closed. */
+function ask(): Promise<string> {
+  return new Promise((done, fail) => {
+    let text = '';
+    const socket = connect(join(path, 'service.sock'));
+    socket.on('data', (data) => (text += data.toString()));
+    socket.once('close', () => done(text));
+    socket.once('error', fail);
+  });
+}
+
+const named = (lock: FolderLock, name: string): void => {
+  lock.onConnection = (socket) => socket.end(name);
+};
+
+test('one process locks the folder, the next is refused until it is unlocked', async () => {
+  const folder = openDataFolder(path);
+  const lock = await lockDataFolder(folder);
+  expect(readdirSync(path)).toEqual(['service.sock']);
+  await expect(lockDataFolder(folder)).rejects.toThrow(DataFolderLockedError);
+  await lock.unlock();
+  expect(readdirSync(path)).toEqual([]);
+  const again = await lockDataFolder(folder);
+  await again.unlock();
+  await again.unlock();
+  expect(readdirSync(path)).toEqual([]);
+});
+
+test.each([
+  ['a running service', (socket: Socket) => socket.end(lineOf({ type: 'running' })), 'running'],
+  ['a command', refuseSuccessor, 'busy'],
+  ['one that ends without an answer', (socket: Socket) => socket.destroy(), 'busy'],
+] as const)(
+  'tells whether the owner is %s, however late it answers',
+  async (_name, answer, owner) => {
+    const folder = openDataFolder(path);
+    const lock = await lockDataFolder(folder);
+    lock.onConnection = (socket) => {
+      socket.on('error', () => undefined);
+      setTimeout(() => answer(socket), 700);
+    };
+    await expect(lockDataFolder(folder)).rejects.toMatchObject({ owner });
+    await lock.unlock();
+  },
+);
+
+test("root's lock belongs to the folder's user, whose service finds it stale once its process is killed", async () => {
+  const { uid } = process.getuid?.() === 0 ? { uid: 65_534 } : lstatSync(path);
+  chownSync(path, uid, -1);
+  const child = await lockInChild('lock');
+  expect(lstatSync(join(path, 'service.sock')).uid).toBe(uid);
+  await end(child, 'SIGKILL');
+});
+
+test('of several starts at once one has the lock', async () => {
+  await end(await lockInChild('lock'), 'SIGKILL');
+  const folder = openDataFolder(path);
+  const starts = await Promise.allSettled(Array.from({ length: 8 }, () => lockDataFolder(folder)));
+  const locks = starts.filter((start) => start.status === 'fulfilled');
+  expect(locks).toHaveLength(1);
+  for (const start of starts) {
+    if (start.status === 'rejected') expect(start.reason).toBeInstanceOf(DataFolderLockedError);
+    else await start.value.unlock();
+  }
+  expect(readdirSync(path)).toEqual([]);
+});
+
+test.each(['exit', 'return', 'SIGKILL'] as const)(
+  'a lock whose process ended by %s is replaced by the next start',
+  async (how) => {
+    await end(await lockInChild('lock'), how);
+    const lock = await lockDataFolder(openDataFolder(path));
+    expect(readdirSync(path)).toEqual(['service.sock']);
+    await lock.unlock();
+    expect(readdirSync(path)).toEqual([]);
+  },
+);
+
+test.each(['exit', 'return', 'SIGKILL'] as const)(
+  'a predecessor that ends by %s leaves the lock of its successor',
+  async (how) => {
+    const predecessor = await lockInChild('lock');
+    const successor = await replaceLock(openDataFolder(path));
+    named(successor, 'successor');
+    await end(predecessor, how);
+    expect(readdirSync(path)).toEqual(['service.sock']);
+    expect(await ask()).toBe('successor');
+    await expect(lockDataFolder(openDataFolder(path))).rejects.toThrow(DataFolderLockedError);
+    await successor.unlock();
+    expect(readdirSync(path)).toEqual([]);
+  },
+);
+
+test('there is a lock at every moment of a takeover', async () => {
+  const folder = openDataFolder(path);
+  const locks = [await lockDataFolder(folder)];
+  const over = new AbortController();
+  let asked = 0;
+  const asking = (async () => {
+    while (!over.signal.aborted) {
+      await expect(lockDataFolder(folder)).rejects.toThrow(DataFolderLockedError);
+      asked += 1;
+    }
+  })();
+  for (let i = 0; i < 20; i++) {
+    locks.push(await replaceLock(folder));
+    await locks.at(-2)?.unlock();
+  }
+  over.abort();
+  await asking;
+  expect(asked).toBeGreaterThan(0);
+  await locks.at(-1)?.unlock();
+  expect(readdirSync(path)).toEqual([]);
+});
+
+test('the lock is taken back from a successor that was killed, and not from one that runs', async () => {
+  const lock = await lockDataFolder(openDataFolder(path));
+  named(lock, 'predecessor');
+  await lock.retake();
+  const successor = await lockInChild('replace');
+  await expect(lock.retake()).rejects.toThrow(DataFolderLockedError);
+  await end(successor, 'SIGKILL');
+  await lock.retake();
+  expect(await ask()).toBe('predecessor');
+  expect(readdirSync(path)).toEqual(['service.sock']);
+  await lock.unlock();
+  expect(readdirSync(path)).toEqual([]);
+});
+
+test('names that killed processes left beside the lock are removed, live ones stay', async () => {
+  const server = await listenAt(join(path, 'made.sock'));
+  // A hard link survives the close of its socket, as a socket survives the death of its process.
+  linkSync(join(path, 'made.sock'), join(path, 'service.12'));
+  linkSync(join(path, 'made.sock'), join(path, `service.${process.pid}`));
+  await new Promise((done) => server.close(done));
+  const live = await listenAt(join(path, 'service.13'));
+  const lock = await lockDataFolder(openDataFolder(path));
+  expect(readdirSync(path)).toEqual(['service.13', 'service.sock']);
+  await lock.unlock();
+  await new Promise((done) => live.close(done));
+});
+
+test('without hard links the lock is bound itself, and says that it cannot be replaced', async () => {
+  const folder = openDataFolder(path);
+  await end(await lockInChild('lock'), 'SIGKILL');
+  const lock = await lockDataFolder(folder, 'start', withoutLinks);
+  expect(lock.isReplaceable).toBe(false);
+  expect(readdirSync(path)).toEqual(['service.sock']);
+  await expect(lockDataFolder(folder, 'start', withoutLinks)).rejects.toThrow(
+    DataFolderLockedError,
+  );
+  await expect(lockDataFolder(folder)).rejects.toThrow(DataFolderLockedError);
+  const successor = await replaceLock(folder);
+  expect(successor.isReplaceable).toBe(true);
+  await lock.unlock();
+  named(successor, 'successor');
+  expect(await ask()).toBe('successor');
+  await successor.unlock();
+  expect(readdirSync(path)).toEqual([]);
+});
+
+test('without a handler connections are refused and closed, with one they are given to it', async () => {
+  const lock = await lockDataFolder(openDataFolder(path));
+  for (let i = 0; i < 3; i++) expect(await ask()).toMatch(/^\{"type":"refused".*\n$/);
+  named(lock, 'handled');
+  expect(await ask()).toBe('handled');
+  await lock.unlock();
+});
+
+/** The answer of a lock whose owner stops listening before it accepts, and how many come to what is then in its place. */
+async function askEnding<T>(
+  ask: () => Promise<T>,
+  end: 'removed' | 'replaced',
+): Promise<[answer: T, accepted: number]> {
+  const lock = join(path, 'service.sock');
+  let accepted = 0;
+  const [owner, next] = [createServer(), createServer(() => (accepted += 1))];
+  for (const [server, name] of [[owner, 'owner'] as const, [next, 'next'] as const]) {
+    server.listen(join(path, name));
+    await once(server, 'listening');
+  }
+  renameSync(join(path, 'owner'), lock);
+  const asked = ask();
+  if (end === 'removed') rmSync(lock);
+  else renameSync(join(path, 'next'), lock);
+  owner.close();
+  const answer = await asked;
+  await new Promise((done) => next.close(done));
+  return [answer, accepted];
+}
+
+test('an owner that ends while it is asked is gone, unless another is in its place', async () => {
+  const folder = openDataFolder(path);
+  const isLocked = (): Promise<boolean> => isFolderLocked(folder);
+  expect(await askEnding(isLocked, 'removed')).toEqual([false, 0]);
+  expect(await askEnding(isLocked, 'replaced')).toEqual([true, 1]);
+  const isAsked = async (): Promise<boolean> => {
+    const socket = await connectToOwner(folder, 'open');
+    socket?.destroy();
+    return socket !== undefined;
+  };
+  expect(await askEnding(isAsked, 'removed')).toEqual([false, 0]);
+  expect(await askEnding(isAsked, 'replaced')).toEqual([true, 1]);
+});
+
+test('an open connection does not hold up the unlocking', async () => {
+  const lock = await lockDataFolder(openDataFolder(path));
+  let isOpen = false;
+  lock.onConnection = () => (isOpen = true);
+  const socket = connect(join(path, 'service.sock'));
+  await expect.poll(() => isOpen, soon).toBe(true);
+  await lock.unlock();
+  socket.destroy();
+  expect(readdirSync(path)).toEqual([]);
+});
+
+test.each([88, 89, 90, 200])('a folder whose path has %i bytes is locked', async (bytes) => {
+  const long = join(path, 'x'.repeat(bytes - path.length - 1));
+  mkdirSync(long);
+  const folder = openDataFolder(long);
+  const lock = await lockDataFolder(folder);
+  expect(lockPath(folder).startsWith(long)).toBe(bytes < 88);
+  expect(readdirSync(long)).toEqual(['service.sock']);
+  await expect(lockDataFolder(folder)).rejects.toThrow(DataFolderLockedError);
+  const successor = await replaceLock(folder);
+  await lock.unlock();
+  await expect(lockDataFolder(folder)).rejects.toThrow(DataFolderLockedError);
+  await successor.unlock();
+  const again = await lockDataFolder(folder);
+  await again.unlock();
+});
+
+test('a socket of a stranger is not believed', async () => {
+  const server = await listenAt(join(path, 'service.sock'));
+  const folder = openDataFolder(path);
+  expect([lstatSync(path).uid, 65_534].map((uid) => isOwnUser(folder, uid))).toEqual([true, false]);
+  // Only root can give a socket to a stranger.
+  if (process.getuid?.() === 0) {
+    chownSync(join(path, 'service.sock'), 65_534, -1);
+    await expectStranger(folder);
+  }
+  await new Promise((done) => server.close(done));
+});
+
+async function expectStranger(folder: DataFolder): Promise<void> {
+  const refusal = /service\.sock belongs to user 65534, expected the owner of the data folder/;
+  await expect(connectToOwner(folder, 'take over')).rejects.toThrow(refusal);
+  await expect(lockDataFolder(folder)).rejects.toThrow(refusal);
+}
+
+function listenAt(name: string): Promise<Server> {
+  return new Promise((done, fail) => {
+    const server = createServer();
+    server.once('error', fail);
+    server.listen(name, () => done(server));
+  });
+}

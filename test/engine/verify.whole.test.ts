@@ -1,0 +1,255 @@
+/** What `quietzone verify` finds: nothing in sound data, and each damage with its file and what helps. */
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type DataFolder, openDataFolder } from '../../src/engine/data-folder.ts';
+
+import { partFindings, type Verification, verifyFolder } from '../../src/engine/verify/verify.ts';
+import {
+  journalFolder,
+  listJournals,
+  listSegments,
+  segmentFile,
+} from '../../src/scans/journal/segments.ts';
+import { resultFiles } from '../../src/store/delivery/result-journal.ts';
+import { linksIn, withLink } from '../../src/store/management/link-blocks.ts';
+import { type Management, openManagement } from '../../src/store/management/management.ts';
+import { openScanStore } from '../../src/store/scans/scans.ts';
+import { Client } from '../support/client.ts';
+import { runCommand } from '../support/process.ts';
+import { StoredBytes } from '../support/stored-bytes.ts';
+import { TestService } from '../support/test-service.ts';
+
+const codes = 20;
+/** Has a program. */
+const ruled = 3;
+const scans = 3;
+let parent: string;
+let folder: DataFolder;
+
+beforeAll(async () => {
+  parent = mkdtempSync(join(tmpdir(), 'quietzone-verify-'));
+  const service = await TestService.start({ dataDir: join(parent, 'sound') });
+  const client = new Client(service.apiUrl, service.apiKey);
+  const links = new Client(service.redirectUrl);
+  for (let at = 0; at < codes; at++) {
+    const body = { target: `https://example.com/target-${at}`, passQuery: at === ruled - 1 };
+    const { text, status } = await client.call('POST', '/v1/qr-codes', { body });
+    expect(status).toBe(201);
+    const { shortUrl }: { shortUrl: string } = JSON.parse(text);
+    const { pathname } = new URL(shortUrl);
+    if (at === codes - 1) {
+      for (let scan = 0; scan < scans; scan++) await links.call('GET', pathname);
+    }
+  }
+  // Beside the service that has just written it; as every command in another thread, for two handles of one thread on an
+  // LMDB file may wait for each other.
+  const { stdout } = await runCommand(['verify', '--json'], { QZ_DATA_DIR: join(parent, 'sound') });
+  expect(JSON.parse(stdout)).toMatchObject({ findings: [] });
+  await client.close();
+  await links.close();
+  await service.close();
+});
+afterAll(() => rmSync(parent, { recursive: true }));
+
+it('a folder that an import has made, and no service has opened, is sound', async () => {
+  const dataDir = join(parent, 'imported');
+  const links = join(parent, 'links.ndjson');
+  writeFileSync(links, '{"target":"https://example.com/","slug":"printed"}\n');
+  const environment = { QZ_DATA_DIR: dataDir };
+  expect(await runCommand(['import', links], environment)).toMatchObject({ code: 0 });
+  const { code, stdout, stderr } = await runCommand(['verify'], environment);
+  expect([code, stderr]).toEqual([0, '']);
+  const notes = ['scans.mdb', 'delivery.mdb'].map(
+    (name) => `note ${name} is new: no service has written to it yet`,
+  );
+  expect(stdout.split('\n')).toEqual(expect.arrayContaining(notes));
+  expect(stdout).toContain('Everything that was read is sound');
+});
+
+beforeEach(() => {
+  const path = join(parent, 'data');
+  rmSync(path, { recursive: true, force: true });
+  cpSync(join(parent, 'sound'), path, { recursive: true });
+  folder = openDataFolder(path);
+});
+
+const findingsOf = ({ findings }: Verification): string[] =>
+  findings.map(({ file, text }) => `${file}: ${text}`);
+
+async function change(work: (management: Management) => void): Promise<void> {
+  const management = openManagement(folder.managementFile);
+  management.environment.transactionSync(() => work(management));
+  await management.close();
+}
+
+function replaceBytes(file: string, from: string, to: string): void {
+  const bytes = readFileSync(file);
+  for (let at = bytes.indexOf(from); at !== -1; at = bytes.indexOf(from, at + 1))
+    bytes.write(to, at);
+  writeFileSync(file, bytes);
+}
+
+it('finds nothing in sound data, and changes none of it', async () => {
+  const before = readFileSync(folder.managementFile);
+  const { files, findings, notes } = await verifyFolder(folder);
+  expect([findings, notes]).toEqual([[], []]);
+  expect(files).toMatchObject([
+    { name: 'management.mdb' },
+    { name: 'scans.mdb' },
+    { name: 'delivery.mdb' },
+  ]);
+  expect(files[0]?.records).toBeGreaterThan(codes);
+  expect(readFileSync(folder.managementFile).equals(before)).toBe(true);
+});
+
+it('progress counts up to what was said', async () => {
+  let [said, done] = [0, 0];
+  await verifyFolder(folder, {
+    onBegin: (bytes) => (said = bytes),
+    onBytes: (bytes) => (done += bytes),
+  });
+  expect(done).toBeGreaterThan(0);
+  expect(done).toBeLessThanOrEqual(said);
+});
+
+describe('damage', () => {
+  it('of a page: that store is not read on, the others are', async () => {
+    const bytes = readFileSync(folder.scansFile);
+    writeFileSync(folder.scansFile, bytes.fill(0, 8_192));
+    const found = await verifyFolder(folder);
+    expect(findingsOf(found)[0]).toMatch(/^scans\.mdb: page \d+ \(.+\) is damaged$/);
+    expect(found.files.map(({ name }) => name)).toEqual(['management.mdb', 'delivery.mdb']);
+    expect(found.findings[0]?.remedy).toContain('quietzone restore');
+  });
+
+  it('of records: the code and the block of its link', async () => {
+    replaceBytes(
+      folder.managementFile,
+      'https://example.com/target-7',
+      'https://examplX.com/target-7',
+    );
+    const found = await verifyFolder(folder);
+    expect(findingsOf(found)).toEqual(
+      expect.arrayContaining([
+        'management.mdb: the record 8 of the table codes is damaged',
+        'management.mdb: the record 0 of the table links is damaged',
+      ]),
+    );
+  });
+
+  it.each([
+    ['management.mdb', 'next:code'],
+    ['scans.mdb', 'sequence'],
+  ])('of the last number given out, in %s', async (name, key) => {
+    const bytes = new StoredBytes(join(folder.path, name));
+    const [at] = bytes.keys('meta').filter((found) => found.toString() === key);
+    if (at === undefined) throw new Error(`Cannot find ${key}`);
+    bytes.flip('meta', at, 42);
+    await bytes.close();
+    const found = findingsOf(await verifyFolder(folder));
+    expect(found).toEqual([expect.stringContaining(`${name}: the record `)]);
+    expect(found[0]).toMatch(/of the table meta is damaged$/);
+  });
+
+  it('of frames of a journal', async () => {
+    const journal = journalFolder(folder.journalRoot, 0);
+    const start = listSegments(journal).at(-1) ?? 0;
+    writeFileSync(segmentFile(journal, start), 'no frame');
+    // The newest segment ends with its last frame: another one comes after it.
+    writeFileSync(segmentFile(journal, start + 8), '');
+    const found = await verifyFolder(folder);
+    expect(findingsOf(found)).toEqual([
+      'journal/0: 0 scans in damaged frames, and 8 bytes of no frame',
+    ]);
+  });
+
+  it('of a journal that has lost its newest segment, or its folder', async () => {
+    const name = listJournals(folder.journalRoot).find(
+      (journal) => (listSegments(journalFolder(folder.journalRoot, journal)).at(-1) ?? 0) > 0,
+    );
+    expect(name).toBeDefined();
+    expect(await partFindings(folder, [])).toEqual([]);
+    rmSync(journalFolder(folder.journalRoot, name ?? 0), { recursive: true });
+    expect(await partFindings(folder, [])).toMatchObject([
+      { file: `journal/${name}`, text: expect.stringMatching(/^its newest segment is missing: /) },
+    ]);
+  });
+
+  it('of a line of results, but not of one that was not finished', async () => {
+    const [first] = resultFiles(folder.deliveryFile);
+    writeFileSync(first, '00000000 []');
+    expect(findingsOf(await verifyFolder(folder))).toEqual([]);
+    writeFileSync(first, '00000000 []\n');
+    expect(findingsOf(await verifyFolder(folder))).toEqual(['delivery.results.0: 1 damaged lines']);
+  });
+});
+
+describe('what must agree', () => {
+  it('a link that leads elsewhere than its code, one without a code, and one that is missing', async () => {
+    await change(({ links, codes: records }) => {
+      const block = links.get(0);
+      const [first, , third] = block === undefined ? [] : linksIn(0, block);
+      if (block === undefined || first === undefined || third?.codeNo !== ruled) {
+        throw new Error('Cannot find the links');
+      }
+      const misled = withLink(block, { ...first, target: 'https://evil.example/' });
+      links.put(0, withLink(misled, { ...third, program: undefined }));
+      records.remove(2);
+      links.remove(1);
+    });
+    const found = findingsOf(await verifyFolder(folder));
+    expect(found).toContainEqual(
+      expect.stringMatching(
+        /^management\.mdb: the link of code qr_\w+ leads to another target than the code has$/,
+      ),
+    );
+    expect(found).toContainEqual(expect.stringMatching(/follows other rules than the code has$/));
+    expect(found).toContain('management.mdb: link 2 has no code');
+    expect(found).toContainEqual(expect.stringMatching(/the link of code qr_\w+ is missing$/));
+    expect(found).toHaveLength(3 + codes - 15);
+  });
+
+  it('numbers that were given out, and those in use', async () => {
+    await change(({ meta }) => meta.put('next:code', 5));
+    expect(findingsOf(await verifyFolder(folder))).toEqual([
+      `management.mdb: code number ${codes} is in use, but the sequence is at 4`,
+    ]);
+  });
+
+  it('a total and its months and days', async () => {
+    const store = openScanStore(folder.scansFile);
+    store.environment.transactionSync(() => {
+      const summary = Buffer.from(store.summaries.get(codes) ?? []);
+      // Behind the format: the total, a number of one byte.
+      summary[1] = 9;
+      store.summaries.put(codes, summary);
+    });
+    await store.environment.close();
+    expect(findingsOf(await verifyFolder(folder))).toEqual([
+      `scans.mdb: the total of code number ${codes} is 9, its months and days have ${scans}`,
+    ]);
+  });
+
+  it('data of an older release is said to be unread, of a newer one is refused', async () => {
+    await change(({ meta }) => meta.put('schema', 0));
+    const older = await verifyFolder(folder);
+    expect(older.notes).toEqual([
+      'management.mdb is of an older release: its pages are sound, its records not read',
+    ]);
+    expect(older.findings).toEqual([]);
+  });
+});
+
+it('is bounded, however much is damaged', async () => {
+  const management = openManagement(folder.managementFile);
+  await management.environment.transaction(() => {
+    for (let at = 100; at < 200; at++) management.workspaceIds.put(`workspace-${at}`, at);
+  });
+  await management.close();
+  replaceBytes(folder.managementFile, 'workspace-1', 'workspace-2');
+  const found = findingsOf(await verifyFolder(folder));
+  expect(found.length).toBeLessThan(60);
+  expect(found.at(-1)).toMatch(/\d+ more damaged /);
+});

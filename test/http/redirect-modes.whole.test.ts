@@ -1,0 +1,197 @@
+/** The redirect by its settings: durabilities, proxies, throttle, limits, and the drain under load. */
+import { request as httpRequest, Agent } from 'node:http';
+import { afterEach, describe, expect, it } from 'vitest';
+import { linkOf } from '../links/table.ts';
+import { sendRaw } from '../support/raw-http.ts';
+import { soon } from '../support/soon.ts';
+import {
+  type RedirectHarness,
+  type RedirectHarnessOptions,
+  startRedirects,
+} from './redirect-harness.ts';
+
+const phone =
+  'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/122.0.0.0 Mobile Safari/537.36';
+let harness: RedirectHarness | undefined;
+afterEach(async () => harness?.close());
+
+async function start(options: RedirectHarnessOptions): Promise<RedirectHarness> {
+  harness = await startRedirects(options);
+  harness.links.put(linkOf('ABCD2345', { codeNo: 11 }));
+  return harness;
+}
+
+const get = (headers = '', path = '/ABCD2345'): string =>
+  `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}\r\n`;
+
+interface Visit {
+  readonly status: number;
+  readonly closes: boolean;
+}
+async function visit(port: number, agent: Agent, path: string, userAgent = ''): Promise<Visit> {
+  return new Promise((resolve, reject) => {
+    const headers = userAgent === '' ? {} : { 'user-agent': userAgent };
+    const sent = httpRequest({ host: '127.0.0.1', port, path, agent, headers }, (answer) => {
+      answer.resume();
+      const closes = answer.headers.connection === 'close';
+      answer.once('end', () => resolve({ status: answer.statusCode ?? 0, closes }));
+    });
+    sent.once('error', reject);
+    sent.end();
+  });
+}
+
+describe('durability', () => {
+  it.each(['process', 'power'] as const)(
+    '%s answers everyone and journals each answer once',
+    async (durability) => {
+      const { port, scans } = await start({ durability, threads: 2 });
+      const agent = new Agent({ keepAlive: true, maxSockets: 20 });
+      const visits = await Promise.all(
+        Array.from({ length: 200 }, () => visit(port, agent, '/ABCD2345')),
+      );
+      agent.destroy();
+      expect(visits.every(({ status }) => status === 302)).toBe(true);
+      await expect.poll(() => scans().length, soon).toBe(200);
+    },
+  );
+});
+
+describe('scan limits', () => {
+  it('are exact under parallel clients; bots and cut connections use none', async () => {
+    const { port, links, scans } = await start({ threads: 2 });
+    links.put(linkOf('LIMITED1', { codeNo: 12, scansLeft: 50 }));
+    const agent = new Agent({ keepAlive: true, maxSockets: 30 });
+    const bot = 'Googlebot/2.1 (+http://www.google.com/bot.html)';
+    for (let i = 0; i < 5; i++) {
+      expect((await visit(port, agent, '/LIMITED1', bot)).status).toBe(302);
+    }
+    const pipelined = `GET /LIMITED1 HTTP/1.1\r\nHost: x\r\nUser-Agent: ${phone}\r\n\r\n`.repeat(2);
+    expect((await sendRaw(port, [pipelined])).statuses).toEqual([]);
+    const visits = await Promise.all(
+      Array.from({ length: 200 }, () => visit(port, agent, '/limited1', phone)),
+    );
+    expect(visits.filter(({ status }) => status === 302).length).toBe(50);
+    expect(visits.filter(({ status }) => status === 410).length).toBe(150);
+    expect((await visit(port, agent, '/LIMITED1', bot)).status).toBe(410);
+    agent.destroy();
+    expect(scans().filter(({ codeNo }) => codeNo === 12).length).toBe(55);
+  });
+});
+
+describe('throttle', () => {
+  it('refuses unknown codes beyond the bound across threads, and no code that exists', async () => {
+    // It counts by the clock's minute: a run that sees two of them is repeated.
+    for (let minute = -1; minute !== minuteNow();) {
+      await harness?.close();
+      minute = minuteNow();
+      const { port } = await start({ threads: 2 });
+      const agent = new Agent({ maxSockets: 4 });
+      const answers: number[] = [];
+      // However it is written: nobody tries codes by encoding or by segments.
+      const forms = ['/NOSUCH', '/%4EOSUCH', '/no/such/'];
+      for (let i = 0; i < 320; i++) {
+        answers.push((await visit(port, agent, `${forms[i % 3]}${i}`)).status);
+      }
+      const known = await visit(port, agent, '/ABCD2345');
+      const icon = await visit(port, agent, '/favicon.ico');
+      const { text } = await sendRaw(port, [get('', '/NOSUCH99')]);
+      agent.destroy();
+      if (minute !== minuteNow()) continue;
+      expect(answers).toEqual(Array.from({ length: 320 }, (_, at) => (at < 300 ? 404 : 429)));
+      expect([known.status, icon.status]).toEqual([302, 404]);
+      expect(text).toMatch(/^HTTP\/1\.1 429 /);
+      expect(text).toMatch(/Retry-After: ([1-9]|[1-5]\d|60)\r\n/);
+    }
+  });
+});
+
+const minuteNow = (): number => Math.floor(Date.now() / 60_000);
+
+describe('trusted proxies', () => {
+  const mapped = (hex: string): string => `00000000000000000000ffff${hex}`;
+  /** PROXY protocol, version 2, TCP over IPv4 or IPv6. */
+  const proxyV2 = (source: readonly number[]): Buffer => {
+    const size = source.length * 2 + 4;
+    const family = source.length === 4 ? 0x11 : 0x21;
+    return Buffer.from([
+      ...Buffer.from('0d0a0d0a000d0a515549540a21', 'hex'),
+      family,
+      0,
+      size,
+      ...source,
+      ...source.map(() => 1),
+      ...Buffer.from('30390050', 'hex'),
+    ]);
+  };
+  const ipv6 = [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9];
+
+  const both = Buffer.concat([
+    proxyV2([203, 0, 113, 9]),
+    Buffer.from(get('X-Forwarded-For: 198.51.100.7\r\n')),
+  ]);
+
+  it('name the client in X-Forwarded-For and in the PROXY protocol', async () => {
+    const forwarded: Readonly<Record<string, string>> = {
+      '203.0.113.9': mapped('cb007109'),
+      '6.6.6.6, 203.0.113.9': mapped('cb007109'),
+      '6.6.6.6, 203.0.113.9, 127.0.0.2': mapped('cb007109'),
+      '2001:db8::9': '20010db8000000000000000000000009',
+      '[2001:db8::9]:443': '20010db8000000000000000000000009',
+      '::ffff:203.0.113.9': mapped('cb007109'),
+      nonsense: mapped('7f000001'),
+      '': mapped('7f000001'),
+    };
+    const { port, scans } = await start({ trustedProxies: ['127.0.0.0/8'] });
+    for (const list of Object.keys(forwarded)) {
+      await sendRaw(port, [get(`X-Forwarded-For: ${list}\r\n`)]);
+    }
+    await sendRaw(port, [Buffer.concat([proxyV2([203, 0, 113, 9]), Buffer.from(get())])]);
+    await sendRaw(port, [Buffer.concat([proxyV2(ipv6), Buffer.from(get())])]);
+    await sendRaw(port, [both]);
+    const found = scans().map((scan) => scan.address);
+    const proxied = [mapped('cb007109'), '20010db8000000000000000000000009', mapped('cb007109')];
+    expect(found).toEqual([...Object.values(forwarded), ...proxied]);
+  });
+
+  it('are believed one by one: strangers beside them are not', async () => {
+    const { port, scans } = await start({ trustedProxies: ['192.0.2.1'] });
+    await sendRaw(port, [get('X-Forwarded-For: 203.0.113.9\r\n')]);
+    await sendRaw(port, [Buffer.concat([proxyV2([203, 0, 113, 9]), Buffer.from(get())])]);
+    expect(new Set(scans().map((scan) => scan.address))).toEqual(new Set([mapped('7f000001')]));
+  });
+});
+
+describe('drain', () => {
+  it('fails no request on an open connection, tells clients to close, keeps every scan', async () => {
+    const { port, drain, scans, stopped } = await start({ threads: 2 });
+    const agent = new Agent({ keepAlive: true, maxSockets: 10 });
+    const answered = Array<number>(10).fill(0);
+    let isDraining = false;
+    const failures: string[] = [];
+    const client = async (_: number, no: number): Promise<void> => {
+      for (;;) {
+        try {
+          const { status, closes } = await visit(port, agent, '/ABCD2345');
+          if (status === 302) answered[no]! += 1;
+          else failures.push(String(status));
+          if (closes) return;
+        } catch (error) {
+          // A new connection after the last listen socket is closed; never one that was open.
+          if (!isDraining || !String(error).includes('ECONNREFUSED')) failures.push(String(error));
+          return;
+        }
+      }
+    };
+    const clients = answered.map(client);
+    // All are connected: a connection that is made meanwhile is not what this is about.
+    await expect.poll(() => Math.min(...answered), soon).toBeGreaterThan(10);
+    isDraining = true;
+    await Promise.all([drain(), ...clients]);
+    agent.destroy();
+    expect(failures).toEqual([]);
+    const all = answered.reduce((sum, answers) => sum + answers, 0);
+    expect(scans().length).toBe(all);
+    expect(stopped().reduce((sum, redirects) => sum + redirects, 0)).toBe(all);
+  });
+});

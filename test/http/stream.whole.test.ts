@@ -1,0 +1,282 @@
+/** Streamed answers and streamed bodies over real sockets: whole, held back, cut off. */
+import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { ClientAddresses } from '../../src/http/client-address.ts';
+import type { Handler, Reply, Request } from '../../src/http/request.ts';
+import { HttpServer } from '../../src/http/server.ts';
+import { Failure } from '../../src/model/failure.ts';
+import { soon } from '../support/soon.ts';
+
+const open: HttpServer[] = [];
+const sockets: Socket[] = [];
+const defects: unknown[] = [];
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  for (const server of open.splice(0)) server.close();
+  defects.length = 0;
+});
+
+const pieceBytes = 65_536;
+const mebibyte = 1_048_576;
+
+async function serve(
+  handle: (request: Request) => Promise<Reply>,
+  more: { readonly stallMsMax?: number; readonly bodyTimeoutMs?: number } = {},
+): Promise<HttpServer> {
+  const refuse = (_request: Request, { code, message }: Failure): Reply => ({
+    status: code === 'body_too_large' ? 413 : code === 'request_timeout' ? 408 : 500,
+    headers: {},
+    body: message,
+  });
+  const handler: Handler = {
+    handle: async (request) => {
+      try {
+        return await handle(request);
+      } catch (error) {
+        if (error instanceof Failure) return refuse(request, error);
+        throw error;
+      }
+    },
+    refuse,
+    bodyBytesMax: (_method, path) => (path === '/large' ? 16 * mebibyte : undefined),
+  };
+  const server = await HttpServer.open({
+    host: '127.0.0.1',
+    port: 0,
+    bodyBytesMax: 1_024,
+    bodyTimeoutMs: 20_000,
+    inFlightMax: 10,
+    ...more,
+    addresses: new ClientAddresses([]),
+    newRequestId: () => 'req_1',
+    handler,
+    onDefect: (error) => defects.push(error),
+  });
+  open.push(server);
+  return server;
+}
+
+interface Source {
+  pulled: number;
+  isEnded: boolean;
+}
+
+async function* pieces(source: Source, count: number): AsyncGenerator<Uint8Array> {
+  try {
+    for (; source.pulled < count; source.pulled++) {
+      yield new Uint8Array(pieceBytes).fill(source.pulled);
+    }
+  } finally {
+    source.isEnded = true;
+  }
+}
+
+const streamed = (body: AsyncIterable<Uint8Array>): Reply => ({ status: 200, headers: {}, body });
+
+function ask(server: HttpServer, text: string): Socket {
+  const socket = connect(server.port, '127.0.0.1');
+  sockets.push(socket);
+  socket.on('error', () => undefined);
+  socket.write(text);
+  return socket;
+}
+
+describe('a streamed answer', () => {
+  test('arrives whole, again and again', async () => {
+    const server = await serve(async () => streamed(pieces({ pulled: 0, isEnded: false }, 20)));
+    for (let round = 0; round < 2; round++) {
+      const response = await fetch(`http://127.0.0.1:${server.port}/`);
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      expect(bytes.length).toBe(20 * pieceBytes);
+      expect(bytes.at(-1)).toBe(19);
+    }
+    const head = await fetch(`http://127.0.0.1:${server.port}/`, { method: 'HEAD' });
+    expect(await head.text()).toBe('');
+  });
+
+  test('ends when the client takes nothing for too long', async () => {
+    const source: Source = { pulled: 0, isEnded: false };
+    const server = await serve(async () => streamed(pieces(source, 4_000)), { stallMsMax: 200 });
+    const socket = ask(server, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    socket.pause();
+    await vi.waitFor(() => expect(source.isEnded).toBe(true), soon);
+    expect(source.pulled).toBeLessThan(400);
+    await vi.waitFor(() => expect(server.connections).toBe(0), soon);
+    expect(defects).toEqual([]);
+  });
+
+  test('a source that waits is ended at once when its client leaves', async () => {
+    let asked = 0;
+    let returned = 0;
+    const waiting: AsyncIterator<Uint8Array> = {
+      next: () => {
+        asked += 1;
+        return new Promise(() => undefined);
+      },
+      return: async () => {
+        returned += 1;
+        return { done: true, value: undefined };
+      },
+    };
+    const server = await serve(async () => streamed({ [Symbol.asyncIterator]: () => waiting }));
+    const socket = ask(server, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await vi.waitFor(() => expect(asked).toBe(1), soon);
+    socket.destroy();
+    await vi.waitFor(() => expect(returned).toBe(1), soon);
+  });
+
+  test('is made no faster than the client reads, and ends with the client', async () => {
+    const source: Source = { pulled: 0, isEnded: false };
+    const server = await serve(async () => streamed(pieces(source, 4_000)));
+    const socket = ask(server, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    socket.pause();
+    await vi.waitFor(() => expect(source.pulled).toBeGreaterThan(2), soon);
+    let before = -1;
+    while (before !== source.pulled) {
+      before = source.pulled;
+      await pause(100);
+    }
+    // What the kernel's buffers take, and no more: 250 MB would be 4,000.
+    expect(source.pulled).toBeLessThan(400);
+    socket.destroy();
+    await vi.waitFor(() => expect(source.isEnded).toBe(true), soon);
+    expect(defects).toEqual([]);
+  });
+
+  test('whose source fails is cut off, not ended', async () => {
+    const server = await serve(async () =>
+      streamed(
+        (async function* () {
+          yield new Uint8Array(10);
+          throw new Error('disk');
+        })(),
+      ),
+    );
+    const whole = fetch(`http://127.0.0.1:${server.port}/`).then((answer) => answer.arrayBuffer());
+    await expect(whole).rejects.toThrow();
+    expect(defects).toHaveLength(1);
+  });
+
+  test('is whole on a connection that ends with it', async () => {
+    const server = await serve(async () =>
+      streamed(
+        (async function* () {
+          yield Buffer.from('abc');
+        })(),
+      ),
+    );
+    // Answered before its body has come.
+    const early = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n';
+    const asked = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    for (const request of [early, asked]) {
+      let text = '';
+      ask(server, request).on('data', (chunk) => (text += String(chunk)));
+      const whole = /^HTTP\/1\.1 200 [^]*\r\n\r\n3\r\nabc\r\n0\r\n\r\n$/;
+      await vi.waitFor(() => expect(text).toMatch(whole), soon);
+      // And nothing after it.
+      await pause(20);
+      expect(text).toMatch(whole);
+      expect(text.match(/^Connection: close\r$/gm)).toHaveLength(1);
+    }
+  });
+
+  test('does not count against the requests in flight, and a drain waits for it', async () => {
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const server = await serve(async () =>
+      streamed(
+        (async function* () {
+          yield new Uint8Array(1);
+          await released;
+          yield new Uint8Array(2);
+        })(),
+      ),
+    );
+    const response = await fetch(`http://127.0.0.1:${server.port}/`);
+    expect(server.inFlight).toBe(0);
+    let isDrained = false;
+    const drained = server.drain(20_000).then(() => void (isDrained = true));
+    await pause(50);
+    expect(isDrained).toBe(false);
+    release();
+    expect((await response.arrayBuffer()).byteLength).toBe(3);
+    await drained;
+  });
+});
+
+describe('a streamed body', () => {
+  test('arrives whole through a slow reader, who holds the client back', async () => {
+    let sum = 0;
+    const server = await serve(async (request) => {
+      let bytes = 0;
+      for await (const chunk of request.chunks()) {
+        bytes += chunk.length;
+        for (const byte of chunk) sum += byte;
+        if (bytes < 2 * mebibyte) await pause(50);
+      }
+      return { status: 200, headers: {}, body: String(bytes) };
+    });
+    const body = new Uint8Array(8 * mebibyte).fill(1);
+    const response = await fetch(`http://127.0.0.1:${server.port}/large`, { method: 'POST', body });
+    expect(await response.text()).toBe(String(body.length));
+    expect(sum).toBe(body.length);
+  });
+
+  test('the connection goes on after a body that was held back', async () => {
+    const server = await serve(async (request) => {
+      let bytes = 0;
+      for await (const chunk of request.chunks()) {
+        bytes += chunk.length;
+        await pause(2);
+      }
+      return { status: 200, headers: {}, body: String(bytes) };
+    });
+    const agent = new Agent({ connections: 1 });
+    const origin = `http://127.0.0.1:${server.port}`;
+    for (const mebibytes of [1.5, 3, 8]) {
+      const body = new Uint8Array(mebibytes * mebibyte);
+      const options = { dispatcher: agent, method: 'POST', body } as const;
+      const large = await request(`${origin}/large`, options);
+      expect(await large.body.text()).toBe(String(body.length));
+      // Left paused, it is never read, and uWS ends the connection when it has been idle for 10 s.
+      const next = await request(`${origin}/`, { dispatcher: agent });
+      expect(await next.body.text()).toBe('0');
+    }
+    await agent.close();
+  });
+
+  test('read as a whole is not held back below its bound', async () => {
+    const server = await serve(async (request) => {
+      await pause(100);
+      return { status: 200, headers: {}, body: String((await request.body()).length) };
+    });
+    const body = new Uint8Array(8 * mebibyte);
+    const response = await fetch(`http://127.0.0.1:${server.port}/large`, { method: 'POST', body });
+    expect(await response.text()).toBe(String(body.length));
+  });
+
+  test('above its bound is 413, and one that drips is 408', async () => {
+    const read = async (request: Request): Promise<Reply> => {
+      for await (const chunk of request.chunks()) void chunk;
+      return { status: 200, headers: {}, body: '' };
+    };
+    const server = await serve(read);
+    const large = await fetch(`http://127.0.0.1:${server.port}/large`, {
+      method: 'POST',
+      body: new Uint8Array(17 * mebibyte),
+    }).catch(() => undefined);
+    expect(large?.status ?? 413).toBe(413);
+    const hasty = await serve(read, { bodyTimeoutMs: 300 });
+    const socket = ask(hasty, 'POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n');
+    const drip = setInterval(() => socket.write('x'), 20);
+    const answer = await new Promise<string>((resolve) => {
+      socket.once('data', (data) => resolve(data.toString()));
+    });
+    clearInterval(drip);
+    expect(answer).toMatch(/^HTTP\/1.1 408/);
+  });
+});

@@ -1,0 +1,186 @@
+/** What is drawn is read back by an independent decoder and must be the content, at every size. */
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import sharp from 'sharp';
+import { describe, expect, it } from 'vitest';
+import { draw } from '../../src/images/draw/drawing.ts';
+import { createMatrix } from '../../src/images/draw/matrix.ts';
+import { Failure } from '../../src/model/failure.ts';
+import {
+  readPng,
+  readSvg,
+  readZxing,
+  scanBoth,
+  scanPng,
+  scanRows,
+  type ReadPng,
+} from './read-image.ts';
+
+const shortUrl = 'HTTPS://QR.EXAMPLE.COM/K7RM2X9D';
+
+const contents: Record<string, string> = {
+  'generated short URL': shortUrl,
+  'custom short URL': 'https://qr.example.com/Summer_Sale',
+  'url with query': 'https://example.com/a/b?c=%20d&e=f#g',
+  text: 'Grüße aus Köln, 你好, مرحبا 👋',
+  email: 'mailto:someone@example.com?subject=Hello',
+  phone: 'tel:+4915112345678',
+  sms: 'SMSTO:+4915112345678:See you at 8',
+  wifi: 'WIFI:T:WPA;S:My \\;Net\\;;P:pa\\:ss\\\\word;;',
+  'wifi, open': 'WIFI:T:nopass;S:Café \\"Zur Post\\", 1. Stock;;',
+  vcard: 'BEGIN:VCARD\r\nVERSION:3.0\r\nN:Müller;Ada;;;\r\nFN:Ada Müller\r\nEND:VCARD\r\n',
+  'vcard, escaped':
+    'BEGIN:VCARD\nVERSION:4.0\nFN:Ada\\, Countess\nN:Lovelace\\;King;Ada;;;\nNOTE:a\\nb\\\\c\nEND:VCARD',
+  geo: 'geo:52.52,13.405?q=Berlin',
+  'one character': '7',
+  'the longest target': `https://example.com/${'aB3-'.repeat(507)}`,
+};
+
+/** A PNG of any size as at most 512 x 512 of its pixels: large ones take decoders seconds. */
+async function sampled(bytes: Uint8Array): Promise<ReadPng & { readonly drawnSize: number[] }> {
+  const image = sharp(bytes);
+  const { width, height } = await image.metadata();
+  const edge = Math.min(512, width);
+  const pixels = image
+    .resize(edge, edge, { kernel: 'nearest' })
+    .toColourspace('srgb')
+    .ensureAlpha();
+  const rgba = new Uint8ClampedArray(await pixels.raw().toBuffer());
+  return { width: edge, height: edge, rgba, drawnSize: [width, height] };
+}
+
+describe('draw: PNG', () => {
+  it.each(Object.entries(contents))('gives back the content of %s', async (_, content) => {
+    const bytes = await draw({ content, format: 'png', size: 400 });
+    const found = await readZxing(readPng(bytes));
+    expect(Buffer.from(found?.bytes ?? []).toString()).toBe(content);
+    // Beyond ASCII the symbol names its character set: readers do not have to guess.
+    expect(found?.hasECI).toBe(/[^\0-\x7f]/.test(content));
+    if (createMatrix(content).side < 100) expect(scanPng(bytes)?.content).toBe(content);
+  });
+
+  it.each([64, 65, 127, 128, 513, 1000, 4096])(
+    'is exactly %i pixels wide and high, and reads back',
+    async (size) => {
+      const bytes = await draw({ content: shortUrl, format: 'png', size });
+      const picture = await sampled(bytes);
+      expect(picture.drawnSize).toEqual([size, size]);
+      expect(await scanBoth(picture)).toEqual([shortUrl, shortUrl]);
+    },
+  );
+
+  it('draws modules as whole pixels, black on white, with a quiet zone of 4 modules or more', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.string({ minLength: 1, maxLength: 60 }),
+        fc.integer({ min: 100, max: 400 }),
+        async (content, size) => {
+          const { side, modules } = createMatrix(content);
+          const scale = Math.floor(size / (side + 8));
+          const { rgba } = readPng(await draw({ content, format: 'png', size }));
+          const offset = Math.floor((size - side * scale) / 2);
+          expect(offset).toBeGreaterThanOrEqual(4 * scale);
+          let wrong = 0;
+          for (let y = 0; y < size; y += 1) {
+            for (let x = 0; x < size; x += 1) {
+              const column = Math.floor((x - offset) / scale);
+              const row = Math.floor((y - offset) / scale);
+              const inside = column >= 0 && row >= 0 && column < side && row < side;
+              const dark = inside && modules[row * side + column] === 1;
+              if (rgba[(y * size + x) * 4] !== (dark ? 0 : 255)) wrong += 1;
+            }
+          }
+          expect(wrong).toBe(0);
+        },
+      ),
+      { numRuns: 8 },
+    );
+  });
+});
+
+describe('draw: SVG', () => {
+  it.each(Object.entries(contents))('outlines exactly the modules of %s', async (_, content) => {
+    const { side, modules } = createMatrix(content);
+    const { size, rows } = readSvg(await draw({ content, format: 'svg', size: 512 }));
+    expect(size).toBe(512);
+    const margin = Array.from({ length: 4 }, () => '.'.repeat(side + 8));
+    const expected = Array.from({ length: side }, (_row, y) => {
+      const line = Array.from({ length: side }, (_column, x) =>
+        modules[y * side + x] === 1 ? '#' : '.',
+      );
+      return `....${line.join('')}....`;
+    });
+    const drawn = rows.map((row) => row.map((dark) => (dark ? '#' : '.')).join(''));
+    expect(drawn).toEqual([...margin, ...expected, ...margin]);
+  });
+
+  it('reads back', async () => {
+    const { rows } = readSvg(await draw({ content: shortUrl, format: 'svg', size: 512 }));
+    expect(scanRows(rows, 4)).toBe(shortUrl);
+  });
+
+  it('has one path for the symbol and refers to nothing outside', async () => {
+    const bytes = await draw({ content: shortUrl, format: 'svg', size: 512 });
+    const text = new TextDecoder().decode(bytes);
+    expect(text.match(/<path /g)).toHaveLength(2);
+    expect(text.replace('http://www.w3.org/2000/svg', '')).not.toMatch(
+      /https?:|<script|<image|href/,
+    );
+  });
+});
+
+describe('draw: bytes', () => {
+  /** Printed codes and cached copies rely on it: a change of these hashes is a change of the images. */
+  it.each([
+    ['png', '4922ffadae0302d1'],
+    ['svg', '9ec053a968938b49'],
+  ] as const)('are the same for the same %s request, for ever', async (format, hash) => {
+    const first = await draw({ content: shortUrl, format, size: 512 });
+    expect(await draw({ content: shortUrl, format, size: 512 })).toEqual(first);
+    const fixed = format === 'png' ? readPng(first).rgba : first;
+    expect(createHash('sha256').update(fixed).digest('hex').slice(0, 16)).toBe(hash);
+  });
+
+  it('own their buffer, so that a copy between threads is no larger than the image', async () => {
+    const bytes = await draw({ content: shortUrl, format: 'png', size: 512 });
+    expect(bytes.buffer.byteLength).toBe(bytes.byteLength);
+  });
+});
+
+describe('draw: refusals', () => {
+  const refuse = async (content: string, size: number): Promise<Failure> => {
+    try {
+      await draw({ content, format: 'png', size });
+    } catch (error) {
+      if (error instanceof Failure) return error;
+    }
+    throw new Error('Cannot test a refusal: it was drawn, expected a Failure');
+  };
+
+  it('refuses a size below one pixel a module with its quiet zone, and takes the next', async () => {
+    const content = 'x'.repeat(200);
+    const sizeMin = createMatrix(content).side + 8;
+    const failure = await refuse(content, sizeMin - 1);
+    expect(failure.code).toBe('validation_failed');
+    expect(failure.faults[0]).toMatchObject({ path: 'size', code: 'too_small' });
+    const twice = await draw({ content, format: 'png', size: sizeMin * 2 });
+    expect(scanPng(twice)?.content).toBe(content);
+    const once = await draw({ content, format: 'png', size: sizeMin });
+    expect(readPng(once).width).toBe(sizeMin);
+  });
+
+  it.each([
+    ['nothing', '', 'too_short'],
+    ['one byte more than a symbol holds', 'x'.repeat(2_332), 'too_long'],
+    ['megabytes', '1'.repeat(5_000_000), 'too_long'],
+  ])('refuses %s', async (_, content, code) => {
+    const failure = await refuse(content, 4096);
+    expect(failure.code).toBe('validation_failed');
+    expect(failure.faults[0]).toMatchObject({ path: 'target', code });
+  });
+
+  it('draws the most that a symbol holds', () => {
+    expect(createMatrix('x'.repeat(2_331)).side).toBe(177);
+    expect(createMatrix('1'.repeat(5_596)).side).toBe(177);
+  });
+});

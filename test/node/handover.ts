@@ -1,0 +1,214 @@
+/** The lead goes from one core to the other as an operator wants it: by a command, by the API, and by a stop. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { expect } from 'vitest';
+import type { ClusterStatus } from '../../src/cluster/control/cluster-status.ts';
+import { shipped } from '../../src/shipped.ts';
+import { word } from '../support/client.ts';
+import { pause, runCommand } from '../support/process.ts';
+import { soon } from '../support/soon.ts';
+import { codeOf, type StartedCluster, type TestNode } from './started-cluster.ts';
+
+const scanEveryMs = 10;
+
+/** A command on the machine of a node. */
+async function command(
+  node: TestNode,
+  ...words: string[]
+): Promise<{ readonly code: number | null; readonly text: string }> {
+  const { code, stdout, stderr } = await runCommand(['cluster', ...words], node.environment);
+  return { code, text: `${stdout}${stderr}`.trim() };
+}
+
+async function statusOf(node: TestNode): Promise<ClusterStatus> {
+  return JSON.parse((await command(node, 'status', '--json')).text);
+}
+
+const draft = { body: { target: 'https://example.com/' } };
+
+async function create(node: TestNode, key: string): Promise<number> {
+  const api = node.client(key);
+  const { status } = await api.call('POST', '/v1/qr-codes', draft);
+  await api.close();
+  return status;
+}
+
+/** @returns how many were answered */
+async function scanUntil(node: TestNode, path: string, signal: AbortSignal): Promise<number> {
+  let count = 0;
+  while (!signal.aborted) {
+    await pause(scanEveryMs);
+    if (typeof (await node.scan(path)) === 'string') count += 1;
+  }
+  return count;
+}
+
+/** A receiver of webhooks that answers at once. */
+async function openReceiver() {
+  const received = new Set<string>();
+  const answered = new Set<string>();
+  /** What was answered before a lead went on: only what is under way then may come twice. */
+  let settled: ReadonlySet<string> = new Set();
+  const again: string[] = [];
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const sent: { id: string } | Array<{ id: string }> = JSON.parse(await text(request));
+    const ids = [sent].flat().map(({ id }) => id);
+    for (const id of ids) received.add(id);
+    again.push(...ids.filter((id) => settled.has(id)));
+    response.end(() => {
+      for (const id of ids) answered.add(id);
+    });
+  };
+  const receiver = createServer((request, response) => {
+    void receive(request, response);
+  });
+  await new Promise<void>((resolve) => void receiver.listen(0, '127.0.0.1', resolve));
+  const address = receiver.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    received,
+    again,
+    handOver: () => {
+      settled = new Set(answered);
+    },
+    close: async () => {
+      receiver.closeAllConnections();
+      await new Promise((resolve) => receiver.close(resolve));
+    },
+  };
+}
+
+export async function handsOverByCommand(cluster: StartedCluster, key: string): Promise<void> {
+  const [leading, standby] = await cluster.roles();
+  const { node: name, epoch } = await statusOf(standby);
+  expect(await statusOf(leading)).toMatchObject({ role: 'active', problem: null, epoch });
+  const { code, text } = await command(standby, 'status');
+  expect(code).toBe(0);
+  expect(text).toMatch(
+    /^core-\d is a standby, in epoch \d at position \d+\ncore-\d leads, at http:/,
+  );
+  expect(text).toMatch(/core-\d +all +active +[\d.]+ +0 +\d+ +1 +\d/);
+  expect(text).toMatch(/core-\d +all +connected +[\d.]+ +0 +\d+ +1 +\d/);
+  const done = await command(standby, 'handover', '--to', name);
+  expect(done).toEqual({
+    code: 0,
+    text: expect.stringMatching(new RegExp(`^${name} leads now: after \\d{1,4} ms$`)),
+  });
+  // The former leader has read its lead, and it may not have stored it yet.
+  await expect
+    .poll(() => statusOf(standby), soon)
+    .toMatchObject({ role: 'active', epoch: epoch + 1 });
+  expect(await command(standby, 'handover', '--to', name)).toEqual({
+    code: 1,
+    text: `Cannot hand over to ${name}: it leads now`,
+  });
+  await expect.poll(() => create(leading, key), soon).toBe(201);
+  expect((await command(leading, 'handover')).code).toBe(0);
+  expect(await cluster.roles()).toEqual([leading, standby]);
+}
+
+export async function handsOverByApi(cluster: StartedCluster, key: string): Promise<void> {
+  const [leading, standby] = await cluster.roles();
+  const { node: before } = await statusOf(leading);
+  const api = standby.client(key);
+  const seen = async (): Promise<unknown> => (await api.call('GET', '/v1/cluster')).json;
+  const node = { linksBehind: 0, version: shipped.version };
+  await expect.poll(seen, soon).toMatchObject({
+    node: before,
+    leader: before,
+    versions: null,
+    nodes: [
+      { ...node, name: 'core-1', state: before === 'core-1' ? 'active' : 'connected' },
+      { ...node, name: 'core-2', state: before === 'core-2' ? 'active' : 'connected' },
+      { ...node, name: 'edge-1', state: 'connected' },
+    ],
+  });
+  expect((await api.call('GET', '/v1/session')).json).toMatchObject({ cluster: true });
+  const after = before === 'core-1' ? 'core-2' : 'core-1';
+  const done = await api.call('POST', '/v1/cluster/handover', { body: { to: after } });
+  expect([done.status, done.json]).toEqual([200, { leader: after, ms: expect.any(Number) }]);
+  await expect.poll(seen, soon).toMatchObject({ node: after, leader: after });
+  expect(await cluster.roles()).toEqual([standby, leading]);
+  await api.close();
+}
+
+export async function outcomeUnknown(cluster: StartedCluster, key: string): Promise<void> {
+  const [leading, standby] = await cluster.roles();
+  // The connection is there.
+  expect(await create(standby, key)).toBe(201);
+  leading.service.signal('SIGSTOP');
+  try {
+    const answer = await standby.client(key).call('POST', '/v1/qr-codes', draft);
+    expect(answer).toMatchObject({ status: 503, json: { code: 'outcome_unknown' } });
+    expect(answer.json['detail']).toContain('another machine leads now');
+  } finally {
+    leading.service.signal('SIGCONT');
+  }
+  await expect.poll(() => cluster.roles(), soon).toEqual([standby, leading]);
+  await expect.poll(() => create(leading, key), soon).toBe(201);
+}
+
+export async function deliversOnce(cluster: StartedCluster, key: string): Promise<void> {
+  const [first, second] = await cluster.roles();
+  const receiver = await openReceiver();
+  const scanning = new AbortController();
+  try {
+    const api = first.client(key);
+    const body = { url: receiver.url, events: ['qr.scanned'] };
+    const endpoint = await api.call('POST', '/v1/webhooks', { body });
+    expect(endpoint.status).toBe(201);
+    const made = await api.call('POST', '/v1/qr-codes', draft);
+    const { shortCode } = codeOf(made.json);
+    const nodes = [first, second];
+    const counts = nodes.map((node) => scanUntil(node, shortCode, scanning.signal));
+    const received = (): number => receiver.received.size;
+    for (const leading of [first, second]) {
+      const before = received();
+      await expect.poll(received, soon).toBeGreaterThan(before + 50);
+      receiver.handOver();
+      expect(await command(leading, 'handover')).toMatchObject({ code: 0 });
+      await expect.poll(() => leading.role(), soon).toBe('standby');
+    }
+    const before = received();
+    await expect.poll(received, soon).toBeGreaterThan(before + 50);
+    scanning.abort();
+    const scans = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+    await expect.poll(received, soon).toBe(scans);
+    expect(receiver.again).toEqual([]);
+    await api.call('DELETE', `/v1/webhooks/${word(endpoint.json['id'])}`);
+    await api.close();
+  } finally {
+    scanning.abort();
+    await receiver.close();
+  }
+}
+
+/** @returns what runs */
+export async function leaderLeaves(
+  cluster: StartedCluster,
+  key: string,
+): Promise<readonly TestNode[]> {
+  const [leading, standby] = await cluster.roles();
+  const { node: name } = await statusOf(leading);
+  expect(await command(standby, 'leave', name)).toMatchObject({
+    code: 1,
+    text: `Cannot leave ${name} out: it is connected; stop it first`,
+  });
+  const before = leading.service.stderr.length;
+  expect(await leading.service.terminate()).toMatchObject({ code: 0 });
+  expect(leading.service.stderr.slice(before)).toContain('the lead was given away');
+  // Not after a lease: the other one leads when this one has ended, or a moment later.
+  await expect.poll(() => statusOf(standby), soon).toMatchObject({ role: 'active' });
+  await expect.poll(() => create(standby, key), soon).toBe(201);
+  expect((await command(standby, 'handover')).text).toBe(
+    'Cannot hand over: no other core is connected',
+  );
+  const left = await command(standby, 'leave', name);
+  expect(left).toMatchObject({ code: 0 });
+  expect(left.text).toContain(`${name} is no node of the cluster any more. Its journals (`);
+  const { nodes } = await statusOf(standby);
+  expect(nodes.map((node) => node.name)).not.toContain(name);
+  expect((await command(standby, 'leave', 'unknown')).text).toBe('The cluster has no node unknown');
+  return [standby, cluster.edge];
+}

@@ -1,0 +1,180 @@
+/**
+ * `quietzone cluster join` and `reseed`: an empty folder, and that of a core that was stopped, get the data of a core that
+ * runs; then the brokers lose everything, one core reseeds, and the other one joins it, as the guide says. Registered where
+ * a nats-server is found.
+ */
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findNatsServer } from '../../config/demo/nats-server.ts';
+import { loadConfig } from '../../src/config.ts';
+import { reseed } from '../../src/node/stopped/reseed.ts';
+import { StoreEnvironment } from '../../src/store/environment.ts';
+import { readManagementMark, writeMark } from '../../src/store/installation.ts';
+import { notRun } from '../cluster/nats/not-run.ts';
+import { word } from '../support/client.ts';
+import { openReceiver, type Receiver } from '../support/fakes/receiver.ts';
+import { type CommandResult, runCommand } from '../support/process.ts';
+import { soon } from '../support/soon.ts';
+import {
+  codeOf,
+  createCluster,
+  deleteStreams,
+  idsSent,
+  scansCounted,
+  type StartedCluster,
+  type TestCode,
+  type TestNode,
+} from './started-cluster.ts';
+
+const target = 'https://example.com/';
+
+/** For a command that is run again: each takes a moment of a core. */
+const seldom = { ...soon, interval: 500 };
+
+let cluster: StartedCluster;
+let receiver: Receiver;
+let first: TestNode;
+let second: TestNode;
+let key: string;
+let code: TestCode;
+let scans = 0;
+
+const command = (node: TestNode, ...args: string[]): Promise<CommandResult> =>
+  runCommand(['cluster', ...args], node.environment);
+const folderOf = ({ environment }: TestNode): string => word(environment['QZ_DATA_DIR']);
+
+async function scan(node: TestNode): Promise<void> {
+  expect(await node.scan(code.shortCode)).toBe(target);
+  scans += 1;
+}
+
+async function isCounted(by: TestNode): Promise<void> {
+  const api = by.client(key);
+  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
+  await api.close();
+}
+
+async function joinEmpty(): Promise<void> {
+  expect(await command(second, 'join')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('it has no data yet; start its first core'),
+  });
+  await first.start().ready();
+  key = first.service.apiKey;
+  const api = first.client(key);
+  const made = await api.call('POST', '/v1/qr-codes', { body: { target } });
+  code = codeOf(made.json);
+  const endpoint = { url: receiver.url('/hook'), events: ['qr.scanned'] };
+  expect((await api.call('POST', '/v1/webhooks', { body: endpoint })).status).toBe(201);
+  await api.close();
+  await scan(first);
+  await isCounted(first);
+  expect(await command(second, 'join')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('has the data of the cluster, as core-2'),
+  });
+  await second.start().ready();
+  await scan(second);
+  await isCounted(first);
+}
+
+async function joinStopped(): Promise<void> {
+  const { all } = cluster.brokers;
+  // The brokers hang: this scan is on its disk alone.
+  for (const broker of all) broker.stop();
+  await scan(second);
+  await second.kill();
+  for (const broker of all) broker.resume();
+  const why = async (): Promise<string> => (await command(second, 'join')).stderr;
+  await expect.poll(why, seldom).toContain('not enough other');
+  await second.start().ready();
+  await isCounted(first);
+  await second.service.terminate();
+  // The mark that says so comes each second, of all journals each ten.
+  await expect.poll(async () => (await command(second, 'join')).code, seldom).toBe(0);
+  const names = readdirSync(folderOf(second));
+  expect(names.filter((name) => name.startsWith('before-join.set-aside-'))).toHaveLength(1);
+}
+
+async function loseBrokers(): Promise<void> {
+  await deleteStreams(cluster.brokers);
+  await second.start().ready();
+  for (const { service } of [first, second]) {
+    await service.waitForLog(/"reason":"diverged"/, 60_000);
+  }
+  for (const node of [first, second]) await scan(node);
+  const doctor = await runCommand(['doctor'], second.environment);
+  expect(doctor.stdout).toMatch(/BAD .*this core has diverged: .*cluster join/);
+}
+
+/** The first attempt is cut short when one of two logs has begun. */
+async function reseedFirst(): Promise<void> {
+  expect((await command(first, 'reseed')).stderr).toContain('is locked by a running service');
+  await first.service.terminate();
+  const config = loadConfig(undefined, first.environment);
+  const say = (text: string): void => {
+    if (text.includes('CORE begins anew')) throw new Error('cut short');
+  };
+  await expect(reseed({ config, others: 'asked', say })).rejects.toThrow('cut short');
+  const done = await command(first, 'reseed');
+  expect(done).toMatchObject({ code: 0 });
+  const text = (done.stderr + done.stdout).replaceAll(/(position|epoch) \d+/g, '$1 …');
+  expect(text).toMatchInlineSnapshot(`
+    "core-1 has the data of epoch …, up to position …
+    Watching for 2.5 s whether any other core runs
+    core-2 has the data of epoch …, up to position …
+    The log CORE begins anew with the data of core-1
+    The log DELIVERY begins anew with the data of core-1
+    The logs begin anew with the data of core-1, in epoch …. Start it: it leads.
+    Then, on each of the other cores (core-2): stop it, \`quietzone cluster join\`, and start it
+    "
+  `);
+  await first.start().ready();
+  await expect.poll(() => first.role(), soon).toBe('active');
+  await scan(first);
+}
+
+/** As a join left it that was cut short when it had put data of the lost log in place. */
+async function cutJoinShort(): Promise<void> {
+  rmSync(join(folderOf(second), 'cluster.json'));
+  const management = new StoreEnvironment(join(folderOf(second), 'management.mdb'), 'existing');
+  await writeMark(management, { ...readManagementMark(management)!, state: 'new' });
+  await management.close();
+}
+
+async function joinAgain(): Promise<void> {
+  await second.service.terminate();
+  await cutJoinShort();
+  expect(await command(second, 'join')).toMatchObject({ code: 0 });
+  await second.start().ready();
+  await expect.poll(() => second.role(), soon).toBe('standby');
+  await scan(second);
+  for (const core of cluster.cores) await isCounted(core);
+  await expect.poll(() => new Set(idsSent(receiver)).size, soon).toBe(scans);
+  await first.service.terminate();
+  await expect.poll(() => second.role(), soon).toBe('active');
+  await isCounted(second);
+}
+
+const found = await findNatsServer();
+if ('missing' in found) notRun('cores that join and reseed by commands', found);
+else {
+  beforeAll(async () => {
+    cluster = await createCluster(found);
+    receiver = await openReceiver({ kind: 'answer' });
+    [first, second] = cluster.cores;
+  });
+  afterAll(async () => {
+    await cluster.close();
+    await receiver.close();
+  });
+  test('an empty folder joins by a command, and counts with the others', joinEmpty);
+  test('a stopped core joins anew, and not while it alone has scans', joinStopped);
+  test(
+    'the brokers lose everything: a core that runs and one that starts redirect, and stop following',
+    loseBrokers,
+  );
+  test('one core reseeds, also after it was cut short', reseedFirst);
+  test('the other one joins it, also after it was cut short, and nothing is lost', joinAgain);
+}

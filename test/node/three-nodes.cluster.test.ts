@@ -1,0 +1,200 @@
+/**
+ * Two cores and an edge as an operator runs them, with a broker: one step after another, from the first start of all of
+ * them to an edge alone. Registered where a nats-server is found.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { findNatsServer } from '../../config/demo/nats-server.ts';
+import { notRun } from '../cluster/nats/not-run.ts';
+import { runCommand, ServiceProcess } from '../support/process.ts';
+import { soon } from '../support/soon.ts';
+import {
+  deliversOnce,
+  handsOverByApi,
+  handsOverByCommand,
+  leaderLeaves,
+  outcomeUnknown,
+} from './handover.ts';
+import { haveSameSecrets, rotateAlone, rotateOnAll, signsAs } from './rotated-keys.ts';
+import {
+  codeOf,
+  createCluster,
+  scansCounted,
+  type StartedCluster,
+  type TestCode,
+  type TestNode,
+} from './started-cluster.ts';
+
+const target = 'https://example.com/menu';
+const other = 'https://example.org/lunch';
+
+let cluster: StartedCluster;
+let key: string;
+let code: TestCode;
+/** Made of the code by now, on all nodes. */
+let scans = 0;
+let backedUp = 0;
+let stopped: TestNode;
+/** API keys that each secret has signed, the first one first. */
+const signed: string[] = [];
+
+/** @param behind nodes that had not followed when a change was answered, on a machine that has too much to do */
+async function scanAll(expected: string, behind?: string): Promise<void> {
+  for (const node of cluster.nodes) {
+    if (behind === undefined) expect(await scan(node)).toBe(expected);
+    else await expect.poll(() => scan(node), soon).toBe(expected);
+  }
+}
+
+async function scan(node: TestNode): Promise<string | number> {
+  const led = await node.scan(code.shortCode);
+  if (typeof led === 'string') scans += 1;
+  return led;
+}
+
+async function startAll(): Promise<void> {
+  key = await cluster.startAtOnce(cluster.nodes);
+  signed.push(key);
+  const [leading, standby] = await cluster.roles();
+  expect(leading.service.stdout).toContain('API key');
+  expect(standby.service.stdout).toMatch(/Cluster +node core-\d, role all/);
+  expect(cluster.edge.service.stdout).toContain('redirects for a cluster, as its edge edge-1');
+}
+
+async function change(): Promise<void> {
+  const [, standby] = await cluster.roles();
+  const api = standby.client(key);
+  const made = await api.call('POST', '/v1/qr-codes', { body: { target } });
+  expect(made.status).toBe(201);
+  code = codeOf(made.json);
+  await scanAll(target, made.headers['x-links-behind']);
+  const changed = await api.call('PATCH', `/v1/qr-codes/${code.id}`, { body: { target: other } });
+  expect(changed.status).toBe(200);
+  await scanAll(other, changed.headers['x-links-behind']);
+  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
+  await api.close();
+}
+
+/** The keys are changed while the standby is away. */
+async function stopStandby(): Promise<void> {
+  const [leading, standby] = await cluster.roles();
+  const headers = { authorization: `Bearer ${key}` };
+  const { body } = await fetch(`${standby.apiUrl}/v1/events/stream`, { headers });
+  const reader = body!.getReader();
+  expect((await reader.read()).done).toBe(false);
+  const ended = standby.service.terminate();
+  while (!(await reader.read()).done);
+  expect(await ended).toMatchObject({ code: 0 });
+  stopped = standby;
+  signed.push(await rotateAlone(leading, key));
+}
+
+async function startStandby(): Promise<void> {
+  await stopped.start().ready();
+  const [leading, standby] = await cluster.roles();
+  expect(standby).toBe(stopped);
+  await haveSameSecrets([leading, standby]);
+  expect(standby.service.stderr).not.toContain('taken out');
+}
+
+async function backUp(): Promise<void> {
+  const copy = join(cluster.folder, 'copy');
+  const restored = { QZ_DATA_DIR: join(cluster.folder, 'alone') };
+  // It has counted all: the standby may not have received the last scans yet.
+  const [{ environment }] = await cluster.roles();
+  expect(await runCommand(['verify'], environment)).toMatchObject({ code: 0, stderr: '' });
+  expect(await runCommand(['doctor'], environment)).toMatchObject({ code: 0 });
+  expect(await runCommand(['backup', copy], environment)).toMatchObject({ code: 0 });
+  backedUp = scans;
+  expect(existsSync(join(copy, 'cluster.json'))).toBe(false);
+  expect(await runCommand(['restore', copy], restored)).toMatchObject({ code: 0 });
+  const refused = await runCommand(['keys', 'create', '-n', 'till'], environment);
+  expect(refused.stderr).toContain('Cannot change anything here');
+}
+
+async function killLeader(): Promise<void> {
+  const [killed, leading] = await cluster.roles();
+  await killed.kill();
+  const at = `/v1/qr-codes/${code.id}`;
+  for (const each of signed) {
+    const api = leading.client(each);
+    await expect.poll(async () => (await api.call('GET', at)).status, soon).toBe(200);
+    expect((await api.call('GET', at)).json['target']).toBe(other);
+    await api.close();
+  }
+  await signsAs(leading, signed.at(-1)!);
+  const api = leading.client(key);
+  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
+  expect(await scan(cluster.edge)).toBe(other);
+  await killed.start().ready();
+  expect(killed.service.stdout).not.toContain('API key');
+  expect(await killed.role()).toBe('standby');
+  await scanAll(other);
+  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
+  await api.close();
+}
+
+async function stopAll(): Promise<void> {
+  const running = await leaderLeaves(cluster, key);
+  for (const { service } of running) expect(await service.terminate()).toMatchObject({ code: 0 });
+  for (const { service } of cluster.nodes) {
+    const errors = service.logEntries.filter(({ level }) => level === 'error' || level === 'fatal');
+    expect(errors).toEqual([]);
+  }
+  await cluster.brokers.close();
+  await cluster.edge.start().ready();
+  expect(await cluster.edge.scan(code.shortCode)).toBe(other);
+  expect(await cluster.edge.service.terminate()).toMatchObject({ code: 0 });
+}
+
+async function startRestored(): Promise<void> {
+  const dataDir = join(cluster.folder, 'alone');
+  const [core] = cluster.cores;
+  const alone = new ServiceProcess({ dataDir, ports: core.service.ports });
+  onTestFinished(() => alone.kill());
+  await alone.ready();
+  expect(await core.scan(code.shortCode)).toBe(other);
+  const api = core.client(key);
+  await expect.poll(() => scansCounted(api, code), soon).toBe(backedUp + 1);
+  await api.close();
+  expect(await alone.terminate()).toMatchObject({ code: 0 });
+  expect(alone.complaints).toEqual([]);
+}
+
+const found = await findNatsServer();
+if ('missing' in found) notRun('a cluster of cores and an edge', found);
+else {
+  beforeAll(async () => {
+    cluster = await createCluster(found);
+  });
+  afterAll(() => cluster.close());
+  test('all are started at once: one core leads, and one sign-in is shown', startAll);
+  test(
+    'a change by way of a standby: all redirect by it when it is answered, and count once',
+    change,
+  );
+  test('status is what each core sees; handover goes to the leader, and another leads', () =>
+    handsOverByCommand(cluster, key));
+  test('the API shows the cluster and lets another core lead, asked by way of a standby', () =>
+    handsOverByApi(cluster, key));
+  test('a change that a standby sent to a leader that stands still ends when another leads', () =>
+    outcomeUnknown(cluster, key));
+  test('each scan is delivered, and what was before the lead went on is not delivered again', () =>
+    deliversOnce(cluster, key));
+  test('every core signs with a new secret', async () => {
+    signed.push(await rotateOnAll(cluster, key));
+  });
+  test('a standby that is stopped ends live events, which are not cut', stopStandby);
+  test('a standby that was away signs with the secret that was made meanwhile', startStandby);
+  test(
+    'a backup beside a core has no trace of the cluster; changes by commands are refused',
+    backUp,
+  );
+  test(
+    'the leader is killed: the other one has all that was answered; it comes back as standby',
+    killLeader,
+  );
+  test('a leader that is stopped gives the lead away and may leave; an edge starts alone', stopAll);
+  test('what was restored starts as a machine alone, and counts on', startRestored);
+}

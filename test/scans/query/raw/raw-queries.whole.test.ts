@@ -1,0 +1,151 @@
+/** Queries over raw scans in their thread: side by side, one after the other, given up, and too many. */
+import { getPriority } from 'node:os';
+import { readdirSync } from 'node:fs';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { dayMs } from '../../../../src/model/day.ts';
+import { countryNumber } from '../../../../src/model/scan.ts';
+import { RawQueries } from '../../../../src/scans/query/raw/raw-queries.ts';
+import type { RawQuery } from '../../../../src/scans/query/raw/raw-query.ts';
+import { Metrics } from '../../../../src/telemetry/metrics.ts';
+import { registerRawQueries } from '../../../../src/engine/engine-metrics.ts';
+import type { Scan } from '../../../../src/scans/window.ts';
+import { openFilesIn } from '../../../support/leaks.ts';
+import { soon } from '../../../support/soon.ts';
+import { openStoredScans, plainAnswer, shownAnswer, type StoredScans } from './stored-scans.ts';
+
+const fromMs = 20_700 * dayMs;
+const opened: Array<{ close(): Promise<void> }> = [];
+afterEach(async () => {
+  for (const it of opened.splice(0).toReversed()) await it.close();
+});
+
+const scanOf = (scan: number): Scan => ({
+  codeNo: scan % 300,
+  workspaceNo: 1,
+  timeMs: fromMs + scan * 1_000,
+  journal: 0,
+  position: scan,
+  visitorHigh: Math.imul(scan, 0x9e3779b1) >>> 0,
+  visitorLow: Math.imul(scan, 0xc2b2ae35) >>> 0,
+  country: countryNumber(scan % 3 === 0 ? 'DE' : 'US'),
+  city: `Town ${scan % 40}, ${scan % 3 === 0 ? 'DE' : 'US'}`,
+  referer: '',
+  device: 1,
+  platform: 1,
+  os: 1,
+  browser: 1,
+  bot: 0,
+  route: 0,
+});
+
+/** @param blocks of a hundred scans each: 25,000 take some ten slices */
+function fill(blocks: number): StoredScans {
+  const stored = openStoredScans();
+  stored.fill(
+    Array.from({ length: blocks }, (_, block) => ({
+      scans: Array.from({ length: 100 }, (_, scan) => scanOf(block * 100 + scan)),
+    })),
+  );
+  return stored;
+}
+
+const largeBlocks = 6_000;
+/** A query over it takes long enough to be seen while it runs. */
+const large = fill(largeBlocks);
+afterAll(() => large.close());
+
+function open(blocks: number): { stored: StoredScans; queries: RawQueries; query: RawQuery } {
+  const stored = blocks === largeBlocks ? large : fill(blocks);
+  if (stored !== large) opened.push(stored);
+  const queries = new RawQueries({ path: stored.path, progressMs: 1 });
+  opened.push(queries);
+  const query: RawQuery = {
+    workspaceNo: 1,
+    fromMs,
+    endMs: fromMs + 100 * dayMs,
+    filter: { country: 'DE' },
+    of: 'workspaces',
+  };
+  return { stored, queries, query };
+}
+
+/** Nice values of this process's threads. */
+const priorities = (): number[] =>
+  readdirSync('/proc/self/task').map((thread) => getPriority(Number(thread)));
+
+describe('RawQueries', () => {
+  it('answers as a plain count does, and leaves nothing open', async () => {
+    const { stored, queries, query } = open(30);
+    const before = openFilesIn(stored.path.replace('/scans.mdb', '')).length;
+    const found = await queries.run(query);
+    expect(shownAnswer(found)).toEqual(shownAnswer(plainAnswer(stored.store, query)));
+    expect(found.rollup.scans).toBe(1_000);
+    expect(found.sketch.estimate()).toBe(1_000);
+    expect(openFilesIn(stored.path.replace('/scans.mdb', '')).length).toBe(before);
+  });
+
+  it('takes what CPU time is left', async () => {
+    const { queries, query } = open(1);
+    await queries.run(query);
+    if (process.platform === 'linux') expect(priorities()).toContain(19);
+  });
+
+  it('reports progress, and ends when it is canceled', async () => {
+    const { queries, query } = open(largeBlocks);
+    const waiting = new AbortController();
+    const shares: number[] = [];
+    const onProgress = (share: number): void => void shares.push(share);
+    const begun = queries.run(query, onProgress, waiting.signal);
+    await expect.poll(() => queries.stats().running, soon).toBe(1);
+    waiting.abort(new Error('the client went away'));
+    await expect(begun).rejects.toThrow('the client went away');
+    await expect(queries.run(query, undefined, waiting.signal)).rejects.toThrow('went away');
+    shares.length = 0;
+    const { all } = await queries.run(query, onProgress);
+    expect(all).toBe(600_000);
+    expect(shares.some((share) => share > 0 && share <= 1)).toBe(true);
+    expect(shares).toEqual(shares.toSorted((a, b) => a - b));
+  });
+
+  it('runs one query of a workspace at a time, and refuses what is too much', async () => {
+    const { queries, query } = open(50);
+    const runs = Array.from({ length: 17 }, () => queries.run(query));
+    const other = queries.run({ ...query, workspaceNo: 2 });
+    const results = await Promise.allSettled(runs);
+    expect(results.map(({ status }) => status)).toEqual([
+      ...Array.from({ length: 16 }, () => 'fulfilled'),
+      'rejected',
+    ]);
+    expect(results[16]).toMatchObject({ reason: { code: 'overloaded', retryAfterSeconds: 2 } });
+    expect((await other).all).toBe(0);
+    // Of many workspaces together.
+    const many = Array.from({ length: 65 }, (_, at) => queries.run({ ...query, workspaceNo: at }));
+    const statuses = (await Promise.allSettled(many)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 'rejected')).toHaveLength(1);
+    expect((await queries.run(query)).all).toBe(5_000);
+  });
+
+  it('shows waiting queries in metrics', async () => {
+    const { queries, query } = open(largeBlocks);
+    const metrics = new Metrics((metric) => expect.unreachable(metric));
+    registerRawQueries(metrics, queries);
+    const ended = Promise.allSettled([queries.run(query), queries.run(query), queries.run(query)]);
+    await expect.poll(() => queries.stats().running, soon).toBe(1);
+    const text = await metrics.text();
+    expect(text).toContain('quietzone_raw_queries{state="running"} 1');
+    expect(text).toContain('quietzone_raw_queries{state="waiting"} 2');
+    await queries.close();
+    await ended;
+    expect(queries.stats()).toEqual({ running: 0, waiting: 0, deaths: 0 });
+  });
+
+  it('ends its queries when the service stops', async () => {
+    const { queries, query } = open(largeBlocks);
+    const running = queries.run(query);
+    const waiting = queries.run(query);
+    const ended = Promise.allSettled([running, waiting]);
+    await expect.poll(() => queries.stats().running, soon).toBe(1);
+    await queries.close();
+    expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  });
+});

@@ -1,0 +1,158 @@
+/**
+ * Data files that are damaged in seeded ways: the walk names a fault, or LMDB reads the whole file, with every
+ * record that was in it, and writes to it. LMDB runs in a process of its own, so that its death is a fault of the walk.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { walkDataFile } from '../../../src/store/data-file/walk.ts';
+import { type Contents, createRandom, makeStore, type Random } from './store-file.ts';
+
+const pageBytes = 4_096;
+const seed = 12;
+let folder: string;
+let sound: Buffer;
+let contents: Contents;
+const reader: { process: ChildProcess | undefined } = { process: undefined };
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'quietzone-pages-'));
+  const path = join(folder, 'sound.mdb');
+  contents = await makeStore(path, seed);
+  sound = readFileSync(path);
+});
+afterAll(() => {
+  reader.process?.kill();
+  rmSync(folder, { recursive: true });
+});
+
+type Answer = Partial<Contents> & { readonly error?: string; readonly died?: string };
+
+/** What LMDB makes of a file. */
+function readWithLmdb(path: string): Promise<Answer> {
+  reader.process ??= fork(new URL('reader.ts', import.meta.url), { stdio: 'ignore' });
+  const { process: child } = reader;
+  return new Promise((done) => {
+    const onExit = (code: number | null, signal: string | null): void => {
+      reader.process = undefined;
+      done({ died: signal ?? String(code) });
+    };
+    child.once('exit', onExit);
+    child.once('message', (answer: Answer) => {
+      child.off('exit', onExit);
+      done(answer);
+    });
+    child.send(path);
+  });
+}
+
+interface Damage {
+  readonly name: string;
+  readonly make: (bytes: Buffer, random: Random) => Buffer;
+  /** Bytes of values may differ: a checksum of each record is what finds that. */
+  readonly isOfPagesAlone?: boolean;
+  /** It mostly meets values, or space that is not used. */
+  readonly isSeldomNamed?: boolean;
+}
+
+function flip(bytes: Buffer, at: number, random: Random): Buffer {
+  bytes[at] = (bytes[at] ?? 0) ^ (1 << random(8));
+  return bytes;
+}
+const pageIn = (bytes: Buffer, random: Random): number =>
+  random(bytes.length / pageBytes) * pageBytes;
+
+const damages: readonly Damage[] = [
+  {
+    name: 'cut off',
+    make: (bytes, random) => bytes.subarray(0, random(bytes.length)),
+    isOfPagesAlone: true,
+  },
+  {
+    name: 'a page of zeros',
+    make: (bytes, random) => {
+      const at = pageIn(bytes, random);
+      return bytes.fill(0, at, at + pageBytes);
+    },
+  },
+  {
+    name: 'overwritten',
+    make: (bytes, random) => {
+      const at = random(bytes.length);
+      const end = Math.min(bytes.length, at + 1 + random(6_000));
+      for (let each = at; each < end; each++) bytes[each] = random(256);
+      return bytes;
+    },
+  },
+  {
+    name: 'a page in the place of another',
+    make: (bytes, random) => {
+      const from = pageIn(bytes, random);
+      bytes.copy(bytes, pageIn(bytes, random), from, from + pageBytes);
+      return bytes;
+    },
+  },
+  {
+    name: 'a bit',
+    make: (bytes, random) => flip(bytes, random(bytes.length), random),
+    isSeldomNamed: true,
+  },
+  {
+    name: 'a bit of a page header',
+    make: (bytes, random) => flip(bytes, pageIn(bytes, random) + random(48), random),
+  },
+  {
+    name: 'a bit of a meta page',
+    make: (bytes, random) =>
+      flip(bytes, [0, pageBytes / 2, pageBytes][random(3)]! + random(168), random),
+    isOfPagesAlone: true,
+  },
+];
+
+const roundsEach = 10;
+
+describe.each(damages)('$name', ({ make, isOfPagesAlone, isSeldomNamed }) => {
+  it('is named, or LMDB reads every record and writes', async () => {
+    const random = createRandom(seed);
+    let named = 0;
+    for (let round = 0; round < roundsEach; round++) {
+      const path = join(folder, `damaged-${round}.mdb`);
+      const damaged = make(Buffer.from(sound), random);
+      writeFileSync(path, damaged);
+      const { fault } = walkDataFile(path);
+      if (fault !== undefined) {
+        named++;
+        expect(fault.text).toMatch(/^page \d+ \(.+\) is (damaged|beyond the end of the file)$/);
+      } else {
+        const read = await readWithLmdb(path);
+        const { entries } = contents;
+        expect(read).toMatchObject(isOfPagesAlone === true ? contents : { entries });
+      }
+      rmSync(path);
+      rmSync(`${path}-lock`, { force: true });
+    }
+    if (isSeldomNamed !== true) expect(named).toBeGreaterThan(0);
+  });
+});
+
+it('a sound file has every page in its place, and a file of another kind is named', () => {
+  const path = join(folder, 'sound.mdb');
+  expect(walkDataFile(path)).toMatchObject({ fault: undefined, entries: contents.entries });
+  const other = join(folder, 'other');
+  for (const text of ['', 'a text', 'x'.repeat(100_000)]) {
+    writeFileSync(other, text);
+    const fault = { file: other, text: 'page 0 (meta pages) is damaged' };
+    expect(walkDataFile(other)).toMatchObject({ fault });
+  }
+});
+
+it('branch pages alone lead to a damaged one, not to a damaged leaf', () => {
+  const path = join(folder, 'leaf.mdb');
+  const damaged = Buffer.from(sound);
+  const { length } = damaged;
+  writeFileSync(path, damaged.subarray(0, length / 2));
+  const quick = walkDataFile(path, { readsLeaves: () => false });
+  expect(quick.fault?.text).toContain('beyond the end of the file');
+});

@@ -1,0 +1,153 @@
+/** What waits in the outbox alone: listed, found, sent in order, settled when its endpoint goes; over crashes. */
+import { expect, it } from 'vitest';
+import type { Delivery } from '../../src/webhooks/deliveries/delivery.ts';
+import { eventually } from './eventually.ts';
+import { type Harness, openHarness } from './webhooks-harness.ts';
+
+const eventIdsOf = (harness: Harness): string[] =>
+  harness.sender.sent.map(({ eventId }) => eventId);
+
+/** All pages of a list, newest first. */
+function listed(harness: Harness, no: number, state?: Delivery['state']): Delivery[] {
+  const found: Delivery[] = [];
+  for (let before: string | undefined; ;) {
+    const page = harness.webhooks.deliveries.list(no, { state, before, limit: 300 });
+    found.push(...page.data);
+    before = page.before;
+    if (before === undefined) return found;
+  }
+}
+
+/** More than an endpoint has in memory. */
+const many = 5_000;
+
+it('lists and finds what waits, also what is not in memory, and sends it in order', async () => {
+  const harness = await openHarness();
+  const { no } = await harness.endpoint();
+  harness.sender.answer = () => 'hang';
+  const ids = await harness.emit(many);
+  await harness.settle();
+  const { deliveries } = harness.webhooks;
+  const waiting = listed(harness, no, 'pending');
+  expect(waiting.map(({ eventIds }) => eventIds[0])).toEqual(ids.toReversed());
+  expect(deliveries.count(no)).toBe(many);
+  expect(deliveries.figures(no).waiting).toBe(many);
+  for (const at of [0, 1, 2_000, many - 1]) {
+    const delivery = waiting[at]!;
+    const { id, body, eventIds } = delivery;
+    expect(deliveries.get(1, id)).toMatchObject({ id, body, eventIds, state: 'pending' });
+    expect(() => deliveries.get(2, id)).toThrow('no delivery');
+  }
+  harness.sender.answer = () => 200;
+  harness.sender.end(200);
+  await eventually(async () => {
+    await harness.settle();
+    return deliveries.figures(no).waiting === 0;
+  }, 'all is sent');
+  expect(eventIdsOf(harness)).toEqual(ids);
+  const byId = new Map(waiting.map(({ id, body }) => [id, body]));
+  for (const { deliveryId, text } of harness.sender.sent) expect(byId.get(deliveryId)).toBe(text);
+});
+
+it('goes on after a crash where it was, with the same ids and bytes', async () => {
+  const harness = await openHarness();
+  const { no } = await harness.endpoint();
+  harness.sender.answer = () => 'hang';
+  const ids = await harness.emit(1_000);
+  await harness.settle();
+  harness.sender.end(200, 10);
+  await harness.settle();
+  const before = harness.sender.sent;
+  await harness.crash();
+  expect(harness.webhooks.deliveries.count(no)).toBe(1_000);
+  expect(listed(harness, no, 'pending')).toHaveLength(990);
+  await eventually(async () => {
+    await harness.settle();
+    return harness.webhooks.deliveries.figures(no).waiting === 0;
+  }, 'all is sent');
+  // Those in flight first, then the others, in their order.
+  expect(eventIdsOf(harness)).toEqual(ids.slice(10));
+  const again = new Map(harness.sender.sent.map((sent) => [sent.deliveryId, sent.text]));
+  for (const { deliveryId, text } of before.slice(10)) expect(again.get(deliveryId)).toBe(text);
+});
+
+it('makes dead letters of all that waits for an endpoint that is disabled, and replays them', async () => {
+  const harness = await openHarness();
+  const { no, id } = await harness.endpoint();
+  harness.sender.answer = () => 'hang';
+  const ids = await harness.emit(1_200);
+  await harness.settle();
+  await harness.webhooks.endpoints.change(1, id, { status: 'disabled' });
+  await harness.settle();
+  const { deliveries } = harness.webhooks;
+  expect(deliveries.deadLetters.count(1, {})).toBe(1_200 - 16);
+  harness.sender.end(500);
+  await harness.settle();
+  const dead = listed(harness, no);
+  expect(dead.map(({ eventIds }) => eventIds[0])).toEqual(ids.toReversed());
+  expect(new Set(dead.map(({ deadReason }) => deadReason))).toEqual(new Set(['endpoint_disabled']));
+  expect(deliveries.figures(no).waiting).toBe(0);
+  // Enabled again it goes on with what comes; what is dead stays so until a person replays it.
+  const [missed] = await harness.emit();
+  await harness.webhooks.endpoints.change(1, id, { status: 'enabled' });
+  harness.sender.answer = () => 200;
+  const [next] = await harness.emit();
+  await harness.settle();
+  expect(eventIdsOf(harness).slice(16)).toEqual([next]);
+  const range = { fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER };
+  expect(await deliveries.deadLetters.replayRange(1, range)).toBe(1_200);
+  await eventually(async () => {
+    await harness.pass(100);
+    return deliveries.figures(no).waiting === 0;
+  }, 'all is sent again');
+  const replayed = harness.sender.sent.slice(17);
+  expect(replayed.map(({ eventId }) => eventId).toSorted()).toEqual(ids.toSorted());
+  const bodies = new Map(dead.map((delivery) => [delivery.id, delivery.body]));
+  for (const { deliveryId, text } of replayed) expect(bodies.get(deliveryId)).toBe(text);
+  expect(eventIdsOf(harness)).not.toContain(missed);
+});
+
+it('goes on after a crash with what was not settled of a disabled or deleted endpoint', async () => {
+  const harness = await openHarness();
+  const off = await harness.endpoint({ url: 'https://off.example/' });
+  const gone = await harness.endpoint({ url: 'https://gone.example/' });
+  harness.sender.answer = () => 'hang';
+  await harness.emit(700);
+  await harness.settle();
+  await harness.stop();
+  await harness.webhooks.endpoints.change(1, off.id, { status: 'disabled' });
+  await harness.webhooks.endpoints.delete(1, gone.id);
+  await harness.crash();
+  harness.sender.answer = () => 200;
+  await harness.settle();
+  await eventually(async () => {
+    await harness.settle();
+    return harness.webhooks.deliveries.deadLetters.count(1, {}) === 700;
+  }, 'all is dead');
+  expect(harness.sender.sent).toEqual([]);
+  expect(harness.webhooks.deliveries.figures(off.no).waiting).toBe(0);
+  expect(harness.webhooks.deliveries.count(gone.no)).toBe(0);
+});
+
+it('sends of other kinds what comes after they were subscribed to, and nothing of those that were left', async () => {
+  const harness = await openHarness();
+  const { id, no } = await harness.endpoint({ events: ['qr.created'] });
+  await harness.emit(3);
+  await harness.settle();
+  await harness.webhooks.endpoints.change(1, id, { events: ['qr.created', 'qr.deleted'] });
+  const wanted = await harness.emit(20);
+  harness.sender.answer = () => 'hang';
+  await harness.settle();
+  expect(harness.sender.hanging).toBe(16);
+  await harness.webhooks.endpoints.change(1, id, { events: ['qr.created'] });
+  await harness.emit(3);
+  harness.sender.answer = () => 200;
+  harness.sender.end(200);
+  await harness.settle();
+  await harness.crash();
+  await harness.settle();
+  expect(harness.sender.sent).toEqual([]);
+  expect(harness.webhooks.deliveries.figures(no).waiting).toBe(0);
+  const delivered = listed(harness, no, 'delivered').map(({ eventIds }) => eventIds[0]);
+  expect(wanted).toEqual(expect.arrayContaining(delivered));
+});

@@ -1,0 +1,346 @@
+/** Webhooks when another core takes the lead: each scan arrives, with the same id and bytes, and what was settled does not come again. */
+import { createServer } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import { scannedEventId } from '../../src/scans/scanned-event.ts';
+import { storedBlocks } from '../../src/scans/stored-blocks.ts';
+import type { AttemptSender } from '../../src/webhooks/attempt/attempt-sender.ts';
+import { settledByLeader } from '../../src/webhooks/outboxes/scan-takeover.ts';
+import { eventually } from './eventually.ts';
+import { LazySender } from '../support/fakes/lazy-sender.ts';
+import { Random } from '../crash/random.ts';
+import { seedsOfToday } from '../seconds/runs.ts';
+import { Cluster, type Core, noteMs, Receivers, workspaceNo } from './cluster-cores.ts';
+
+/** Events of people's scans, as a core has them in its blocks. */
+function eventIdsOf({ engine }: Core): string[] {
+  engine.store.environment.refresh();
+  const ids: string[] = [];
+  for (const [, block] of storedBlocks(engine.store, {})) {
+    const groups = block?.groups ?? 0;
+    for (let group = 0; group < groups; group++) {
+      if (block === undefined) continue;
+      const first = block.first(group);
+      for (let entry = first; entry < first + block.count(group); entry++) {
+        ids.push(scannedEventId(block, entry));
+      }
+    }
+  }
+  return ids;
+}
+
+const actor = { workspaceNo, userId: 'usr_00000000000000000001' };
+
+/** Events that an endpoint's log or rows have, as the log of the cluster says. */
+function settledIn({ tables }: Core): Set<string> {
+  tables.environment.refresh();
+  const settled = new Set<string>();
+  for (const { key, value } of tables.log.range({})) {
+    for (const id of value[2]) settled.add(`${key[0]} ${id}`);
+  }
+  for (const { value } of tables.rows.range({})) {
+    for (const id of value[3]) settled.add(`${value[0]} ${id}`);
+  }
+  return settled;
+}
+
+/** The blocks of all cores may expire. */
+async function expectReleased(cluster: Cluster, leader: Core): Promise<void> {
+  for (let blocks = 0; blocks < 40; blocks++) {
+    cluster.clock.move(50);
+    cluster.scan(0, new Map([[1, 1]]));
+    for (const core of cluster.cores) core.count();
+    if (blocks % 8 === 0) await cluster.settle(1_200);
+  }
+  const [newest = 0] = leader.blocks.toReversed();
+  await eventually(async () => {
+    await cluster.settle(1_200);
+    return leader.delivered === newest;
+  }, 'the blocks of the leader may expire');
+  // All cores note where their blocks end.
+  await cluster.settle(noteMs);
+  await cluster.settle();
+  for (const { blocks, marks, name, tables } of cluster.cores) {
+    if (name === leader.name) continue;
+    expect(settledByLeader(tables, marks.places)).toBe(blocks.at(-1));
+  }
+}
+
+/** @param all by endpoint and event */
+async function expectSettled(
+  cluster: Cluster,
+  receivers: Receivers,
+  all: readonly string[],
+): Promise<void> {
+  const leader = cluster.leader!;
+  const missing = (): string[] => {
+    const settled = settledIn(leader);
+    return all.filter((key) => !settled.has(key));
+  };
+  await eventually(async () => {
+    receivers.endHanging();
+    await cluster.settle(1_200);
+    return missing().length === 0;
+  }, 'all is delivered, and stored');
+  expect(receivers.faults).toEqual([]);
+  expect(all.filter((key) => !receivers.counts.has(key))).toEqual([]);
+}
+
+async function failOver(seed: number): Promise<void> {
+  const random = new Random(seed);
+  const shards = Array.from({ length: 3 }, () => random.between(1, 4));
+  const cluster = new Cluster(shards, random.pick([1, 2_000, 65_536]));
+  const receivers = new Receivers();
+  const [first] = cluster.cores;
+  const scan = (): void => {
+    cluster.clock.move(random.between(1, 120));
+    const codes = Array.from({ length: random.between(1, 6) }, () => random.between(1, 9));
+    const count = (): number => random.pick([1, 2, 5, 11, 30]);
+    cluster.scan(random.between(0, 2), new Map(codes.map((code) => [code, count()])));
+    for (const core of cluster.cores) if (random.chance(0.5)) core.count(random.between(1, 4));
+  };
+  // Of before anybody listens: never sent.
+  for (let count = 0; count < 5; count++) scan();
+  for (const core of cluster.cores) core.count();
+  const before = new Set(eventIdsOf(first!));
+  cluster.clock.move(10_000);
+  let webhooks = await cluster.lead(first!, receivers);
+  const endpoints = [];
+  for (const maxBatch of [100, 7, 1]) {
+    const url = `https://${maxBatch}.example/`;
+    const created = { url, events: ['qr.scanned' as const], maxBatch };
+    endpoints.push((await webhooks.endpoints.create(actor, created)).endpoint.no);
+  }
+  const repeated = new Set<string>();
+  const hangs = random.pick([0, 0.02, 0.3]);
+  receivers.answer = () => {
+    if (random.chance(hangs)) return 'hang';
+    return random.chance(0.9) ? 200 : 500;
+  };
+  for (let lead = 0; lead < 3; lead++) {
+    const dying = cluster.leader!;
+    if (random.chance(0.7)) cluster.entriesLeft = random.between(1, 12);
+    for (let step = 0; step < 8 && cluster.leader === dying; step++) {
+      scan();
+      if (random.chance(0.5)) await cluster.settle(random.pick([100, 300, 1_200]));
+      if (random.chance(0.3)) receivers.endHanging();
+    }
+    await cluster.bury(dying, receivers);
+    const next = random.pick(cluster.cores);
+    const settled = settledIn(next);
+    for (const key of receivers.counts.keys()) if (!settled.has(key)) repeated.add(key);
+    for (const core of cluster.cores) {
+      expect(settledIn(core)).toEqual(settled);
+    }
+    if (random.chance(0.5)) next.count();
+    cluster.clock.move(4_000);
+    webhooks = await cluster.lead(next, receivers);
+  }
+  receivers.answer = () => 200;
+  for (const core of cluster.cores) core.count();
+  const leader = cluster.leader!;
+  const expected = eventIdsOf(leader).filter((id) => !before.has(id));
+  const all = endpoints.flatMap((no) => expected.map((id) => `${no} ${id}`));
+  await expectSettled(cluster, receivers, all);
+  const again = [...receivers.counts].filter(([key, count]) => count > 1 && !repeated.has(key));
+  expect(again.filter(([key]) => !receivers.failed.has(key))).toEqual([]);
+  expect([...receivers.counts.keys()].filter((key) => before.has(key.split(' ')[1]!))).toEqual([]);
+  await expectReleased(cluster, leader);
+  await cluster.bury(leader, receivers);
+}
+
+it.each(seedsOfToday(1))('loses nothing: seed %i', async (seed) => {
+  await failOver(seed);
+});
+
+/** A cluster of one core, which leads and has an endpoint that gets each scan alone. */
+async function oneLeading() {
+  const cluster = new Cluster([1]);
+  const core = cluster.cores[0]!;
+  const receivers = new Receivers();
+  const webhooks = await cluster.lead(core, receivers);
+  const url = 'https://one.example/';
+  await webhooks.endpoints.create(actor, { url, events: ['qr.scanned'], maxBatch: 1 });
+  await webhooks.start();
+  return { cluster, core, receivers, webhooks };
+}
+
+it('stores what was sent while the log took nothing, and sends only while the lease is held', async () => {
+  const { cluster, core, receivers } = await oneLeading();
+  const pass = async (): Promise<void> => {
+    cluster.clock.move(100);
+    await pause(5);
+  };
+  const scan = async (times: number): Promise<void> => {
+    for (let left = times; left > 0; left--) {
+      cluster.scan(0, new Map([[1, 1]]));
+      core.count();
+      await pass();
+    }
+  };
+  const isSettled = async (): Promise<boolean> => {
+    await pass();
+    return settledIn(core).size === eventIdsOf(core).length;
+  };
+  await scan(3);
+  await eventually(isSettled, 'all is stored');
+  expect(receivers.counts.size).toBe(3);
+  const takeEntries = cluster.holdLog();
+  await scan(30);
+  takeEntries();
+  await eventually(isSettled, 'all is stored later');
+  cluster.isHeld = false;
+  await scan(5);
+  expect(receivers.counts.size).toBe(33);
+  cluster.isHeld = true;
+  await eventually(isSettled, 'all is stored again');
+  expect([...receivers.counts.values()].filter((count) => count !== 1)).toEqual([]);
+  await cluster.bury(core, receivers);
+});
+
+it('stores the results that there are when it stops, and waits for attempts in flight as long as it may', async () => {
+  const { cluster, core, receivers, webhooks } = await oneLeading();
+  let answered = 5;
+  receivers.answer = () => (answered-- > 0 ? 200 : 'hang');
+  const takeEntries = cluster.holdLog();
+  cluster.clock.move(100);
+  cluster.scan(0, new Map([[1, 8]]));
+  core.count();
+  await eventually(() => receivers.counts.size === 8, 'all are sent');
+  await pause(5);
+  const stopped = webhooks.stop(20);
+  await pause(700);
+  takeEntries();
+  await stopped;
+  expect(settledIn(core).size).toBe(5);
+  cluster.clock.move(100);
+  cluster.scan(0, new Map([[1, 1]]));
+  core.count();
+  await pause(5);
+  expect(receivers.counts.size).toBe(8);
+  await cluster.bury(core, receivers);
+});
+
+it('sends what it had read when it led before, and the leader since then had not counted', async () => {
+  const cluster = new Cluster([1, 1]);
+  const [one, other] = [cluster.cores[0]!, cluster.cores[1]!];
+  const receivers = new Receivers();
+  const { endpoints } = await cluster.lead(one, receivers);
+  const url = 'https://one.example/';
+  await endpoints.create(actor, { url, events: ['qr.scanned'], maxBatch: 1 });
+  const scan = (journal: number, ...countedBy: readonly Core[]): void => {
+    cluster.clock.move(1);
+    cluster.scan(journal, new Map([[1, 5]]));
+    for (const core of countedBy) core.count();
+  };
+  const all = (): string[] => eventIdsOf(one).map((id) => `1 ${id}`);
+  scan(0, one, other);
+  await expectSettled(cluster, receivers, all());
+  receivers.answer = () => 'hang';
+  scan(0, one);
+  // Until it has stored where it would begin to read.
+  await cluster.settle(15_000);
+  await cluster.bury(one, receivers);
+  receivers.answer = () => 200;
+  cluster.clock.move(4_000);
+  await cluster.lead(other, receivers);
+  await cluster.settle(15_000);
+  await cluster.bury(other, receivers);
+  cluster.clock.move(4_000);
+  await cluster.lead(one, receivers);
+  await expectSettled(cluster, receivers, all());
+  await cluster.bury(one, receivers);
+});
+
+it.each([
+  { name: 'before the other journal', counts: [5, 30] },
+  { name: 'within the other journal', counts: [30, 5] },
+])(
+  'goes on within a block that has a later journal first: $name',
+  async ({ counts: [earlier, later] }) => {
+    const cluster = new Cluster([1, 1], 65_536);
+    const [one, other] = [cluster.cores[0]!, cluster.cores[1]!];
+    const receivers = new Receivers();
+    const { endpoints } = await cluster.lead(one, receivers);
+    const url = 'https://one.example/';
+    await endpoints.create(actor, { url, events: ['qr.scanned'], maxBatch: 1 });
+    const scan = (journal: number, count: number): void => {
+      cluster.clock.move(1);
+      cluster.scan(journal, new Map([[1, count]]));
+    };
+    // A core reads its own journal first, whatever its number.
+    scan(1, 1);
+    one.count();
+    scan(0, 1);
+    for (const core of cluster.cores) core.count();
+    const all = (): string[] => eventIdsOf(one).map((id) => `1 ${id}`);
+    await expectSettled(cluster, receivers, all());
+    scan(0, earlier!);
+    scan(1, later!);
+    for (const core of cluster.cores) core.count();
+    let answered = 10;
+    receivers.answer = () => (answered-- > 0 ? 200 : 'hang');
+    await eventually(async () => {
+      await cluster.settle(1_200);
+      return settledIn(other).size === 2 + 10;
+    }, 'what was answered is stored');
+    await cluster.bury(one, receivers);
+    const settled = settledIn(other);
+    receivers.answer = () => 200;
+    cluster.clock.move(4_000);
+    await cluster.lead(other, receivers);
+    await expectSettled(cluster, receivers, all());
+    expect([...settled].filter((key) => receivers.counts.get(key) !== 1)).toEqual([]);
+    await cluster.bury(other, receivers);
+  },
+);
+
+it('goes on at a receiver where the leader was when it died', async () => {
+  const cluster = new Cluster([1, 3]);
+  const [one, other] = [cluster.cores[0]!, cluster.cores[1]!];
+  const receivers = new Receivers();
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      const eventId = String(request.headers['webhook-id']);
+      receivers.note({ endpointNo: 1, eventId, body });
+      response.end();
+    });
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  const sender = (name: string): AttemptSender =>
+    new LazySender(name, { timeoutMs: 2_000, allowNetworks: ['127.0.0.0/8'], docsUrl: '' });
+  const { endpoints } = await cluster.lead(one, sender('one'));
+  const url = `http://127.0.0.1:${port}/`;
+  await endpoints.create(actor, { url, events: ['qr.scanned'], maxBatch: 100 });
+  for (let frame = 0; frame < 30; frame++) {
+    cluster.clock.move(10);
+    cluster.scan(frame % 2, new Map([1, 2, 3].map((code) => [code, frame % 5 === 0 ? 12 : 2])));
+    if (frame < 15) one.count();
+    if (frame % 4 === 0) other.count();
+  }
+  const all = (): string[] => eventIdsOf(other).map((id) => `1 ${id}`);
+  await eventually(async () => {
+    await cluster.settle(1_200);
+    return settledIn(one).size > 30;
+  }, 'half is delivered');
+  await cluster.bury(one);
+  const settled = settledIn(other);
+  other.count();
+  expect(settled.size).toBeLessThan(all().length);
+  cluster.clock.move(4_000);
+  await cluster.lead(other, sender('other'));
+  await eventually(async () => {
+    await cluster.settle(1_200);
+    const now = settledIn(other);
+    return all().every((key) => now.has(key));
+  }, 'all is delivered');
+  await cluster.bury(other);
+  expect(receivers.faults).toEqual([]);
+  expect(all().filter((key) => !receivers.counts.has(key))).toEqual([]);
+  expect([...settled].filter((key) => receivers.counts.get(key) !== 1)).toEqual([]);
+});
