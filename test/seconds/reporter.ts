@@ -1,12 +1,11 @@
 /**
  * The law of seconds: prints the CPU seconds of a run and its slowest ten files, and fails a run that uses too many.
- * The limits hold on the reference machine (two shared cores, Debian 12, Node 22). Before and after the tests the reporter
- * times a fixed piece of work: where it takes longer, the limits grow by the same factor. On a shared machine the two differ
- * by up to a fifth; the slower one counts.
+ * The limits hold on the reference machine (two cores, Debian 12, Node 22). While the tests run, a process starts every
+ * five seconds and does a fixed piece of work: where it takes longer than there, the limits grow by the same factor.
+ * The time before a run says too little: on a shared machine the same tests take up to twice the CPU seconds.
  */
-import { once } from 'node:events';
-import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import type { Reporter, TestModule } from 'vitest/node';
 import { kindOf } from './kinds.ts';
 
@@ -14,56 +13,59 @@ import { kindOf } from './kinds.ts';
 const fileSecondsMax = 8;
 /** Of all of them. */
 const sumSecondsMax = 440;
-/** Of the fixed work, on each core of the reference machine at once. */
-const referenceSeconds = 0.32;
+/** CPU milliseconds of the fixed work, beside the tests on the reference machine. */
+const referenceMs = 85;
+const everyMs = 5000;
 const shownFiles = 10;
 
-/** Work without meaning. Threads get its source as text, so it uses nothing from outside. */
+/** Work without meaning; prints the CPU milliseconds of its process. A process gets its source as text. */
 function fixedWork(): void {
   const rows = Array.from({ length: 40_000 }, (_, row) => ({
     row,
     key: `row ${(row * 7919) % 40_009}`,
   }));
-  for (let round = 0; round < 8; round += 1) {
-    const copy: typeof rows = JSON.parse(JSON.stringify(rows));
-    copy.sort((a, b) => a.key.localeCompare(b.key) || a.row - b.row);
-  }
+  const copy: typeof rows = JSON.parse(JSON.stringify(rows));
+  copy.sort((a, b) => a.key.localeCompare(b.key) || a.row - b.row);
+  const { user, system } = process.cpuUsage();
+  process.stdout.write(String((user + system) / 1000));
 }
 
-/** CPU seconds of the fixed work on every core at once, as tests run, on average. */
-async function secondsOfFixedWork(): Promise<number> {
-  const threads = availableParallelism();
-  const before = process.cpuUsage();
-  const started = Array.from(
-    { length: threads },
-    () => new Worker(`(${fixedWork.toString()})()`, { eval: true }),
-  );
-  await Promise.all(started.map((thread) => once(thread, 'exit')));
-  return process.cpuUsage(before).user / 1e6 / threads;
+async function msOfFixedWork(): Promise<number> {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '-e',
+    `(${fixedWork.toString()})()`,
+  ]);
+  return Number(stdout);
 }
 
 export class SecondsReporter implements Reporter {
-  /** Of this machine; 1 where it is not slower than the reference machine. */
-  #slowness = 1;
+  readonly #times: Promise<number>[] = [];
+  #timer: NodeJS.Timeout | undefined;
 
-  async onTestRunStart(): Promise<void> {
-    await this.#time();
+  onTestRunStart(): void {
+    const time = (): void => void this.#times.push(msOfFixedWork());
+    time();
+    this.#timer = setInterval(time, everyMs);
   }
 
-  async #time(): Promise<void> {
-    this.#slowness = Math.max(this.#slowness, (await secondsOfFixedWork()) / referenceSeconds);
+  /** Of this machine during the run; 1 where it is not slower than the reference machine. */
+  async #slowness(): Promise<number> {
+    clearInterval(this.#timer);
+    const times = await Promise.all(this.#times);
+    const mean = times.reduce((sum, ms) => sum + ms, 0) / times.length;
+    return Math.max(1, mean / referenceMs);
   }
 
   async onTestRunEnd(modules: readonly TestModule[]): Promise<void> {
-    await this.#time();
+    const slowness = await this.#slowness();
     const files = modules
       .map((module) => ({ path: module.relativeModuleId, seconds: module.meta().cpuSeconds ?? 0 }))
       .toSorted((a, b) => b.seconds - a.seconds);
     const limited = files.filter(({ path }) => ['fast', 'whole'].includes(kindOf(path)));
     const limitedSum = sumOf(limited);
-    const fileMax = fileSecondsMax * this.#slowness;
-    const sumMax = sumSecondsMax * this.#slowness;
-    const limits = `limits × ${this.#slowness.toFixed(2)}`;
+    const fileMax = fileSecondsMax * slowness;
+    const sumMax = sumSecondsMax * slowness;
+    const limits = `limits × ${slowness.toFixed(2)}`;
     print(
       `CPU seconds: ${sumOf(files).toFixed(0)} in ${files.length} files, ${limits}. The slowest:`,
     );
