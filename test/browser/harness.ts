@@ -12,6 +12,7 @@ import {
   type BrowserContext,
   chromium as playwright,
   type Page,
+  type Locator,
 } from 'playwright-core';
 import type { Plan } from '../../src/model/workspace.ts';
 import { Browser as Session } from '../support/browser.ts';
@@ -236,6 +237,10 @@ async function setPlan(service: TestService, api: Client, plan: Plan): Promise<v
     await workspaces.setPlan(no, plan, limits);
   });
 }
+
+/** But for the warning of old geo data, which depends on the day of the run. */
+export const noticesOf = (page: Page): Locator =>
+  page.locator('.notice', { hasNotText: 'Geo data of' });
 
 /** Goes to `path` and signs in by the form. */
 export async function signIn(page: Page, path: string, person: Person): Promise<void> {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { word } from '../support/client.ts';
 import { faultsOn } from './accessibility.ts';
 import { addresses, follow } from './addresses.ts';
-import { openHarness, type Harness, waitMs } from './harness.ts';
+import { openHarness, type Harness, noticesOf, waitMs } from './harness.ts';
 import { noIds, scan, untilCounted } from './seed.ts';
 
 let harness: Harness;
@@ -51,7 +51,7 @@ test(
     await page.getByRole('heading', { level: 1, name: 'Summer menu' }).waitFor();
     await page.getByRole('navigation', { name: 'Main' }).waitFor();
     await page.getByText('Running').waitFor();
-    expect(await page.locator('.notice').count()).toBe(1);
+    expect(await noticesOf(page).count()).toBe(1);
     await page.clock.runFor(3_000);
     await page
       .getByRole('timer')
@@ -60,7 +60,7 @@ test(
     expect(refused).toBe(1);
     await page.clock.runFor(8_000);
     await page.getByText('Conversion rate').waitFor();
-    expect([refused, await page.locator('.notice').count()]).toEqual([2, 0]);
+    expect([refused, await noticesOf(page).count()]).toEqual([2, 0]);
     await page.close();
   },
   waitMs * 4,
@@ -74,7 +74,7 @@ test(
     await page.goto('/');
     await page.getByText('Rate limit reached').waitFor();
     await page.locator('.feed-row', { hasText: 'Scan of Table 12' }).first().waitFor();
-    expect(await page.locator('.notice-warn').count()).toBe(1);
+    expect(await noticesOf(page).count()).toBe(1);
     await page.unrouteAll();
     await page.route(/\/v1\/events\?/, async (route) => await route.fulfill(refusal(60)));
     await page.goto('/');

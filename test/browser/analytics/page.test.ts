@@ -6,7 +6,7 @@ import type { Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { oneDayMs, whileOneDay } from '../../support/soon.ts';
 import { follow } from '../addresses.ts';
-import { type Harness, waitMs } from '../harness.ts';
+import { type Harness, noticesOf, waitMs } from '../harness.ts';
 import { type Analytics, openAnalytics } from './visitors.ts';
 
 const testMs = 120_000;
@@ -156,7 +156,7 @@ test(
     await follow(page, '/analytics?country=DE&range=12m');
     await page.getByText('Filters do not reach back this far').waitFor();
     await page.getByText('Expected days since 2026-08-28').waitFor();
-    expect(await page.locator('.notice').count()).toBe(1);
+    expect(await noticesOf(page).count()).toBe(1);
     await page.unroute(answers);
     await page.getByRole('button', { name: 'Remove the filters' }).click();
     await scansShown(7);
