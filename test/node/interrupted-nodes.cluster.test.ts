@@ -18,7 +18,8 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { findNatsServer } from '../../config/demo/nats-server.ts';
 import { openNats } from '../../src/cluster/nats/nats-connection.ts';
 import { NatsLog } from '../../src/cluster/nats/nats-log.ts';
-import { scanStream, scanSubject } from '../../src/cluster/scans/scan-channels.ts';
+import { readMark } from '../../src/cluster/scans/mark-message.ts';
+import { marksSubject, scanStream, scanSubject } from '../../src/cluster/scans/scan-channels.ts';
 import { dayMs, isoTime } from '../../src/model/day.ts';
 import { notRun } from '../cluster/nats/not-run.ts';
 import { type Json, word } from '../support/client.ts';
@@ -86,11 +87,14 @@ async function isCounted(by: readonly TestNode[] = cluster.cores): Promise<void>
   }
 }
 
-/** As the leader does every ten seconds, when all registered cores have them. */
+/** As the leader does every ten seconds, when all registered cores have saved them. */
 async function removeScans(): Promise<void> {
   const connection = await openNats({ servers: cluster.brokers.urls, nodeName: 'test' });
+  let saved = 0;
+  connection.subscribe(marksSubject, (body) => void (saved = readMark(body)?.savedSeq ?? saved));
   const log = new NatsLog({ connection, stream: scanStream, subject: scanSubject('test') });
   await expect.poll(async () => (await log.bounds()).last, soon).toBeGreaterThan(0);
+  await expect.poll(async () => saved - (await log.bounds()).last, soon).toBe(0);
   await log.prune(Infinity);
   await log.close();
   await connection.close();
