@@ -1,33 +1,18 @@
 /** Every page of campaigns, team and billing (walk.ts); a campaign of 25 codes asks as much as one of 1. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { word } from '../../support/client.ts';
-import { openReceiver, type Receiver } from '../../support/fakes/receiver.ts';
 import { campaignAddresses } from '../addresses.ts';
-import { openHarness, type Harness } from '../harness.ts';
-import { type Seeded, seed } from '../seed.ts';
-import { walk, walkOnPhone } from './walk.ts';
+import { allPagesMs, useSeededPages, walk, walkOnPhone } from './walk.ts';
 
-const allPagesMs = 240_000;
-
-let harness: Harness;
-let receiver: Receiver;
-let seeded: Seeded;
 let largeCampaignId: string;
 
-beforeAll(async () => {
-  receiver = await openReceiver({ kind: 'answer', status: 500, body: 'not today' });
-  harness = await openHarness();
-  seeded = await seed(harness, receiver.origin);
+const pages = useSeededPages(async ({ harness }) => {
   const { items } = await harness.api.call('GET', '/v1/qr-codes?dynamic=true&limit=25');
   const qrCodeIds = items.map(({ id }) => word(id));
   const today = new Date().toISOString().slice(0, 10);
   const body = { name: 'Posters', startDate: today, qrCodeIds };
   largeCampaignId = word((await harness.api.call('POST', '/v1/campaigns', { body })).json.id);
   await harness.setPlan('free');
-}, allPagesMs);
-afterAll(async () => {
-  await harness.close();
-  await receiver.close();
 });
 
 test(
@@ -39,6 +24,7 @@ test(
       heading: 'Posters',
       shows: 'Scans by code',
     };
+    const { harness, seeded } = pages();
     const { page, counts } = await walk(harness, [...campaignAddresses(seeded), large]);
     // It shows every name.
     expect(counts.get('campaign-large')).toBe(counts.get('campaign'));
@@ -56,13 +42,12 @@ test(
 test(
   'every page, dark and 390 pixels wide',
   async () => {
-    const page = await harness.openSignedIn('/settings/data', { scheme: 'dark', width: 390 });
-    await walkOnPhone(page, campaignAddresses(seeded));
-    await page.close();
+    const { harness, seeded } = pages();
+    await walkOnPhone(harness, campaignAddresses(seeded));
   },
   allPagesMs,
 );
 
 test('the browser reported no errors', () => {
-  expect(harness.complaints).toEqual([]);
+  expect(pages().harness.complaints).toEqual([]);
 });

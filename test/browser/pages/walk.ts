@@ -4,11 +4,15 @@
  * does not grow with what it shows.
  */
 import type { Page, Request } from 'playwright-core';
-import { expect } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { sessionLimits } from '../../../src/workspaces/memory-quota.ts';
 import { faultsOn, tooWide } from '../accessibility.ts';
 import { type Address, follow, isSeenOn, partOf } from '../addresses.ts';
-import type { Harness } from '../harness.ts';
+import { type Harness, openHarness } from '../harness.ts';
+import { openReceiver, type Receiver } from '../../support/fakes/receiver.ts';
+import { type Seeded, seed } from '../seed.ts';
+
+export const allPagesMs = 240_000;
 
 /** Codes, campaigns and settings: a person may load all of their pages within a minute. */
 const walks = 3;
@@ -16,6 +20,30 @@ const walks = 3;
 const requestsMax = 11;
 /** The session: asked when the dashboard is loaded. */
 const loadRequests = 1;
+
+export interface SeededPages {
+  readonly harness: Harness;
+  readonly receiver: Receiver;
+  readonly seeded: Seeded;
+}
+
+/** Opens the service with sample data before the tests of a file. @param prepare runs last: adds data, or sets the plan */
+export function useSeededPages(
+  prepare: (pages: SeededPages) => Promise<unknown>,
+): () => SeededPages {
+  let pages: SeededPages | undefined;
+  beforeAll(async () => {
+    const receiver = await openReceiver({ kind: 'answer', status: 500, body: 'not today' });
+    const harness = await openHarness();
+    pages = { harness, receiver, seeded: await seed(harness, receiver.origin) };
+    await prepare(pages);
+  }, allPagesMs);
+  afterAll(async () => {
+    await pages?.harness.close();
+    await pages?.receiver.close();
+  });
+  return () => pages!;
+}
 
 /** Paths that are asked for more than one id, as `GET /v1/qr-codes/:id`. */
 function repeatedOf(asked: readonly Request[]): string[] {
@@ -74,7 +102,8 @@ export async function walk(
 }
 
 /** The same pages, dark and on a phone: axe sees those that it does not see on a wide screen on the same day. */
-export async function walkOnPhone(page: Page, addresses: readonly Address[]): Promise<void> {
+export async function walkOnPhone(harness: Harness, addresses: readonly Address[]): Promise<void> {
+  const page = await harness.openSignedIn('/settings/data', { scheme: 'dark', width: 390 });
   const faults: string[] = [];
   for (const [index, address] of addresses.entries()) {
     const { name } = address;
@@ -84,4 +113,5 @@ export async function walkOnPhone(page: Page, addresses: readonly Address[]): Pr
     faults.push(...(await (isSeen ? faultsOn(page, name, partOf(name)) : tooWide(page, name))));
   }
   expect(faults).toEqual([]);
+  await page.close();
 }
