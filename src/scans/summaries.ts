@@ -17,13 +17,13 @@ import { Sketch, type ChunkSource, sketchChunks } from '../model/sketch/sketch.t
 import { dataDamaged, readOr } from '../model/failure.ts';
 import {
   chunkKey,
+  counterKindOf,
   monthSpan,
   pieceOf,
   readCheckpoints,
   spanKey,
   spanOf,
   type ScanStore,
-  workspaceOfCounter,
 } from '../store/scans/scans.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
 import {
@@ -99,8 +99,8 @@ export class Summaries {
    */
   freeze(counter: CodeNo): void {
     if (this.isFrozen(counter)) return;
-    const of = workspaceOfCounter(counter) === undefined ? 'codes' : 'workspaces';
-    this.#store.frozen.put(counter, readCheckpoints(this.#store, of)[partitionOf(counter)]!);
+    const checkpoints = readCheckpoints(this.#store, counterKindOf(counter));
+    this.#store.frozen.put(counter, checkpoints[partitionOf(counter)]!);
   }
 
   isFrozen(counter: CodeNo): boolean {
