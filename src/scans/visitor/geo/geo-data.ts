@@ -4,6 +4,7 @@
  */
 import { closeSync, openSync, statSync } from 'node:fs';
 import { Reader } from 'mmdb-lib';
+import { dayOf, formatDay } from '../../../model/day.ts';
 import { messageOf } from '../../../model/failure.ts';
 import { type FilePart, shipped } from '../../../shipped.ts';
 import { type GeoData, type GeoName, isTable } from './geo.ts';
@@ -66,7 +67,7 @@ function unusable(name: GeoName, path: string, error: unknown): string {
 function openBundled(check: ((table: FilePart) => unknown) | undefined): Source {
   check?.(shipped.geoTable());
   const table = openTable(shipped.geoTable());
-  return { data: table, date: dayOf(new Date(table.header.builtSeconds * 1_000)) };
+  return { data: table, date: formatDay(dayOf(table.header.builtSeconds * 1_000)) };
 }
 
 /** @throws Error of the system, or saying what is wrong with the file */
@@ -88,11 +89,8 @@ function openFile(path: string): Source {
   if (!(searchTreeSize + separatorBytes <= size)) {
     throw new Error(`its search tree takes ${searchTreeSize} of ${size} bytes`);
   }
-  return { data, date: dayOf(buildEpoch) };
+  return { data, date: formatDay(dayOf(buildEpoch.getTime())) };
 }
-
-/** @throws RangeError for an invalid time */
-const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
 
 function metadataOf(bytes: Buffer): Reader<object>['metadata'] {
   try {
