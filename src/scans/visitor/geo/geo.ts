@@ -27,8 +27,8 @@ export class Geo {
   readonly #countries = new Map<number, Place>();
 
   constructor({ countryFile, cityFileV4, cityFileV6 }: GeoData) {
-    const tables = [countryFile, cityFileV4, cityFileV6].filter((source) => isTable(source));
-    this.#table = tables[0] && new GeoTable(tables[0]);
+    const table = [countryFile, cityFileV4, cityFileV6].find((source) => isTable(source));
+    this.#table = table && new GeoTable(table);
     this.#ipv4 = this.#sources(4, cityFileV4, countryFile);
     this.#ipv6 = this.#sources(6, cityFileV6, countryFile);
   }
