@@ -4,6 +4,7 @@
  * Records, rollups and indexes store the numbers: add at the end, never renumber, never reuse. Each set is closed and has
  * `other` as 0, so that the arrays of a rollup have a fixed length.
  */
+import { dayMs } from './day.ts';
 
 /** Form factor, as in the event's `device`. */
 export const Device = { other: 0, mobile: 1, tablet: 2, desktop: 3 } as const;
@@ -102,11 +103,10 @@ export const browserNames = namesByNumber(Browser);
 export const botReasonNames = namesByNumber(BotReason);
 
 const oldGeoDays = 180;
-const msPerDay = 86_400_000;
 
 /** @param date of the geo data, `2026-06-05` @returns what to do about data that is over 180 days old */
 export function geoWarning(date: string, nowMs: number): string | undefined {
-  if (nowMs - Date.parse(date) <= oldGeoDays * msPerDay) return undefined;
+  if (nowMs - Date.parse(date) <= oldGeoDays * dayMs) return undefined;
   const remedy =
     'update Quietzone, or set geo.countryFile, geo.cityFileV4 and geo.cityFileV6 to newer files';
   return `geo data of ${date} is over ${oldGeoDays} days old: ${remedy}`;
