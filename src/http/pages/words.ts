@@ -18,19 +18,19 @@ export const errorPageKinds = [
 ] as const;
 export type ErrorPageKind = (typeof errorPageKinds)[number];
 
-export interface PageWords {
+interface PageWords {
   readonly title: string;
   readonly text: string;
   readonly help: string;
 }
 
-export interface LanguageWords {
+interface LanguageWords {
   /** Text of the support link. */
   readonly contact: string;
   readonly pages: Readonly<Record<ErrorPageKind, PageWords>>;
 }
 
 export const pageLanguages = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'pl', 'tr', 'ja'] as const;
-export type PageLanguage = (typeof pageLanguages)[number];
+type PageLanguage = (typeof pageLanguages)[number];
 
 export const wordsOf = (language: PageLanguage): LanguageWords => words[language];
