@@ -131,12 +131,13 @@ export class ScanAnalytics {
     interval: Interval,
     { weekStart = 'mon', filter = {} }: Choice = {},
   ): Promise<SeriesPoint[]> {
-    const spans = spansOf(range);
     const word = wordOf(filter);
     let series = new Series(range, interval, weekStart);
     if (word !== undefined) {
       try {
-        await this.#eachStored(subject, range, (piece) => series.add(ofWord(piece, spans, word)));
+        await this.#eachStored(subject, range, (piece, spans) => {
+          series.add(ofWord(piece, spans, word));
+        });
         return series.points();
       } catch (error) {
         if (!(error instanceof NeedsRawScans)) throw error;
@@ -247,15 +248,9 @@ export class ScanAnalytics {
     });
     if (parts.isEmpty) return;
     const of = 'code' in subject || 'codes' in subject ? 'codes' : 'workspaces';
-    const query = {
-      workspaceNo: subject.workspace,
-      of,
-      // `expected` counts no bots, so it cannot show that an answer lacks some.
-      readsAll: wanted.of === 'all',
-    } as const;
     const expiredBeforeMs = (): number => this.#ranges.expiredBeforeMs();
-    const count = (of: RawQuery) => this.#answers.run(of, subject.client);
-    await parts.addTo(count, query, wanted, expiredBeforeMs);
+    const count = (query: RawQuery) => this.#answers.run(query, subject.client);
+    await parts.addTo(count, { workspaceNo: subject.workspace, of }, wanted, expiredBeforeMs);
   }
 
   async #eachPiece(
@@ -269,20 +264,19 @@ export class ScanAnalytics {
       for (const piece of quarterPieces(answer, range)) visit(piece);
       return;
     }
-    const spans = spansOf(range);
-    await this.#eachStored(subject, range, (piece) => visit(clip(piece, spans)));
+    await this.#eachStored(subject, range, (piece, spans) => visit(clip(piece, spans)));
   }
 
   async #eachStored(
     subject: Subject,
     range: LocalRange,
-    visit: (piece: CountedPiece) => void,
+    visit: (piece: CountedPiece, spans: Spans) => void,
   ): Promise<void> {
     const spans = spansOf(range);
     await this.#read(subject, range, (counter) => {
       let records = 0;
       for (const piece of this.#ranges.pieces(counter, spans, 'days')) {
-        visit(piece);
+        visit(piece, spans);
         records++;
       }
       return records;

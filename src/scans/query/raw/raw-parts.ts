@@ -38,13 +38,15 @@ export class RawParts {
    */
   async addTo(
     count: (query: RawQuery) => Promise<RawAnswer>,
-    of: Pick<RawQuery, 'workspaceNo' | 'of' | 'readsAll'>,
+    of: Pick<RawQuery, 'workspaceNo' | 'of'>,
     { rollup, sketch, of: counted }: Wanted,
     expiredBeforeMs: () => number,
   ): Promise<void> {
+    const readsAll = counted === 'all';
     for (const { fromMs, endMs, counters, scans } of this.#parts.values()) {
       const answer = await count({
         ...of,
+        readsAll,
         codes: of.of === 'codes' ? Uint32Array.from(counters).sort() : undefined,
         fromMs,
         endMs,
@@ -52,7 +54,7 @@ export class RawParts {
         filter: {},
       });
       if (answer.all < scans) throw expired();
-      if (counted === 'all' && fromMs < expiredBeforeMs()) throw expired();
+      if (readsAll && fromMs < expiredBeforeMs()) throw expired();
       rollup.merge(answer.rollup);
       sketch?.merge(answer.sketch);
     }
