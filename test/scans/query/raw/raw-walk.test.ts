@@ -165,7 +165,7 @@ describe('a query over raw scans', () => {
   it('finds late scans, and scans in blocks before their time, by what is expected', () => {
     const stored = open();
     const hours = (count: number): number => baseMs + count * 3_600_000;
-    const add = (...times: number[]): number =>
+    const add = (...times: number[]): void =>
       stored.add(...times.map((timeMs) => someScan({ timeMs })));
     // A shard that was behind for hours counts its scans after another's, in whose middle the search lands.
     add(hours(1));

@@ -17,8 +17,8 @@ import { openScanStore, type ScanStore } from '../../../../src/store/scans/scans
 export interface StoredScans {
   readonly store: ScanStore;
   readonly path: string;
-  /** Puts a block behind all others. @returns its sequence */
-  add(...scans: Scan[]): number;
+  /** Puts a block behind all others. */
+  add(...scans: Scan[]): void;
   /** Instead of all that it has. */
   fill(blocks: ReadonlyArray<{ readonly scans: readonly Scan[] }>): void;
   close(): Promise<void>;
@@ -41,10 +41,7 @@ export function openStoredScans(): StoredScans {
   return {
     store,
     path,
-    add: (...scans) => {
-      store.environment.transactionSync(() => put(scans));
-      return sequence;
-    },
+    add: (...scans) => store.environment.transactionSync(() => put(scans)),
     fill: (blocks) => {
       store.environment.transactionSync(() => {
         for (; sequence > 0; sequence--) store.blocks.remove(sequence);
