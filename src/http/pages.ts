@@ -102,7 +102,7 @@ export function previewPage(
 const shownBrand = (pages: WorkspacePages, brand: Brand): Brand =>
   Object.keys(pages.brand).length > 0 ? pages.brand : brand;
 
-/** Drops its oldest entry. Not a package, because redirect threads load none at their start. */
+/** Drops its oldest entry. Not lru-cache, which every redirect thread would load at its start. */
 class BoundedMap<K, V> extends Map<K, V> {
   readonly #max: number;
 

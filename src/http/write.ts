@@ -69,7 +69,7 @@ export function endHead(res: uWS.HttpResponse, bodyBytes: number, connection: Co
 
 /**
  * An answer that is sent many times: all headers are one header, because a `writeHeader` costs about 0.7 µs. It has no
- * X-Request-Id, for nothing is logged under it.
+ * X-Request-Id, because it is not logged.
  *
  *   name   of the header that every answer has
  *   value  its value CRLF name: value CRLF name: value

@@ -140,7 +140,7 @@ export class ByteReader {
     this.#at = at;
   }
 
-  /** An own reader of the remaining bytes. */
+  /** A new reader of the remaining bytes. */
   rest(): ByteReader {
     return new ByteReader(this.#bytes, this.#at, this.#end);
   }

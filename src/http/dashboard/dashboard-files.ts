@@ -16,7 +16,7 @@ export interface DashboardFile {
   readonly gzip: Uint8Array;
 }
 
-/** By the path of its address; the page itself, which has many addresses, stands under `pagePath`. */
+/** By URL path; the page, which has many URLs, is under `pagePath`. */
 export type DashboardBundle = ReadonlyMap<string, DashboardFile>;
 
 export const assetPrefix = '/assets/';
@@ -59,7 +59,7 @@ interface File extends DashboardFile {
 export class DashboardFiles {
   readonly #files: ReadonlyMap<string, File>;
 
-  /** @param serialized a DashboardBundle, by v8; absent where none was built: then `/` stays the API's own page */
+  /** @param serialized a DashboardBundle, by v8; absent = not built, so `/` shows the API's page */
   constructor(serialized?: Uint8Array) {
     const bundle: DashboardBundle = serialized ? deserialize(serialized) : new Map();
     const files = [...bundle].map(([path, file]) => [path, withHeaders(path, file)] as const);

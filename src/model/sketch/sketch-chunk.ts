@@ -108,8 +108,8 @@ export class Registers {
   }
 
   /**
-   * Union by words: 1.5 ns per register that may change, 0.3 ns for one that the own level hides, as in a union of a day
-   * into a year.
+   * Union by words: 1.5 ns per register that may change, 0.3 ns for one that a higher level hides, as in a union of a
+   * day into a year.
    */
   unite(others: Int32Array): boolean {
     const words = this.words;

@@ -220,7 +220,7 @@ export class Sketch {
 
   #mergeEntries(entries: Entries | undefined): void {
     if (entries === undefined) return;
-    // Safe for the own list: it adds nothing new, so the list does not change.
+    // Safe for this sketch's list: it adds nothing new, so it does not change.
     for (let at = 0; at < entries.count; at++) this.#addEntry(entries.high(at), entries.low(at));
   }
 

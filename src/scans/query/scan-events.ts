@@ -90,7 +90,7 @@ export class ScanEvents {
     this.#ranges.refresh();
     const [oldest] = this.#store.blocks.keys({ limit: 1 });
     const found = firstBlockOf(this.#store, timeMs);
-    // Deleted blocks may have had such scans: `isPast` then says so.
+    // Deleted blocks may have had such scans: `isPast` is then true.
     return { sequence: found === oldest && oldest > 1 ? oldest - 1 : found, entry: 0 };
   }
 

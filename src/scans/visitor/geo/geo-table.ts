@@ -65,7 +65,7 @@ export class GeoTable {
     return this.#ofEntry(from - 1 + ipv6Entries, address, at + 4, at + 16);
   }
 
-  /** @param entryAt of the entry in memory @param at of the address after the bits of the entry */
+  /** @param entryAt index of the entry in memory @param at first byte of the address after its bits */
   #ofEntry(entryAt: number, address: Uint8Array, at: number, end: number): Place {
     const entry = this.#words[entryAt]!;
     const number = entry < flagUnit ? entry : this.#find(entryAt, address, at, end);

@@ -20,7 +20,7 @@
  *     places     64 of them, the last unit fewer: | countries, u16 | ends of names, u16 | names, UTF-8 |
  *                country: two letters. Place 0 is nowhere
  *
- * A /48 that is divided costs a node; neighbours with one place are one network. The bundled data takes 37 MB so, 5 bytes for
+ * A /48 that is divided costs a node; neighbours with one place are one network. So the bundled data takes 37 MB, 5 bytes for
  * each of 7.2 million networks: 3 where they are dense, IPv6 more.
  */
 
@@ -31,7 +31,7 @@ export const headerWords = 16;
 export const unitHeaderWords = 2;
 
 export const flagUnit = 0x8000_0000;
-/** In memory only (table-units.ts): the entry's unit, or an offset in the directory, was read. */
+/** In memory only (table-units.ts): the unit of an entry, or of an offset in the directory, was read. */
 export const flagRead = 0x4000_0000;
 export const offsetMask = flagRead - 1;
 export const flagNode = 0x80_0000;

@@ -99,7 +99,7 @@ export class UnitReader {
     this.#bytes = new Uint8Array(table.memory);
   }
 
-  /** Offset of an entry's unit in memory; 0 when it is unreadable. @param at of the entry */
+  /** Offset of an entry's unit in memory; 0 when it is unreadable. @param at index of the entry */
   locate(at: number): number {
     const entry = Atomics.load(this.#words, at);
     return (entry & flagRead) === 0 ? this.#read(at, entry & offsetMask) : entry & offsetMask;
