@@ -1,24 +1,19 @@
-/** Latencies of all redirect threads, over more requests than a test can send; and shards that wait for their setup. */
-import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+/** Latencies of all redirect threads, over more requests than a test can send; silent shards; a stop before the gate opens. */
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { createLinkTableMemory } from '../../src/links/layout.ts';
-import { openDataFolder } from '../../src/engine/data-folder.ts';
-import { EngineThreads } from '../../src/engine/threads.ts';
+import type { EngineThreads } from '../../src/engine/threads.ts';
 import type { Clock } from '../../src/model/clock.ts';
-import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import type { ScanStore } from '../../src/store/scans/scans.ts';
 import {
   addCounts,
   createLatencyHistogram,
   takeCounts,
 } from '../../src/telemetry/latency-histogram.ts';
 import type { HealthCheck } from '../../src/telemetry/health.ts';
-import { createLog } from '../../src/telemetry/log.ts';
 import { soon } from '../support/soon.ts';
+import { createThreads } from './engine-threads.ts';
 
 let path = '';
 let store: ScanStore;
@@ -30,28 +25,14 @@ afterEach(async () => {
   rmSync(path, { recursive: true, force: true });
 });
 
-function createThreads(clock: Clock = systemClock): EngineThreads {
-  const folder = openDataFolder(path);
-  mkdirSync(folder.journalRoot);
-  store = openScanStore(folder.scansFile, 'create');
-  return new EngineThreads({
-    config: loadConfig(undefined),
-    clock,
-    log: createLog('silent'),
-    folder,
-    store,
-    links: createLinkTableMemory({
-      slotBytesMax: 2 ** 20,
-      arenaBytesMax: 2 ** 20,
-      readersMax: 1,
-      linksExpected: 0,
-    }),
-    visitor: { key: randomBytes(16), geo: {} },
-  });
+function openThreads(clock?: Clock): EngineThreads {
+  const opened = createThreads(path, clock && { clock });
+  ({ store } = opened);
+  return opened.threads;
 }
 
 test('latencies of more than 2^32 redirects still have quantiles and a mean', () => {
-  const threads = createThreads();
+  const threads = openThreads();
   const month = createLatencyHistogram();
   month.recordValueWithCount(100, 2 ** 31);
   month.recordValueWithCount(5_000, 2 ** 20);
@@ -66,7 +47,7 @@ test('latencies of more than 2^32 redirects still have quantiles and a mean', ()
 test('shards that send no figures are silent, and what they do not count is behind', async () => {
   let nowMs = 0;
   const clock: Clock = { now: () => Date.now(), monotonicMs: () => nowMs };
-  const threads = createThreads(clock);
+  const threads = openThreads(clock);
   const [counting, lag] = ['counting', 'lag'].map((named) =>
     threads.shards.checks.find(({ name }) => name === named)!,
   ) as [HealthCheck, HealthCheck];
@@ -84,7 +65,7 @@ test('shards that send no figures are silent, and what they do not count is behi
 });
 
 test('redirect threads that are stopped before they may listen never do', async () => {
-  const threads = createThreads();
+  const threads = openThreads();
   const { redirects } = threads;
   await redirects.boot();
   await redirects.stop(60_000);

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type DataFolder, openDataFolder } from '../../src/engine/data-folder.ts';
-
 import { partFindings, type Verification, verifyFolder } from '../../src/engine/verify/verify.ts';
 import {
   journalFolder,

@@ -1,13 +1,10 @@
 /** Threads of a node in a cluster: without redirects, and with journals that appear while shards run. */
-import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
-import { openDataFolder } from '../../../src/engine/data-folder.ts';
-import { EngineThreads } from '../../../src/engine/threads.ts';
-import { createLinkTableMemory } from '../../../src/links/layout.ts';
+import type { EngineThreads } from '../../../src/engine/threads.ts';
 import { JournalPositions } from '../../../src/scans/journal/positions.ts';
 import {
   journalFolder,
@@ -16,11 +13,10 @@ import {
 } from '../../../src/scans/journal/segments.ts';
 import { JournalWriter } from '../../../src/scans/journal/writer.ts';
 import { openScanQueries } from '../../../src/scans/query/queries.ts';
-import { openScanStore, type ScanStore } from '../../../src/store/scans/scans.ts';
-import { systemClock } from '../../../src/system-clock.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
+import type { ScanStore } from '../../../src/store/scans/scans.ts';
 import { frameOf } from '../../scans/journal-files.ts';
 import { soon } from '../../support/soon.ts';
+import { createThreads } from '../engine-threads.ts';
 
 let path = '';
 let store: ScanStore;
@@ -35,25 +31,11 @@ afterEach(async () => {
 });
 
 function openThreads(shards: number, keptFrom?: (journal: number) => number): void {
-  const folder = openDataFolder(path);
-  mkdirSync(folder.journalRoot);
-  store = openScanStore(folder.scansFile, 'create');
   const config = loadConfig(undefined);
-  threads = new EngineThreads({
+  ({ store, threads } = createThreads(path, {
     config: { ...config, scans: { ...config.scans, shards } },
-    clock: systemClock,
-    log: createLog('silent'),
-    folder,
-    store,
-    links: createLinkTableMemory({
-      slotBytesMax: 2 ** 20,
-      arenaBytesMax: 2 ** 20,
-      readersMax: 1,
-      linksExpected: 0,
-    }),
-    visitor: { key: randomBytes(16), geo: {} },
     node: { redirectThreads: 0, journals: { own: [], keptFrom } },
-  });
+  }));
 }
 
 /** As the thread that receives the scans of other nodes: it has the folder's place and the tails' memory. */
