@@ -58,7 +58,7 @@ export async function writeMark(
   environment: StoreEnvironment,
   mark: Mark | ManagementMark,
 ): Promise<void> {
-  const table = openTable(environment);
+  const table = openInstallationTable(environment);
   const { id, run, token } = mark;
   const more = 'state' in mark ? [mark.previous, mark.state] : [];
   await environment.transaction(() => table.put(markKey, [id, String(run), token, ...more]));
@@ -86,14 +86,11 @@ export function putKeyPrint(table: InstallationTable, name: string, print: strin
   table.put(name, [print]);
 }
 
-/** Makes the table where it is missing: outside a transaction. */
-export const openInstallationTable = (environment: StoreEnvironment): InstallationTable =>
-  openTable(environment);
-
-function openTable(environment: StoreEnvironment): InstallationTable {
+/** Makes the table if it is missing: outside a transaction. */
+export function openInstallationTable(environment: StoreEnvironment): InstallationTable {
   return environment.table(tableName);
 }
 
 function existingTable(environment: StoreEnvironment): InstallationTable | undefined {
-  return environment.hasTable(tableName) ? openTable(environment) : undefined;
+  return environment.hasTable(tableName) ? openInstallationTable(environment) : undefined;
 }

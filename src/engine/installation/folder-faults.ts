@@ -60,9 +60,9 @@ export function compareParts(parts: FolderParts): Fault[] {
 }
 
 function managementFault(state: PartState): Fault {
-  if (state.kind === 'damaged') return { ...lost(`is damaged: ${state.reason}`), isDamaged: true };
-  if (state.kind === 'unmarked' && state.hasData) return lost('has no mark of an installation');
-  return lost(state.kind === 'missing' ? 'is missing' : 'is empty');
+  const hasData = state.kind === 'unmarked' && state.hasData;
+  const found = hasData ? 'has no mark of an installation' : 'is empty';
+  return absentFault('management.mdb', state) ?? lost(found);
 }
 
 const lost = (found: string): Fault => ({ part: 'management.mdb', found });

@@ -154,7 +154,8 @@ function assertNotSwapped(path: string, environment: StoreEnvironment): void {
 /** @throws Error if both copies of a sequence or a position are damaged */
 function assertMarks(environment: StoreEnvironment): void {
   const tables: Array<Table<string | number, unknown>> = [];
-  if (environment.hasTable('meta')) tables.push(openMeta(environment));
+  const meta = metaOf(environment);
+  if (meta !== undefined) tables.push(meta);
   if (environment.hasTable('watermarks')) {
     tables.push(openWatermarks(environment), openCheckpoints(environment));
   }
@@ -169,7 +170,7 @@ function assertMarks(environment: StoreEnvironment): void {
 const damaged = Symbol('damaged');
 
 function metaOf(environment: StoreEnvironment): Table<string, number> | undefined {
-  return environment.hasTable('meta') ? environment.table('meta') : undefined;
+  return environment.hasTable('meta') ? openMeta(environment) : undefined;
 }
 
 const hasScans = (environment: StoreEnvironment): boolean =>
