@@ -1,4 +1,4 @@
-/** What is wrong with settings that are each valid but do not go together: the sentence. */
+/** Faults of settings that are each valid but do not go together, as sentences. */
 import { isLocalUrl } from './model/address.ts';
 
 interface TlsSettings {

@@ -5,7 +5,7 @@ export interface Environment {
 }
 
 export const processEnvironment: Environment = process.env;
-/** The value at the begin of the process: a start may change it. */
+/** The value when the process began: a start may change it. */
 export const inheritedFontSettings = process.env.FONTCONFIG_FILE;
 
 /** For libraries that have no other settings. @param variables undefined = removes it */

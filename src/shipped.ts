@@ -2,9 +2,9 @@
  * What comes along with the program: version, default settings, thread entries, texts, geo data, the dashboard. The program
  * runs in three ways:
  *
- *   sources   tests: all lies among the sources and in the packages, and there is no dashboard
- *   bundle    a checkout (config/program.mjs): threads and dashboard lie beside this code, the rest as for sources
- *   one file  `npm run build` (config/release): small files lie beside this code, geo data in the file itself:
+ *   sources   tests: everything is in the sources and the packages; no dashboard
+ *   bundle    a checkout (config/program.mjs): threads and dashboard are next to this code, the rest as for sources
+ *   one file  `npm run build` (config/release): small files are next to this code, geo data in the file itself:
  *
  *   | node | code that lays out the runtime folder, pack.json | its files, compressed | places |
  */
@@ -96,7 +96,7 @@ const { version }: { readonly version: string } = pack ?? load('../package.json'
 const geoTable = '../node_modules/.cache/quietzone-geo/places.geo';
 
 function builtInTable({ parts }: Pack): FilePart {
-  // The file that runs, also where another has taken its place.
+  // The running file, even if another has replaced it.
   const path = existsSync('/proc/self/exe') ? '/proc/self/exe' : process.execPath;
   const { fromEnd, size } = parts.places;
   return { path, offset: statSync(path).size - fromEnd, size };
@@ -127,7 +127,7 @@ export const shipped = {
     readFileSync(
       pack ? inBundle('zxing_reader.wasm') : load.resolve('zxing-wasm/reader/zxing_reader.wasm'),
     ),
-  /** The dashboard's files, serialised by v8; undefined where the sources run. */
+  /** The dashboard's files, serialized by v8; undefined for sources. */
   dashboard: (): Uint8Array | undefined =>
     isBundled ? readFileSync(inBundle('dashboard.bin')) : undefined,
   /** The licences of all that is built in. */

@@ -206,7 +206,7 @@ export class EdgeThreads {
 
 /**
  * A stop takes 15 s at most, below systemd's 20. Requests of the API and attempts of webhooks have 3 s, redirects until 10 s
- * after its begin, their threads 0.5 s more, shards 4 s.
+ * after it begins, their threads 0.5 s more, shards 4 s.
  */
 const drainEndMs = 10_000;
 const drainMsMin = 1_000;

@@ -4,8 +4,8 @@
  *   secrets -> first-start.json -> ONE transaction: workspace, owner, key -> shown -> file deleted
  *
  * The file (0600) is complete and synced before the owner exists. If a start dies before the transaction, the next one makes
- * other secrets; after it, the next one shows these. A start that dies after it has written them to standard output, and
- * before it deletes the file, shows them again.
+ * other secrets; after it, the next one shows these. If it dies between writing them to standard output and deleting the
+ * file, the next one shows them again.
  *
  *   { "userId": "usr_…", "email": "…", "password": "…", "apiKey": "…" }
  */
