@@ -19,7 +19,7 @@ declare module 'lmdb' {
 /** Flags that lmdb-js derives from StoreEnvironment's options: MDB_NOSUBDIR and its own MDB_OVERLAPPINGSYNC. */
 const overlappingSync = 0x1000;
 const noSubdir = 0x4000;
-/** Tables that a process may open in one file: management.mdb has 64. Each takes 61 bytes in each transaction. */
+/** Tables that a process may open in one file: management.mdb has 84. Each takes 61 bytes in each transaction. */
 export const maxDbs = 96;
 /** lmdb-js's initial map size; the map grows with the data. */
 const mapSize = 0x2_0000;

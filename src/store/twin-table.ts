@@ -1,6 +1,6 @@
 /**
- * A table of small marks that a start cannot do without, each stored twice: the copy stands in a table of its own, with a
- * checksum of its own, and is written in the same transaction. The sound one is read; the next `put` replaces both.
+ * A table of small marks that a start needs. Each is stored twice, in two tables, by one transaction; each copy has its own
+ * checksum. A read returns an intact copy; the next `put` replaces both.
  */
 import { dataDamaged } from '../model/failure.ts';
 import type { StoreEnvironment } from './environment.ts';

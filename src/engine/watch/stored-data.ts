@@ -13,7 +13,7 @@ import type { Signal } from '../../model/signal.ts';
 
 const loggedMax = 100;
 /** More damaged records are not counted. */
-const placesMax = 10_000;
+const recordsMax = 10_000;
 /** How often LMDB's state is polled: a thread that waits for LMDB cannot report that a commit was refused. */
 const lostEveryMs = 5_000;
 
@@ -84,10 +84,10 @@ export class StoredData {
   }
 
   #note(records: Iterable<DamagedRecord | undefined>): void {
-    for (const place of records) {
-      if (place === undefined || this.#seen.has(place.name)) continue;
-      if (this.#seen.size === placesMax) return;
-      const { name, file, table, key } = place;
+    for (const record of records) {
+      if (record === undefined || this.#seen.has(record.name)) continue;
+      if (this.#seen.size === recordsMax) return;
+      const { name, file, table, key } = record;
       this.#seen.add(name);
       const label = `${file} ${table}`;
       this.#counts.set(label, { file, table, count: (this.#counts.get(label)?.count ?? 0) + 1 });
@@ -105,7 +105,7 @@ export class StoredData {
       damage.review();
       for (const record of damage.records) damaged.set(record.name, record);
     }
-    for (const place of shards.damage) damaged.set(place.name, place);
+    for (const record of shards.damage) damaged.set(record.name, record);
     const [first] = damaged.values();
     if (first === undefined) return undefined;
     const { size } = damaged;

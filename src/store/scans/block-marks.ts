@@ -1,11 +1,11 @@
 /**
- * Where the blocks of a store end in the journals, every now and then. Two cores of a cluster have the same scans in blocks
- * that are cut elsewhere: by these marks a place among the blocks of one is found among those of the other.
+ * Marks of where blocks end in the journals, one from time to time. Two cores of a cluster cut the same scans into different
+ * blocks: the marks map a position in the blocks of one core to the other's.
  *
  *   block_marks        [sequence, timeMs] -> PackedMarks            scans.mdb of each core: its own
  *   cluster_identity   "scans/<store>/<sequence>/<timeMs>" -> JSON  management.mdb: those of the cores that led
  *
- * The second ones stand in a table that every core has open: one that does not know what they are still replays them.
+ * Every core has the second table open, so a core that does not know these marks replays them too.
  */
 import type { StoreEnvironment, Table } from '../environment.ts';
 import type { PackedMarks } from './scan-marks.ts';
@@ -18,7 +18,7 @@ export interface MarkPlace {
 /** Rows of one store, by sequence. */
 export interface MarkRows {
   places(): MarkPlace[];
-  /** Undefined for one that is damaged, or no longer there. */
+  /** Undefined if the row is damaged or missing. */
   marksOf(place: MarkPlace): PackedMarks | undefined;
   /** Inside a transaction. */
   put(place: MarkPlace, marks: PackedMarks): void;

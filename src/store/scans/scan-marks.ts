@@ -1,11 +1,11 @@
 /**
- * Marks: how far the scans in the blocks of a store go, by journal and partition. A shard reads each journal in order, so
- * these blocks have exactly the scans below the marks, on every core.
+ * Marks: the journal positions that the blocks of a store reach, by journal and partition. A shard reads each journal in
+ * order, so on every core these blocks have exactly the scans below the marks.
  */
 import { partitionCount } from '../../model/code.ts';
 import type { ScanStore } from './scans.ts';
 
-/** Of journals: positions by partition, `positions[partition % length]`. */
+/** The position of a partition is `positions[partition % length]`. */
 export type PackedMarks = ReadonlyArray<readonly [journal: number, positions: readonly number[]]>;
 
 export class ScanMarks {
@@ -18,7 +18,7 @@ export class ScanMarks {
     }
   }
 
-  /** Of everything that is in blocks now. */
+  /** The marks of all current blocks. */
   static counted({ watermarks }: Pick<ScanStore, 'watermarks'>): ScanMarks {
     const marks = new ScanMarks();
     for (const { key, value } of watermarks.range({}, () => undefined)) {
@@ -27,7 +27,7 @@ export class ScanMarks {
     return marks;
   }
 
-  /** Whether none of another's is above. */
+  /** Whether no mark of `other` is higher. */
   hasReached(other: ScanMarks): boolean {
     for (const [journal, marks] of other.#marks) {
       const own = this.#marks.get(journal);
@@ -36,7 +36,7 @@ export class ScanMarks {
     return true;
   }
 
-  /** Of a shard all partitions are alike, and it has every so-many-th. */
+  /** The partitions of a shard have the same position, so positions repeat with the number of shards. */
   pack(): PackedMarks {
     return [...this.#marks].map(([journal, marks]) => {
       let period = 1;
