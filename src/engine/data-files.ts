@@ -35,7 +35,9 @@ export type StartScope = 'quick' | 'start';
 export const storesOf = ({ managementFile, scansFile, deliveryFile }: DataFolder): string[] =>
   [managementFile, scansFile, deliveryFile].filter((file) => bytesOf(file) > 0);
 
-const bytesOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+/** 0 for a missing file. */
+export const bytesOf = (file: string): number =>
+  statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 
 function optionsFor(file: string, scope: StartScope): WalkOptions {
   const isStart = scope === 'start';

@@ -20,6 +20,7 @@ import {
 import { HeldJournals } from './held-journals.ts';
 import type { CopyDisk } from './copy-disk.ts';
 import { dataVersions } from './manifest.ts';
+import { bytesOf } from '../data-files.ts';
 import { DataFolderError, type DataFolder } from '../data-folder.ts';
 import { journalMarkName, journalMarkText } from '../installation/folder-parts.ts';
 import { markCopy, plainMark } from '../installation/installation.ts';
@@ -87,8 +88,6 @@ export function bytesToCopy(source: Pick<CopyTask, 'folder' | 'content'>): numbe
   const names = [...dataFilesIn(source), ...others, ...segmentFiles(path)];
   return names.reduce((sum, name) => sum + bytesOf(join(path, name)), 0);
 }
-
-const bytesOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 function dataFilesIn({ folder, content }: Pick<CopyTask, 'folder' | 'content'>): string[] {
   const isWanted = (name: string): boolean => content === 'folder' || dataVersions.has(name);

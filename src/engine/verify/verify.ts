@@ -8,7 +8,7 @@
  * It changes nothing. It does not open a store with a damaged page: LMDB could end the process.
  * Memory: a few MiB, and a byte for each page. It yields every few milliseconds.
  */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { systemErrorCode } from '../../model/failure.ts';
@@ -35,6 +35,7 @@ import {
   scansVersion,
 } from '../../store/scans/scans.ts';
 import { closeAll, type Closers } from '../closers.ts';
+import { bytesOf } from '../data-files.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { remedyFor } from '../installation/folder-faults.ts';
 import { inspectFolder } from '../installation/installation.ts';
@@ -109,7 +110,7 @@ class Verifier {
 
   get bytes(): number {
     const { managementFile, scansFile, deliveryFile } = this.#folder;
-    return [managementFile, scansFile, deliveryFile].reduce((sum, file) => sum + sizeOf(file), 0);
+    return [managementFile, scansFile, deliveryFile].reduce((sum, file) => sum + bytesOf(file), 0);
   }
 
   async run(): Promise<Verification> {
@@ -155,7 +156,7 @@ class Verifier {
     version: EnvironmentVersion,
     open: (path: string, mode: 'read') => S,
   ): Promise<S | undefined> {
-    if (sizeOf(path) === 0 || !(await this.#verifyPages(path))) return undefined;
+    if (bytesOf(path) === 0 || !(await this.#verifyPages(path))) return undefined;
     if (!(await this.#isReadable(path, version))) return undefined;
     const store = open(path, 'read');
     this.#closers.push(() => store.environment.close());
@@ -222,11 +223,9 @@ class Verifier {
       const text = `the record ${key} of the table ${table} is damaged`;
       this.#findings.add(name, 'damaged records', text, remedies.get(table) ?? restoreRemedy);
     }
-    this.#files.push({ name, bytes: sizeOf(environment.path), records });
+    this.#files.push({ name, bytes: bytesOf(environment.path), records });
   }
 }
-
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 /** A frame that is still being written is not damage. A running service deletes segments while they are read. */
 async function verifyJournals(
@@ -267,7 +266,7 @@ function segmentsOf(folder: string): Array<{ start: number; end: number }> {
     const file = segmentFile(folder, start);
     const next = starts[index + 1];
     // After a refused write, the bytes beyond the segment's end were written again in the next one.
-    const end = next === undefined ? start + soundEnd(file) : Math.min(next, start + sizeOf(file));
+    const end = next === undefined ? start + soundEnd(file) : Math.min(next, start + bytesOf(file));
     return { start, end };
   });
 }
