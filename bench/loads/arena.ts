@@ -54,8 +54,6 @@ export interface Service {
 
 type ServicePlace = Omit<Service, 'server' | 'restart'> & { readonly command: ServerCommand };
 
-/** Once a run. */
-
 /** Folders and processes of one run; `close` ends and removes them all. */
 export class Arena {
   readonly #folders: string[] = [];
