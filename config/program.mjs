@@ -56,8 +56,8 @@ async function make(folder) {
   // First: the bundler would say the same of each of its files.
   const draft = `${folder}.${randomUUID()}`;
   mkdirSync(draft, { recursive: true });
-  const { bundleCheckout } = await import('./release/bundle.ts');
   try {
+    const { bundleCheckout } = await import('./release/bundle.ts');
     await bundleCheckout(root, draft);
     if (!isReadable(folder)) renameSync(draft, folder);
   } finally {
