@@ -11,8 +11,10 @@ export async function setup(): Promise<void> {
   if (!existsSync(shipped.geoTable().path)) makeGeoTable(() => undefined);
 }
 
+let program: Promise<string> | undefined;
+
 /** A service in this process runs the sources, which have no dashboard: it gets that of their bundle. */
 export async function addDashboard(): Promise<void> {
-  const folder = await openProgram();
+  const folder = await (program ??= openProgram());
   shipped.dashboard = () => readFileSync(join(folder, 'dashboard.bin'));
 }
