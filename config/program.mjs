@@ -53,7 +53,7 @@ function keyOfSources() {
 }
 
 async function make(folder) {
-  // First: the bundler would say the same of each of its files.
+  // First: if the folder is missing, the bundler reports it for each of its files.
   const draft = `${folder}.${randomUUID()}`;
   mkdirSync(draft, { recursive: true });
   try {

@@ -11,7 +11,7 @@ process.umask(0o022);
 const root = new URL('..', import.meta.url).pathname;
 /** Of the workers, and of the processes that tests start. */
 const stripSources = new URL('../test/support/strip-sources.mjs', import.meta.url).href;
-/** Counts from here on: what a worker needs to start is not of its first file. */
+/** Counts from here on: the start of a worker is not part of its first file. */
 const meter = 'test/seconds/meter.ts';
 
 /** Those of the kinds that `--mode` names; see test/seconds/kinds.ts. */

@@ -1,6 +1,6 @@
 /**
- * Makes the table of places that the service reads of the packages' files: run by `npm ci`, by `npm start` where it is
- * missing, and by the release build.
+ * Makes the service's table of places from the packages' files: run by `npm ci`, by `npm start` where it is missing, and
+ * by the release build.
  *
  *     originals -- makeTable --> node_modules/.cache/quietzone-geo/places.geo
  *

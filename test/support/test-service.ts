@@ -77,8 +77,8 @@ export class TestService {
     await addDashboard();
     const machine = { ...testMachine, ...(clock && { clock }) };
     const app = await openApp(config, log, { machine, start: options.start ?? 'any' });
-    // Before anybody writes: lmdb-js opens tables in a transaction that waits with the whole thread for another one of the
-    // same file, and one of the service waits for this thread.
+    // Before any write: lmdb-js blocks this thread while it opens tables, until other transactions of the file end, and one
+    // of the service would wait for this thread.
     const administration =
       options.isAdministered === true
         ? openAdministration(config, undefined, testMachine)

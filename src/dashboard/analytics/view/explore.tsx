@@ -107,7 +107,7 @@ function Breakdowns({ view, loaded: { groups, hours, totals } }: LoadedProps) {
 /** Most answers are there before a person would read it. */
 const slowMs = 1_500;
 
-/** Said while single scans are being counted, which takes seconds for ten million. */
+/** Shown while single scans are being counted, which takes seconds for ten million. */
 function SlowNotice({ loaded: { totals, series, groups } }: { readonly loaded: Loaded }) {
   const isLoading = [totals, series, ...groups.map(({ rows }) => rows)].some(
     ({ isStale, isLoading: isUnderWay, problem }) =>

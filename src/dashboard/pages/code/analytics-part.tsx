@@ -100,7 +100,7 @@ export function Attribution() {
   );
 }
 
-/** Geo data that is old. */
+/** Warns of old geo data. */
 export function GeoWarning() {
   const { geoDate } = currentSession();
   const warning = geoDate === null ? undefined : geoWarning(geoDate, now());
