@@ -123,6 +123,16 @@ describe('the version of the data', () => {
   });
 });
 
+test('the process id of a service is not copied: a restore replaces one that a kill left', async () => {
+  writeFileSync(join(folder.path, 'service.pid'), `${process.pid}\n`);
+  await taken();
+  mkdirSync(join(parent, 'restored'));
+  writeFileSync(join(parent, 'restored/service.pid'), '999999\n');
+  await restored();
+  expect(readdirSync(join(parent, 'restored'))).toContain('management.mdb');
+  expect(readdirSync(target)).not.toContain('service.pid');
+});
+
 describe('the required set', () => {
   test('a data folder without it is refused, all at once', async () => {
     remove('scans.mdb', 'visitor.key');

@@ -28,10 +28,11 @@ import { markCopy, plainMark } from '../installation/installation.ts';
 /** A journal segment may be written and deleted unseen: then all is copied again. */
 const triesMax = 3;
 /**
- * Locks, sockets and write probes of a running service, drafts of secrets, files that were set aside, caches. And the identity
- * of a cluster's node: a restored folder is one of a single machine.
+ * Locks, sockets, process id and write probes of a running service, drafts of secrets, files that were set aside, caches.
+ * And the identity of a cluster's node: a restored folder is one of a single machine.
  */
-const leftOut = /\.mdb-lock$|\.sock$|\.trial$|\.new$|\.set-aside-|^cache$|^cluster\.json$/;
+const leftOut =
+  /\.mdb-lock$|\.sock$|\.trial$|\.new$|\.set-aside-|^cache$|^cluster\.json$|^service\.pid$/;
 /** The other data files refer to these. */
 const copiedLast = ['scans.mdb', 'management.mdb'];
 
