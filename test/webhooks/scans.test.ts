@@ -1,42 +1,48 @@
 /** From committed windows to `qr.scanned`: who gets what, in which bodies, and what it costs nobody. */
-import { expect, it } from 'vitest';
+import { join } from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import { Signal } from '../../src/model/signal.ts';
 import type { EngineHarness, ScanInput } from '../scans/engine-harness.ts';
 import { eventually } from './eventually.ts';
 import { bot, codeOf, openScanEngine, phone } from './outboxes/scan-engine.ts';
 import { startMs } from '../support/fakes/test-clock.ts';
-import { type Harness, openHarness } from './webhooks-harness.ts';
+import { StoredBytes } from '../support/stored-bytes.ts';
+import { type Harness, type HarnessSettings, openHarness } from './webhooks-harness.ts';
 
 interface Scans {
   readonly harness: Harness;
   readonly engine: EngineHarness;
   delivered: number;
-  /** Walks over the blocks that webhooks took. */
-  reads: number;
+  /** Walks over the blocks. */
+  readonly reads: number;
   /** One window with so many scans of each code, and the same number of a bot's. */
-  readonly window: (scans: Readonly<Record<number, number>>, referer?: string) => void;
+  readonly window: (
+    scans: Readonly<Record<number, number>>,
+    referer?: string,
+    atMs?: number,
+  ) => void;
 }
 
-async function openScans(): Promise<Scans> {
+async function openScans(settings: HarnessSettings = {}): Promise<Scans> {
   const engine = openScanEngine();
   const committed = new Signal();
-  const { blocks } = engine.store;
-  const range: typeof blocks.range = (given) => {
-    scans.reads += 1;
-    return blocks.range(given);
-  };
-  const store = { ...engine.store, blocks: { ...blocks, range } };
+  const { store } = engine;
+  const range = vi.spyOn(store.blocks, 'range');
   const onDelivered = (block: number): void => {
     scans.delivered = block;
   };
-  const harness = await openHarness({}, { scanned: { store, codeOf, committed, onDelivered } });
+  const harness = await openHarness(settings, {
+    scanned: { store, codeOf, committed, onDelivered },
+  });
   const scans: Scans = {
     harness,
     engine,
     delivered: 0,
-    reads: 0,
-    window(counts, referer = 'https://example.com/') {
+    get reads() {
+      return range.mock.calls.length;
+    },
+    window(counts, referer = 'https://example.com/', atMs = startMs) {
       const address = new Uint8Array(16);
       const inputs = Object.entries(counts).flatMap(([code, count]) =>
         Array.from({ length: count }, (): ScanInput[] => {
@@ -45,7 +51,7 @@ async function openScans(): Promise<Scans> {
           return [phone, bot].map((agent) => ({ ...common, agent, isPrefetch: false }));
         }).flat(),
       );
-      engine.scan(0, startMs, inputs);
+      engine.scan(0, atMs, inputs);
       while (engine.cycle(0));
       committed.fire();
     },
@@ -160,6 +166,29 @@ it('leaves a large block in the middle, and goes on there after a crash', async 
   }, 'all is sent');
   expect(new Set(harness.sender.sent.map(({ eventId }) => eventId)).size).toBe(2_205);
   expect(harness.sender.sent).toHaveLength(2_205);
+});
+
+it('reads again from the oldest scans of the log where the position is damaged', async () => {
+  const { harness, window } = await openScans({ deliveriesKept: 4 });
+  const { no } = await harness.endpoint({ maxBatch: 1 });
+  for (const minutes of [0, 10, 20]) {
+    window({ 1: 2 }, undefined, startMs + minutes * 60_000);
+    await harness.settle();
+  }
+  expect(harness.webhooks.deliveries.count(no)).toBe(4);
+  await harness.crash(() => {
+    const stored = new StoredBytes(join(harness.app.dataDir, 'delivery.mdb'));
+    onTestFinished(() => stored.close());
+    const [scans, ...others] = stored.keys('positions');
+    expect(others).toEqual([]);
+    stored.flip('positions', scans!, 77);
+    harness.app.store.environment.refresh();
+  });
+  await harness.settle();
+  expect(harness.sender.sent).toEqual([]);
+  window({ 1: 3 }, undefined, startMs + 30 * 60_000);
+  await harness.settle();
+  expect(harness.sender.sent).toHaveLength(3);
 });
 
 it('reads no block while nobody listens, and starts with what comes after the endpoint', async () => {

@@ -42,7 +42,6 @@ export interface BacklogsOptions {
 
 export class Backlogs {
   readonly #options: BacklogsOptions;
-  readonly #sent: SentEvents;
   readonly #stored = new Map<EndpointNo, StoredBacklog>();
   /** Endpoints whose record must be rewritten: it was damaged, or names blocks of another machine. */
   readonly rewritten: EndpointNo[] = [];
@@ -51,16 +50,23 @@ export class Backlogs {
 
   constructor(options: BacklogsOptions) {
     this.#options = options;
-    this.#sent = new SentEvents(options.store.tables);
-    const { positions, backlogs } = options.store.tables;
+    const { store, readers, takeover } = options;
+    const { positions, backlogs } = store.tables;
+    let isReadAgain = takeover !== undefined;
     const positionOf = (name: OutboxName): Position =>
-      positions.get(name, () => this.#newestBegin(name)) ?? firstPosition;
+      positions.get(name, () => {
+        isReadAgain = true;
+        return this.#newestBegin(name);
+      }) ?? firstPosition;
     this.#positions = { events: positionOf('events'), scans: positionOf('scans') };
-    for (const { key, value } of backlogs.range({}, (no) => this.#readAgain(no))) {
-      this.#stored.set(key, value);
-    }
-    const { takeover, readers } = options;
-    if (takeover !== undefined) for (const reader of readers) reader.sent = this.#sent;
+    const readAgain = (no: EndpointNo): void => {
+      isReadAgain = true;
+      this.#readAgain(no);
+    };
+    for (const { key, value } of backlogs.range({}, readAgain)) this.#stored.set(key, value);
+    // Last: `#begin` looks for sent events, which the readers leave out from here on.
+    const sent = new SentEvents(store.tables);
+    if (isReadAgain) for (const reader of readers) reader.sent = sent;
     if (takeover?.isNew === true) this.#takeOver(takeover);
   }
 
@@ -176,10 +182,9 @@ export class Backlogs {
 
   /** The position from which the endpoint's log is complete. */
   #begin(reader: OutboxReader, endpoint: EndpointRecord): Position {
-    const { readers, store } = this.#options;
-    for (const each of readers) each.sent = this.#sent;
+    const { log } = this.#options.store.tables;
     const logged: string[] = [];
-    for (const [, kind, [first = '']] of logEntries(store.tables.log, endpoint.no)) {
+    for (const [, kind, [first = '']] of logEntries(log, endpoint.no)) {
       if ((kind === 'qr.scanned') === (reader.name === 'scans')) logged.push(first);
       if (logged.length === loggedMax) break;
     }
