@@ -23,19 +23,13 @@ import { systemClock } from '../system-clock.ts';
 import { freeBytes } from '../store/space-guard.ts';
 import { openGeo } from '../scans/visitor/geo/geo-data.ts';
 import { checkTable } from '../scans/visitor/geo/table-units.ts';
+import { bad, type DoctorFinding, good, warn } from '../node/doctor/finding.ts';
 
 /** Below this LMDB and the journals are soon out of disk space. */
 const freeBytesMin = 1_073_741_824;
 
 const runningText = 'a service is running on this data folder';
 const freeText = 'data folder is free';
-
-interface Finding {
-  readonly ok: boolean;
-  /** It runs as it is, but is seldom meant so. */
-  readonly isWarning?: boolean;
-  readonly text: string;
-}
 
 export async function diagnose(config: Config): Promise<{ text: string; ok: boolean }> {
   const folder = await examine(async () => {
@@ -74,21 +68,19 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
   }
   // An edge counts nothing.
   if (config.cluster.role !== 'edge') findings.push(...geo(config));
-  findings.push(...configWarnings(config).map((text) => ({ ok: true, isWarning: true, text })));
+  findings.push(...configWarnings(config).map(warn));
   const text = findings.map((finding) => `${markOf(finding)} ${finding.text}`).join('\n');
   return { text, ok: findings.every(({ ok }) => ok) };
 }
 
-const markOf = ({ ok, isWarning }: Finding): string =>
+const markOf = ({ ok, isWarning }: DoctorFinding): string =>
   isWarning === true ? 'WARN' : ok ? 'ok  ' : 'BAD ';
 
-const good = (text: string): Finding => ({ ok: true, text });
-
-async function examine(work: () => Promise<string>): Promise<Finding> {
+async function examine(work: () => Promise<string>): Promise<DoctorFinding> {
   try {
     return good(await work());
   } catch (error) {
-    return { ok: false, text: messageOf(error) };
+    return bad(messageOf(error));
   }
 }
 
@@ -106,13 +98,13 @@ function nodeText({ dataDir, cluster }: Config): string {
 }
 
 /** An edge has links and journals, and nothing that must fit together: what is wrong in them is fetched again. */
-async function edgeParts(config: Config): Promise<Finding[]> {
+async function edgeParts(config: Config): Promise<DoctorFinding[]> {
   if (await isFolderLocked(dataFolderAt(resolve(config.dataDir)))) return [good(runningText)];
   return [good(freeText), ...(await ports(config))];
 }
 
 /** Whether the parts of the folder fit together, as a start would find them, and what else it needs. */
-async function parts(config: Config): Promise<Finding[]> {
+async function parts(config: Config): Promise<DoctorFinding[]> {
   let files: OpenDataFiles | undefined;
   const lock = await examine(async () => {
     files = await openDataFiles(openDataFolder(config.dataDir), 'read');
@@ -127,7 +119,7 @@ async function parts(config: Config): Promise<Finding[]> {
   }
 }
 
-async function folderParts(dataDir: string, scope: StartScope): Promise<Finding[]> {
+async function folderParts(dataDir: string, scope: StartScope): Promise<DoctorFinding[]> {
   const folder = openDataFolder(dataDir);
   let faults: readonly Fault[] = [];
   const found = await examine(async () => {
@@ -136,7 +128,7 @@ async function folderParts(dataDir: string, scope: StartScope): Promise<Finding[
     return folderText(inspection);
   });
   if (faults.length === 0) return [found];
-  return faults.map((fault) => ({ ok: false, text: `${faultText(fault)}: ${remedyFor([fault])}` }));
+  return faults.map((fault) => bad(`${faultText(fault)}: ${remedyFor([fault])}`));
 }
 
 function folderText({ parts: { mark } }: Inspection): string {
@@ -151,17 +143,17 @@ function tlsFiles(listener: TlsFiles): string {
 }
 
 /** The runtime folder of the one file, which has checked each file in it before this program started. */
-function ownFiles(): Finding[] {
+function ownFiles(): DoctorFinding[] {
   const { runtimeFolder } = shipped;
   if (runtimeFolder === undefined) return [];
   const isTemporary = [tmpdir(), '/dev/shm'].some((path) => runtimeFolder.startsWith(`${path}/`));
   const found = good(`the program's own files are whole, in ${runtimeFolder}`);
   if (!isTemporary) return [found];
   const text = `the program's own files lie in ${runtimeFolder}, which others may empty while it runs: name a folder that stays with QZ_RUNTIME_DIR, or \`quietzone unpack\` as root`;
-  return [found, { ok: true, isWarning: true, text }];
+  return [found, warn(text)];
 }
 
-function machine(config: Config): Finding {
+function machine(config: Config): DoctorFinding {
   const { cores, memoryBytes } = measureResources();
   const { redirect, shards, pool, webhooks } = threadCounts(config);
   const threads = {
@@ -177,7 +169,7 @@ function machine(config: Config): Finding {
 }
 
 /** Of this process: a service that systemd or a container runs may have others. */
-function limits(config: Config): Finding[] {
+function limits(config: Config): DoctorFinding[] {
   const known = { ...readLimits(config.dataDir), memoryBytes: Infinity, freeBytes: Infinity };
   return examineLimits(config, known).map(({ state, text }) => ({
     ok: state !== 'refused',
@@ -190,7 +182,7 @@ function limits(config: Config): Finding[] {
 const migrationFile = '/proc/sys/net/ipv4/tcp_migrate_req';
 
 /** Zero is the default of every machine, and a start does not need more. */
-function migration(): Finding[] {
+function migration(): DoctorFinding[] {
   try {
     if (readFileSync(migrationFile, 'utf8').trim() !== '0') return [];
   } catch {
@@ -198,10 +190,10 @@ function migration(): Finding[] {
   }
   const text =
     'net.ipv4.tcp_migrate_req is 0: a reload resets a connection that comes just when a listener closes; set it to 1 (sysctl) to keep those too';
-  return [{ ok: true, isWarning: true, text }];
+  return [warn(text)];
 }
 
-function space(dataDir: string): Finding {
+function space(dataDir: string): DoctorFinding {
   const free = freeBytes(dataDir);
   return {
     ok: free >= freeBytesMin,
@@ -209,25 +201,26 @@ function space(dataDir: string): Finding {
   };
 }
 
-function folderMode(dataDir: string): Finding {
+function folderMode(dataDir: string): DoctorFinding {
   const mode = openMode(dataDir);
   if (mode === 0) return good('data folder is closed to other users');
-  const text = `data folder is open to other users (${mode.toString(8)}), expected 700: \`quietzone serve\` closes its user's own`;
-  return { ok: false, text };
+  return bad(
+    `data folder is open to other users (${mode.toString(8)}), expected 700: \`quietzone serve\` sets it if it owns the folder`,
+  );
 }
 
-function geo(config: Config): Finding[] {
+function geo(config: Config): DoctorFinding[] {
   const opened = openGeo(config.geo, checkTable);
   opened.close();
-  if (opened.warnings.length > 0) return opened.warnings.map((text) => ({ ok: false, text }));
+  if (opened.warnings.length > 0) return opened.warnings.map(bad);
   const { date } = opened;
   if (date === undefined) return [good('no geo data is used: countries and cities are unknown')];
   const warning = geoWarning(date, systemClock.now());
-  if (warning !== undefined) return [{ ok: true, isWarning: true, text: warning }];
+  if (warning !== undefined) return [warn(warning)];
   return [good(`geo data of ${date} is readable`)];
 }
 
-async function ports({ api, redirect, cluster }: Config): Promise<Finding[]> {
+async function ports({ api, redirect, cluster }: Config): Promise<DoctorFinding[]> {
   // A core has no redirects.
   const used = cluster.role === 'core' ? [api] : [api, redirect];
   const plain = used.map(({ host, httpPort }) => ({ host, port: httpPort }));

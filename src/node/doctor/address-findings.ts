@@ -5,12 +5,12 @@ import { readEdgeAccess } from '../../cluster/nodes/node-file.ts';
 import type { Config } from '../../config.ts';
 import { isLocalUrl } from '../../model/address.ts';
 import { messageOf } from '../../model/failure.ts';
-import { bad, type ClusterFinding, good, warn } from './finding.ts';
+import { bad, type DoctorFinding, good, warn } from './finding.ts';
 
 const answerMsMax = 2_000;
 
 /** Of an edge: whether it reaches the cores. */
-export async function coreAddressFindings({ dataDir }: Config): Promise<ClusterFinding[]> {
+export async function coreAddressFindings({ dataDir }: Config): Promise<DoctorFinding[]> {
   const cores = readEdgeAccess(resolve(dataDir))?.cores ?? [];
   if (cores.length === 0)
     return [good('this edge learns the addresses of the cores when it joins')];
@@ -36,7 +36,7 @@ async function unreachable(core: string): Promise<string | undefined> {
 }
 
 /** Of a core: whether other nodes find it. */
-export async function advertisedFindings({ cluster }: Config): Promise<ClusterFinding[]> {
+export async function advertisedFindings({ cluster }: Config): Promise<DoctorFinding[]> {
   const { advertiseUrl: url, nats } = cluster;
   const remedy =
     'set cluster.advertiseUrl (QZ_CLUSTER_ADVERTISE_URL) to where the other machines reach its API';

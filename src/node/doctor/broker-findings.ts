@@ -3,7 +3,7 @@ import type { BrokersSeen } from '../../cluster/nats/broker-inspection.ts';
 import { believedMs } from '../../cluster/signed-time.ts';
 import type { Config } from '../../config.ts';
 import type { MonitorSeen } from './broker-monitor.ts';
-import { bad, type ClusterFinding, good, warn } from './finding.ts';
+import { bad, type DoctorFinding, good, warn } from './finding.ts';
 
 /** Below it one machine less stops the cluster. */
 const brokersMin = 3;
@@ -15,7 +15,7 @@ const clockWarnMs = 1_000;
 const storageWarnShare = 0.8;
 const storageFullShare = 0.97;
 
-export function brokerFindings({ brokers: all }: BrokersSeen): ClusterFinding[] {
+export function brokerFindings({ brokers: all }: BrokersSeen): DoctorFinding[] {
   const answering = all.filter(({ fault }) => fault === undefined).length;
   const isMajority = answering * 2 > all.length;
   const findings = all.map(({ host, fault, isUnreached, version, isEncrypted }) => {
@@ -46,7 +46,7 @@ export function streamingFindings(
   seen: BrokersSeen,
   monitor: MonitorSeen | undefined,
   config: Config,
-): ClusterFinding[] {
+): DoctorFinding[] {
   if (seen.brokers.every(({ fault }) => fault !== undefined)) return [];
   const { jetStreamFault } = seen;
   if (jetStreamFault !== undefined) {
@@ -69,7 +69,7 @@ function countFinding(
   { brokers: all, streams: known }: BrokersSeen,
   local: MonitorSeen | undefined,
   { cluster: { replicas } }: Config,
-): ClusterFinding {
+): DoctorFinding {
   const used = all.filter(({ fault }) => fault === undefined);
   const isAlone = used.every(({ cluster }) => cluster === undefined);
   const servers = new Set(used.map(({ serverId }) => serverId));
@@ -87,7 +87,7 @@ function countFinding(
     : warn(`${text}; more than those of cluster.nats cannot be seen from here: ${remedy}`);
 }
 
-function streamFindings({ streams: all }: BrokersSeen, { cluster }: Config): ClusterFinding[] {
+function streamFindings({ streams: all }: BrokersSeen, { cluster }: Config): DoctorFinding[] {
   return all.flatMap(({ name, replicas, faults, late }) => {
     if (faults.length > 0) {
       const remedy = `\`nats stream info ${name}\` shows it; a stream is changed with \`nats stream edit\``;
@@ -111,12 +111,12 @@ function streamFindings({ streams: all }: BrokersSeen, { cluster }: Config): Clu
   });
 }
 
-const lateFinding = (name: string, late: readonly string[]): ClusterFinding =>
+const lateFinding = (name: string, late: readonly string[]): DoctorFinding =>
   warn(
     `stream ${name}: ${late.join(', ')}, expected all copies up to date; start that broker, or wait until it has caught up`,
   );
 
-function syncFinding(local: MonitorSeen | undefined): ClusterFinding {
+function syncFinding(local: MonitorSeen | undefined): DoctorFinding {
   if (local === undefined) {
     return good(
       'sync_interval of the brokers cannot be seen from here: `curl localhost:8222/varz` on each must say "sync_always": true',
@@ -128,7 +128,7 @@ function syncFinding(local: MonitorSeen | undefined): ClusterFinding {
   );
 }
 
-function storageFindings(local: MonitorSeen | undefined): ClusterFinding[] {
+function storageFindings(local: MonitorSeen | undefined): DoctorFinding[] {
   const used = local?.storageUsed;
   if (used === undefined) return [];
   const text = `the broker of this machine uses ${Math.floor(used * 100)} % of its storage`;
@@ -139,7 +139,7 @@ function storageFindings(local: MonitorSeen | undefined): ClusterFinding[] {
     : [bad(`${text}: the brokers are out of storage, and changes are refused; ${remedy}`)];
 }
 
-function clockFinding({ clock }: BrokersSeen): ClusterFinding {
+function clockFinding({ clock }: BrokersSeen): DoctorFinding {
   if (clock === undefined) {
     return good('clocks cannot be compared yet: brokers tell the time with their streams');
   }
@@ -153,7 +153,7 @@ function clockFinding({ clock }: BrokersSeen): ClusterFinding {
 }
 
 /** Of an edge. */
-export function rightsFindings({ brokers: all, forbidden }: BrokersSeen): ClusterFinding[] {
+export function rightsFindings({ brokers: all, forbidden }: BrokersSeen): DoctorFinding[] {
   if (all.every(({ fault }) => fault !== undefined)) return [];
   if (forbidden.length === 0) return [good('this edge may publish and read all that it needs')];
   return [

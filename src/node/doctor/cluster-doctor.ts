@@ -30,7 +30,7 @@ import { natsOptionsOf } from '../context.ts';
 import { advertisedFindings, coreAddressFindings } from './address-findings.ts';
 import { brokerFindings, rightsFindings, streamingFindings } from './broker-findings.ts';
 import { askMonitor } from './broker-monitor.ts';
-import { bad, type ClusterFinding, good } from './finding.ts';
+import { bad, type DoctorFinding, good } from './finding.ts';
 
 export interface ClusterDoctorOptions {
   readonly clock: Pick<Clock, 'now'>;
@@ -44,7 +44,7 @@ const monitorDefault = 'http://127.0.0.1:8222';
 export async function diagnoseCluster(
   config: Config,
   { clock, monitorUrl = monitorDefault }: ClusterDoctorOptions,
-): Promise<ClusterFinding[]> {
+): Promise<DoctorFinding[]> {
   const isEdge = config.cluster.role === 'edge';
   try {
     const [seen, monitor, address] = await Promise.all([
@@ -74,7 +74,7 @@ function wantedOf({ cluster }: Config) {
 }
 
 /** The secret, compared with the rows that this core has applied; and whether it can go on with the brokers' log. */
-async function dataFindings(config: Config): Promise<ClusterFinding[]> {
+async function dataFindings(config: Config): Promise<DoctorFinding[]> {
   const { dataDir, cluster } = config;
   const path = resolve(dataDir, 'management.mdb');
   if (!existsSync(path)) return [];
@@ -99,7 +99,7 @@ async function dataFindings(config: Config): Promise<ClusterFinding[]> {
   }
 }
 
-async function logFindings(config: Config, position: LogPosition): Promise<ClusterFinding[]> {
+async function logFindings(config: Config, position: LogPosition): Promise<DoctorFinding[]> {
   if (position.seq === 0) return [];
   const connection = beginNats(natsOptionsOf(config));
   try {
