@@ -113,7 +113,7 @@ function commands(context: CommandContext): Command {
     .addOption(
       new Option(
         '--begin-anew <part>',
-        'where scans.mdb is lost and no backup is left: begin without statistics, and set aside what is there',
+        'for a lost scans.mdb without a backup: set aside what is there and start without statistics',
       ).choices(['scans']),
     )
     .option('--takeover', 'take the place of the running service of the data folder, without a gap')

@@ -18,7 +18,7 @@ const greetMsMax = 5_000;
 export interface ServeOptions extends CommonOptions {
   /** No first start. */
   readonly existing?: true;
-  /** Without statistics where they are lost. */
+  /** Starts without statistics. */
   readonly beginAnew?: 'scans';
   /** In the place of the running service, where there is one. */
   readonly takeover?: true;
@@ -34,7 +34,7 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
   const config = configOf(withRole(context, options), options);
   if (options.beginAnew !== undefined && config.cluster.nats.length > 0) {
     throw new ConfigError(
-      'Cannot start: --begin-anew is for a machine alone; start the node with an empty folder, and it has the data of the cluster again',
+      'Cannot start: --begin-anew is for a machine alone; start the node with an empty folder: it gets the data of the cluster',
     );
   }
   const { log, adopt, flush } = openServiceLog(config.log.level);

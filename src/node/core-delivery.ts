@@ -5,8 +5,8 @@
  *   CORE leads here ──▶ claims DELIVERY, when its former leader is silent or has given it away ──▶ webhooks open
  *   another leads   ──▶ DELIVERY is given away, webhooks close; blocks that the leader has settled may expire here, too
  *
- * Each core numbers blocks of scans for itself: what delivery.mdb says in those of the leader is told in those of this core by
- * `places` (store/scans/store-places.ts).
+ * Each core numbers blocks of scans for itself. `places` (store/scans/store-places.ts) converts the leader's numbers in
+ * delivery.mdb to those of this core.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { storeIdOf } from '../cluster/scans/store-id.ts';

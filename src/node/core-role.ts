@@ -1,12 +1,12 @@
 /**
- * What a core does beside redirecting and counting: it leads, with the services open, or it stands by, and its API port
- * passes requests on to the leader.
+ * The role of a core: it leads, with the services open, or it stands by, and its API port passes requests on to the
+ * leader. It redirects and counts in both.
  *
- *     standby ──▶ leading: the services open, then what stood by closes
+ *     standby ──▶ leading: the services open, then the standby closes
  *        ▲           │
- *        └───────────┘  another core leads: what stands by opens, then the services close
+ *        └───────────┘  another core leads: the standby opens, then the services close
  *
- * One change at a time: what the next one is, is asked when the last has ended.
+ * One change at a time: the next one is decided when the last one has ended.
  */
 import { Failure, messageOf } from '../model/failure.ts';
 import type { Logger } from '../telemetry/log.ts';

@@ -54,7 +54,6 @@ export class OwnJournals {
     );
   }
 
-  /** Bytes of frames that were too large to be sent. */
   get fault(): string | undefined {
     for (const { uplink } of this.#own.values())
       if (uplink.fault !== undefined) return uplink.fault;

@@ -1,4 +1,4 @@
-/** What every core does with its own store of scans, leading or not: what on a machine alone nobody needs, or the services do. */
+/** The work of every core on its own store of scans, leading or not. A single machine leaves it to the services, or out. */
 import { ExpiredNumbers } from '../../codes/expired-numbers.ts';
 import { closeAll, type Closers } from '../../engine/closers.ts';
 import type { Base } from '../../modules.ts';

@@ -189,6 +189,7 @@ class Simulation {
     await webhooks.close();
     if (world.webhooks === webhooks) world.disk.kill();
   }
+
   /** Its result comes later, or never. */
   #sample(): void {
     const endpoint = this.#any();
