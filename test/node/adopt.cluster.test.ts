@@ -43,8 +43,6 @@ let code: TestCode;
 let logo: string;
 let scans = 0;
 
-const dataDir = (): string => word(node.environment['QZ_DATA_DIR']);
-
 async function begin(server: NatsServer): Promise<void> {
   folder = mkdtempSync(join(tmpdir(), 'quietzone-adopt-'));
   brokers = await startBrokers({ count: 1, folder: join(folder, 'brokers'), server });
@@ -64,7 +62,7 @@ async function begin(server: NatsServer): Promise<void> {
 function startAlone(): ServiceProcess {
   const [api, redirect] = [alone['QZ_API_PORT'], alone['QZ_REDIRECT_PORT']].map(Number);
   const ports = { api: api!, redirect: redirect! };
-  return new ServiceProcess({ dataDir: dataDir(), ports, environment: alone });
+  return new ServiceProcess({ dataDir: node.dataDir, ports, environment: alone });
 }
 
 async function scan(times: number): Promise<void> {
@@ -76,7 +74,7 @@ async function scan(times: number): Promise<void> {
 
 /** In a journal of the node. */
 function bytesLeft(journal: number): number {
-  const path = join(dataDir(), 'journal', String(journal));
+  const path = join(node.dataDir, 'journal', String(journal));
   return readdirSync(path).reduce((sum, name) => sum + statSync(join(path, name)).size, 0);
 }
 
@@ -143,7 +141,7 @@ const endAt =
 async function cut(at: string): Promise<void> {
   const config = loadConfig(undefined, node.environment);
   await expect(adopt({ config, say: endAt(at) })).rejects.toThrow('cut short');
-  expect(readNodeFile(dataDir())).toBeUndefined();
+  expect(readNodeFile(node.dataDir)).toBeUndefined();
   for (const args of [['keys', 'list'], ['serve']]) {
     const refused = await runCommand(args, alone);
     expect(refused).toMatchObject({ code: 1 });
@@ -170,8 +168,8 @@ async function adoptCutShort(): Promise<void> {
     Then start the other nodes, each with an empty data folder: cores copy the data, edges get its links.
     "
   `);
-  expect(readNodeFile(dataDir())).toMatchObject({ name: 'core-1', run: 1, journals: [1] });
-  const left = readdirSync(dataDir()).filter((name) => ['adopt.json', 'logos'].includes(name));
+  expect(readNodeFile(node.dataDir)).toMatchObject({ name: 'core-1', run: 1, journals: [1] });
+  const left = readdirSync(node.dataDir).filter((name) => ['adopt.json', 'logos'].includes(name));
   expect(left).toEqual([]);
   expect((await cluster('adopt')).stderr).toContain('a node of a cluster already');
 }
@@ -214,7 +212,7 @@ async function adoptBackup(): Promise<void> {
   await deleteStreams(brokers);
   expect(await runCommand(['cluster', 'adopt'], environment)).toMatchObject({ code: 0 });
   // Another number than that of the core whose data this was.
-  const identity = readNodeFile(word(environment['QZ_DATA_DIR']));
+  const identity = readNodeFile(restored.dataDir);
   expect(identity).toMatchObject({ name: 'core-2', run: 1, journals: [2] });
   await restored.start().ready();
   const api = restored.client(key);

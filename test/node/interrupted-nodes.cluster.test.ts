@@ -70,7 +70,6 @@ function setClock(toMs: number): void {
 }
 
 const clockMs = (): number => Date.now() + aheadMs;
-const folderOf = (node: TestNode): string => word(node.environment['QZ_DATA_DIR']);
 
 async function scan(node: TestNode, times = 1): Promise<void> {
   for (let at = 0; at < times; at++) {
@@ -104,8 +103,7 @@ async function removeScans(): Promise<void> {
 async function killUnregistered(): Promise<void> {
   const [one, other] = cluster.cores;
   for (const core of cluster.cores) core.start();
-  const isRegistered = (core: TestNode): boolean =>
-    existsSync(join(folderOf(core), 'cluster.json'));
+  const isRegistered = (core: TestNode): boolean => existsSync(join(core.dataDir, 'cluster.json'));
   while (!isRegistered(one) && !isRegistered(other)) await pause(1);
   [first, cut] = isRegistered(one) ? [one, other] : [other, one];
   await cut.kill();
@@ -136,8 +134,8 @@ async function copyOf(node: TestNode, role: 'all' | 'edge', record?: object): Pr
   const parent = join(cluster.folder, `copy-of-${name}`);
   const copy = await TestNode.create(parent, name, role, cluster.brokers.urls, clock);
   const isLock = (path: string): boolean => /service\.(sock|pid|\d+)$/.test(path);
-  cpSync(folderOf(node), folderOf(copy), { recursive: true, filter: (path) => !isLock(path) });
-  const file = join(folderOf(copy), 'start.json');
+  cpSync(node.dataDir, copy.dataDir, { recursive: true, filter: (path) => !isLock(path) });
+  const file = join(copy.dataDir, 'start.json');
   const known: object = JSON.parse(readFileSync(file, 'utf8'));
   writeFileSync(file, JSON.stringify({ ...known, ...record }));
   return copy;

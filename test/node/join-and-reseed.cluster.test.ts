@@ -12,7 +12,6 @@ import { reseed } from '../../src/node/stopped/reseed.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
 import { readManagementMark, writeMark } from '../../src/store/installation.ts';
 import { notRun } from '../cluster/nats/not-run.ts';
-import { word } from '../support/client.ts';
 import { openReceiver, type Receiver } from '../support/fakes/receiver.ts';
 import { type CommandResult, runCommand } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
@@ -42,7 +41,6 @@ let scans = 0;
 
 const command = (node: TestNode, ...args: string[]): Promise<CommandResult> =>
   runCommand(['cluster', ...args], node.environment);
-const folderOf = ({ environment }: TestNode): string => word(environment['QZ_DATA_DIR']);
 
 async function scan(node: TestNode): Promise<void> {
   expect(await node.scan(code.shortCode)).toBe(target);
@@ -93,7 +91,7 @@ async function joinStopped(): Promise<void> {
   await second.service.terminate();
   // The mark that says so comes each second, of all journals each ten.
   await expect.poll(async () => (await command(second, 'join')).code, seldom).toBe(0);
-  const names = readdirSync(folderOf(second));
+  const names = readdirSync(second.dataDir);
   expect(names.filter((name) => name.startsWith('before-join.set-aside-'))).toHaveLength(1);
 }
 
@@ -137,8 +135,8 @@ async function reseedFirst(): Promise<void> {
 
 /** As a join left it that was cut short when it had put data of the lost log in place. */
 async function cutJoinShort(): Promise<void> {
-  rmSync(join(folderOf(second), 'cluster.json'));
-  const management = new StoreEnvironment(join(folderOf(second), 'management.mdb'), 'existing');
+  rmSync(join(second.dataDir, 'cluster.json'));
+  const management = new StoreEnvironment(join(second.dataDir, 'management.mdb'), 'existing');
   await writeMark(management, { ...readManagementMark(management)!, state: 'new' });
   await management.close();
 }

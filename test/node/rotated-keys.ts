@@ -7,8 +7,8 @@ import { runCommand } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
 import type { StartedCluster, TestNode } from './started-cluster.ts';
 
-const secretsOf = ({ environment }: TestNode): string =>
-  readFileSync(join(environment['QZ_DATA_DIR']!, 'signing-keys.json'), 'utf8');
+const secretsOf = ({ dataDir }: TestNode): string =>
+  readFileSync(join(dataDir, 'signing-keys.json'), 'utf8');
 
 export async function haveSameSecrets([one, other]: readonly TestNode[]): Promise<void> {
   await expect.poll(() => secretsOf(other!), soon).toBe(secretsOf(one!));

@@ -36,9 +36,9 @@ const phone =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1';
 
 export class TestNode {
+  readonly dataDir: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly #ports: Ports;
-  readonly #dataDir: string;
   readonly #role: 'all' | 'edge';
   #service: ServiceProcess | undefined;
 
@@ -48,7 +48,7 @@ export class TestNode {
     role: 'all' | 'edge',
     settings: Readonly<Record<string, string>>,
   ) {
-    this.#dataDir = dataDir;
+    this.dataDir = dataDir;
     this.#ports = ports;
     this.#role = role;
     const environment = { ...small, ...settings, QZ_CLUSTER_ADVERTISE_URL: this.apiUrl };
@@ -83,7 +83,7 @@ export class TestNode {
   /** Its present process runs from here on; ready later. */
   start(): ServiceProcess {
     this.#service = new ServiceProcess({
-      dataDir: this.#dataDir,
+      dataDir: this.dataDir,
       ports: this.#ports,
       command: ['serve', '--role', this.#role],
       environment: this.environment,
