@@ -47,7 +47,7 @@ async function scanUntil(node: TestNode, path: string, signal: AbortSignal): Pro
 async function openReceiver() {
   const received = new Set<string>();
   const answered = new Set<string>();
-  /** What was answered before a lead went on: only what is under way then may come twice. */
+  /** Answered before a handover: only events in flight then may come twice. */
   let settled: ReadonlySet<string> = new Set();
   const again: string[] = [];
   const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -40,8 +40,8 @@ const paceMs = 30;
 /** A node that is away holds an end up for a minute at most: long before, it is back. */
 const patience = { timeout: 50_000, interval: 300 };
 /**
- * The clocks stand here when the nodes start: some hours before the campaign ends. A day and a half ago, for the brokers
- * have the true time: a core refuses scans that are a day newer than the broker's message, or 8 days older.
+ * The time of the nodes' clocks at their start: some hours before the campaign ends. A day and a half ago, because the
+ * brokers have the true time: a core refuses scans that are a day newer than the broker's message, or 8 days older.
  */
 const beginMs = Math.floor(Date.now() / dayMs) * dayMs - 1.5 * dayMs;
 const endMs = beginMs + 0.5 * dayMs;

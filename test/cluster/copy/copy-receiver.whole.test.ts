@@ -154,7 +154,7 @@ it('a process that dies at any step begins again from nothing', async () => {
   const killed = new Error('killed');
   let deaths = 0;
   const { first, every } = stepsOfToday(3);
-  // Each begins with what the one before it left behind, and comes further.
+  // Each one starts from what the previous one left and gets further.
   for (let call = first; call < callsMax; call += every) {
     const dying = diskThatFails(call, killed, true);
     const end = await copy(folder, [url], dying).then(

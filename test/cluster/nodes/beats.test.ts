@@ -40,7 +40,7 @@ function node(
   return { beats, started, move };
 }
 
-/** What an edge says beside its names. */
+/** An edge's beat without its names. */
 const said = {
   role: 'edge',
   redirects: true,
