@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import { Signal } from '../../src/model/signal.ts';
+import { openDeliveryTables } from '../../src/store/delivery/delivery.ts';
+import { SentEvents } from '../../src/webhooks/outboxes/sent-events.ts';
 import type { EngineHarness, ScanInput } from '../scans/engine-harness.ts';
 import { eventually } from './eventually.ts';
 import { bot, codeOf, openScanEngine, phone } from './outboxes/scan-engine.ts';
@@ -166,6 +168,22 @@ it('leaves a large block in the middle, and goes on there after a crash', async 
   }, 'all is sent');
   expect(new Set(harness.sender.sent.map(({ eventId }) => eventId)).size).toBe(2_205);
   expect(harness.sender.sent).toHaveLength(2_205);
+});
+
+it('finds sent scans of an earlier time than it was first asked for', async () => {
+  const { harness, window } = await openScans();
+  const { no } = await harness.endpoint({ maxBatch: 1 });
+  for (const minutes of [0, 10, 20]) {
+    window({ 1: 2 }, undefined, startMs + minutes * 60_000);
+    await harness.settle();
+  }
+  await harness.crash(() => {
+    const tables = openDeliveryTables(join(harness.app.dataDir, 'delivery.mdb'));
+    onTestFinished(() => tables.environment.close());
+    const sent = new SentEvents(tables);
+    expect(sent.to(no, startMs + 20 * 60_000).size).toBe(2);
+    expect(sent.to(no, startMs).size).toBe(6);
+  });
 });
 
 it('reads again from the oldest scans of the log where the position is damaged', async () => {

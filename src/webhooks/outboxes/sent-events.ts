@@ -12,21 +12,29 @@ import { findRow } from '../deliveries/delivery-transaction.ts';
 /** The scans of a block span less than this, except late ones: those may be sent again. */
 const blockMsMax = 60_000;
 
+interface KnownEvents {
+  readonly sinceMs: number;
+  readonly ids: ReadonlySet<string>;
+}
+
 type StateKey = [endpointNo: EndpointNo, state: number, id: string];
 
 export class SentEvents {
   readonly #tables: DeliveryTables;
-  readonly #known = new Map<EndpointNo, ReadonlySet<string>>();
+  readonly #known = new Map<EndpointNo, KnownEvents>();
 
   constructor(tables: DeliveryTables) {
     this.#tables = tables;
   }
 
-  /** Events from about `fromMs` on that were in log and rows at the first call. */
+  /** Events from about `fromMs` on that were in log and rows when a time so early was first asked for. */
   to(endpointNo: EndpointNo, fromMs: number): ReadonlySet<string> {
-    const known = this.#known.get(endpointNo) ?? this.#since(endpointNo, fromMs - blockMsMax);
-    this.#known.set(endpointNo, known);
-    return known;
+    const known = this.#known.get(endpointNo);
+    if (known !== undefined && known.sinceMs <= fromMs - blockMsMax) return known.ids;
+    const sinceMs = fromMs - 2 * blockMsMax;
+    const ids = this.#since(endpointNo, sinceMs);
+    this.#known.set(endpointNo, { sinceMs, ids });
+    return ids;
   }
 
   #since(endpointNo: EndpointNo, sinceMs: number): Set<string> {
