@@ -1,30 +1,21 @@
 /**
- * Writes log lines to a non-blocking descriptor or a file, and never blocks the service when the reader stalls (a full
- * pipe), closes it, or the disk is full.
+ * Writes log lines to a non-blocking descriptor or a file. It never blocks the service when the reader stalls (a full
+ * pipe), goes away, or the disk is full.
  *
  *   line --> [ waiting, at most 64 KiB ] --> write without waiting
- *              full, or the reader is gone: lost and counted
+ *              full: lost and counted
  *
- * Lines stay complete and in order: a partial write continues later, and a report of lost lines takes their place.
- * pino's own destination (sonic-boom) does neither: it puts the rest of a line in front of the next reader's lines,
- * and accepts shorter lines after it has dropped longer ones.
+ * Lines stay complete and in order. After a loss it accepts no line before the waiting ones are written and the loss is
+ * reported. pino's own destination (sonic-boom) accepts shorter lines after it has dropped longer ones, and puts the
+ * rest of a line in front of the next reader's lines.
  */
 import { writeSync } from 'node:fs';
 import { systemErrorCode } from '../model/failure.ts';
 
 /** About 400 lines: enough for a restart of the reader. */
 const waitingBytesMax = 65_536;
-/** After a loss, no line is accepted above this, so that lost lines are consecutive. */
-const waitingBytesLow = waitingBytesMax / 2;
 const retryMs = 1_000;
 const flushStepMs = 10;
-/** The reader is gone; a named pipe may get another one. */
-const goneCodes: readonly string[] = ['EPIPE', 'ECONNRESET', 'EBADF'];
-
-interface Line {
-  readonly bytes: Buffer;
-  readonly lostReported: number;
-}
 
 export interface LogDestinationOptions {
   readonly descriptor: number;
@@ -35,28 +26,30 @@ export interface LogDestinationOptions {
 }
 
 export class LogDestination {
-  readonly #options: Required<LogDestinationOptions>;
-  #waiting: Line[] = [];
+  readonly #options: LogDestinationOptions;
+  readonly #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   /** Bytes of the first waiting line that are written. */
   #cutBytes = 0;
-  /** Whether a lost line is partly written: the next line starts with a line break. */
-  #isCut = false;
   #lostUnreported = 0;
-  #lostReported = 0;
-  #isRetrying = false;
+  #retry: NodeJS.Timeout | undefined;
   lost = 0;
 
   constructor(options: LogDestinationOptions) {
-    this.#options = { write: (descriptor, bytes) => writeSync(descriptor, bytes), ...options };
+    this.#options = options;
   }
 
   /** Never throws or waits. @param line with its line break */
   write(line: string): void {
-    const bytes = Buffer.from(this.#isCut ? `\n${line}` : line);
-    if (this.#waiting.length > 0) this.#send();
-    if (this.#lostUnreported > 0 && this.#waitingBytes <= waitingBytesLow) this.#reportLost();
-    this.#add({ bytes, lostReported: this.#lostReported });
+    this.#send();
+    const bytes = Buffer.from(line);
+    if (this.#lostUnreported > 0 || this.#waitingBytes + bytes.length > waitingBytesMax) {
+      this.lost++;
+      this.#lostUnreported++;
+    } else {
+      this.#waiting.push(bytes);
+      this.#waitingBytes += bytes.length;
+    }
     this.#send();
   }
 
@@ -68,66 +61,40 @@ export class LogDestination {
     }
   }
 
-  #add(line: Line): void {
-    const isFull = this.#waitingBytes + line.bytes.length > waitingBytesMax;
-    if (isFull || this.#lostUnreported > 0) {
-      this.#lose(line);
-      return;
-    }
-    this.#waiting.push(line);
-    this.#waitingBytes += line.bytes.length;
-  }
-
-  #lose({ lostReported }: Line): void {
-    if (lostReported === 0) this.lost++;
-    this.#lostUnreported += lostReported === 0 ? 1 : lostReported;
-  }
-
-  #loseAll(): void {
-    this.#isCut ||= this.#cutBytes > 0;
-    while (this.#waiting.length > 0) this.#lose(this.#shift());
-  }
-
-  #reportLost(): void {
-    this.#lostReported = this.#lostUnreported;
-    this.#lostUnreported = 0;
-    this.#options.onLost(this.#lostReported);
-    this.#lostReported = 0;
-  }
-
   /** @returns the error code that ended the write; undefined = all lines are written */
   #send(): string | undefined {
-    const { descriptor, write } = this.#options;
-    let reason: string | undefined;
-    while (this.#waiting.length > 0 && reason === undefined) {
-      const { bytes } = this.#waiting[0]!;
-      try {
-        this.#cutBytes += write(descriptor, bytes.subarray(this.#cutBytes));
-        this.#isCut = false;
-        if (this.#cutBytes >= bytes.length) this.#shift();
-      } catch (error) {
-        reason = systemErrorCode(error);
-        if (goneCodes.includes(reason)) this.#loseAll();
+    const { descriptor, onLost, write = writeSync } = this.#options;
+    try {
+      for (let line = this.#waiting[0]; line !== undefined; line = this.#waiting[0]) {
+        this.#cutBytes += write(descriptor, line.subarray(this.#cutBytes));
+        if (this.#cutBytes >= line.length) this.#take();
       }
+    } catch (error) {
+      const code = systemErrorCode(error);
+      if (code === 'EPIPE' && this.#cutBytes > 0) this.#repeatCut();
+      this.#retry ??= setTimeout(() => {
+        this.#retry = undefined;
+        this.#send();
+      }, retryMs).unref();
+      return code;
     }
-    if (this.#waiting.length > 0 || this.#lostUnreported > 0) this.#retryLater();
-    return reason;
+    const lines = this.#lostUnreported;
+    this.#lostUnreported = 0;
+    if (lines > 0) onLost(lines);
+    return undefined;
   }
 
-  #shift(): Line {
+  #take(): Uint8Array {
     const line = this.#waiting.shift()!;
-    this.#waitingBytes -= line.bytes.length;
+    this.#waitingBytes -= line.length;
     this.#cutBytes = 0;
     return line;
   }
 
-  #retryLater(): void {
-    if (this.#isRetrying) return;
-    this.#isRetrying = true;
-    setTimeout(() => {
-      this.#isRetrying = false;
-      if (this.#waiting.length === 0 && this.#lostUnreported > 0) this.#reportLost();
-      else this.#send();
-    }, retryMs).unref();
+  /** The next reader gets the whole line, after a line break: the pipe may still hold the part that is written. */
+  #repeatCut(): void {
+    const line = Buffer.concat([Buffer.from('\n'), this.#take()]);
+    this.#waiting.unshift(line);
+    this.#waitingBytes += line.length;
   }
 }

@@ -37,7 +37,7 @@ it('redirects, changes and the stop need no reader', () =>
       dataDir: join(parent, 'data'),
       ports: await freePorts(),
       nodeOptions: [threads],
-      environment: { QZ_SCANS_SHARDS: '1' },
+      environment: { QZ_SCANS_SHARDS: '1', QZ_LOG_LEVEL: 'debug' },
       stderr: writer,
     });
     const anyone = new Client(service.apiUrl);
@@ -65,12 +65,18 @@ it('redirects, changes and the stop need no reader', () =>
 
     closeSync(reader);
     service.signal('SIGWINCH');
-    await expect.poll(lost, soon).toBeGreaterThan(0);
+    await expect
+      .poll(async () => {
+        for (let call = 0; call < 100; call++) await client.call('GET', '/v1/nothing');
+        return await lost();
+      }, soon)
+      .toBeGreaterThan(0);
     expect((await links.call('GET', '/unread')).status).toBe(302);
     const next = openReader(pipe);
     log = '';
     await expect.poll(() => logged(next), soon).toContain('log lines lost');
-    expect(entriesOf(logged(next))[0]).toMatchObject({ level: 'warn', lines: await lost() });
+    const told = entriesOf(log).find(({ msg }) => String(msg).startsWith('log lines lost'));
+    expect(told).toMatchObject({ level: 'warn', lines: await lost() });
 
     fill(writer);
     await Promise.all([anyone.close(), client.close(), links.close()]);
