@@ -1,6 +1,5 @@
 /** Metrics: what was counted here and what is collected from elsewhere, in Prometheus' text format. */
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { EventLoopDelay } from '../../src/telemetry/event-loop-delay.ts';
+import { expect, test } from 'vitest';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 
 const line = (text: string, start: string): string | undefined =>
@@ -46,20 +45,6 @@ test('a collect that throws spoils its own metric, not the scrape', async () => 
   metrics.gauge('fine', 'Fine', [], () => 1);
   expect(line(await metrics.text(), 'fine')).toBe('fine 1');
   expect(faults).toEqual(['broken']);
-});
-
-test('the delay of the event loop is measured from one scrape to the next, and not without scrapes', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const delay = new EventLoopDelay();
-  expect(delay.isMeasuring).toBe(false);
-  expect(delay.read()).toMatchObject({ min: 0, max: 0, p99: 0 });
-  expect(delay.isMeasuring).toBe(true);
-  await vi.advanceTimersByTimeAsync(179_000);
-  expect(delay.isMeasuring).toBe(true);
-  delay.read();
-  await vi.advanceTimersByTimeAsync(180_000);
-  expect(delay.isMeasuring).toBe(false);
 });
 
 test('a loop that was blocked between two scrapes says for how long', async () => {
