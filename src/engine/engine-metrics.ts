@@ -129,11 +129,11 @@ export function registerRedirects(metrics: Metrics, redirects: RedirectThreads):
       const quantiles = Object.fromEntries(
         [0.5, 0.9, 0.99, 0.999].map((quantile) => [
           String(quantile),
-          latency.getValueAtPercentile(quantile * 100) / microsecondsPerSecond,
+          latency.percentile(quantile * 100) / microsecondsPerSecond,
         ]),
       );
-      const seconds = (latency.mean * latency.totalCount) / microsecondsPerSecond;
-      const count = latency.totalCount;
+      const { count } = latency;
+      const seconds = (latency.mean * count) / microsecondsPerSecond;
       return [{ quantiles, count, sum: Number.isFinite(seconds) ? seconds : 0 }];
     },
   );

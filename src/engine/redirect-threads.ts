@@ -8,10 +8,10 @@ import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { MissThrottle } from '../http/miss-throttle.ts';
 import { ListenError } from '../http/port.ts';
-import { installationBrand } from '../http/pages.ts';
+import { installationBrand, type PageChanges } from '../http/pages.ts';
 import { errorPageKinds } from '../http/pages/words.ts';
-import type { PageChanges } from '../http/pages/packed-pages.ts';
 import {
+  createLatencyHistogram,
   gate,
   noRefusals,
   type RedirectCommand,
@@ -24,7 +24,6 @@ import type { Clock } from '../model/clock.ts';
 import type { GeoData } from '../scans/visitor/geo/geo.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import { shipped } from '../shipped.ts';
-import { addCounts, createLatencyHistogram } from '../telemetry/latency-histogram.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { type StartPace, startThreads, SupervisedThread } from '../workers/supervised-thread.ts';
 import type { Journals } from './journals.ts';
@@ -71,7 +70,6 @@ export class RedirectThreads {
   readonly #misses = new MissThrottle(0).memory;
   readonly #gate = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   readonly states: RedirectState[] = [];
-  /** Microseconds, all threads, since the start: a count of 32 bits would wrap within weeks. */
   readonly latency = createLatencyHistogram();
   #port = 0;
   #onListening: ((reason: string | undefined) => void) | undefined;
@@ -238,6 +236,7 @@ export class RedirectThreads {
       links,
       misses: this.#misses,
       gate: this.#gate,
+      latency: this.latency,
       missSeed: this.#missSeed,
       geo: this.#options.geo,
       trustedProxies: config.trustedProxies,
@@ -269,7 +268,7 @@ export class RedirectThreads {
       return;
     }
     const { figures } = message;
-    const { journalFault, waitingScans, latency } = figures;
+    const { journalFault, waitingScans } = figures;
     if (journalFault !== undefined && journalFault !== state.figures?.journalFault) {
       log.error({ journalFault }, 'writing a journal failed, scans wait in memory');
     }
@@ -280,7 +279,6 @@ export class RedirectThreads {
       }
     }
     state.figures = figures;
-    addCounts(this.latency, latency);
   }
 
   #listenProblem(): string | undefined {

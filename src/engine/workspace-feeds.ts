@@ -10,9 +10,9 @@
  * A feed polls because another process or another core of a cluster may have made the change. On an edge, the feed of links
  * writes the records, and the edge numbers them itself (cluster/links/replica-store.ts).
  */
-import { type PackedPages, packPages, type PageChanges } from '../http/pages/packed-pages.ts';
+import type { PageChanges } from '../http/pages.ts';
 import { readOr } from '../model/failure.ts';
-import { isSilent } from '../model/routing/pages.ts';
+import { isSilent, type WorkspacePages } from '../model/routing/pages.ts';
 import type { WorkspaceZone } from '../scans/days/zone-cuts.ts';
 import type { Management } from '../store/management/management.ts';
 import { pagesChangedAfter } from '../store/management/pages.ts';
@@ -71,7 +71,7 @@ abstract class WorkspaceFeed<Changes> {
 }
 
 export class PageFeed extends WorkspaceFeed<PageChanges> {
-  readonly #packed = new Map<number, PackedPages>();
+  readonly #pages = new Map<number, WorkspacePages>();
 
   constructor(store: Management, log: Logger) {
     super(store, 'pages', pagesEveryMs, log);
@@ -79,15 +79,14 @@ export class PageFeed extends WorkspaceFeed<PageChanges> {
 
   all(): PageChanges {
     this.refresh();
-    return [...this.#packed];
+    return [...this.#pages];
   }
 
   protected override read(store: Management, seen: number): PageChanges {
     return Array.from(pagesChangedAfter(store.pages, seen), ({ workspaceNo, pages }) => {
-      const packed = isSilent(pages) ? undefined : packPages(pages);
-      if (packed === undefined) this.#packed.delete(workspaceNo);
-      else this.#packed.set(workspaceNo, packed);
-      return [workspaceNo, packed] as const;
+      if (!isSilent(pages)) this.#pages.set(workspaceNo, pages);
+      else this.#pages.delete(workspaceNo);
+      return [workspaceNo, this.#pages.get(workspaceNo)] as const;
     });
   }
 }

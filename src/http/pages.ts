@@ -1,9 +1,7 @@
 /**
  * The pages that a scan may get instead of a redirect. Their reader stands in front of a poster and did nothing wrong: a
- * page has a friendly sentence in the reader's language, what may help, and a contact.
- *
- *   kind, workspace, Accept-Language --> language: among those of the workspace's texts and the ten standard ones
- *     --> page, cached: standard pages without a limit (kinds x languages), those of workspaces with one
+ * page has a friendly sentence in the reader's language, what may help, and a contact. The language is the best of the
+ * workspace's texts and the ten standard ones.
  *
  * A page has at most 5 KB and loads nothing (pages/page.ts). A workspace without a brand has the installation's.
  * Programs that ask for JSON get a problem document in English.
@@ -12,12 +10,12 @@ import {
   type Brand,
   type EndedReason,
   endedReasons,
+  noPages,
   type PageTexts,
   type WorkspacePages,
 } from '../model/routing/pages.ts';
 import type { Config } from '../config.ts';
 import { bestLanguage } from '../routes/language.ts';
-import { type PackedPages, type PageChanges, unpackPages } from './pages/packed-pages.ts';
 import { makePage, type PageHtml } from './pages/page.ts';
 import { type ErrorPageKind, errorPageKinds, pageLanguages, wordsOf } from './pages/words.ts';
 
@@ -25,9 +23,13 @@ export interface ErrorPage extends PageHtml {
   readonly language: string;
 }
 
-/** Cached pages of workspaces in each redirect thread: about 5 MB. */
+/** By workspace; undefined = removed. */
+export type PageChanges = ReadonlyArray<
+  readonly [workspaceNo: number, pages: WorkspacePages | undefined]
+>;
+
+/** Cached pages in each redirect thread: about 5 MB. */
 const renderedMax = 1_000;
-const unpackedMax = 250;
 const lastResort = 'en';
 
 const statuses: Readonly<Record<ErrorPageKind, readonly [status: number, code: string]>> = {
@@ -102,40 +104,20 @@ export function previewPage(
 const shownBrand = (pages: WorkspacePages, brand: Brand): Brand =>
   Object.keys(pages.brand).length > 0 ? pages.brand : brand;
 
-/** Drops its oldest entry. Not lru-cache, which every redirect thread would load at its start. */
-class BoundedMap<K, V> extends Map<K, V> {
-  readonly #max: number;
-
-  constructor(max: number) {
-    super();
-    this.#max = max;
-  }
-
-  override set(key: K, value: V): this {
-    if (this.size >= this.#max) {
-      const { value: oldest, done } = this.keys().next();
-      if (done !== true) this.delete(oldest);
-    }
-    return super.set(key, value);
-  }
-}
-
 export class Pages {
   readonly #brand: Brand;
-  readonly #packed = new Map<number, PackedPages>();
-  readonly #unpacked = new BoundedMap<number, WorkspacePages>(unpackedMax);
-  readonly #rendered = new BoundedMap<string, ErrorPage>(renderedMax);
-  readonly #standard = new Map<string, ErrorPage>();
+  readonly #workspaces = new Map<number, WorkspacePages>();
+  /** By workspace, kind and language. */
+  readonly #rendered = new Map<string, ErrorPage>();
 
   constructor(brand: Brand) {
     this.#brand = brand;
   }
 
   update(changes: PageChanges): void {
-    for (const [workspaceNo, packed] of changes) {
-      if (packed === undefined) this.#packed.delete(workspaceNo);
-      else this.#packed.set(workspaceNo, packed);
-      this.#unpacked.delete(workspaceNo);
+    for (const [workspaceNo, pages] of changes) {
+      if (pages === undefined) this.#workspaces.delete(workspaceNo);
+      else this.#workspaces.set(workspaceNo, pages);
     }
     this.#rendered.clear();
   }
@@ -145,32 +127,15 @@ export class Pages {
    * @param header `Accept-Language`
    */
   find(kind: ErrorPageKind, workspaceNo: number | undefined, header: string): ErrorPage {
-    const pages = workspaceNo === undefined ? undefined : this.#pagesOf(workspaceNo);
-    if (pages === undefined) return this.#findStandard(kind, chooseLanguage(header, []));
-    const own = textsOf(kind, pages.texts);
+    const pages = workspaceNo === undefined ? undefined : this.#workspaces.get(workspaceNo);
+    const own = textsOf(kind, pages?.texts ?? {});
     const language = chooseLanguage(header, Object.keys(own));
-    const key = `${workspaceNo} ${kind} ${language}`;
-    const kept = this.#rendered.get(key);
-    if (kept !== undefined) return kept;
-    const page = render(kind, language, shownBrand(pages, this.#brand), own);
+    const key = `${pages === undefined ? '' : workspaceNo} ${kind} ${language}`;
+    const cached = this.#rendered.get(key);
+    if (cached !== undefined) return cached;
+    const page = render(kind, language, shownBrand(pages ?? noPages, this.#brand), own);
+    if (this.#rendered.size >= renderedMax) this.#rendered.clear();
     this.#rendered.set(key, page);
-    return page;
-  }
-
-  #pagesOf(workspaceNo: number): WorkspacePages | undefined {
-    const packed = this.#packed.get(workspaceNo);
-    if (packed === undefined) return undefined;
-    const kept = this.#unpacked.get(workspaceNo);
-    if (kept !== undefined) return kept;
-    const pages = unpackPages(packed);
-    this.#unpacked.set(workspaceNo, pages);
-    return pages;
-  }
-
-  #findStandard(kind: ErrorPageKind, language: string): ErrorPage {
-    const key = `${kind} ${language}`;
-    const page = this.#standard.get(key) ?? render(kind, language, this.#brand, {});
-    this.#standard.set(key, page);
     return page;
   }
 }

@@ -1,11 +1,12 @@
-/** Messages between the control thread and a redirect thread. */
+/** What the control thread and a redirect thread share: messages, a gate, latencies. */
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { Config } from '../config.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { FileIdentity } from '../scans/journal/file-identity.ts';
 import type { Brand } from '../model/routing/pages.ts';
 import type { GeoData } from '../scans/visitor/geo/geo.ts';
 import type { ErrorPageKind } from './pages/words.ts';
-import type { PageChanges } from './pages/packed-pages.ts';
+import type { PageChanges } from './pages.ts';
 
 /**
  * Word 0 of a memory that all redirect threads share.
@@ -16,6 +17,13 @@ import type { PageChanges } from './pages/packed-pages.ts';
  *               listen, and a used-up link redirects to itself (refusals.ts)
  */
 export const gate = { wait: 0, open: 1, handedOver: 2 } as const;
+
+/** Longer latencies count as a minute. */
+export const latencyMax = 60_000_000;
+
+/** Latencies of all redirect threads in microseconds. A clone in another thread records into the same memory. */
+export const createLatencyHistogram = (): RecordableHistogram =>
+  createHistogram({ lowest: 1, highest: latencyMax, figures: 2 });
 
 export interface RedirectSetup {
   /** Its reader index in the link table. */
@@ -33,6 +41,7 @@ export interface RedirectSetup {
   readonly misses: SharedArrayBuffer;
   readonly missSeed: number;
   readonly gate: Int32Array;
+  readonly latency: RecordableHistogram;
   /** Target of `/`; empty = the page of an unknown code. */
   readonly rootUrl: string;
   readonly brand: Brand;
@@ -83,8 +92,6 @@ export interface RedirectFigures {
   readonly droppedScans: number;
   readonly journalPosition: number;
   readonly journalFault: string | undefined;
-  /** Latency counts since the last message. */
-  readonly latency: Float64Array;
 }
 
 export type RedirectMessage =

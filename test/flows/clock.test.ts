@@ -24,7 +24,7 @@ import { openScanQueries } from '../../src/scans/query/queries.ts';
 import { Shard } from '../../src/scans/shard.ts';
 import { Visitor } from '../../src/scans/visitor/visitor.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
-import { createLatencyHistogram } from '../../src/telemetry/latency-histogram.ts';
+import { createLatencyHistogram } from '../../src/http/redirect-thread.ts';
 import { Client } from '../support/client.ts';
 import { withDataFolder } from '../support/process.ts';
 import { systemClock } from '../../src/system-clock.ts';

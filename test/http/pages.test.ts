@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { errorProblem, errorStatus, Pages } from '../../src/http/pages.ts';
-import { packPages } from '../../src/http/pages/packed-pages.ts';
 import { errorPageKinds, pageLanguages } from '../../src/http/pages/words.ts';
 import { contrast, parseColour } from '../../src/model/design/colour.ts';
 import {
@@ -26,7 +25,7 @@ const standard = new Pages({});
 /** What a page of these settings is. */
 function pageOf(pages: WorkspacePages, header = 'en', reason: EndedReason = 'expired') {
   const found = new Pages({});
-  found.update([[7, packPages(pages)]]);
+  found.update([[7, pages]]);
   return found.find(reason, 7, header);
 }
 
@@ -152,11 +151,8 @@ describe('Pages', () => {
   it('has the brand of the workspace, else that of the installation', () => {
     const pages = new Pages({ name: 'Host' });
     pages.update([
-      [1, packPages(branded('Bakery'))],
-      [
-        2,
-        packPages({ brand: {}, texts: { paused: { en: { title: 'Shut', text: 'Back soon' } } } }),
-      ],
+      [1, branded('Bakery')],
+      [2, { brand: {}, texts: { paused: { en: { title: 'Shut', text: 'Back soon' } } } }],
     ]);
     expect(pages.find('expired', 1, 'en').html).toContain('Bakery');
     expect(pages.find('expired', 1, 'en').html).not.toContain('Host');
@@ -167,10 +163,10 @@ describe('Pages', () => {
 
   it('shows a change at once, and the standard page when nothing is left', () => {
     const pages = new Pages({});
-    pages.update([[1, packPages(branded('Bakery'))]]);
+    pages.update([[1, branded('Bakery')]]);
     const first = pages.find('expired', 1, 'en');
     expect(pages.find('expired', 1, 'en-GB')).toBe(first);
-    pages.update([[1, packPages(branded('Café'))]]);
+    pages.update([[1, branded('Café')]]);
     expect(pages.find('expired', 1, 'en').html).toContain('Café');
     pages.update([[1, undefined]]);
     expect(pages.find('expired', 1, 'en')).toBe(pages.find('expired', undefined, 'en'));

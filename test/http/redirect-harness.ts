@@ -9,7 +9,7 @@ import { vi } from 'vitest';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { CountedJournals, type Journals } from '../../src/engine/journals.ts';
 import { RedirectThreads } from '../../src/engine/redirect-threads.ts';
-import type { PageChanges } from '../../src/http/pages/packed-pages.ts';
+import type { PageChanges } from '../../src/http/pages.ts';
 import type { RedirectCommand } from '../../src/http/redirect-thread.ts';
 import { createLinkTableMemory } from '../../src/links/layout.ts';
 import { LinkWriter } from '../../src/links/writer.ts';

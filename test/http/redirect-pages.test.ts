@@ -1,6 +1,6 @@
 /** Pages over real sockets: in the reader's language, with what the workspace says now, in every thread. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { packPages, type PageChanges } from '../../src/http/pages/packed-pages.ts';
+import type { PageChanges } from '../../src/http/pages.ts';
 import type { WorkspacePages } from '../../src/model/routing/pages.ts';
 import { linkOf } from '../links/table.ts';
 import { soon } from '../support/soon.ts';
@@ -13,7 +13,7 @@ const bakery: WorkspacePages = {
 const rootUrl = 'https://example.com/caf%C3%A9?a=1';
 
 let harness: RedirectHarness;
-let pages: PageChanges = [[4, packPages(bakery)]];
+let pages: PageChanges = [[4, bakery]];
 beforeAll(async () => {
   harness = await startRedirects({
     file: new URL('./mortal-redirect.worker.ts', import.meta.url),
@@ -83,7 +83,7 @@ describe('a page', () => {
     const titleNow = async (): Promise<boolean> =>
       (await ask('/EXPIRED1', 'de')).html.includes('>Neu</h1>');
     const texts = { expired: { de: { title: 'Neu', text: 'x' } } };
-    pages = [[4, packPages({ brand: {}, texts })]];
+    pages = [[4, { brand: {}, texts }]];
     harness.redirects.updatePages(pages);
     await expect.poll(titleNow, soon).toBe(true);
     harness.send(0, { kind: 'exit' });
