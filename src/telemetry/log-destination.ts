@@ -32,7 +32,7 @@ export class LogDestination {
   /** Bytes of the first waiting line that are written. */
   #cutBytes = 0;
   #lostUnreported = 0;
-  #retry: NodeJS.Timeout | undefined;
+  #isRetrying = false;
   lost = 0;
 
   constructor(options: LogDestinationOptions) {
@@ -72,16 +72,22 @@ export class LogDestination {
     } catch (error) {
       const code = systemErrorCode(error);
       if (code === 'EPIPE' && this.#cutBytes > 0) this.#repeatCut();
-      this.#retry ??= setTimeout(() => {
-        this.#retry = undefined;
-        this.#send();
-      }, retryMs).unref();
+      this.#retryLater();
       return code;
     }
     const lines = this.#lostUnreported;
     this.#lostUnreported = 0;
     if (lines > 0) onLost(lines);
     return undefined;
+  }
+
+  #retryLater(): void {
+    if (this.#isRetrying) return;
+    this.#isRetrying = true;
+    setTimeout(() => {
+      this.#isRetrying = false;
+      this.#send();
+    }, retryMs).unref();
   }
 
   #take(): Uint8Array {

@@ -1,20 +1,11 @@
 /** A backup beside a loaded service, restored otherFolder: a prefix of what was answered, and it serves. */
 import { liftQuota } from '../support/lift-quota.ts';
-import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { contentsOf, makeWholeFolder } from '../engine/whole-folder.ts';
 import { Client } from '../support/client.ts';
-import {
-  pause,
-  runCommand,
-  type RunningService,
-  spawnCommand,
-  withDataFolder,
-} from '../support/process.ts';
+import { pause, runCommand, type RunningService, withDataFolder } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
 import { TestService } from '../support/test-service.ts';
-import { killedAt } from './process/killed-at.ts';
 
 const agent = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:126.0) Firefox/126.0' };
 
@@ -86,63 +77,3 @@ test(
     });
   },
 );
-
-test('a backup is whole or absent, and nothing is written over', { timeout: 180_000 }, async () => {
-  await withDataFolder(async (parent) => {
-    const dataDir = join(parent, 'data');
-    const environment = { QZ_DATA_DIR: dataDir };
-    expect((await runCommand(['backup', join(parent, 'b')], environment)).stderr).toMatch(
-      /Cannot open data folder .*: it does not exist/,
-    );
-    await makeWholeFolder(dataDir);
-    const target = join(parent, 'backup');
-    mkdirSync(target);
-    const taken = await runCommand(['backup', target], environment);
-    expect([taken.code, taken.stderr]).toEqual([0, expect.stringMatching(/\nreading the copy\n$/)]);
-    expect((await runCommand(['backup', target], environment)).stderr).toMatch(
-      /Cannot back up to .*, expected an empty folder/,
-    );
-    expect((await runCommand(['restore', target], environment)).stderr).toMatch(
-      /Cannot restore into .*, expected an empty folder/,
-    );
-    const fresh = { QZ_DATA_DIR: join(parent, 'fresh') };
-    expect((await runCommand(['restore', dataDir], fresh)).stderr).toMatch(
-      /no readable backup.json/,
-    );
-    appendFileSync(join(target, 'management.mdb'), 'x');
-    expect((await runCommand(['restore', target], fresh)).stderr).toMatch(
-      /management.mdb is damaged/,
-    );
-    expect(existsSync(fresh.QZ_DATA_DIR) ? readdirSync(fresh.QZ_DATA_DIR) : []).toEqual([]);
-    expect(readdirSync(parent).filter((name) => name.includes('partial'))).toEqual([]);
-    rmSync(join(dataDir, 'scans.mdb'));
-    const kept = await runCommand(['backup', '--keep-damaged', `${target}2`], environment);
-    expect([kept.code, kept.stdout]).toEqual([1, expect.stringMatching(/2\.damaged\n$/)]);
-    expect(kept.stderr).toMatch(/Its data is damaged:\n {2}scans.mdb is missing\n$/);
-  });
-});
-
-test('a restore that is killed is told by every command, and done again by its own', async () => {
-  await withDataFolder(async (parent) => {
-    const dataDir = join(parent, 'data');
-    await makeWholeFolder(dataDir);
-    const target = join(parent, 'backup');
-    expect((await runCommand(['backup', target], { QZ_DATA_DIR: dataDir })).code).toBe(0);
-    const environment = { QZ_DATA_DIR: join(parent, 'restored') };
-    const draft = join(environment.QZ_DATA_DIR, '.restoring', 'logos');
-    const midway = { ...environment, ...killedAt(draft) };
-    const killed = await spawnCommand(['restore', target], midway);
-    expect(killed.signal).toBe('SIGKILL');
-    for (const command of ['serve', 'backup', 'keys']) {
-      const args = { serve: [], backup: [`${target}2`], keys: ['list'] }[command] ?? [];
-      const { code, stderr } = await runCommand([command, ...args], environment);
-      expect([command, code]).toEqual([command, 1]);
-      expect(stderr).toMatch(/a restore did not finish, .* run `quietzone restore .*backup` again/);
-    }
-    const again = await runCommand(['restore', target], environment);
-    expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/^Restored \d+ files/)]);
-    expect(Object.keys(contentsOf(environment.QZ_DATA_DIR))).toEqual(
-      Object.keys(contentsOf(target)).filter((name) => name !== 'backup.json'),
-    );
-  });
-});

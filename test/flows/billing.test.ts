@@ -7,14 +7,7 @@ import { expect, it } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import { Client, word } from '../support/client.ts';
 import { OffsetClock } from '../support/fakes/offset-clock.ts';
-import { openReceiver } from '../support/fakes/receiver.ts';
-import {
-  freePorts,
-  type Ports,
-  runCommand,
-  spawnCommand,
-  withDataFolder,
-} from '../support/process.ts';
+import { freePorts, type Ports, runCommand, withDataFolder } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
 import { TestService } from '../support/test-service.ts';
 
@@ -42,14 +35,14 @@ async function subscribeAndCancel(dataDir: string, service: TestService) {
   const wish = { plan: 'pro', interval: 'month' };
   const checkout = await api.call('POST', '/billing/checkout', { body: wish });
   expect(checkout.status).toBe(201);
-  const confirmed = await runCommand(['billing', 'confirm', word(checkout.json.id)], {
-    QZ_DATA_DIR: dataDir,
-  });
+  const run = (...args: string[]) => runCommand(['billing', ...args], { QZ_DATA_DIR: dataDir });
+  const id = word(checkout.json.id);
+  expect(JSON.parse((await run('list', '--json')).stdout)).toMatchObject([{ id, ...wish }]);
+  const confirmed = await run('confirm', id);
   expect([confirmed.code, confirmed.stdout]).toEqual([0, expect.stringContaining('plan pro')]);
-  const again = await runCommand(['billing', 'confirm', word(checkout.json.id)], {
-    QZ_DATA_DIR: dataDir,
-  });
+  const again = await run('confirm', id);
   expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('it is complete')]);
+  expect((await run('list')).stdout).toBe('none\n');
   const paid = await api.call('GET', '/billing/subscription');
   expect(paid.headers['x-ratelimit-limit']).toBe('120');
   expect(paid.json).toMatchObject({ plan: 'pro', status: 'active', amount: 29, currency: 'EUR' });
@@ -99,47 +92,3 @@ it(
       await later.close();
     }),
 );
-
-it('the operator lists and confirms beside the running service, which sends the event', () =>
-  withDataFolder(async (dataDir) => {
-    const receiver = await openReceiver();
-    const environment = {
-      QZ_DATA_DIR: dataDir,
-      QZ_BOOTSTRAP_PLAN: 'free',
-      QZ_BILLING_CONFIRMED_BY: 'operator',
-      QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
-    };
-    const service = await TestService.start({ dataDir, environment });
-    const api = new Client(`${service.apiUrl}/v1`, service.apiKey);
-    const hook = { url: receiver.url(), events: ['subscription.created'] };
-    expect((await api.call('POST', '/webhooks', { body: hook })).status).toBe(201);
-    const wish = { plan: 'pro', interval: 'year' };
-    const made = await api.call('POST', '/billing/checkout', { body: wish });
-    const id = word(made.json.id);
-    const refused = await api.call('POST', `/billing/checkout/${id}/confirm`);
-    expect([refused.status, refused.json.code]).toEqual([403, 'forbidden']);
-
-    const run = async (...args: string[]): Promise<string> => {
-      // What changes something does so as a process of its own.
-      const start = args[0] === 'confirm' ? spawnCommand : runCommand;
-      const { code, stdout, stderr } = await start(['billing', ...args], environment);
-      expect([args, code, stderr]).toEqual([args, 0, '']);
-      return stdout;
-    };
-    const [waiting] = JSON.parse(await run('list', '--json'));
-    expect(waiting).toMatchObject({ id, ...wish, planNow: 'free', amount: 290, currency: 'EUR' });
-    expect(await run('list')).toContain(id);
-    await run('confirm', id);
-    expect(await run('list')).toBe('none\n');
-
-    const [delivery] = await receiver.arrived(1);
-    expect(JSON.parse(String(delivery?.body))).toMatchObject({
-      event: 'subscription.created',
-      data: { ...wish, amount: 290 },
-    });
-    const paid = await api.call('GET', '/billing/subscription');
-    expect(paid.headers['x-ratelimit-limit']).toBe('120');
-    await api.close();
-    await service.close();
-    await receiver.close();
-  }));

@@ -1,6 +1,6 @@
 /**
- * Bytes of a journal segment flip between a stop and a start: sound frames are counted to the last scan,
- * damaged ones are reported in log and metrics, and nothing becomes a wrong number.
+ * Bytes of a journal segment and of a record flip between a stop and a start: sound frames are counted to the last scan,
+ * damage is reported in log, health and metrics, and nothing becomes a wrong answer.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,10 +15,11 @@ import {
 import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { frameHeaderBytes, ScanBatch } from '../../src/scans/record.ts';
-import { Client } from '../support/client.ts';
+import { Client, word } from '../support/client.ts';
 import { expectCleanLog } from '../support/log-hygiene.ts';
 import { freePorts, withDataFolder, readMetrics } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
+import { StoredBytes } from '../support/stored-bytes.ts';
 import { TestService } from '../support/test-service.ts';
 
 const agent = 'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) Version/17.5 Safari/604.1';
@@ -38,11 +39,15 @@ it(
       const first = await TestService.start({ dataDir, ports, environment });
       const { apiKey } = first;
       const client = new Client(first.apiUrl, apiKey);
-      const made = await client.call('POST', '/v1/qr-codes', {
-        body: { target: 'https://example.com/' },
-      });
-      expect(made.status).toBe(201);
+      const body = { target: 'https://example.com/' };
+      const [{ id }, { id: damagedId }] = [
+        (await client.call('POST', '/v1/qr-codes', { body })).json,
+        (await client.call('POST', '/v1/qr-codes', { body })).json,
+      ];
       await first.close();
+      const stored = new StoredBytes(join(dataDir, 'management.mdb'));
+      stored.flip('codes', stored.keys('codes')[1]!, 77);
+      await stored.close();
 
       const starts = await writeFrames(dataDir);
       flip(dataDir, starts, 2, frameHeaderBytes + 40);
@@ -51,8 +56,7 @@ it(
 
       const second = await TestService.start({ dataDir, ports, environment });
       const soundScans = (frames - 3) * scansPerFrame;
-      const { id }: { id: string } = JSON.parse(made.text);
-      const path = `/v1/qr-codes/${id}`;
+      const path = `/v1/qr-codes/${word(id)}`;
       const scans = async (): Promise<number> =>
         Number((await client.call('GET', path)).json['scans']);
       await expect.poll(scans, soon).toBeGreaterThanOrEqual(soundScans);
@@ -60,15 +64,28 @@ it(
       expect(await scans()).toBe(soundScans);
       const analytics = await client.call('GET', `${path}/analytics?from=2020-01-01`);
       expect(analytics.json['devices']).toEqual({ ios: soundScans, android: 0, other: 0 });
+      for (let round = 0; round < 2; round++) {
+        const refused = await client.call('GET', `/v1/qr-codes/${word(damagedId)}`);
+        expect([refused.status, refused.json['code']]).toEqual([503, 'data_damaged']);
+      }
+      const ready = await client.call('GET', '/health/ready');
+      expect([ready.status, ready.json['reasons']]).toEqual([
+        200,
+        ['1 stored record is damaged (first: management.mdb, table codes): run quietzone verify'],
+      ]);
       const metrics = await readMetrics(second.apiUrl);
+      expect(metrics).toContain(
+        'quietzone_damaged_records_total{file="management.mdb",table="codes"} 1',
+      );
       expect(metrics).toMatch(
         new RegExp(`scans_dropped_total\\{reason="journal_damaged"\\} ${scansPerFrame}\n`),
       );
       await client.close();
       await second.close();
-      expect(second.complaints).toMatchObject([
-        { level: 'warn', msg: 'cut a torn tail off a journal' },
+      expect(second.complaints.toSorted((a, b) => a.msg.localeCompare(b.msg))).toMatchObject([
         { level: 'error', damagedScans: scansPerFrame },
+        { level: 'error', msg: 'a stored record is damaged', table: 'codes', record: '2' },
+        { level: 'warn', msg: 'cut a torn tail off a journal' },
       ]);
       expectCleanLog(second, dataDir, [apiKey, '198.51.100.']);
     }),

@@ -134,26 +134,6 @@ it('scans.mdb of another installation is refused, and begun anew where that is a
   expect(readdirSync(join(parent, 'after')).join()).not.toContain('set-aside');
 });
 
-it('a lost management.mdb is no first start, and an older copy of it is refused', async () => {
-  const dataDir = copyOf('lost', () => undefined);
-  const kept = join(parent, 'management.mdb');
-  cpSync(join(dataDir, 'management.mdb'), kept);
-  const first = await TestService.start({ dataDir, ports, apiKey: one.apiKey });
-  await first.close();
-  rmSync(join(dataDir, 'management.mdb'));
-  const before = contentOf(dataDir);
-  for (const start of ['any', 'scans-anew'] as const) {
-    await expect(TestService.start({ dataDir, ports, start })).rejects.toThrow(
-      /\n {2}management.mdb is missing\n/,
-    );
-  }
-  expect(contentOf(dataDir)).toEqual(before);
-  cpSync(kept, join(dataDir, 'management.mdb'));
-  await expect(TestService.start({ dataDir, ports })).rejects.toThrow(
-    /management.mdb is an older copy/,
-  );
-});
-
 it('a start with --existing makes no data', async () => {
   const dataDir = join(parent, 'not-mounted');
   const settings = settingsOf({ dataDir, ports });

@@ -75,7 +75,7 @@ it('redirects, changes and the stop need no reader', () =>
     const next = openReader(pipe);
     log = '';
     await expect.poll(() => logged(next), soon).toContain('log lines lost');
-    const told = entriesOf(log).find(({ msg }) => String(msg).startsWith('log lines lost'));
+    const told = entriesOf(log).find(({ msg }) => msg.startsWith('log lines lost'));
     expect(told).toMatchObject({ level: 'warn', lines: await lost() });
 
     fill(writer);
