@@ -29,7 +29,7 @@ import { type MemoryShares, memoryShares, threadCounts } from './engine/machine/
 import { ClientAddresses } from './http/client-address.ts';
 import type { Handler, Reply, Request } from './http/request.ts';
 import { HttpServer, type HttpServerOptions } from './http/server.ts';
-import { assertTlsFiles } from './http/tls-files.ts';
+import { assertTlsFiles } from './http/port.ts';
 import { installationBrand } from './http/pages.ts';
 import type { ImagesOptions } from './images/image-service.ts';
 import type { LogoStore } from './images/logo/logo-store.ts';

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Configuration from '../../src/config.ts';
 import type { Routing } from '../../src/model/routing/routing.ts';
-import type { TlsFiles } from '../../src/http/tls-files.ts';
+import type { TlsFiles } from '../../src/http/port.ts';
 import { openProgram } from '../../config/program.mjs';
 import { configureNginx, findNginx } from '../rivals/nginx.ts';
 import type * as Seeding from './seed.ts';

@@ -8,6 +8,7 @@ import { mkdirSync } from 'node:fs';
 import * as uWS from 'uWebSockets.js';
 import { ClientAddresses } from '../../src/http/client-address.ts';
 import { MissThrottle } from '../../src/http/miss-throttle.ts';
+import { Pages } from '../../src/http/pages.ts';
 import { Redirect } from '../../src/http/redirect.ts';
 import { Refusals } from '../../src/http/refusals.ts';
 import { ScannerAddresses } from '../../src/http/scanner-address.ts';
@@ -61,7 +62,7 @@ const redirect = new Redirect({
   journal,
   durability: 'process',
   addresses,
-  refusals: new Refusals(addresses, new MissThrottle(0)),
+  refusals: new Refusals(addresses, new MissThrottle(0), { pages: new Pages({}), rootUrl: '' }),
   clock: systemClock,
   gate: new Int32Array(1),
   latency: createLatencyHistogram(),

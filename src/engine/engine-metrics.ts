@@ -10,7 +10,7 @@ import { linesLost } from '../telemetry/service-log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import type { Lag } from './watch/journal-lag.ts';
 import type { Journals } from './journals.ts';
-import { errorPageKinds } from '../http/pages/words.ts';
+import { errorPageKinds } from '../http/pages.ts';
 import { redirectTotals, type RedirectThreads } from './redirect-threads.ts';
 import { type ShardState, type ShardThreads, shardTotals } from './shard-threads.ts';
 
@@ -120,22 +120,18 @@ export function registerRedirects(metrics: Metrics, redirects: RedirectThreads):
     ['thread'],
     byThread((state) => state.figures?.waitingScans ?? 0),
   );
-  metrics.summary(
-    'quietzone_redirect_seconds',
-    'Time from the first request of an event-loop cycle to its answers',
-    [],
-    () => {
-      const { latency } = redirects;
-      const quantiles = Object.fromEntries(
-        [0.5, 0.9, 0.99, 0.999].map((quantile) => [
-          String(quantile),
-          latency.percentile(quantile * 100) / microsecondsPerSecond,
-        ]),
-      );
-      const { count } = latency;
-      const seconds = (latency.mean * count) / microsecondsPerSecond;
-      return [{ quantiles, count, sum: Number.isFinite(seconds) ? seconds : 0 }];
-    },
+  const { latency } = redirects;
+  const seconds = 'quietzone_redirect_seconds';
+  const help = 'Time from the first request of an event-loop cycle to its answers';
+  metrics.gauge(seconds, help, ['quantile'], () =>
+    [0.5, 0.9, 0.99, 0.999].map((quantile) => ({
+      labels: { quantile },
+      value: latency.percentile(quantile * 100) / microsecondsPerSecond,
+    })),
+  );
+  metrics.total(`${seconds}_count`, `${help}: how many`, [], () => latency.count);
+  metrics.total(`${seconds}_sum`, `${help}: their sum`, [], () =>
+    latency.count === 0 ? 0 : (latency.mean * latency.count) / microsecondsPerSecond,
   );
 }
 

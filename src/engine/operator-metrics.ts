@@ -2,7 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import { certificateEndMs } from '../http/tls-files.ts';
+import { certificateEndMs } from '../http/port.ts';
 import type { Clock } from '../model/clock.ts';
 import { shipped } from '../shipped.ts';
 import { freeBytes } from '../store/space-guard.ts';

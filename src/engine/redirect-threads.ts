@@ -8,8 +8,7 @@ import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { MissThrottle } from '../http/miss-throttle.ts';
 import { ListenError } from '../http/port.ts';
-import { installationBrand, type PageChanges } from '../http/pages.ts';
-import { errorPageKinds } from '../http/pages/words.ts';
+import { errorPageKinds, installationBrand, type PageChanges } from '../http/pages.ts';
 import {
   createLatencyHistogram,
   gate,

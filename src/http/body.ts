@@ -1,13 +1,13 @@
 /**
  * A request body while it arrives: at most `bytesMax`, anything longer is discarded.
  *
- * uWS has no body limit and reuses the memory of chunks, so each is copied. A deadline covers each 64 KiB, so a client
- * cannot extend it by dripping bytes. uWS would close silently 8 to 12 s after the headers or the last 160 KB;
- * `renew` prevents that, so that this deadline decides and its 408 can be sent.
- * While a body is streamed (`chunks`), a client that is faster than the reader is paused at 1 MiB.
+ * uWS has no body limit and reuses the memory of chunks, so each is copied. A deadline covers each 64 KiB, so dripping
+ * bytes do not extend it. uWS would close silently 8 to 12 s after the headers or the last 160 KB; `renew` prevents that,
+ * so that the 408 of this deadline is sent. While a body is streamed, a client that is faster than the reader is paused.
  * An early answer waits briefly for the rest of the body (`ended`): when a connection closes with unread bytes, the
  * kernel resets it and the client loses the answer.
  */
+import type { HttpResponse } from 'uWebSockets.js';
 import { Failure } from '../model/failure.ts';
 
 /** Unread bytes at which a client is paused, except during `read`. */
@@ -15,22 +15,18 @@ const unreadBytesMax = 1_048_576;
 const pieceBytes = 65_536;
 const discardBytesMax = 1_048_576;
 
-type BodyState = 'arriving' | 'complete' | 'too_large' | 'aborted';
-
 /**
- * Pauses and resumes a client, as uWS's response does. The idle timer stops during a pause and restarts after it. A
- * client that is resumed without a pause is never read again (measured, 20.0.8).
+ * Pauses and resumes a client. The idle timer stops during a pause and restarts after it. A client that is resumed without
+ * a pause is never read again (measured, 20.0.8).
  */
-export interface Flow {
-  pause(): void;
-  resume(): void;
-}
+type Flow = Pick<HttpResponse, 'pause' | 'resume'>;
+type BodyState = 'arriving' | 'complete' | 'too_large' | 'aborted';
 
 export class Body {
   readonly #bytesMax: number;
   readonly #chunks: Uint8Array[] = [];
   readonly #watchers = new Set<() => void>();
-  readonly #flow: Flow | undefined;
+  readonly #flow: Flow;
   #received = 0;
   #unread = 0;
   #isPaused = false;
@@ -39,7 +35,7 @@ export class Body {
   #isEnded = false;
 
   /** @param declared length in the headers: too much is refused before it arrives */
-  constructor(bytesMax: number, declared: number | 'chunked', flow?: Flow) {
+  constructor(bytesMax: number, declared: number | 'chunked', flow: Flow) {
     this.#bytesMax = bytesMax;
     this.#flow = flow;
     if (declared === 0) {
@@ -81,8 +77,8 @@ export class Body {
 
   renew(): void {
     if (this.#isPaused || this.#isEnded) return;
-    this.#flow?.pause();
-    this.#flow?.resume();
+    this.#flow.pause();
+    this.#flow.resume();
   }
 
   onAbort(callback: () => void): void {
@@ -97,11 +93,7 @@ export class Body {
     this.#notify();
   }
 
-  /**
-   * Reads the complete body.
-   * @param timeoutMs for each 64 KiB
-   * @throws Failure body_too_large; request_timeout, also when the client has gone
-   */
+  /** @param timeoutMs for each 64 KiB @throws Failure body_too_large; request_timeout, also when the client has gone */
   async read(timeoutMs: number): Promise<Uint8Array> {
     this.#isPausable = false;
     this.#resume();
@@ -115,7 +107,6 @@ export class Body {
     throw this.#failure(timeoutMs);
   }
 
-  /** Streams the body. @throws Failure as `read` */
   async *chunks(timeoutMs: number): AsyncGenerator<Uint8Array> {
     for (;;) {
       const isReady = (): boolean => this.#state !== 'arriving' || this.#unread >= pieceBytes;
@@ -154,14 +145,14 @@ export class Body {
   #pause(): void {
     if (this.#isPaused) return;
     this.#isPaused = true;
-    this.#flow?.pause();
+    this.#flow.pause();
   }
 
   #resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
     // uWS refuses calls on a response that has ended.
-    if (!this.#isEnded) this.#flow?.resume();
+    if (!this.#isEnded) this.#flow.resume();
   }
 
   /** Resolves at the end of the body, or `lingerMs` or 1 MiB later. */

@@ -2,8 +2,8 @@
  * The client of a request: the socket's peer or, when the peer is a trusted proxy, the client that the proxy names by
  * the PROXY protocol or X-Forwarded-For.
  *
- * Each trusted proxy appends the address it saw to X-Forwarded-For. So the client is the first address from the right
- * that is not trusted; the client itself may have sent the entries to its left. Reading stops at an invalid entry.
+ * Each trusted proxy appends the address it saw to X-Forwarded-For, so the client is the first untrusted address from the
+ * right; the client itself may have sent the entries to its left. Reading stops at an invalid entry.
  */
 import { isIP } from 'node:net';
 import { CidrSet, normaliseAddress, parseAddress } from '../model/address.ts';
@@ -11,6 +11,10 @@ import { CidrSet, normaliseAddress, parseAddress } from '../model/address.ts';
 /** Only clients make longer chains. */
 const hopsMax = 16;
 const peersMax = 1_024;
+
+/** An address from uWS. */
+export const addressText = (address: ArrayBuffer): string =>
+  Buffer.from(address).toString('latin1');
 
 export class ClientAddresses {
   readonly #trusted: CidrSet;

@@ -2,13 +2,11 @@
  * Decides whether a connection stays open after an answer, and handles requests with a body on the short-link port,
  * which never needs one.
  *
- * Two lengths, a transfer coding that uWS does not know, or chunks that uWS reads more loosely than a proxy in front
- * (a bare line feed after a size, no line end after the data) may hide a second request from the proxy. uWS closes a
- * connection that brings another request while an answer is pending; after an immediate answer it continues, also with
- * `Connection: close` (measured, 20.0.8). So requests with a body are answered in the next cycle of the event loop and
- * closed, and ambiguous ones are refused. Scans wait for the journal anyway (redirect.ts).
- * Requests without a body are not checked for two `Host`: to read every header costs 1.7 µs, 15 % of a redirect, and no
- * answer on this port depends on it.
+ * Two lengths, an unknown transfer coding, or chunks that uWS reads more loosely than a proxy in front (a bare line feed
+ * ends a size, anything ends the data) may hide a second request from the proxy. uWS closes a connection that brings
+ * another request while an answer is pending; after an immediate answer it continues, also with `Connection: close`
+ * (measured, 20.0.8). So requests with a body are answered in the next cycle and closed, and ambiguous ones refused.
+ * Two `Host` are not looked for: to read every header costs 1.7 µs, 15 % of a redirect, and no answer depends on it.
  */
 import { MessageChannel } from 'node:worker_threads';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
@@ -42,9 +40,8 @@ port1.on('message', () => {
 port1.unref();
 
 /**
- * Runs work that closes a connection in the next cycle of the event loop, among socket events. uSockets frees closed
- * sockets just before the immediates and never frees a socket that an immediate closes: 480 bytes each (measured,
- * 20.0.8), half a gigabyte after a million scans through a proxy without keep-alive.
+ * Runs work that closes a connection in the next cycle of the event loop, among socket events. uSockets never frees a
+ * socket that an immediate closes: half a gigabyte after a million scans through a proxy without keep-alive (measured).
  */
 export function inNextCycle(work: () => void): void {
   if (waiting.push(work) === 1) port2.postMessage(undefined);

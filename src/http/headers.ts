@@ -1,9 +1,8 @@
 /**
  * Request headers by name, checked for request smuggling; and the rules of conditional requests and codings.
  *
- * uWS refuses bad lengths, bad chunks and Content-Length with Transfer-Encoding, but takes the first of two
- * Content-Length and waits forever on `Transfer-Encoding: gzip` (both measured). A proxy in front may take the last one
- * and disagree where the request ends. So ambiguous framing is refused, and its connection closed.
+ * uWS takes the first of two Content-Length and waits forever on `Transfer-Encoding: gzip` (both measured). A proxy in
+ * front may disagree where the request ends. So ambiguous framing is refused, and its connection closed.
  */
 import { hash } from 'node:crypto';
 import { Failure } from '../model/failure.ts';
@@ -97,7 +96,6 @@ export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean 
   return ifNoneMatch.split(',').some((tag) => opaque(tag) === opaque(etag));
 }
 
-/** The best coding that the client accepts. */
 export const codingOf = (accepted: string | undefined): Coding | undefined =>
   acceptedOf(accepted, ['br', 'gzip']);
 

@@ -19,7 +19,7 @@
 import { setImmediate as nextCycle } from 'node:timers/promises';
 import * as uWS from 'uWebSockets.js';
 import type { Clock } from '../model/clock.ts';
-import type { TlsFiles } from './tls-files.ts';
+import type { TlsFiles } from './port.ts';
 import { createApp } from './uws-app.ts';
 
 /** Time for the requests of a group before it is closed. */
@@ -80,7 +80,6 @@ export class Listener {
     this.#accepting = this.#createGroup();
   }
 
-  /** The actual port after `listen`. */
   get port(): number {
     return this.#port;
   }

@@ -1,9 +1,8 @@
 /**
- * Limits how many unknown codes an address may request, so that codes cannot be guessed.
+ * Limits how many unknown codes an address may request, so that codes cannot be guessed; existing codes are never refused.
  *
- * All redirect threads share one table with a 32-bit cell per bucket of addresses: the minute in the upper half, its
- * misses in the lower. Two addresses share a bucket with a chance of 1 in 65,536. A throttled visitor still gets
- * every existing code.
+ * All redirect threads share a table with a 32-bit cell per bucket of addresses: the minute in the upper half, its misses
+ * in the lower. Two addresses share a bucket with a chance of 1 in 65,536.
  */
 const buckets = 65_536;
 const minuteMs = 60_000;

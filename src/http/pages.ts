@@ -1,10 +1,10 @@
 /**
- * The pages that a scan may get instead of a redirect. Their reader stands in front of a poster and did nothing wrong: a
- * page has a friendly sentence in the reader's language, what may help, and a contact. The language is the best of the
- * workspace's texts and the ten standard ones.
+ * The pages that a scan may get instead of a redirect: a friendly sentence in the reader's language, what may help, and a
+ * contact. The language is the best of the workspace's texts and the ten standard ones.
  *
- * A page has at most 5 KB and loads nothing (pages/page.ts). A workspace without a brand has the installation's.
- * Programs that ask for JSON get a problem document in English.
+ * The standard texts (pages/texts.json) have the tone of a shop that writes to its customers: de with Sie, fr with vous, nl
+ * with je, tr with siz, es and pt for both sides of the Atlantic, it, pl and ja polite. A page has at most 5 KB and loads
+ * nothing. A workspace without a brand has the installation's. JSON is in English.
  */
 import {
   type Brand,
@@ -17,7 +17,19 @@ import {
 import type { Config } from '../config.ts';
 import { bestLanguage } from '../routes/language.ts';
 import { makePage, type PageHtml } from './pages/page.ts';
-import { type ErrorPageKind, errorPageKinds, pageLanguages, wordsOf } from './pages/words.ts';
+import words from './pages/texts.json' with { type: 'json' };
+
+/** `damaged` 503: the code's record is damaged; `throttled` 429: too many unknown codes. */
+export const errorPageKinds = [
+  'unknown',
+  ...endedReasons,
+  'damaged',
+  'throttled',
+  'method',
+] as const;
+export type ErrorPageKind = (typeof errorPageKinds)[number];
+
+export const pageLanguages = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'pl', 'tr', 'ja'] as const;
 
 export interface ErrorPage extends PageHtml {
   readonly language: string;
@@ -46,15 +58,11 @@ const statuses: Readonly<Record<ErrorPageKind, readonly [status: number, code: s
 
 export const errorStatus = (kind: ErrorPageKind): number => statuses[kind][0];
 
-const problems = new Map(
-  errorPageKinds.map((kind) => {
-    const [status, code] = statuses[kind];
-    const { title, text } = wordsOf(lastResort).pages[kind];
-    return [kind, JSON.stringify({ type: 'about:blank', title, status, detail: text, code })];
-  }),
-);
-
-export const errorProblem = (kind: ErrorPageKind): string => problems.get(kind)!;
+export function errorProblem(kind: ErrorPageKind): string {
+  const [status, code] = statuses[kind];
+  const { title, text: detail } = words[lastResort].pages[kind];
+  return JSON.stringify({ type: 'about:blank', title, status, detail, code });
+}
 
 /** @param own languages of the workspace's texts */
 function chooseLanguage(header: string, own: readonly string[]): string {
@@ -70,11 +78,11 @@ function textsOf(kind: ErrorPageKind, texts: WorkspacePages['texts']): PageTexts
 
 function render(kind: ErrorPageKind, language: string, brand: Brand, own: PageTexts): ErrorPage {
   const standard = pageLanguages.find((one) => one === bestLanguage(language, pageLanguages));
-  const words = wordsOf(standard ?? lastResort);
-  const { title, text, help } = words.pages[kind];
+  const { contact: contactText, pages } = words[standard ?? lastResort];
+  const { title, text, help } = pages[kind];
   const custom = own[language];
   const shown = { title: custom?.title ?? title, texts: custom ? [custom.text] : [text, help] };
-  const contact = { text: words.contact, language: standard ?? lastResort };
+  const contact = { text: contactText, language: standard ?? lastResort };
   return { language, ...makePage({ ...shown, language, contact, brand }) };
 }
 

@@ -5,16 +5,12 @@ import type { LinkTableMemory } from '../links/layout.ts';
 import type { FileIdentity } from '../scans/journal/file-identity.ts';
 import type { Brand } from '../model/routing/pages.ts';
 import type { GeoData } from '../scans/visitor/geo/geo.ts';
-import type { ErrorPageKind } from './pages/words.ts';
-import type { PageChanges } from './pages.ts';
+import type { ErrorPageKind, PageChanges } from './pages.ts';
 
 /**
- * Word 0 of a memory that all redirect threads share.
- *
- *   wait        a new thread waits until the link table is filled
- *   open        a new thread listens
- *   handedOver  another process listens, or will, and has the scans that limited links have left: a new thread does not
- *               listen, and a used-up link redirects to itself (refusals.ts)
+ * Word 0 of a memory that all redirect threads share: a new thread waits until the link table is filled, or listens.
+ * `handedOver`: another process listens, or will, and has the scans that limited links have left. A new thread does not
+ * listen, and a used-up link redirects to itself.
  */
 export const gate = { wait: 0, open: 1, handedOver: 2 } as const;
 
@@ -48,7 +44,6 @@ export interface RedirectSetup {
   readonly pages: PageChanges;
   readonly trustedProxies: readonly string[];
   readonly durability: Config['durability'];
-  /** For country rules. */
   readonly geo: GeoData;
   readonly journalRoot: FileIdentity;
   readonly journalFolder: string;
@@ -58,12 +53,7 @@ export interface RedirectSetup {
   readonly backlogBytesMax: number;
 }
 
-/**
- *   drain      stop listening, wait up to `msMax` for open connections, end
- *   hand-over  stop listening and wait as above, then send `handed-over`: the thread journals nothing more
- *   resume     listen again
- *   pages      update the pages of workspaces
- */
+/** Both stop listening and wait for open connections, then `drain` ends, and `hand-over` journals nothing more. */
 export type RedirectCommand =
   | { readonly kind: 'drain' | 'hand-over'; readonly msMax: number }
   | { readonly kind: 'resume' }
@@ -88,7 +78,6 @@ export interface RedirectFigures {
   readonly shed: number;
   /** Answered scans in memory, while the journal cannot be written. */
   readonly waitingScans: number;
-  /** Answered scans that are lost. */
   readonly droppedScans: number;
   readonly journalPosition: number;
   readonly journalFault: string | undefined;

@@ -6,10 +6,8 @@
  *   journal   one write at the end of the event-loop cycle
  *   answer    all requests of the cycle
  *
- * So an answered scan is a journaled scan, and each request pays its share of one system call.
- * A cycle ends in an immediate, or, when it ends a connection, among the next socket events: uSockets never frees a
- * socket that is closed in an immediate (`inNextCycle`). With `power` the answers wait for a sync on another thread,
- * while further cycles run. Nothing here awaits, logs or parses a schema. `Refusals` answers everything else.
+ * So an answered scan is a journaled scan, and each request pays its share of one system call. With `power` the answers
+ * wait for a sync on another thread, while further cycles run. Nothing here awaits, logs or parses a schema.
  */
 import type { RecordableHistogram } from 'node:perf_hooks';
 import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
@@ -22,7 +20,7 @@ import type { JournalWriter } from '../scans/journal/writer.ts';
 import { flagPrefetch, ScanBatch } from '../scans/record.ts';
 import { Agents } from '../scans/visitor/agents.ts';
 import type { Geo } from '../scans/visitor/geo/geo.ts';
-import { ConditionalLink, isPrefetch } from './conditional/conditional-link.ts';
+import { ConditionalLink, isPrefetch } from './conditional-link.ts';
 import { type Connection, connectionAfter, inNextCycle, sendFramed } from './framing.ts';
 import { gate, latencyMax } from './redirect-thread.ts';
 import { headerNames } from './uws-app.ts';
@@ -74,10 +72,7 @@ export class Redirect {
     app.any('/*', this.#framed(refusals.method.bind(refusals)));
   }
 
-  /**
-   * Refuses ambiguous framing, at no cost for other requests. When a handler throws and leaves a request open, uWS
-   * ends the process: so this closes the request and throws outside.
-   */
+  /** uWS ends the process when a handler throws and leaves a request open: so the request is closed first. */
   #framed(handle: Handle): (response: HttpResponse, request: HttpRequest) => void {
     return (response, request) => {
       try {
@@ -255,13 +250,10 @@ export class Redirect {
 
 const encoded = /%[0-9A-Fa-f]{2}/g;
 const ofCode = /^[A-Za-z0-9_-]$/;
-/** A slash and 64 encoded letters: a longer path cannot be found, and decoding 8 KB would cost 0.3 ms. */
+/** A slash and 64 encoded letters. Decoding 8 KB would cost 0.3 ms. */
 const encodedLengthMax = 193;
 
-/**
- * Decodes letters, digits, `-` and `_`, which RFC 3986 (6.2.2.2) makes the same path, and nothing else: an encoded
- * slash is not a slash, and `%2541` is not `%41`.
- */
+/** Decodes what RFC 3986 (6.2.2.2) makes the same path: an encoded slash is no slash, and `%2541` is not `%41`. */
 function decodedPath(path: string): string {
   if (path.length > encodedLengthMax) return path;
   return path.replace(encoded, (code) => {

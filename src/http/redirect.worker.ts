@@ -1,10 +1,6 @@
 /**
  * Entry of a redirect thread: builds the redirect of `redirect.ts` and listens, with TLS also on a second port without TLS.
- * All redirect threads listen on the same port (SO_REUSEPORT: the kernel distributes connections). The control thread
- * ensures that another process does so only during a takeover.
- *
- * Hand-over: stop listening, answer with `Connection: close` until all connections are gone or `msMax` has passed.
- * Drain: the same, then sync the journal and end the thread.
+ * All redirect threads listen on the same port (SO_REUSEPORT: the kernel distributes connections).
  */
 import { isDeepStrictEqual } from 'node:util';
 import { LinkReader } from '../links/reader.ts';
@@ -12,7 +8,7 @@ import { JournalPositions } from '../scans/journal/positions.ts';
 import { diskAt, JournalWriter, segmentBytesMax } from '../scans/journal/writer.ts';
 import { Geo } from '../scans/visitor/geo/geo.ts';
 import { systemClock } from '../system-clock.ts';
-import { openThreadChannel } from '../workers/thread-setup.ts';
+import { openThreadChannel } from '../workers/supervised-thread.ts';
 import { ClientAddresses } from './client-address.ts';
 import { Listener } from './listener.ts';
 import { MissThrottle } from './miss-throttle.ts';

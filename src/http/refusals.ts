@@ -2,27 +2,25 @@
  * All answers of the short-link port except redirects of links: the pages of `pages.ts`, as HTML or, for `Accept`, as JSON.
  * Counts them by kind, and throttles unknown codes by address. `/` redirects to `redirect.rootUrl`.
  *
- * During a takeover a limited link also redirects to itself: on a new connection its client reaches the process that
- * has the limit. Browsers follow 20 redirects; without a pause they would give up before that process listens.
+ * During a takeover a limited link redirects to itself: on a new connection its client reaches the process that has the
+ * limit. Browsers follow 20 redirects, so each waits.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { EndedReason } from '../model/routing/pages.ts';
 import { type Connection, framingFault, sendFramed } from './framing.ts';
 import type { MissThrottle } from './miss-throttle.ts';
-import { type ErrorPage, errorProblem, errorStatus, Pages } from './pages.ts';
-import type { ErrorPageKind } from './pages/words.ts';
+import {
+  type ErrorPage,
+  type ErrorPageKind,
+  errorProblem,
+  errorStatus,
+  type Pages,
+} from './pages.ts';
 import { noRefusals } from './redirect-thread.ts';
 import { redirectHead } from './reply-batch.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
-import { endHead, noSniffing, write } from './write.ts';
+import { noSniffing, write } from './write.ts';
 
-const reasons: Readonly<Record<number, string>> = {
-  404: '404 Not Found',
-  405: '405 Method Not Allowed',
-  410: '410 Gone',
-  429: '429 Too Many Requests',
-  503: '503 Service Unavailable',
-};
 /** Other paths (favicon.ico, …) cannot be used to guess codes. An encoded letter takes three characters. */
 const codeShaped = /^\/[A-Za-z0-9_/%-]{3,192}$/;
 
@@ -37,8 +35,6 @@ interface Details {
   readonly workspaceNo?: number;
 }
 
-const plainPages = () => ({ pages: new Pages({}), rootUrl: '' });
-
 export class Refusals {
   readonly #addresses: ScannerAddresses;
   readonly #throttle: MissThrottle;
@@ -46,11 +42,10 @@ export class Refusals {
   readonly #rootUrl: string;
   readonly counts = noRefusals();
 
-  /** @param rootUrl target of `/`; empty = the page of an unknown code */
   constructor(
     addresses: ScannerAddresses,
     throttle: MissThrottle,
-    { pages, rootUrl }: { readonly pages: Pages; readonly rootUrl: string } = plainPages(),
+    { pages, rootUrl }: { readonly pages: Pages; readonly rootUrl: string },
   ) {
     this.#addresses = addresses;
     this.#throttle = throttle;
@@ -150,42 +145,29 @@ export class Refusals {
       ? undefined
       : this.#pages.find(kind, workspaceNo, request.getHeader('accept-language'));
     const body = page?.html ?? errorProblem(kind);
+    const headers = {
+      'Cache-Control': 'no-store',
+      [noSniffing.name]: noSniffing.value,
+      'X-Robots-Tag': 'noindex',
+      Vary: 'Accept, Accept-Language',
+      ...(kind === 'method' && { Allow: 'GET, HEAD' }),
+      ...(retryAfterSeconds !== undefined && { 'Retry-After': String(retryAfterSeconds) }),
+      ...(page === undefined ? problemHeaders : pageHeaders(page)),
+    };
     const isHead = request.getMethod() === 'head';
     sendFramed(response, request, (framing) => {
-      response.writeStatus(reasons[errorStatus(kind)]!);
-      writeHeaders(response, kind, retryAfterSeconds);
-      writeContentHeaders(response, page);
-      if (connection === 'closing') response.writeHeader('Connection', 'close');
-      if (!isHead) response.end(body, connection === 'close');
-      else if (framing === 'cut') response.endWithoutBody(0, connection === 'close');
-      else endHead(response, Buffer.byteLength(body), connection);
+      // With a length for HEAD, uWS does not close.
+      const isBare = isHead && framing === 'cut';
+      const reply = { status: errorStatus(kind), headers, ...(!isBare && { body }) };
+      write(response, { isHead, reply, headers: {} }, connection);
     });
   }
 }
 
-function writeHeaders(
-  response: HttpResponse,
-  kind: ErrorPageKind,
-  retryAfterSeconds: number | undefined,
-): void {
-  response.writeHeader('Cache-Control', 'no-store');
-  response.writeHeader('X-Content-Type-Options', 'nosniff');
-  response.writeHeader('X-Robots-Tag', 'noindex');
-  response.writeHeader('Vary', 'Accept, Accept-Language');
-  if (kind === 'method') response.writeHeader('Allow', 'GET, HEAD');
-  if (retryAfterSeconds !== undefined) {
-    response.writeHeader('Retry-After', String(retryAfterSeconds));
-  }
-}
+const problemHeaders = { 'Content-Type': 'application/problem+json', 'Content-Language': 'en' };
 
-/** @param page undefined = a problem document */
-function writeContentHeaders(response: HttpResponse, page: ErrorPage | undefined): void {
-  if (page === undefined) {
-    response.writeHeader('Content-Type', 'application/problem+json');
-    response.writeHeader('Content-Language', 'en');
-  } else {
-    response.writeHeader('Content-Type', 'text/html; charset=utf-8');
-    response.writeHeader('Content-Language', page.language);
-    response.writeHeader('Content-Security-Policy', page.policy);
-  }
-}
+const pageHeaders = ({ language, policy }: ErrorPage) => ({
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Language': language,
+  'Content-Security-Policy': policy,
+});

@@ -2,8 +2,8 @@
  * The answers of one event-loop cycle, which wait for the cycle's journal write. Abort handlers are made once per place,
  * so a request costs no closure.
  *
- * uWS gets an answer in one piece, as its status, which it writes unchanged: each further call, and each text that uWS
- * converts, costs more than all these bytes.
+ * uWS gets an answer in one piece, as its status, which it writes unchanged: each further call costs more than all these
+ * bytes.
  *
  *   | status line and constant headers | Location: target |       uWS adds Date, Content-Length and the end
  */
@@ -47,7 +47,6 @@ class RedirectBytes {
     new Uint8Array(this.#words.buffer).set(bytes, this.#start);
   }
 
-  /** @returns the redirect to an entry's target, valid until the next call */
   of(links: LinkReader, entry: number): Uint8Array {
     const at = (this.#start + this.headBytes) / wordBytes;
     return this.#view(links.copyTarget(entry, this.#words, at));
@@ -99,7 +98,6 @@ export function redirectToProgram(
   return query === '' ? bytes.slice() : withQuery(made, bytes, query);
 }
 
-/** A copy of the redirect to an entry's target, with `query` passed on. */
 export function redirectWithQuery(
   links: LinkReader,
   entry: number,
@@ -157,10 +155,8 @@ export class ReplyBatch {
   }
 
   /**
-   * @param entry of the link table, valid until the event-loop cycle ends
-   * @param record offset of the scan in the cycle's batch
-   * @param isLimited whether the scan was taken from the link's limit
-   * @param answer replaces the redirect to the entry's target
+   * @param entry of the link table, valid until the cycle ends @param record offset of the scan in the cycle's batch
+   * @param isLimited whether the scan was taken from the link's limit @param answer replaces the redirect to the target
    */
   add(
     response: HttpResponse,

@@ -7,7 +7,6 @@ import type { Failure } from '../model/failure.ts';
 export interface Request {
   /** `req_…`, sent back as X-Request-Id. */
   readonly id: string;
-  /** Upper case. */
   readonly method: string;
   /** Raw, without the query. */
   readonly path: string;
@@ -19,10 +18,7 @@ export interface Request {
   readonly peerAddress: string;
   /** @throws Failure body_too_large, request_timeout */
   body(): Promise<Uint8Array>;
-  /**
-   * Streams the body, in place of `body()`; a client that is faster than its reader is paused.
-   * @throws Failure body_too_large, request_timeout
-   */
+  /** Streams the body, in place of `body()`; a client that is faster than its reader is paused. @throws as `body` */
   chunks(): AsyncIterable<Uint8Array>;
   readonly aborted: boolean;
 }
@@ -82,9 +78,6 @@ export interface Reply {
   readonly repeated?: ReadonlyArray<readonly [string, string]>;
   /** For HEAD without a body: the length for GET. */
   readonly bodyBytes?: number;
-  /**
-   * Absent for 304. HEAD gets its length only. An iterable is streamed: pulled as fast as the client reads, and ended
-   * early (`return`) when the client goes.
-   */
+  /** Absent for 304. An iterable is streamed as fast as the client reads, and ended (`return`) when the client goes. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
 }

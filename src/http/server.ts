@@ -5,21 +5,18 @@
  *
  * Invariants: onAborted and onData are registered before the handler returns (otherwise uWS ends the process); nothing
  * is written to an aborted response; nothing thrown escapes. Memory: `inFlightMax` requests of `bodyBytesMax`.
- *
- * Ambiguous framing is refused one event-loop cycle later. uWS closes a connection that brings another request while a
- * response is pending; after an immediate answer it would parse the remaining bytes as a request, also with
- * `Connection: close` (measured). So a refused request never smuggles another one, at the price that pipelining
- * clients are disconnected during slow answers. uWS reads chunks loosely (a bare line feed ends a size, anything ends
- * the data), so a chunked request is also answered one cycle after its end, and its connection closed.
+ * Ambiguous framing is refused, and a chunked request answered, one event-loop cycle later, and the connection is closed:
+ * uWS closes a connection that brings another request while a response is pending (framing.ts). The price: clients that
+ * pipeline are disconnected during slow answers.
  */
 import type * as uWS from 'uWebSockets.js';
 import { Failure } from '../model/failure.ts';
 import { Body } from './body.ts';
-import type { ClientAddresses } from './client-address.ts';
+import { addressText, type ClientAddresses } from './client-address.ts';
 import { type Connection, connectionAsked, inNextCycle } from './framing.ts';
 import { Headers } from './headers.ts';
 import { type ConnectionGroup, Listener } from './listener.ts';
-import { assertPortFree, ListenError } from './port.ts';
+import { assertPortFree, ListenError, type TlsFiles } from './port.ts';
 import {
   type Handler,
   type KnownHeader,
@@ -27,14 +24,13 @@ import {
   type Request,
   standardBodyBytesMax,
 } from './request.ts';
-import { sendStream } from './stream.ts';
-import type { TlsFiles } from './tls-files.ts';
 import {
   type Answer,
   assertSafe,
   isSource,
   noSniffing,
   readyAnswer,
+  sendStream,
   write,
   writeHead,
 } from './write.ts';
@@ -58,7 +54,6 @@ export interface HttpServerOptions {
   readonly port: number;
   /** During a takeover: the predecessor listens there too. */
   readonly isShared?: boolean;
-  /** Default: `standardBodyBytesMax`. */
   readonly bodyBytesMax?: number;
   /** Deadline for each 64 KiB of a body, then 408; default: 10 s. */
   readonly bodyTimeoutMs?: number;
@@ -159,10 +154,7 @@ export class HttpServer {
     req.forEach((name, value) => headers.add(name, value));
     const { bodyBytesMax = standardBodyBytesMax, handler } = this.#options;
     const here = handler.bodyBytesMax?.(req.getMethod().toUpperCase(), req.getUrl());
-    const body = new Body(here ?? bodyBytesMax, headers.bodyBytes, {
-      pause: () => res.pause(),
-      resume: () => res.resume(),
-    });
+    const body = new Body(here ?? bodyBytesMax, headers.bodyBytes, res);
     if (!body.isEnded) this.#arriving.add(body);
     res.onAborted(() => {
       this.#arriving.delete(body);
@@ -342,7 +334,3 @@ const lastResort: Reply = {
   headers: { 'Content-Type': 'application/problem+json' },
   body: JSON.stringify({ title: 'Internal error', status: 500, code: 'internal_error' }),
 };
-
-function addressText(address: ArrayBuffer): string {
-  return address.byteLength === 0 ? '' : Buffer.from(address).toString('latin1');
-}

@@ -5,14 +5,14 @@
  * loop. What uWS refuses itself (400, 431, 505) still has it.
  */
 import * as uWS from 'uWebSockets.js';
-import type { TlsFiles } from './tls-files.ts';
+import type { TlsFiles } from './port.ts';
 
 declare module 'uWebSockets.js' {
   // oxlint-disable-next-line no-underscore-dangle -- the library's name
   function _cfg(key: 'silent'): void;
 }
 
-/** @param tls checked before (tls-files.ts): with unreadable files uWS only fails to listen */
+/** @param tls checked before (port.ts): with unreadable files uWS only fails to listen */
 export function createApp({ tlsCertFile, tlsKeyFile }: TlsFiles = noTls): uWS.TemplatedApp {
   // oxlint-disable-next-line no-underscore-dangle -- the library's name
   uWS._cfg('silent');

@@ -1,4 +1,4 @@
-/** Writes a `Reply` in one corked call, and prepares those that are sent many times. */
+/** Writes a `Reply` in one corked call or as a stream, and prepares those that are sent many times. */
 import type * as uWS from 'uWebSockets.js';
 import type { Connection } from './framing.ts';
 import type { Reply } from './request.ts';
@@ -55,24 +55,19 @@ export function assertSafe(reply: Reply): void {
 }
 
 /**
- * Ends the answer to HEAD: headers and length as for GET, no body.
- *
- * After `endWithoutBody(length)` uWS takes the answer for unfinished: without an abort handler it ends the process,
- * with one it closes the connection at the next request (both measured, 20.0.8). So the length is written as a
- * header and the answer ended without arguments. The client, or the end of a drain, closes the connection.
+ * Ends the answer to HEAD: headers and length as for GET. After `endWithoutBody(length)` uWS takes the answer for
+ * unfinished, and ends the process or, at the next request, the connection (measured, 20.0.8). So the length is a header
+ * and the end has no arguments. The client, or the end of a drain, closes the connection.
  */
-export function endHead(res: uWS.HttpResponse, bodyBytes: number, connection: Connection): void {
+function endHead(res: uWS.HttpResponse, bodyBytes: number, connection: Connection): void {
   if (connection === 'close') res.writeHeader('Connection', 'close');
   res.writeHeader('Content-Length', String(bodyBytes));
   res.endWithoutBody();
 }
 
 /**
- * An answer that is sent many times: all headers are one header, because a `writeHeader` costs about 0.7 µs. It has no
- * X-Request-Id, because it is not logged.
- *
- *   name   of the header that every answer has
- *   value  its value CRLF name: value CRLF name: value
+ * An answer that is sent many times, without X-Request-Id. All headers are one, because a `writeHeader` costs about 0.7 µs:
+ * `name` that every answer has, `value` its value CRLF name: value CRLF name: value.
  */
 interface ReadyAnswer {
   readonly name: string;
@@ -93,4 +88,54 @@ export function readyAnswer(reply: Reply): ReadyAnswer | undefined {
   const made = { name: noSniffing.name, value: noSniffing.value + more.join(''), body: reply.body };
   readyAnswers.set(reply, made);
   return made;
+}
+
+interface StreamOptions {
+  readonly stallMsMax: number;
+  readonly source: AsyncIterable<Uint8Array>;
+  readonly isAborted: () => boolean;
+  readonly onGone: (callback: () => void) => void;
+}
+
+/**
+ * Streams a body, as fast as the client reads; call it after the headers. Memory is bounded by one piece, and `stallMsMax`
+ * bounds the wait: uWS itself waits forever for a client that does not read (measured). A client that leaves ends the
+ * source (`return`). A source that throws closes the connection, because a normal end would look like a complete answer.
+ * @throws what the source throws
+ */
+export async function sendStream(res: uWS.HttpResponse, options: StreamOptions): Promise<void> {
+  const { source, isAborted, onGone, stallMsMax } = options;
+  const iterator = source[Symbol.asyncIterator]();
+  let proceed = (): void => undefined;
+  onGone(() => {
+    proceed();
+    // The source may be waiting for its next event.
+    iterator.return?.().catch(() => undefined);
+  });
+  res.onWritable(() => {
+    proceed();
+    return true;
+  });
+  try {
+    for await (const piece of { [Symbol.asyncIterator]: () => iterator }) {
+      if (isAborted()) return;
+      if (piece.byteLength === 0) continue;
+      const { promise: isWritable, resolve } = Promise.withResolvers<boolean>();
+      proceed = () => resolve(true);
+      let isTaken = true;
+      res.cork(() => {
+        isTaken = res.write(piece);
+      });
+      const timer = isTaken ? undefined : setTimeout(() => resolve(false), stallMsMax);
+      const isStalled = !isTaken && !(await isWritable);
+      clearTimeout(timer);
+      if (isStalled && !isAborted()) res.close();
+      if (isStalled || isAborted()) return;
+    }
+  } catch (error) {
+    if (!isAborted()) res.close();
+    throw error;
+  }
+  // With `close`, uWS would write its Connection header into the body (measured, 20.0.8).
+  if (!isAborted()) res.cork(() => res.end());
 }

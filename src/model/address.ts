@@ -33,7 +33,6 @@ export function ipv4Inside(address: Address, group: number): Address {
   return new ipaddr.IPv6([0, 0, 0, 0, 0, 0xffff, high, low]);
 }
 
-/** 4 bytes for IPv4, else 16. */
 export function addressBytes(address: Address): Uint8Array {
   const bytes = Uint8Array.from(address.toByteArray());
   return isIpv4(address) ? bytes.subarray(12) : bytes;

@@ -1,10 +1,6 @@
-/**
- * Attempts as lists of values, for the delivery store, the result journal and messages between threads: field names cost
- * more than the values (structured clone: 1.7 µs as an object, 0.5 µs as a list).
- */
+/** Attempts as lists of values, for stores and threads: structured clone takes 0.5 µs for a list, 1.7 µs for an object. */
 import type { AttemptRecord, FailureClass } from './webhook.ts';
 
-/** Null = absent. */
 export type PackedAttempt = readonly [
   atMs: number,
   durationMs: number,

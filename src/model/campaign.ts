@@ -4,8 +4,7 @@
  *              start of startDay       start of the day after endDay       campaign.ended is emitted
  *   scheduled ---------|------ active ----------|------- ending ---------------|------ ended
  *
- * Only the last transition is stored (`end`); the others follow from the dates and the clock. The API shows `ending` as
- * `ended`: the totals are final within a minute.
+ * Only the last transition is stored (`end`). The API shows `ending` as `ended`: the totals are final within a minute.
  */
 import { dayMs } from './day.ts';
 import type { WorkspaceNo } from './numbers.ts';
@@ -16,7 +15,6 @@ export type CampaignState = (typeof campaignStates)[number];
 export const campaignStatuses = ['scheduled', 'active', 'ended'] as const;
 export type CampaignStatus = (typeof campaignStatuses)[number];
 
-/** The data of its `campaign.ended`. */
 export interface CampaignEnd {
   readonly atMs: number;
   readonly totalScans: number;

@@ -13,7 +13,6 @@ export interface Clock {
 export interface SteadyClock {
   /** Empty on a system without boot ids, where every start counts as a boot. */
   readonly bootId: string;
-  /** Milliseconds with a fraction. */
   sinceBootMs(): number;
 }
 

@@ -7,6 +7,9 @@ export const dayMs = 24 * hourMs;
 export const dayMax = 2_932_896;
 const dayPattern = /^(\d{4})-(\d{2})-(\d{2})$/;
 
+export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+export type Weekday = (typeof weekdays)[number];
+
 /** Both days included. */
 export interface DayRange {
   readonly fromDay: number;

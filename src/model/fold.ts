@@ -1,8 +1,6 @@
 /**
- * Folds text for comparison, without accents and case: `Café`, `CAFÉ` and `cafe` are equal, and so are `Straße` and `STRASSE`.
- *
- * Lower, upper and lower case in turn make ẞ, ß, SS and ss equal. The final sigma becomes the other one, so that a word
- * folds the same alone and in a longer text.
+ * Folds text for comparison, without accents and case: `Café`, `CAFÉ` and `cafe` are equal, and so are `Straße` and `STRASSE`
+ * (lower, upper and lower case in turn). The final sigma becomes the other one, so a word folds the same in a longer text.
  */
 export function foldText(text: string): string {
   if (!beyondAscii.test(text)) return text.toLowerCase();
@@ -20,10 +18,7 @@ const marks = /\p{M}+/gu;
 const keyBytesMax = 192;
 const utf8 = new TextEncoder();
 
-/**
- * The identity of a tag, without case, accents and repeated spaces. The workspace stores the first spelling of each key, and
- * uses it for all codes.
- */
+/** The identity of a tag, without case, accents and repeated spaces. The workspace uses the first spelling for all codes. */
 export function tagKey(tag: string): string {
   const folded = foldText(tag).replace(/\s+/g, ' ').trim();
   return folded === '' || utf8.encode(folded).length > keyBytesMax ? tag : folded;

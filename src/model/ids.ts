@@ -5,8 +5,7 @@
  *       |---- 100 bits ------|        52 bits  random, or the position in a journal
  *
  * The text order of ids is their time order. Ids of one source strictly increase, unless its clock steps back by more than
- * `stepBackMsMax`: then they follow the clock, or a wrong year would stay in all ids until a restart. Random ids cannot be
- * guessed from their neighbors: within a millisecond the step is random too.
+ * `stepBackMsMax`: then they follow the clock. The step within a millisecond is random, so ids cannot be guessed.
  */
 import type { Clock } from './clock.ts';
 
@@ -45,35 +44,31 @@ export function idPattern(prefix: IdPrefix): string {
   return `^${prefix}_${bodyPattern.source.slice(1)}`;
 }
 
-const timeBits = 48n;
-const tailBits = 52n;
 const timeMsMax = 2 ** 48 - 1;
-const tailMax = (1n << tailBits) - 1n;
+const tails = 2 ** 52;
 const stepBackMsMax = 60_000;
 /** Random bytes between two ids of a millisecond, which has room for 2^12 ids. */
 const stepBytes = 5;
-const tailBytes = 7;
-/** Random bytes for about 80 ids: 7 bytes cost as much as 512. */
+/** Random bytes for about 80 ids: a few cost as much as 512. */
 const poolBytes = 512;
 
-/** Create one per process. */
 export function createIdSource(clock: Clock, randomBytes: RandomBytes): IdSource {
   let lastMs = -1;
-  let lastTail = 0n;
+  let lastTail = 0;
   const pool = new Uint8Array(poolBytes);
   let used = poolBytes;
-  const random = (bytes: number): bigint => {
+  /** @param bytes up to 6 */
+  const random = (bytes: number): number => {
     if (used + bytes > poolBytes) {
       randomBytes(pool);
       used = 0;
     }
-    let value = 0n;
-    for (const end = used + bytes; used < end; used++)
-      value = (value << 8n) | BigInt(pool[used] ?? 0);
+    let value = 0;
+    for (const end = used + bytes; used < end; used++) value = value * 256 + (pool[used] ?? 0);
     return value;
   };
-  // The top bit is 0: room for at least 2^11 steps within the millisecond.
-  const freshTail = (): bigint => random(tailBytes) & (tailMax >> 1n);
+  // 51 bits: room for at least 2^11 steps within the millisecond.
+  const freshTail = (): number => (random(1) & 7) * 2 ** 48 + random(6);
   return {
     newId(prefix) {
       const nowMs = Math.min(Math.max(0, Math.trunc(clock.now())), timeMsMax);
@@ -81,8 +76,8 @@ export function createIdSource(clock: Clock, randomBytes: RandomBytes): IdSource
         lastMs = nowMs;
         lastTail = freshTail();
       } else {
-        lastTail += 1n + random(stepBytes);
-        if (lastTail > tailMax) {
+        lastTail += 1 + random(stepBytes);
+        if (lastTail >= tails) {
           lastMs += 1;
           lastTail = freshTail();
         }
@@ -93,10 +88,8 @@ export function createIdSource(clock: Clock, randomBytes: RandomBytes): IdSource
 }
 
 /**
- * The id for a journal record: the same record always gives the same id. Journals from 4,096 up have the rest of their
- * number in the upper bits of the position: two with the same lower bits can share an id once one of them has written
- * 64 GiB, for the same millisecond and byte.
- * @param journal 0–65535 @param position 0 to 2^40 − 1
+ * The id for a journal record. Journals from 4,096 up have the rest of their number in the upper bits of the position: two
+ * can share an id once one of them has written 64 GiB. @param journal 0–65535 @param position 0 to 2^40 − 1
  */
 export function positionId(
   prefix: IdPrefix,
@@ -111,10 +104,8 @@ export function positionId(
     throw new Error(`Cannot make an id: position ${position}, expected 0 to 2^40 - 1`);
   }
   const top = Math.floor(position / 2 ** 36) ^ (journal >> 12);
-  // Two halves of 50 bits each fit a double: 48 + 2 bits of the tail, then its other 50.
-  const high = Math.trunc(timeMs) * 4 + ((journal >> 10) & 3);
-  const low = (journal & 1_023) * 2 ** 40 + top * 2 ** 36 + (position % 2 ** 36);
-  return `${prefix}_${half(high)}${half(low)}`;
+  const tail = (journal & 4_095) * 2 ** 40 + top * 2 ** 36 + (position % 2 ** 36);
+  return formatId(prefix, Math.trunc(timeMs), tail);
 }
 
 const digits = new Uint8Array(128);
@@ -131,24 +122,16 @@ export function idTail(id: string): number {
 
 /** Odd, and larger than the steps between scans of a millisecond. */
 const derivedStep = 67_108_859;
-const tails = 2 ** 52;
 
 /** A reproducible id of the same time. @param no below 2^27 */
 export function derivedId(prefix: IdPrefix, from: string, no: number): string {
-  return withTail(prefix, from, (idTail(from) + ((no * derivedStep) % tails)) % tails);
+  const tail = (idTail(from) + ((no * derivedStep) % tails)) % tails;
+  return formatId(prefix, idTimeMs(from), tail);
 }
 
 export function sourceId(prefix: IdPrefix, derived: string, no: number): string {
-  return withTail(
-    prefix,
-    derived,
-    (idTail(derived) + tails - ((no * derivedStep) % tails)) % tails,
-  );
-}
-
-function withTail(prefix: IdPrefix, id: string, tail: number): string {
-  const high = idTimeMs(id) * 4 + Math.floor(tail / 2 ** 50);
-  return `${prefix}_${half(high)}${half(tail % 2 ** 50)}`;
+  const tail = (idTail(derived) + tails - ((no * derivedStep) % tails)) % tails;
+  return formatId(prefix, idTimeMs(derived), tail);
 }
 
 export function parseId(prefix: IdPrefix, text: string): string | undefined {
@@ -164,10 +147,9 @@ export function idTimeMs(id: string): number {
   return Math.floor(high / 4);
 }
 
-function formatId(prefix: IdPrefix, timeMs: number, tail: bigint): string {
-  const bits = (BigInt(timeMs) << tailBits) | tail;
-  const halfBits = (timeBits + tailBits) / 2n;
-  return `${prefix}_${half(Number(bits >> halfBits))}${half(Number(bits & ((1n << halfBits) - 1n)))}`;
+/** A double holds no 100 bits, but each half: 48 + 2 bits of the tail, then its other 50. */
+function formatId(prefix: IdPrefix, timeMs: number, tail: number): string {
+  return `${prefix}_${half(timeMs * 4 + Math.floor(tail / 2 ** 50))}${half(tail % 2 ** 50)}`;
 }
 
 /** 50 bits as ten characters, in one call: appending one by one takes three times as long. */

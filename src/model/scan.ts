@@ -1,8 +1,6 @@
 /**
- * Names of devices, platforms, operating systems and browsers, and the reasons why a request is not a person's scan.
- *
- * Records, rollups and indexes store the numbers: add at the end, never renumber, never reuse. Each set is closed and has
- * `other` as 0, so that the arrays of a rollup have a fixed length.
+ * Names of devices, platforms, systems and browsers, and why a request is not a person's scan. Records, rollups and indexes
+ * store the numbers: add at the end, never renumber, never reuse. `other` is 0.
  */
 import { dayMs } from './day.ts';
 
@@ -59,10 +57,7 @@ export const Browser = {
 } as const;
 export type Browser = (typeof Browser)[keyof typeof Browser];
 
-/**
- * Why a redirect is not counted as a scan. `bot`: crawlers, monitors, libraries; `preview`: an app fetched a card of the
- * link; `prefetch`: a browser loaded it in advance.
- */
+/** Why a redirect is no scan: `bot` crawlers, monitors, libraries; `preview` a card of the link; `prefetch` of a browser. */
 export const BotReason = { none: 0, bot: 1, preview: 2, prefetch: 3 } as const;
 export type BotReason = (typeof BotReason)[keyof typeof BotReason];
 
@@ -96,7 +91,6 @@ function namesByNumber(words: Readonly<Record<string, number>>): readonly string
   return Object.freeze(names);
 }
 
-/** Names by number: `deviceNames[Device.mobile] === 'mobile'`. */
 export const deviceNames = namesByNumber(Device);
 export const osNames = namesByNumber(Os);
 export const browserNames = namesByNumber(Browser);

@@ -16,7 +16,6 @@ export class Signal {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Removes all listeners. */
   end(): void {
     this.#listeners.clear();
   }

@@ -6,10 +6,7 @@ export const hiddenCharacters =
   // oxlint-disable-next-line no-control-regex
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
 
-/**
- * Allowed hidden characters: a joiner in an emoji or a word of a joining script (not next to ASCII, where it would make two
- * names that look the same), and the tags of a flag (Unicode TS 51).
- */
+/** Allowed: a joiner in an emoji or a word of a joining script, not next to ASCII, and the tags of a flag (Unicode TS 51). */
 const joinedCharacters =
   // oxlint-disable-next-line no-control-regex
   /(?<=[^\u0000-\u007f\s\u200c\u200d])[\u200c\u200d](?=[^\u0000-\u007f\s\u200c\u200d])|(?<=\u{1f3f4})[\u{e0020}-\u{e007e}]{1,6}\u{e007f}/gu;

@@ -1,7 +1,4 @@
-/**
- * Webhooks. An endpoint is a receiver that a workspace has registered, a delivery one body for one endpoint, and an attempt
- * one POST of that body.
- */
+/** Webhooks: endpoints that a workspace has registered, deliveries of one body to one of them, attempts to POST it. */
 import type { EventKind } from './event.ts';
 import type { EndpointNo, WorkspaceNo } from './numbers.ts';
 
@@ -41,7 +38,6 @@ export interface EndpointRecord {
   readonly maxBatch: number;
   /** Earlier values, for blocks up to `upTo`, oldest first: blocks that are read again after a crash make the same lists. */
   readonly batches?: ReadonlyArray<{ readonly upTo: number; readonly maxBatch: number }>;
-  /** Newest first. */
   readonly secrets: readonly EndpointSecret[];
   readonly status: EndpointStatus;
   readonly disabledReason?: DisabledReason;
@@ -102,7 +98,6 @@ export interface Attempt extends Omit<AttemptTask, 'body'> {
   readonly body: Uint8Array;
 }
 
-/** The same in every task of a pool. */
 export interface AttemptSettings {
   /** Open connections of a thread, unless more attempts run. Default: 1,000. */
   readonly connectionsMax?: number;

@@ -40,7 +40,6 @@ export interface WorkspaceRecord {
   readonly limits?: PlanLimits;
   /** IANA name; absent = UTC. */
   readonly timezone?: string;
-  /** Absent = Monday. */
   readonly weekStart?: WeekStart;
   /** After the time zone was set: the first UTC day that counts in it, and the zone of earlier days. */
   readonly zoneSinceDay?: number;
@@ -90,7 +89,6 @@ export interface InviteRecord {
   readonly workspaceNo: WorkspaceNo;
   readonly email: string;
   readonly role: Role;
-  /** SHA-256, base64url. */
   readonly tokenHash: string;
   readonly invitedBy: string;
   readonly createdAtMs: number;
@@ -104,7 +102,6 @@ export interface InviteRecord {
 
 export interface EmailChangeRecord {
   readonly email: string;
-  /** SHA-256, base64url. */
   readonly tokenHash: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;

@@ -28,7 +28,7 @@ import type { Config } from '../config.ts';
 import { closeAll, type Closers } from '../engine/closers.ts';
 import { fitToMemory } from '../engine/machine/machine-plan.ts';
 import { assertPortsFree, startWarnings } from '../engine/start-checks.ts';
-import { assertTlsFiles } from '../http/tls-files.ts';
+import { assertTlsFiles } from '../http/port.ts';
 import { messageOf } from '../model/failure.ts';
 import { thisMachine } from '../modules.ts';
 import { systemTimers } from '../system-clock.ts';

@@ -12,8 +12,8 @@ import {
   type RouteVariant,
   type Routing,
   type TimeWindow,
-  weekdays,
 } from '../model/routing/routing.ts';
+import { weekdays } from '../model/day.ts';
 import { Browser, countryNumber, Device, Os } from '../model/scan.ts';
 import {
   conditionKind,

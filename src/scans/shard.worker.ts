@@ -11,7 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Failure, messageOf } from '../model/failure.ts';
 import { openScanStore } from '../store/scans/scans.ts';
 import { systemClock } from '../system-clock.ts';
-import { openThreadChannel } from '../workers/thread-setup.ts';
+import { openThreadChannel } from '../workers/supervised-thread.ts';
 import { assertInPlace } from './journal/file-identity.ts';
 import { JournalPositions } from './journal/positions.ts';
 import { Shard } from './shard.ts';

@@ -1,9 +1,7 @@
 /**
- * Metrics in Prometheus' text format, by prom-client, which adds those of the process.
- *
- * Events of this thread are counted as they happen (`counter`, `histogram`). Existing values (shared memory of threads, the
- * store) are read at each scrape: a `gauge`, `total` or `summary` has a `collect` function. A collect that throws drops its
- * own metric only. Labels are for closed sets (route, status, reason): with client input they grow without bound.
+ * Metrics in Prometheus' text format, by prom-client, which adds those of the process. Events of this thread are counted as
+ * they happen (`counter`, `histogram`); existing values are read at each scrape (`gauge`, `total`), and a collect that
+ * throws drops its own metric only. Labels are for closed sets: with client input they grow without bound.
  */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
@@ -23,14 +21,6 @@ export interface CounterHandle {
 
 export interface HistogramHandle {
   observe(value: number, labels?: Labels): void;
-}
-
-/** Quantiles by their number: 0.5, 0.99. */
-export interface SummarySample {
-  readonly labels?: Labels;
-  readonly quantiles: Readonly<Record<string, number>>;
-  readonly count: number;
-  readonly sum: number;
 }
 
 /** prom-client's own sampler of the event loop cannot be removed; with this step, 24 days, it never wakes the thread. */
@@ -98,26 +88,6 @@ export class Metrics {
       collect: () =>
         this.#collect(name, collect, counter, (labels, value) => counter.inc(labels, value)),
     });
-  }
-
-  summary(
-    name: string,
-    help: string,
-    labelNames: readonly string[],
-    collect: () => Iterable<SummarySample>,
-  ): void {
-    const flatten = function* (part: 'quantiles' | 'count' | 'sum'): Generator<Sample> {
-      for (const sample of collect()) {
-        const labels = sample.labels ?? {};
-        if (part !== 'quantiles') yield { labels, value: sample[part] };
-        else
-          for (const [quantile, value] of Object.entries(sample.quantiles))
-            yield { labels: { ...labels, quantile }, value };
-      }
-    };
-    this.gauge(name, help, [...labelNames, 'quantile'], () => flatten('quantiles'));
-    this.total(`${name}_count`, `${help}: how many`, labelNames, () => flatten('count'));
-    this.total(`${name}_sum`, `${help}: their sum`, labelNames, () => flatten('sum'));
   }
 
   async text(): Promise<string> {

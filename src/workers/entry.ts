@@ -1,8 +1,6 @@
 /**
- * The thread side of a pool: turns a function into the default export of a worker file.
- *
- * Structured clone drops the class of an exception, so exceptions travel as data: a `Failure` arrives as the same
- * `Failure`, a defect keeps its text and stack. On Linux the threads of a pool have a lower priority than redirects.
+ * The thread side of a pool: turns a function into the default export of a worker file. Structured clone drops the class
+ * of an exception, so exceptions travel as data. On Linux the threads have a lower priority than redirects.
  */
 import { getPriority, setPriority } from 'node:os';
 import { isMainThread } from 'node:worker_threads';

@@ -4,12 +4,9 @@
  *   run(task) --> [ waiting, at most queueMax ] --> [ running, at most threads x tasksPerThread ] --> result
  *                   one more: Failure('overloaded')     the thread dies: WorkerDied, outcome unknown
  *
- * `threadEntry` (entry.ts) returns exceptions of the work as data. So a rejection of Piscina means that the thread ended,
- * and the task may or may not have had its effect. Callers repeat a task that is repeatable.
- *
- * With work, at least one thread runs: after a death Piscina would otherwise start none for waiting tasks. An idle
- * pool also ends its last thread, which takes 15 to 25 MB; the next task waits 0.1 to 0.2 s for a new one, unless
- * its caller calls `warm` before.
+ * `threadEntry` returns exceptions of the work as data, so a rejection of Piscina means that the thread ended. With work, at
+ * least one thread runs: after a death Piscina would otherwise start none for waiting tasks. An idle pool also ends its
+ * last thread, which takes 15 to 25 MB; a new one takes 0.1 to 0.2 s, unless the caller calls `warm` before.
  */
 import { Piscina } from 'piscina';
 import { Failure } from '../model/failure.ts';
@@ -31,7 +28,6 @@ export interface PoolOptions {
   readonly tasksPerThread?: number;
   /** `close` waits this long for running tasks, then ends their threads; default 5 s. */
   readonly closeMsMax?: number;
-  /** Default 5 minutes. */
   readonly restMs?: number | undefined;
   readonly onDeath?: (cause: unknown) => void;
 }
@@ -39,7 +35,6 @@ export interface PoolOptions {
 export interface PoolStats {
   readonly running: number;
   readonly waiting: number;
-  /** Threads that died. */
   readonly deaths: number;
 }
 
@@ -64,121 +59,105 @@ const diedOf = (cause: unknown): WorkerDied =>
   new WorkerDied('Cannot finish the task: its thread ended', { cause });
 
 /** The first thread starts with the first task or `warm`. */
-export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Result> {
-  const { threads, queueMax, tasksPerThread = 1 } = options;
-  const runningMax = threads * tasksPerThread;
-  if (threads < 1) throw new Error(`Cannot open a pool: ${threads} threads, expected at least 1`);
-  let deaths = 0;
-  let closing: Promise<void> | undefined;
-  const died = (cause: unknown): void => {
-    // A close ends running tasks: that is not a death.
-    if (closing !== undefined) return;
-    deaths += 1;
-    options.onDeath?.(cause);
-  };
-  // All tasks of a dead thread reject with the same error.
-  const counted = new WeakSet();
-  const pool = new IdleEndingPool<Task, Result>(options, died);
+export const createPool = <Task, Result>(options: PoolOptions): Pool<Task, Result> =>
+  new IdleEndingPool(options);
 
-  let inFlight = 0;
+class IdleEndingPool<Task, Result> implements Pool<Task, Result> {
+  readonly #options: PoolOptions;
+  readonly #runningMax: number;
+  #started: Piscina<Task, Outcome<Result>> | undefined;
+  #ending: Promise<void> = Promise.resolve();
+  #isClosed = false;
+  /** Why the waiting tasks of a pool were dropped. */
+  readonly #dropCauses = new WeakMap<Piscina, unknown>();
+  /** All tasks of a dead thread reject with the same error. */
+  readonly #counted = new WeakSet();
+  #timer: NodeJS.Timeout | undefined;
+  #inFlight = 0;
+  #deaths = 0;
 
-  const run = async (task: Task): Promise<Result> => {
-    if (closing !== undefined) throw new Error('Cannot run a task: the pool is closed');
-    if (inFlight >= runningMax + queueMax) {
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#runningMax = options.threads * (options.tasksPerThread ?? 1);
+  }
+
+  async run(task: Task): Promise<Result> {
+    if (this.#isClosed) throw new Error('Cannot run a task: the pool is closed');
+    if (this.#inFlight >= this.#runningMax + this.#options.queueMax) {
       throw new Failure('overloaded', 'Too much work is waiting, try again shortly', {
         retryAfterSeconds: 1,
       });
     }
-    inFlight += 1;
-    const threadsOfTask = pool.take();
+    this.#inFlight += 1;
+    const piscina = this.#take();
     try {
       return unwrap(
-        await threadsOfTask.run(task).catch((error: unknown) => {
-          const dropCause = pool.dropCauseOf(threadsOfTask);
+        await piscina.run(task).catch((error: unknown) => {
+          const dropCause = this.#dropCauses.get(piscina);
           if (dropCause !== undefined) throw diedOf(dropCause);
-          if (!(error instanceof Error) || !counted.has(error)) died(error);
-          if (error instanceof Error) counted.add(error);
-          pool.dropIfEmpty(threadsOfTask, error);
+          this.#onDeath(piscina, error);
           throw diedOf(error);
         }),
       );
     } finally {
-      inFlight -= 1;
-      if (inFlight === 0 && closing === undefined) pool.endLater();
+      this.#inFlight -= 1;
+      if (this.#inFlight === 0 && !this.#isClosed) this.#endLater();
     }
-  };
-
-  return {
-    run,
-    stats: () => {
-      const running = Math.min(inFlight, runningMax);
-      return { running, waiting: inFlight - running, deaths };
-    },
-    warm: () => {
-      if (closing !== undefined || inFlight > 0) return;
-      pool.take();
-      pool.endLater();
-    },
-    close: () => (closing ??= pool.end()),
-  };
-}
-
-/** Starts with the first `take`, ends after a rest, and starts again. */
-class IdleEndingPool<Task, Result> {
-  readonly #options: PoolOptions;
-  readonly #died: (cause: unknown) => void;
-  #started: Piscina<Task, Outcome<Result>> | undefined;
-  #ending: Promise<void> = Promise.resolve();
-  /** Why the waiting tasks of a pool were dropped. */
-  readonly #dropCauses = new WeakMap<Piscina, unknown>();
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(options: PoolOptions, died: (cause: unknown) => void) {
-    this.#options = options;
-    this.#died = died;
   }
 
-  take(): Piscina<Task, Outcome<Result>> {
+  stats(): PoolStats {
+    const running = Math.min(this.#inFlight, this.#runningMax);
+    return { running, waiting: this.#inFlight - running, deaths: this.#deaths };
+  }
+
+  warm(): void {
+    if (this.#isClosed || this.#inFlight > 0) return;
+    this.#take();
+    this.#endLater();
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true;
+    return this.#end();
+  }
+
+  #take(): Piscina<Task, Outcome<Result>> {
     clearTimeout(this.#timer);
-    this.#started ??= this.#start();
-    return this.#started;
+    if (this.#started !== undefined) return this.#started;
+    const piscina = openPiscina<Task, Result>(this.#options);
+    // Emitted when an idle thread dies; without a listener it ends the process.
+    piscina.on('error', (cause) => this.#onDeath(piscina, cause));
+    this.#started = piscina;
+    return piscina;
   }
 
-  dropCauseOf(piscina: Piscina): unknown {
-    return this.#dropCauses.get(piscina);
-  }
-
-  /** When a thread cannot start, Piscina starts no other: this drops the waiting tasks; the next task gets a new pool. */
-  dropIfEmpty(piscina: Piscina, cause: unknown): void {
+  #onDeath(piscina: Piscina, cause: unknown): void {
+    const isCounted = cause instanceof Error && this.#counted.has(cause);
+    if (cause instanceof Error) this.#counted.add(cause);
+    // A close ends running tasks: that is not a death.
+    if (!isCounted && !this.#isClosed) {
+      this.#deaths += 1;
+      this.#options.onDeath?.(cause);
+    }
     if (piscina.threads.length > 0 || piscina !== this.#started) return;
+    // A thread cannot start, and Piscina starts no other: the waiting tasks are dropped, the next one gets a new pool.
     this.#started = undefined;
     this.#dropCauses.set(piscina, cause);
     void piscina.destroy();
   }
 
-  endLater(): void {
+  #endLater(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.end(), this.#options.restMs ?? standardRestMs);
+    this.#timer = setTimeout(() => void this.#end(), this.#options.restMs ?? standardRestMs);
     this.#timer.unref();
   }
 
-  end(): Promise<void> {
+  async #end(): Promise<void> {
     clearTimeout(this.#timer);
-    const ended = this.#started?.close();
+    const started = this.#started;
     this.#started = undefined;
-    if (ended !== undefined)
-      this.#ending = Promise.all([this.#ending, ended]).then(() => undefined);
-    return this.#ending;
-  }
-
-  #start(): Piscina<Task, Outcome<Result>> {
-    const piscina = openPiscina<Task, Result>(this.#options);
-    // Emitted when an idle thread dies; without a listener it ends the process.
-    piscina.on('error', (cause) => {
-      if (piscina === this.#started) this.#died(cause);
-      this.dropIfEmpty(piscina, cause);
-    });
-    return piscina;
+    this.#ending = Promise.all([this.#ending, started?.close()]).then(() => undefined);
+    await this.#ending;
   }
 }
 

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { strictTransport } from '../../src/api/https.ts';
 import { loadConfig } from '../../src/config.ts';
 import { configWarnings } from '../../src/engine/start-checks.ts';
-import { assertTlsFiles } from '../../src/http/tls-files.ts';
+import { assertTlsFiles } from '../../src/http/port.ts';
 import { word } from '../support/client.ts';
 import { freePorts, type Ports } from '../support/process.ts';
 import { soon } from '../support/soon.ts';

@@ -11,6 +11,7 @@ import type { Config } from '../../src/config.ts';
 import { ClientAddresses } from '../../src/http/client-address.ts';
 import { inNextCycle } from '../../src/http/framing.ts';
 import { MissThrottle } from '../../src/http/miss-throttle.ts';
+import { Pages } from '../../src/http/pages.ts';
 import { Redirect } from '../../src/http/redirect.ts';
 import { Refusals } from '../../src/http/refusals.ts';
 import { ScannerAddresses } from '../../src/http/scanner-address.ts';
@@ -82,7 +83,7 @@ function listen(
     }),
     durability,
     addresses,
-    refusals: new Refusals(addresses, new MissThrottle(0)),
+    refusals: new Refusals(addresses, new MissThrottle(0), { pages: new Pages({}), rootUrl: '' }),
     clock: systemClock,
     gate: new Int32Array(1),
     latency: createLatencyHistogram(),

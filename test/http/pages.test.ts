@@ -2,8 +2,13 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { errorProblem, errorStatus, Pages } from '../../src/http/pages.ts';
-import { errorPageKinds, pageLanguages } from '../../src/http/pages/words.ts';
+import {
+  errorPageKinds,
+  errorProblem,
+  errorStatus,
+  pageLanguages,
+  Pages,
+} from '../../src/http/pages.ts';
 import { contrast, parseColour } from '../../src/model/design/colour.ts';
 import {
   type Brand,

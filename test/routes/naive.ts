@@ -1,11 +1,7 @@
 /** Where a scan leads, from the code's record alone and in the plainest way: what a program must agree with. */
 import type { QrCodeRecord } from '../../src/model/code.ts';
-import {
-  type RouteConditions,
-  type RouteOutcome,
-  type Routing,
-  weekdays,
-} from '../../src/model/routing/routing.ts';
+import type { RouteConditions, RouteOutcome, Routing } from '../../src/model/routing/routing.ts';
+import { weekdays } from '../../src/model/day.ts';
 
 /** A scan in words. */
 export interface NaiveScan {

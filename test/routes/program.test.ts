@@ -2,13 +2,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { targetLabel } from '../../src/model/routing/labels.ts';
-import {
-  type RouteConditions,
-  type RouteRule,
-  type RouteVariant,
-  type Routing,
-  weekdays,
+import type {
+  RouteConditions,
+  RouteRule,
+  RouteVariant,
+  Routing,
 } from '../../src/model/routing/routing.ts';
+import { weekdays } from '../../src/model/day.ts';
 import { Browser, countryNumber, Device, Os } from '../../src/model/scan.ts';
 import { compileLink } from '../../src/routes/compile.ts';
 import {

@@ -10,8 +10,7 @@ const hotFiles: Readonly<Record<string, readonly string[]>> = {
   // What stops listening waits for open connections.
   'src/http/redirect.worker.ts': ['drain', 'handOver', 'leave'],
   'src/http/redirect.ts': [],
-  'src/http/conditional/conditional-link.ts': [],
-  'src/http/conditional/scan-facts.ts': [],
+  'src/http/conditional-link.ts': [],
   'src/http/reply-batch.ts': [],
   'src/links/reader.ts': [],
   'src/routes/program-reader.ts': [],

@@ -1,6 +1,6 @@
 /** A thread that answers each command, or ends in one of five ways. */
 import { getHeapSpaceStatistics } from 'node:v8';
-import { openThreadChannel } from '../../src/workers/thread-setup.ts';
+import { openThreadChannel } from '../../src/workers/supervised-thread.ts';
 
 const channel = openThreadChannel<{ number: number }, string, string>();
 channel.send(`started ${channel.setup.number}`);

@@ -20,9 +20,9 @@ import {
   splitLeast,
   splitMax,
   utmLengthMax,
-  weekdays,
   weightMax,
 } from '../../model/routing/routing.ts';
+import { weekdays } from '../../model/day.ts';
 import { Browser, Device, Os } from '../../model/scan.ts';
 import { hiddenCharacters, hiddenFault, lineBreaking } from '../../model/text.ts';
 import { moment, plainText, time } from '../fields.ts';

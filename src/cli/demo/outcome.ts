@@ -1,6 +1,6 @@
 /**
  * What a redirect thread would have recorded of a scan: the same program is followed, for a visitor of the demo. Which
- * states a code can be in, and in what order they are asked for: http/conditional/conditional-link.ts.
+ * states a code can be in, and in what order they are asked for: http/conditional-link.ts.
  */
 import { minuteMs } from '../../model/day.ts';
 import { codeStatusAt, type QrCodeRecord } from '../../model/code.ts';

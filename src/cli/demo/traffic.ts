@@ -5,8 +5,8 @@
  * Each day draws from chance of its own, so that a day is the same whatever the time is at which the demo is made; guests
  * come again from one day to the next.
  */
-import { dayMs, hourMs } from '../../model/day.ts';
-import { type Calendar, weekdayOf, weekdays } from '../../model/zones/calendar.ts';
+import { dayMs, hourMs, weekdays } from '../../model/day.ts';
+import { type Calendar, weekdayOf } from '../../model/zones/calendar.ts';
 import { referers } from './content/agents.ts';
 import { hourShares, weekdayFactors } from './content/hours.ts';
 import type { Print } from './content/prints.ts';

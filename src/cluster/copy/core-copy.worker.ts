@@ -1,6 +1,6 @@
 /** Thread entry: copies the data of this core for another one, and ends. */
 import { messageOf } from '../../model/failure.ts';
-import { openThreadChannel } from '../../workers/thread-setup.ts';
+import { openThreadChannel } from '../../workers/supervised-thread.ts';
 import { makeDraft } from './copy-draft.ts';
 import type { CoreCopyCommand, CoreCopyMessage, CoreCopySetup } from './core-copy-thread.ts';
 

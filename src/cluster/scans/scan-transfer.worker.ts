@@ -7,7 +7,7 @@ import { messageOf } from '../../model/failure.ts';
 import { assertInPlace } from '../../scans/journal/file-identity.ts';
 import { JournalPositions } from '../../scans/journal/positions.ts';
 import { systemClock, systemTimers } from '../../system-clock.ts';
-import { openThreadChannel } from '../../workers/thread-setup.ts';
+import { openThreadChannel } from '../../workers/supervised-thread.ts';
 import { beginNats } from '../nats/nats-connection.ts';
 import { NatsLog } from '../nats/nats-log.ts';
 import { ensureStream } from '../nats/nats-stream.ts';

@@ -3,13 +3,13 @@
  * one of theirs. Found by comparing values, so what it finds is certain, and what it misses is only not warned of.
  */
 import type { Fault } from '../../model/failure.ts';
-import {
-  type DateWindow,
-  type RouteConditions,
-  type RouteRule,
-  type TimeWindow,
-  weekdays,
+import type {
+  DateWindow,
+  RouteConditions,
+  RouteRule,
+  TimeWindow,
 } from '../../model/routing/routing.ts';
+import { weekdays } from '../../model/day.ts';
 import { fault } from '../rules.ts';
 
 /** Advice, not faults: such rules are kept as they are. At most one a rule. */

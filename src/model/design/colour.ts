@@ -1,6 +1,5 @@
 /** Colors, with luminance and contrast by WCAG 2.2, which is close to how a camera computes gray. */
 
-/** 0 to 255 each. */
 export interface Rgb {
   readonly red: number;
   readonly green: number;

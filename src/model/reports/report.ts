@@ -15,14 +15,12 @@ export const reportTitleLengthMax = 120;
 export interface ReportRecord {
   readonly id: string;
   readonly workspaceNo: WorkspaceNo;
-  /** `qr_…` or `cmp_…` */
   readonly of: string;
   /** Absent = the name of the code or campaign. */
   readonly title?: string;
   readonly range: ReportRange;
   /** IANA name; absent = the workspace's. */
   readonly timezone?: string;
-  /** SHA-256, base64url. */
   readonly tokenHash: string;
   readonly createdBy: string;
   readonly createdAtMs: number;

@@ -21,7 +21,6 @@ export interface Brand {
   readonly name?: string;
   /** `data:image/webp;base64,…`, from src/images/logo/brand-logo.ts. */
   readonly logo?: string;
-  /** `#rrggbb` */
   readonly colour?: string;
   /** http, https, mailto or tel. */
   readonly supportUrl?: string;
@@ -42,7 +41,6 @@ export interface WorkspacePages {
 
 export const noPages: WorkspacePages = { brand: {}, texts: {} };
 
-/** Whether there is neither brand nor text. */
 export const isSilent = ({ brand, texts }: WorkspacePages): boolean =>
   Object.keys(brand).length === 0 && Object.keys(texts).length === 0;
 

@@ -3,10 +3,11 @@
  *
  *   states   deleted, paused, not begun, expired, used up     -> `fallbackUrl`, or a page with the reason
  *   rules    the first one that matches                       -> its target, or a variant of its split
- *   split    when no rule matches                             -> a variant, the same one for the same visitor
- *   target   without a split                                  and always for bots, previews and prefetches
+ *   split    when no rule matches                             -> the visitor's variant
+ *   target   without a split, and always for bots, previews and prefetches
  */
 import type { BrowserName, DeviceName, OsName } from '../scan.ts';
+import type { Weekday } from '../day.ts';
 import type { RouteLabel } from './labels.ts';
 
 export const rulesMax = 20;
@@ -24,9 +25,6 @@ export const weightMax = 1_000;
 export const routeTargetsMax = 28;
 
 export const utmLengthMax = 120;
-
-export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
-export type Weekday = (typeof weekdays)[number];
 
 export interface TimeWindow {
   /** Absent = every day. A window that spans midnight belongs to the day on which it begins. */

@@ -1,21 +1,14 @@
 /**
- * Counts unique scanners: exactly while few, then within about ±1.2 % (two standard errors of 0.59 %). Sketches of days and
- * codes can be united.
+ * Counts unique scanners: exactly while few, then within about ±1.2 % (two standard errors of 0.59 %). Its bytes depend only
+ * on the set of hashes, so unions are commutative, associative and idempotent down to the bytes. It is stored in chunks,
+ * because LMDB rewrites complete values: a window writes at most 1 KB for a new visitor.
  *
- * LMDB rewrites complete values, so a sketch is stored in chunks: a window writes at most 1 KB for a new visitor.
+ *     ≤ 64 visitors   one inline sorted list in the day's record, 6 bytes per visitor
+ *     more            16 chunks by the first 4 hash bits, each alone
+ *                       sparse: form 1, sorted list of ≤ 170 entries, counted     dense: form 2, 1,024 registers, estimated
  *
- *     ≤ 64 visitors    one inline sorted list in the day's record                  6 bytes per visitor
- *     more             16 chunks by the first 4 hash bits; each alone is
- *                        sparse: form 1, sorted list of ≤ 170 entries          ≤ 1,021 bytes
- *                        dense:  form 2, 1,024 UltraLogLog registers             1,025 bytes
- *
- *     hash   hi: 31..18            hi: 17..0, lo: 31..18       lo: 17..0
- *            register (14 bits)    level bits (32)             unused
- *            └─ 4: chunk ─┘        └─ an entry is hi and the upper half of lo: 48 bits, big-endian
- *
- * The bytes of a sketch depend only on the set of hashes, not on their order, so unions are commutative, associative and
- * idempotent down to the bytes. Sparse chunks are counted, dense ones estimated. Among 2,000 visitors, two share an
- * entry with a chance of 1 in 10^8.
+ *     hash   hi 31..18: register, of which the first 4 bits are the chunk; hi 17..0, lo 31..18: level; lo 17..0: unused
+ *     An entry is hi and the upper half of lo, big-endian: among 2,000 visitors, two share one with a chance of 1 in 10^8.
  */
 import {
   checkDense,
@@ -38,7 +31,6 @@ export const sketchChunks = 16;
 /** 384 bytes in the day's record; above that a chunk of its own is cheaper. */
 const inlineVisitorsMax = 64;
 
-/** The stored chunk at an index, if the sketch has one. */
 export type ChunkSource = (index: number) => Uint8Array | undefined;
 
 /** Aligns stored registers for a union; used within one call. */
@@ -154,11 +146,7 @@ export class Sketch {
     }
   }
 
-  /**
-   * Union with stored bytes, for reports over many days. It checks lists; `estimate()` throws for an impossible register
-   * unless that is too low to count.
-   * @throws Failure data_damaged
-   */
+  /** Union with stored bytes. `estimate` throws for an impossible register. @throws Failure data_damaged for a list */
   mergeParts(inline: Uint8Array, chunk: ChunkSource): void {
     if (inline.length > 0) {
       this.#mergeEntries(parseEntries(inline, inlineVisitorsMax, -1));

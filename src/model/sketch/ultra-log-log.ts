@@ -7,9 +7,7 @@
  *     7   6   5   4   3   2 | 1        | 0
  *     highest level u       | u-1 seen | u-2 seen        0 = nothing seen
  *
- * With the two extra bits, the estimate is as exact as that of a HyperLogLog with twice the registers. The union of
- * registers is commutative, associative and idempotent. The estimate is maximum likelihood under the Poisson model, which
- * needs no bias tables; its standard error is 0.76 / sqrt(registers).
+ * The estimate is maximum likelihood under the Poisson model, without bias tables; standard error 0.76 / sqrt(registers).
  */
 import { dataDamaged } from '../failure.ts';
 
@@ -21,7 +19,6 @@ export const relativeError = (registers: number): number => 0.76 / Math.sqrt(reg
 /** The union with an impossible byte: it stays, and `estimate` finds it. */
 const poisoned = 0xff;
 
-/** @param bits 32 level bits of a hash */
 export const levelOf = (bits: number): number => Math.clz32(bits) + 1;
 
 /** Whether a byte can be a register: u in range, and no level below 1 seen. */
@@ -59,8 +56,6 @@ const chance: Float64Array = Float64Array.from({ length: levelMax + 1 }, (_, lev
 );
 
 /**
- * Estimates distinct visitors.
- *
  * The log-likelihood of x visitors per register is −α·x + Σ β_k·log(1 − exp(−x·p_k)): α is the sum of the chances of
  * unseen levels, β_k the number of registers that have seen level k.
  * @param counts registers by their byte @throws Failure data_damaged for an impossible register
@@ -90,10 +85,7 @@ export function estimateDistinct(counts: Uint32Array, registers: number): number
   return registers * mostLikelyRate(unseen, seen);
 }
 
-/**
- * The root of Σ β_k·p_k / (exp(x·p_k) − 1) = α, which decreases in x: Newton on log x within a bracket, with a bisection
- * when a step leaves it. Takes about 6 steps, at most 64.
- */
+/** The root of Σ β_k·p_k / (exp(x·p_k) − 1) = α: Newton on log x, with a bisection when a step leaves its bracket. */
 function mostLikelyRate(unseen: number, seen: Float64Array): number {
   if (seen.every((count) => count === 0)) return 0;
   let low = Math.log(1e-9);

@@ -44,7 +44,6 @@ export interface WatchRules {
   readonly silentHours?: number;
   readonly spikeFactor?: number;
   readonly target: boolean;
-  /** User ids. */
   readonly mailTo: readonly string[];
 }
 
@@ -71,10 +70,7 @@ export interface TargetFault {
   readonly status?: number;
 }
 
-/**
- * The applicable classes of a webhook's attempt, and two more. `rate_limited`: the target wants fewer requests; `offline`: no
- * host can be reached, so this machine may be the cause.
- */
+/** Of a webhook's attempt, and two more. `offline`: no host can be reached, so this machine may be the cause. */
 export const targetFaults = [
   'status',
   'timeout',
@@ -133,7 +129,6 @@ export interface IncidentRecord {
   readonly endedBy?: IncidentEnd;
   readonly expected?: number;
   readonly seen?: number;
-  /** Without a scan. */
   readonly hours?: number;
   readonly url?: string;
   readonly fault?: TargetFaultClass;

@@ -1,12 +1,11 @@
 /**
- * The days of a time zone, numbered since 1970-01-01 like those of UTC.
+ * The days of a time zone, numbered since 1970-01-01 like those of UTC, from a table of offsets for each requested year.
  *
- *   offsets of a zone    a table for each requested year, from weekly samples; takes some 2 ms, once
- *   a skipped day        (Apia, 2011-12-30) begins with the next one
- *   two midnights        the day begins at the later one when the clocks go back to the previous day, as usual;
- *                        a day that has begun stays (St. John's at 00:01, until 2011)
+ *   a skipped day   (Apia, 2011-12-30) begins with the next one
+ *   two midnights   the day begins at the later one when the clocks go back to the previous day, as usual; a day that has
+ *                   begun stays (St. John's at 00:01, until 2011)
  */
-import { dayMs, dayOf, hourMs, isoTime, minuteMs, quarterMs } from '../day.ts';
+import { dayMs, dayOf, hourMs, isoTime, minuteMs, quarterMs, weekdays } from '../day.ts';
 import { firstMinute, offsetsOf } from './zone-offsets.ts';
 
 /** The shortest changes, of Ramadan, last four weeks. */
@@ -26,22 +25,8 @@ export interface Calendar {
   readonly zone: string;
   /** Minutes ahead of UTC. */
   offsetAt(timeMs: number): number;
-  /** Epoch ms. */
   startOfDay(day: number): number;
   dayOf(timeMs: number): number;
-}
-
-class UtcCalendar implements Calendar {
-  readonly zone = 'UTC';
-  offsetAt(): number {
-    return 0;
-  }
-  startOfDay(day: number): number {
-    return day * dayMs;
-  }
-  dayOf(timeMs: number): number {
-    return dayOf(timeMs);
-  }
 }
 
 class ZoneCalendar implements Calendar {
@@ -119,7 +104,12 @@ class ZoneCalendar implements Calendar {
   }
 }
 
-export const utcCalendar: Calendar = new UtcCalendar();
+export const utcCalendar: Calendar = {
+  zone: 'UTC',
+  offsetAt: () => 0,
+  startOfDay: (day) => day * dayMs,
+  dayOf,
+};
 
 const calendars = new Map<string, Calendar>();
 const namePattern = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
@@ -156,7 +146,6 @@ export function midnightsIn(calendar: Calendar, utcDay: number): number[] {
 
 export const weekStarts = ['mon', 'sun', 'sat'] as const;
 export type WeekStart = (typeof weekStarts)[number];
-export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 const daysPerWeek = 7;
 /** 1970-01-01 was a Thursday. */
 const firstWeekday = 3;

@@ -1,9 +1,6 @@
 /**
  * Compares a range of days with an earlier period. A range that includes today is compared up to the current quarter hour,
- * and the other period up to the same time of the matching day: a morning is not compared with a complete day.
- *
- *      range       |--day--|--day--|--today--> until 01:45
- *      previous    |--day--|--day--|---------> until 01:45
+ * and the other period up to the same time of the matching day.
  */
 import { addMonths, dayMs, dayOf, type DayRange, minuteMs, quarterMs } from '../day.ts';
 import type { Calendar } from './calendar.ts';

@@ -2,14 +2,13 @@
  * Scans over time: the points of a range in its zone, and the hours of its weeks. `add` takes the range's pieces: one that
  * lies in a single point adds its sum, any other its quarters of an hour.
  */
-import { dayMs, dayOf, hourMs, minuteMs, quarterMs } from '../../model/day.ts';
+import { dayMs, dayOf, hourMs, minuteMs, quarterMs, weekdays } from '../../model/day.ts';
 import {
   type Calendar,
   formatLocal,
   startOfMonth,
   startOfWeek,
   weekdayOf,
-  weekdays,
   type WeekStart,
 } from '../../model/zones/calendar.ts';
 import { calendarOfRange, type LocalRange, timeRangeOf } from '../../model/zones/local-range.ts';

@@ -13,7 +13,7 @@ import { LinkRefresher } from '../../../src/codes/links/link-refresher.ts';
 import { ClientAddresses } from '../../../src/http/client-address.ts';
 import type { Reply, Request } from '../../../src/http/request.ts';
 import { HttpServer } from '../../../src/http/server.ts';
-import type { TlsFiles } from '../../../src/http/tls-files.ts';
+import type { TlsFiles } from '../../../src/http/port.ts';
 import { createLinkTableMemory } from '../../../src/links/layout.ts';
 import { LinkReader } from '../../../src/links/reader.ts';
 import { LinkWriter } from '../../../src/links/writer.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { unreachableRules } from '../../../src/codes/routing/unreachable.ts';
 import type { RouteConditions, RouteRule, TimeWindow } from '../../../src/model/routing/routing.ts';
-import { weekdays } from '../../../src/model/routing/routing.ts';
+import { weekdays } from '../../../src/model/day.ts';
 
 const ruleOf = (conditions: RouteConditions, at: number): RouteRule => ({
   label: `r${at}`,

@@ -1,5 +1,5 @@
 /** The restaurants of the demo's chain: where they are, when they are open, who comes, what they look like. */
-import type { Weekday } from '../../../model/routing/routing.ts';
+import type { Weekday } from '../../../model/day.ts';
 import { type Calendar, calendarOf } from '../../../model/zones/calendar.ts';
 
 export interface Restaurant {

@@ -3,8 +3,8 @@ import {
   queryNameLengthMax,
   queryPairsMax,
   queryValueLengthMax,
-  weekdays,
 } from '../../../../model/routing/routing.ts';
+import { weekdays } from '../../../../model/day.ts';
 import { localTime, utcTime, countryName } from '../../../client/format.ts';
 import { allZones, browserZone } from '../../../client/zones.ts';
 import { Button } from '../../../parts/button.tsx';

@@ -1,6 +1,7 @@
 /** What the conditions of rules are called, for people. The API's words are in model/routing/routing.ts. */
 import { countries } from '../../../../model/routing/countries.ts';
-import type { RouteConditions, UtmKey, Weekday } from '../../../../model/routing/routing.ts';
+import type { RouteConditions, UtmKey } from '../../../../model/routing/routing.ts';
+import type { Weekday } from '../../../../model/day.ts';
 import {
   Browser,
   type BrowserName,

@@ -9,9 +9,8 @@ import {
   type RouteVariant,
   type UtmKey,
   utmKeys,
-  type Weekday,
-  weekdays,
 } from '../../../../model/routing/routing.ts';
+import { type Weekday, weekdays } from '../../../../model/day.ts';
 import { withScheme } from '../../../client/format.ts';
 import type { QrCode } from '../../../client/wire.ts';
 

@@ -2,15 +2,14 @@
  * Rules as sentences: `If the phone is an iPhone and the country is Germany or Austria`. What is not chosen yet is `…`, so
  * that a rule can be read while it is written.
  */
-import {
-  type DateWindow,
-  type RouteConditions,
-  type RouteOutcome,
-  type RouteRule,
-  type TimeWindow,
-  type Weekday,
-  weekdays,
+import type {
+  DateWindow,
+  RouteConditions,
+  RouteOutcome,
+  RouteRule,
+  TimeWindow,
 } from '../../../../model/routing/routing.ts';
+import { type Weekday, weekdays } from '../../../../model/day.ts';
 import { type DeviceName, type OsName, unknownCountry } from '../../../../model/scan.ts';
 import { countryName, formatMoment, shortAddress } from '../../../client/format.ts';
 import { dayChoices, languageName, zoneName } from './route-choices.ts';

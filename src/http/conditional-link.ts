@@ -1,26 +1,27 @@
 /**
- * Decides the answer of a link that is not plain: it may have ended, may have no scan left, or has a program (routes/).
- * It checks in this order:
+ * Decides the answer of a link that is not plain: it may have ended, have no scan left, or have a program (routes/).
  *
  *   deleted, damaged  ->  paused  ->  not begun  ->  expired  ->  used up  ->  rules, split, target
  *   └─ a page            └─ the fallback, or a page with the reason              bots, previews, prefetches: the target
  *
- * A link with a program also records visits without a redirect, under their own route numbers. This is the hot path:
- * nothing awaits or logs. The fields are valid until the next call.
+ * A link with a program also records visits without a redirect, under their own route numbers. Nothing awaits or logs.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import type { LinkReader } from '../../links/reader.ts';
-import { missedRoutes } from '../../model/routing/labels.ts';
-import type { EndedReason } from '../../model/routing/pages.ts';
-import type { ProgramReader } from '../../routes/program-reader.ts';
-import { flagPrefetch, routeFlags } from '../../scans/record.ts';
-import type { Agents } from '../../scans/visitor/agents.ts';
-import type { Geo } from '../../scans/visitor/geo/geo.ts';
-import type { Connection } from '../framing.ts';
-import { redirectToProgram, redirectWithQuery } from '../reply-batch.ts';
-import { ScanFacts } from './scan-facts.ts';
-import type { ScannerAddresses } from '../scanner-address.ts';
-import { headerNames } from '../uws-app.ts';
+import type { LinkReader } from '../links/reader.ts';
+import { missedRoutes } from '../model/routing/labels.ts';
+import type { EndedReason } from '../model/routing/pages.ts';
+import type { VisitorClass } from '../model/scan.ts';
+import { preferredLanguage } from '../routes/language.ts';
+import type { ProgramReader, RouteFacts } from '../routes/program-reader.ts';
+import { queryPairs } from '../routes/query-text.ts';
+import { flagPrefetch, routeFlags } from '../scans/record.ts';
+import type { Agents, KnownAgent } from '../scans/visitor/agents.ts';
+import type { Geo } from '../scans/visitor/geo/geo.ts';
+import { splitPoint } from '../scans/visitor/visitor-id.ts';
+import type { Connection } from './framing.ts';
+import { redirectToProgram, redirectWithQuery } from './reply-batch.ts';
+import type { ScannerAddresses } from './scanner-address.ts';
+import { headerNames } from './uws-app.ts';
 
 export interface ConditionalLinkOptions {
   readonly links: LinkReader;
@@ -127,11 +128,90 @@ function endedReason(
   return expiresAtMs !== 0 && expiresAtMs <= nowMs ? 'expired' : undefined;
 }
 
-/** Whether a browser prefetches (Fetch standard and older headers). */
 export function isPrefetch(request: HttpRequest): boolean {
   const purpose =
     request.getHeader(headerNames.secPurpose) ||
     request.getHeader(headerNames.purpose) ||
     request.getHeader(headerNames.xMoz);
   return purpose !== '' && /prefetch|prerender|preview/i.test(purpose);
+}
+
+/** The facts that a program may ask about a scan (routes/program-reader.ts), looked up on demand, once per scan. */
+class ScanFacts implements RouteFacts {
+  readonly #links: LinkReader;
+  readonly #geo: Geo;
+  readonly #address = new Uint8Array(16);
+  #request: HttpRequest | undefined;
+  #agent: KnownAgent | undefined;
+  #class: VisitorClass | undefined;
+  #country: number | undefined;
+  #language: string | undefined;
+  #query: readonly string[] | undefined;
+  nowMs = 0;
+
+  constructor(links: LinkReader, geo: Geo) {
+    this.#links = links;
+    this.#geo = geo;
+  }
+
+  /** @param address 4 or 16 bytes @param request valid until its handler returns */
+  begin(request: HttpRequest, agent: KnownAgent, address: Uint8Array, nowMs: number): void {
+    copyMapped(address, this.#address);
+    this.#request = request;
+    this.#agent = agent;
+    this.nowMs = nowMs;
+    this.#class = undefined;
+    this.#country = undefined;
+    this.#language = undefined;
+    this.#query = undefined;
+  }
+
+  get device(): number {
+    return this.#visitorClass.device;
+  }
+  get os(): number {
+    return this.#visitorClass.os;
+  }
+  get browser(): number {
+    return this.#visitorClass.browser;
+  }
+  get country(): number {
+    return (this.#country ??= this.#geo.lookup(this.#address, 0).countryNumber);
+  }
+  get language(): string {
+    return (this.#language ??= preferredLanguage(
+      this.#asked.getHeader(headerNames.acceptLanguage),
+    ));
+  }
+  get query(): readonly string[] {
+    return (this.#query ??= queryPairs(this.#asked.getQuery() ?? ''));
+  }
+
+  localMinutes(zone: number): number {
+    return this.#links.localMinutes(zone, this.nowMs);
+  }
+
+  splitPoint(words: Int32Array, seed: number): number {
+    return splitPoint(words, seed, this.#address, this.#known.hashes);
+  }
+
+  get #visitorClass(): VisitorClass {
+    return (this.#class ??= this.#known.visitorClass);
+  }
+
+  get #known(): KnownAgent {
+    if (this.#agent === undefined) throw new Error('Cannot read the agent: no scan has begun');
+    return this.#agent;
+  }
+
+  get #asked(): HttpRequest {
+    if (this.#request === undefined) throw new Error('Cannot read a header: no scan has begun');
+    return this.#request;
+  }
+}
+
+/** IPv4 as ::ffff:a.b.c.d. */
+function copyMapped(address: Uint8Array, into: Uint8Array): void {
+  if (address.length === into.length) return into.set(address);
+  into.fill(0, 0, 10).fill(255, 10, 12).set(address, 12);
 }
