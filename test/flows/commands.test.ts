@@ -68,13 +68,6 @@ test('doctor names the date of the geo data, and warns of an old one', async () 
   ]);
 });
 
-test('health has what the service answers', async () => {
-  const port = String(service.ports.api);
-  const health = await runCommand(['health'], { QZ_API_PORT: port });
-  expect(health).toMatchObject({ code: 0, stderr: '' });
-  expect(JSON.parse(health.stdout)).toMatchObject({ status: 'ready', reasons: [] });
-});
-
 test('while no phone can open the codes, the start says so once, and doctor warns without failing', async () => {
   const isTold = ({ msg }: { readonly msg: string }): boolean => /no phone can open/.test(msg);
   const told = service.logEntries.filter(isTold);

@@ -5,11 +5,10 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, it, test, vi } from 'vitest';
+import { afterEach, expect, it, test } from 'vitest';
 import * as uWS from 'uWebSockets.js';
 import type { Config } from '../../src/config.ts';
 import { ClientAddresses } from '../../src/http/client-address.ts';
-import { inNextCycle } from '../../src/http/framing.ts';
 import { MissThrottle } from '../../src/http/miss-throttle.ts';
 import { Pages } from '../../src/http/pages.ts';
 import { Redirect } from '../../src/http/redirect.ts';
@@ -30,18 +29,6 @@ import { sendRaw } from '../support/raw-http.ts';
 const ends: Array<() => void> = [];
 afterEach(() => {
   for (const end of ends.splice(0)) end();
-});
-
-test('work for the next cycle is done after the immediates of this one, and before those of the next', async () => {
-  const order: string[] = [];
-  const nextImmediate = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  await nextImmediate();
-  inNextCycle(() => order.push('first'));
-  inNextCycle(() => order.push('second'));
-  setImmediate(() => order.push('immediate'));
-  expect(order).toEqual([]);
-  await nextImmediate();
-  expect(order).toEqual(['first', 'second', 'immediate']);
 });
 
 interface Ending {
@@ -136,16 +123,6 @@ test('an answer that keeps its connection leaves at the end of its cycle', async
   const { port, endings } = listen('process');
   expect((await sendRaw(port, [`${head}\r\n`])).text).not.toMatch(/^Connection/m);
   expect(endings).toEqual([{ closes: false, inImmediate: true }]);
-});
-
-test('a cycle that begins with a connection that ends needs no immediate', async () => {
-  const { port } = listen('process');
-  const immediates = vi.spyOn(globalThis, 'setImmediate');
-  ends.push(() => immediates.mockRestore());
-  (await connected(port, closing)).destroy();
-  expect(immediates).not.toHaveBeenCalled();
-  (await connected(port, `${head}\r\n`)).destroy();
-  expect(immediates).toHaveBeenCalledOnce();
 });
 
 test('one connection that ends takes its whole cycle out of the immediate', async () => {

@@ -150,16 +150,6 @@ describe('a limited link whose scans another process has', () => {
     expect(made.map(({ codeNo }) => codeNo)).toEqual([12, 11]);
   });
 
-  test('no request line brings a line break into the answer', async () => {
-    putLimited();
-    harness.links.takeScansLeft('LIMITED2');
-    const ends = ['\r', '\n', '\r\nX: y', '\t', '\u0000', ' X: y', '\u000b'];
-    const answers = await Promise.all(
-      ends.map((end) => sendRaw(harness.port, [request(`/LIMITED2?a${end}b`)], 50)),
-    );
-    for (const { text } of answers) expect(text).not.toContain('Location');
-  });
-
   test('a client that leaves meanwhile, and one that asks twice at once, do no harm', async () => {
     putLimited();
     harness.links.takeScansLeft('LIMITED2');

@@ -1,5 +1,4 @@
-/** The bound of unknown codes: exact per bucket and minute, whichever thread counts. */
-import { Worker } from 'node:worker_threads';
+/** The bound of unknown codes: exact per bucket and minute. */
 import { describe, expect, it } from 'vitest';
 import { MissThrottle, unknownPerMinuteMax } from '../../src/http/miss-throttle.ts';
 
@@ -46,27 +45,5 @@ describe('MissThrottle', () => {
     // 4,096 balls into 65,536 bins fill 3,971 of them on average.
     expect(first.size).toBeGreaterThan(3_850);
     expect([...first].filter((at) => second.has(at)).length).toBeLessThan(500);
-  });
-
-  it('says how long the minute still is', () => {
-    const throttle = new MissThrottle(1);
-    const at = [0, 1, 59_000, 59_001, 59_999].map((ms) => throttle.retryAfterSeconds(nowMs + ms));
-    expect(at).toEqual([60, 60, 1, 1, 1]);
-  });
-
-  it('is exact when threads count at once', async () => {
-    const throttle = new MissThrottle(77);
-    const file = new URL('./miss-throttle.worker.ts', import.meta.url);
-    const counts = await Promise.all(
-      Array.from({ length: 3 }, async () => {
-        const workerData = { memory: throttle.memory, seed: 77, nowMs };
-        const worker = new Worker(file, { workerData });
-        return new Promise<number>((resolve, reject) => {
-          worker.once('message', resolve);
-          worker.once('error', reject);
-        });
-      }),
-    );
-    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(20 * unknownPerMinuteMax);
   });
 });

@@ -79,30 +79,6 @@ describe.each(errorPageKinds)('a standard page: %s', (kind) => {
 });
 
 describe('standard pages', () => {
-  it('have the statuses of the contract', () => {
-    const statuses = errorPageKinds.map((kind) => [kind, errorStatus(kind)]);
-    expect(Object.fromEntries(statuses)).toEqual({
-      unknown: 404,
-      deleted: 410,
-      paused: 410,
-      not_started: 404,
-      expired: 410,
-      used_up: 410,
-      damaged: 503,
-      throttled: 429,
-      method: 405,
-    });
-  });
-
-  it('say something of their own for each reason, in each language', () => {
-    for (const language of pageLanguages) {
-      const pages = endedReasons.map((reason) => standard.find(reason, undefined, language).html);
-      expect(new Set(pages).size).toBe(endedReasons.length);
-    }
-    const german = endedReasons.map((reason) => standard.find(reason, undefined, 'de').html);
-    expect(german.every((html) => !/\bThe\b|\bcode has\b/.test(html))).toBe(true);
-  });
-
   it('have text of 7:1 and drawing of 3:1 or more, light and dark', () => {
     const schemes = contrastsOf(standard.find('unknown', undefined, '').html);
     expect(schemes).toHaveLength(2);

@@ -1,4 +1,4 @@
-/** The redirect by its settings: durabilities, proxies, throttle, limits, and the drain under load. */
+/** The redirect by its settings: proxies, throttle, limits, and the drain under load. */
 import { request as httpRequest, Agent } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { linkOf } from '../links/table.ts';
@@ -40,22 +40,6 @@ async function visit(port: number, agent: Agent, path: string, userAgent = ''): 
     sent.end();
   });
 }
-
-describe('durability', () => {
-  it.each(['process', 'power'] as const)(
-    '%s answers everyone and journals each answer once',
-    async (durability) => {
-      const { port, scans } = await start({ durability, threads: 2 });
-      const agent = new Agent({ keepAlive: true, maxSockets: 20 });
-      const visits = await Promise.all(
-        Array.from({ length: 200 }, () => visit(port, agent, '/ABCD2345')),
-      );
-      agent.destroy();
-      expect(visits.every(({ status }) => status === 302)).toBe(true);
-      await expect.poll(() => scans().length, soon).toBe(200);
-    },
-  );
-});
 
 describe('scan limits', () => {
   it('are exact under parallel clients; bots and cut connections use none', async () => {

@@ -1,10 +1,10 @@
-/** Codes with programs by durability, by what becomes of connections, in a takeover, and while they change. */
+/** Codes with programs by durability, by what becomes of connections, and while they change. */
 import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { missedRoutes } from '../../src/model/routing/labels.ts';
 import type { Routing } from '../../src/model/routing/routing.ts';
-import { plainTarget, routedLink, targetOf, variant } from '../links/routed.ts';
+import { plainTarget, routedLink, targetOf } from '../links/routed.ts';
 import { linkOf } from '../links/table.ts';
 import { sendOneByOne, sendRaw } from '../support/raw-http.ts';
 import { soon } from '../support/soon.ts';
@@ -14,8 +14,8 @@ import { agents } from './routes-harness.ts';
 let harness: RedirectHarness;
 
 /** @param codeNo each test has one of its own, at the same short link */
-const put = (fields: Partial<Routing>, codeNo: number, scansLeft = -1): void =>
-  harness.links.put(routedLink('ROUTED23', fields, { codeNo, scansLeft }));
+const put = (fields: Partial<Routing>, codeNo: number): void =>
+  harness.links.put(routedLink('ROUTED23', fields, { codeNo }));
 
 const scansOf = (...codeNos: number[]): JournaledScan[] =>
   harness.scans().filter(({ codeNo }) => codeNos.includes(codeNo));
@@ -137,52 +137,6 @@ describe('power', () => {
 
 describe('process', () => {
   serve('process');
-
-  describe('a takeover', () => {
-    const limited = { rules: byQuery.rules ?? [], fallbackUrl: targetOf('fallback') };
-    const statusOf = async (query: string, method = 'GET'): Promise<string> => {
-      const text = `${method} /routed23${query} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${agents.iphone}\r\nConnection: close\r\n\r\n`;
-      const { text: answer } = await sendRaw(harness.port, [text]);
-      return /^Location: (.*)\r$/m.exec(answer)?.[1] ?? answer.slice(9, 12);
-    };
-
-    it('sends visitors of a limited routed code back, and to no fallback, until it is taken back', async () => {
-      const { redirects, links } = harness;
-      put(limited, 16, 2);
-      redirects.freezeLimits();
-      expect(await statusOf('?to=a')).toBe(`${targetOf('a')}?to=a`);
-      const left = links.takeScansLeft('ROUTED23') ?? 0;
-      expect(left).toBe(1);
-      expect(await statusOf('?to=a', 'HEAD')).toBe('/routed23?to=a');
-      expect(await statusOf('?to=a')).toBe('/routed23?to=a');
-      put({ ...limited, paused: true }, 16, -2);
-      expect(await statusOf('?to=a')).toBe(targetOf('fallback'));
-      put(limited, 16, -2);
-      expect(routesOf(16)).toEqual([1, missedRoutes.paused]);
-      links.addScans('ROUTED23', left);
-      await redirects.resume();
-      expect(await statusOf('?to=b')).toBe(`${targetOf('b')}?to=b`);
-      expect(await statusOf('?to=b')).toBe(targetOf('fallback'));
-      expect(routesOf(16)).toEqual(
-        [1, 2, missedRoutes.paused, missedRoutes.used_up].toSorted((a, b) => a - b),
-      );
-    });
-  });
-
-  describe('limits', () => {
-    it('of a split are exact over threads, and what comes in vain is recorded as that', async () => {
-      put({ split: [variant('a', 1), variant('b', 1)] }, 17, 50);
-      const agent = new Agent({ keepAlive: true, maxSockets: 20 });
-      const visits = await Promise.all(Array.from({ length: 120 }, () => visit(agent)));
-      agent.destroy();
-      expect(visits.filter((answer) => answer === 410)).toHaveLength(70);
-      const recorded = (...wanted: number[]): number =>
-        routesOf(17).filter((route) => wanted.includes(route)).length;
-      // A page is answered before its cycle ends, and is recorded then.
-      await expect.poll(() => recorded(missedRoutes.used_up), soon).toBe(70);
-      expect(recorded(1, 2)).toBe(50);
-    });
-  });
 
   describe('changes', () => {
     /** Of rules, then a pause with a fallback, then a split: an answer tells which change it is of. */

@@ -78,16 +78,6 @@ describe('a rule', () => {
     expect((await routed.ask(path)).location).toBe(targetOf('last'));
     expect(await routed.routesOf(codeNo)).toEqual([58]);
   });
-
-  it('leads to a change of it at once', async () => {
-    const { path, key, codeNo } = routed.put({ rules: [rule('first', {})] });
-    for (const label of ['second', 'third']) {
-      routed.harness.links.put(routedLink(key, { rules: [rule(label, {})] }, { codeNo }));
-      expect((await routed.ask(path)).location).toBe(targetOf(label));
-    }
-    routed.harness.links.put(linkOf(key, { codeNo, target: plainTarget }));
-    expect((await routed.ask(path)).location).toBe(plainTarget);
-  });
 });
 
 describe('bots, previews and prefetches', () => {
@@ -138,15 +128,6 @@ describe('HEAD', () => {
         .toSorted();
     expect(names(head)).toEqual(names(get));
     expect(await routed.routesOf(codeNo)).toHaveLength(1);
-  });
-
-  it('stays in the variant that GET has', async () => {
-    const { path } = routed.put({ split: [variant('a', 1), variant('b', 1)] });
-    for (let no = 0; no < 8; no++) {
-      const headers = `X-Forwarded-For: 9.8.7.${no}\r\n`;
-      const { location } = await routed.ask(path, { headers });
-      expect((await routed.ask(path, { headers, method: 'HEAD' })).location).toBe(location);
-    }
   });
 });
 
@@ -203,18 +184,6 @@ describe('what leads nowhere', () => {
     for (const key of ['PLAINOLD', 'PLAINUSED'])
       expect((await routed.ask(`/${key}`)).status).toBe(410);
     expect([...(await routed.routesOf(99)), ...(await routed.routesOf(98))]).toEqual([]);
-  });
-
-  it('is over at once where it began, is resumed, or has scans again', async () => {
-    const { path, key, codeNo } = routed.put({ paused: true }, { scansLeft: 0 });
-    routed.harness.links.put(
-      routedLink(key, { rules: [rule('on', {})] }, { codeNo, scansLeft: 2 }),
-    );
-    expect((await routed.ask(path)).location).toBe(targetOf('on'));
-    const startsAtMs = Date.now();
-    routed.harness.links.put(routedLink(key, { startsAtMs }, { codeNo, scansLeft: 2 }));
-    expect((await routed.ask(path)).location).toBe(plainTarget);
-    expect(await routed.routesOf(codeNo)).toEqual([1, 0]);
   });
 });
 

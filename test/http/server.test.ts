@@ -127,12 +127,6 @@ describe('requests', () => {
     expect(answer.statuses).toEqual([200, 200]);
     expect(answer.text).toMatch(/^HTTP[^]*?\r\nContent-Length: 9\r\n[^]*?\r\n\r\nHTTP/i);
   });
-
-  test('keep-alive serves one request after another', async () => {
-    const server = await start();
-    const answer = await sendRaw(server.port, [get, get, get]);
-    expect(answer.statuses).toEqual([200, 200, 200]);
-  });
 });
 
 describe('framing that could be read in two ways is 400 and close, and never a second request', () => {

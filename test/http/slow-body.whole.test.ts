@@ -88,17 +88,4 @@ describe.concurrent('a body', () => {
       expect(text).toContain('"code":"request_timeout"');
     },
   );
-
-  // uWS takes an empty line, or a head without headers, for the beginning of a request that goes on.
-  test.for(['\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n', 'GET / HTTP/1.1\r\n\r\n'])(
-    'after what the library cannot read, %j, is waited for and closed in the end',
-    async (head) => {
-      const socket = connect(app.port, '127.0.0.1');
-      let text = '';
-      socket.on('data', (chunk) => (text += String(chunk)));
-      socket.write(head);
-      await once(socket, 'close');
-      expect(text).toBe('');
-    },
-  );
 });

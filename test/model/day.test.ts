@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { dayOf, formatDay, isoTime, parseDay } from '../../src/model/day.ts';
+import { dayOf, formatDay, parseDay } from '../../src/model/day.ts';
 
 test('a day survives writing and reading', () => {
   fc.assert(
@@ -27,8 +27,4 @@ test('impossible dates and other forms are no days', () => {
     expect(parseDay(text), text).toBeUndefined();
   }
   expect(parseDay('2024-02-29')).toBe(dayOf(Date.UTC(2024, 1, 29)));
-});
-
-test('times are ISO 8601 UTC with milliseconds', () => {
-  expect(isoTime(Date.UTC(2026, 2, 4, 5, 6, 7, 8))).toBe('2026-03-04T05:06:07.008Z');
 });

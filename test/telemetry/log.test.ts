@@ -30,9 +30,3 @@ test('line breaks in a value stay inside their line', () => {
   expect(lines[0]?.trimEnd()).not.toMatch(/[\r\n]/);
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'warn', service: 'quietzone' });
 });
-
-test('below the level nothing is written', () => {
-  const { lines, log } = collect();
-  log.debug('a');
-  expect(lines).toEqual([]);
-});

@@ -8,7 +8,7 @@ export type Probe =
   | { readonly kind: 'echo'; readonly text: string }
   /** Answers once the gate is not 0 any more. */
   | { readonly kind: 'wait'; readonly gate: Int32Array }
-  | { readonly kind: 'modules' | 'priority' | 'thread' | 'throw' | 'refuse' | 'exit' | 'crash' };
+  | { readonly kind: 'priority' | 'thread' | 'throw' | 'refuse' | 'exit' | 'crash' };
 
 export default threadEntry(async (probe: Probe): Promise<string> => {
   switch (probe.kind) {
@@ -19,9 +19,6 @@ export default threadEntry(async (probe: Probe): Promise<string> => {
       return 'waited';
     case 'priority':
       return String(getPriority(0));
-    case 'modules':
-      // Names of what Node itself has loaded in this thread; not in its types.
-      return String(Reflect.get(process, 'moduleLoadList'));
     case 'thread':
       return String(threadId);
     case 'throw':

@@ -89,14 +89,6 @@ describe('SupervisedThread', () => {
     await expect.poll(() => messages, soon).toContain(`started ${waitsMs.length + 2}`);
   });
 
-  it('keeps the space of its young objects small, however many are made', async () => {
-    const { thread, messages } = create();
-    await thread.start();
-    thread.send('young');
-    await expect.poll(() => messages.length, soon).toBe(2);
-    expect(Number(messages[1]?.replace('young ', ''))).toBeLessThanOrEqual(4 * 2 ** 20);
-  });
-
   it('refuses its first start when the setup fails', async () => {
     const { thread } = create(() => {
       throw new Error('cannot set up');

@@ -80,18 +80,10 @@ function contentOf(folder: string): Record<string, string> {
   return Object.fromEntries(files.map((name) => [name, hashOf(name)]));
 }
 
-/** A copy of the first installation, with what is changed in it. */
-function copyOf(name: string, change: (dataDir: string) => void): string {
-  const dataDir = join(parent, name);
-  cpSync(one.dataDir, dataDir, { recursive: true });
-  change(dataDir);
-  return dataDir;
-}
-
 it('scans.mdb of another installation is refused, and begun anew where that is asked for', async () => {
-  const dataDir = copyOf('swapped', (path) =>
-    cpSync(join(other.dataDir, 'scans.mdb'), join(path, 'scans.mdb')),
-  );
+  const dataDir = join(parent, 'swapped');
+  cpSync(one.dataDir, dataDir, { recursive: true });
+  cpSync(join(other.dataDir, 'scans.mdb'), join(dataDir, 'scans.mdb'));
   const settings = settingsOf({ dataDir, ports });
   const before = contentOf(dataDir);
   const start = await runCommand(['serve'], settings);
