@@ -60,8 +60,9 @@ export class Refusals {
     connection: Connection,
   ): void {
     const path = request.getUrl();
-    if (path === '/' && this.#rootUrl !== '')
-      return this.#redirectRoot(response, request, connection);
+    if (path === '/' && this.#rootUrl !== '') {
+      return sendFramed(response, request, () => redirect(response, this.#rootUrl, connection));
+    }
     const isCode = codeShaped.test(path);
     if (isCode && this.#throttle.isOver(this.#addresses.of(response, request), nowMs)) {
       const retryAfterSeconds = this.#throttle.retryAfterSeconds(nowMs);
@@ -69,14 +70,6 @@ export class Refusals {
     } else {
       this.#send('unknown', response, request, connection);
     }
-  }
-
-  #redirectRoot(response: HttpResponse, request: HttpRequest, connection: Connection): void {
-    sendFramed(response, request, () => {
-      response.writeStatus(`${redirectHead}\r\nLocation: ${this.#rootUrl}`);
-      if (connection === 'closing') response.writeHeader('Connection', 'close');
-      response.endWithoutBody(0, connection === 'close');
-    });
   }
 
   /** The answer of a known code that does not redirect now. @param workspaceNo the code's workspace */
@@ -106,11 +99,8 @@ export class Refusals {
     });
     setTimeout(() => {
       if (isAborted) return;
-      response.cork(() => {
-        response.writeStatus(`${redirectHead}\r\nLocation: ${asked}`);
-        if (connection === 'closing') response.writeHeader('Connection', 'close');
-        response.endWithoutBody(0, connection !== 'closing');
-      });
+      const end = connection === 'closing' ? connection : 'close';
+      response.cork(() => redirect(response, asked, end));
     }, sendBackMs);
   }
 
@@ -162,6 +152,12 @@ export class Refusals {
       write(response, { isHead, reply, headers: {} }, connection);
     });
   }
+}
+
+function redirect(response: HttpResponse, location: string, connection: Connection): void {
+  response.writeStatus(`${redirectHead}\r\nLocation: ${location}`);
+  if (connection === 'closing') response.writeHeader('Connection', 'close');
+  response.endWithoutBody(0, connection === 'close');
 }
 
 const problemHeaders = { 'Content-Type': 'application/problem+json', 'Content-Language': 'en' };
