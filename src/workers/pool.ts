@@ -126,7 +126,9 @@ class IdleEndingPool<Task, Result> implements Pool<Task, Result> {
     if (this.#started !== undefined) return this.#started;
     const piscina = openPiscina<Task, Result>(this.#options);
     // Emitted when an idle thread dies; without a listener it ends the process.
-    piscina.on('error', (cause) => this.#onDeath(piscina, cause));
+    piscina.on('error', (cause) => {
+      if (piscina === this.#started) this.#onDeath(piscina, cause);
+    });
     this.#started = piscina;
     return piscina;
   }
