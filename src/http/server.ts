@@ -50,7 +50,6 @@ const drainPollMs = 20;
 
 export interface HttpServerOptions {
   readonly host: string;
-  /** 0 = any free port. */
   readonly port: number;
   /** During a takeover: the predecessor listens there too. */
   readonly isShared?: boolean;
@@ -121,7 +120,6 @@ export class HttpServer {
   get connections(): number {
     return this.#listener.open;
   }
-  /** Connections closed because of `connectionsMax`. */
   get shed(): number {
     return this.#listener.shed;
   }

@@ -58,7 +58,6 @@ export class WorkerDied extends Error {
 const diedOf = (cause: unknown): WorkerDied =>
   new WorkerDied('Cannot finish the task: its thread ended', { cause });
 
-/** The first thread starts with the first task or `warm`. */
 export const createPool = <Task, Result>(options: PoolOptions): Pool<Task, Result> =>
   new IdleEndingPool(options);
 
