@@ -126,12 +126,12 @@ export function registerRedirects(metrics: Metrics, redirects: RedirectThreads):
   metrics.gauge(seconds, help, ['quantile'], () =>
     [0.5, 0.9, 0.99, 0.999].map((quantile) => ({
       labels: { quantile },
-      value: latency.percentile(quantile * 100) / microsecondsPerSecond,
+      value: latency.getValueAtPercentile(quantile * 100) / microsecondsPerSecond,
     })),
   );
-  metrics.total(`${seconds}_count`, `${help}: how many`, [], () => latency.count);
+  metrics.total(`${seconds}_count`, `${help}: how many`, [], () => latency.totalCount);
   metrics.total(`${seconds}_sum`, `${help}: their sum`, [], () =>
-    latency.count === 0 ? 0 : (latency.mean * latency.count) / microsecondsPerSecond,
+    latency.totalCount === 0 ? 0 : (latency.mean * latency.totalCount) / microsecondsPerSecond,
   );
 }
 

@@ -10,7 +10,6 @@ import { MissThrottle } from '../http/miss-throttle.ts';
 import { ListenError } from '../http/port.ts';
 import { errorPageKinds, installationBrand, type PageChanges } from '../http/pages.ts';
 import {
-  createLatencyHistogram,
   gate,
   noRefusals,
   type RedirectCommand,
@@ -23,6 +22,7 @@ import type { Clock } from '../model/clock.ts';
 import type { GeoData } from '../scans/visitor/geo/geo.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import { shipped } from '../shipped.ts';
+import { addCounts, createLatencyHistogram } from '../telemetry/latency-histogram.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { type StartPace, startThreads, SupervisedThread } from '../workers/supervised-thread.ts';
 import type { Journals } from './journals.ts';
@@ -235,7 +235,6 @@ export class RedirectThreads {
       links,
       misses: this.#misses,
       gate: this.#gate,
-      latency: this.latency,
       missSeed: this.#missSeed,
       geo: this.#options.geo,
       trustedProxies: config.trustedProxies,
@@ -267,7 +266,7 @@ export class RedirectThreads {
       return;
     }
     const { figures } = message;
-    const { journalFault, waitingScans } = figures;
+    const { journalFault, waitingScans, latency } = figures;
     if (journalFault !== undefined && journalFault !== state.figures?.journalFault) {
       log.error({ journalFault }, 'writing a journal failed, scans wait in memory');
     }
@@ -278,6 +277,7 @@ export class RedirectThreads {
       }
     }
     state.figures = figures;
+    addCounts(this.latency, latency);
   }
 
   #listenProblem(): string | undefined {

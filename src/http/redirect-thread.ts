@@ -1,5 +1,4 @@
-/** What the control thread and a redirect thread share: messages, a gate, latencies. */
-import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
+/** What the control thread and a redirect thread share: messages and a gate. */
 import type { Config } from '../config.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { FileIdentity } from '../scans/journal/file-identity.ts';
@@ -13,13 +12,6 @@ import type { ErrorPageKind, PageChanges } from './pages.ts';
  * listen, and a used-up link redirects to itself.
  */
 export const gate = { wait: 0, open: 1, handedOver: 2 } as const;
-
-/** Longer latencies count as a minute. */
-export const latencyMax = 60_000_000;
-
-/** Latencies of all redirect threads in microseconds. A clone in another thread records into the same memory. */
-export const createLatencyHistogram = (): RecordableHistogram =>
-  createHistogram({ lowest: 1, highest: latencyMax, figures: 2 });
 
 export interface RedirectSetup {
   /** Its reader index in the link table. */
@@ -37,7 +29,6 @@ export interface RedirectSetup {
   readonly misses: SharedArrayBuffer;
   readonly missSeed: number;
   readonly gate: Int32Array;
-  readonly latency: RecordableHistogram;
   /** Target of `/`; empty = the page of an unknown code. */
   readonly rootUrl: string;
   readonly brand: Brand;
@@ -81,6 +72,8 @@ export interface RedirectFigures {
   readonly droppedScans: number;
   readonly journalPosition: number;
   readonly journalFault: string | undefined;
+  /** Latency counts since the last message. */
+  readonly latency: Float64Array;
 }
 
 export type RedirectMessage =

@@ -8,6 +8,7 @@ import { JournalPositions } from '../scans/journal/positions.ts';
 import { diskAt, JournalWriter, segmentBytesMax } from '../scans/journal/writer.ts';
 import { Geo } from '../scans/visitor/geo/geo.ts';
 import { systemClock } from '../system-clock.ts';
+import { createLatencyHistogram, takeCounts } from '../telemetry/latency-histogram.ts';
 import { openThreadChannel } from '../workers/supervised-thread.ts';
 import { ClientAddresses } from './client-address.ts';
 import { Listener } from './listener.ts';
@@ -49,6 +50,7 @@ const journal = new JournalWriter({
   onWork: () => syncIn(syncMs),
 });
 let syncTimer: NodeJS.Timeout | undefined;
+const latency = createLatencyHistogram();
 const redirect = new Redirect({
   links: new LinkReader(setup.links, setup.thread),
   geo: new Geo(setup.geo),
@@ -58,7 +60,7 @@ const redirect = new Redirect({
   refusals,
   clock: systemClock,
   gate: setup.gate,
-  latency: setup.latency,
+  latency,
 });
 
 function figures(): RedirectMessage & { kind: 'figures' } {
@@ -73,6 +75,7 @@ function figures(): RedirectMessage & { kind: 'figures' } {
       droppedScans: journal.droppedScans,
       journalPosition: journal.position,
       journalFault: journal.fault,
+      latency: takeCounts(latency),
     },
   };
 }
@@ -100,7 +103,7 @@ const closeApps = (): void => {
 // a listener without a thread.
 process.on('exit', closeApps);
 
-let sentFigures: RedirectFigures | undefined;
+let sentCounts: Omit<RedirectFigures, 'latency'> | undefined;
 let listening = 0;
 /** Number of the last command; the work of an earlier one ends without a message. */
 let commands = 0;
@@ -147,8 +150,9 @@ const figuresTimer = setInterval(sendFigures, figuresMs);
 /** Sends changes only: a message wakes the control thread. */
 function sendFigures(): void {
   const message = figures();
-  if (isDeepStrictEqual(message.figures, sentFigures)) return;
-  sentFigures = message.figures;
+  const { latency: spent, ...counted } = message.figures;
+  if (spent.length === 0 && isDeepStrictEqual(counted, sentCounts)) return;
+  sentCounts = counted;
   send(message);
 }
 

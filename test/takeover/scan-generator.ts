@@ -6,7 +6,7 @@
  *   changing   from the successor's readiness to the end of its predecessor
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
+import { build, type Histogram } from 'hdr-histogram-js';
 import { type Fault, type ScanRequest, send } from './scan-request.ts';
 
 export type Phase = 'steady' | 'booting' | 'changing';
@@ -43,7 +43,7 @@ const microseconds = 1_000;
 /** Scans that one tick sends at most: a stall of the generator is no reason for a burst. */
 const burstMax = 20;
 
-const histogram = (): RecordableHistogram => createHistogram({ figures: 3 });
+const histogram = (): Histogram => build({ numberOfSignificantValueDigits: 3 });
 
 export class ScanGenerator {
   readonly #options: ScanGeneratorOptions;
@@ -84,7 +84,7 @@ export class ScanGenerator {
     takeover.add(changing);
     return {
       sent: this.#sent,
-      answered: steady.count + takeover.count,
+      answered: steady.totalCount + takeover.totalCount,
       faults: this.#faults,
       faultsByPhase: this.#faultsByPhase,
       selfRedirects: this.#selfRedirects,
@@ -125,7 +125,7 @@ export class ScanGenerator {
         return;
       }
       this.#selfRedirects += end.selfRedirects;
-      this.#times[phase].record(
+      this.#times[phase].recordValue(
         Math.max(1, Math.round((performance.now() - sentMs) * microseconds)),
       );
       scan.onResponse(end.status, end.location);
@@ -136,7 +136,7 @@ export class ScanGenerator {
 const later = (one: Phase, other: Phase): Phase =>
   phases.indexOf(one) > phases.indexOf(other) ? one : other;
 
-function timesOf(times: RecordableHistogram): Times {
-  const at = (percentile: number): number => times.percentile(percentile) / microseconds;
-  return { count: times.count, p50Ms: at(50), p99Ms: at(99), maxMs: at(100) };
+function timesOf(times: Histogram): Times {
+  const at = (percentile: number): number => times.getValueAtPercentile(percentile) / microseconds;
+  return { count: times.totalCount, p50Ms: at(50), p99Ms: at(99), maxMs: at(100) };
 }
