@@ -6,15 +6,14 @@ import { createHmac, randomFillSync } from 'node:crypto';
 import { Bench } from 'tinybench';
 import { Agents } from '../../src/scans/visitor/agents.ts';
 import { botReasonOf } from '../../src/scans/visitor/bot.ts';
-import { classifyRoughly, classifyUserAgent } from '../../src/scans/visitor/device.ts';
+import { classifyUserAgent } from '../../src/scans/visitor/device.ts';
 import { createRandom } from '../random.ts';
 import { Geo, type GeoData } from '../../src/scans/visitor/geo/geo.ts';
 import { openGeo } from '../../src/scans/visitor/geo/geo-data.ts';
-import { Visitor, VisitorClasses } from '../../src/scans/visitor/visitor.ts';
+import { type ScanVisitor, Visitor } from '../../src/scans/visitor/visitor.ts';
 import { VisitorIds } from '../../src/scans/visitor/visitor-id.ts';
 import { bundledFiles, openBundledGeo } from '../../test/scans/visitor/geo-data.ts';
 import { parseAddress } from '../../test/support/address.ts';
-import { recordText } from '../../test/scans/visitor/record-text.ts';
 
 export const question = 'What does it cost a shard to know who scanned: class, place and hash?';
 
@@ -93,25 +92,17 @@ function circleOfLines(bytes: number): Uint32Array {
 function addAgents(bench: Bench): void {
   const records = agentBytes();
   const agents = records.map((bytes) => bytes.toString('latin1'));
-  const classes = new VisitorClasses(() => [0, 0]);
   const known = new Agents();
-  const texts = agents.map(recordText);
   bench.add('agent decoded from a record, alone', () => {
     let characters = 0;
     for (const bytes of records) characters += bytes.toString('latin1').length;
     if (characters === 0) throw new Error('unreachable, keeps the strings alive');
-  });
-  bench.add('class of an agent seen recently', () => {
-    for (const text of texts) classes.get(text);
   });
   bench.add('bot reason of an agent seen recently, with decoding', () => {
     for (const bytes of records) known.get(bytes.toString('latin1'));
   });
   bench.add('class of a new agent', () => {
     for (const text of agents) classifyUserAgent(text);
-  });
-  bench.add('class of a new agent, roughly', () => {
-    for (const text of agents) classifyRoughly(text);
   });
   bench.add('bot reason of a new agent', () => {
     for (const text of agents) botReasonOf(text);
@@ -150,7 +141,8 @@ function addHashes(bench: Bench): void {
     for (let index = 0; index < batch; index++) ids.hashVisitor(few, index * 16, index, 7);
   });
   bench.add('agent hash, once per new agent', () => {
-    for (let index = 0; index < batch; index++) ids.hashAgent(agent);
+    const bytes = Buffer.from(agent);
+    for (let index = 0; index < batch; index++) ids.agentHash.hash(bytes, 0, bytes.length);
   });
   bench.add('the same by HMAC-SHA-256 of node:crypto', () => {
     for (let index = 0; index < batch; index++) {
@@ -163,13 +155,26 @@ function addHashes(bench: Bench): void {
 
 function addWhole(bench: Bench, data: GeoData): void {
   const visitor = new Visitor({ key, geo: data });
-  const texts = agentBytes().map((bytes) => recordText(bytes.toString('latin1')));
+  const records = agentBytes();
+  const into: ScanVisitor = {
+    visitorHigh: 0,
+    visitorLow: 0,
+    country: 0,
+    city: '',
+    device: 0,
+    platform: 0,
+    os: 0,
+    browser: 0,
+    bot: 0,
+  };
   const few = addresses(batch);
   const each = Array.from({ length: batch }, (_, index) =>
     few.subarray(index * 16, index * 16 + 16),
   );
   bench.add('all together, seen recently', () => {
-    for (let index = 0; index < batch; index++) visitor.read(each[index]!, texts[index]!);
+    for (let index = 0; index < batch; index++) {
+      visitor.read(each[index]!, records[index]!.toString('latin1'), into);
+    }
   });
 }
 

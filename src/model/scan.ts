@@ -66,7 +66,6 @@ export interface VisitorClass {
   readonly platform: Platform;
   readonly os: Os;
   readonly browser: Browser;
-  readonly bot: BotReason;
 }
 
 /** A user-assigned code of ISO 3166-1. */

@@ -170,19 +170,6 @@ export function isFramePayloadSound(bytes: Buffer, at: number): boolean {
   return to <= bytes.length && bytes.readUInt32LE(at + 20) === crc32(bytes.subarray(from, to));
 }
 
-/** A Latin-1 text in a record's bytes; `view` has the same bytes. */
-export class RecordText {
-  bytes: Buffer = Buffer.alloc(0);
-  view: DataView = new DataView(new ArrayBuffer(0));
-  from = 0;
-  length = 0;
-
-  /** @param length characters from the start */
-  toString(length = this.length): string {
-    return length === 0 ? '' : this.bytes.latin1Slice(this.from, this.from + length);
-  }
-}
-
 /**
  * A cursor over the records of one sound frame. The fields are those of the current record; texts and addresses are read only
  * when asked for, because a shard skips records of others.
@@ -193,8 +180,6 @@ export class RecordCursor {
   #at = 0;
   #next = 0;
   #end = 0;
-  readonly #agent = new RecordText();
-  readonly #referer = new RecordText();
   timeMs = 0;
   /** Malformed records skipped in sound frames since the cursor was created. */
   malformed = 0;
@@ -203,10 +188,6 @@ export class RecordCursor {
     if (bytes !== this.#bytes) {
       this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
       this.#bytes = bytes;
-      for (const text of [this.#agent, this.#referer]) {
-        text.bytes = bytes;
-        text.view = this.#view;
-      }
     }
     this.timeMs = this.#view.getFloat64(frameAt + 8, true);
     this.#next = frameAt + frameHeaderBytes;
@@ -268,19 +249,20 @@ export class RecordCursor {
     target[11] = 255;
     for (let i = 0; i < 4; i++) target[12 + i] = view.getUint8(from + i);
   }
-  /** Valid until the cursor moves. */
-  get agent(): RecordText {
-    const text = this.#agent;
-    text.from = this.#textStart();
-    text.length = this.#view.getUint16(this.#at + 12, true);
-    return text;
+  get agent(): string {
+    return this.#text(this.#textStart(), this.#agentBytes);
   }
-  /** Valid until the cursor moves. */
-  get referer(): RecordText {
-    const text = this.#referer;
-    text.from = this.#textStart() + this.#view.getUint16(this.#at + 12, true);
-    text.length = this.#view.getUint16(this.#at + 14, true);
-    return text;
+  get referer(): string {
+    return this.#text(
+      this.#textStart() + this.#agentBytes,
+      this.#view.getUint16(this.#at + 14, true),
+    );
+  }
+  get #agentBytes(): number {
+    return this.#view.getUint16(this.#at + 12, true);
+  }
+  #text(from: number, length: number): string {
+    return length === 0 ? '' : this.#bytes.latin1Slice(from, from + length);
   }
   #textStart(): number {
     const isIpv6 = (this.#view.getUint8(this.#at + 3) & flagIpv6) !== 0;

@@ -8,26 +8,16 @@ import { blockHeaderBytes, blockVersion, entryBytes, groupBytes, outcomeOf } fro
 import { writeAscii } from './bytes.ts';
 import { NumberOrder } from './number-order.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
+import type { ScanVisitor } from './visitor/visitor.ts';
 
 /** A scan as a shard counts it: the journal's record with its visitor classified. */
-export interface Scan {
+export interface Scan extends ScanVisitor {
   codeNo: CodeNo;
   workspaceNo: WorkspaceNo;
   timeMs: number;
   journal: number;
   position: number;
-  visitorHigh: number;
-  visitorLow: number;
-  /** Two letters as one number. */
-  country: number;
-  /** With its country, "Chicago, US"; empty when unknown. */
-  city: string;
   referer: string;
-  device: number;
-  platform: number;
-  os: number;
-  browser: number;
-  bot: number;
   /** 0 to 63 (model/routing/labels.ts). */
   route: number;
 }

@@ -157,14 +157,8 @@ function readScans(folder: string, tail: number): JournaledScan[] {
       while (cursor.next()) {
         cursor.copyAddress(address);
         const { codeNo, agent, referer, isPrefetch, route } = cursor;
-        into.push({
-          codeNo,
-          agent: agent.toString(),
-          referer: referer.toString(),
-          isPrefetch,
-          route,
-          address: address.toString('hex'),
-        });
+        const text = address.toString('hex');
+        into.push({ codeNo, agent, referer, isPrefetch, route, address: text });
       }
     });
   }

@@ -13,21 +13,17 @@ import { dayMs, type DayRange } from '../../src/model/day.ts';
 import type { ScannedCode } from '../../src/model/code.ts';
 import { isMissed, missedReasonOf } from '../../src/model/routing/labels.ts';
 import type { BreakdownBy, BreakdownRow, RouteBreakdownBy } from '../../src/scans/query/answers.ts';
-import { classifyUserAgent } from '../../src/scans/visitor/device.ts';
+import { Agents } from '../../src/scans/visitor/agents.ts';
 import type { ScanFact } from './engine-harness.ts';
 
 /** Each agent is read once: reading costs more than all the rest of a test. */
-const classes = new Map<string, VisitorClass>();
-function classOf(agent: string): VisitorClass {
-  let found = classes.get(agent);
-  if (found === undefined) classes.set(agent, (found = classifyUserAgent(agent)));
-  return found;
-}
+const agents = new Agents();
+const classOf = (agent: string): VisitorClass => agents.get(agent).visitorClass;
 
 const dayOfFact = (fact: ScanFact): number => Math.floor(fact.timeMs / dayMs);
 
 function botOf(fact: ScanFact): BotReason {
-  const { bot } = classOf(fact.agent);
+  const { bot } = agents.get(fact.agent);
   return bot === BotReason.none && fact.isPrefetch ? BotReason.prefetch : bot;
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseAddress } from '../support/address.ts';
+import { Agents } from '../../src/scans/visitor/agents.ts';
 import { SipHash } from '../../src/scans/visitor/sip-hash.ts';
 import { VisitorIds } from '../../src/scans/visitor/visitor-id.ts';
 
@@ -70,7 +71,7 @@ describe('SipHash', () => {
 describe('VisitorIds', () => {
   const ids = new VisitorIds(key);
   const idOf = (address: string, agent: string, from = ids): string => {
-    const [hi, lo] = from.hashAgent(agent);
+    const [hi, lo] = new Agents(from.agentHash).get(agent).hashes;
     const bytes = Buffer.concat([Buffer.from('xyz'), parseAddress(address)]);
     from.hashVisitor(bytes, 3, hi, lo);
     return `${from.hi.toString(16).padStart(8, '0')}${from.lo.toString(16).padStart(8, '0')}`;

@@ -1,28 +1,27 @@
 /**
- * What redirect threads know of recent user agents: whether it is a bot's, for links with a limit; its class and hash, for
- * rules and splits. A known agent costs 0.1 µs; a new one 5 µs for its bot reason, 15 to 40 for its class, within a budget.
+ * Recent user agents, each read once: the shards' for counting, the redirect threads' for limits, rules and splits. A known
+ * agent costs 0.3 µs; a new one 5 µs for its bot reason, 15 to 40 for its class.
  */
 import { BotReason, type VisitorClass } from '../../model/scan.ts';
 import { botReasonOf } from './bot.ts';
-import { classifyRoughly, classifyUserAgent } from './device.ts';
+import { classifyUserAgent } from './device.ts';
 import { SipHash } from './sip-hash.ts';
-import { cutUserAgent, ReadingBudget } from './user-agent.ts';
 
-/** 8,192 agents of 512 characters are 5 MB in a redirect thread. One more clears them all. */
+/** No real agent is longer; bounds the patterns' work and the cache's memory. */
+export const agentCharactersMax = 512;
+/** 5 MB of agents in each thread. One more clears them all; the 1,000 most common are nearly all visitors. */
 export const agentsMax = 8_192;
-/** The split's key hides the agents' hashes, so this key may be public; it is the same on every machine. */
-const hash = new SipHash(new Uint8Array(16));
 
 export class KnownAgent {
   readonly bot: BotReason;
   readonly #text: string;
-  readonly #budget: ReadingBudget;
+  readonly #hash: SipHash;
   #class: VisitorClass | undefined;
   #hashes: readonly [high: number, low: number] | undefined;
 
-  constructor(text: string, budget: ReadingBudget) {
+  constructor(text: string, hash: SipHash) {
     this.#text = text;
-    this.#budget = budget;
+    this.#hash = hash;
     this.bot = botReasonOf(text);
   }
 
@@ -31,35 +30,44 @@ export class KnownAgent {
   }
 
   get visitorClass(): VisitorClass {
-    if (this.#class !== undefined) return this.#class;
-    if (!this.#budget.take()) return classifyRoughly(this.#text);
-    return (this.#class = classifyUserAgent(this.#text));
+    return (this.#class ??= classifyUserAgent(this.#text));
   }
 
   get hashes(): readonly [high: number, low: number] {
     if (this.#hashes !== undefined) return this.#hashes;
     const bytes = Buffer.from(this.#text, 'utf8');
-    hash.hash(bytes, 0, bytes.length);
-    return (this.#hashes = [hash.hi, hash.lo]);
+    this.#hash.hash(bytes, 0, bytes.length);
+    return (this.#hashes = [this.#hash.hi, this.#hash.lo]);
   }
 }
 
 export class Agents {
   readonly #known = new Map<string, KnownAgent>();
-  readonly #budget = new ReadingBudget();
+  readonly #hash: SipHash;
+
+  /** @param hash by default under a public key: the key of a split hides its hashes, which are the same on every machine */
+  constructor(hash = new SipHash(new Uint8Array(16))) {
+    this.#hash = hash;
+  }
 
   get size(): number {
     return this.#known.size;
   }
 
   get(userAgent: string): KnownAgent {
-    this.#budget.lookUp();
-    const text = cutUserAgent(userAgent);
+    const text = cut(userAgent);
     const known = this.#known.get(text);
     if (known !== undefined) return known;
     if (this.#known.size === agentsMax) this.#known.clear();
-    const agent = new KnownAgent(text, this.#budget);
+    const agent = new KnownAgent(text, this.#hash);
     this.#known.set(text, agent);
     return agent;
   }
+}
+
+/** A copy: a slice would keep the whole text alive as a key. */
+function cut(userAgent: string): string {
+  if (userAgent.length <= agentCharactersMax) return userAgent;
+  const text = userAgent.slice(0, agentCharactersMax);
+  return Buffer.from(text, 'utf16le').toString('utf16le');
 }

@@ -35,12 +35,13 @@ function deriveKey(key: Uint8Array, label: string): Uint8Array {
 
 /** Creates visitor hashes, one instance per thread. `hi` and `lo` have the last result. */
 export class VisitorIds {
-  readonly #agents: SipHash;
+  /** Hashes the bytes of user agents. */
+  readonly agentHash: SipHash;
   readonly #visitors: SipHash;
 
   /** @param key 16 secret bytes; uniques are comparable only under one key */
   constructor(key: Uint8Array) {
-    this.#agents = new SipHash(deriveKey(key, 'agent'));
+    this.agentHash = new SipHash(deriveKey(key, 'agent'));
     this.#visitors = new SipHash(deriveKey(key, 'visitor'));
   }
 
@@ -50,13 +51,6 @@ export class VisitorIds {
 
   get lo(): number {
     return this.#visitors.lo;
-  }
-
-  /** Keyed hash of a user agent, as [upper, lower] half. Allocates: cache the result. */
-  hashAgent(userAgent: string): readonly [hi: number, lo: number] {
-    const bytes = Buffer.from(userAgent, 'utf8');
-    this.#agents.hash(bytes, 0, bytes.length);
-    return [this.#agents.hi, this.#agents.lo];
   }
 
   /** Hashes a visitor into `hi` and `lo`. @param address holds 16 bytes at `at`, IPv4 as ::ffff:a.b.c.d */

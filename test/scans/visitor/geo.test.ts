@@ -1,11 +1,14 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { countryCode } from '../../../src/model/scan.ts';
+import { countryCode, countryNumber } from '../../../src/model/scan.ts';
 import { Geo } from '../../../src/scans/visitor/geo/geo.ts';
 import { nowhere } from '../../../src/scans/visitor/geo/place.ts';
-import { Visitor } from '../../../src/scans/visitor/visitor.ts';
+import {
+  type ScanVisitor,
+  Visitor,
+  type VisitorSetup,
+} from '../../../src/scans/visitor/visitor.ts';
 import { parseAddress } from '../../support/address.ts';
 import { openBundledGeo } from './geo-data.ts';
-import { recordText } from './record-text.ts';
 
 const { data, close } = openBundledGeo();
 afterAll(close);
@@ -63,36 +66,49 @@ it('no files mean ZZ', () => {
 
 describe('Visitor', () => {
   const key = Buffer.alloc(16, 7);
+  const noVisitor: ScanVisitor = {
+    visitorHigh: 0,
+    visitorLow: 0,
+    country: 0,
+    city: '',
+    device: 0,
+    platform: 0,
+    os: 0,
+    browser: 0,
+    bot: 0,
+  };
   const iphone =
     'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1';
 
+  /** What is known of an iPhone, with more at the end of its user agent. */
+  const visitorOf = (address: string, setup: VisitorSetup = { key, geo: data }, more = '') => {
+    const visitor = { ...noVisitor };
+    new Visitor(setup).read(parseAddress(address), iphone + more, visitor);
+    return visitor;
+  };
+
   it('puts class, place and hash of a scan together', () => {
-    const visitor = new Visitor({ key, geo: data });
-    visitor.read(parseAddress('8.8.8.8'), recordText(iphone));
-    const { device, platform, os, browser, bot, city, high, low } = visitor;
-    expect({ device, platform, os, browser, bot, city }).toEqual({
+    expect(visitorOf('8.8.8.8')).toEqual({
+      visitorHigh: expect.any(Number),
+      visitorLow: expect.any(Number),
       device: 1,
       platform: 1,
       os: 1,
       browser: 2,
       bot: 0,
+      country: countryNumber('US'),
       city: 'Mountain View, US',
     });
-    expect(countryCode(visitor.country)).toBe('US');
-    visitor.read(parseAddress('8.8.4.4'), recordText(iphone));
-    expect([visitor.high, visitor.low]).not.toEqual([high, low]);
-    visitor.read(parseAddress('8.8.8.8'), recordText(`${iphone} `));
-    expect([visitor.high, visitor.low]).not.toEqual([high, low]);
-    visitor.read(parseAddress('8.8.8.8'), recordText(iphone));
-    expect([visitor.high, visitor.low]).toEqual([high, low]);
   });
 
-  it('is another one under another key', () => {
-    const hashes = [key, Buffer.alloc(16, 8)].map((each) => {
-      const visitor = new Visitor({ key: each, geo: {} });
-      visitor.read(parseAddress('8.8.8.8'), recordText(iphone));
-      return `${visitor.high} ${visitor.low}`;
-    });
-    expect(hashes[0]).not.toBe(hashes[1]);
+  it('has a hash of its address, user agent and key', () => {
+    const others = [
+      visitorOf('8.8.8.8'),
+      visitorOf('8.8.4.4'),
+      visitorOf('8.8.8.8', undefined, ' '),
+      visitorOf('8.8.8.8', { key: Buffer.alloc(16, 8), geo: data }),
+    ];
+    const hashes = others.map(({ visitorHigh, visitorLow }) => `${visitorHigh} ${visitorLow}`);
+    expect(new Set(hashes).size).toBe(4);
   });
 });
