@@ -9,7 +9,7 @@ import { dayMs, formatDay } from '../src/model/day.ts';
 import type { WorkspaceNo } from '../src/model/numbers.ts';
 import type { Actor } from '../src/model/workspace.ts';
 import type { LocalRange } from '../src/model/zones/local-range.ts';
-import { addCounts, PieceCounts } from '../src/scans/code-counts.ts';
+import { addCounts, countScans, type PieceCounts } from '../src/scans/code-counts.ts';
 import type { Day } from '../src/scans/days/day.ts';
 import type { ScanQueries } from '../src/scans/query/queries.ts';
 import { openManagement } from '../src/store/management/management.ts';
@@ -46,10 +46,12 @@ export function countCodes(
   codeNos: readonly number[],
   { pieces }: Day,
 ): void {
-  const counts = new PieceCounts();
+  const counts: PieceCounts = new Map();
   for (const piece of pieces) {
     const share = Math.floor(piece.rollup.scans / codeNos.length);
-    codeNos.forEach((codeNo, at) => counts.add(piece, codeNo, Math.max(1, share - (at % 50))));
+    codeNos.forEach((codeNo, at) =>
+      countScans(counts, piece, codeNo, Math.max(1, share - (at % 50))),
+    );
   }
   addCounts(store, workspaceNo, counts);
 }

@@ -1,7 +1,6 @@
 /**
- * A block: one window of one shard, as stored. It serves as raw scans, as the outbox of `qr.scanned`, and as the write-ahead
- * log of the rollups: live counting and recovery apply it with the same code. So a scan costs one sequential write, and
- * rollups go to disk every few seconds.
+ * A block: one window of one shard, as stored. It is raw scans, outbox of `qr.scanned`, and write-ahead log of the rollups,
+ * so a scan costs one sequential write. Live counting and recovery apply it with the same code.
  *
  *    0  version u8 | shard u8 | zero u16     16  newestMs f64
  *    4  groups  u32                          24  stringsAt u32
@@ -13,9 +12,9 @@
  *         city u32 | referer u32 | device+platform u8 | os u8 | browser u8 | outcome u8
  *       strings: length u16 | UTF-8; number 0 is the empty string and is not stored
  *
- * `previous` is the sequence of the block with the code's scans before these: a chain from the code's summary back in time,
- * which saves an index entry per code and window. A city is stored with its country, "Chicago, US", as rollups name it.
- * `outcome` has the bot reason in two bits, 0 = a person, and the route in six (model/routing/labels.ts).
+ * `previous` is the block with the code's scans before these: a chain back in time from the code's summary, in place of an
+ * index. A city includes its country, "Chicago, US". `outcome` is the bot reason in two bits, 0 = a person, and the route in
+ * six (model/routing/labels.ts).
  */
 import { dayOf, quarterMs } from '../model/day.ts';
 import { dataDamaged } from '../model/failure.ts';
@@ -34,10 +33,9 @@ export const groupBytes = 24;
 export const entryBytes = 40;
 const botMask = 3;
 const routeShift = 2;
-/** ", US" at the end of a city's string. */
+/** ", US" */
 const countrySuffixLength = 4;
 
-/** The last byte of an entry. @param bot 0 to 3 @param route 0 to 63 */
 export const outcomeOf = (bot: number, route: number): number => bot | (route << routeShift);
 const botOf = (outcome: number): number => outcome & botMask;
 const routeOf = (outcome: number): number => outcome >>> routeShift;
@@ -49,10 +47,7 @@ const isScanOutcome = (outcome: number): boolean =>
 const hosts = new Map<string, string>();
 const hostsMax = 4_096;
 
-/**
- * Reads a block without copying it; decodes a string when it is asked for. `open` moves one reader over millions of blocks in
- * the store's memory.
- */
+/** Reads a block without copying it. `open` moves one reader over millions of blocks in the store's memory. */
 export class ScanBlock {
   #view: DataView = new DataView(new ArrayBuffer(0));
   #bytes: Buffer = Buffer.alloc(0);
@@ -79,7 +74,7 @@ export class ScanBlock {
     this.open({ bytes: own, view, start: 0, end: byteLength }, strings);
   }
 
-  /** Moves to another block; does not check its checksum. @throws Failure data_damaged when the bytes are not a block */
+  /** Moves to another block, whose checksum it does not check. @throws Failure data_damaged when the bytes are no block */
   open(value: Omit<ValueInPlace, 'content'>, strings: string[] = ['']): void {
     const { bytes, view, start, end } = value;
     const length = end - start;
@@ -108,7 +103,6 @@ export class ScanBlock {
   get sequence(): number {
     return this.#view.getFloat64(this.#start + 8, true);
   }
-  /** Time of the newest scan; retention uses it. */
   get newestMs(): number {
     return this.#view.getFloat64(this.#start + 16, true);
   }
@@ -138,7 +132,6 @@ export class ScanBlock {
     return this.#view.getFloat64(this.#groupsAt + group * groupBytes + 16, true);
   }
 
-  /** Raises `seen` to the highest numbers in the block. */
   raise(seen: { code: number; workspace: number }): void {
     for (let group = 0; group < this.groups; group++) {
       seen.code = Math.max(seen.code, this.codeNo(group));
@@ -146,7 +139,7 @@ export class ScanBlock {
     }
   }
 
-  /** The group of a code, or -1: binary search. */
+  /** The group of a code, or -1. */
   find(codeNo: CodeNo): number {
     let low = 0;
     let high = this.groups - 1;
@@ -211,10 +204,7 @@ export class ScanBlock {
     return isScanOutcome(this.#view.getUint8(this.#at(entry) + 39));
   }
 
-  /**
-   * @param of whose rollup it is: a workspace's rollup does not mix the labels of different codes
-   * @returns whether it is a scan
-   */
+  /** @param of a workspace's rollup does not mix the labels of different codes @returns whether it is a scan */
   countInto(entry: number, rollup: Rollup, sketch: Sketch, of: CounterKind): boolean {
     const view = this.#view;
     const at = this.#at(entry);

@@ -1,7 +1,6 @@
 /**
- * The actor of one code: the only place where its numbers change. It lives on the shard that owns its partition, loads the
- * code's summary on its first scan, takes scans from committed blocks before it is saved, and leaves memory when it is idle
- * and saved. After a crash the blocks since the last checkpoint are applied again.
+ * The actor of one code, on the shard that owns its partition: the only place where its numbers change. It loads the summary
+ * on the first scan, takes scans from committed blocks, and leaves memory when it is idle and saved.
  *
  *   absent --load--> clean --take--> dirty --save--> clean --rest--> absent
  *      any of them --damaged record--> freezing --save--> frozen --rest--> absent
@@ -27,20 +26,17 @@ export class CodeActor {
   readonly #summaries: Summaries;
   readonly #counted: CounterKind;
   /** Ascending; the last is the summary's day, earlier ones had late scans or are about to close. */
-  #days: Day[];
-  #total: number;
-  #newestBlock: number;
+  #days: Day[] = [];
+  #total = 0;
+  #newestBlock = 0;
   #state: State = 'clean';
-  /** Window number of the last scan; the lowest is freed first. */
+  /** Window of the last scan; the lowest is freed first. */
   lastWindow = 0;
 
   constructor(codeNo: CodeNo, summaries: Summaries) {
     this.codeNo = codeNo;
     this.#summaries = summaries;
     this.#counted = counterKindOf(codeNo);
-    this.#days = [];
-    this.#total = 0;
-    this.#newestBlock = 0;
     if (summaries.isFrozen(codeNo)) this.#state = 'frozen';
     else this.#orFreeze(() => this.#load());
   }

@@ -78,10 +78,7 @@ export class CodeActors {
     return actor;
   }
 
-  /**
-   * Writes changes inside the checkpoint's transaction; call `settle` once it has committed.
-   * @throws DamagedCounterError: undo and try again; the damaged actor then only saves that it is frozen
-   */
+  /** As `CodeActor.save`. @throws DamagedCounterError: undo, try again; the damaged actor then saves that it is frozen */
   save(): void {
     for (const actor of this.#changed) actor.save();
   }

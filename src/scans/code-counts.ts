@@ -1,13 +1,11 @@
 /**
- * Scans by code of a workspace, for each day and month, so that a list of top codes reads neither idle codes nor 100,000
- * summaries.
+ * Scans by code of a workspace, for each day and month, so that a list of top codes does not read 100,000 summaries.
  *
  *   key     workspaceNo u32 | chunk u32 (codeNo >> 12) | span u16 (day, or 0xf000 + month) | piece u8, absent for piece 0
  *   value   format u8 | the piece's quarters u8 u8 | n | n x (codeNo low 12 bits and scans), ascending, as integers
  *
- * A day has the same pieces as the sums of its workspace (days/day.ts). A save adds the counts since the last save to the
- * stored records of the chunks with new scans; a chunk has at most 4,096 codes, 16 KB. A damaged record stays as it is: saves
- * skip it, reads refuse it.
+ * A day has the pieces of its workspace's sums (days/day.ts). A chunk has at most 4,096 codes, 16 KB. Saves skip a damaged
+ * record, reads refuse it.
  */
 import { dataDamaged, readOr } from '../model/failure.ts';
 import { monthSpan, type ScanStore } from '../store/scans/scans.ts';
@@ -21,27 +19,23 @@ const keyBytes = 10;
 const format = 1;
 const writer = new ByteWriter();
 
-/** Counts of one workspace since the last save: by piece of a day, then by code. */
-export class PieceCounts {
-  readonly #pieces = new Map<number, { readonly dayPiece: DayPiece; readonly byCode: Counts }>();
-
-  add(dayPiece: DayPiece, codeNo: CodeNo, scans: number): void {
-    const key = dayPiece.day * quartersPerDay + dayPiece.fromQuarter;
-    let piece = this.#pieces.get(key);
-    if (piece === undefined) this.#pieces.set(key, (piece = { dayPiece, byCode: new Map() }));
-    piece.byCode.set(codeNo, (piece.byCode.get(codeNo) ?? 0) + scans);
-  }
-
-  clear(): void {
-    this.#pieces.clear();
-  }
-
-  [Symbol.iterator](): Iterator<{ readonly dayPiece: DayPiece; readonly byCode: Counts }> {
-    return this.#pieces.values();
-  }
-}
-
+/** Scans by code. */
 type Counts = Map<number, number>;
+
+/** Counts of one workspace since the last save, by piece of a day. */
+export type PieceCounts = Map<number, { readonly dayPiece: DayPiece; readonly byCode: Counts }>;
+
+export function countScans(
+  counts: PieceCounts,
+  dayPiece: DayPiece,
+  codeNo: CodeNo,
+  scans: number,
+): void {
+  const key = dayPiece.day * quartersPerDay + dayPiece.fromQuarter;
+  let piece = counts.get(key);
+  if (piece === undefined) counts.set(key, (piece = { dayPiece, byCode: new Map() }));
+  piece.byCode.set(codeNo, (piece.byCode.get(codeNo) ?? 0) + scans);
+}
 
 export const codesPerChunk = 2 ** chunkBits;
 export const chunkOf = (codeNo: CodeNo): number => codeNo >>> chunkBits;
@@ -61,7 +55,7 @@ export const spanOfKey = (key: Uint8Array): number => (key[8]! << 8) | key[9]!;
 
 /** Adds counts to the stored days and months. Inside a transaction. */
 export function addCounts(store: ScanStore, workspaceNo: WorkspaceNo, counts: PieceCounts): void {
-  for (const { dayPiece, byCode } of counts) {
+  for (const { dayPiece, byCode } of counts.values()) {
     const chunks = new Map<number, Counts>();
     for (const [codeNo, scans] of byCode) {
       const chunk = chunkOf(codeNo);
@@ -90,7 +84,7 @@ function addTo(
   const { counts } = stored;
   for (const [codeNo, scans] of added) counts.set(codeNo, (counts.get(codeNo) ?? 0) + scans);
   // The stored pieces of a day never change.
-  putCounts(store, key, { quarters: stored.isNew ? quarters : stored.quarters, counts });
+  putCounts(store, key, stored.quarters ?? quarters, counts);
 }
 
 /** Removes a code from one day or month (`monthSpan`). Inside a transaction. */
@@ -111,12 +105,13 @@ export function removeCount(
     const stored = countsToChange(store, key, chunk);
     if (stored === undefined || !stored.counts.delete(codeNo)) continue;
     if (stored.counts.size === 0) store.codeCounts.remove(key);
-    else putCounts(store, key, stored);
+    else putCounts(store, key, stored.quarters ?? wholeDay, stored.counts);
   }
 }
 
 interface StoredCounts {
-  readonly quarters: Quarters;
+  /** Undefined = not stored yet. */
+  readonly quarters: Quarters | undefined;
   readonly counts: Counts;
 }
 
@@ -125,13 +120,10 @@ function countsToChange(
   store: ScanStore,
   key: Uint8Array,
   chunk: number,
-): (StoredCounts & { readonly isNew: boolean }) | undefined {
+): StoredCounts | undefined {
   return readOr(() => {
-    const counts: Counts = new Map();
     const bytes = store.codeCounts.get(key);
-    if (bytes === undefined) return { quarters: wholeDay, counts, isNew: true };
-    readCounts(bytes, chunk, counts);
-    return { quarters: quartersOf(bytes), counts, isNew: false };
+    return { quarters: bytes && quartersOf(bytes), counts: readCounts(bytes, chunk, new Map()) };
   }, undefined);
 }
 
@@ -162,8 +154,12 @@ export function eachCount(bytes: Uint8Array, visit: (index: number, scans: numbe
   for (let left = reader.integer(); left > 0; left--) visit(reader.integer(), reader.integer());
 }
 
-function putCounts(store: ScanStore, key: Uint8Array, { quarters, counts }: StoredCounts): void {
-  const { fromQuarter, endQuarter } = quarters;
+function putCounts(
+  store: ScanStore,
+  key: Uint8Array,
+  { fromQuarter, endQuarter }: Quarters,
+  counts: Counts,
+): void {
   writer.begin(format);
   writer.byte(fromQuarter);
   writer.byte(endQuarter);

@@ -1,10 +1,8 @@
 /**
- * Removes the numbers of codes whose analytics have expired: summary, days, months, sketch chunks, and their share of the
- * workspace's counts by code. Only the shard that owns a code's partition writes its keys, so it removes them.
- *
- * Each checkpoint removes a bounded number of keys, so that no window waits: a code with ten busy years has 60,000. Progress
- * is only in the store, so after an undone transaction or a crash there is just more to remove. Raw scans stay in their
- * blocks, which they share with other codes, until these expire; without the summary no read finds them.
+ * Removes the numbers of expired codes: summary, days, months, sketch chunks and counts by code. The shard that owns a code's
+ * partition removes a bounded number of keys at each checkpoint, so that no window waits: ten busy years have 60,000.
+ * Progress is only in the store, so after a crash there is just more to remove. Raw scans stay until their blocks expire;
+ * without the summary no query finds them.
  */
 import type { ExpiredCode } from '../model/code.ts';
 import { readOr } from '../model/failure.ts';

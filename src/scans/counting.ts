@@ -1,7 +1,6 @@
 /**
- * Whether every scan answered before a moment is in the numbers. A scan is in its journal before it is answered and below a
- * watermark once it is counted, so it is enough to compare the journals' ends at that moment with the watermarks now. In a
- * cluster other nodes report their ends too (cluster/scans/cluster-counting.ts).
+ * Whether each scan answered before a moment is in the numbers: the watermarks have passed the journals' ends of that moment.
+ * In a cluster other nodes report their ends too (cluster/scans/cluster-counting.ts).
  */
 import { partitionCount } from '../model/code.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
@@ -41,7 +40,6 @@ export class CountingMark {
     }
   }
 
-  /** Whether every scan before these ends is counted. */
   isPast(): boolean {
     const { environment, watermarks } = this.#store;
     environment.refresh();

@@ -1,13 +1,9 @@
-/**
- * Orders things by a code's or workspace's number; equal numbers keep their order. A radix sort by 11 bits: 10 ns each, where
- * a comparing sort needs 100.
- */
+/** A stable radix sort by 11 bits of the numbers of codes or workspaces: 10 ns each, where a native sort needs 40. */
 const digitBits = 11;
 const digits = 1 << digitBits;
 const shifts = [0, digitBits, 2 * digitBits];
 const firstLength = 4_096;
 
-/** Reuses its arrays, which grow with use. */
 export class NumberOrder {
   #indexes = new Uint32Array(firstLength);
   #others = new Uint32Array(firstLength);

@@ -1,8 +1,7 @@
 /**
  * The scan record: what a redirect thread writes before it answers.
  *
- * All scans of one event-loop cycle form one frame, with one time; a frame is written, checked and torn as a whole. Little
- * endian.
+ * The scans of one event-loop cycle form a frame with one time: it is written, checked and torn as a whole. Little endian.
  *
  *   frame   0  magic         u32  "QZJ1"
  *           4  payloadBytes  u32
@@ -40,10 +39,10 @@ const frameMagic = 0x314a5a51;
 export const frameHeaderBytes = 32;
 const recordHeaderBytes = 16;
 
-/** Longer user agents and referers are cut: no real one is longer. */
+/** Longer texts are cut: no real one is longer. */
 export const textBytesMax = 512;
 const recordBytesMax = recordHeaderBytes + 16 + 2 * textBytesMax;
-/** A reader refuses a larger frame as damaged. */
+/** A larger frame is damaged. */
 export const frameBytesMax = 1_048_576;
 /** A frame travels in one message of a cluster, of at most 1 MB in all. */
 export const batchBytesMax = 524_288;
@@ -51,10 +50,9 @@ export const batchBytesMax = 524_288;
 export const flagPrefetch = 1;
 const flagIpv6 = 2;
 const routeShift = 2;
-/** A route (model/routing/labels.ts) as a record's flags have it. */
 export const routeFlags = (route: number): number => route << routeShift;
 
-/** Collects the scans of one cycle into one frame, without allocating. */
+/** Collects the scans of a cycle into a frame, without allocating. */
 export class ScanBatch {
   readonly #bytes = Buffer.alloc(batchBytesMax);
   readonly #view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, batchBytesMax);
@@ -70,11 +68,7 @@ export class ScanBatch {
     return this.#end + recordBytesMax > batchBytesMax;
   }
 
-  /**
-   * @param flags `flagPrefetch` or 0, with the `routeFlags`
-   * @param address 4 bytes, or 16 bytes when it is not an IPv4-mapped address
-   * @returns the record's offset, for `remove`
-   */
+  /** @param flags with the `routeFlags` @param address 4 bytes, 16 for IPv6 @returns the record's offset, for `remove` */
   add(
     partition: number,
     codeNo: CodeNo,
@@ -134,7 +128,6 @@ export class ScanBatch {
   }
 }
 
-/** CRC-32 of one byte, reflected polynomial 0xedb88320. */
 const crcTable = Int32Array.from({ length: 256 }, (_, byte) => {
   let rest = byte;
   for (let bit = 0; bit < 8; bit++)
@@ -170,10 +163,7 @@ export function isFramePayloadSound(bytes: Buffer, at: number): boolean {
   return to <= bytes.length && bytes.readUInt32LE(at + 20) === crc32(bytes.subarray(from, to));
 }
 
-/**
- * A cursor over the records of one sound frame. The fields are those of the current record; texts and addresses are read only
- * when asked for, because a shard skips records of others.
- */
+/** A cursor over the records of a sound frame: decodes what is asked for, because a shard skips records of others. */
 export class RecordCursor {
   #bytes: Buffer = Buffer.alloc(0);
   #view: DataView = new DataView(new ArrayBuffer(0));
@@ -181,7 +171,7 @@ export class RecordCursor {
   #next = 0;
   #end = 0;
   timeMs = 0;
-  /** Malformed records skipped in sound frames since the cursor was created. */
+  /** Records skipped so far because their lengths contradict each other. */
   malformed = 0;
 
   open(bytes: Buffer, frameAt: number): void {
@@ -194,10 +184,7 @@ export class RecordCursor {
     this.#end = this.#next + this.#view.getUint32(frameAt + 4, true);
   }
 
-  /**
-   * Moves to the next record. Skips and counts a record whose lengths contradict each other, and the rest of its frame where
-   * its own length is wrong.
-   */
+  /** Moves to the next record; skips a malformed one, and the rest of the frame where its own length is wrong. */
   next(): boolean {
     while (this.#next < this.#end) {
       const at = this.#next;
@@ -216,7 +203,7 @@ export class RecordCursor {
     return false;
   }
 
-  /** Offset of the record in the opened bytes; with their position it identifies the scan. */
+  /** In the opened bytes; with their position it identifies the scan. */
   get offset(): number {
     return this.#at;
   }
@@ -226,7 +213,6 @@ export class RecordCursor {
   get isPrefetch(): boolean {
     return (this.#view.getUint8(this.#at + 3) & flagPrefetch) !== 0;
   }
-  /** 0 to 63. */
   get route(): number {
     return this.#view.getUint8(this.#at + 3) >>> routeShift;
   }

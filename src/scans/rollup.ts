@@ -1,12 +1,11 @@
 /**
  * The rollup: how often each value was seen in a day or month of one counter.
  *
- * One set of counts by (dimension, value) serves every breakdown, adds and subtracts across days and codes, and is stored as
- * a list of small integers. Small dimensions are a flat array: a scan touches six, and as map entries they cost a third of a
- * shard's time. Visitors choose cities and referer hosts, so each has a bound: beyond `namesMax` they count as `other`. Bots
- * count only in their own dimension, so every dimension of people sums to `scans`. Times count by quarter of the UTC day,
- * which gives the hours of every time zone; a sum of days has no times. Routes count only where a scan did not lead to the
- * code's target; the rest of `scans` did. Visits without a redirect are not part of `scans` (model/routing/labels.ts).
+ * Counts by (dimension, value) add and subtract across days and codes, and are stored as small integers. Small dimensions
+ * are a flat array: as map entries they cost a third of a shard's time. Cities and referer hosts beyond `namesMax` count as
+ * `other`. Bots count only in their own dimension, so each dimension of people sums to `scans`. Times count by quarter of the
+ * UTC day, which gives the hours of every time zone; a sum of days has no times. Routes count scans that did not lead to the
+ * code's target. Visits without a redirect are not part of `scans` (model/routing/labels.ts).
  */
 import { dataDamaged } from '../model/failure.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
@@ -34,7 +33,7 @@ const otherName = 'other';
 /** A month has up to 31 days' names; four times a day's bound keeps nearly all. */
 export const monthNamesFactor = 4;
 
-/** Number of values of the small dimensions; countries, routes, quarters and names are open and live in maps. */
+/** Number of values of the small dimensions. */
 const sizes: Readonly<Partial<Record<Dimension, number>>> = {
   [Dimension.platform]: 4,
   [Dimension.device]: 4,
@@ -71,7 +70,7 @@ export class Rollup {
   readonly #small = noCounts.slice();
   /** Counts of the open dimensions, by (dimension << 16 | value). */
   readonly #open = new Map<number, number>();
-  /** The current quarter and its scans that are not in the map yet: saves a map look-up for most scans. */
+  /** The current quarter and its scans that are not in the map yet. */
   #quarter = 0;
   #quarterScans = 0;
   readonly #cities: Names;
@@ -93,7 +92,7 @@ export class Rollup {
     }
   }
 
-  /** As `count` of a quarter, for scans in order of time. */
+  /** As `count` of a quarter; without a map look-up for scans in order of time. */
   countQuarter(quarter: number): void {
     if (quarter !== this.#quarter) {
       this.#flushQuarter();
@@ -114,7 +113,7 @@ export class Rollup {
     this.#named(dimension).count(name, times);
   }
 
-  /** Adds another rollup; -1 subtracts one that was added before. Leaves quarters out. */
+  /** Adds another rollup without its quarters; -1 subtracts one that was added. */
   merge(other: Rollup, times: 1 | -1 = 1): void {
     this.scans += other.scans * times;
     for (let at = 0; at < smallCounts; at++) this.#small[at]! += other.#small[at]! * times;
@@ -125,18 +124,25 @@ export class Rollup {
     for (const [name, count] of other.#referers.counts) this.#referers.count(name, count * times);
   }
 
-  /** Adds a stored rollup from its bytes, in a third of the time; reads names only when this rollup keeps them. */
+  /** Merges a stored rollup in a third of the time; skips names when this rollup keeps none. */
   addStored(from: ByteReader): void {
+    this.#addCounts(from, quarterKeys);
+    for (const names of [this.#cities, this.#referers]) {
+      if (names.max === 0) Names.skip(from);
+      else names.addStored(from);
+    }
+  }
+
+  /** @param endKey excluded */
+  #addCounts(from: ByteReader, endKey: number): void {
     this.scans += from.integer();
     for (let left = from.integer(); left > 0; left--) {
       const key = from.integer();
       const count = from.integer();
       const index = smallIndexOf(key);
       if (index >= 0) this.#small[index]! += count;
-      else if (key < quarterKeys) this.#open.set(key, (this.#open.get(key) ?? 0) + count);
+      else if (key < endKey) this.#open.set(key, (this.#open.get(key) ?? 0) + count);
     }
-    this.#cities.addStored(from);
-    this.#referers.addStored(from);
   }
 
   get(dimension: Dimension, value: number): number {
@@ -197,22 +203,15 @@ export class Rollup {
 
   static read(from: ByteReader, namesMax: number): Rollup {
     const rollup = Rollup.readCounts(from, namesMax);
-    rollup.#cities.read(from);
-    rollup.#referers.read(from);
+    rollup.#cities.addStored(from);
+    rollup.#referers.addStored(from);
     return rollup;
   }
 
   /** All but the names, which are the larger part. */
   static readCounts(from: ByteReader, namesMax: number): Rollup {
     const rollup = new Rollup(namesMax);
-    rollup.scans = from.integer();
-    for (let left = from.integer(); left > 0; left--) {
-      const key = from.integer();
-      const count = from.integer();
-      const index = smallIndexOf(key);
-      if (index >= 0) rollup.#small[index] = count;
-      else rollup.#open.set(key, count);
-    }
+    rollup.#addCounts(from, Infinity);
     return rollup;
   }
 
@@ -234,16 +233,16 @@ export class Rollup {
 /** Counts by name, bounded: new names beyond the bound count as `other`. */
 class Names {
   readonly counts = new Map<string, number>();
-  readonly #max: number;
+  readonly max: number;
 
   constructor(max: number) {
-    this.#max = max;
+    this.max = max;
   }
 
   count(name: string, times: number): void {
     const before = this.counts.get(name);
     if (before !== undefined) this.counts.set(name, before + times);
-    else if (this.counts.size < this.#max || name === otherName) this.counts.set(name, times);
+    else if (this.counts.size < this.max || name === otherName) this.counts.set(name, times);
     else this.count(otherName, times);
   }
 
@@ -255,24 +254,22 @@ class Names {
     }
   }
 
-  read(from: ByteReader): void {
-    for (let left = from.integer(); left > 0; left--) {
-      const name = from.text();
-      this.counts.set(name, from.integer());
-    }
-  }
-
   addStored(from: ByteReader): void {
-    const stored = from.integer();
-    if (this.#max === 0) return from.skipCounts(stored);
-    for (let left = stored; left > 0; left--) {
+    for (let left = from.integer(); left > 0; left--) {
       const name = from.text();
       this.count(name, from.integer());
     }
   }
+
+  static skip(from: ByteReader): void {
+    for (let left = from.integer(); left > 0; left--) {
+      from.skip();
+      from.integer();
+    }
+  }
 }
 
-/** Lays the small dimensions end to end; `offsets` has the start of each, -1 = open. */
+/** Lays the small dimensions end to end; an offset of -1 = open. */
 function layOut(): { offsets: readonly number[]; smallKeys: readonly number[] } {
   const begins: number[] = Array.from({ length: Dimension.quarter + 1 }, () => -1);
   const keys: number[] = [];

@@ -1,8 +1,7 @@
 /**
- * A counted scan as clients see it: the `qr.scanned` envelope of events and webhooks, and the row of the raw scans. Both come
- * from a block's entry and the labels of its code, and show no more of a visitor than the fields here. The same entry always
- * gives the same event: the label of a number never changes while it has scans, and scans from before a code's first label
- * never name a route.
+ * A counted scan as clients see it: the `qr.scanned` envelope, and the row of the raw scans. They show no more of a visitor
+ * than the fields here. An entry always gives the same event: the label of a number does not change while it has scans, and
+ * scans from before a code's first label name no route.
  */
 import { isoTime } from '../model/day.ts';
 import type { ScannedCode } from '../model/code.ts';
@@ -30,7 +29,7 @@ export interface RawScan {
   readonly referer: string | null;
   /** Why it does not count as a scan; null = it counts. */
   readonly bot: string | null;
-  /** Label of the route, `target` = the code's target; null = the code has never had labels, or the scan led nowhere. */
+  /** Label of the route, or `target`; null = the code has never had labels, or the scan led nowhere. */
   readonly route: string | null;
 }
 
@@ -45,7 +44,6 @@ export function takeShown(block: ScanBlock, entry: number): boolean {
   return false;
 }
 
-/** The event of a person's scan. The scan gives its id, so every read gives the same one. */
 export function scannedEvent(
   block: ScanBlock,
   entry: number,

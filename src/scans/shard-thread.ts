@@ -13,16 +13,16 @@ export const countingMsMax = 2_500;
 export const flushMsMax = 500;
 
 export interface ShardRhythm {
-  /** Interval of figures while there are scans, and the delay of the last figures after them. */
+  /** Between figures, and from the last scan to the last figures. */
   readonly figuresMs: number;
-  /** An idle shard wakes this often, looks for work that it missed, and sends figures. */
+  /** An idle shard looks for work that it missed this often. */
   readonly checkMs: number;
 }
 
 export interface ShardSetup {
   readonly shard: number;
   readonly shards: number;
-  /** The thread opens the store when this becomes 1: no other process counts. */
+  /** The thread opens the store when this becomes 1: no other process counts then. */
   readonly gate: Int32Array;
   readonly store: FileIdentity;
   readonly journalRoot: FileIdentity;

@@ -5,10 +5,9 @@
  *   checkpoint  every few seconds: blocks --> actors, code by code --> summaries, days, months + checkpoint,
  *               ONE transaction
  *
- * The watermark commits with the block, the checkpoint with the numbers: whatever crashes in between, every journaled scan
- * counts exactly once. A start reads the scans of a damaged block again. The read side adds the blocks since the checkpoint
- * to the summaries, so numbers are visible one window after the scan. A failed commit (disk full) is retried with the same
- * block; meanwhile scans wait in the journals.
+ * The watermark commits with the block, the checkpoint with the numbers: whatever crashes in between, each journaled scan
+ * counts once. A start reads the scans of a damaged block again. Queries add the blocks since the checkpoint, so numbers are
+ * one window old. A failed commit (disk full) is retried with the same block; meanwhile scans wait in the journals.
  */
 import type { Clock } from '../model/clock.ts';
 import { partitionCount } from '../model/code.ts';
@@ -35,12 +34,9 @@ import type { Visitor } from './visitor/visitor.ts';
 import { setBlockSequence, Window, type Scan } from './window.ts';
 import { WorkspaceSums } from './workspace-sums.ts';
 
-/**
- * Blocks between checkpoints, 8 s at the default window: reads and recovery count them, but a checkpoint costs a page of the
- * store for each changed code.
- */
+/** Blocks between checkpoints, 8 s: queries and recovery count them; a checkpoint costs a page for each changed code. */
 const checkpointWindows = 64;
-/** Blocks that expire at one checkpoint, by blocks written between two: retention keeps up and never delays a window. */
+/** Blocks that expire at a checkpoint, by those written between two: retention keeps up and delays no window. */
 const expireFactor = 2;
 
 export interface ShardOptions {
@@ -89,7 +85,6 @@ export class Shard {
   readonly #partitions: number[] = [];
   readonly #workspaces: WorkspaceSums;
   readonly expiry: CodeExpiry;
-  /** Cuts of days that have no scans yet. */
   readonly cuts: ZoneCuts;
   readonly highestSeen = { code: 0, workspace: 0 };
   #uncommitted: { readonly bytes: Buffer; readonly block: ScanBlock } | undefined;
@@ -97,9 +92,9 @@ export class Shard {
   #sinceCheckpoint = 0;
   #committedScans = 0;
   #deliveredBlock: number;
-  /** Sequence up to which this shard's blocks are saved, whatever other shards have saved. */
+  /** Sequence up to which this shard's blocks are saved. */
   #checkpoint = 0;
-  /** The last cycle found nothing in the journals and so closed their files, which frees deleted ones. */
+  /** The last cycle found no scans and closed the journals' files, which frees deleted ones. */
   #foundNothing = false;
   /** Blocks that the start could not read, and which of their scans it reads again. */
   readonly #lostBlocks: number;
@@ -156,7 +151,7 @@ export class Shard {
     });
   }
 
-  /** One window, sometimes a checkpoint. @returns whether more waits, apart from scans journaled meanwhile */
+  /** One window, sometimes a checkpoint. @returns whether more waits, without scans journaled meanwhile */
   cycle(): boolean {
     const { clock, store } = this.#options;
     const startedMs = clock.monotonicMs();
@@ -177,8 +172,8 @@ export class Shard {
   }
 
   /**
-   * A cycle has nothing to do before a scan is journaled or a command comes. Any journaled scan wakes all shards. If another
-   * shard commits later (its disk was full), readers add that block to the sums until the next look counts it.
+   * A cycle has nothing to do until a scan is journaled, which wakes all shards, or a command comes. Readers add a block that
+   * another shard commits later (its disk was full) to the sums.
    */
   get isIdle(): boolean {
     return (
@@ -196,7 +191,7 @@ export class Shard {
     return this.#consumers.hasUnread;
   }
 
-  /** Why a journal cannot be read, so that its scans wait; undefined = all can. */
+  /** Why a journal cannot be read; undefined = all can. */
   get journalFault(): string | undefined {
     return this.#consumers.fault;
   }
@@ -205,12 +200,12 @@ export class Shard {
     return this.#committedScans;
   }
 
-  /** Deliveries exist for blocks up to here: they may expire. */
+  /** Blocks up to here may expire. */
   delivered(block: number): void {
     this.#deliveredBlock = block;
   }
 
-  /** Counts and saves all changes; counting no longer needs the blocks up to here. */
+  /** Counts and saves all changes. */
   checkpoint(): void {
     const startedMs = this.#options.clock.monotonicMs();
     this.#actors.count();
@@ -227,7 +222,7 @@ export class Shard {
     this.#figures.checkpointMs = this.#options.clock.monotonicMs() - startedMs;
   }
 
-  /** @returns false when an actor found damage: the transaction is undone, save everything again */
+  /** @returns false when an actor found damage, which undoes the transaction: save everything again */
   #trySave(): boolean {
     const { store } = this.#options;
     try {
@@ -291,7 +286,6 @@ export class Shard {
     return marks;
   }
 
-  /** Fills the window; leaves a block to commit unless no journal has moved. */
   #readJournals(): void {
     const hasMoved = this.#consumers.read((consumer, bytes, frameAt, base) =>
       this.#readFrame(consumer, bytes, frameAt, base),
@@ -335,14 +329,13 @@ export class Shard {
     }
   }
 
-  /** Commits block and watermarks together; the block then waits for counting. */
   #commit({ bytes, block }: { readonly bytes: Buffer; readonly block: ScanBlock }): void {
     const startedMs = this.#options.clock.monotonicMs();
     const { store } = this.#options;
     const isEmpty = this.#window.scans === 0;
     store.environment.transactionSync(() => {
       for (const consumer of this.#consumers) {
-        // Its watermarks stay: most journals of a cluster have nothing in a window.
+        // Most journals of a cluster have nothing in a window.
         if (consumer.position === consumer.committed) continue;
         for (const partition of this.#partitions) {
           const mark = Math.max(consumer.position, consumer.watermarks[partition]!);

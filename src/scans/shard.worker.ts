@@ -4,8 +4,8 @@
  *   cycle every window --- nothing to do ---> asleep --- a scan is journaled ---> half a window --> cycle
  *                                               |------ a command, or `checkMs` -----------------> cycle
  *
- * The first scan after a pause waits half a window: as long as scans wait on average, and the next scans of a group share its
- * window. A failed cycle is retried after `retryMs`. A damaged record stops only its code (`Summaries.freeze`).
+ * The first scan after a pause waits half a window, as long as scans wait on average. A failed cycle is retried after
+ * `retryMs`. A damaged record stops only its code (`Summaries.freeze`).
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Failure, messageOf } from '../model/failure.ts';
@@ -47,7 +47,7 @@ const shard = new Shard({
   visitor: new Visitor(setup.visitor),
   clock: systemClock,
 });
-/** Set by a stop: counting ends then, even with scans left. */
+/** After a stop: counting ends then, even with scans left. */
 let stopAtMs = Infinity;
 let isCaughtUp = false;
 let isReadingConsumed = false;

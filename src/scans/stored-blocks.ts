@@ -1,7 +1,4 @@
-/**
- * The blocks of the store, for all their readers. A reader skips a damaged block and gets its sequence: the scans of one
- * window must not keep all later ones from being counted, delivered or shown.
- */
+/** The blocks of the store, for all their readers. A damaged one keeps no later ones from being counted or delivered. */
 import { partitionOf } from '../model/code.ts';
 import { dayMs } from '../model/day.ts';
 import { readOr } from '../model/failure.ts';
@@ -13,7 +10,7 @@ import { firstReached } from '../store/sequence-search.ts';
 import { ScanBlock } from './block.ts';
 import { scannedEventId } from './scanned-event.ts';
 
-/** Bounds of a search for an event, which is in the first blocks that have its time. About 20 ms. */
+/** A search for an event reads the first blocks that have its time, about 20 ms. */
 const lookedAtMax = 64;
 const lookedAtBytesMax = 16_777_216;
 
@@ -33,7 +30,7 @@ export function* storedBlocks(
 }
 
 /**
- * Recovery: visits the groups of these partitions' codes in committed blocks that summaries and days do not have yet.
+ * Recovery: visits the groups of these partitions' codes that are not saved yet.
  * @returns the sequence it began after, and the number of unreadable blocks
  */
 export function eachSinceCheckpoint(
@@ -61,10 +58,7 @@ export function eachSinceCheckpoint(
 const overlapMs = 10_000;
 const overlapBlocks = 8_192;
 
-/**
- * Which scans below the watermarks are in no block: those of the only damaged block, if no checkpoint is past it. Undefined
- * when they cannot be determined.
- */
+/** Which scans below the watermarks are in no block: those of the only damaged one. Undefined if a checkpoint is past it. */
 export function missingScans(
   store: ScanStore,
   partitions: readonly number[],
@@ -162,10 +156,7 @@ interface BlockRetention {
   readonly limit: number;
 }
 
-/**
- * Removes the oldest blocks, a few at a time: those whose scans are all old enough, counted and delivered. Inside a
- * checkpoint's transaction.
- */
+/** Removes some of the oldest blocks: those whose scans are all old enough, counted and delivered. Inside a transaction. */
 export function expireBlocks(
   store: ScanStore,
   { nowMs, rawRetentionDays, doneTo, limit }: BlockRetention,

@@ -6,14 +6,13 @@
  *   day     a closed day: rollup and sketch of each piece (days/day.ts), one record each
  *   month   mask of its days, their sum and union: a year is read as 12 months and two edges
  *
- * A sketch of more than 64 visitors has chunks in a separate table. A day closes when a newer one begins. If scans of a
- * closed day come late (midnight, clock steps), it is loaded, counted and closed again: the month subtracts the day's old
- * rollup and adds the new one; the union of sketches is idempotent. A damaged month is rebuilt from its days; any other
- * damaged record is refused.
+ * A sketch of more than 64 visitors has chunks in a table of their own. A day closes when a newer one begins. For late scans
+ * (midnight, clock steps) it is loaded, counted and closed again: the month subtracts its old rollup and adds the new one.
+ * A damaged month is rebuilt from its days; any other damaged record is refused.
  */
 import { partitionOf } from '../model/code.ts';
 import { dayMs } from '../model/day.ts';
-import { Sketch, type ChunkSource, sketchChunks } from '../model/sketch/sketch.ts';
+import { Sketch, sketchChunks } from '../model/sketch/sketch.ts';
 import { dataDamaged, readOr } from '../model/failure.ts';
 import {
   chunkKey,
@@ -34,7 +33,7 @@ import {
   type Quarters,
   quartersPerDay,
 } from './days/day.ts';
-import { ChunkWalk, StoredPiece } from './days/stored-piece.ts';
+import { StoredPiece } from './days/stored-piece.ts';
 import { ZoneCuts } from './days/zone-cuts.ts';
 import { monthNamesFactor, Rollup } from './rollup.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
@@ -50,20 +49,25 @@ export interface CodeSummary {
   readonly newestDay: Day;
 }
 
-export interface Month {
-  /** Bit n = the month's day n + 1 is in it. */
+interface StoredSummary {
+  readonly total: number;
+  readonly newestBlock: number;
+  readonly newestDay: ByteReader;
+}
+
+interface Month {
+  /** Bit n: day n + 1 is in it. */
   readonly mask: number;
   readonly rollup: Rollup;
   readonly sketch: Sketch;
 }
 
-/** Months since January 1970, of a day number. */
+/** Months since January 1970. */
 export function monthOf(day: number): number {
   const date = new Date(day * dayMs);
   return (date.getUTCFullYear() - 1970) * 12 + date.getUTCMonth();
 }
 const dayOfMonth = (day: number): number => new Date(day * dayMs).getUTCDate() - 1;
-/** Day number of a month's first day. */
 export const firstDayOf = (month: number): number =>
   Date.UTC(1970 + Math.floor(month / 12), month % 12, 1) / dayMs;
 
@@ -87,15 +91,9 @@ export class Summaries {
   }
 
   /**
-   * Freezes a counter, a code or a workspace's sums, with a damaged record: an actor cannot add to a record that it
-   * cannot read. It writes nothing more, its numbers are refused, and all other counters continue. Call inside the
-   * checkpoint's transaction, before the checkpoint moves.
-   *
-   *   actor meets damage --> frozen in memory --checkpoint--> row: the checkpoint that its records have
-   *
-   * Until that row is stored, the records and the blocks since are complete, except for the damaged record, which
-   * refuses itself. From then on the records lack scans, so all of them are refused. The scans stay in their blocks
-   * while raw scans are kept.
+   * Freezes a counter, a code or a workspace's sums, with a damaged record, to which its actor cannot add. Its records lack
+   * scans from now on, so all of them are refused; other counters continue. Call inside the checkpoint's transaction, before
+   * the checkpoint moves: the row has the checkpoint of the records.
    */
   freeze(counter: CodeNo): void {
     if (this.isFrozen(counter)) return;
@@ -108,28 +106,49 @@ export class Summaries {
   }
 
   /** @throws Failure data_damaged for a frozen counter */
-  #summaryOf(codeNo: CodeNo): Uint8Array | undefined {
+  #stored(codeNo: CodeNo): StoredSummary | undefined {
     const bytes = this.#store.summaries.get(codeNo);
-    if (bytes !== undefined && this.isFrozen(codeNo)) {
-      throw dataDamaged('The numbers of this code cannot be read');
-    }
-    return bytes;
+    if (bytes === undefined) return undefined;
+    if (this.isFrozen(codeNo)) throw dataDamaged('The numbers of this code cannot be read');
+    const reader = open(bytes);
+    return { total: reader.integer(), newestBlock: reader.integer(), newestDay: reader };
   }
 
   summary(codeNo: CodeNo): CodeSummary | undefined {
-    const bytes = this.#summaryOf(codeNo);
-    if (bytes === undefined) return undefined;
-    const reader = open(bytes);
-    const total = reader.integer();
-    const newestBlock = reader.integer();
-    const stored = this.#piecesOfSummary(codeNo, bytes);
-    const pieces = stored.map((piece) => piece.read(this.namesMax));
-    return { total, newestBlock, newestDay: { day: stored[0].day, pieces } };
+    const stored = this.#stored(codeNo);
+    if (stored === undefined) return undefined;
+    const { total, newestBlock } = stored;
+    const found = this.#newestPieces(codeNo, stored);
+    const pieces = found.map((piece) => piece.read(this.namesMax));
+    return { total, newestBlock, newestDay: { day: found[0].day, pieces } };
   }
 
   total(codeNo: CodeNo): number {
-    const bytes = this.#summaryOf(codeNo);
-    return bytes === undefined ? 0 : open(bytes).integer();
+    return this.#stored(codeNo)?.total ?? 0;
+  }
+
+  newestBlock(codeNo: CodeNo): number {
+    return this.#stored(codeNo)?.newestBlock ?? 0;
+  }
+
+  /** The stored pieces of the summary's day, in order; undefined = no summary and no days. */
+  newestPieces(codeNo: CodeNo): readonly StoredPiece[] | undefined {
+    const stored = this.#stored(codeNo);
+    return stored && this.#newestPieces(codeNo, stored);
+  }
+
+  #newestPieces(
+    codeNo: CodeNo,
+    { newestDay: reader }: StoredSummary,
+  ): [StoredPiece, ...StoredPiece[]] {
+    const day = reader.integer();
+    const count = reader.byte();
+    const read = (index: number): StoredPiece => {
+      const dayPiece = { day, index, ...readQuarters(reader) };
+      return this.#piece(codeNo, dayPiece, new ByteReader(reader.bytes()));
+    };
+    const first = read(0);
+    return [first, ...Array.from({ length: count - 1 }, (_, at) => read(at + 1))];
   }
 
   closedDay(codeNo: CodeNo, day: number): Day | undefined {
@@ -141,65 +160,25 @@ export class Summaries {
   }
 
   /**
-   * The stored pieces of the closed days of a range, in order, read in place: a piece is invalid once the next one is asked
-   * for.
+   * The stored pieces of the closed days of a range, in order, read in place: a piece is invalid once the next one or its
+   * scanners were asked for.
    * @param endDay excluded
    * @throws Failure data_damaged
    */
   *closedPieces(codeNo: CodeNo, fromDay: number, endDay: number): Generator<StoredPiece> {
-    if (fromDay >= endDay) return;
     const { days } = this.#store;
-    const chunks = new ChunkWalk(this.#store.chunks, codeNo, endDay);
-    const walk = days.walkInPlace({
-      start: spanKey(codeNo, fromDay),
-      end: spanKey(codeNo, endDay),
-    });
+    const range = { start: spanKey(codeNo, fromDay), end: spanKey(codeNo, endDay) };
+    const walk = days.walkInPlace(range);
     try {
       for (let key = walk.next(); key !== undefined; key = walk.next()) {
-        const { value } = walk;
-        if (!days.isSound(key, value)) throw dataDamaged('A day is damaged on the disk');
-        const reader = open(value.bytes, value.start, value.end);
+        if (!days.isSound(key, walk.value)) throw dataDamaged('A day is damaged on the disk');
+        const reader = open(walk.value.content);
         const dayPiece = { day: spanOf(key), index: pieceOf(key), ...readQuarters(reader) };
-        yield new StoredPiece(dayPiece, reader, (index) =>
-          chunks.find(dayPiece.day, chunkOfPiece(dayPiece, index)),
-        );
+        yield this.#piece(codeNo, dayPiece, reader);
       }
     } finally {
       walk.close();
-      chunks.close();
     }
-  }
-
-  /** The stored months of a range, each as one piece without times. @throws Failure data_damaged */
-  monthPieces(codeNo: CodeNo, firstMonth: number, endMonth: number): StoredPiece[] {
-    const range = { start: spanKey(codeNo, firstMonth), end: spanKey(codeNo, endMonth) };
-    return Array.from(this.#store.months.range(range), ({ key, value }) => {
-      const month = spanOf(key);
-      const day = firstDayOf(month);
-      const endQuarter = (firstDayOf(month + 1) - day) * quartersPerDay;
-      const reader = open(value);
-      reader.integer();
-      const dayPiece = { day, index: 0, fromQuarter: 0, endQuarter };
-      return new StoredPiece(dayPiece, reader, this.#monthChunks(codeNo, month));
-    });
-  }
-
-  /** The stored pieces of the summary's day, in order; undefined = no summary, so the code has no days either. */
-  newestPieces(codeNo: CodeNo): readonly StoredPiece[] | undefined {
-    const bytes = this.#summaryOf(codeNo);
-    return bytes === undefined ? undefined : this.#piecesOfSummary(codeNo, bytes);
-  }
-
-  #piecesOfSummary(codeNo: CodeNo, bytes: Uint8Array): [StoredPiece, ...StoredPiece[]] {
-    const reader = open(bytes);
-    reader.integer();
-    reader.integer();
-    const day = reader.integer();
-    const read = (index: number): StoredPiece =>
-      this.#piece(codeNo, { day, index, ...readQuarters(reader) }, new ByteReader(reader.bytes()));
-    const count = reader.byte();
-    const first = read(0);
-    return [first, ...Array.from({ length: count - 1 }, (_, at) => read(at + 1))];
   }
 
   #piece(codeNo: CodeNo, dayPiece: DayPiece, stored: ByteReader): StoredPiece {
@@ -208,23 +187,36 @@ export class Summaries {
     );
   }
 
+  /** Each stored month of a range as one piece without times. @throws Failure data_damaged */
+  monthPieces(codeNo: CodeNo, firstMonth: number, endMonth: number): StoredPiece[] {
+    const range = { start: spanKey(codeNo, firstMonth), end: spanKey(codeNo, endMonth) };
+    return Array.from(
+      this.#store.months.range(range),
+      ({ key, value }) => this.#storedMonth(codeNo, spanOf(key), value).piece,
+    );
+  }
+
   month(codeNo: CodeNo, month: number): Month | undefined {
     const bytes = this.#store.months.get(spanKey(codeNo, month));
     if (bytes === undefined) return undefined;
-    const reader = open(bytes);
-    const mask = reader.integer();
-    const rollup = Rollup.read(reader, this.namesMax * monthNamesFactor);
-    const hasChunks = reader.byte() === 1;
-    const chunks = hasChunks ? this.#monthChunks(codeNo, month) : () => undefined;
-    return { mask, rollup, sketch: Sketch.fromParts(reader.bytes(), chunks) };
+    const { mask, piece } = this.#storedMonth(codeNo, month, bytes);
+    const { rollup, sketch } = piece.read(this.namesMax * monthNamesFactor);
+    return { mask, rollup, sketch };
   }
 
-  newestBlock(codeNo: CodeNo): number {
-    const bytes = this.#summaryOf(codeNo);
-    if (bytes === undefined) return 0;
+  #storedMonth(
+    codeNo: CodeNo,
+    month: number,
+    bytes: Uint8Array,
+  ): { readonly mask: number; readonly piece: StoredPiece } {
     const reader = open(bytes);
-    reader.integer();
-    return reader.integer();
+    const mask = reader.integer();
+    const day = firstDayOf(month);
+    const endQuarter = (firstDayOf(month + 1) - day) * quartersPerDay;
+    const piece = new StoredPiece({ day, index: 0, fromQuarter: 0, endQuarter }, reader, (index) =>
+      this.#chunk(chunkKey(codeNo, monthSpan(month), index)),
+    );
+    return { mask, piece };
   }
 
   putSummary(codeNo: CodeNo, summary: CodeSummary): void {
@@ -243,7 +235,7 @@ export class Summaries {
     this.#store.summaries.put(codeNo, writer.take());
   }
 
-  /** Writes a day that is not the newest any more, and updates its month. */
+  /** Writes a day that is no longer the newest, and its month. */
   closeDay(codeNo: CodeNo, day: Day): void {
     const monthNumber = monthOf(day.day);
     const bit = 2 ** dayOfMonth(day.day);
@@ -286,10 +278,6 @@ export class Summaries {
     return { mask, rollup, sketch };
   }
 
-  #monthChunks(codeNo: CodeNo, month: number): ChunkSource {
-    return (index) => this.#chunk(chunkKey(codeNo, monthSpan(month), index));
-  }
-
   /** Read in place, because it is copied or united at once: a year has a thousand of 1 KB. */
   #chunk(key: Uint8Array): Uint8Array | undefined {
     const { chunks } = this.#store;
@@ -326,8 +314,8 @@ function readQuarters(reader: ByteReader): Quarters {
   return { fromQuarter: reader.byte(), endQuarter: reader.byte() };
 }
 
-function open(bytes: Uint8Array, start = 0, end = bytes.length): ByteReader {
-  const reader = new ByteReader(bytes, start, end);
+function open(bytes: Uint8Array): ByteReader {
+  const reader = new ByteReader(bytes);
   const found = reader.byte();
   if (found !== format)
     throw dataDamaged(`Cannot read summary: format ${found}, expected ${format}`);

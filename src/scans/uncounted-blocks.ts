@@ -1,11 +1,11 @@
 /**
- * Committed blocks that are not counted yet. Counting many together loads a code's numbers into the cache once: for 10,000
- * codes that was most of the price of a scan.
+ * Committed blocks that are not counted yet. Counted together they load a code's numbers into the processor's cache once: for
+ * 10,000 codes that was most of the price of a scan.
  */
 import type { ScanBlock } from './block.ts';
 import { NumberOrder } from './number-order.ts';
 
-/** Three seconds of windows: a code with two scans a second is loaded once for six. */
+/** Three seconds of windows. */
 const blocksMax = 24;
 /** Large windows, while catching up, are counted sooner. */
 const bytesMax = 33_554_432;

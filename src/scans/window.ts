@@ -1,8 +1,8 @@
 /**
  * The window: all that a shard reads from the journals at once, grouped by code.
  *
- * `add` writes entries into one flat buffer in order of arrival; `close` lays them out as a block, codes ascending. No object
- * per scan or code. An entry is smaller than its journal record, so `windowBytesMax` bounds the memory.
+ * `add` writes entries into a flat buffer in order of arrival; `close` lays them out as a block, codes ascending. There is no
+ * object per scan or code. An entry is smaller than its record, so `windowBytesMax` bounds the memory.
  */
 import { blockHeaderBytes, blockVersion, entryBytes, groupBytes, outcomeOf } from './block.ts';
 import { writeAscii } from './bytes.ts';
@@ -18,14 +18,13 @@ export interface Scan extends ScanVisitor {
   journal: number;
   position: number;
   referer: string;
-  /** 0 to 63 (model/routing/labels.ts). */
   route: number;
 }
 
 const stringBytesMax = 65_535;
 /** Native code is faster for longer ones. */
 const shortTextMax = 64;
-/** Entries are copied by words: headers, groups and entries are multiples of one. */
+/** Headers, groups and entries are multiples of a word. */
 const wordBytes = 4;
 const entryWords = entryBytes / wordBytes;
 
@@ -70,10 +69,7 @@ export class Window {
     view.setUint8(at + 39, outcomeOf(scan.bot, scan.route));
   }
 
-  /**
-   * The window as a block with `sequence` 0; `setBlockSequence` sets it inside the transaction that assigns it.
-   * @param previousOf sequence of a code's last block, 0 = none
-   */
+  /** The window as a block without its sequence. @param previousOf sequence of a code's last block, 0 = none */
   close(shard: number, previousOf: (codeNo: CodeNo) => number): Buffer {
     const order = this.#order.of(this.#codes, this.#count);
     const groups = this.#groupsIn(order);
@@ -173,6 +169,7 @@ function grown(numbers: Uint32Array): Uint32Array<ArrayBuffer> {
   return larger;
 }
 
+/** Inside the transaction that assigns it. */
 export function setBlockSequence(block: Buffer, sequence: number): void {
   block.writeDoubleLE(sequence, 8);
 }

@@ -1,13 +1,12 @@
 /**
- * Sums of whole workspaces, so that a summary of 100,000 codes costs as much as one of ten: a union over the codes took 20 µs
- * for each day of each code with scans, seconds in all.
+ * Sums of whole workspaces: a summary of 100,000 codes costs as much as one of ten. A union over the codes took seconds.
  *
  *   blocks of all shards, in order --> workspace actor --> summary, days, months under `workspaceCounter`
  *                                  --> scans by code and day (code-counts.ts)
  *
- * Each workspace belongs to a partition, as a code does. The shard that owns it follows the blocks of ALL shards, a few each
- * cycle, and saves the sequence that it has reached with its checkpoint. So each block counts exactly once, and the read side
- * adds the blocks since. The sums keep the scans of deleted codes: a union cannot be undone.
+ * The shard that owns a workspace's partition follows the blocks of ALL shards, a few each cycle, and saves the sequence it
+ * has reached with its checkpoint: each block counts once, and queries add the blocks since. The sums keep the scans of
+ * deleted codes: a union cannot be undone.
  */
 import { partitionOf } from '../model/code.ts';
 import {
@@ -19,7 +18,7 @@ import {
 } from '../store/scans/scans.ts';
 import type { ScanBlock } from './block.ts';
 import { CodeActor } from './code-actor.ts';
-import { addCounts, PieceCounts } from './code-counts.ts';
+import { addCounts, countScans, type PieceCounts } from './code-counts.ts';
 import { type DayPiece, wholeDayPiece } from './days/day.ts';
 import type { TimeRange } from '../model/zones/local-range.ts';
 import type { ZoneCuts } from './days/zone-cuts.ts';
@@ -28,7 +27,7 @@ import { Summaries } from './summaries.ts';
 import { UncountedBlocks } from './uncounted-blocks.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
-/** Cities and referer hosts of a workspace and day: ten codes' worth. A summary has at most 40 KB. */
+/** Cities and referer hosts of a day: ten codes' worth. A summary has at most 40 KB. */
 const namesMax = 1_000;
 /** Blocks applied in one cycle; only catching up needs more. */
 const blocksPerCycle = 64;
@@ -55,7 +54,6 @@ export class WorkspaceSums {
   readonly #options: WorkspaceSumsOptions;
   readonly #summaries: Summaries;
   readonly #sums = new Map<number, Sum>();
-  /** By partition: sequence up to which it was saved when this shard started. */
   readonly #saved: Float64Array;
   readonly #uncounted = new UncountedBlocks();
   /** Sequence up to which blocks are in memory or saved. */
@@ -153,19 +151,19 @@ export class WorkspaceSums {
     const partition = partitionOf(counter);
     if (partition % shards !== shard) return undefined;
     const actor = new CodeActor(counter, this.#summaries);
-    const sum = { workspaceNo, from: this.#saved[partition]!, actor, counts: new PieceCounts() };
+    const sum: Sum = { workspaceNo, from: this.#saved[partition]!, actor, counts: new Map() };
     this.#sums.set(workspaceNo, sum);
     return sum;
   }
 }
 
-/** Scans of a code in one window mostly have one piece: they are added together. */
+/** Adds scans together: those of a code in one window mostly have one piece. */
 function countInto({ actor, counts }: Sum, codeNo: CodeNo, block: ScanBlock, group: number): void {
   const end = block.first(group) + block.count(group);
   let piece: (DayPiece & TimeRange) | undefined;
   let scans = 0;
   const add = (dayPiece: DayPiece): void => {
-    if (scans > 0) counts.add(dayPiece, codeNo, scans);
+    if (scans > 0) countScans(counts, dayPiece, codeNo, scans);
     scans = 0;
   };
   for (let entry = block.first(group); entry < end; entry++) {

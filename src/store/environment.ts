@@ -35,7 +35,7 @@ import {
 import { ReplicatedWrites } from './replicated-writes.ts';
 import { fullDisk, isRefusedWrite, SpaceGuard, WriteProbe } from './space-guard.ts';
 
-export type { Range, Table, TableKey, ValueInPlace, ValueTable, ValueWalk } from './table.ts';
+export type { Range, Table, TableKey, ValueInPlace, ValueTable } from './table.ts';
 
 /**
  * lmdb's TransactionFlags ABORTABLE and NO_SYNC_FLUSH (do not wait for the disk); its enum has no value at run time.

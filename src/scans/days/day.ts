@@ -1,7 +1,6 @@
 /**
- * A day of one counter: one piece, or up to three, cut at the midnights of its workspace's time zone. Each piece has its own
- * numbers and scanners, so that a range of local days is a sum of pieces. The day's first scan fixes the cuts, which its
- * records store.
+ * A day of one counter: one to three pieces, cut at the midnights of its workspace's time zone. A range of local days is a
+ * sum of pieces. The day's first scan fixes the cuts, which its records store.
  */
 import { dayMs, quarterMs } from '../../model/day.ts';
 import { Sketch } from '../../model/sketch/sketch.ts';
@@ -66,7 +65,7 @@ export const createPiece = (dayPiece: DayPiece, rollup: Rollup, sketch: Sketch):
   sketch,
 });
 
-/** Times outside the days that the store can name count on its first or last day: in the piece at the edge. */
+/** Times that no day of the store has count in the piece at the edge. */
 export function pieceAt({ pieces }: Day, timeMs: number): Piece {
   let at = 0;
   while (at < pieces.length - 1 && timeMs >= pieces[at]!.endMs) at++;

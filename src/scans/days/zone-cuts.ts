@@ -1,8 +1,6 @@
 /**
- * Where the days of workspaces are cut: at the midnights of each one's time zone. A new zone applies from the next UTC day,
- * the old one until then, so that no started day is cut again.
- *
- * The control thread sends the zones, sometimes late: a day that started without them stays whole, and queries in the zone
+ * Where the days of workspaces are cut: at the midnights of their time zones. A new zone applies from the next UTC day, so that
+ * no started day is cut again. A day that started before the control thread sent the zones stays whole; queries in the zone
  * count it from raw scans (query/range.ts).
  */
 import type { WorkspaceNo } from '../../model/numbers.ts';

@@ -4,9 +4,8 @@
  *   follow   tails -> how far this cycle reads         read       [position, seen) -> visitor
  *   committed   position -> shared memory: the control thread compares it with the tails
  *
- * One read takes `bytesMax` of all journals together, so that memory does not grow with their number; the next read starts
- * with the journals left out. An unreadable journal (folder moved away, bad disk) keeps its position, is retried each cycle,
- * and does not stop the others.
+ * One read takes `bytesMax` of all journals together; the next one starts with the journals left out. An unreadable journal
+ * (folder moved away, bad disk) is retried each cycle and does not stop the others.
  */
 import { type FrameVisitor, JournalReader, readSpace } from './reader.ts';
 import { DisplacedError, type FileIdentity } from './file-identity.ts';
@@ -28,10 +27,10 @@ export interface JournalConsumersOptions {
 export interface JournalConsumer {
   readonly journal: number;
   readonly reader: JournalReader;
-  /** By partition: position below which its scans are in blocks. They differ only while catching up. */
+  /** By partition: the position below which its scans are in blocks. */
   readonly watermarks: Float64Array;
   position: number;
-  /** Position below which every scan is committed; `position` is ahead of it while a commit waits. */
+  /** Below it every scan is committed; `position` is ahead while a commit waits. */
   committed: number;
   /** The journal's end when the cycle began; later scans go into the next window. */
   seen: number;
@@ -59,7 +58,7 @@ export class JournalConsumers implements Iterable<JournalConsumer> {
     return this.#consumers.values();
   }
 
-  /** Starts a cycle: it reads all that is written now, also in new journals. */
+  /** Starts a cycle: it reads what is written by now, also in new journals. */
   follow(): void {
     const { tails } = this.#options;
     for (const journal of tails.journals) {

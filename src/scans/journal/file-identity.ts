@@ -1,7 +1,6 @@
 /**
- * The identity of a folder or file at the start: file system and inode. Later its path may lead elsewhere: the folder was
- * moved away, its disk unmounted, or another one put there. An open file still works; before you open a path, call
- * `assertInPlace`, or you may create the file at an empty path or read another one's.
+ * The identity of a folder or file at the start: file system and inode. Later its path may lead elsewhere (moved away,
+ * unmounted, replaced), so call `assertInPlace` before you open it. An open file still works.
  */
 import { statSync } from 'node:fs';
 

@@ -1,17 +1,16 @@
 /**
- * A position of each journal in shared memory: its tail, which its writer stores after a write returned, or how far a shard
- * has counted it. These threads share nothing else, and a position survives the death of a thread.
+ * A position of each journal in shared memory: its tail, stored after a write returned, or how far a shard has counted it.
+ * These threads share nothing else.
  *
  *   1 word           journals that were ever published    i64
  *   a word each      position of journal 0, 1, …          i64, 0 = nothing was ever written
  *   a bit each       1 = was ever published: in a cluster numbers run high and few of them are here
  *   1 word           1 = threads sleep until the next publish (the low 32 bits)
  *
- * A thread that has read everything sleeps (`sleep`); the next writer wakes it. Publishing costs one more load while all are
- * awake. No publish is missed: the writer stores its position, then checks for a sleeper; the sleeper sets its word, then
- * checks the positions. All four are sequentially consistent, so one of the two sees the other. Each sleeper sets the word;
- * the first writer clears it and wakes all, so a dead sleeper costs one useless wake-up. A writer that dies between clearing
- * and waking wakes no thread, so a sleeper also checks on a timer.
+ * A thread that has read everything sleeps (`sleep`); the next writer wakes it. No publish is missed: the writer stores its
+ * position, then checks for a sleeper; the sleeper sets its word, then checks the positions. All four are sequentially
+ * consistent, so one of the two sees the other. The first writer clears the word and wakes all. A writer that dies in between
+ * wakes no thread, so a sleeper also checks on a timer.
  */
 export const journalsMax = 65_536;
 /** Each redirect thread of a machine writes one. */
@@ -32,7 +31,7 @@ export class JournalPositions {
   readonly #bits: Int32Array<SharedArrayBuffer>;
   readonly #sleep: Int32Array<SharedArrayBuffer>;
   #isWaiting = false;
-  /** The journal that this thread published last: saves a writer the look at the bits. */
+  /** The journal that this thread published last: its bit is set. */
   #last = -1;
   #journals: readonly number[] = [];
 
@@ -51,7 +50,7 @@ export class JournalPositions {
   position(journal: number): number {
     return Number(Atomics.load(this.#positions, journal));
   }
-  /** Journals that were ever published, ascending: unused numbers cost nothing. */
+  /** Journals that were ever published, ascending. */
   get journals(): readonly number[] {
     const count = Number(Atomics.load(this.#count, 0));
     if (count !== this.#journals.length) this.#journals = this.#listed();

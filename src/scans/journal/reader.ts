@@ -1,8 +1,6 @@
 /**
- * The journal reader, a shard's side of the mailbox; live reading and recovery use it alike.
- *
- * A read returns only sound frames. It skips a frame with a good header and a bad payload, and counts its scans as damaged;
- * where the header is damaged it finds the next sound header and counts the bytes between. Neither becomes a wrong number.
+ * The journal reader, live and at recovery. A read returns only sound frames. It skips a frame with a bad payload and counts
+ * its scans as damaged; after a damaged header it finds the next sound one and counts the bytes between.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import {
@@ -19,7 +17,7 @@ import { findFrameHeader, listSegments, segmentFile } from './segments.ts';
 /** Called per sound frame: pass `bytes` and `frameAt` to a RecordCursor; `base + offset` is a position. */
 export type FrameVisitor = (bytes: Buffer, frameAt: number, base: number) => void;
 
-/** At least one largest frame. */
+/** A buffer for at least one largest frame. */
 export const readSpace = (bytesMax: number): Buffer =>
   Buffer.allocUnsafeSlow(Math.max(bytesMax, frameBytesMax));
 
@@ -36,10 +34,8 @@ export class JournalReader {
   damagedBytes = 0;
 
   /**
-   * @param space buffer of one read: its size in bytes, raised to one largest frame, or a buffer of `readSpace` for readers
-   * that read in turn
-   * @param root the folder of all journals, which must be the one of the start: the shorter segment list of another folder
-   * would make bytes look damaged
+   * @param space bytes of one read, or a buffer of `readSpace` for readers that read in turn
+   * @param root the folder of all journals: in another folder at its path, bytes would look damaged
    */
   constructor(folder: string, space: number | Buffer, root?: FileIdentity) {
     this.#folder = folder;
@@ -72,10 +68,7 @@ export class JournalReader {
     return from + this.#visitFrames(this.#buffer.subarray(0, got), from, visit, isEnd);
   }
 
-  /**
-   * Reads into the buffer; fewer bytes than wanted mean the file's end: all below a tail was written, so a power loss took
-   * the rest.
-   */
+  /** Reads into the buffer. Fewer bytes than wanted mean the file's end: a power loss took the rest. */
   #fill(offset: number, wanted: number): number {
     let got = 0;
     while (got < wanted) {

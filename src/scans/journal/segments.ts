@@ -1,10 +1,9 @@
 /**
  * The journal on disk: `<folder>/<journal>/<start>.log`, one folder per redirect thread.
  *
- * A position is a byte offset in the journal's whole life; it only grows, because ids and watermarks name scans by it. A
- * segment's name is the position of its first byte, so a reader finds it by name. The newest segment is never deleted: it
- * keeps the position. Each journal gets an empty newest segment after a minute of writing, at a stop and at a start, so that
- * no address stays on the disk after it is counted.
+ * A position is a byte offset in the journal's whole life; ids and watermarks name scans by it. A segment's name is the
+ * position of its first byte. The newest segment is never deleted: it keeps the position. Each journal gets an empty newest
+ * segment after a minute of writing, at a stop and at a start, so that no address stays on the disk after it is counted.
  */
 import {
   closeSync,
@@ -37,10 +36,7 @@ export const journalFolder = (root: string, journal: number): string => join(roo
 export const segmentFile = (folder: string, start: number): string =>
   join(folder, `${String(start).padStart(nameDigits, '0')}.log`);
 
-/**
- * Numbers of the journals that exist, ascending, also of threads that are not configured any more. @throws Error of the
- * system
- */
+/** Numbers of the journals that exist, ascending. @throws Error of the system */
 export function listJournals(root: string): number[] {
   return readdirSync(root)
     .filter((name) => /^\d{1,5}$/.test(name))
@@ -73,20 +69,16 @@ export interface Recovered {
 }
 
 export interface RecoverOptions {
-  /**
-   * Bytes after the last sound frame. `kept` in a cluster, where other machines may have the bytes that were there: their
-   * positions are not reused, and readers skip and report them as damage. Default `cut`.
-   */
+  /** Bytes after the last sound frame. `kept` in a cluster, where other machines may have had others. Default `cut`. */
   readonly torn?: 'cut' | 'kept';
   /** Cuts everything after it first: other machines send it again. Never below `atLeast`. */
   readonly atMost?: number;
 }
 
 /**
- * Prepares a journal for its writer: cuts a torn tail off the newest segment, after the last sound frame. A damaged frame in
- * the middle stays; the reader skips and reports it.
+ * Prepares a journal for its writer: cuts a torn tail off the newest segment. A damaged frame in the middle stays.
  * @param folder created when missing, but not its parent, which may be out of place
- * @param atLeast the highest watermark known: after a power loss the store may be ahead of the journal
+ * @param atLeast the highest watermark: after a power loss the store may be ahead of the journal
  */
 export function recoverJournal(
   folder: string,
@@ -126,8 +118,7 @@ function truncate(file: string, bytes: number): void {
 }
 
 /**
- * Creates an empty segment at the end of a journal whose newest one has records, or that has lost its segments: the counted
- * records can then be deleted without a writer, and the position is kept.
+ * Creates an empty segment at the end of a journal: counted records can be deleted, and the position is kept.
  * @param position from `recoverJournal` @throws Error of the system
  */
 export function beginSegment(folder: string, position: number): void {
@@ -205,7 +196,7 @@ export function pruneJournal(folder: string, position: number): readonly number[
   return starts.slice(deleted);
 }
 
-/** Stays readable when it is deleted meanwhile. Undefined when it was deleted after it was listed. */
+/** Stays readable when it is deleted. Undefined when it was deleted after it was listed. */
 export async function openSegment(file: string): Promise<FileHandle | undefined> {
   try {
     return await open(file, 'r');

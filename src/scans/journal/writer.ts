@@ -2,13 +2,10 @@
  * The journal writer: one per redirect thread. `append` is one `pwrite` per event-loop cycle, before the cycle's answers
  * leave: an answered scan is a journaled scan.
  *
- * It never throws. When the disk refuses, frames wait in memory (bounded by `backlogBytesMax`) and are written in order once
- * it accepts; beyond the bound they are dropped and counted, because a redirect must not depend on a disk. Writes name their
- * offset, so a half-written frame is overwritten. When the journal's folder is not in place, no new segment can begin: the
- * writer continues in the open file.
- *
- * A segment ends by size, and by age: it has visitors' addresses in clear, and is deleted as a whole once it is counted. A
- * timer checks the age, so that a request reads no clock for it.
+ * It never throws. When the disk refuses, frames wait in memory and are written in order once it accepts; beyond
+ * `backlogBytesMax` they are dropped and counted, because a redirect must not depend on a disk. Writes name their offset, so a
+ * half-written frame is overwritten. While the folder is not in place, the writer continues in the open file. A segment ends
+ * by size, and by age: it has addresses in clear, and is deleted as a whole once it is counted.
  */
 import { closeSync, fdatasync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -42,12 +39,12 @@ export const diskAt = (root: FileIdentity): JournalDisk => ({
   },
 });
 
-/** A failed end of a segment is retried after so many bytes: a try costs a redirect 10 µs. */
+/** A failed end of a segment is retried after so many bytes: it costs a redirect 10 µs. */
 const rollRetryBytes = 1_048_576;
-/** Bound while the folder is not in place: recovery reads the newest segment as a whole. */
+/** Bound of a segment that cannot end: recovery reads the newest one as a whole. */
 const overdueBytesMax = 1_073_741_824;
 
-/** A segment ends above this size. It is deleted as a whole once it is counted. */
+/** A segment ends above this size. */
 export const segmentBytesMax = 67_108_864;
 
 export interface JournalWriterOptions {
@@ -173,8 +170,8 @@ export class JournalWriter {
   }
 
   /**
-   * Resolves once everything appended before the call is on the disk; calls during a sync share the next. Rejects when the
-   * disk refuses or frames still wait; it syncs the written ones all the same.
+   * Resolves once everything appended so far is on the disk; calls during a sync share the next. Rejects when the disk
+   * refuses or frames wait, but syncs the written ones.
    */
   sync(): Promise<void> {
     if (this.#waiting.length > 0) {

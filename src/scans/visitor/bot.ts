@@ -1,17 +1,14 @@
 /**
- * Which requests are known not to come from a person: `isbot`'s list names crawlers, monitors and headless browsers; the
- * lists here name link previews.
- *
- * Bots are recognized by name, not by shape: an empty, unusual or library agent is no proof of a bot and counts as a scan.
- * Scanner apps open links with libraries, operators try links with curl, and a person not counted is worse than a script that
- * is.
+ * Which requests do not come from a person: `isbot`'s list names crawlers, monitors and headless browsers, the lists here
+ * link previews. Bots are recognized by name, not by shape: scanner apps open links with libraries, operators try them with
+ * curl, and a person not counted is worse than a script that is.
  */
 import { createIsbotFromList, list } from 'isbot';
 import { BotReason } from '../../model/scan.ts';
 
 /**
- * Fetchers of link previews, by parts of their user agents. An app sends one because a person posted or received the link,
- * not because anyone opened it. Crawlers of the same companies (Pinterestbot, Applebot, meta-externalagent) are bots.
+ * Fetchers of link previews, by parts of their user agents. An app sends one when a person posts or receives the link.
+ * Crawlers of the same companies (Pinterestbot, Applebot, meta-externalagent) are bots.
  */
 const previewFetchers: readonly string[] = [
   'facebookexternalhit', // Facebook, Messenger, Instagram; imitated by iMessage, LINE and KakaoTalk

@@ -1,14 +1,12 @@
 /**
- * Who counts as one scanner: a keyed 64-bit hash of address and user agent. Addresses leave the journal only in this form:
- * without the key, addresses cannot be tried against it.
+ * Who counts as one scanner: a keyed 64-bit hash of address and user agent, the only form in which addresses leave the journal.
  *
  *     agent hash    SipHash(agent key, user agent bytes)            once per agent, cached with its class
  *     visitor hash  SipHash(visitor key, 8 address bytes ‖ agent hash)            once per scan
  *     split point   SipHash(the code's key, 8 address bytes ‖ unkeyed agent hash)
  *
- * IPv4 uses the last 8 bytes of its mapped form (00 00 ff ff a b c d); IPv6 its /64, the first 8: one household or phone,
- * whose lower half changes daily. The two never collide, because 0::/32 is not routed. The first two keys derive from the
- * installation's key.
+ * IPv4 uses the last 8 bytes of its mapped form (00 00 ff ff a b c d); IPv6 its /64, the first 8: the lower half of a phone's
+ * changes daily. The two never collide, because 0::/32 is not routed. The first two keys derive from the installation's.
  */
 import { SipHash, word } from './sip-hash.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Marks of where blocks end in the journals, one from time to time. Two cores of a cluster cut the same scans into different
- * blocks: the marks map a position in the blocks of one core to the other's.
+ * Marks of where blocks end in the journals. Two cores of a cluster cut the same scans into different blocks: the marks map
+ * a position in the blocks of one core to the other's.
  *
  *   block_marks        [sequence, timeMs] -> PackedMarks            scans.mdb of each core: its own
  *   cluster_identity   "scans/<store>/<sequence>/<timeMs>" -> JSON  management.mdb: those of the cores that led

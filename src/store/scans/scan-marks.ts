@@ -1,7 +1,4 @@
-/**
- * Marks: the journal positions that the blocks of a store reach, by journal and partition. A shard reads each journal in
- * order, so on every core these blocks have exactly the scans below the marks.
- */
+/** Marks: the journal positions that the blocks of a store reach. On every core, blocks have exactly the scans below them. */
 import { partitionCount } from '../../model/code.ts';
 import type { ScanStore } from './scans.ts';
 

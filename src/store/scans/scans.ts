@@ -92,8 +92,6 @@ export function chunkKey(codeNo: CodeNo, span: number, index: number): Buffer {
   return key;
 }
 
-export const indexOfChunk = (key: Uint8Array): number => key[6]!;
-
 export function highestWatermark(store: ScanStore, journal: number): number {
   let highest = 0;
   for (let partition = 0; partition < partitionCount; partition++) {
@@ -129,7 +127,7 @@ export const counterKindOf = (counter: number): CounterKind =>
   workspaceOfCounter(counter) === undefined ? 'codes' : 'workspaces';
 const checkpointKeys: Readonly<Record<CounterKind, number>> = { codes: 0, workspaces: 1 };
 
-/** By partition: blocks up to this sequence are in summaries, days and months. */
+/** By partition: blocks up to this sequence are saved. */
 export function readCheckpoints(store: ScanStore, of: CounterKind = 'codes'): Float64Array {
   const checkpoints = new Float64Array(partitionCount);
   const stored = store.checkpoints.get(checkpointKeys[of]);
@@ -139,7 +137,7 @@ export function readCheckpoints(store: ScanStore, of: CounterKind = 'codes'): Fl
   return checkpoints;
 }
 
-/** Moves checkpoints; inside the transaction that saves the partitions' numbers. */
+/** Inside the transaction that saves the partitions' numbers. */
 export function putCheckpoints(
   store: ScanStore,
   partitions: readonly number[],
@@ -148,10 +146,6 @@ export function putCheckpoints(
 ): void {
   const checkpoints = readCheckpoints(store, of);
   for (const partition of partitions) checkpoints[partition] = sequence;
-  writeCheckpoints(store, checkpoints, of);
-}
-
-function writeCheckpoints(store: ScanStore, checkpoints: Float64Array, of: CounterKind): void {
   const bytes = Buffer.alloc(partitionCount * 8);
   checkpoints.forEach((checkpoint, at) => bytes.writeDoubleLE(checkpoint, at * 8));
   store.checkpoints.put(checkpointKeys[of], bytes);

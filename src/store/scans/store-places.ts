@@ -5,8 +5,8 @@
  *   next      later blocks of the other store: all their scans are in this store's blocks from here on, now or later
  *   newest    blocks of the other store up to a sequence: all their scans that are counted here are in blocks up to here
  *
- * Both are complete, whatever the clocks say and however far one store is behind: a mark names journal positions,
- * which mean the same everywhere. The scans between two marks of each store may repeat.
+ * Both are complete, whatever the clocks say and however far one store is behind: a mark names journal positions.
+ * The scans between two marks of each store may repeat.
  */
 import { type MarkPlace, type MarkRows, ownMarkRows, sharedMarkRows } from './block-marks.ts';
 import type { ScanStore } from './scans.ts';

@@ -28,7 +28,7 @@ export class Place {
 
 export const nowhere = new Place(unknownCountry, unknownCity);
 
-/** No city's name is longer; bounds names from an operator's file. */
+/** Bounds names from an operator's file. */
 const cityCharactersMax = 128;
 
 const field = (record: unknown, name: string): unknown =>
@@ -43,10 +43,7 @@ export function parsePlace(record: unknown): Place {
   return new Place(code, typeof name === 'string' ? cityOf(name) : unknownCity);
 }
 
-/**
- * A city's name without its district, so that a city counts as one: `Vienna (Floridsdorf)` is Vienna, `Zurich (Zurich (Kreis
- * 11) / Oerlikon)` is Zurich. 11 % of the bundled networks have such a name.
- */
+/** A city's name without its district, as 11 % of the bundled networks have it: `Vienna (Floridsdorf)` counts as Vienna. */
 function cityOf(name: string): string {
   const [, city, remark = ''] = /^([^(]*[^( ]) ?\(([^()]*).*\)$/.exec(name) ?? [];
   if (city === undefined) return name.slice(0, cityCharactersMax);

@@ -20,8 +20,7 @@
  *     places     64 of them, the last unit fewer: | countries, u16 | ends of names, u16 | names, UTF-8 |
  *                country: two letters. Place 0 is nowhere
  *
- * A /48 that is divided costs a node; neighbours with one place are one network. So the bundled data takes 37 MB, 5 bytes for
- * each of 7.2 million networks: 3 where they are dense, IPv6 more.
+ * Neighbours with one place are one network. The bundled data takes 37 MB, 5 bytes for each of 7.2 million networks.
  */
 
 export const magic = [0x65475a51, 0x0a0d006f] as const;

@@ -1,17 +1,15 @@
 /**
  * Opens tables of places (table-layout.ts), and reads their units on demand.
  *
- * The control thread opens the file and reads its directory. The thread that needs a unit first reads and checks it, and
- * appends it to memory that all threads share: 1.3 MB at the start, then what the visitors' networks take. Reading takes some
- * µs once (a `pread` of 400 bytes), longer only on a slow disk.
+ * The control thread opens the file and reads its directory. The first thread that needs a unit reads and checks it, in some
+ * µs, and appends it to memory that all threads share: 1.3 MB at the start, then what the visitors' networks take.
  *
  *     memory   | words of units | as large as the file: only its directory is used | units that were read, up to twice all |
  *
  *     entry of the directory   offset in the file -> `flagRead` + offset in memory, less the unit's header, which is left out
  *                                                 -> 0, a place that is nowhere, when the unit is damaged
  *
- * Two threads may read a unit at once: both store it, one copy is used. The entry is written last. A file that an update
- * replaces stays open.
+ * Two threads may read a unit at once: both store it, one copy is used. The entry is written last.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
