@@ -15,6 +15,7 @@ import {
   type HarnessOptions,
   type ScanFact,
   type ScanInput,
+  scanOf,
 } from './engine-harness.ts';
 import { analyticsOf, breakdownOf, inRange, isPerson, timeseriesOf } from './plain-model.ts';
 
@@ -35,9 +36,7 @@ const ranges: readonly DayRange[] = [
 const options: HarnessOptions = {
   journals: 2,
   segmentBytesMax: 4_000,
-  actorsMax: 100,
   rawRetentionDays: 400,
-  codeOf: (codeNo) => ({ id: `qr_${codeNo}` }),
 };
 
 let random = 12;
@@ -47,14 +46,12 @@ const draw = (below: number): number => (random = (random * 48_271) % 2_147_483_
 const agents = ['Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X)', 'curl/8.1', ''];
 function inputOf(codeNo: number): ScanInput {
   const visitor = draw(codeNo === busyCode ? 250 : 20);
-  return {
-    codeNo,
+  return scanOf(codeNo, {
     workspaceNo: workspaceOf(codeNo),
     agent: agents[draw(agents.length)]!,
     referer: draw(3) === 0 ? 'http://shop.example:8080/' : '',
     address: Uint8Array.of(192, 0, 2, visitor),
-    isPrefetch: false,
-  };
+  });
 }
 
 const moreScans = codes.map(inputOf);

@@ -48,6 +48,17 @@ export interface ScanInput {
   readonly route?: number;
 }
 
+/** A scan of workspace 1 by a visitor without a user agent. */
+export const scanOf = (codeNo: number, more: Partial<ScanInput> = {}): ScanInput => ({
+  codeNo,
+  workspaceNo: 1,
+  agent: '',
+  referer: '',
+  address: Uint8Array.of(192, 0, 2, 1),
+  isPrefetch: false,
+  ...more,
+});
+
 /** A journaled scan: what the numbers must come from. */
 export interface ScanFact extends ScanInput {
   readonly timeMs: number;
@@ -60,11 +71,11 @@ export interface ScanFact extends ScanInput {
 export type FailPoint = 'before' | 'after';
 
 export interface HarnessOptions {
-  readonly journals: number;
-  readonly segmentBytesMax: number;
-  readonly actorsMax: number;
-  readonly rawRetentionDays: number;
-  readonly codeOf: (codeNo: number) => ScannedCode | undefined;
+  readonly journals?: number;
+  readonly segmentBytesMax?: number;
+  readonly actorsMax?: number;
+  readonly rawRetentionDays?: number;
+  readonly codeOf?: (codeNo: number) => ScannedCode | undefined;
   /** Default: a window has frames of one journal. */
   readonly windowBytesMax?: number;
   /** Time zones of workspaces, as shards know them when they start. */
@@ -74,6 +85,14 @@ export interface HarnessOptions {
   /** A copy of another's folder, which becomes this one's: as after a crash of that one. */
   readonly folder?: string;
 }
+
+const defaults = {
+  journals: 1,
+  segmentBytesMax: 10_000,
+  actorsMax: 100,
+  rawRetentionDays: 30,
+  codeOf: (codeNo: number): ScannedCode => ({ id: `qr_${codeNo}` }),
+};
 
 export class EngineHarness {
   readonly facts: ScanFact[] = [];
@@ -85,7 +104,7 @@ export class EngineHarness {
   failPoint: FailPoint = 'before';
   failures = 0;
   nowMs = 0;
-  readonly #options: HarnessOptions;
+  readonly #options: HarnessOptions & Required<Pick<HarnessOptions, keyof typeof defaults>>;
   readonly #root: string;
   readonly #place: FileIdentity;
   readonly #readStore: ScanStore;
@@ -97,7 +116,8 @@ export class EngineHarness {
   #commits = 0;
   #zones: readonly WorkspaceZone[];
 
-  constructor(options: HarnessOptions) {
+  constructor(given: HarnessOptions = {}) {
+    const options = { ...defaults, ...given };
     this.#options = options;
     this.#zones = options.zones ?? [];
     this.#root = options.folder ?? mkdtempSync(join(tmpdir(), 'quietzone-engine-'));

@@ -8,7 +8,7 @@ import type { ScannedCode } from '../../src/model/code.ts';
 import { isMissed, type RouteLabel } from '../../src/model/routing/labels.ts';
 import type { Routing } from '../../src/model/routing/routing.ts';
 import type { BreakdownBy } from '../../src/scans/query/answers.ts';
-import type { EngineHarness, FailPoint, ScanInput } from './engine-harness.ts';
+import type { EngineHarness, FailPoint } from './engine-harness.ts';
 import { refererHosts } from './plain-model.ts';
 
 export const baseDay = 20_730;
@@ -53,23 +53,6 @@ const agents = [
   'Googlebot/2.1 (+http://www.google.com/bot.html)',
 ];
 
-export type Step =
-  | {
-      kind: 'scan';
-      journal: number;
-      day: number;
-      ms: number;
-      scans: Array<Omit<ScanInput, 'workspaceNo'> & { readonly route: number }>;
-    }
-  | { kind: 'cycle'; shard: number }
-  | { kind: 'checkpoint'; shard: number }
-  | { kind: 'crash'; shards: number }
-  | { kind: 'fail'; after: number; point: FailPoint }
-  | { kind: 'heal' }
-  | { kind: 'tear'; journal: number; garbage: Uint8Array }
-  | { kind: 'rotate'; journal: number }
-  | { kind: 'prune' };
-
 const address = fc.oneof(
   fc.integer({ min: 0, max: 3 }).map((last) => Uint8Array.of(192, 0, 2, last)),
   fc
@@ -91,53 +74,28 @@ const scan = fc.record({
 const day = fc
   .constantFrom(0, 0, 0, 0, 0, 1, 1, -1, 2, 31, -40, 366, 3_650)
   .map((offset) => baseDay + offset);
+const ms = fc.integer({ min: 0, max: dayMs - 1 });
+const scans = fc.array(scan, { minLength: 1, maxLength: 6 });
+const journal = fc.integer({ min: 0, max: journals - 1 });
 const shard = fc.integer({ min: 0, max: 3 });
-export const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constant('scan' as const),
-      journal: fc.integer({ min: 0, max: journals - 1 }),
-      day,
-      ms: fc.integer({ min: 0, max: dayMs - 1 }),
-      scans: fc.array(scan, { minLength: 1, maxLength: 6 }),
-    }),
-  },
-  { weight: 8, arbitrary: fc.record({ kind: fc.constant('cycle' as const), shard }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('checkpoint' as const), shard }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('crash' as const),
-      shards: fc.integer({ min: 1, max: 4 }),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('fail' as const),
-      after: fc.integer({ min: 0, max: 3 }),
-      point: fc.constantFrom<FailPoint>('before', 'after'),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('heal' as const) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant('tear' as const),
-      journal: fc.integer({ min: 0, max: journals - 1 }),
-      garbage: fc.uint8Array({ minLength: 1, maxLength: 80 }),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('rotate' as const),
-      journal: fc.integer({ min: 0, max: journals - 1 }),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('prune' as const) }) },
+const shards = fc.integer({ min: 1, max: 4 });
+const after = fc.integer({ min: 0, max: 3 });
+const point = fc.constantFrom<FailPoint>('before', 'after');
+const garbage = fc.uint8Array({ minLength: 1, maxLength: 80 });
+const named = <K extends string>(kind: K) => fc.constant(kind);
+
+export const step = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ kind: named('scan'), journal, day, ms, scans }) },
+  { weight: 8, arbitrary: fc.record({ kind: named('cycle'), shard }) },
+  { weight: 2, arbitrary: fc.record({ kind: named('checkpoint'), shard }) },
+  { weight: 2, arbitrary: fc.record({ kind: named('crash'), shards }) },
+  { weight: 2, arbitrary: fc.record({ kind: named('fail'), after, point }) },
+  { weight: 2, arbitrary: fc.record({ kind: named('heal') }) },
+  { weight: 1, arbitrary: fc.record({ kind: named('tear'), journal, garbage }) },
+  { weight: 2, arbitrary: fc.record({ kind: named('rotate'), journal }) },
+  { weight: 2, arbitrary: fc.record({ kind: named('prune') }) },
 );
+export type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 export async function run(engine: EngineHarness, step: Step): Promise<void> {
   switch (step.kind) {

@@ -8,26 +8,13 @@ import { identify } from '../../src/scans/journal/file-identity.ts';
 import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { journalFolder } from '../../src/scans/journal/segments.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
-import { EngineHarness, type ScanInput } from './engine-harness.ts';
+import { EngineHarness, scanOf } from './engine-harness.ts';
 import { frameOf } from './journal-files.ts';
 
-const input: ScanInput = {
-  codeNo: 5,
-  workspaceNo: 1,
-  agent: '',
-  referer: '',
-  address: Uint8Array.of(192, 0, 2, 1),
-  isPrefetch: false,
-};
+const input = scanOf(5);
 let engine: EngineHarness;
 beforeEach(() => {
-  engine = new EngineHarness({
-    journals: 2,
-    segmentBytesMax: 1,
-    actorsMax: 100,
-    rawRetentionDays: 30,
-    codeOf: (codeNo) => ({ id: `qr_${codeNo}` }),
-  });
+  engine = new EngineHarness({ journals: 2, segmentBytesMax: 1 });
 });
 afterEach(async () => engine.close());
 

@@ -235,19 +235,6 @@ describe('sync', () => {
     await writer.close();
   });
 
-  it('starves no caller while frames keep coming', async () => {
-    const writer = journal.open({ disk });
-    for (let i = 0; i < 50; i++) {
-      writer.append(frameOf(i, 1), 1);
-      const waits = writer.sync();
-      writer.append(frameOf(100 + i, 1), 1);
-      void writer.sync();
-      await waits;
-    }
-    await writer.sync();
-    await writer.close();
-  });
-
   it('rejects while frames wait, and when the disk refuses; a later one succeeds', async () => {
     const writer = journal.open({ disk });
     writer.append(frameOf(0, 1), 1);
@@ -336,20 +323,6 @@ describe('rotate', () => {
     await writer.sync();
     expect(disk.descriptors.size).toBe(1);
     disk.isSyncManual = false;
-    await writer.close();
-  });
-
-  it('continues in the old segment while the disk refuses a new one', async () => {
-    const writer = journal.open({ disk, segmentMsMax: 0 });
-    writer.append(frameOf(0, 1), 1);
-    disk.canOpen = false;
-    writer.rotate(0);
-    writer.append(frameOf(1, 1), 1);
-    expect([writer.fault, writer.waitingScans]).toEqual([undefined, 0]);
-    disk.canOpen = true;
-    writer.rotate(0);
-    expect(listSegments(journal.folder)).toEqual([0, writer.position]);
-    expect(read()).toEqual([0, 1]);
     await writer.close();
   });
 

@@ -16,16 +16,3 @@ it('names the journals that were ever published, for every thread that has the m
   expect([writer.journals, writer.position(40_000)]).toEqual([reader.journals, 7]);
   expect(reader.journals).toEqual([...journals, 63].toSorted((a, b) => a - b));
 });
-
-it('makes no new list while none is new', () => {
-  const tails = new JournalPositions();
-  tails.publish(journalsMax - 1, 1);
-  const { journals } = tails;
-  for (let position = 2; position < 100; position++) tails.publish(journalsMax - 1, position);
-  expect(tails.journals).toBe(journals);
-});
-
-it('has no place beyond the highest number', () => {
-  expect(() => new JournalPositions().publish(journalsMax, 1)).toThrow(RangeError);
-  expect(() => new JournalPositions().position(-1)).toThrow(RangeError);
-});

@@ -5,13 +5,13 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { DayRange } from '../../src/model/day.ts';
 import { isMissed } from '../../src/model/routing/labels.ts';
 import { positionId } from '../../src/model/ids.ts';
 import type { RawScanCursor, RawScanFilter } from '../../src/scans/query/raw-scans.ts';
 import type { EventCursor } from '../../src/scans/query/scan-events.ts';
-import { EngineHarness, type ScanFact } from './engine-harness.ts';
+import { EngineHarness, type HarnessOptions, type ScanFact, scanOf } from './engine-harness.ts';
 import {
   baseDay,
   breakdowns,
@@ -230,123 +230,87 @@ it('knows workspaces, unions, raw scans and events', async () => {
   await fc.assert(property, { numRuns: runs(6) });
 });
 
-it('counts once what a failed checkpoint had added', async () => {
-  const engine = new EngineHarness({
-    journals: 1,
-    segmentBytesMax: 10_000,
-    actorsMax: 4,
-    rawRetentionDays: 40_000,
-    codeOf,
-  });
+function openEngine(options: HarnessOptions): EngineHarness {
+  const engine = new EngineHarness({ codeOf, ...options });
+  onTestFinished(async () => await engine.close());
   engine.nowMs = baseDay * dayMs;
+  engine.startShards(1);
+  return engine;
+}
+
+it('counts once what a failed checkpoint had added', async () => {
+  const engine = openEngine({ actorsMax: 4 });
   const top = async (): Promise<number[]> => {
     const range = { workspaceNo: 2, fromDay: baseDay, toDay: baseDay };
     const found = await engine.queries.topCodes.find({ ...range, limit: 10, isListed: () => true });
     return found.map(({ scans }) => scans);
   };
-  const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:123.0) Gecko/20100101 Firefox/123.0';
-  const address = Uint8Array.of(192, 0, 2, 1);
-  const input = { codeNo: 1, workspaceNo: 2, agent, referer: '', address, isPrefetch: false };
-  try {
-    engine.startShards(1);
-    for (const failPoint of ['after', 'before'] as const) {
-      engine.failAfter = Number.MAX_SAFE_INTEGER;
-      engine.scan(0, baseDay * dayMs, [input, input, input]);
-      engine.cycle(0);
-      engine.failAfter = 0;
-      engine.failPoint = failPoint;
-      engine.checkpoint(0);
-    }
-    expect(engine.failures).toBe(2);
-    expect(await top()).toEqual([6]);
+  const input = scanOf(1, { workspaceNo: 2 });
+  for (const failPoint of ['after', 'before'] as const) {
     engine.failAfter = Number.MAX_SAFE_INTEGER;
+    engine.scan(0, baseDay * dayMs, [input, input, input]);
+    engine.cycle(0);
+    engine.failAfter = 0;
+    engine.failPoint = failPoint;
     engine.checkpoint(0);
-    expect(await top()).toEqual([6]);
-    engine.startShards(1);
-    expect(await top()).toEqual([6]);
-    const { totalScans } = await engine.queries.analytics.totals(
-      { workspace: 2 },
-      { fromDay: baseDay, toDay: baseDay },
-    );
-    expect(totalScans).toBe(6);
-  } finally {
-    await engine.close();
   }
+  expect(engine.failures).toBe(2);
+  expect(await top()).toEqual([6]);
+  engine.failAfter = Number.MAX_SAFE_INTEGER;
+  engine.checkpoint(0);
+  expect(await top()).toEqual([6]);
+  engine.startShards(1);
+  expect(await top()).toEqual([6]);
+  const range = { fromDay: baseDay, toDay: baseDay };
+  const { totalScans } = await engine.queries.analytics.totals({ workspace: 2 }, range);
+  expect(totalScans).toBe(6);
 });
 
-it('keeps the chain of raw scans where a checkpoint comes while a window waits for its commit', async () => {
-  const engine = new EngineHarness({
-    journals: 1,
-    segmentBytesMax: 10_000,
-    actorsMax: 2,
-    rawRetentionDays: 40_000,
-    codeOf,
-  });
-  engine.nowMs = baseDay * dayMs;
-  const address = Uint8Array.of(192, 0, 2, 1);
+it('keeps the chain of raw scans where a checkpoint comes while a window waits for its commit', () => {
+  const engine = openEngine({ actorsMax: 2 });
   const scan = (second: number, codes: readonly number[]): void => {
-    const inputs = codes.map((codeNo) => {
-      return { codeNo, workspaceNo: 2, agent: '', referer: '', address, isPrefetch: false };
-    });
+    const inputs = codes.map((codeNo) => scanOf(codeNo, { workspaceNo: 2 }));
     engine.scan(0, baseDay * dayMs + second * 1_000, inputs);
   };
-  try {
-    engine.startShards(1);
-    scan(1, [1, 2]);
-    engine.cycle(0);
-    scan(2, [3]);
-    engine.cycle(0);
-    scan(3, [1]);
-    engine.failAfter = 0;
-    engine.cycle(0);
-    expect(engine.failures).toBe(1);
-    engine.failAfter = Number.MAX_SAFE_INTEGER;
-    engine.checkpoint(0);
-    engine.cycle(0);
-    scan(4, [1]);
-    engine.settle();
-    checkRaw(engine, engine.facts, 100);
-  } finally {
-    await engine.close();
-  }
+  scan(1, [1, 2]);
+  engine.cycle(0);
+  scan(2, [3]);
+  engine.cycle(0);
+  scan(3, [1]);
+  engine.failAfter = 0;
+  engine.cycle(0);
+  expect(engine.failures).toBe(1);
+  engine.failAfter = Number.MAX_SAFE_INTEGER;
+  engine.checkpoint(0);
+  engine.cycle(0);
+  scan(4, [1]);
+  engine.settle();
+  checkRaw(engine, engine.facts, 100);
 });
 
 it('ends the chain of raw scans where retention has deleted it, and says that events are gone', async () => {
-  const engine = new EngineHarness({
-    journals: 1,
-    segmentBytesMax: 10_000,
-    actorsMax: 4,
-    rawRetentionDays: 2,
-    codeOf,
-  });
-  const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:123.0) Gecko/20100101 Firefox/123.0';
-  const address = Uint8Array.of(192, 0, 2, 1);
-  const input = { codeNo: 1, workspaceNo: 2, agent, referer: '', address, isPrefetch: false };
+  const engine = openEngine({ rawRetentionDays: 2 });
   const { queries } = engine;
-  try {
-    engine.startShards(1);
-    const cursor = queries.events.newest();
-    expect(queries.events.isPast(cursor)).toBe(false);
-    for (let day = baseDay; day < baseDay + 6; day++) {
-      engine.nowMs = day * dayMs;
-      engine.scan(0, engine.nowMs, [input, input]);
-      engine.cycle(0);
-      engine.checkpoint(0);
-    }
-    const filter = { codeNo: 1, fromDay: baseDay, toDay: baseDay + 9, bots: 'without' } as const;
-    const times: string[] = [];
-    for (let at = queries.raw.begin(filter); at !== undefined;) {
-      const { scans, next } = queries.raw.step(filter, at, 10);
-      times.push(...scans.map(({ scannedAt }) => scannedAt));
-      at = next;
-    }
-    const kept = [5, 5, 4, 4, 3, 3].map((day) => new Date((baseDay + day) * dayMs).toISOString());
-    expect(times).toEqual(kept);
-    const { totalScans } = await queries.analytics.totals({ code: 1 }, filter);
-    expect(totalScans).toBe(12);
-    expect(queries.events.isPast(cursor)).toBe(true);
-    expect(queries.events.isPast(queries.events.newest())).toBe(false);
-  } finally {
-    await engine.close();
+  const input = scanOf(1, { workspaceNo: 2 });
+  const cursor = queries.events.newest();
+  expect(queries.events.isPast(cursor)).toBe(false);
+  for (let day = baseDay; day < baseDay + 6; day++) {
+    engine.nowMs = day * dayMs;
+    engine.scan(0, engine.nowMs, [input, input]);
+    engine.cycle(0);
+    engine.checkpoint(0);
   }
+  const filter = { codeNo: 1, fromDay: baseDay, toDay: baseDay + 9, bots: 'without' } as const;
+  const times: string[] = [];
+  for (let at = queries.raw.begin(filter); at !== undefined;) {
+    const { scans, next } = queries.raw.step(filter, at, 10);
+    times.push(...scans.map(({ scannedAt }) => scannedAt));
+    at = next;
+  }
+  const kept = [5, 5, 4, 4, 3, 3].map((day) => new Date((baseDay + day) * dayMs).toISOString());
+  expect(times).toEqual(kept);
+  const { totalScans } = await queries.analytics.totals({ code: 1 }, filter);
+  expect(totalScans).toBe(12);
+  expect(queries.events.isPast(cursor)).toBe(true);
+  expect(queries.events.isPast(queries.events.newest())).toBe(false);
 });

@@ -72,6 +72,7 @@ describe('ScanBatch and RecordCursor', () => {
       const sealed = batch.finish(timeMs);
       const shifted = Buffer.concat([Buffer.alloc(13, 1), sealed]);
       expect(isFrameHeader(shifted, 13) && isFramePayloadSound(shifted, 13)).toBe(true);
+      expect(sealed.readUInt32LE(24)).toBe(crc32(sealed.subarray(0, 24)));
       expect(frameScans(shifted, 13)).toBe(records.length);
       expect(framePayloadBytes(shifted, 13)).toBe(sealed.length - 32);
       const wanted = records.map((made) => ({
@@ -120,19 +121,6 @@ describe('a sealed frame', () => {
       wrong[bit >>> 3]! ^= 1 << (bit & 7);
       expect(isSound(wrong), `bit ${bit}`).toBe(false);
     }
-  });
-
-  it('carries the CRC-32 of its header that zlib would give', () => {
-    const property = fc.property(
-      fc.integer({ min: 0, max: 2 ** 48 }),
-      fc.array(record),
-      (at, all) => {
-        for (const made of all) add(made);
-        const frame = batch.finish(at);
-        expect(frame.readUInt32LE(24)).toBe(crc32(frame.subarray(0, 24)));
-      },
-    );
-    fc.assert(property, { numRuns: 50 });
   });
 
   it('is refused at every shorter length', () => {

@@ -15,11 +15,8 @@ import type { Management } from '../../src/store/management/management.ts';
 import type { Table } from '../../src/store/environment.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { actor, openCodes, type CodesFixture } from '../codes/codes-fixture.ts';
-import { EngineHarness, type ScanInput } from './engine-harness.ts';
+import { EngineHarness, type ScanInput, scanOf } from './engine-harness.ts';
 import { getRandomValues } from 'node:crypto';
-
-const phone =
-  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1';
 
 interface Setup {
   readonly fixture: CodesFixture;
@@ -35,10 +32,6 @@ async function setUp(): Promise<Setup> {
   const fixture = await openCodes();
   const store = fixture.store;
   const engine = new EngineHarness({
-    journals: 1,
-    segmentBytesMax: 1_000_000,
-    actorsMax: 100,
-    rawRetentionDays: 30,
     codeOf: (no) => fixture.codes.findScanned(no),
   });
   onTestFinished(async () => await engine.close());
@@ -102,14 +95,9 @@ async function fillManagement(
 }
 
 function visits({ no, workspaceNo }: QrCodeRecord, count: number, day: number): ScanInput[] {
-  return Array.from({ length: count }, (_, at) => ({
-    codeNo: no,
-    workspaceNo,
-    agent: phone,
-    referer: '',
-    address: Uint8Array.of(10, day & 255, at >> 8, at & 255),
-    isPrefetch: false,
-  }));
+  return Array.from({ length: count }, (_, at) =>
+    scanOf(no, { workspaceNo, address: Uint8Array.of(10, day & 255, at >> 8, at & 255) }),
+  );
 }
 
 /** Cycles of all shards; what they report done is removed. */
@@ -260,14 +248,8 @@ describe('retention', () => {
 function countsBy({ engine, kept, deleted }: Setup): number[] {
   const named = new Set<number>();
   for (const { value } of engine.store.codeCounts.range({})) {
-    for (const no of [kept.no, deleted.no]) {
-      // n | (low bits of the code, scans), small numbers are one byte each.
-      if (hasCode(value, no)) named.add(no);
-    }
+    const counts = readCounts(value, 0, new Map<number, number>());
+    for (const no of [kept.no, deleted.no]) if (counts.has(no)) named.add(no);
   }
   return [...named].sort((a, b) => a - b);
-}
-
-function hasCode(value: Uint8Array, no: number): boolean {
-  return readCounts(value, 0, new Map<number, number>()).has(no);
 }

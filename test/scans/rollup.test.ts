@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteReader, ByteWriter } from '../../src/scans/bytes.ts';
-import { countryCode, countryNumber } from '../../src/model/scan.ts';
 import { Dimension, Rollup } from '../../src/scans/rollup.ts';
 
 const times = fc.integer({ min: 1, max: 2 ** 40 });
@@ -121,11 +120,6 @@ describe('Rollup', () => {
     expect(cities.length).toBe(4);
     expect(cities.find(({ name }) => name === 'other')?.count).toBe(47);
     expect([...rollup.names(Dimension.referer)]).toEqual([{ name: 'still.example', count: 1 }]);
-  });
-
-  it('reads two letters back from their number', () => {
-    for (const code of ['DE', 'US', 'ZZ', 'AA'])
-      expect(countryCode(countryNumber(code))).toBe(code);
   });
 });
 

@@ -2,26 +2,14 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { partitionOf } from '../../src/model/code.ts';
 import { dayMs } from '../../src/model/day.ts';
-import { EngineHarness, type ScanInput } from './engine-harness.ts';
+import { missedRoutes } from '../../src/model/routing/labels.ts';
+import { EngineHarness, scanOf } from './engine-harness.ts';
 
 const today = 20_730;
-const input: ScanInput = {
-  codeNo: 5,
-  workspaceNo: 1,
-  agent: '',
-  referer: '',
-  address: Uint8Array.of(192, 0, 2, 1),
-  isPrefetch: false,
-};
+const input = scanOf(5);
 let engine: EngineHarness;
 beforeEach(() => {
-  engine = new EngineHarness({
-    journals: 1,
-    segmentBytesMax: 1,
-    actorsMax: 100,
-    rawRetentionDays: 30,
-    codeOf: (codeNo) => ({ id: `qr_${codeNo}` }),
-  });
+  engine = new EngineHarness({ segmentBytesMax: 1 });
   engine.nowMs = today * dayMs;
 });
 afterEach(async () => engine.close());
@@ -74,17 +62,14 @@ it('keeps every number when the clock was wrong by a century, and counts on', as
   expect(engine.queries.analytics.lifetimeScans(5)).toBe(7);
 });
 
-it('deletes raw scans after their time and keeps the numbers', async () => {
-  engine.startShards(2);
-  for (let day = 0; day < 40; day++) {
-    engine.nowMs = (today + day) * dayMs;
-    engine.scan(0, engine.nowMs, [input]);
-    engine.settle();
-    for (const shard of [0, 1, 0]) engine.checkpoint(shard);
-  }
-  const events = engine.queries.events.page(1, undefined, 1_000).data;
-  expect(events.length).toBe(31);
-  expect(await scansOf(0, 61_000)).toBe(40);
+it('counts people, bots and visits without a redirect apart', () => {
+  engine.startShards(1);
+  const crawler = 'Googlebot/2.1 (+http://www.google.com/bot.html)';
+  const { paused } = missedRoutes;
+  const bot = { ...input, agent: crawler, route: paused };
+  engine.scan(0, engine.nowMs, [input, bot, bot, { ...input, route: paused }]);
+  engine.settle();
+  expect(engine.shards[0]!.figures()).toMatchObject({ scans: 1, bots: 2, missed: 1 });
 });
 
 it('lets idle actors go and counts on when their codes come back', () => {

@@ -20,7 +20,7 @@ import { type Management, openManagement } from '../../src/store/management/mana
 import { createLog } from '../../src/telemetry/log.ts';
 import { SecretCipher } from '../../src/workspaces/secret-cipher.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
-import { EngineHarness, type ScanInput } from './engine-harness.ts';
+import { EngineHarness, type ScanInput, scanOf } from './engine-harness.ts';
 
 const [journals, codes, workspaceNo] = [2, 40, 1];
 const log = createLog('silent', { write: () => undefined });
@@ -28,13 +28,7 @@ const stepMs = 2_000;
 
 /** A core that has the scans of the cluster some steps later than they come, by journal. */
 class Core {
-  readonly engine = new EngineHarness({
-    journals,
-    segmentBytesMax: 1_000_000,
-    actorsMax: 100,
-    rawRetentionDays: 90,
-    codeOf: (no) => ({ id: `qr_${no}` }),
-  });
+  readonly engine = new EngineHarness({ journals, rawRetentionDays: 90 });
   readonly marks: BlockMarks;
   readonly sources;
   /** By journal, what has not come. */
@@ -152,14 +146,9 @@ async function openPair(): Promise<Pair> {
 
 const perStep = 7;
 const scansOf = (step: number): ScanInput[] =>
-  Array.from({ length: perStep }, (_, at) => ({
-    codeNo: 1 + ((step * 11 + at * 5) % codes),
-    workspaceNo,
-    agent: 'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) Mobile/15E148 Safari/604.1',
-    referer: '',
-    address: Uint8Array.of(10, 1, step & 255, at),
-    isPrefetch: false,
-  }));
+  Array.from({ length: perStep }, (_, at) =>
+    scanOf(1 + ((step * 11 + at * 5) % codes), { address: Uint8Array.of(10, 1, step & 255, at) }),
+  );
 
 const repeatsOf = (ids: readonly string[]): number => ids.length - new Set(ids).size;
 /** Of what comes between two marks of each core, and what a core was behind. */

@@ -101,17 +101,6 @@ describe('closeDay', () => {
     });
     fc.assert(property, { numRuns: 40 });
   });
-
-  it('undoes nothing and adds nothing when the same day closes twice', () => {
-    const day = summaries.emptyDay(20_000, 1);
-    countVisits(day.pieces[0]!, { day: 20_000, first: 0, count: 500 });
-    for (let i = 0; i < 3; i++) {
-      store.environment.transactionSync(() => summaries.closeDay(1, day));
-    }
-    const month = summaries.month(1, monthOf(20_000))!;
-    expect(month.rollup.scans).toBe(500);
-    expect(month.sketch.estimate()).toBe(day.pieces[0]!.sketch.estimate());
-  });
 });
 
 describe('putSummary', () => {
@@ -142,13 +131,6 @@ describe('putSummary', () => {
       },
     );
     fc.assert(property, { numRuns: 40 });
-  });
-
-  it('knows nothing of a code that never was', () => {
-    expect(summaries.summary(9)).toBeUndefined();
-    expect(summaries.total(9)).toBe(0);
-    expect(summaries.closedDay(9, 1)).toBeUndefined();
-    expect(summaries.month(9, 1)).toBeUndefined();
   });
 });
 

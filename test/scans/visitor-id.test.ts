@@ -38,15 +38,13 @@ describe('SipHash', () => {
   const hash = new SipHash(key);
   const message = Uint8Array.from({ length: 80 }, (_, index) => index - 7);
 
-  it.each(vectors.map((vector, bytes): [number, string] => [bytes, vector]))(
-    'is 2-4 for %i bytes',
-    (bytes, vector) => {
+  it('is 2-4 for 0 to 63 bytes', () => {
+    const results = vectors.map((_, bytes) => {
       hash.hash(message, 7, 7 + bytes);
-      expect(result(hash)).toBe(vector);
-    },
-  );
-
-  it('has all 64 vectors', () => expect(vectors).toHaveLength(64));
+      return result(hash);
+    });
+    expect(results).toEqual(vectors);
+  });
 
   it('is the same for 16 bytes given as words', () => {
     fc.assert(
@@ -58,12 +56,6 @@ describe('SipHash', () => {
         hash.hashWords(words[0]!, words[1]!, words[2]!, words[3]!);
         expect(result(hash)).toBe(expected);
       }),
-    );
-  });
-
-  it('refuses a key of another length', () => {
-    expect(() => new SipHash(new Uint8Array(15))).toThrow(
-      'Cannot key a hash: 15 bytes, expected 16',
     );
   });
 });
@@ -105,22 +97,5 @@ describe('VisitorIds', () => {
     expect(idOf('203.0.113.9', 'y')).not.toBe(id);
     expect(idOf('203.0.113.9', '')).not.toBe(id);
     expect(idOf('203.0.113.9', 'x', new VisitorIds(otherKey))).not.toBe(id);
-  });
-
-  it('spreads neighbours evenly over the sketch: every register bit near one half', () => {
-    const counts = new Uint32Array(64);
-    const bytes = parseAddress('10.0.0.0');
-    const total = 20_000;
-    for (let index = 0; index < total; index++) {
-      bytes.writeUInt32BE(0x0a000000 + index, 12);
-      ids.hashVisitor(bytes, 0, 1, 2);
-      for (let bit = 0; bit < 32; bit++) {
-        counts[bit]! += (ids.lo >>> bit) & 1;
-        counts[32 + bit]! += (ids.hi >>> bit) & 1;
-      }
-    }
-    // Five standard deviations of a fair coin: 64 bits fail by chance once in 27,000 keys.
-    const tolerance = (5 * Math.sqrt(total)) / 2;
-    for (const count of counts) expect(Math.abs(count - total / 2)).toBeLessThan(tolerance);
   });
 });

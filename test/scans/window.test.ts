@@ -1,11 +1,9 @@
 /** A window and the block made of it: the scans that were added, by code, and nothing else. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dayMs } from '../../src/model/day.ts';
 import { isMissed } from '../../src/model/routing/labels.ts';
 import { Sketch } from '../../src/model/sketch/sketch.ts';
 import { refererHost, ScanBlock } from '../../src/scans/block.ts';
-import { NumberOrder } from '../../src/scans/number-order.ts';
 import { countryCode, countryNumber } from '../../src/model/scan.ts';
 import { Dimension, Rollup } from '../../src/scans/rollup.ts';
 import { type Scan, setBlockSequence, Window } from '../../src/scans/window.ts';
@@ -122,35 +120,6 @@ describe('Window and ScanBlock', () => {
   });
 });
 
-describe('NumberOrder', () => {
-  it('is ascending, and of equal numbers as they came', () => {
-    const order = new NumberOrder();
-    const number = fc.oneof(
-      fc.integer({ min: 0, max: 9 }),
-      fc.integer({ min: 0, max: 2 ** 32 - 1 }),
-    );
-    const property = fc.property(
-      fc.array(number, { maxLength: 200 }),
-      fc.nat(20),
-      (made, unused) => {
-        const numbers = Uint32Array.from([...made, ...Array.from({ length: unused }, () => 5)]);
-        const expected = made
-          .map((value, index) => ({ value, index }))
-          .sort((a, b) => a.value - b.value || a.index - b.index)
-          .map(({ index }) => index);
-        expect([...order.of(numbers, made.length).subarray(0, made.length)]).toEqual(expected);
-      },
-    );
-    fc.assert(property, { numRuns: 300 });
-  });
-
-  it('grows', () => {
-    const numbers = Uint32Array.from({ length: 20_000 }, (_, index) => (20_000 - index) * 200_000);
-    const order = new NumberOrder().of(numbers, 20_000);
-    expect([...order.subarray(0, 3), order[19_999]]).toEqual([19_999, 19_998, 19_997, 0]);
-  });
-});
-
 describe('countInto', () => {
   it('counts scans in every dimension, bots and visits without a redirect only in their own', () => {
     const property = fc.property(fc.array(scan, { minLength: 1, maxLength: 40 }), (scans) => {
@@ -183,17 +152,6 @@ describe('countInto', () => {
       }
     });
     fc.assert(property, { numRuns: 100 });
-  });
-
-  it('puts times that no key can name on the first or the last day', () => {
-    const window = new Window();
-    const one = fc.sample(scan, { numRuns: 1, seed: 4 })[0]!;
-    for (const timeMs of [-5, 0, 20_000 * dayMs, 61_439 * dayMs, 90_000 * dayMs, 8e15]) {
-      window.add({ ...one, codeNo: 1, timeMs });
-    }
-    const block = new ScanBlock(window.close(0, () => 0));
-    const days = Array.from({ length: 6 }, (_, entry) => block.day(entry));
-    expect(days).toEqual([0, 0, 20_000, 61_439, 61_439, 61_439]);
   });
 });
 

@@ -125,7 +125,7 @@ it('a bundled table that is missing or damaged costs one warning', () => {
 
 describe('the date of geo data', () => {
   it('is that of the oldest file in use', () => {
-    const fresh = write('fresh.mmdb', writeMmdb(4, [], 32, [], 1_800_000_000));
+    const fresh = write('fresh.mmdb', writeMmdb(4, [], 32, 1_800_000_000));
     expect(openGeo({ ...none, cityFileV4: fresh }).date).toBe('2027-01-15');
     expect(openGeo({ ...none, cityFileV4: fresh, cityFileV6: cityFileV4 }).date).toBe('1970-01-01');
     expect(openGeo(none).date).toBeUndefined();

@@ -17,7 +17,7 @@ import { Reader } from 'mmdb-lib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { makeTable, type TableFiles } from '../../../config/release/geo-table.ts';
 import { Geo } from '../../../src/scans/visitor/geo/geo.ts';
-import { nowhere, parsePlace, type Place } from '../../../src/scans/visitor/geo/place.ts';
+import { parsePlace, type Place } from '../../../src/scans/visitor/geo/place.ts';
 import { firstsOfIpv4, headerWords } from '../../../src/scans/visitor/geo/table-layout.ts';
 import {
   checkTable,
@@ -234,34 +234,4 @@ describe('a table in a file', () => {
     newer.writeUInt32LE(2, 8);
     expect(() => openTable({ path: write('newer.geo', newer) })).toThrow('its version is 2');
   });
-});
-
-describe('IPv4 addresses in IPv6 of own files', () => {
-  const networks = [['::808:800/120', bundled('AT', 'Vienna')]] as const;
-  const file = (name: string, aliases: readonly string[]): string =>
-    write(name, writeMmdb(6, [...networks, ['2a02::/16', bundled('GB', 'London')]], 28, aliases));
-  const aliased = file('aliased.mmdb', ['2001::/32', '2002::/16']);
-  const places = (geo: Geo) =>
-    ['8.8.8.8', '2002:808:808::1', '2001:0:808:808::1', '2002:909::', '2a02::1'].map((address) =>
-      named(at(geo, address)),
-    );
-
-  it('are looked up as those where the file leads there', () => {
-    const geo = new Geo(ownGeo({ cityFileV4: aliased, cityFileV6: aliased }));
-    expect(places(geo)).toEqual(['Vienna, AT', 'Vienna, AT', 'Vienna, AT', 'ZZ', 'London, GB']);
-    const library = new Reader<object>(readFileSync(aliased));
-    expect(parsePlace(library.get('2002:808:808::1')).namedCity).toBe('Vienna, AT');
-  });
-
-  it('are unknown where it does not', () => {
-    const plain = file('plain.mmdb', []);
-    const geo = new Geo(ownGeo({ cityFileV4: plain, cityFileV6: plain }));
-    expect(places(geo)).toEqual(['Vienna, AT', 'ZZ', 'ZZ', 'ZZ', 'London, GB']);
-  });
-});
-
-it('a table without networks is nowhere', () => {
-  const table = openTable({ path: makeFile('empty.geo', {}) });
-  expect(at(geoOf(table), '8.8.8.8')).toEqual(nowhere);
-  closeTable(table);
 });

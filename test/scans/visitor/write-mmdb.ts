@@ -8,14 +8,12 @@ export type MmdbRecord = { readonly [name: string]: string | MmdbRecord };
 
 /**
  * @param networks `address/bits`, none inside another
- * @param aliases networks that lead to ::/96, as those of MaxMind's files do
  * @param builtSeconds since the Unix epoch
  */
 export function writeMmdb(
   ipVersion: 4 | 6,
   networks: ReadonlyArray<readonly [network: string, record: MmdbRecord]>,
   recordBits: 24 | 28 | 32 = 32,
-  aliases: readonly string[] = [],
   builtSeconds = 1,
 ): Buffer {
   const nodes: Array<[left: number, right: number]> = [[-1, -1]];
@@ -30,12 +28,6 @@ export function writeMmdb(
     leaves.push({ node, side, offset: bytes });
     data.push(encoded);
     bytes += encoded.length;
-  }
-  for (const network of aliases) {
-    const [address = '', bits = ''] = network.split('/');
-    const ipv4 = descend(nodes, Buffer.alloc(16), 0, 96);
-    const { node, side } = descend(nodes, parseAddress(address), 0, Number(bits));
-    nodes[node]![side] = nodes[ipv4.node]![ipv4.side];
   }
   for (const { node, side, offset } of leaves) nodes[node]![side] = nodes.length + 16 + offset;
   const tree = Buffer.concat(
