@@ -1,7 +1,6 @@
 /**
- * The scan engine in one thread: real journals, a real store, real shards, and a plain list of what was
- * journaled to compare with. Threads are left out on purpose: here a test decides who moves when, who
- * crashes, and which commit fails.
+ * The scan engine in one thread: real journals, store and shards, and a plain list of what was journaled. A test decides
+ * who moves when, who crashes, and which commit fails.
  */
 import {
   appendFileSync,
@@ -131,12 +130,10 @@ export class EngineHarness {
     for (let journal = 0; journal < options.journals; journal++) this.openJournal(journal);
   }
 
-  /** Of its store and its journals. */
   get folder(): string {
     return this.#root;
   }
 
-  /** How far what is journaled by now is counted. */
   counting(): Counting {
     return new Counting(this.#readStore, this.#tails);
   }
@@ -234,7 +231,6 @@ export class EngineHarness {
     for (let shard = 0; shard < count; shard++) this.shards.push(this.#createShard(shard, count));
   }
 
-  /** Shards know them from now on. */
   setZones(zones: readonly WorkspaceZone[]): void {
     this.#zones = zones;
     for (const shard of this.shards) shard.cuts.set(zones);
@@ -265,7 +261,7 @@ export class EngineHarness {
     }
   }
 
-  /** Runs all shards until nothing waits; throws when that takes absurdly long. */
+  /** Runs all shards until nothing waits. */
   settle(): void {
     this.failAfter = Number.MAX_SAFE_INTEGER;
     for (let shard = 0; shard < this.shards.length; shard++) {
@@ -276,7 +272,6 @@ export class EngineHarness {
     }
   }
 
-  /** The scans that are committed, by the store's own watermarks. */
   committed(): ScanFact[] {
     return this.facts.filter((fact) => fact.commit > 0);
   }

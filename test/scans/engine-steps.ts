@@ -1,14 +1,11 @@
-/**
- * Random lives of the engine: scans on any day, cycles, checkpoints, crashes, failing commits, torn tails,
- * ended segments, prunings. What a test compares after each step is its own.
- */
+/** Random lives of the engine. What a test compares after each step is its own. */
 import fc from 'fast-check';
 import { dayMs } from '../../src/model/day.ts';
 import type { ScannedCode } from '../../src/model/code.ts';
 import { isMissed, type RouteLabel } from '../../src/model/routing/labels.ts';
 import type { Routing } from '../../src/model/routing/routing.ts';
 import type { BreakdownBy } from '../../src/scans/query/answers.ts';
-import type { EngineHarness, FailPoint } from './engine-harness.ts';
+import { EngineHarness, type FailPoint } from './engine-harness.ts';
 import { refererHosts } from './plain-model.ts';
 
 export const baseDay = 20_730;
@@ -96,6 +93,32 @@ export const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: named('prune') }) },
 );
 export type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+/** Random lives of an engine, closed at their ends. */
+export async function everyLife(
+  numRuns: number,
+  live: (engine: EngineHarness, steps: readonly Step[], limit: number) => Promise<void>,
+): Promise<void> {
+  const steps = fc.array(step, { minLength: 10, maxLength: 60, size: 'max' });
+  const limits = fc.integer({ min: 1, max: 9 });
+  const property = fc.asyncProperty(steps, shards, limits, async (life, count, limit) => {
+    const engine = new EngineHarness({
+      journals,
+      segmentBytesMax: 700,
+      actorsMax: 4,
+      rawRetentionDays: 40_000,
+      codeOf,
+    });
+    engine.nowMs = baseDay * dayMs;
+    try {
+      engine.startShards(count);
+      await live(engine, life, limit);
+    } finally {
+      await engine.close();
+    }
+  });
+  await fc.assert(property, { numRuns });
+}
 
 export async function run(engine: EngineHarness, step: Step): Promise<void> {
   switch (step.kind) {

@@ -1,7 +1,4 @@
-/**
- * Journals on real files: what the reader gives is what the writer was given, across segments, tears,
- * damage and gaps; recovery and trimming never lose a sound frame.
- */
+/** Journals on real files: the reader gives what the writer was given, and no damage loses a sound frame. */
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
@@ -232,15 +229,9 @@ describe('JournalReader', () => {
     }
   });
 
-  it('survives damage of header and payload, at the end, and of complete files', async () => {
-    const frames = [frameOf(0, 2), frameOf(2, 5), frameOf(7, 2)];
-    const end = await write(frames);
-    for (const at of [0, 40]) damage(frames[0]!.length + frames[1]!.length + at);
-    expect(readAll(reader, 0, end)).toMatchObject({ codes: codesFrom(0, 7), isStuck: false });
-    expect(reader.damagedBytes).toBe(frames[2]!.length);
-    reader.close();
-    writeFileSync(file(0), Buffer.alloc(end, 'QZJ1'));
-    expect(readAll(reader, 0, end)).toMatchObject({ codes: [], isStuck: false });
+  it('finds nothing in a file of beginnings of headers', () => {
+    writeFileSync(file(0), Buffer.alloc(1_000, 'QZJ1'));
+    expect(readAll(reader, 0, 1_000)).toMatchObject({ codes: [], isStuck: false });
   });
 
   it('finds a frame whose header straddles the end of a read', async () => {

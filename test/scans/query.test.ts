@@ -1,12 +1,6 @@
-/**
- * The read side over many codes against a plain model: workspaces, unions, top codes, raw scans and the
- * way of a live stream, whatever crashes, fails and comes late. Every breakdown of a range sums to its
- * total (invariant 3 of the engine).
- */
-import { isDeepStrictEqual } from 'node:util';
-import fc from 'fast-check';
+/** Workspaces, unions, top codes, raw scans and a live stream against a plain model, whatever crashes and comes late. */
 import { expect, it, onTestFinished } from 'vitest';
-import type { DayRange } from '../../src/model/day.ts';
+import { dayMs, type DayRange } from '../../src/model/day.ts';
 import { isMissed } from '../../src/model/routing/labels.ts';
 import { positionId } from '../../src/model/ids.ts';
 import type { RawScanCursor, RawScanFilter } from '../../src/scans/query/raw-scans.ts';
@@ -17,16 +11,15 @@ import {
   breakdowns,
   codeOf,
   codes,
+  everyLife,
   hasLabels,
-  journals,
   labels,
   run,
-  step,
-  workspaceOf,
 } from './engine-steps.ts';
 import {
   analyticsOf,
   breakdownOf,
+  check,
   eventOf,
   isBot,
   isPerson,
@@ -35,16 +28,11 @@ import {
 } from './plain-model.ts';
 import { runs } from '../seconds/runs.ts';
 
-const dayMs = 86_400_000;
 const ranges: ReadonlyArray<readonly [number, number]> = [
   [baseDay, baseDay],
   [baseDay - 50, baseDay + 40],
   [baseDay + 1, baseDay + 400],
 ];
-
-function check(found: unknown, wanted: unknown): void {
-  if (!isDeepStrictEqual(found, wanted)) expect(found).toEqual(wanted);
-}
 
 const within = (facts: readonly ScanFact[], from: number, to: number): ScanFact[] =>
   facts.filter(({ timeMs }) => timeMs >= from * dayMs && timeMs < (to + 1) * dayMs);
@@ -186,48 +174,27 @@ function checkConsumer(consumer: Consumer, facts: readonly ScanFact[], workspace
 }
 
 it('knows workspaces, unions, raw scans and events', async () => {
-  const steps = fc.array(step, { minLength: 10, maxLength: 50, size: 'max' });
-  const property = fc.asyncProperty(
-    steps,
-    fc.integer({ min: 1, max: 4 }),
-    fc.integer({ min: 1, max: 9 }),
-    async (steps, shards, limit) => {
-      const engine = new EngineHarness({
-        journals,
-        segmentBytesMax: 700,
-        actorsMax: 4,
-        rawRetentionDays: 40_000,
-        codeOf,
-      });
-      engine.nowMs = baseDay * dayMs;
-      const consumers = [new Consumer(1), new Consumer(2)] as const;
-      try {
-        engine.startShards(shards);
-        for (const step of steps) {
-          await run(engine, step);
-          await checkWorkspaces(engine, engine.committed());
-          consumers[0].follow(engine, limit);
-        }
-        checkRaw(engine, engine.committed(), limit);
-        engine.settle();
-        await checkDetails(engine, engine.facts);
-        engine.startShards(2);
-        engine.settle();
-        engine.checkpoint(0);
-        await checkWorkspaces(engine, engine.facts);
-        await checkDetails(engine, engine.facts);
-        checkRaw(engine, engine.facts, limit);
-        for (const [index, consumer] of consumers.entries()) {
-          consumer.follow(engine, limit);
-          checkConsumer(consumer, engine.facts, index + 1);
-        }
-        expect(workspaceOf(1)).toBe(2);
-      } finally {
-        await engine.close();
-      }
-    },
-  );
-  await fc.assert(property, { numRuns: runs(6) });
+  await everyLife(runs(6), async (engine, steps, limit) => {
+    const consumers = [new Consumer(1), new Consumer(2)] as const;
+    for (const step of steps) {
+      await run(engine, step);
+      await checkWorkspaces(engine, engine.committed());
+      consumers[0].follow(engine, limit);
+    }
+    checkRaw(engine, engine.committed(), limit);
+    engine.settle();
+    await checkDetails(engine, engine.facts);
+    engine.startShards(2);
+    engine.settle();
+    engine.checkpoint(0);
+    await checkWorkspaces(engine, engine.facts);
+    await checkDetails(engine, engine.facts);
+    checkRaw(engine, engine.facts, limit);
+    for (const [index, consumer] of consumers.entries()) {
+      consumer.follow(engine, limit);
+      checkConsumer(consumer, engine.facts, index + 1);
+    }
+  });
 });
 
 function openEngine(options: HarnessOptions): EngineHarness {

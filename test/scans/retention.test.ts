@@ -18,17 +18,10 @@ import { actor, openCodes, type CodesFixture } from '../codes/codes-fixture.ts';
 import { EngineHarness, type ScanInput, scanOf } from './engine-harness.ts';
 import { getRandomValues } from 'node:crypto';
 
-interface Setup {
-  readonly fixture: CodesFixture;
-  readonly engine: EngineHarness;
-  readonly retention: CodeRetention;
-  readonly asked: ExpiredCode[];
-  readonly deleted: QrCodeRecord;
-  readonly kept: QrCodeRecord;
-}
+type Setup = Awaited<ReturnType<typeof setUp>>;
 
 /** Two codes in a campaign with scans over three months, one of them busy; then one is deleted. */
-async function setUp(): Promise<Setup> {
+async function setUp() {
   const fixture = await openCodes();
   const store = fixture.store;
   const engine = new EngineHarness({

@@ -100,17 +100,9 @@ class Core {
   }
 }
 
-interface Pair {
-  readonly one: Core;
-  readonly two: Core;
-  /** So many steps, in each of which there are scans. */
-  readonly run: (
-    steps: number,
-    behind: { readonly one: readonly number[]; readonly two: readonly number[] },
-  ) => Promise<void>;
-}
+type Behind = Readonly<Record<'one' | 'two', readonly number[]>>;
 
-async function openPair(): Promise<Pair> {
+async function openPair() {
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-places-'));
   const management = openManagement(join(folder, 'management.mdb'), 'create');
   const clock = new TestClock();
@@ -126,7 +118,8 @@ async function openPair(): Promise<Pair> {
   await one.marks.tick();
   await two.marks.tick();
   let step = 0;
-  const run: Pair['run'] = async (steps, behind) => {
+  /** So many steps, in each of which there are scans. */
+  const run = async (steps: number, behind: Behind): Promise<void> => {
     for (const end = step + steps; step < end; step++) {
       clock.move(stepMs);
       for (const core of [one, two]) {

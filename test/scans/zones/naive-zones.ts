@@ -4,17 +4,9 @@ import type { Interval } from '../../../src/scans/query/series.ts';
 import type { ScanFact } from '../engine-harness.ts';
 import { isPerson } from '../plain-model.ts';
 
-interface LocalTime {
-  /** `YYYY-MM-DD`. */
-  readonly date: string;
-  readonly hour: string;
-  readonly minute: string;
-  readonly weekday: string;
-}
-
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function localTime(zone: string, timeMs: number): LocalTime {
+function localTime(zone: string, timeMs: number) {
   let format = formats.get(zone);
   if (format === undefined) {
     format = new Intl.DateTimeFormat('en-US', {
