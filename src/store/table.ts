@@ -59,11 +59,9 @@ export interface ValueWalk<K> {
 /** A table that also reads values without copying them and checks them one by one: for readers of millions. */
 export interface ValueTable<K extends TableKey, V> extends Table<K, V> {
   /**
-   * Visits each value, in one reused object, until `visit` returns false.
+   * Each value in one reused object. The caller closes the walk unless it reaches the end.
    * @throws Failure data_damaged where a page is damaged: the rest of the table is out of reach
    */
-  eachInPlace(range: Range<K>, visit: (key: K, value: ValueInPlace) => boolean): void;
-  /** The same as an iterator. The caller closes it unless it reaches the end. */
   walkInPlace(range: Range<K>): ValueWalk<K>;
   /** @throws Failure data_damaged where a page is damaged */
   getInPlace(key: K): ValueInPlace | undefined;

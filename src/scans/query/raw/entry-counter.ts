@@ -1,6 +1,4 @@
-/**
- * Counts the entries that match a query, as live counting does (block.ts): 0.1 µs for each entry, 0.4 for a match.
- */
+/** Counts the entries that match a query, as live counting does (block.ts): 0.1 µs for each entry, 0.4 for a match. */
 import { quarterMs } from '../../../model/day.ts';
 import type { CodeNo } from '../../../model/numbers.ts';
 import { browserNames, countryNumber, deviceNames, osNames } from '../../../model/scan.ts';
@@ -43,8 +41,8 @@ export class EntryCounter {
     return -1;
   }
 
-  count(block: ScanBlock, from: number, end: number): void {
-    for (let group = from; group < end; group++) {
+  count(block: ScanBlock, from: number): void {
+    for (let group = from; group < block.groups; group++) {
       if (!this.#isWanted(block, group)) continue;
       const scans = this.#countGroup(block, group);
       const codeNo = block.codeNo(group);
