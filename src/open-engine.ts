@@ -134,7 +134,7 @@ function makeEngine(
     linksExpected: management.last('code') + newLinksExpected,
   });
   const links = new LinkWriter(memory, clock);
-  const rawQueries = new RawQueries({ path: folder.scansFile });
+  const rawQueries = new RawQueries(folder.scansFile);
   closers.push(() => rawQueries.close());
   const queries = openScanQueries(scans, (codeNo) => codes.findScanned(codeNo), rawQueries);
   const images = openImages(imageOptions(base));

@@ -3,18 +3,14 @@ import { RawQueries } from '../../src/scans/query/raw/raw-queries.ts';
 import { rawFilters, rawQuery } from '../raw-scans.ts';
 
 const [path = ''] = process.argv.slice(2);
-const queries = new RawQueries({ path });
-const stop = new AbortController();
-process.stdin.on('end', () => stop.abort()).resume();
+const queries = new RawQueries(path);
+let isStopped = false;
+process.stdin.on('end', () => (isStopped = true)).resume();
 let answered = 0;
-try {
-  while (!stop.signal.aborted) {
-    await queries.run(rawQuery(rawFilters['country and device']!), undefined, stop.signal);
-    answered++;
-    if (answered === 1) process.stdout.write('running\n');
-  }
-} catch (error) {
-  if (!stop.signal.aborted) throw error;
+while (!isStopped) {
+  await queries.run(rawQuery(rawFilters['country and device']!));
+  answered++;
+  if (answered === 1) process.stdout.write('running\n');
 }
 await queries.close();
 process.stdout.write(`${answered}\n`);

@@ -21,10 +21,7 @@ const seriesDaysMax = 3_660;
 /** Codes whose conversions are read between two yields: about 2 ms. */
 const sliceCodes = 200;
 
-export type CampaignScans = Pick<
-  ScanAnalytics,
-  'totals' | 'series' | 'scansByCode' | 'filteredByCode'
->;
+export type CampaignScans = Pick<ScanAnalytics, 'totals' | 'series' | 'scansByCode'>;
 
 export interface CampaignAnalyticsOptions {
   readonly scans: CampaignScans;
@@ -115,12 +112,8 @@ export class CampaignAnalytics {
     const { scans } = this.#options;
     const { subject, range, filter } = scope;
     const members = this.#membersOf(campaign).filter(isAmong(subject));
-    const codes = members.map(({ codeNo }) => codeNo);
-    const isFiltered = !isEmptyFilter(filter);
     const counted = await scans.totals(subject, range, filter);
-    const byCode = isFiltered
-      ? await scans.filteredByCode(subject, range, filter)
-      : await scans.scansByCode(codes, range);
+    const byCode = await scans.scansByCode(subject, range, filter);
     const converted = await this.#conversionsOf(members, range);
     const scansOf = new Map(byCode.map(({ codeNo, scans: count }) => [codeNo, count]));
     const { fromDay, toDay } = scope.shown;
@@ -130,7 +123,7 @@ export class CampaignAnalytics {
       ...counted,
       conversions: converted.count,
       conversionValue: converted.value,
-      conversionRate: isFiltered ? null : rateOf(converted.count, counted.totalScans),
+      conversionRate: isEmptyFilter(filter) ? rateOf(converted.count, counted.totalScans) : null,
       codes: members
         .map(({ codeNo, qrCodeId, isDeleted }) => ({
           qrCodeId,

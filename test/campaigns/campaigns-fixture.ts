@@ -43,11 +43,8 @@ export class PlainScans implements CampaignScans {
       scans: this.#of(subject, day).length,
     }));
   }
-  async filteredByCode() {
-    return [];
-  }
-  async scansByCode(codes: Iterable<number>, range: DayRange) {
-    return Array.from(codes, (codeNo) => ({
+  async scansByCode(subject: Subject, range: DayRange) {
+    return Array.from('codes' in subject ? subject.codes : [], (codeNo) => ({
       codeNo,
       scans: this.#of({ codes: [codeNo] }, range).length,
     })).filter(({ scans }) => scans > 0);
@@ -111,8 +108,7 @@ export async function openCampaignsFixture(): Promise<CampaignsFixture> {
 const plainQueries = (scans: PlainScans): CampaignScans => ({
   totals: (subject, range) => scans.totals(subject, range),
   series: (subject, range) => scans.series(subject, range),
-  scansByCode: (codes, range) => scans.scansByCode(codes, range),
-  filteredByCode: () => scans.filteredByCode(),
+  scansByCode: (subject, range) => scans.scansByCode(subject, range),
 });
 
 export function dayNumber(text: string): number {

@@ -232,7 +232,9 @@ async function compareNumbers(
     compareRoutes(
       ledger,
       code,
-      await analytics.routes(subject, range, (route) => labels[route] ?? 'target'),
+      await analytics.breakdown(subject, range, 'route', {
+        nameOf: (route) => labels[route] ?? 'target',
+      }),
       {
         ...devices,
         totalScans,

@@ -52,11 +52,13 @@ async function checkRoutes(
   within: readonly ScanFact[],
 ): Promise<void> {
   const own = hasLabels(code) ? labels : [];
-  const rows = await analytics.routes({ code }, range, (route) => labelOfRoute(own, route));
+  const rows = await analytics.breakdown({ code }, range, 'route', {
+    nameOf: (route) => labelOfRoute(own, route),
+  });
   check(rows, routesOf(within, 'route'));
   const sum = rows.reduce((total, { scans }) => total + scans, 0);
   check(sum, within.filter(isPerson).length);
-  check(await analytics.missed({ code }, range), routesOf(within, 'missed'));
+  check(await analytics.breakdown({ code }, range, 'missed'), routesOf(within, 'missed'));
 }
 
 async function checkDetails(engine: EngineHarness, facts: readonly ScanFact[]): Promise<void> {

@@ -15,7 +15,7 @@ import type { Calendar, WeekStart } from '../../model/zones/calendar.ts';
 import { type Until, untilsOf } from '../../model/zones/comparison.ts';
 import type { LocalRange } from '../../model/zones/local-range.ts';
 import type { QueryClient, Subject } from '../../scans/query/subject.ts';
-import type { Analytics, BreakdownRow, RouteBreakdownBy } from '../../scans/query/answers.ts';
+import type { Analytics, BreakdownRow } from '../../scans/query/answers.ts';
 import { undefinedWhereUnknown } from '../../scans/query/spans.ts';
 import type { ScanFilter } from '../../scans/query/filter.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
@@ -105,8 +105,8 @@ export interface AnalyticsResource<Of extends Scope, Found extends Analytics> {
   };
   readonly series: Described & { readonly description: string };
   readonly breakdown: Described & {
-    /** Of a resource that has routes. */
-    readonly routes?: (scope: Asked<Of>, by: RouteBreakdownBy) => Promise<BreakdownRow[]>;
+    /** Name of a route; of a resource that has routes. */
+    readonly nameOf?: (scope: Of) => (route: number) => string;
     /** Of a resource that has several codes. */
     readonly groups?: (
       scope: Asked<Of>,
@@ -306,8 +306,8 @@ function breakdownRoutes<Of extends Scope, Found extends Analytics>(
   resource: AnalyticsResource<Of, Found>,
 ): Route[] {
   const { tag, failures, rangeShape: range } = resource;
-  const { path, operationId, summary, routes } = resource.breakdown;
-  const by = routes === undefined ? bySeveral : byOfCode;
+  const { path, operationId, summary, nameOf } = resource.breakdown;
+  const by = nameOf === undefined ? bySeveral : byOfCode;
   return tableRoutes({
     path,
     operationId,
@@ -362,15 +362,15 @@ async function answerTable<Of extends Scope, Found extends Analytics, Row>(
 
 async function rowsBy<Of extends Scope, Found extends Analytics>(
   { scans }: AnalyticsServices,
-  { breakdown: { routes, groups } }: AnalyticsResource<Of, Found>,
+  { breakdown: { nameOf, groups } }: AnalyticsResource<Of, Found>,
   scope: Asked<Of>,
   by: AnyBreakdownBy,
   workspaceNo: WorkspaceNo,
 ): Promise<readonly BreakdownRow[]> {
-  if (by === 'route' || by === 'missed') return (await routes?.(scope, by)) ?? [];
   if (isOfGroups(by)) return (await groups?.(scope, by, workspaceNo)) ?? [];
   const { subject, range, weekStart, filter } = scope;
-  const rows = await scans.breakdown(subject, range, by, { weekStart, filter });
+  const choice = { weekStart, filter, nameOf: nameOf?.(scope) };
+  const rows = await scans.breakdown(subject, range, by, choice);
   if (by !== 'referer') return rows;
   return rows.map((row) => (row.key === '' ? { ...row, key: directReferer } : row));
 }

@@ -94,12 +94,10 @@ export function codeAnalyticsRoutes(options: CodeAnalyticsOptions): Route[] {
         path: `${path}/breakdown`,
         operationId: 'getBreakdown',
         summary: 'Scans by dimension',
-        routes: ({ subject, range, labels, filter }, by) => {
-          const nameOf = (route: number): string => labelOfRoute(labels, route);
-          return by === 'missed'
-            ? numbers.missed(subject, range, filter)
-            : numbers.routes(subject, range, nameOf, filter);
-        },
+        nameOf:
+          ({ labels }) =>
+          (route) =>
+            labelOfRoute(labels, route),
       },
     },
   );

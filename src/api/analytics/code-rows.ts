@@ -55,8 +55,9 @@ export async function scansByCode(
   { subject, range, filter }: Of,
   workspaceNo: WorkspaceNo,
 ): Promise<CodeScans[]> {
-  if (!isEmptyFilter(filter)) return await analytics.filteredByCode(subject, range, filter);
-  if ('codes' in subject) return await analytics.scansByCode(subject.codes, range);
+  if ('codes' in subject || !isEmptyFilter(filter)) {
+    return await analytics.scansByCode(subject, range, filter);
+  }
   const found: CodeScans[] = [];
   await topCodes.eachChunk({ ...range, workspaceNo }, (counts) => {
     for (const [codeNo, scans] of counts) found.push({ codeNo, scans });

@@ -36,7 +36,7 @@ import {
   totalsShape,
 } from './analytics-schemas.ts';
 import { checkLength } from './analytics-query.ts';
-import type { CodeScans } from '../../scans/query/subject.ts';
+import { type CodeScans, mostScansFirst } from '../../scans/query/subject.ts';
 import { groupRows, scansByCode } from './code-rows.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
@@ -177,7 +177,7 @@ async function topCodesOf(
     return { topCodes: top.flatMap(rowOf), unreadable: damaged.size };
   }
   const found = await scansByCode(scans, { subject, range, filter }, workspaceNo);
-  found.sort((one, other) => other.scans - one.scans || one.codeNo - other.codeNo);
+  found.sort(mostScansFirst);
   const top: CodeScans[] = [];
   for (const row of found) {
     if (top.length === topCodesMax) break;

@@ -25,6 +25,7 @@ import {
   type BreakdownBy,
   type BreakdownRow,
   missedRows,
+  type RouteBreakdownBy,
   routeRows,
   rowsOf,
   type Scanners,
@@ -34,14 +35,26 @@ import {
 } from './answers.ts';
 import { isEmptyFilter, type ScanFilter } from './filter.ts';
 import { FilteredScans, quarterPieces, type RollupWord, wordOf } from './filtered-scans.ts';
-import { type CountedPiece, NeedsRawScans, type Ranges, type Wanted } from './range.ts';
+import {
+  type CountedPiece,
+  NeedsRawScans,
+  type Ranges,
+  type RawPart,
+  type Wanted,
+} from './range.ts';
 import { AnswerCache } from './raw/answer-cache.ts';
-import { RawParts } from './raw/raw-parts.ts';
-import type { RawQuery, RawScanCounter } from './raw/raw-query.ts';
+import type { RawScanCounter } from './raw/raw-query.ts';
 import { HoursOfWeek, type Interval, Series } from './series.ts';
-import { clip, overlapOf, type Spans, spansOf, undefinedWhereUnknown } from './spans.ts';
+import {
+  clip,
+  overlapOf,
+  type Spans,
+  spansOf,
+  unavailable,
+  undefinedWhereUnknown,
+} from './spans.ts';
 import type { CodeNo } from '../../model/numbers.ts';
-import type { CodeScans, Subject } from './subject.ts';
+import { type CodeScans, mostScansFirst, type Subject } from './subject.ts';
 
 /** Look-ups of one slice, about 2 ms: an idle code is one, 0.7 µs. */
 const sliceMax = 2_000;
@@ -57,6 +70,10 @@ const rangeNamesMax = Number.MAX_SAFE_INTEGER;
 /** A scanner seen in so many days before a range returns in it. */
 const seenBeforeDays = 90;
 
+interface CounterPart extends RawPart {
+  readonly counter: number;
+}
+
 interface Totals {
   readonly rollup: Rollup;
   readonly sketch: Sketch;
@@ -66,9 +83,11 @@ export interface Choice {
   /** Default Monday. */
   readonly weekStart?: WeekStart | undefined;
   readonly filter?: ScanFilter | undefined;
+  /** Name of a route, 0 to 58, for a breakdown by route; routes of one name are one row. */
+  readonly nameOf?: ((route: number) => string) | undefined;
 }
 
-/** Methods that take a list of codes throw Failure overloaded when too many lists wait. */
+/** Every method that takes a range throws Failure validation_failed (its zone or raw scans do not go back that far), overloaded. */
 export class ScanAnalytics {
   readonly #ranges: Ranges;
   readonly #answers: AnswerCache;
@@ -78,12 +97,8 @@ export class ScanAnalytics {
   constructor(ranges: Ranges, raw: RawScanCounter) {
     this.#ranges = ranges;
     this.#answers = new AnswerCache(raw);
-    this.#filtered = new FilteredScans({
-      raw: this.#answers,
-      scansOf: (subject, range) => this.scans(subject, range),
-      oldestMs: () => ranges.oldestRawMs(),
-      expiredBeforeMs: () => ranges.expiredBeforeMs(),
-    });
+    const scansOf = (subject: Subject, range: LocalRange) => this.scans(subject, range);
+    this.#filtered = new FilteredScans(this.#answers, ranges, scansOf);
   }
 
   lifetimeScans(codeNo: CodeNo): number {
@@ -95,13 +110,12 @@ export class ScanAnalytics {
     return total;
   }
 
-  /** @throws Failure validation_failed when the range's zone or raw scans do not go back that far; overloaded */
   async totals(subject: Subject, range: LocalRange, filter: ScanFilter = {}): Promise<Analytics> {
     const { rollup, sketch } = await this.#counted(subject, range, filter);
     return analyticsFrom(rollup, sketch);
   }
 
-  /** Also says how many of the scanners were seen in the 90 days before. @throws Failure validation_failed, overloaded */
+  /** Also says how many of the scanners were seen in the 90 days before. */
   async totalsWithScanners(
     subject: Subject,
     range: LocalRange,
@@ -124,7 +138,7 @@ export class ScanAnalytics {
     return counted;
   }
 
-  /** Every point of the range, zeros included. @throws Failure validation_failed */
+  /** Every point of the range, zeros included. */
   async series(
     subject: Subject,
     range: LocalRange,
@@ -148,12 +162,12 @@ export class ScanAnalytics {
     return series.points();
   }
 
-  /** @throws Failure validation_failed */
+  /** Rows sum to the range's scans, except `bot` and `missed`, whose visits are no scans. Routes are those of one code. */
   async breakdown(
     subject: Subject,
     range: LocalRange,
-    by: BreakdownBy,
-    { weekStart = 'mon', filter = {} }: Choice = {},
+    by: BreakdownBy | RouteBreakdownBy,
+    { weekStart = 'mon', filter = {}, nameOf = String }: Choice = {},
   ): Promise<BreakdownRow[]> {
     if (by === 'hour' || by === 'weekday' || by === 'hour_of_week') {
       const hours = new HoursOfWeek(range);
@@ -161,36 +175,18 @@ export class ScanAnalytics {
       return hours.rows(by, weekStart);
     }
     const word = wordOf(filter);
-    if (word !== undefined && Dimension[by] === word.dimension) {
+    if (word !== undefined && by !== 'missed' && Dimension[by] === word.dimension) {
       const rows = await this.breakdown(subject, range, by);
       return rows.filter(({ key }) => Object.values(filter).includes(key));
     }
+    const of = by === 'bot' || by === 'missed' ? 'all' : 'scans';
     const hasNames = by === 'city' || by === 'referer';
     const namesMax = !hasNames ? 0 : 'codes' in subject ? unionNamesMax : rangeNamesMax;
-    const of = by === 'bot' ? 'all' : 'scans';
-    return rowsOf(await this.#rollup(subject, range, of, filter, namesMax), by);
-  }
-
-  /**
-   * A code's scans by route; the rows sum to its `totalScans`.
-   * @param nameOf name of a route, 0 to 58; routes of one name are one row
-   */
-  async routes(
-    subject: Subject,
-    range: LocalRange,
-    nameOf: (route: number) => string,
-    filter: ScanFilter = {},
-  ): Promise<BreakdownRow[]> {
-    return routeRows(await this.#rollup(subject, range, 'scans', filter), nameOf);
-  }
-
-  /** Visits without a redirect, by reason; they are not scans. */
-  async missed(
-    subject: Subject,
-    range: LocalRange,
-    filter: ScanFilter = {},
-  ): Promise<BreakdownRow[]> {
-    return missedRows(await this.#rollup(subject, range, 'all', filter));
+    let rollup = new Rollup(namesMax);
+    if (isEmptyFilter(filter)) await this.#gather(subject, range, { rollup, of });
+    else ({ rollup } = await this.#filtered.of(subject, range, filter, of));
+    if (by === 'missed') return missedRows(rollup);
+    return by === 'route' ? routeRows(rollup, nameOf) : rowsOf(rollup, by);
   }
 
   /** Numbers of the labels, 1 to 58, that a code's counted scans have. @throws Failure data_damaged */
@@ -202,55 +198,62 @@ export class ScanAnalytics {
     return new Set(seen.filter((route) => !isMissed(route)));
   }
 
-  /** Codes with scans, in the order of the list. @throws Failure validation_failed */
-  async scansByCode(codes: Iterable<CodeNo>, range: LocalRange): Promise<CodeScans[]> {
-    const found: CodeScans[] = [];
-    await this.#eachCounter({ codes }, range, (codeNo, scans) => {
-      if (scans > 0) found.push({ codeNo, scans });
-    });
-    return found;
-  }
-
-  /** Codes with scans that match a filter, most first. @throws Failure validation_failed, overloaded */
-  async filteredByCode(
+  /** Codes with scans: in the order of the list, with a filter most first. @param subject codes, or any with a filter */
+  async scansByCode(
     subject: Subject,
     range: LocalRange,
-    filter: ScanFilter,
+    filter: ScanFilter = {},
   ): Promise<CodeScans[]> {
-    const { codes } = await this.#filtered.of(subject, range, filter);
-    const rows = Array.from(codes, ([codeNo, scans]) => ({ codeNo, scans }));
-    return rows.sort((one, other) => other.scans - one.scans || one.codeNo - other.codeNo);
-  }
-
-  async #rollup(
-    subject: Subject,
-    range: LocalRange,
-    of: 'scans' | 'all',
-    filter: ScanFilter,
-    namesMax = 0,
-  ): Promise<Rollup> {
-    if (!isEmptyFilter(filter)) {
-      return (await this.#filtered.of(subject, range, filter, of)).rollup;
+    const found: CodeScans[] = [];
+    if (isEmptyFilter(filter)) {
+      await this.#eachCounter(subject, range, (codeNo, scans) => {
+        if (scans > 0) found.push({ codeNo, scans });
+      });
+      return found;
     }
-    const rollup = new Rollup(namesMax);
-    await this.#gather(subject, range, { rollup, of });
-    return rollup;
+    const { codes } = await this.#filtered.of(subject, range, filter);
+    for (const [codeNo, scans] of codes) found.push({ codeNo, scans });
+    return found.sort(mostScansFirst);
   }
 
-  /** Adds the counts of a range. @throws Failure validation_failed, overloaded, data_damaged */
+  /** Adds the counts of a range. */
   async #gather(subject: Subject, range: LocalRange, wanted: Wanted): Promise<void> {
     const spans = spansOf(range);
-    const parts = new RawParts();
+    const parts: CounterPart[] = [];
     await this.#read(subject, range, (counter) => {
       const { records, rawParts } = this.#ranges.add(counter, spans, wanted);
-      parts.add(counter, rawParts);
+      for (const part of rawParts) parts.push({ ...part, counter });
       return records;
     });
-    if (parts.isEmpty) return;
+    await this.#addRawParts(subject, parts, wanted);
+  }
+
+  /**
+   * Adds what the records leave to raw scans: one query counts all counters with the same part. A part with fewer raw scans
+   * than its records say has expired. Records do not count bots and visits without a redirect: for these, the part must begin
+   * after everything expired.
+   */
+  async #addRawParts(
+    subject: Subject,
+    parts: readonly CounterPart[],
+    { rollup, sketch, of: counted }: Wanted,
+  ): Promise<void> {
     const of = 'code' in subject || 'codes' in subject ? 'codes' : 'workspaces';
-    const expiredBeforeMs = (): number => this.#ranges.expiredBeforeMs();
-    const count = (query: RawQuery) => this.#answers.run(query, subject.client);
-    await parts.addTo(count, { workspaceNo: subject.workspace, of }, wanted, expiredBeforeMs);
+    const readsAll = counted === 'all';
+    const sameParts = Map.groupBy(parts, ({ fromMs, endMs }) => `${fromMs}-${endMs}`);
+    for (const same of sameParts.values()) {
+      const { fromMs, endMs } = same[0]!;
+      const expected = same.reduce((sum, { scans }) => sum + scans, 0);
+      const numbers = Uint32Array.from(same, ({ counter }) => counter).sort();
+      const codes = of === 'codes' ? numbers : undefined;
+      const asked = { workspaceNo: subject.workspace, codes, of, filter: {} } as const;
+      const query = { ...asked, fromMs, endMs, expected, readsAll };
+      const answer = await this.#answers.run(query, subject.client);
+      const isExpired = readsAll && fromMs < this.#ranges.expiredBeforeMs();
+      if (isExpired || answer.all < expected) throw partExpired();
+      rollup.merge(answer.rollup);
+      sketch?.merge(answer.sketch);
+    }
   }
 
   async #eachPiece(
@@ -283,7 +286,7 @@ export class ScanAnalytics {
     });
   }
 
-  /** Scans without a filter. @throws Failure validation_failed, overloaded */
+  /** Scans without a filter. */
   async scans(subject: Subject, range: LocalRange): Promise<number> {
     let sum = 0;
     await this.#eachCounter(subject, range, (_, scans) => (sum += scans));
@@ -332,6 +335,12 @@ export class ScanAnalytics {
     });
   }
 }
+
+const partExpired = (): Failure =>
+  unavailable(
+    'The first or last day of the range is not kept by this zone, and its raw scans have expired; ' +
+      'ask for timezone=UTC, for timezone=workspace, or for a range that begins later',
+  );
 
 /** A piece's scans of one word; their times are not stored. @throws NeedsRawScans */
 function ofWord(piece: CountedPiece, spans: Spans, { dimension, value }: RollupWord): Timed {

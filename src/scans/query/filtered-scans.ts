@@ -15,6 +15,7 @@ import type { Subject } from './subject.ts';
 import type { ScanFilter } from './filter.ts';
 import { hasAll, type AnswerCache } from './raw/answer-cache.ts';
 import type { RawAnswer, RawQuery } from './raw/raw-query.ts';
+import type { Ranges } from './range.ts';
 import { spansOf } from './spans.ts';
 
 export interface RollupWord {
@@ -37,26 +38,25 @@ export function wordOf(filter: ScanFilter): RollupWord | undefined {
 
 const numberIn = (names: readonly string[], name: string): number => names.indexOf(name);
 
-export interface FilteredScansOptions {
-  readonly raw: AnswerCache;
-  /** Scans of a subject in a range, without the filter. */
-  readonly scansOf: (subject: Subject, range: LocalRange) => Promise<number>;
-  /** Epoch ms of the oldest raw scans; undefined = none are kept. */
-  readonly oldestMs: () => number | undefined;
-  /** Raw scans before this time have expired; -Infinity = none has. */
-  readonly expiredBeforeMs: () => number;
-}
-
 export class FilteredScans {
-  readonly #options: FilteredScansOptions;
+  readonly #raw: AnswerCache;
+  readonly #ranges: Pick<Ranges, 'oldestRawMs' | 'expiredBeforeMs'>;
+  readonly #scansOf: (subject: Subject, range: LocalRange) => Promise<number>;
 
-  constructor(options: FilteredScansOptions) {
-    this.#options = options;
+  /** @param scansOf scans of a subject in a range, without the filter */
+  constructor(
+    raw: AnswerCache,
+    ranges: Pick<Ranges, 'oldestRawMs' | 'expiredBeforeMs'>,
+    scansOf: (subject: Subject, range: LocalRange) => Promise<number>,
+  ) {
+    this.#raw = raw;
+    this.#ranges = ranges;
+    this.#scansOf = scansOf;
   }
 
   /**
-   * @param counted `all` = also bots and visits without a redirect. No record has their number, so no part of the range may
-   * have expired
+   * @param counted `all` = also bots and visits without a redirect. No record has their number, so all blocks are read, and no
+   * part of the range may have expired
    * @throws Failure validation_failed when raw scans of the range have expired; overloaded, data_damaged
    */
   async of(
@@ -65,21 +65,22 @@ export class FilteredScans {
     filter: ScanFilter,
     counted: 'scans' | 'all' = 'scans',
   ): Promise<RawAnswer> {
-    const { raw, scansOf, expiredBeforeMs } = this.#options;
-    const query = queryOf(subject, range, filter);
-    const known = raw.find(query);
+    const readsAll = counted === 'all';
+    const query = { ...queryOf(subject, range, filter), readsAll };
+    const known = this.#raw.find(query);
     // Read before the pass, which then sees at least these.
-    const expecting = known?.query ?? { ...query, expected: await scansOf(subject, range) };
-    const answer = await (known?.wait(subject.client) ?? raw.run(expecting, subject.client));
+    const expecting = known?.query ?? { ...query, expected: await this.#scansOf(subject, range) };
+    const { client } = subject;
+    const answer = await (known?.wait(client) ?? this.#raw.run(expecting, client));
     if (!hasAll(answer, expecting)) {
       throw answer.damagedBlocks > 0 ? blocksDamaged(answer.damagedBlocks) : this.#expired();
     }
-    if (counted === 'all' && query.fromMs < expiredBeforeMs()) throw this.#expired();
+    if (readsAll && query.fromMs < this.#ranges.expiredBeforeMs()) throw this.#expired();
     return answer;
   }
 
   #expired(): Failure {
-    const oldestMs = this.#options.oldestMs();
+    const oldestMs = this.#ranges.oldestRawMs();
     const since =
       oldestMs === undefined ? 'none are kept' : `the oldest are of ${isoTime(oldestMs)}`;
     const message = `Raw scans of this range have expired, ${since}; expected a later \`from\`, or no filter`;

@@ -15,6 +15,10 @@ export interface CodeScans {
   readonly scans: number;
 }
 
+/** Ties by age of the code. */
+export const mostScansFirst = (one: CodeScans, other: CodeScans): number =>
+  other.scans - one.scans || one.codeNo - other.codeNo;
+
 /** Progress and cancellation of one query. */
 export class QueryClient {
   readonly #canceled = new AbortController();

@@ -1,4 +1,4 @@
-/** Answers that are kept for seconds: shared by those who ask at once, never older than what is expected of them. */
+/** Answers of raw scans are shared by clients that ask at once, and are never older than what a client expects. */
 import { expect, it } from 'vitest';
 import { Sketch } from '../../../src/model/sketch/sketch.ts';
 import { FilteredScans } from '../../../src/scans/query/filtered-scans.ts';
@@ -6,6 +6,7 @@ import { QueryClient } from '../../../src/scans/query/subject.ts';
 import { AnswerCache } from '../../../src/scans/query/raw/answer-cache.ts';
 import type {
   RawAnswer,
+  RawControl,
   RawQuery,
   RawScanCounter,
 } from '../../../src/scans/query/raw/raw-query.ts';
@@ -18,138 +19,119 @@ const query: RawQuery = {
   filter: { country: 'DE' },
   of: 'workspaces',
 };
+const bots = { ...query, readsAll: true };
+const austria = { ...query, filter: { country: 'AT' } };
 
-/** Counts what it is asked, and finds as many scans as it has. */
+/** Finds as many scans as it has. */
 function counter() {
   const state = { asked: 0, scans: 5 };
+  const none = { quarters: new Float64Array(1), codes: new Map<number, number>() };
   const run = async (): Promise<RawAnswer> => {
     state.asked++;
-    const rollup = new Rollup(0);
-    const all = state.scans;
-    const none = {
-      quarters: new Float64Array(1),
-      codes: new Map<number, number>(),
-      damagedBlocks: 0,
-    };
-    return { rollup, sketch: Sketch.empty(), all, ...none };
+    const [rollup, sketch] = [new Rollup(0), Sketch.empty()];
+    return { rollup, sketch, all: state.scans, damagedBlocks: 0, ...none };
   };
-  return { state, kept: new AnswerCache({ run }) };
+  return { state, cache: new AnswerCache({ run }) };
 }
 
-it('one pass answers all who ask at once, and other questions have their own', async () => {
-  const { state, kept } = counter();
-  const answers = await Promise.all(Array.from({ length: 8 }, () => kept.run(query)));
+it('one pass answers all clients that ask at once; other questions have their own', async () => {
+  const { state, cache } = counter();
+  const answers = await Promise.all(Array.from({ length: 8 }, () => cache.run(query)));
   expect(new Set(answers).size).toBe(1);
-  await kept.run({ ...query, filter: { country: 'AT' } });
-  await kept.run({ ...query, codes: Uint32Array.of(1, 2) });
-  await kept.run({ ...query, codes: Uint32Array.of(1, 3) });
+  for (const codes of [
+    [1, 2],
+    [1, 3],
+  ])
+    await cache.run({ ...query, codes: Uint32Array.from(codes) });
+  await cache.run(austria);
   expect(state.asked).toBe(4);
 });
 
-it('an answer without scans that have come since is not given', async () => {
-  const { state, kept } = counter();
-  await kept.run({ ...query, expected: 5 });
-  await kept.run({ ...query, expected: 4 });
-  expect(state.asked).toBe(1);
-  state.scans = 6;
-  expect((await kept.run({ ...query, expected: 6 })).all).toBe(6);
-  expect(state.asked).toBe(2);
+it('an answer is cached only with all expected scans, and given only with all that came since', async () => {
+  const { state, cache } = counter();
+  const counts: number[] = [];
+  for (const expected of [9, 5, 4, 6]) {
+    state.scans = Math.max(state.scans, expected === 6 ? 6 : 5);
+    await cache.run({ ...query, expected });
+    counts.push(state.asked);
+  }
+  expect(counts).toEqual([1, 2, 2, 3]);
 });
 
-it('an answer that lacks expired scans is not cached', async () => {
-  const { state, kept } = counter();
-  await kept.run({ ...query, expected: 9 });
-  expect(kept.find(query)).toBeUndefined();
-  await kept.run({ ...query, expected: 9 });
-  expect(state.asked).toBe(2);
-});
-
-/** Passes that go on until they are given up. */
+/** Passes that run until they are canceled and then `end`. */
 function endless() {
-  const passes: Array<{
-    readonly isGivenUp: () => boolean;
-    readonly tell: (share: number) => void;
-  }> = [];
-  const run: RawScanCounter['run'] = (_query, onProgress, signal) => {
-    passes.push({
-      isGivenUp: () => signal?.aborted === true,
-      tell: (share) => onProgress?.(share),
+  const controls: RawControl[] = [];
+  const ends: Array<() => void> = [];
+  const run: RawScanCounter['run'] = (_query, control) =>
+    new Promise((_resolve, reject) => {
+      controls.push(control!);
+      ends.push(() => reject(new Error('ended')));
     });
-    return new Promise((_resolve, reject) => {
-      signal?.addEventListener('abort', () => reject(signal.reason));
-    });
+  const cache = new AnswerCache({ run });
+  const canceled = (): boolean[] => controls.map(({ isCanceled }) => isCanceled);
+  const end = (): void => {
+    for (const one of ends) one();
   };
-  return { passes, kept: new AnswerCache({ run }) };
+  return { controls, cache, canceled, end };
 }
 
 it('a pass ends when the last client that waits for it cancels, not before', async () => {
-  const { passes, kept } = endless();
+  const { cache, canceled, end } = endless();
   const [first, second, third] = [new QueryClient(), new QueryClient(), new QueryClient()];
-  const ended = Promise.allSettled([first, second].map((client) => kept.run(query, client)));
+  const waits = [first, second].map((client) => cache.run(query, client));
+  const ended = Promise.allSettled(waits);
   first.cancel();
-  expect(passes[0]?.isGivenUp()).toBe(false);
+  expect(canceled()).toEqual([false]);
   second.cancel();
-  expect(passes[0]?.isGivenUp()).toBe(true);
+  expect(canceled()).toEqual([true]);
   // A new client does not get a canceled pass, and a canceled client starts no query.
-  const again = kept.run(query, third);
-  const [one, other] = await ended;
-  for (const { status } of [one!, other!]) expect(status).toBe('rejected');
-  await expect(kept.run(query, first)).rejects.toThrow('was canceled');
-  await expect(kept.run({ ...query, filter: {} }, first)).rejects.toThrow('was canceled');
-  expect(passes.map(({ isGivenUp }) => isGivenUp())).toEqual([true, false]);
-  expect(kept.find(query)).toBeDefined();
+  const again = cache.run(query, third);
+  await expect(cache.run(query, first)).rejects.toThrow('was canceled');
+  await expect(cache.run(austria, first)).rejects.toThrow('was canceled');
+  expect(canceled()).toEqual([true, false]);
   third.cancel();
+  end();
+  expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   await expect(again).rejects.toThrow('was canceled');
-  expect(kept.find(query)).toBeUndefined();
+  expect(cache.find(query)).toBeUndefined();
 });
 
-it('a pass continues for a caller that cannot cancel', async () => {
-  const { passes, kept } = endless();
+it('a pass continues for a caller that cannot cancel', () => {
+  const { cache, canceled } = endless();
   const client = new QueryClient();
-  void kept.run(query, client);
-  void kept.run(query);
+  void cache.run(query, client);
+  void cache.run(query);
   client.cancel();
-  expect(passes.map(({ isGivenUp }) => isGivenUp())).toEqual([false]);
+  expect(canceled()).toEqual([false]);
 });
 
-it('a query for bots is canceled as well, and never cached', async () => {
-  const { passes, kept } = endless();
+it('a query for bots is canceled as well, and never cached', () => {
+  const { cache, canceled } = endless();
   const [first, second] = [new QueryClient(), new QueryClient()];
-  const bots = { ...query, readsAll: true };
-  const ended = Promise.allSettled([first, second].map((client) => kept.run(bots, client)));
+  for (const client of [first, second]) cache.run(bots, client).catch(() => undefined);
   first.cancel();
-  expect(passes.map(({ isGivenUp }) => isGivenUp())).toEqual([true, false]);
-  second.cancel();
-  await ended;
+  expect(canceled()).toEqual([true, false]);
 });
 
 it('each client sees the progress of its pass', async () => {
-  const { passes, kept } = endless();
+  const { controls, cache, end } = endless();
   const [first, second] = [new QueryClient(), new QueryClient()];
-  const ended = Promise.allSettled([
-    kept.run(query, first),
-    kept.run({ ...query, filter: { country: 'AT' } }, second),
-  ]);
-  passes[0]?.tell(0.5);
-  passes[1]?.tell(0.25);
+  const ended = Promise.allSettled([cache.run(query, first), cache.run(austria, second)]);
+  controls[0]!.share = 0.5;
+  controls[1]!.share = 0.25;
   expect([first, second].map(({ waitsFor }) => waitsFor?.share)).toEqual([0.5, 0.25]);
-  for (const client of [first, second]) client.cancel();
+  end();
   await ended;
   expect(first.waitsFor).toBeUndefined();
 });
 
-it('who asks a filter meanwhile is refused like the first where scans have expired', async () => {
-  const { state, kept } = counter();
-  const filtered = new FilteredScans({
-    raw: kept,
-    scansOf: async () => 9,
-    oldestMs: () => undefined,
-    expiredBeforeMs: () => -Infinity,
-  });
+it('a client that joins a pass is refused like the first where scans have expired', async () => {
+  const { state, cache } = counter();
+  const ranges = { oldestRawMs: () => undefined, expiredBeforeMs: () => -Infinity };
+  const filtered = new FilteredScans(cache, ranges, async () => 9);
   const ask = () => filtered.of({ workspace: 1 }, { fromDay: 0, toDay: 0 }, { country: 'DE' });
   const first = ask();
-  const second = Promise.resolve().then(ask);
-  for (const asked of [first, second]) {
+  for (const asked of [first, Promise.resolve().then(ask)]) {
     await expect(asked).rejects.toMatchObject({ faults: [{ code: 'raw_scans_expired' }] });
   }
   expect(state.asked).toBe(1);

@@ -54,7 +54,7 @@ test('are refused with a filter, and by days that are not cut; while all are kep
   const shown = await analytics.breakdown(of, inIndia, 'bot');
   expect(shown.reduce((sum, { scans }) => sum + scans, 0)).toBe(1);
   expect(await analytics.breakdown(of, second, 'bot', { filter })).toEqual([]);
-  expect(await analytics.missed(code, second, filter)).toEqual([]);
+  expect(await analytics.breakdown(code, second, 'missed', { filter })).toEqual([]);
 
   // A later block, and time: the first ones expire.
   engine.nowMs = Date.parse('2026-11-15T12:00:00Z');
@@ -63,7 +63,9 @@ test('are refused with a filter, and by days that are not cut; while all are kep
   const expired = { faults: [{ path: 'from', code: 'raw_scans_expired' }] };
   const asked = analytics.breakdown(of, second, 'bot', { filter: other });
   await expect(asked).rejects.toMatchObject(expired);
-  await expect(analytics.missed(code, second, other)).rejects.toMatchObject(expired);
+  await expect(
+    analytics.breakdown(code, second, 'missed', { filter: other }),
+  ).rejects.toMatchObject(expired);
   // Of scans the records say that there are none.
   expect(await analytics.breakdown(of, second, 'city', { filter: other })).toEqual([]);
   const uncut = analytics.breakdown(of, inIndia, 'bot');

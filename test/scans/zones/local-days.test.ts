@@ -115,7 +115,7 @@ async function checkTopCodes(
   const wanted = numbers
     .map((codeNo) => ({ codeNo, scans: people.filter((fact) => fact.codeNo === codeNo).length }))
     .filter(({ scans }) => scans > 0);
-  expect(await analytics.scansByCode(numbers, range)).toEqual(wanted);
+  expect(await analytics.scansByCode({ codes: numbers }, range)).toEqual(wanted);
   for (const workspaceNo of [1, 2]) {
     const own = wanted.filter(({ codeNo }) => workspaceOf(codeNo) === workspaceNo);
     own.sort((a, b) => b.scans - a.scans || a.codeNo - b.codeNo);

@@ -32,12 +32,9 @@ export class FakeScans implements ScanQueries {
       error: 0,
     }),
     scans: async (subject, range) => this.#scansOf(subject, range),
-    routes: async () => [],
-    missed: async () => [],
-    filteredByCode: async () => [],
     routesSeen: () => new Set(),
-    scansByCode: async (codes, range) =>
-      Array.from(codes, (codeNo) => ({
+    scansByCode: async (subject, range) =>
+      Array.from('codes' in subject ? subject.codes : [], (codeNo) => ({
         codeNo,
         scans: this.#scansOf({ code: codeNo }, range),
       })).filter(({ scans }) => scans > 0),

@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { QueryClient } from '../subject.ts';
-import type { RawAnswer, RawQuery, RawScanCounter } from './raw-query.ts';
+import { type RawAnswer, RawControl, type RawQuery, type RawScanCounter } from './raw-query.ts';
 
 /** Counted from the answer; a running pass is always cached. */
 const cachedMs = 3_000;
@@ -14,30 +14,28 @@ const passesMax = 16;
 class Pass {
   readonly query: RawQuery;
   readonly answer: Promise<RawAnswer>;
-  share = 0;
-  readonly #end = new AbortController();
+  readonly control = new RawControl();
   #waiting = 0;
 
   constructor(raw: RawScanCounter, query: RawQuery) {
     this.query = query;
-    this.answer = raw.run(query, (share) => void (this.share = share), this.#end.signal);
-  }
-
-  get isCanceled(): boolean {
-    return this.#end.signal.aborted;
+    this.answer = raw.run(query, this.control);
   }
 
   /** @param client absent = cannot cancel @throws as `run`; the client's reason when it has canceled */
   async wait(client?: QueryClient): Promise<RawAnswer> {
     client?.signal.throwIfAborted();
     const leave = (): void => {
-      if (--this.#waiting === 0) this.#end.abort(client?.signal.reason);
+      if (--this.#waiting === 0) this.control.cancel();
     };
     this.#waiting++;
     client?.signal.addEventListener('abort', leave);
-    if (client !== undefined) client.waitsFor = this;
+    if (client !== undefined) client.waitsFor = this.control;
     try {
       return await this.answer;
+    } catch (error) {
+      client?.signal.throwIfAborted();
+      throw error;
     } finally {
       client?.signal.removeEventListener('abort', leave);
       if (client !== undefined) client.waitsFor = undefined;
@@ -56,7 +54,7 @@ export class AnswerCache {
   /** The cached pass. Its answer may lack newer scans. */
   find(query: RawQuery): Pass | undefined {
     const pass = this.#passes.get(keyOf(query));
-    return pass?.isCanceled === true ? undefined : pass;
+    return pass?.control.isCanceled === true ? undefined : pass;
   }
 
   /** Runs again when a cached answer has fewer scans than expected. @param client absent = cannot cancel */
@@ -77,13 +75,10 @@ export class AnswerCache {
   async #store(pass: Pass): Promise<void> {
     const key = keyOf(pass.query);
     this.#passes.set(key, pass, { ttl: 0 });
-    const isWhole = await pass.answer.then(
-      (answer) => hasAll(answer, pass.query),
-      () => false,
-    );
+    const answer = await pass.answer.catch(() => undefined);
     // Another pass may have replaced it.
     if (this.#passes.peek(key) !== pass) return;
-    if (isWhole) this.#passes.set(key, pass);
+    if (answer && hasAll(answer, pass.query)) this.#passes.set(key, pass);
     else this.#passes.delete(key);
   }
 }

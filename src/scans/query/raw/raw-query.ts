@@ -1,4 +1,4 @@
-/** A query over raw scans, and its answer. */
+/** A query over raw scans, its answer, and the memory through which a client follows and cancels it. */
 import type { CodeNo, WorkspaceNo } from '../../../model/numbers.ts';
 import type { Sketch } from '../../../model/sketch/sketch.ts';
 import type { TimeRange } from '../../../model/zones/local-range.ts';
@@ -37,12 +37,35 @@ export interface RawAnswer {
 
 export interface RawScanCounter {
   /**
-   * @param onProgress share of the blocks that is done, 0 to 1
-   * @throws Failure overloaded, data_damaged, validation_failed (more than eleven years); the signal's reason
+   * @param control of this query alone
+   * @throws Failure overloaded, data_damaged, validation_failed (more than eleven years); Error when canceled
    */
-  run(
-    query: RawQuery,
-    onProgress?: (share: number) => void,
-    signal?: AbortSignal,
-  ): Promise<RawAnswer>;
+  run(query: RawQuery, control?: RawControl): Promise<RawAnswer>;
 }
+
+/** Memory shared by the two threads of a query. */
+export class RawControl {
+  readonly shared: SharedArrayBuffer;
+  readonly #words: Int32Array;
+
+  constructor(shared: SharedArrayBuffer = new SharedArrayBuffer(8)) {
+    this.shared = shared;
+    this.#words = new Int32Array(shared);
+  }
+
+  cancel(): void {
+    Atomics.store(this.#words, 0, 1);
+  }
+  get isCanceled(): boolean {
+    return Atomics.load(this.#words, 0) === 1;
+  }
+  /** Of the blocks that are read, 0 to 1. */
+  get share(): number {
+    return Atomics.load(this.#words, 1) / shareUnit;
+  }
+  set share(share: number) {
+    Atomics.store(this.#words, 1, Math.floor(share * shareUnit));
+  }
+}
+
+const shareUnit = 1_000_000;

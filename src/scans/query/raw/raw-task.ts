@@ -9,7 +9,7 @@ import { openScanStore } from '../../../store/scans/scans.ts';
 import { ByteReader, ByteWriter } from '../../bytes.ts';
 import { Rollup } from '../../rollup.ts';
 import { rawNamesMax } from './entry-counter.ts';
-import type { RawAnswer, RawQuery } from './raw-query.ts';
+import { type RawAnswer, RawControl, type RawQuery } from './raw-query.ts';
 import { walkRaw } from './raw-walk.ts';
 
 export interface RawTask {
@@ -19,33 +19,6 @@ export interface RawTask {
   readonly control: SharedArrayBuffer;
 }
 
-/** Memory shared by both sides of a running query. */
-export class RawControl {
-  readonly shared: SharedArrayBuffer;
-  readonly #words: Int32Array;
-
-  constructor(shared: SharedArrayBuffer = new SharedArrayBuffer(8)) {
-    this.shared = shared;
-    this.#words = new Int32Array(shared);
-  }
-
-  cancel(): void {
-    Atomics.store(this.#words, 0, 1);
-  }
-  get isCancelled(): boolean {
-    return Atomics.load(this.#words, 0) === 1;
-  }
-  /** 0 to 1. */
-  get share(): number {
-    return Atomics.load(this.#words, 1) / shareUnit;
-  }
-  set share(share: number) {
-    Atomics.store(this.#words, 1, Math.floor(share * shareUnit));
-  }
-}
-
-const shareUnit = 1_000_000;
-
 /** Undefined = canceled. */
 export async function runRawTask(task: RawTask): Promise<PackedRawAnswer | undefined> {
   const control = new RawControl(task.control);
@@ -53,7 +26,7 @@ export async function runRawTask(task: RawTask): Promise<PackedRawAnswer | undef
   try {
     const walk = walkRaw(store, task.query);
     for (;;) {
-      if (control.isCancelled) return undefined;
+      if (control.isCanceled) return undefined;
       const step = walk.next();
       if (step.done === true) return packAnswer(step.value);
       // Progress never decreases, even when a walk starts again.

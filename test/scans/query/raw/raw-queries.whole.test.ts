@@ -5,7 +5,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { dayMs } from '../../../../src/model/day.ts';
 import { countryNumber } from '../../../../src/model/scan.ts';
 import { RawQueries } from '../../../../src/scans/query/raw/raw-queries.ts';
-import type { RawQuery } from '../../../../src/scans/query/raw/raw-query.ts';
+import { RawControl, type RawQuery } from '../../../../src/scans/query/raw/raw-query.ts';
 import { Metrics } from '../../../../src/telemetry/metrics.ts';
 import { registerRawQueries } from '../../../../src/engine/engine-metrics.ts';
 import type { Scan } from '../../../../src/scans/window.ts';
@@ -57,7 +57,7 @@ afterAll(() => large.close());
 function open(blocks: number): { stored: StoredScans; queries: RawQueries; query: RawQuery } {
   const stored = blocks === largeBlocks ? large : fill(blocks);
   if (stored !== large) opened.push(stored);
-  const queries = new RawQueries({ path: stored.path, progressMs: 1 });
+  const queries = new RawQueries(stored.path);
   opened.push(queries);
   const query: RawQuery = {
     workspaceNo: 1,
@@ -92,19 +92,14 @@ describe('RawQueries', () => {
 
   it('reports progress, and ends when it is canceled', async () => {
     const { queries, query } = open(largeBlocks);
-    const waiting = new AbortController();
-    const shares: number[] = [];
-    const onProgress = (share: number): void => void shares.push(share);
-    const begun = queries.run(query, onProgress, waiting.signal);
-    await expect.poll(() => queries.stats().running, soon).toBe(1);
-    waiting.abort(new Error('the client went away'));
-    await expect(begun).rejects.toThrow('the client went away');
-    await expect(queries.run(query, undefined, waiting.signal)).rejects.toThrow('went away');
-    shares.length = 0;
-    const { all } = await queries.run(query, onProgress);
-    expect(all).toBe(600_000);
-    expect(shares.some((share) => share > 0 && share <= 1)).toBe(true);
-    expect(shares).toEqual(shares.toSorted((a, b) => a - b));
+    const canceled = new RawControl();
+    const begun = queries.run(query, canceled);
+    await expect.poll(() => canceled.share, soon).toBeGreaterThan(0);
+    canceled.cancel();
+    await expect(begun).rejects.toThrow('was canceled');
+    expect(canceled.share).toBeLessThan(1);
+    await expect(queries.run(query, canceled)).rejects.toThrow('was canceled');
+    expect((await queries.run(query)).all).toBe(600_000);
   });
 
   it('runs one query of a workspace at a time, and refuses what is too much', async () => {
