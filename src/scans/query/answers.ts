@@ -33,7 +33,6 @@ export const breakdowns = [
 ] as const;
 export type BreakdownBy = (typeof breakdowns)[number];
 export type TimeBreakdownBy = 'hour' | 'weekday' | 'hour_of_week';
-type NamedBy = 'city' | 'referer';
 type ValueBreakdownBy = Exclude<BreakdownBy, TimeBreakdownBy>;
 /** Of one code only: labels differ between codes. */
 export const routeBreakdowns = ['route', 'missed'] as const;
@@ -108,8 +107,14 @@ const shownError = (error: number): number => Math.round(error * 10) / 10;
 
 /** Most scans first, ties by key. */
 export function rowsOf(rollup: Rollup, by: ValueBreakdownBy): BreakdownRow[] {
-  const rows = by === 'city' || by === 'referer' ? namedRows(rollup, by) : valueRows(rollup, by);
-  return mostFirst(rows);
+  if (by === 'city' || by === 'referer') {
+    const names = rollup.names(Dimension[by]);
+    return mostFirst(Array.from(names, ({ name, count }) => ({ key: name, scans: count })));
+  }
+  const keyOf = (value: number): string =>
+    by === 'country' ? countryCode(value) : (namesOf[by][value] ?? 'other');
+  const values = rollup.values(Dimension[by]);
+  return mostFirst(Array.from(values, ({ value, count }) => ({ key: keyOf(value), scans: count })));
 }
 
 /** Scans without a label led to the target. @param nameOf routes of one name are one row */
@@ -139,26 +144,9 @@ export function missedRows(rollup: Rollup): BreakdownRow[] {
 const mostFirst = (rows: BreakdownRow[]): BreakdownRow[] =>
   rows.sort((a, b) => b.scans - a.scans || (a.key < b.key ? -1 : 1));
 
-const namedRows = (rollup: Rollup, by: NamedBy): BreakdownRow[] =>
-  Array.from(rollup.names(Dimension[by]), ({ name, count }) => ({ key: name, scans: count }));
-
-const valueRows = (rollup: Rollup, by: Exclude<ValueBreakdownBy, NamedBy>): BreakdownRow[] =>
-  Array.from(rollup.values(Dimension[by]), ({ value, count }) => ({
-    key: nameOf(by, value),
-    scans: count,
-  }));
-
-function nameOf(by: Exclude<ValueBreakdownBy, NamedBy>, value: number): string {
-  switch (by) {
-    case 'country':
-      return countryCode(value);
-    case 'os':
-      return osNames[value] ?? 'other';
-    case 'browser':
-      return browserNames[value] ?? 'other';
-    case 'device':
-      return deviceNames[value] ?? 'other';
-    default:
-      return botReasonNames[value] ?? 'other';
-  }
-}
+const namesOf = {
+  os: osNames,
+  browser: browserNames,
+  device: deviceNames,
+  bot: botReasonNames,
+} as const;

@@ -1,13 +1,14 @@
 /**
- * The blocks since the last checkpoint: scans of the last seconds, which no summary or day has yet.
+ * The blocks since the last checkpoint: scans of the last seconds, which no summary or day has yet. A counter is a code or a
+ * workspace (store/scans/scans.ts).
  *
- * A block is immutable: it is read once and kept until all checkpoints, of codes and workspaces, have passed it. A counter is
- * a code or a workspace (store/scans/scans.ts). For each counter the newest block with its scans is known, so asking for a
- * code without any costs a look into a map. Beyond `keptMax` blocks and `codesMax` codes, blocks are read again when asked
- * for: slower, never wrong. A damaged block may have any code: numbers are refused until the checkpoints have passed it,
- * which takes seconds, because the shard counts a block from memory.
+ * A block is immutable: it is read once and cached until all checkpoints, of codes and workspaces, have passed it; beyond
+ * `cachedMax` it is read again each time. For each counter the newest block with its scans is known, so a code without any
+ * costs a look into a map. A damaged block may have any code: numbers are refused until the checkpoints have passed it, which
+ * takes seconds, because the shard counts a block from memory.
  */
 import { partitionOf } from '../../model/code.ts';
+import { Failure, readOr } from '../../model/failure.ts';
 import {
   type CounterKind,
   counterKindOf,
@@ -16,37 +17,29 @@ import {
   workspaceOfCounter,
   workspaceCounter,
 } from '../../store/scans/scans.ts';
-import { Failure } from '../../model/failure.ts';
-import type { ScanBlock } from '../block.ts';
+import { ScanBlock } from '../block.ts';
 import { storedBlocks } from '../stored-blocks.ts';
-import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** Bounds memory when a shard reaches no checkpoint: 1,024 windows are two minutes. */
-const keptMax = 1_024;
-/** About 50 MB of map. */
-const codesMax = 1_000_000;
-
+const cachedMax = 1_024;
 /** Checkpoints come every few seconds (shard.ts). */
 const checkpointSeconds = 10;
 
-type Visit = (block: ScanBlock, entry: number) => void;
+type NumberedBlock = readonly [sequence: number, block: ScanBlock];
 
 export class RecentBlocks {
   readonly #store: ScanStore;
-  readonly #blocks = new Map<number, ScanBlock>();
+  readonly #cached = new Map<number, ScanBlock>();
   /** By counter: sequence of its newest block here. */
   readonly #newestOf = new Map<number, number>();
   #checkpoints: Readonly<Record<CounterKind, Float64Array>> = {
     codes: new Float64Array(),
     workspaces: new Float64Array(),
   };
+  /** All checkpoints have passed this sequence. */
   #from = 0;
   #to = 0;
-  /** Blocks up to this sequence were too many to keep. */
-  #freedTo = 0;
   #damagedAt = 0;
-  /** Codes of blocks up to this sequence were too many to know. */
-  #crowdedTo = 0;
 
   constructor(store: ScanStore) {
     this.#store = store;
@@ -58,17 +51,17 @@ export class RecentBlocks {
     this.#checkpoints = { codes, workspaces };
     const from = Math.min(...codes, ...workspaces);
     if (from > this.#from) this.#free(from);
-    for (const [key, block] of storedBlocks(this.#store, { start: this.#to + 1 })) {
-      this.#to = key;
-      if (block === undefined) this.#damagedAt = key;
-      else this.#take(key, block);
+    for (const [sequence, block] of storedBlocks(this.#store, { start: this.#to + 1 })) {
+      this.#to = sequence;
+      if (block === undefined) this.#damagedAt = sequence;
+      else this.#take(sequence, block);
     }
   }
 
   /** All sound blocks from a sequence on, oldest first. */
-  *from(sequence: number): Generator<readonly [sequence: number, block: ScanBlock]> {
-    if (sequence > this.#from && sequence > this.#freedTo) {
-      for (const entry of this.#blocks) if (entry[0] >= sequence) yield entry;
+  *from(sequence: number): Generator<NumberedBlock> {
+    if (sequence > this.#from) {
+      yield* this.#since(sequence);
       return;
     }
     for (const [key, block] of storedBlocks(this.#store, { start: sequence })) {
@@ -76,58 +69,46 @@ export class RecentBlocks {
     }
   }
 
-  /** Sequence of a code's newest block since its checkpoint; 0 = none. */
-  newestOf(codeNo: CodeNo): number {
-    const newest = this.#newestOf.get(codeNo) ?? 0;
-    const checkpoint = this.#checkpointOf(codeNo);
-    if (newest > checkpoint) return newest;
-    if (this.#crowdedTo <= checkpoint) return 0;
-    let found = 0;
-    this.#each(checkpoint, this.#crowdedTo, (block, sequence) => {
-      if (block.find(codeNo) !== -1) found = sequence;
-    });
-    return found;
+  /** Sequence of a counter's newest block since its checkpoint; 0 = none. @throws Failure data_damaged */
+  newestOf(counter: number): number {
+    const newest = this.#newestOf.get(counter) ?? 0;
+    return newest > this.#checkpointOf(counter) ? newest : 0;
   }
 
-  each(counter: number, visit: Visit): void {
-    const checkpoint = this.#checkpointOf(counter);
-    const isKnown = this.#crowdedTo <= checkpoint;
-    if (isKnown && (this.#newestOf.get(counter) ?? 0) <= checkpoint) return;
+  /** Visits the entries of a counter. @throws Failure data_damaged */
+  each(counter: number, visit: (block: ScanBlock, entry: number, group: number) => void): void {
+    if (this.newestOf(counter) === 0) return;
     const workspaceNo = workspaceOfCounter(counter);
-    this.#each(checkpoint, this.#to, (block) => {
+    const eachEntry = (block: ScanBlock, group: number): void => {
+      const end = block.first(group) + block.count(group);
+      for (let entry = block.first(group); entry < end; entry++) visit(block, entry, group);
+    };
+    for (const [, block] of this.#since(this.#checkpointOf(counter) + 1)) {
       if (workspaceNo === undefined) {
         const group = block.find(counter);
-        if (group !== -1) eachEntry(block, group, visit);
-        return;
+        if (group !== -1) eachEntry(block, group);
+        continue;
       }
       for (let group = 0; group < block.groups; group++) {
-        if (block.workspaceNo(group) === workspaceNo) eachEntry(block, group, visit);
+        if (block.workspaceNo(group) === workspaceNo) eachEntry(block, group);
       }
-    });
-  }
-
-  /** As `each`, for a workspace, by the groups of a block. */
-  eachGroup(workspaceNo: WorkspaceNo, visit: (block: ScanBlock, group: number) => void): void {
-    this.#each(this.#checkpointOf(workspaceCounter(workspaceNo)), this.#to, (block) => {
-      for (let group = 0; group < block.groups; group++) {
-        if (block.workspaceNo(group) === workspaceNo) visit(block, group);
-      }
-    });
-  }
-
-  #each(checkpoint: number, to: number, visit: (block: ScanBlock, sequence: number) => void): void {
-    if (this.#freedTo > checkpoint) {
-      const range = { start: checkpoint + 1, end: Math.min(this.#freedTo, to) + 1 };
-      for (const [key, block] of storedBlocks(this.#store, range)) {
-        if (block !== undefined) visit(block, key);
-      }
-    }
-    for (const [sequence, block] of this.#blocks) {
-      if (sequence > checkpoint && sequence <= to) visit(block, sequence);
     }
   }
 
-  /** @throws Failure data_damaged */
+  *#since(sequence: number): Generator<NumberedBlock> {
+    for (let at = sequence; at <= this.#to; at++) {
+      const block = this.#cached.get(at) ?? this.#read(at);
+      if (block !== undefined) yield [at, block];
+    }
+  }
+
+  #read(sequence: number): ScanBlock | undefined {
+    return readOr(() => {
+      const bytes = this.#store.blocks.get(sequence);
+      return bytes && new ScanBlock(bytes);
+    }, undefined);
+  }
+
   #checkpointOf(counter: number): number {
     const checkpoint = this.#checkpoints[counterKindOf(counter)][partitionOf(counter)]!;
     if (this.#damagedAt > checkpoint) {
@@ -139,27 +120,17 @@ export class RecentBlocks {
   }
 
   #take(sequence: number, block: ScanBlock): void {
-    this.#blocks.set(sequence, block);
+    if (this.#cached.size < cachedMax) this.#cached.set(sequence, block);
     for (let group = 0; group < block.groups; group++) {
       this.#newestOf.set(block.codeNo(group), sequence);
       this.#newestOf.set(workspaceCounter(block.workspaceNo(group)), sequence);
-    }
-    if (this.#newestOf.size > codesMax) {
-      this.#newestOf.clear();
-      this.#crowdedTo = sequence;
-    }
-    if (this.#blocks.size <= keptMax) return;
-    for (const oldest of this.#blocks.keys()) {
-      this.#blocks.delete(oldest);
-      this.#freedTo = oldest;
-      return;
     }
   }
 
   /** All checkpoints have passed `from`. */
   #free(from: number): void {
-    for (const sequence of this.#blocks.keys()) {
-      if (sequence <= from) this.#blocks.delete(sequence);
+    for (const sequence of this.#cached.keys()) {
+      if (sequence <= from) this.#cached.delete(sequence);
     }
     for (const [counter, newest] of this.#newestOf) {
       if (newest <= from) this.#newestOf.delete(counter);
@@ -167,9 +138,4 @@ export class RecentBlocks {
     this.#from = from;
     this.#to = Math.max(this.#to, from);
   }
-}
-
-function eachEntry(block: ScanBlock, group: number, visit: Visit): void {
-  const first = block.first(group);
-  for (let entry = first; entry < first + block.count(group); entry++) visit(block, entry);
 }

@@ -68,11 +68,13 @@ export class ScanEvents {
     for (const [key, block] of storedBlocks(this.#store, range)) {
       looked++;
       bytes += block?.length ?? 0;
-      const entries = block === undefined ? [] : this.#scansOf(block, workspaceNo);
-      const skipped = key === fromSequence ? skip : 0;
-      for (let at = skipped; at < entries.length; at++) {
-        if (data.length === limit) return { data, before: `${key}.${at}` };
-        data.push(entries[at]!());
+      if (block !== undefined) {
+        const scans = [...this.#scansOf(block, workspaceNo)];
+        scans.sort(([one], [other]) => block.timeMs(other) - block.timeMs(one));
+        for (let at = key === fromSequence ? skip : 0; at < scans.length; at++) {
+          if (data.length === limit) return { data, before: `${key}.${at}` };
+          data.push(scannedEvent(block, ...scans[at]!));
+        }
       }
       const hasLookedEnough = looked === eventBlocksMax || bytes >= eventBytesMax;
       if (hasLookedEnough && key > 1) return { data, before: `${key - 1}.0` };
@@ -115,18 +117,10 @@ export class ScanEvents {
     let next = cursor;
     for (const [key, block] of this.#ranges.recent.from(cursor.sequence)) {
       const done = key === cursor.sequence ? cursor.entry : 0;
-      for (let group = 0; group < block.groups; group++) {
-        if (block.workspaceNo(group) !== workspaceNo) continue;
-        const end = block.first(group) + block.count(group);
-        if (end <= done) continue;
-        const code = this.#codeOf(block.codeNo(group));
-        if (code === undefined) continue;
-        for (let entry = Math.max(done, block.first(group)); entry < end; entry++) {
-          if (!block.isScan(entry) || !takeShown(block, entry)) continue;
-          if (events.length === limit) return { events, cursor: next, hasMore: true };
-          next = { sequence: key, entry: entry + 1 };
-          events.push({ event: scannedEvent(block, entry, code), cursor: next });
-        }
+      for (const [entry, code] of this.#scansOf(block, workspaceNo, done)) {
+        if (events.length === limit) return { events, cursor: next, hasMore: true };
+        next = { sequence: key, entry: entry + 1 };
+        events.push({ event: scannedEvent(block, entry, code), cursor: next });
       }
       next = { sequence: key + 1, entry: 0 };
       bytes += block.length;
@@ -135,20 +129,22 @@ export class ScanEvents {
     return { events, cursor: next, hasMore: false };
   }
 
-  /** The workspace's scans in a block, newest first; each becomes an event on demand. */
-  #scansOf(block: ScanBlock, workspaceNo: WorkspaceNo): Array<() => EventEnvelope> {
-    const found: Array<{ order: number; make: () => EventEnvelope }> = [];
+  /** The workspace's scans in a block, from an entry on. */
+  *#scansOf(
+    block: ScanBlock,
+    workspaceNo: WorkspaceNo,
+    from = 0,
+  ): Generator<readonly [entry: number, code: ScannedCode]> {
     for (let group = 0; group < block.groups; group++) {
       if (block.workspaceNo(group) !== workspaceNo) continue;
+      const end = block.first(group) + block.count(group);
+      if (end <= from) continue;
       const code = this.#codeOf(block.codeNo(group));
       if (code === undefined) continue;
-      const first = block.first(group);
-      for (let entry = first; entry < first + block.count(group); entry++) {
-        if (!block.isScan(entry) || !takeShown(block, entry)) continue;
-        found.push({ order: block.timeMs(entry), make: () => scannedEvent(block, entry, code) });
+      for (let entry = Math.max(from, block.first(group)); entry < end; entry++) {
+        if (block.isScan(entry) && takeShown(block, entry)) yield [entry, code];
       }
     }
-    return found.sort((a, b) => b.order - a.order).map(({ make }) => make);
   }
 }
 

@@ -71,12 +71,10 @@ function startsOf(range: LocalRange, interval: Interval, weekStart: WeekStart): 
   const { fromDay, toDay } = range;
   const { fromMs, endMs } = timeRangeOf(range);
   if (fromDay > toDay || fromMs === endMs) return [];
-  const starts: number[] = [];
-  if (interval === 'hour' || interval === 'quarter_hour') {
-    const stepMs = interval === 'hour' ? hourMs : quarterMs;
-    return stepsOf(range, stepMs);
-  }
+  if (interval === 'hour') return stepsOf(range, hourMs);
+  if (interval === 'quarter_hour') return stepsOf(range, quarterMs);
   const calendar = calendarOfRange(range);
+  const starts: number[] = [];
   for (let day = fromDay; day <= toDay; day++) {
     const isFirst = day === fromDay || day === firstOf(interval, day, weekStart);
     if (isFirst) starts.push(calendar.startOfDay(day));
@@ -101,8 +99,7 @@ function stepsOf(range: LocalRange, stepMs: number): number[] {
   for (let at = fromMs; at < endMs;) {
     starts.push(at);
     const offsetMs = calendar.offsetAt(at) * minuteMs;
-    const next = Math.floor((at + offsetMs) / stepMs + 1) * stepMs - offsetMs;
-    at = next;
+    at = Math.floor((at + offsetMs) / stepMs + 1) * stepMs - offsetMs;
   }
   starts.push(endMs);
   return starts;
@@ -128,29 +125,18 @@ export class HoursOfWeek {
 
   /** In order of time, zeros included; hours of the day only with scans, most first. */
   rows(by: TimeBreakdownBy, weekStart: WeekStart): BreakdownRow[] {
-    const days = weekdays.map((_, at) => (at + weekdays.indexOf(weekStart)) % weekdays.length);
-    const hours = Array.from({ length: hoursPerDay }, (_, hour) => hour);
-    const scansAt = (day: number, hour: number): number => this.#scans[day * hoursPerDay + hour]!;
-    const sum = (counts: number[]): number => counts.reduce((all, count) => all + count, 0);
-    if (by === 'weekday') {
-      return days.map((day) => ({
-        key: weekdays[day]!,
-        scans: sum(hours.map((hour) => scansAt(day, hour))),
-      }));
+    const first = weekdays.indexOf(weekStart) * hoursPerDay;
+    const hours = this.#scans.length;
+    const sums = new Map<string, number>();
+    for (let at = first; at < first + hours; at++) {
+      const day = weekdays[Math.floor((at % hours) / hoursPerDay)]!;
+      const hour = String(at % hoursPerDay).padStart(2, '0');
+      const key = by === 'weekday' ? day : by === 'hour' ? hour : `${day}-${hour}`;
+      sums.set(key, (sums.get(key) ?? 0) + this.#scans[at % hours]!);
     }
-    if (by === 'hour') {
-      const rows = hours.map((hour) => ({
-        key: twoDigits(hour),
-        scans: sum(days.map((day) => scansAt(day, hour))),
-      }));
-      return rows.filter(({ scans }) => scans > 0).sort((a, b) => b.scans - a.scans);
-    }
-    return days.flatMap((day) =>
-      hours.map((hour) => ({
-        key: `${weekdays[day]}-${twoDigits(hour)}`,
-        scans: scansAt(day, hour),
-      })),
-    );
+    const rows = Array.from(sums, ([key, scans]) => ({ key, scans }));
+    if (by !== 'hour') return rows;
+    return rows.filter(({ scans }) => scans > 0).sort((a, b) => b.scans - a.scans);
   }
 
   #hourAt(timeMs: number): number {
@@ -171,5 +157,3 @@ export class HoursOfWeek {
     return this.#offsetOfDayMs ?? this.#calendar.offsetAt(timeMs) * minuteMs;
   }
 }
-
-const twoDigits = (hour: number): string => String(hour).padStart(2, '0');

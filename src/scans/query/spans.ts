@@ -25,9 +25,8 @@ export interface Spans extends TimeRange {
 const storedEndMs = (dayStoredMax + 1) * dayMs;
 
 /** Clamps to days that can have scans: the API takes dates up to the year 9999. */
-export const spansOf = (range: LocalRange): Spans => spansOfTimes(timeRangeOf(range));
-
-export function spansOfTimes(timeRange: TimeRange): Spans {
+export function spansOf(range: LocalRange): Spans {
+  const timeRange = timeRangeOf(range);
   const fromMs = Math.min(Math.max(0, timeRange.fromMs), storedEndMs);
   const endMs = Math.max(fromMs, Math.min(timeRange.endMs, storedEndMs));
   const fromDay = Math.ceil(fromMs / dayMs);

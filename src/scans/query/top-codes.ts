@@ -1,9 +1,7 @@
 /**
  * The codes of a workspace with the most scans in a range, from the counts by code and day (code-counts.ts) and the blocks
- * since.
- *
- * Reads one chunk of 4,096 codes at a time, each in one snapshot, in slices that yield to the event loop. A chunk costs its
- * months and edge days, about 5 µs each and 50 ns a code.
+ * since. Reads one chunk of 4,096 codes at a time, each in one snapshot, in slices that yield to the event loop. A chunk costs
+ * its months and edge days, about 5 µs each and 50 ns a code.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { monthSpan, type ScanStore, workspaceCounter } from '../../store/scans/scans.ts';
@@ -18,10 +16,10 @@ import {
   spanOfKey,
 } from '../code-counts.ts';
 import { timesOfQuarters } from '../days/day.ts';
-import type { CodeScans } from './subject.ts';
-import type { LocalRange, TimeRange } from '../../model/zones/local-range.ts';
+import { type CodeScans, mostScansFirst } from './subject.ts';
+import type { LocalRange } from '../../model/zones/local-range.ts';
 import type { Ranges } from './range.ts';
-import { isWithin, overlapOf, type Spans, spansOf, spansOfTimes } from './spans.ts';
+import { isWithin, overlapOf, type Spans, spansOf } from './spans.ts';
 import { firstDayOf } from '../summaries.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
@@ -64,90 +62,53 @@ export class TopCodes {
     let cost = 0;
     for (let chunk = this.#nextChunk(workspaceNo, 0); chunk !== undefined;) {
       seen.add(chunk);
-      const counts = new Map(recent.counts.get(chunk));
+      const counts = new Map(recent.get(chunk));
       const { records, partly } = this.#addChunk(workspaceNo, chunk, spans, counts);
       cost += recordCost * records + counts.size;
-      // Other reads ran meanwhile: stored counts may now include recent ones.
-      if (await this.#addPartly(chunk, partly, recent, counts)) cost = sliceMax;
+      await this.#recount(partly, spans, counts);
       visit(counts);
-      if (cost >= sliceMax) {
+      // Other reads ran meanwhile: stored counts may now include recent ones.
+      if (cost >= sliceMax || partly.size > 0) {
         await yieldToEventLoop();
         cost = 0;
         recent = this.#recent(workspaceNo, spans);
       }
       chunk = this.#nextChunk(workspaceNo, chunk + 1);
     }
-    for (const chunk of new Set([...recent.counts.keys(), ...recent.partly.keys()])) {
-      if (seen.has(chunk)) continue;
-      const counts = new Map(recent.counts.get(chunk));
-      await this.#addPartly(chunk, new Set(), recent, counts);
-      visit(counts);
-    }
+    for (const [chunk, counts] of recent) if (!seen.has(chunk)) visit(counts);
   }
 
-  /** Adds a partial day from the codes' own records. @returns whether there were any */
-  async #addPartly(
-    chunk: number,
-    stored: ReadonlySet<number>,
-    recent: Recent,
-    counts: Map<number, number>,
-  ): Promise<boolean> {
-    const codes = new Set([...stored, ...(recent.partly.get(chunk) ?? [])]);
+  /** Counts codes from their own records: those of the workspace are not cut at the range's edge. */
+  async #recount(
+    codes: ReadonlySet<CodeNo>,
+    spans: Spans,
+    counts: Map<CodeNo, number>,
+  ): Promise<void> {
     let cost = 0;
     for (const codeNo of codes) {
-      for (const part of recent.parts) {
-        const [scans] = this.#ranges.scans(codeNo, spansOfTimes(part));
-        if (scans > 0) counts.set(codeNo, (counts.get(codeNo) ?? 0) + scans);
-      }
-      cost += recordCost;
+      const [scans, records] = this.#ranges.scans(codeNo, spans);
+      if (scans > 0) counts.set(codeNo, scans);
+      else counts.delete(codeNo);
+      cost += recordCost * (1 + records);
       if (cost < sliceMax) continue;
       await yieldToEventLoop();
       cost = 0;
       this.#ranges.refresh();
     }
-    return codes.size > 0;
   }
 
-  /** Scans since the last checkpoint, at the newest commit. */
-  #recent(workspaceNo: WorkspaceNo, spans: Spans): Recent {
+  /** Scans since the last checkpoint, at the newest commit: by chunk, then by code. */
+  #recent(workspaceNo: WorkspaceNo, spans: Spans): Map<number, Map<CodeNo, number>> {
     this.#ranges.refresh();
-    const parts = this.#partsOf(workspaceNo, spans);
-    const recent: Recent = { parts, counts: new Map(), partly: new Map() };
-    this.#ranges.recent.eachGroup(workspaceNo, (block, group) => {
+    const recent = new Map<number, Map<CodeNo, number>>();
+    this.#ranges.recent.each(workspaceCounter(workspaceNo), (block, entry, group) => {
+      if (!block.isScan(entry) || !isWithin(block.timeMs(entry), spans)) return;
       const codeNo = block.codeNo(group);
-      const chunk = chunkOf(codeNo);
-      let scans = 0;
-      const end = block.first(group) + block.count(group);
-      for (let entry = block.first(group); entry < end; entry++) {
-        const timeMs = block.timeMs(entry);
-        if (!block.isScan(entry) || !isWithin(timeMs, spans)) continue;
-        if (parts.some((part) => isWithin(timeMs, part))) {
-          const codes = recent.partly.get(chunk) ?? new Set<number>();
-          recent.partly.set(chunk, codes.add(codeNo));
-        } else scans++;
-      }
-      if (scans === 0) return;
-      const counts = recent.counts.get(chunk) ?? new Map<number, number>();
-      counts.set(codeNo, (counts.get(codeNo) ?? 0) + scans);
-      recent.counts.set(chunk, counts);
+      const counts = recent.get(chunkOf(codeNo)) ?? new Map<CodeNo, number>();
+      counts.set(codeNo, (counts.get(codeNo) ?? 0) + 1);
+      recent.set(chunkOf(codeNo), counts);
     });
     return recent;
-  }
-
-  /** Parts of days that are not cut at the range's edge: counts by code are cut as the sums are. */
-  #partsOf(workspaceNo: WorkspaceNo, spans: Spans): TimeRange[] {
-    if (spans.edgeDays.length === 0) return [];
-    const { summaries } = this.#ranges;
-    const counter = workspaceCounter(workspaceNo);
-    const closed = spans.edgeDays.flatMap((day) => [
-      ...summaries.closedPieces(counter, day, day + 1),
-    ]);
-    return [...(summaries.newestPieces(counter) ?? []), ...closed]
-      .filter((piece) => overlapOf(piece, spans) === 'partly')
-      .map(({ fromMs, endMs }) => ({
-        fromMs: Math.max(fromMs, spans.fromMs),
-        endMs: Math.min(endMs, spans.endMs),
-      }));
   }
 
   #nextChunk(workspaceNo: WorkspaceNo, from: number): number | undefined {
@@ -177,13 +138,13 @@ export class TopCodes {
       const range = { start, end: countKey(workspaceNo, chunk, end) };
       for (const { key, value } of this.#store.codeCounts.range(range)) {
         records++;
-        const isEdge = edgeDays.includes(from);
-        const overlap = isEdge
+        const overlap = edgeDays.includes(from)
           ? overlapOf(timesOfQuarters(spanOfKey(key), quartersOf(value)), spans)
           : 'inside';
         if (overlap === 'inside') sums.add(value);
-        else if (overlap === 'partly')
+        else if (overlap === 'partly') {
           eachCount(value, (index) => partly.add(firstOfChunk(chunk) + index));
+        }
       }
     };
     for (const day of edgeDays) add(day, day + 1);
@@ -224,13 +185,6 @@ class ChunkSums {
   }
 }
 
-interface Recent {
-  /** Parts of the range to read code by code. */
-  readonly parts: readonly TimeRange[];
-  readonly counts: Map<number, Map<number, number>>;
-  readonly partly: Map<number, Set<number>>;
-}
-
 class Best {
   readonly #request: TopCodesRequest;
   readonly #rows: CodeScans[] = [];
@@ -244,9 +198,9 @@ class Best {
     for (const [codeNo, scans] of counts) {
       const row = { codeNo, scans };
       const last = this.#rows[limit - 1];
-      if (last !== undefined && order(row, last) >= 0) continue;
+      if (last !== undefined && mostScansFirst(row, last) >= 0) continue;
       if (!isListed(codeNo)) continue;
-      const at = this.#rows.findIndex((other) => order(row, other) < 0);
+      const at = this.#rows.findIndex((other) => mostScansFirst(row, other) < 0);
       this.#rows.splice(at === -1 ? this.#rows.length : at, 0, row);
       this.#rows.length = Math.min(this.#rows.length, limit);
     }
@@ -256,6 +210,3 @@ class Best {
     return this.#rows;
   }
 }
-
-const order = (one: CodeScans, other: CodeScans): number =>
-  other.scans - one.scans || one.codeNo - other.codeNo;
