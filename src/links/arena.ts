@@ -1,13 +1,11 @@
 /**
  * Allocates blocks of the arena, for the writer alone: a bump pointer and one free list per block size.
  *
- * A freed block is reused for exactly its size before the arena grows. The arena is therefore bounded by
- * the sum, over all sizes, of the peak number of blocks of that size. At its maximum the arena splits
- * larger blocks, so an allocation fails only when no free block is large enough. Blocks are never merged:
- * the sizes of targets hardly change.
+ * A freed block is reused for exactly its size before the arena grows, so the arena is bounded by the peak number of blocks
+ * of each size. At its maximum it splits larger blocks. Blocks are never merged: the sizes of targets hardly change.
  *
- * The first word of a free block is the offset of the next one in its list. No block crosses the end of
- * the memory that was committed when it was made, so a view that holds its first word holds all of it.
+ * The first word of a free block is the offset of the next one in its list. No block crosses the end of the memory that was
+ * committed when it was made, so a view that holds its first word holds all of it.
  */
 import { Failure } from '../model/failure.ts';
 import {

@@ -13,9 +13,7 @@ import {
   programUnits,
   programWordOf,
   shapeBit,
-  type StoredLinkBytes,
   targetWord,
-  tombstoneUnits,
 } from './layout.ts';
 import type { ZoneCells } from './zone-cells.ts';
 
@@ -32,7 +30,7 @@ export class EntryWriter {
   }
 
   /** @param bits tombstone bits @param cell scan counter, 0 = no limit @throws Failure `storage_full` */
-  write(link: Link, bits: number, cell: number): number {
+  write(link: Omit<Link, 'scansLeft'>, bits: number, cell: number): number {
     const { codeNo, workspaceNo, target, expiresAtMs } = link;
     const program = link.program === undefined ? 0 : this.#program(bufferOver(link.program));
     const shape =
@@ -47,29 +45,12 @@ export class EntryWriter {
     return entry;
   }
 
-  /** As `write`, from stored bytes and without a limit. @param bits tombstone bits, 0 = live */
-  writeStored(link: StoredLinkBytes, bits: number): number {
-    const { bytes, keyEnd, targetEnd, codeNo, workspaceNo, programStart, programEnd } = link;
-    const isLive = bits === 0;
-    const expiresAtMs = isLive ? link.expiresAtMs : 0;
-    const program =
-      isLive && programEnd > programStart
-        ? this.#program(bytes.subarray(programStart, programEnd))
-        : 0;
-    const shape = shapeOf(this.#key.length, targetEnd - keyEnd, expiresAtMs, program) | bits;
-    const entry = this.#allocate(isLive ? liveUnits(shape) : tombstoneUnits(shape), program);
-    this.#writeHead(entry, codeNo, workspaceNo, shape);
-    if (!isLive) return entry;
-    this.#arena.writeBytes(entry, targetWord(shape), bytes, keyEnd, targetEnd);
-    this.#writeEnd(entry, shape, expiresAtMs, program);
-    return entry;
-  }
-
+  /** The program of a live entry; 0 = none. */
   programOf(entry: number): number {
     const words = this.#arena.chunkOf(entry);
     const at = wordOf(entry);
     const shape = words[at + entryWord.shape]!;
-    if ((shape & shapeBit.routed) === 0) return 0;
+    if ((shape & (shapeBit.routed | shapeBit.tombstone)) !== shapeBit.routed) return 0;
     return words[at + programWordOf(shape)]! >>> 0;
   }
 

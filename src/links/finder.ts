@@ -1,19 +1,16 @@
 /**
  * Finds the entry of a key: the hot path of a redirect, shared by reader and writer. A hit touches two
- * cache lines: the slot line, and the entry's header and key. A miss touches slots only, thanks to the
- * 32-bit tag.
+ * cache lines: the slot line, and the entry's header and key. A miss touches slots only.
  *
- * Memory order. The writer completes entry and tag, then stores the slot's offset with `Atomics.store`.
- * A finder loads the generations word with `Atomics.load`, then the offset, then tag and entry. The offset
- * is a plain load (V8 calls a function for an atomic one, and a line holds eight): it is the old or the
- * new offset, and both lead to a complete entry. Tags never change, an offset changes only from one
- * entry of its key to the next, and slots are never emptied.
+ * Memory order. The writer completes entry and tag, then stores the slot's offset with `Atomics.store`. A finder loads
+ * the generations word with `Atomics.load`, then the offset, then tag and entry. The offset is a plain load (V8 calls a
+ * function for an atomic one, and a line holds eight): old or new, it leads to a complete entry. Tags never change, an
+ * offset changes only from one entry of its key to the next, and slots are never emptied.
  *
- * While the table grows, a finder searches the newest generation and then the previous one, which keeps
- * all of its keys until the move ends: a key that is being moved is in one of them. Every look-up
- * loads the generations word, so a look-up that begins after a change has returned sees that change.
+ * While the table grows, the previous generation keeps all of its keys until the move ends: a key is in one of the two.
+ * Every look-up loads the generations word, so one that begins after a change has returned sees that change.
  */
-import { FoldedKey } from './key.ts';
+import { asMisread, FoldedKey } from './key.ts';
 import {
   chunkUnitBits,
   chunkUnitMask,
@@ -59,7 +56,7 @@ export class Finder {
     if (!key.fold(path, from)) return 0;
     const handle = this.#search();
     if (handle !== 0 || !key.mayBeMisread) return handle;
-    key.foldMisread(path, from);
+    key.fold(path, from, asMisread);
     return this.#search();
   }
 

@@ -1,9 +1,7 @@
 /**
- * A short code as a key of the table: checked, folded to upper case, packed into words and hashed, straight
- * from the string's character codes. The object is reused, so a look-up allocates nothing.
- *
- * The hash is HalfSipHash-1-3 (Aumasson and Bernstein, SipHash, 2012; the Linux kernel's hsiphash) with a
- * random 64-bit key. Users choose slugs, and for FNV or Murmur they could build collisions without the seed.
+ * A short code as a key of the table: checked, folded to upper case, packed into words and hashed. The object is reused, so a
+ * look-up allocates nothing. The hash is HalfSipHash-1-3 (Aumasson and Bernstein, 2012) with a random 64-bit key: users choose
+ * slugs, and for FNV or Murmur they could build collisions.
  */
 import { keyBytesMax } from './layout.ts';
 
@@ -31,11 +29,13 @@ function foldTable(replace: (character: string) => string): Uint16Array {
 }
 
 const asWritten = foldTable((character) => character);
-const asMisread = foldTable((character) => ({ I: '1', L: '1', O: '0' })[character] ?? character);
+export const asMisread = foldTable(
+  (character) => ({ I: '1', L: '1', O: '0' })[character] ?? character,
+);
 
 export class FoldedKey {
   /** The folded characters, four per word, padded with zeros. */
-  readonly words = new Int32Array(keyBytesMax / 4);
+  readonly words = new Int32Array(keyBytesMax / 4 + 1);
   length = 0;
   tag = 0;
   #flags = 0;
@@ -47,11 +47,6 @@ export class FoldedKey {
     this.#seedHigh = seedHigh;
   }
 
-  /** Folds `text` from index `from`; false when that cannot be a code. */
-  fold(text: string, from: number): boolean {
-    return this.#pack(text, from, asWritten);
-  }
-
   /** Whether the folded code may be a generated one in which a 1 or 0 was read as I, L or O. */
   get mayBeMisread(): boolean {
     return (
@@ -60,31 +55,8 @@ export class FoldedKey {
     );
   }
 
-  /** As `fold`, but reads I and L as 1, and O as 0. */
-  foldMisread(text: string, from: number): boolean {
-    return this.#pack(text, from, asMisread);
-  }
-
-  take(bytes: Uint8Array, from: number, to: number): void {
-    const length = to - from;
-    if (length < 1 || length > keyBytesMax) {
-      throw new Error(`Cannot take a key of ${length} bytes, expected 1 to ${keyBytesMax}`);
-    }
-    const words = this.words;
-    let word = 0;
-    for (let i = 0; i < length; i += 1) {
-      word |= bytes[from + i]! << ((i & 3) << 3);
-      if ((i & 3) === 3) {
-        words[i >>> 2] = word;
-        word = 0;
-      }
-    }
-    if ((length & 3) !== 0) words[length >>> 2] = word;
-    this.length = length;
-    this.tag = this.#hash(length, word);
-  }
-
-  #pack(text: string, from: number, table: Uint16Array): boolean {
+  /** Folds `text` from index `from`; false when that cannot be a code. @param table `asMisread`: I and L as 1, O as 0 */
+  fold(text: string, from: number, table = asWritten): boolean {
     const length = text.length - from;
     if (length < 1 || length > keyBytesMax) return false;
     const words = this.words;
@@ -102,27 +74,25 @@ export class FoldedKey {
         word = 0;
       }
     }
-    if ((length & 3) !== 0) words[length >>> 2] = word;
+    words[length >>> 2] = word;
     this.length = length;
     this.#flags = flags;
-    this.tag = this.#hash(length, word);
+    this.tag = this.#hash(length);
     return true;
   }
 
-  /**
-   * One round per full word, one for the rest and the length, and three to finish. The rounds are written
-   * out because a loop over them costs 10 ns more per look-up.
-   * @param rest the characters after the last full word
-   */
-  #hash(length: number, rest: number): number {
+  /** HalfSipHash-1-3: a round for each full word, one for the rest and the length, and three to finish. */
+  #hash(length: number): number {
     const words = this.words;
     const whole = length >>> 2;
     let v0 = this.#seedLow;
     let v1 = this.#seedHigh;
     let v2 = this.#seedLow ^ 0x6c796765;
     let v3 = this.#seedHigh ^ 0x74656462;
-    for (let i = 0; i < whole; i += 1) {
-      const message = words[i]!;
+    for (let round = 0; round < whole + 4; round += 1) {
+      const message =
+        round < whole ? words[round]! : round === whole ? words[whole]! | (length << 24) : 0;
+      if (round === whole + 1) v2 ^= 0xff;
       v3 ^= message;
       v0 = (v0 + v1) | 0;
       v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
@@ -136,50 +106,6 @@ export class FoldedKey {
       v2 = (v2 << 16) | (v2 >>> 16);
       v0 ^= message;
     }
-    const last = rest | (length << 24);
-    v3 ^= last;
-    v0 = (v0 + v1) | 0;
-    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
-    v0 = (v0 << 16) | (v0 >>> 16);
-    v2 = (v2 + v3) | 0;
-    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
-    v0 = (v0 + v3) | 0;
-    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
-    v2 = (v2 + v1) | 0;
-    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
-    v2 = (v2 << 16) | (v2 >>> 16);
-    v0 ^= last;
-    v2 ^= 0xff;
-    v0 = (v0 + v1) | 0;
-    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
-    v0 = (v0 << 16) | (v0 >>> 16);
-    v2 = (v2 + v3) | 0;
-    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
-    v0 = (v0 + v3) | 0;
-    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
-    v2 = (v2 + v1) | 0;
-    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
-    v2 = (v2 << 16) | (v2 >>> 16);
-    v0 = (v0 + v1) | 0;
-    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
-    v0 = (v0 << 16) | (v0 >>> 16);
-    v2 = (v2 + v3) | 0;
-    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
-    v0 = (v0 + v3) | 0;
-    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
-    v2 = (v2 + v1) | 0;
-    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
-    v2 = (v2 << 16) | (v2 >>> 16);
-    v0 = (v0 + v1) | 0;
-    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
-    v0 = (v0 << 16) | (v0 >>> 16);
-    v2 = (v2 + v3) | 0;
-    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
-    v0 = (v0 + v3) | 0;
-    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
-    v2 = (v2 + v1) | 0;
-    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
-    v2 = (v2 << 16) | (v2 >>> 16);
     return v1 ^ v3;
   }
 }

@@ -52,7 +52,9 @@ export interface LinkTableMemory {
 export const addressSpace = { slotBytesMax: 2 ** 31, arenaBytesMax: 2 ** 34 } as const;
 
 export interface LinkTableOptions {
+  /** 8 KiB to 8 GiB. */
   readonly slotBytesMax: number;
+  /** 64 KiB to 32 GiB. */
   readonly arenaBytesMax: number;
   /** Threads that read: reader indexes 0 to `readersMax - 1`. */
   readonly readersMax: number;
@@ -76,28 +78,11 @@ export interface Link {
   readonly program?: Uint8Array | undefined;
 }
 
-/** A stored link without a limit: `bytes` has key, target and program, in this order. */
-export interface StoredLinkBytes {
-  readonly bytes: Buffer;
-  readonly keyStart: number;
-  readonly keyEnd: number;
-  readonly targetEnd: number;
-  readonly programStart: number;
-  readonly programEnd: number;
-  readonly codeNo: CodeNo;
-  readonly workspaceNo: WorkspaceNo;
-  /** 0 = never. */
-  readonly expiresAtMs: number;
-  readonly state: LinkState;
-}
-
 /** `Link.scansLeft` of a change that leaves the counter alone. */
 export const keepScansLeft = -2;
 
 export const keyBytesMax = 64;
 export const targetBytesMax = 8_192;
-/** A reader takes a line of control memory. */
-const readersMost = 1_024;
 
 /** Words of control memory. The constants share a line, each other word has its own. */
 export const controlWord = {
@@ -141,14 +126,10 @@ export const chunkUnitBits = 27;
 export const chunkUnits = 2 ** chunkUnitBits;
 export const chunkUnitMask = chunkUnits - 1;
 const arenaStartBytes = 1_048_576;
-const arenaBytesLeast = 65_536;
-const arenaBytesMost = 2 ** 32 * unitBytes;
 
 const generationBitsMin = 10;
 const slotBytes = 8;
-const slotBytesLeast = 2 ** generationBitsMin * slotBytes;
-/** 8 GiB hold a generation of 2^29 slots and its predecessors; line and start stay disjoint bits of a tag. */
-const slotBytesMost = 2 ** 30 * slotBytes;
+/** Line and start stay disjoint bits of a tag. */
 const generationBitsMax = 29;
 /** A generation this full gets a successor: above it, a miss costs a second cache line. */
 export const slotLoadGrow = 0.75;
@@ -236,17 +217,6 @@ function firstBitsFor(linksExpected: number, slotBytesMax: number): number {
 
 export function createLinkTableMemory(options: LinkTableOptions): LinkTableMemory {
   const { slotBytesMax, arenaBytesMax, readersMax, linksExpected } = options;
-  if (readersMax < 1 || readersMax > readersMost) {
-    throw new Error(
-      `Cannot create a link table: ${readersMax} readers, expected 1 to ${readersMost}`,
-    );
-  }
-  const slotsFit = slotBytesMax >= slotBytesLeast && slotBytesMax <= slotBytesMost;
-  if (!slotsFit || arenaBytesMax < arenaBytesLeast || arenaBytesMax > arenaBytesMost) {
-    throw new Error(
-      `Cannot create a link table: ${slotBytesMax} bytes of slots, expected ${slotBytesLeast} to ${slotBytesMost}; ${arenaBytesMax} of arena, expected ${arenaBytesLeast} to ${arenaBytesMost}`,
-    );
-  }
   const firstBits = firstBitsFor(linksExpected, slotBytesMax);
   const control = new SharedArrayBuffer((controlWord.firstReader + readersMax * lineWords) * 4);
   const words = new Int32Array(control);

@@ -1,14 +1,12 @@
 /**
  * The read side of the link table, one per redirect thread: no locks, no waiting, no allocation when warm.
  *
- * An entry from a look-up stays valid until `leave()`: `enter()` publishes the current epoch, and the writer
- * reuses no memory of that epoch until every reader has left it (`quarantine.ts`). `Atomics.store` is
- * sequentially consistent, so the epoch is visible before the first slot is read. Between `enter` and
- * `leave` lies one cycle of the event loop, never an `await`.
+ * An entry from a look-up stays valid until `leave()`: `enter()` publishes the current epoch, and the writer reuses no
+ * memory of that epoch until every reader has left it (`quarantine.ts`). `Atomics.store` is sequentially consistent, so
+ * the epoch is visible before the first slot is read. Between them lies one cycle of the event loop, never an `await`.
  *
- * An entry's words are read without `Atomics`, which V8 calls as a function (25 to 40 ns each, eight per
- * redirect). The entry was complete before its slot was stored, aligned words never tear, and every `find`
- * reloads the words that change later (the tombstone bit, the slots).
+ * An entry's words are read without `Atomics`, which V8 calls as a function (25 to 40 ns each). The entry was complete
+ * before its slot was stored, words never tear, and every `find` reloads what changes later (the tombstone bit, the slots).
  */
 import { Finder, wordOf } from './finder.ts';
 import {

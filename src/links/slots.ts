@@ -1,13 +1,10 @@
 /**
- * The write side of the slots: inserts, swaps, and growth without a pause.
+ * The write side of the slots: inserts, swaps, and growth without a pause. A generation that is 3/4 full gets a successor
+ * of twice its size. Each write then moves 64 slots: 10 million at once would stall the control thread for half a second.
  *
- * A generation that is 3/4 full gets a successor of twice its size. Each write then moves 64 slots, a few
- * microseconds (10 million at once would stall the control thread for half a second), so the move ends long
- * before the successor is full.
- *
- * During a move, a new key goes to the newest generation only. A changed key is swapped in the newest generation
- * first, then in the older one: no slot refers to a freed entry, and a reader that found the new entry never
- * finds the old one again. The older generation is never cleared or reused: a reader may still be in it.
+ * During a move, a new key goes to the newest generation only. A changed key is swapped in the newest generation first,
+ * then in the older one: no slot refers to a freed entry, and a reader that found the new entry never finds the old one
+ * again. The older generation is never cleared or reused: a reader may still be in it.
  */
 import { Failure } from '../model/failure.ts';
 import {

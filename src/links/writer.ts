@@ -5,11 +5,8 @@
  *   put      allocate -> write program and entry -> swap or fill the slot -> quarantine the old ones
  *   delete   set the tombstone bit -> quarantine target, counter cell and program; the same for `damaged`
  *
- * `delete` needs no memory, so it works when the arena is full. The bit comes first: after it no look-up serves
- * the target, and a reader that found it before keeps its bytes until its cycle of the event loop ends.
- *
- * All entries of a limited code share a cell that counts its scans down. A new target (`keepScansLeft`) copies no
- * number and so loses no scan taken in between, and a new limit is an addition (`addScans`).
+ * `delete` of a known key needs no memory, so it works when the arena is full. All entries of a limited code share a cell
+ * that counts its scans down: a new target (`keepScansLeft`) copies no number and so loses no scan.
  */
 import { Failure } from '../model/failure.ts';
 import { Arena } from './arena.ts';
@@ -25,7 +22,6 @@ import {
   limitWord,
   liveUnits,
   shapeBit,
-  type StoredLinkBytes,
   targetBytesMax,
   unitBytes,
 } from './layout.ts';
@@ -125,8 +121,10 @@ export class LinkWriter {
     const cellBefore = before === 0 ? 0 : this.#cellOf(before);
     const cell = this.#cellFor(link.scansLeft, cellBefore);
     const entry = this.#writeEntry(link, cell, cell === cellBefore ? 0 : cell);
-    const programBefore = before === 0 ? 0 : this.#programOf(before);
-    if (cell !== 0 && link.scansLeft >= 0) this.#setCell(cell, link.scansLeft);
+    const programBefore = before === 0 ? 0 : this.#entries.programOf(before);
+    if (cell !== 0 && link.scansLeft >= 0) {
+      Atomics.store(this.#arena.chunkOf(cell), wordOf(cell), link.scansLeft);
+    }
     this.#show(before, entry);
     if (cellBefore !== 0 && cellBefore !== cell) this.#quarantine.add(cellBefore, 1);
     if (programBefore !== 0) {
@@ -136,30 +134,27 @@ export class LinkWriter {
   }
 
   /**
-   * Fills the table at the start, straight from stored bytes and without a search: the caller guarantees that
-   * the key is folded and new, and the target printable.
-   * @throws Failure `storage_full`
+   * Fills the table at the start, without checks and without a search: the key must be new, the target printable, and the
+   * link without a limit. @throws Failure `storage_full`
    */
-  bulkLoad(link: StoredLinkBytes): void {
-    const { bytes, keyStart, keyEnd, state } = link;
+  bulkLoad(link: Omit<Link, 'scansLeft'>): void {
     const { key } = this.#finder;
-    key.take(bytes, keyStart, keyEnd);
+    if (!key.fold(link.key, 0)) throw new Error(`Cannot load a link: key ${link.key}`);
     this.#slots.reserve();
-    const entry = this.#entries.writeStored(link, tombstoneBits[state]);
-    if (state === 'live') this.#live += 1;
+    const isLive = link.state === 'live';
+    const loaded = isLive ? link : { ...link, ...ended };
+    const entry = this.#entries.write(loaded, tombstoneBits[link.state], 0);
+    if (isLive) this.#live += 1;
     this.#slots.insert(key.tag, entry);
   }
 
   /** Leaves a tombstone forever, also for an unknown key. A known key needs no memory. */
   delete(key: string): void {
-    this.#slots.moveSome();
-    if (this.#finder.findKey(key) === 0) this.#putTombstone({ ...tombstone, key });
-    else this.#end(key, shapeBit.tombstone);
+    this.#putTombstone({ ...tombstone, key });
   }
 
-  /** Turns the entry of a known key into a tombstone. @param bits tombstone bits */
-  #end(key: string, bits: number): void {
-    const entry = this.#finder.findKey(key);
+  /** Turns an entry into a tombstone. @param bits tombstone bits */
+  #end(entry: number, bits: number): void {
     const words = this.#arena.chunkOf(entry);
     const at = wordOf(entry);
     const shape = words[at + entryWord.shape]!;
@@ -171,7 +166,7 @@ export class LinkWriter {
       return;
     }
     const cell = this.#cellOf(entry);
-    const program = this.#programOf(entry);
+    const program = this.#entries.programOf(entry);
     Atomics.store(words, at + entryWord.shape, shape | bits);
     this.#live -= 1;
     const kept = tombstoneUnits(shape);
@@ -214,9 +209,9 @@ export class LinkWriter {
 
   #putTombstone(link: Link): void {
     this.#slots.moveSome();
-    this.#ensureCapacity();
-    if (this.#finder.findKey(link.key) !== 0) {
-      this.#end(link.key, tombstoneBits[link.state]);
+    const known = this.#finder.findKey(link.key);
+    if (known !== 0) {
+      this.#end(known, tombstoneBits[link.state]);
       return;
     }
     this.#slots.reserve();
@@ -248,11 +243,6 @@ export class LinkWriter {
     return words[at + limitWord(shape)]! >>> 0;
   }
 
-  #programOf(entry: number): number {
-    const shape = this.#arena.chunkOf(entry)[wordOf(entry) + entryWord.shape]!;
-    return (shape & shapeBit.tombstone) === 0 ? this.#entries.programOf(entry) : 0;
-  }
-
   #cellOfKey(key: string): number {
     const entry = this.#finder.findKey(key);
     return entry === 0 ? 0 : this.#cellOf(entry);
@@ -262,10 +252,6 @@ export class LinkWriter {
     if (scansLeft === keepScansLeft) return before;
     if (scansLeft < 0) return 0;
     return before === 0 ? this.#arena.allocate(1) : before;
-  }
-
-  #setCell(cell: number, scansLeft: number): void {
-    Atomics.store(this.#arena.chunkOf(cell), wordOf(cell), scansLeft);
   }
 
   /** Writes the entry of the key folded last. @param newCell released when the arena is full */
@@ -290,13 +276,8 @@ export class LinkWriter {
       this.#freeBlocks();
       if (this.#quarantine.hasCapacityFor(blocksPerChange)) return;
       if (waits === waitsMax) {
-        throw new Failure(
-          'overloaded',
-          'Cannot change the link: a redirect thread does not answer',
-          {
-            retryAfterSeconds: 1,
-          },
-        );
+        const detail = 'Cannot change the link: a redirect thread does not answer';
+        throw new Failure('overloaded', detail, { retryAfterSeconds: 1 });
       }
       Atomics.wait(this.#sleep, 0, 0, waitMs);
     }

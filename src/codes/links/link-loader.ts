@@ -11,8 +11,6 @@ import { Failure } from '../../model/failure.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import {
   codesOfBlock,
-  createLinkCursor,
-  eachLink,
   linkBlockOf,
   linkIn,
   linksIn,
@@ -78,21 +76,21 @@ export class LinkLoader {
   load(): number {
     const table = this.#localTable();
     this.#isLoading = true;
-    const cursor = createLinkCursor();
     let count = 0;
-    const take = (): void => {
-      if (cursor.isLimited && cursor.state === 'live') this.#pending.add(cursor.codeNo);
-      else table.bulkLoad(cursor);
-      if (cursor.state === 'damaged') this.#damaged.add(cursor.codeNo);
+    const take = (link: StoredLink): void => {
+      const isLimited = link.scanLimit !== undefined && link.state === 'live';
+      if (isLimited) this.#pending.add(link.codeNo);
+      else table.bulkLoad(link);
+      if (link.state === 'damaged') this.#damaged.add(link.codeNo);
       count++;
     };
     const damaged: number[] = [];
     const { links } = this.#store;
     const blocks = links.range({}, (blockNo) => damaged.push(blockNo));
-    for (const { key, value } of blocks) eachLink(key, value, cursor, take);
+    for (const { key, value } of blocks) linksIn(key, value).forEach(take);
     for (const blockNo of damaged) {
       const block = this.#block(blockNo);
-      if (block !== undefined) eachLink(blockNo, block, cursor, take);
+      if (block !== undefined) linksIn(blockNo, block).forEach(take);
     }
     return count;
   }

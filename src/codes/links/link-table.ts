@@ -2,11 +2,11 @@
  * The port through which a committed change reaches the redirect threads. The shared-memory table of
  * `links/` stands behind it; `put` and `delete` are visible to every redirect thread when they return.
  */
-import type { Link, StoredLinkBytes } from '../../links/layout.ts';
+import type { Link } from '../../links/layout.ts';
 
 export interface LinkTable {
   /** Fills the table at start; links/writer.ts says what it takes for granted. */
-  bulkLoad(link: StoredLinkBytes): void;
+  bulkLoad(link: Omit<Link, 'scansLeft'>): void;
   put(link: Link): void;
   delete(key: string): void;
   /** Adds to the scans left of a limited link, exactly, while some are taken; `scans` may be negative. */

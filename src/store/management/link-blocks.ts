@@ -101,63 +101,6 @@ export function boundsIn(blockNo: number, block: Uint8Array): Map<CodeNo, CodeBo
   return bounds;
 }
 
-/** A link in its block, for readers of millions: it creates no strings. */
-interface LinkCursor {
-  bytes: Buffer;
-  codeNo: CodeNo;
-  workspaceNo: WorkspaceNo;
-  expiresAtMs: number;
-  isLimited: boolean;
-  state: LinkState;
-  keyStart: number;
-  keyEnd: number;
-  targetEnd: number;
-  programStart: number;
-  programEnd: number;
-}
-
-export function createLinkCursor(): LinkCursor {
-  return {
-    bytes: Buffer.alloc(0),
-    codeNo: 0,
-    workspaceNo: 0,
-    expiresAtMs: 0,
-    isLimited: false,
-    state: 'live',
-    keyStart: 0,
-    keyEnd: 0,
-    targetEnd: 0,
-    programStart: 0,
-    programEnd: 0,
-  };
-}
-
-export function eachLink(
-  blockNo: number,
-  block: Uint8Array,
-  cursor: LinkCursor,
-  visit: () => void,
-): void {
-  const bytes = asBuffer(block);
-  const firstNo = blockNo * (slotMask + 1);
-  cursor.bytes = bytes;
-  for (let at = 0; at < bytes.length; at = cursor.programEnd) {
-    const flags = bytes[at + 1]!;
-    cursor.codeNo = firstNo + bytes[at]!;
-    cursor.state = stateOf(flags);
-    cursor.keyStart = at + headBytes;
-    cursor.keyEnd = cursor.keyStart + bytes[at + 2]!;
-    cursor.targetEnd = cursor.keyEnd + bytes.readUInt16LE(at + 3);
-    cursor.workspaceNo = bytes.readUInt32LE(at + 5);
-    cursor.expiresAtMs = bytes.readDoubleLE(at + 9);
-    cursor.isLimited = bytes.readUInt32LE(at + 17) !== noLimit;
-    const isRouted = (flags & flagRouted) !== 0;
-    cursor.programStart = cursor.targetEnd + (isRouted ? programHeadBytes : 0);
-    cursor.programEnd = cursor.programStart + (isRouted ? bytes.readUInt32LE(cursor.targetEnd) : 0);
-    visit();
-  }
-}
-
 const targetEndOf = (bytes: Buffer, at: number): number =>
   at + headBytes + bytes[at + 2]! + bytes.readUInt16LE(at + 3);
 

@@ -1,5 +1,5 @@
 import type { LinkTable } from '../../../src/codes/links/link-table.ts';
-import { keepScansLeft, type Link, type StoredLinkBytes } from '../../../src/links/layout.ts';
+import { keepScansLeft, type Link } from '../../../src/links/layout.ts';
 
 /** A link table that remembers the newest state of every link. */
 export class RecordingLinks implements LinkTable {
@@ -7,8 +7,8 @@ export class RecordingLinks implements LinkTable {
   readonly deleted = new Set<string>();
   readonly damaged = new Set<string>();
 
-  bulkLoad(link: StoredLinkBytes): void {
-    this.put(loadedLink(link));
+  bulkLoad(link: Omit<Link, 'scansLeft'>): void {
+    this.put({ ...link, scansLeft: -1 });
   }
   put(link: Link): void {
     if (link.state !== 'live') {
@@ -34,18 +34,4 @@ export class RecordingLinks implements LinkTable {
     this.live.delete(key);
     this.deleted.add(key);
   }
-}
-
-/** A link that was loaded as stored bytes, as one that was put. */
-function loadedLink(stored: StoredLinkBytes): Link {
-  const { bytes, keyStart, keyEnd, targetEnd, codeNo, workspaceNo, expiresAtMs, state } = stored;
-  return {
-    key: bytes.toString('latin1', keyStart, keyEnd),
-    target: bytes.toString('latin1', keyEnd, targetEnd),
-    codeNo,
-    workspaceNo,
-    expiresAtMs,
-    scansLeft: -1,
-    state,
-  };
 }
