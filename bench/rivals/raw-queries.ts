@@ -4,10 +4,10 @@ import { rawFilters, rawQuery } from '../raw-scans.ts';
 
 const [path = ''] = process.argv.slice(2);
 const queries = new RawQueries(path);
-let isStopped = false;
-process.stdin.on('end', () => (isStopped = true)).resume();
+const stop = new AbortController();
+process.stdin.on('end', () => stop.abort()).resume();
 let answered = 0;
-while (!isStopped) {
+while (!stop.signal.aborted) {
   await queries.run(rawQuery(rawFilters['country and device']!));
   answered++;
   if (answered === 1) process.stdout.write('running\n');

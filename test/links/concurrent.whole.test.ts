@@ -10,6 +10,7 @@ import {
 import { LinkWriter } from '../../src/links/writer.ts';
 import type { ReaderReport, ReaderTask } from './reader.worker.ts';
 import { expiryOf, keyText, tagTarget } from './tagged-target.ts';
+import { createRandom } from './table.ts';
 import { systemClock } from '../../src/system-clock.ts';
 
 const readersMax = 2;
@@ -54,14 +55,6 @@ async function startReaders(mode: ReaderTask['mode'], memory: LinkTableMemory, k
       await Promise.all(workers.map((worker) => worker.terminate()));
       return result;
     },
-  };
-}
-
-function createRandom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
-    return Math.floor(((state >>> 0) / 2 ** 32) * below);
   };
 }
 

@@ -29,6 +29,15 @@ export function linkOf(key: string, more: Partial<Link> = {}): Link {
   };
 }
 
+/** Numbers below a bound, the same in each run. */
+export function createRandom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
+    return Math.floor(((state >>> 0) / 2 ** 32) * below);
+  };
+}
+
 export const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
 
 const anybody: RouteFacts = {

@@ -1,11 +1,14 @@
-/** Workspaces, unions, top codes, raw scans and a live stream against a plain model, whatever crashes and comes late. */
-import { expect, it, onTestFinished } from 'vitest';
+/**
+ * The read side against a plain model: workspaces, unions, top codes, raw scans and a live stream, whatever crashes, fails
+ * and comes late. Every breakdown of a range sums to its total.
+ */
+import { expect, it } from 'vitest';
 import { dayMs, type DayRange } from '../../src/model/day.ts';
 import { isMissed } from '../../src/model/routing/labels.ts';
 import { positionId } from '../../src/model/ids.ts';
-import type { RawScanCursor, RawScanFilter } from '../../src/scans/query/raw-scans.ts';
+import type { RawScanFilter, RawStep } from '../../src/scans/query/raw-scans.ts';
 import type { EventCursor } from '../../src/scans/query/scan-events.ts';
-import { EngineHarness, type HarnessOptions, type ScanFact, scanOf } from './engine-harness.ts';
+import { type EngineHarness, type ScanFact, scanOf } from './engine-harness.ts';
 import {
   baseDay,
   breakdowns,
@@ -16,6 +19,7 @@ import {
   labels,
   run,
 } from './engine-steps.ts';
+import { openEngine } from './open-engine.ts';
 import {
   analyticsOf,
   breakdownOf,
@@ -122,11 +126,9 @@ function checkRaw(engine: EngineHarness, facts: readonly ScanFact[], limit: numb
         const order = new Map(wanted.map((fact) => [rawId(fact), fact.commit]));
         const routes = new Map(wanted.map((fact) => [rawId(fact), routeOf(fact)]));
         const found: string[] = [];
-        for (
-          let at: RawScanCursor | undefined = engine.queries.raw.begin(filter);
-          at !== undefined;
-        ) {
-          const { scans, next } = engine.queries.raw.step(filter, at, limit);
+        const { raw } = engine.queries;
+        for (let at = raw.begin(filter); at !== undefined;) {
+          const { scans, next }: RawStep = raw.step(filter, at, limit);
           found.push(...scans.map(({ id }) => id));
           for (const { id, route } of scans) check(route, routes.get(id));
           check(scans.length <= limit, true);
@@ -197,87 +199,69 @@ it('knows workspaces, unions, raw scans and events', async () => {
   });
 });
 
-function openEngine(options: HarnessOptions): EngineHarness {
-  const engine = new EngineHarness({ codeOf, ...options });
-  onTestFinished(async () => await engine.close());
-  engine.nowMs = baseDay * dayMs;
-  engine.startShards(1);
-  return engine;
-}
-
 it('counts once what a failed checkpoint had added', async () => {
-  const engine = openEngine({ actorsMax: 4 });
-  const top = async (): Promise<number[]> => {
-    const range = { workspaceNo: 2, fromDay: baseDay, toDay: baseDay };
-    const found = await engine.queries.topCodes.find({ ...range, limit: 10, isListed: () => true });
-    return found.map(({ scans }) => scans);
+  const engine = openEngine();
+  const day = { fromDay: baseDay, toDay: baseDay };
+  const { analytics, topCodes } = engine.queries;
+  const counts = async (): Promise<number[]> => {
+    const top = await topCodes.find({ ...day, workspaceNo: 1, limit: 10, isListed: () => true });
+    return [...top.map(({ scans }) => scans), await analytics.scans({ workspace: 1 }, day)];
   };
-  const input = scanOf(1, { workspaceNo: 2 });
   for (const failPoint of ['after', 'before'] as const) {
     engine.failAfter = Number.MAX_SAFE_INTEGER;
-    engine.scan(0, baseDay * dayMs, [input, input, input]);
+    engine.scan(0, baseDay * dayMs, [scanOf(1), scanOf(1), scanOf(1)]);
     engine.cycle(0);
     engine.failAfter = 0;
     engine.failPoint = failPoint;
     engine.checkpoint(0);
   }
   expect(engine.failures).toBe(2);
-  expect(await top()).toEqual([6]);
+  expect(await counts()).toEqual([6, 6]);
   engine.failAfter = Number.MAX_SAFE_INTEGER;
   engine.checkpoint(0);
-  expect(await top()).toEqual([6]);
+  expect(await counts()).toEqual([6, 6]);
   engine.startShards(1);
-  expect(await top()).toEqual([6]);
-  const range = { fromDay: baseDay, toDay: baseDay };
-  const { totalScans } = await engine.queries.analytics.totals({ workspace: 2 }, range);
-  expect(totalScans).toBe(6);
+  expect(await counts()).toEqual([6, 6]);
 });
 
 it('keeps the chain of raw scans where a checkpoint comes while a window waits for its commit', () => {
   const engine = openEngine({ actorsMax: 2 });
-  const scan = (second: number, codes: readonly number[]): void => {
-    const inputs = codes.map((codeNo) => scanOf(codeNo, { workspaceNo: 2 }));
+  const scan = (second: number, ...codeNos: number[]): void => {
+    const inputs = codeNos.map((codeNo) => scanOf(codeNo));
     engine.scan(0, baseDay * dayMs + second * 1_000, inputs);
   };
-  scan(1, [1, 2]);
+  scan(1, 1, 2);
   engine.cycle(0);
-  scan(2, [3]);
+  scan(2, 3);
   engine.cycle(0);
-  scan(3, [1]);
+  scan(3, 1);
   engine.failAfter = 0;
   engine.cycle(0);
   expect(engine.failures).toBe(1);
   engine.failAfter = Number.MAX_SAFE_INTEGER;
   engine.checkpoint(0);
   engine.cycle(0);
-  scan(4, [1]);
+  scan(4, 1);
   engine.settle();
   checkRaw(engine, engine.facts, 100);
 });
 
-it('ends the chain of raw scans where retention has deleted it, and says that events are gone', async () => {
+it('ends the chain of raw scans where retention has deleted it, and reports that events are gone', async () => {
   const engine = openEngine({ rawRetentionDays: 2 });
-  const { queries } = engine;
-  const input = scanOf(1, { workspaceNo: 2 });
-  const cursor = queries.events.newest();
-  expect(queries.events.isPast(cursor)).toBe(false);
+  const { raw, events, analytics } = engine.queries;
+  const cursor = events.newest();
+  expect(events.isPast(cursor)).toBe(false);
   for (let day = baseDay; day < baseDay + 6; day++) {
     engine.nowMs = day * dayMs;
-    engine.scan(0, engine.nowMs, [input, input]);
+    engine.scan(0, engine.nowMs, [scanOf(1), scanOf(1)]);
     engine.cycle(0);
     engine.checkpoint(0);
   }
   const filter = { codeNo: 1, fromDay: baseDay, toDay: baseDay + 9, bots: 'without' } as const;
-  const times: string[] = [];
-  for (let at = queries.raw.begin(filter); at !== undefined;) {
-    const { scans, next } = queries.raw.step(filter, at, 10);
-    times.push(...scans.map(({ scannedAt }) => scannedAt));
-    at = next;
-  }
+  const { scans } = raw.step(filter, raw.begin(filter)!, 100);
   const kept = [5, 5, 4, 4, 3, 3].map((day) => new Date((baseDay + day) * dayMs).toISOString());
-  expect(times).toEqual(kept);
-  const { totalScans } = await queries.analytics.totals({ code: 1 }, filter);
-  expect(totalScans).toBe(12);
-  expect(queries.events.isPast(cursor)).toBe(true);
-  expect(queries.events.isPast(queries.events.newest())).toBe(false);
+  expect(scans.map(({ scannedAt }) => scannedAt)).toEqual(kept);
+  expect(await analytics.scans({ code: 1 }, filter)).toBe(12);
+  expect(events.isPast(cursor)).toBe(true);
+  expect(events.isPast(events.newest())).toBe(false);
 });

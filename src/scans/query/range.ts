@@ -5,7 +5,7 @@
  *
  * In a time zone, the edges of a range lie within UTC days. If the day is cut there (days/day.ts), its pieces are added. If
  * not, but all of its scans lie on one side, it is added or left out as a whole; else the caller counts that part from raw
- * scans (raw/raw-parts.ts).
+ * scans (analytics.ts).
  */
 import { quarterMs } from '../../model/day.ts';
 import { readOr } from '../../model/failure.ts';

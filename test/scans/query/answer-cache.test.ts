@@ -24,10 +24,11 @@ const austria = { ...query, filter: { country: 'AT' } };
 
 /** Finds as many scans as it has. */
 function counter() {
-  const state = { asked: 0, scans: 5 };
+  const state = { asked: 0, scans: 5, readsAll: false };
   const none = { quarters: new Float64Array(1), codes: new Map<number, number>() };
-  const run = async (): Promise<RawAnswer> => {
+  const run = async ({ readsAll = false }: RawQuery): Promise<RawAnswer> => {
     state.asked++;
+    state.readsAll = readsAll;
     const [rollup, sketch] = [new Rollup(0), Sketch.empty()];
     return { rollup, sketch, all: state.scans, damagedBlocks: 0, ...none };
   };
@@ -125,14 +126,18 @@ it('each client sees the progress of its pass', async () => {
   expect(first.waitsFor).toBeUndefined();
 });
 
-it('a client that joins a pass is refused like the first where scans have expired', async () => {
+it('a client that joins a pass is refused like the first; a question about bots has its own pass over all', async () => {
   const { state, cache } = counter();
   const ranges = { oldestRawMs: () => undefined, expiredBeforeMs: () => -Infinity };
   const filtered = new FilteredScans(cache, ranges, async () => 9);
-  const ask = () => filtered.of({ workspace: 1 }, { fromDay: 0, toDay: 0 }, { country: 'DE' });
+  const ask = (of?: 'all') =>
+    filtered.of({ workspace: 1 }, { fromDay: 0, toDay: 0 }, { country: 'DE' }, of);
   const first = ask();
-  for (const asked of [first, Promise.resolve().then(ask)]) {
-    await expect(asked).rejects.toMatchObject({ faults: [{ code: 'raw_scans_expired' }] });
+  const expired = { faults: [{ code: 'raw_scans_expired' }] };
+  for (const asked of [first, Promise.resolve().then(() => ask())]) {
+    await expect(asked).rejects.toMatchObject(expired);
   }
-  expect(state.asked).toBe(1);
+  expect(state).toMatchObject({ asked: 1, readsAll: false });
+  await expect(ask('all')).rejects.toMatchObject(expired);
+  expect(state).toMatchObject({ asked: 2, readsAll: true });
 });
