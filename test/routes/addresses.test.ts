@@ -78,22 +78,8 @@ describe('withPassedQuery', () => {
 
 describe('queryPairs', () => {
   it('decodes once, keeps order and doubles, and is bounded', () => {
-    expect(queryPairs('a=1&b&c=%2541&d+e=%C3%A9&f=%&__proto__=x&a=2')).toEqual([
-      'a',
-      '1',
-      'b',
-      '',
-      'c',
-      '%41',
-      'd e',
-      'é',
-      'f',
-      '%',
-      '__proto__',
-      'x',
-      'a',
-      '2',
-    ]);
+    const pairs = queryPairs('a=1&b&c=%2541&d+e=%C3%A9&f=%&__proto__=x&a=2');
+    expect(pairs.join('|')).toBe('a|1|b||c|%41|d e|é|f|%|__proto__|x|a|2');
     expect(queryPairs('a=1&'.repeat(2_000))).toHaveLength(128);
   });
 });

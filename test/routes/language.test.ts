@@ -13,24 +13,12 @@ const matchesLanguage = (header: string, ranges: readonly string[]): boolean => 
   return ranges.some((range) => isIn(range.toLowerCase()));
 };
 
+/** What the comparison with a plain reading does not draw. */
 describe('bestLanguage', () => {
   it.each([
-    ['Chrome on Windows, German', 'de-DE,de;q=0.9,en-US;q=0.8,en;q=0.7', 'de'],
     ['Safari on an iPhone, Austria', 'de-AT,de;q=0.9', 'de'],
-    ['Safari, French alone', 'fr-FR', 'fr'],
-    ['Firefox, Polish', 'pl,en-US;q=0.7,en;q=0.3', 'pl'],
-    ['Chrome on Android, Brazil', 'pt-BR,pt;q=0.9,en-US;q=0.8,en;q=0.7', 'pt'],
-    ['Samsung Internet, Turkish', 'tr-TR,tr;q=0.9,en-US;q=0.8,en;q=0.7', 'tr'],
-    ['Japanese', 'ja', 'ja'],
     ['Japanese with a region and a script', 'ja-Jpan-JP;q=1.0', 'ja'],
-    ['Catalan, then Spanish', 'ca-ES,ca;q=0.9,es;q=0.8,en;q=0.7', 'es'],
-    ['Dutch of Belgium', 'nl-BE, nl;q=0.9, fr;q=0.8', 'nl'],
-    ['the RFC', 'da, en-gb;q=0.8, en;q=0.7', 'en'],
-    ['weights out of order', 'en;q=0.2,fr;q=0.9,de;q=0.5', 'fr'],
-    ['equal weights: the first', 'it;q=0.5,es;q=0.5', 'it'],
     ['capitals, tabs, a capital Q', 'DE-de\t; Q=0.8 ,EN;q=0.3', 'de'],
-    ['any other than German', 'de;q=0, fr;q=0.1', 'fr'],
-    ['weights of three digits', 'en;q=0.123,de;q=0.124', 'de'],
     ['a star is passed over', '*, de;q=0.5', 'de'],
     ['a private subtag is cut off with its letter', 'de-x-bayern', 'de'],
     ['broken entries are passed over', 'de_DE, fr;q=abc, es;level=1, pl;q=1.5, it', 'it'],
@@ -40,31 +28,16 @@ describe('bestLanguage', () => {
   ])('%s', (_name, header, expected) => {
     expect(bestLanguage(header, available)).toBe(expected);
   });
-
-  it('takes the more specific of what is there, and returns it as it is written', () => {
-    expect(bestLanguage('pt-br', ['pt-PT', 'pt-BR'])).toBe('pt-BR');
-    expect(bestLanguage('pt', ['en', 'pt-BR'])).toBe('pt-BR');
-    expect(bestLanguage('zh-Hant-TW', ['zh-Hans', 'zh-Hant'])).toBe('zh-Hant');
-    expect(bestLanguage('pt', ['ptx'])).toBeUndefined();
-  });
 });
 
 describe('preferredLanguage', () => {
   it.each([
-    ['de-AT,de;q=0.9,en;q=0.8', ['de'], true],
-    ['de-AT,de;q=0.9', ['DE-at'], true],
     ['de', ['de-AT'], false],
     ['den', ['de'], false],
-    ['en-US,de;q=0.9', ['de'], false],
-    ['en;q=0.1,de', ['fr', 'de'], true],
-    ['de;q=0,en;q=0.1', ['de'], false],
-    ['de;q=0,en;q=0.1', ['en'], true],
     ['*', ['de'], false],
     ['', ['de'], false],
     [' , ;q=1, ', ['de'], false],
     ['*,de;q=0.1', ['de'], true],
-    ['zh-Hant-TW', ['zh-Hant'], true],
-    ['zh-Hant-TW', ['zh-Hans', 'zh-TW'], false],
   ])('%s in %j: %s', (header, ranges, expected) => {
     expect(matchesLanguage(header, ranges)).toBe(expected);
   });

@@ -1,6 +1,5 @@
 /** Local days counted the plain way: what `Intl` shows of each scan's time, without a calendar. */
 import type { BreakdownRow } from '../../../src/scans/query/answers.ts';
-import type { Interval } from '../../../src/scans/query/series.ts';
 import type { ScanFact } from '../engine-harness.ts';
 import { isPerson } from '../plain-model.ts';
 
@@ -48,18 +47,13 @@ export const onDays = (
 export function byPoint(
   facts: readonly ScanFact[],
   zone: string,
-  interval: Exclude<Interval, 'week' | 'month'>,
+  interval: 'day' | 'quarter_hour',
 ): Map<string, number> {
   const counts = new Map<string, number>();
   for (const fact of facts.filter(isPerson)) {
     const { date, hour, minute } = localTime(zone, fact.timeMs);
     const quarter = String(Math.floor(Number(minute) / 15) * 15).padStart(2, '0');
-    const key =
-      interval === 'day'
-        ? date
-        : interval === 'hour'
-          ? `${date}T${hour}`
-          : `${date}T${hour}:${quarter}`;
+    const key = interval === 'day' ? date : `${date}T${hour}:${quarter}`;
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   return counts;

@@ -1,28 +1,23 @@
 /** Queries over raw scans against a plain count of the same blocks. */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { dayMs, quarterMs } from '../../../../src/model/day.ts';
 import { browserNames, countryNumber, deviceNames, osNames } from '../../../../src/model/scan.ts';
 import type { RawQuery } from '../../../../src/scans/query/raw/raw-query.ts';
 import { packAnswer, unpackAnswer } from '../../../../src/scans/query/raw/raw-task.ts';
-import { countRaw, walkRaw } from '../../../../src/scans/query/raw/raw-walk.ts';
-import { Dimension } from '../../../../src/scans/rollup.ts';
+import { walkRaw } from '../../../../src/scans/query/raw/raw-walk.ts';
 import type { Scan } from '../../../../src/scans/window.ts';
 import { dayStoredMax, type ScanStore } from '../../../../src/store/scans/scans.ts';
 import { StoredBytes } from '../../../support/stored-bytes.ts';
 import { openStoredScans, plainAnswer, shownAnswer, type StoredScans } from './stored-scans.ts';
 import { runs } from '../../../seconds/runs.ts';
 
-const opened: StoredScans[] = [];
 const open = (): StoredScans => {
   const stored = openStoredScans();
-  opened.push(stored);
+  onTestFinished(() => stored.close());
   return stored;
 };
-afterEach(async () => {
-  for (const stored of opened.splice(0)) await stored.close();
-});
 
 const baseMs = 20_700 * dayMs;
 const workspaceOf = (codeNo: number): number => (codeNo % 2) + 1;
@@ -223,23 +218,6 @@ describe('a query over raw scans', () => {
     } finally {
       await bytes.close();
     }
-  });
-
-  it('distinguishes more hosts than it caches', () => {
-    const stored = open();
-    const names = 10_000;
-    const one = someScan({});
-    const hosts = Array.from({ length: names }, (_, index) => `host-${index}.example`);
-    const scans = hosts.flatMap((host) => [`https://${host}/`, `https://${host}/a`]);
-    stored.add(...scans.map((referer) => ({ ...one, referer })));
-    // The first one again: it was let go meanwhile.
-    stored.add({ ...one, referer: 'https://host-0.example/' });
-    const { rollup } = countRaw(stored.store, wholeQuery);
-    const counts = [...rollup.names(Dimension.referer)];
-    expect(counts.length).toBe(names);
-    expect(counts.filter(({ count }) => count !== 2)).toEqual([
-      { name: 'host-0.example', count: 3 },
-    ]);
   });
 
   it('refuses a range of more quarters than it has space for', () => {
