@@ -1,11 +1,11 @@
 /**
- * A reader in a thread of its own, for the concurrency tests. `verify` looks codes up as fast as it
- * can and checks each answer against the changes that the writer had finished before; `take` uses up the
- * scans of limited codes. Runs until the stop word is set, then posts a report.
+ * A reader in a thread, until the stop word is set. `verify` looks codes up and checks each answer against the changes that
+ * the writer had finished before; `take` uses up the scans of limited codes.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { LinkTableMemory } from '../../src/links/layout.ts';
 import { LinkReader } from '../../src/links/reader.ts';
+import { createRandom } from './table.ts';
 import { expiryOf, keyText, parseTarget } from './tagged-target.ts';
 
 export interface ReaderTask {
@@ -23,8 +23,6 @@ export interface ReaderTask {
 export interface ReaderReport {
   readonly found: number;
   readonly deleted: number;
-  readonly unknown: number;
-  readonly cycles: number;
   /** By key: scans that `takeScan` granted. */
   readonly taken: readonly number[];
   readonly fault: string;
@@ -42,15 +40,8 @@ const finished = new Int32Array(task.finished);
 const stop = new Int32Array(task.stop);
 const seen = new Int32Array(task.seen);
 const paths = Array.from({ length: finished.length }, (_, key) => `/${keyText(key).toLowerCase()}`);
-const counts = { found: 0, deleted: 0, unknown: 0, cycles: 0 };
-let state = 0x9e3779b9 ^ (task.readerIndex + 1);
-
-function random(below: number): number {
-  state ^= state << 13;
-  state ^= state >>> 17;
-  state ^= state << 5;
-  return (state >>> 0) % below;
-}
+const counts = { found: 0, deleted: 0 };
+const random = createRandom(task.readerIndex + 1);
 
 function expect(holds: boolean, what: string): void {
   if (!holds) throw new Error(what);
@@ -61,7 +52,6 @@ function lookUp(key: number): Held | undefined {
   const handle = reader.find(paths[key]!, 1);
   if (handle === 0) {
     expect(floor === 0, `key ${key}: unknown after change ${floor} had returned`);
-    counts.unknown += 1;
     return undefined;
   }
   expect(reader.codeNo(handle) === key + 1, `key ${key}: code ${reader.codeNo(handle)}`);
@@ -96,7 +86,6 @@ function cycle(lookUps: number): void {
     expect(reader.find('/NEVER-PUT', 1) === 0, 'found a code that was never put');
   }
   reader.leave();
-  counts.cycles += 1;
   Atomics.store(seen, task.readerIndex * 2, counts.found);
   Atomics.store(seen, task.readerIndex * 2 + 1, counts.deleted);
 }

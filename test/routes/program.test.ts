@@ -19,6 +19,7 @@ import {
 } from '../../src/routes/program-layout.ts';
 import { ProgramReader } from '../../src/routes/program-reader.ts';
 import { localMinutes } from '../../src/model/zones/zone-offsets.ts';
+import { routingOf as routingWith } from '../links/routed.ts';
 import { naiveRoute, type NaiveScan } from './naive.ts';
 import { runs } from '../seconds/runs.ts';
 
@@ -94,29 +95,17 @@ function splitOf(name: string, shares: readonly number[]): RouteVariant[] {
   }));
 }
 
-/** With numbers for its labels, some of them given before and unused now. */
-function routingOf(drafts: readonly Draft[], split: readonly number[] | undefined): Routing {
+/** With numbers for its labels; the first was given before and is unused now. */
+function routingOf(drafts: readonly Draft[], shares: readonly number[] | undefined): Routing {
   const rules: RouteRule[] = drafts.map(({ if: when, then }, at) => ({
     label: `rule-${at}`,
     if: when,
     then: 'target' in then ? then : { split: splitOf(`rule-${at}`, then.weights) },
   }));
-  const variants = split === undefined ? undefined : splitOf('all', split);
-  const used = [
-    ...rules.flatMap(({ label, then }) =>
-      'split' in then ? then.split.map((one) => one.label) : [label],
-    ),
-    ...(variants ?? []).map(({ label }) => label),
-  ];
-  return {
-    rules,
-    ...(variants === undefined ? {} : { split: variants }),
-    passQuery: true,
-    paused: false,
-    labels: [{ name: 'before', unusedSinceMs: 1 }, ...used.map((name) => ({ name }))],
-    campaign: '',
-    seed: Buffer.alloc(16, 3).toString('base64url'),
-  };
+  const split = shares && splitOf('all', shares);
+  const routing = routingWith({ rules, ...(split && { split }), passQuery: true });
+  const seed = Buffer.alloc(16, 3).toString('base64url');
+  return { ...routing, labels: [{ name: 'before', unusedSinceMs: 1 }, ...routing.labels], seed };
 }
 
 const routing = fc

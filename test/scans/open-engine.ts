@@ -1,10 +1,10 @@
-/** An engine over one journal, which closes with its test. */
+/** Engines over a few scans, or over a random life in small segments. */
 import { onTestFinished } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import { EngineHarness, type HarnessOptions } from './engine-harness.ts';
-import { baseDay, codeOf } from './engine-steps.ts';
+import { baseDay, codeOf, journals } from './engine-steps.ts';
 
-export function openEngine(more: Partial<HarnessOptions> = {}): EngineHarness {
+function createEngine(more: Partial<HarnessOptions>): EngineHarness {
   const engine = new EngineHarness({
     journals: 1,
     segmentBytesMax: 100_000,
@@ -13,8 +13,29 @@ export function openEngine(more: Partial<HarnessOptions> = {}): EngineHarness {
     codeOf,
     ...more,
   });
-  onTestFinished(() => engine.close());
   engine.nowMs = baseDay * dayMs;
+  return engine;
+}
+
+/** With one shard; closes with its test. */
+export function openEngine(more: Partial<HarnessOptions> = {}): EngineHarness {
+  const engine = createEngine(more);
+  onTestFinished(() => engine.close());
   engine.startShards(1);
   return engine;
+}
+
+/** With three journals in small segments and as many shards as asked, until `live` has ended. */
+export async function withEngine(
+  shards: number,
+  live: (engine: EngineHarness) => Promise<void>,
+  more: Partial<HarnessOptions> = {},
+): Promise<void> {
+  const engine = createEngine({ journals, segmentBytesMax: 700, ...more });
+  try {
+    engine.startShards(shards);
+    await live(engine);
+  } finally {
+    await engine.close();
+  }
 }

@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest';
 import { dayMs, type DayRange } from '../../src/model/day.ts';
-import { isMissed } from '../../src/model/routing/labels.ts';
+import { isMissed, missedRoutes } from '../../src/model/routing/labels.ts';
 import { positionId } from '../../src/model/ids.ts';
 import type { RawScanFilter, RawStep } from '../../src/scans/query/raw-scans.ts';
 import type { EventCursor } from '../../src/scans/query/scan-events.ts';
@@ -264,4 +264,13 @@ it('ends the chain of raw scans where retention has deleted it, and reports that
   expect(await analytics.scans({ code: 1 }, filter)).toBe(12);
   expect(events.isPast(cursor)).toBe(true);
   expect(events.isPast(events.newest())).toBe(false);
+});
+
+it('counts scans, bots and visits without a redirect apart in the figures of a shard', () => {
+  const engine = openEngine();
+  const agent = 'Googlebot/2.1 (+http://www.google.com/bot.html)';
+  const paused = scanOf(5, { route: missedRoutes.paused });
+  engine.scan(0, engine.nowMs, [scanOf(5), paused, paused, scanOf(5, { ...paused, agent })]);
+  engine.settle();
+  expect(engine.shards[0]!.figures()).toMatchObject({ scans: 1, bots: 1, missed: 2 });
 });

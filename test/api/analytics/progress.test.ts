@@ -1,7 +1,7 @@
 /** Answers as events: what is refused while nobody reads them, what ends when nobody does, and that a table stays one. */
 import { expect, onTestFinished, test } from 'vitest';
 import type { RawControl } from '../../../src/scans/query/raw/raw-query.ts';
-import { EngineHarness } from '../../scans/engine-harness.ts';
+import { openEngine } from '../../scans/open-engine.ts';
 import { Client } from '../../support/client.ts';
 import { soon } from '../../support/soon.ts';
 import { startTestApi } from '../../support/test-app.ts';
@@ -40,12 +40,7 @@ test('a table is a table, whatever is accepted', async () => {
 
 test('raw scans are read no further when the last client that waits for them has left', async () => {
   const passes: RawControl[] = [];
-  const engine = new EngineHarness({
-    journals: 1,
-    segmentBytesMax: 1_000_000,
-    actorsMax: 10,
-    rawRetentionDays: 30,
-    codeOf: () => undefined,
+  const engine = openEngine({
     raw: {
       run: (_query, control) => {
         control!.share = 0.25;
@@ -54,7 +49,6 @@ test('raw scans are read no further when the last client that waits for them has
       },
     },
   });
-  onTestFinished(() => engine.close());
   const service = await startTestApi({ scans: engine.queries });
   onTestFinished(() => service.close());
   const ask = async () => {

@@ -4,13 +4,14 @@
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { dayMs, formatDay } from '../../../src/model/day.ts';
+import { formatDay } from '../../../src/model/day.ts';
 import { calendarOf } from '../../../src/model/zones/calendar.ts';
 import type { LocalRange } from '../../../src/model/zones/local-range.ts';
 import type { WorkspaceZone } from '../../../src/scans/days/zone-cuts.ts';
 import type { Subject } from '../../../src/scans/query/subject.ts';
-import { EngineHarness, type ScanFact } from '../engine-harness.ts';
-import { baseDay, codeOf, codes, journals, run, step, workspaceOf } from '../engine-steps.ts';
+import type { EngineHarness, ScanFact } from '../engine-harness.ts';
+import { baseDay, codes, run, step, workspaceOf } from '../engine-steps.ts';
+import { withEngine } from '../open-engine.ts';
 import { analyticsOf, breakdownOf, isPerson } from '../plain-model.ts';
 import { byHourOfWeek, byPoint, onDays } from './naive-zones.ts';
 import { runs } from '../../seconds/runs.ts';
@@ -131,17 +132,7 @@ it('equal a count of the plain list, in every zone, after any life of the engine
     fc.integer({ min: 1, max: 3 }),
     fc.array(question, { minLength: 1, maxLength: 4 }),
     async (first, steps, shards, questions) => {
-      const engine = new EngineHarness({
-        journals,
-        segmentBytesMax: 700,
-        actorsMax: 4,
-        rawRetentionDays: 40_000,
-        codeOf,
-        zones: first,
-      });
-      engine.nowMs = baseDay * dayMs;
-      try {
-        engine.startShards(shards);
+      const live = async (engine: EngineHarness): Promise<void> => {
         for (const one of steps) {
           if (one.kind === 'zones') engine.setZones(one.all);
           else await run(engine, one);
@@ -152,43 +143,28 @@ it('equal a count of the plain list, in every zone, after any life of the engine
         engine.settle();
         for (let shard = 0; shard < 2; shard++) engine.checkpoint(shard);
         for (const asked of questions) await checkAnswers(engine, asked);
-      } finally {
-        await engine.close();
-      }
+      };
+      await withEngine(shards, live, { zones: first });
     },
   );
   await fc.assert(property, { numRuns: runs(4) });
 }, 180_000);
 
 it('of a zone that was set before the first scan need no raw scans', async () => {
-  const refusing = { run: () => Promise.reject(new Error('raw scans were asked for')) };
+  const raw = { run: () => Promise.reject(new Error('raw scans were asked for')) };
   const property = fc.asyncProperty(
     zone,
     fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }),
     fc.array(question, { minLength: 1, maxLength: 3 }),
     async (name, steps, questions) => {
       const of = { zone: name, sinceDay: 0, before: name };
-      const engine = new EngineHarness({
-        journals,
-        segmentBytesMax: 700,
-        actorsMax: 4,
-        rawRetentionDays: 1,
-        codeOf,
-        zones: [
-          { workspaceNo: 1, ...of },
-          { workspaceNo: 2, ...of },
-        ],
-        raw: refusing,
-      });
-      engine.nowMs = baseDay * dayMs;
-      try {
-        engine.startShards(2);
+      const own = [1, 2].map((workspaceNo) => ({ workspaceNo, ...of }));
+      const live = async (engine: EngineHarness): Promise<void> => {
         for (const one of steps) await run(engine, one);
         engine.settle();
         for (const asked of questions) await checkAnswers(engine, { ...asked, zone: name });
-      } finally {
-        await engine.close();
-      }
+      };
+      await withEngine(2, live, { rawRetentionDays: 1, zones: own, raw });
     },
   );
   await fc.assert(property, { numRuns: runs(3) });
