@@ -43,7 +43,6 @@ export class Arena {
     return this.#committedUnits * unitBytes;
   }
 
-  /** Bytes that are free before the arena grows, in blocks of any size. */
   get freeBytes(): number {
     return (this.#freeUnits + this.#committedUnits - this.#tailUnits) * unitBytes;
   }
@@ -101,7 +100,6 @@ export class Arena {
     return block;
   }
 
-  /** Ensures that this many contiguous units of one chunk follow the tail. */
   #hasTail(units: number): boolean {
     if (this.#tailUnits + units <= this.#committedUnits) return true;
     if (!this.#grow()) return false;

@@ -25,17 +25,14 @@
  *   a zone cell    the clock of a time zone, for programs (zone-cells.ts)
  *
  * A visible entry never changes, except for the bits tombstone and damaged. A new target gets a new entry, and the
- * slot's offset is swapped; both entries point at the same counter cell, so no scan taken in between is lost. A deleted
- * entry keeps header and key forever and frees the rest. An entry with a damaged record is a tombstone with a second
- * bit: a redirect checks the first bit only, a refusal both. A plain link passes one mask of the shape (`conditional`).
+ * slot's offset is swapped; both entries point at the same counter cell. A deleted entry keeps header and key forever
+ * and frees the rest. An entry with a damaged record is a tombstone with a second bit, which only a refusal checks.
  *
  * One word, `newest * 2 + migrating`, says which generations exist, and their sizes and offsets follow from it. So a
  * reader learns the layout in one load and never sees half of a change.
  *
  * Cost of an entry with an 8-character key: 20 bytes + target + padding, and 10.7 to 21.3 bytes of slots. Outgrown
- * generations stay unused; together they are smaller than the newest one.
- *
- * Words are little-endian, as on every platform that uWebSockets.js is shipped for.
+ * generations stay unused; together they are smaller than the newest one. Words are little-endian.
  */
 import { randomBytes } from 'node:crypto';
 import type { LinkState } from '../model/code.ts';
@@ -178,7 +175,6 @@ export function tombstoneUnits(shape: number): number {
 /** The largest block: 20,480 units, of a program. An entry has at most 1,036. */
 export const blockUnitsMax = programUnits(programBytesMax / 4);
 
-/** Size of the slots buffer that holds this generation. */
 export function generationEndBytes(firstBits: number, generation: number): number {
   return 2 ** firstBits * (2 ** (generation + 1) - 1) * slotBytes;
 }

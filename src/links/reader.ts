@@ -50,7 +50,6 @@ export class LinkReader {
     this.leave();
   }
 
-  /** Begins a cycle of the event loop. */
   enter(): void {
     const control = this.#control;
     Atomics.store(control, this.#epochWord, Atomics.load(control, controlWord.epoch));
@@ -61,11 +60,7 @@ export class LinkReader {
     Atomics.store(this.#control, this.#epochWord, 0);
   }
 
-  /**
-   * Finds the code in `path` from index `from`, in any case. A missing code that looks generated is also
-   * looked up with I and L as 1, and O as 0.
-   * @returns a handle > 0, or 0 when there is no such code
-   */
+  /** A handle of the code in `path` from index `from`, or of its look-alike; 0 = none. */
   find(path: string, from: number): number {
     const handle = this.#finder.find(path, from);
     if (handle !== 0) this.#select(handle);
@@ -133,10 +128,7 @@ export class LinkReader {
     Atomics.add(this.#finder.chunkOf(cell), wordOf(cell), 1);
   }
 
-  /**
-   * Opens the program of a live link.
-   * @returns valid until the next call or `leave`; undefined without a program
-   */
+  /** The program of a live link, valid until the next call or `leave`; undefined without one. */
   program(handle: number): ProgramReader | undefined {
     this.#open(handle);
     if ((this.#shape & (shapeBit.tombstone | shapeBit.routed)) !== shapeBit.routed)
@@ -167,7 +159,6 @@ export class LinkReader {
     return length;
   }
 
-  /** A copy of the target; empty for a tombstone. */
   target(handle: number): Uint8Array {
     const words = new Int32Array(targetBytesMax / Int32Array.BYTES_PER_ELEMENT);
     return new Uint8Array(words.buffer, 0, this.copyTarget(handle, words, 0));

@@ -45,10 +45,7 @@ export class Slots {
     return this.#newest.length / 2;
   }
 
-  /**
-   * Ensures that one more key fits. Call it before any change.
-   * @throws Failure `storage_full` when the largest generation is full
-   */
+  /** Ensures that one more key fits. Call it before any change. @throws Failure `storage_full` */
   reserve(): void {
     if (this.#used + 1 <= this.#growAt) return;
     if (this.#older !== undefined) this.move(this.#older.length / 2);
@@ -66,14 +63,12 @@ export class Slots {
     this.#used += 1;
   }
 
-  /** Replaces `before` by `after` for every reader. */
   swap(tag: number, before: number, after: number): void {
     const inNewest = exchange(this.#newest, tag, before, after);
     const inOlder = this.#older !== undefined && exchange(this.#older, tag, before, after);
     if (!inNewest && !inOlder) throw new Error(`Cannot swap entry ${before}: no slot refers to it`);
   }
 
-  /** A write's share of the move. */
   moveSome(): void {
     if (this.#older !== undefined) this.move(slotsMovedPerWrite);
   }

@@ -103,11 +103,7 @@ export class LinkWriter {
     return this.#lostUnits * unitBytes;
   }
 
-  /**
-   * Adds the link, or replaces the one with this key.
-   * @throws Failure `storage_full` when slots or arena are full, `overloaded` when a stuck reader keeps
-   *   quarantine full
-   */
+  /** Adds or replaces a link. @throws Failure `storage_full`, `overloaded` when a stuck reader keeps quarantine full */
   put(link: Link): void {
     if (link.state !== 'live') {
       this.#putTombstone(link);
@@ -153,7 +149,6 @@ export class LinkWriter {
     this.#putTombstone({ ...tombstone, key });
   }
 
-  /** Turns an entry into a tombstone. @param bits tombstone bits */
   #end(entry: number, bits: number): void {
     const words = this.#arena.chunkOf(entry);
     const at = wordOf(entry);
@@ -176,17 +171,14 @@ export class LinkWriter {
     this.#freeSometimes();
   }
 
-  /** Scans left of a live link; undefined for one without a limit, a deleted or an unknown one. */
+  /** Of a live link; undefined without a limit. */
   scansLeft(key: string): number | undefined {
     const cell = this.#cellOfKey(key);
     if (cell === 0) return undefined;
     return Math.max(0, Atomics.load(this.#arena.chunkOf(cell), wordOf(cell)));
   }
 
-  /**
-   * Takes all scans left of a limited link in one atomic step.
-   * @returns below zero when readers took more than a lowered limit has; undefined without a limit
-   */
+  /** Takes all scans left in one step; below zero = over a lowered limit, undefined = no limit. */
   takeScansLeft(key: string): number | undefined {
     const cell = this.#cellOfKey(key);
     if (cell === 0) return undefined;
@@ -219,7 +211,6 @@ export class LinkWriter {
     this.#slots.insert(this.#finder.key.tag, entry);
   }
 
-  /** Points the key's slot at `entry`; a new key gets a slot. */
   #show(before: number, entry: number): void {
     const tag = this.#finder.key.tag;
     if (before === 0) {

@@ -22,7 +22,7 @@ const renewBeforeMs = 24 * hourMs;
 const zonesAtOnce = 10;
 
 interface ZoneCell {
-  /** Its unit offset; 0 for a zone that this runtime does not know. */
+  /** Unit offset in the arena; 0 for a zone that this runtime does not know. */
   readonly cell: number;
   knownFromMs: number;
   knownUntilMs: number;
@@ -42,10 +42,7 @@ export class ZoneCells {
     this.#now = now;
   }
 
-  /**
-   * Unit offset of a zone's cell; 0 for an unknown zone, whose time windows never match.
-   * @throws Failure `storage_full`
-   */
+  /** Of an unknown zone 0: its time windows never match. @throws Failure `storage_full` */
   cellOf(name: string): number {
     const zone = name.toLowerCase();
     const known = this.#cells.get(zone);

@@ -13,11 +13,8 @@ const ends = new Uint16Array(entriesMax);
 const weights = new Uint16Array(entriesMax);
 
 /**
- * The best language of `available` for a client; undefined without a match. Ranges match by descending weight, then in
- * their order: first the language itself, then a less specific one (`de` for `de-AT`), then a more specific one
- * (`pt-BR` for `pt`).
- *
- * @param available BCP 47 languages, in any case
+ * The best of `available` (BCP 47, any case) for a client. Ranges match by descending weight, then in their order: first the
+ * language itself, then a less specific one (`de` for `de-AT`), then a more specific one (`pt-BR` for `pt`).
  */
 export function bestLanguage(header: string, available: readonly string[]): string | undefined {
   const count = readEntries(header);

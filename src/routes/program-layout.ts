@@ -110,7 +110,6 @@ function textIn(words: Int32Array, text: number): string {
 export const unitOf = (words: Int32Array, at: number, unit: number): number =>
   (words[at + (unit >>> 1)]! >>> ((unit & 1) << 4)) & 0xffff;
 
-/** An aligned copy of a program. */
 export function programWords(bytes: Uint8Array): Int32Array {
   const copy = Uint8Array.from(bytes);
   return new Int32Array(copy.buffer, 0, copy.length / Int32Array.BYTES_PER_ELEMENT);

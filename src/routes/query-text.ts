@@ -1,6 +1,4 @@
-/**
- * Edits the query of an address as text. `URLSearchParams` would rewrite the other parameters too (`%20` becomes `+`).
- */
+/** Edits the query of an address as text. `URLSearchParams` would rewrite other parameters too (`%20` becomes `+`). */
 
 /** An address in three parts: `https://e.co/a`, `?b=1`, `#c`. */
 interface SplitAddress {
@@ -26,7 +24,6 @@ export function parametersOf(query: string): string[] {
   return text.split('&').filter((parameter) => parameter !== '');
 }
 
-/** The name of a parameter, form-decoded once. */
 export const parameterName = (parameter: string): string => {
   const end = parameter.indexOf('=');
   return decodedOnce(end === -1 ? parameter : parameter.slice(0, end));
@@ -37,7 +34,6 @@ const parameterValue = (parameter: string): string => {
   return end === -1 ? '' : decodedOnce(parameter.slice(end + 1));
 };
 
-/** Leaves malformed encodings unchanged. */
 function decodedOnce(text: string): string {
   if (!/[%+]/.test(text)) return text;
   const spaced = text.replaceAll('+', ' ');

@@ -1,7 +1,4 @@
-/**
- * Previews what a scan would get. It follows the same program as a redirect thread, and asks the runtime for the clocks
- * of time zones.
- */
+/** Previews what a scan would get, by the same program as a redirect thread and the runtime's clocks of time zones. */
 import { codeStatusAt, type QrCodeRecord } from '../model/code.ts';
 import { labelOfRoute, type MissedReason, targetLabel } from '../model/routing/labels.ts';
 import type { RouteVariant } from '../model/routing/routing.ts';

@@ -67,7 +67,6 @@ const unionNamesMax = 10_000;
 /** One counter's days and months bound its names already. */
 const rangeNamesMax = Number.MAX_SAFE_INTEGER;
 
-/** A scanner seen in so many days before a range returns in it. */
 const seenBeforeDays = 90;
 
 interface CounterPart extends RawPart {
@@ -216,7 +215,6 @@ export class ScanAnalytics {
     return found.sort(mostScansFirst);
   }
 
-  /** Adds the counts of a range. */
   async #gather(subject: Subject, range: LocalRange, wanted: Wanted): Promise<void> {
     const spans = spansOf(range);
     const parts: CounterPart[] = [];

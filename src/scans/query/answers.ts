@@ -105,7 +105,6 @@ export function scannersFrom(scanners: number, now: Sketch, before: Sketch): Sca
 
 const shownError = (error: number): number => Math.round(error * 10) / 10;
 
-/** Most scans first, ties by key. */
 export function rowsOf(rollup: Rollup, by: ValueBreakdownBy): BreakdownRow[] {
   if (by === 'city' || by === 'referer') {
     const names = rollup.names(Dimension[by]);

@@ -1,9 +1,6 @@
 /**
- * Numbers of the scans that match a filter.
- *
- *   one word of one kind, by day    from rollups, as far back as they go (`wordOf`)
- *   everything else                 from raw scans, while these are kept: one pass answers totals, series and all
- *                                   breakdowns of a query (raw/answer-cache.ts)
+ * Numbers of the scans that match a filter: of one word by day from rollups, as far back as they go (`wordOf`); all else from
+ * raw scans, while these are kept, in one pass for all that a page asks (raw/answer-cache.ts).
  */
 import { isoTime, quarterMs } from '../../model/day.ts';
 import { dataDamaged, Failure } from '../../model/failure.ts';

@@ -1,11 +1,10 @@
 /**
  * A range of days of one counter: whole months, single days, partial days at the edges, the summary's day, and the blocks
- * since the last checkpoint, all in one snapshot, so that they neither overlap nor leave a gap. The cost depends on the
- * months in the range, not on the scans; a code without a summary, as most of a long list are, costs one look-up.
+ * since the last checkpoint, all in one snapshot. The cost depends on the months in the range, not on the scans; a code
+ * without a summary costs one look-up.
  *
  * In a time zone, the edges of a range lie within UTC days. If the day is cut there (days/day.ts), its pieces are added. If
- * not, but all of its scans lie on one side, it is added or left out as a whole; else the caller counts that part from raw
- * scans (analytics.ts).
+ * not, but all of its scans lie on one side, it is added or left out; else the caller counts that part from raw scans.
  */
 import { quarterMs } from '../../model/day.ts';
 import { readOr } from '../../model/failure.ts';
@@ -65,7 +64,6 @@ export class Ranges {
     this.recent.refresh();
   }
 
-  /** Epoch ms of the oldest raw scans. */
   oldestRawMs(): number | undefined {
     for (const [, block] of storedBlocks(this.#store, {})) if (block) return block.newestMs;
     return undefined;
@@ -77,7 +75,6 @@ export class Ranges {
     return oldest === 1 ? -Infinity : (this.oldestRawMs() ?? Infinity);
   }
 
-  /** Adds the counts of a range, except parts that need raw scans. */
   add(counter: number, spans: Spans, wanted: Wanted): Gathered {
     let records = 0;
     const rawParts: Array<TimeRange & { scans: number }> = [];
@@ -107,9 +104,8 @@ export class Ranges {
   }
 
   /**
-   * The pieces of a range: the summary's day, the days at its edges, its other days (or months and the days around them),
-   * then the scans since the checkpoint. A piece may lie only partly in the range; a time may come twice. Read a piece before
-   * you ask for the next: the store reuses its bytes.
+   * The summary's day, the days at the edges, the other days (or months and the days around them), the scans since. A piece
+   * may lie partly in the range; a time may come twice. Read a piece before you ask for the next: the store reuses its bytes.
    */
   *pieces(counter: number, spans: Spans, by: 'days' | 'months'): Generator<CountedPiece> {
     const { fromDay, endDay, firstMonth, endMonth, edgeDays } = spans;

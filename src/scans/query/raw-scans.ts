@@ -1,6 +1,5 @@
 /**
- * The raw scans of a code, newest first: a walk along its chain of blocks, from the newest one back to where they
- * have expired.
+ * The raw scans of a code, newest first: a walk along its chain of blocks, back to where they have expired.
  *
  *   newest block --previous--> block --previous--> … --> expired, or 0
  *
@@ -24,7 +23,6 @@ import type { RouteLabel } from '../../model/routing/labels.ts';
 
 /** Bytes of blocks that a step reads: about 1 ms. */
 const stepBytesMax = 524_288;
-/** Cost of opening a block, in bytes. */
 const blockCostBytes = 8_192;
 
 export interface RawScanFilter extends LocalRange {
@@ -48,7 +46,6 @@ export interface RawScanCursor {
 
 export interface RawStep {
   readonly scans: readonly RawScan[];
-  /** Undefined at the end. */
   readonly next: RawScanCursor | undefined;
 }
 

@@ -1,7 +1,4 @@
-/**
- * The blocks as the outbox of `qr.scanned`: a workspace's events, newest first in pages, or onwards from a cursor, for a live
- * stream. Events of a damaged block are left out.
- */
+/** A workspace's `qr.scanned` events: newest first in pages, or from a cursor on. Those of a damaged block are left out. */
 import type { ScannedCode } from '../../model/code.ts';
 import type { EventEnvelope } from '../../model/event.ts';
 import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
@@ -11,7 +8,6 @@ import type { Ranges } from './range.ts';
 import { scannedEvent, takeShown } from '../scanned-event.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
-/** Blocks that one page reads at most; the cursor continues from there. */
 const eventBlocksMax = 2_000;
 /** Bytes of blocks that one page reads at most: about 20 ms of the control thread. */
 const eventBytesMax = 16_777_216;
@@ -20,11 +16,9 @@ const stepBytesMax = 1_048_576;
 
 export interface EventPage {
   readonly data: EventEnvelope[];
-  /** Cursor of the next older page; absent at the end. */
   readonly before?: string;
 }
 
-/** Position between entries, from old to new. */
 export interface EventCursor {
   /** The current block; earlier ones are done. */
   readonly sequence: number;
@@ -53,11 +47,7 @@ export class ScanEvents {
     this.#codeOf = codeOf;
   }
 
-  /**
-   * A workspace's `qr.scanned` events, newest first.
-   * @param before the `before` of the last page; @returns fewer than `limit` only after `eventBlocksMax` blocks,
-   * `eventBytesMax` bytes, or at the end
-   */
+  /** Newest first; fewer than `limit` only at a bound or at the end. @param before the `before` of the last page */
   page(workspaceNo: WorkspaceNo, before: string | undefined, limit: number): EventPage {
     this.#ranges.refresh();
     const [fromSequence, skip] = parseCursor(before);

@@ -45,7 +45,6 @@ export class Series {
     }));
   }
 
-  /** @param first the point where the piece begins */
   #addQuarter(first: number, fromMs: number, scans: number): void {
     const starts = this.#starts;
     let at = first;

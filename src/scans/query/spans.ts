@@ -1,6 +1,5 @@
 /**
- * Splits a range into the whole UTC days in it, the whole months of these, and the partial UTC day at either end (none for a
- * range in UTC).
+ * Splits a range into whole UTC days, the whole months of these, and the partial UTC day at either end (none in UTC).
  *
  *      from |--edge--| whole days … |== whole months ==| … whole days |--edge--| end
  */
@@ -12,10 +11,9 @@ import type { Timed } from '../days/stored-piece.ts';
 import { firstDayOf, monthOf } from '../summaries.ts';
 
 export interface Spans extends TimeRange {
-  /** Whole UTC days, the end excluded. */
+  /** Whole UTC days, and whole months of these, the ends excluded. */
   readonly fromDay: number;
   readonly endDay: number;
-  /** Whole months of these, the end excluded. */
   readonly firstMonth: number;
   readonly endMonth: number;
   /** UTC days that are only partly in the range. */

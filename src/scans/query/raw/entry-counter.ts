@@ -22,7 +22,6 @@ export class EntryCounter {
   readonly sketch = Sketch.empty();
   readonly codes = new Map<CodeNo, number>();
   readonly quarters: Float64Array;
-  /** Scans of the range, without the filter. */
   all = 0;
 
   constructor(query: RawQuery) {
@@ -33,7 +32,6 @@ export class EntryCounter {
     this.quarters = new Float64Array(Math.ceil((endMs - fromMs) / quarterMs));
   }
 
-  /** The first wanted group of a block; -1 = none. */
   firstWanted(block: ScanBlock): number {
     for (let group = 0; group < block.groups; group++) {
       if (this.#isWanted(block, group)) return group;

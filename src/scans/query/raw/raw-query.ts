@@ -11,12 +11,9 @@ export interface RawQuery extends TimeRange {
   readonly workspaceNo?: WorkspaceNo | undefined;
   /** Ascending; absent = all of the workspace. At least one of `workspaceNo` and `codes` is set. */
   readonly codes?: Uint32Array | undefined;
-  /**
-   * Scans of the range in the records of the same codes, without the filter. Reading ends when they are found; otherwise it
-   * reads all blocks.
-   */
+  /** Scans of the range in the records of the same codes, without the filter: reading ends when they are found. */
   readonly expected?: number | undefined;
-  /** Reads all blocks: bots and visits without a redirect have no expected number. */
+  /** For bots and visits without a redirect, which have no expected number. */
   readonly readsAll?: boolean | undefined;
   readonly filter: ScanFilter;
   /** Whether to count people's routes: only for one code. */

@@ -13,7 +13,6 @@ import { type RawAnswer, RawControl, type RawQuery } from './raw-query.ts';
 import { walkRaw } from './raw-walk.ts';
 
 export interface RawTask {
-  /** scans.mdb. */
   readonly path: string;
   readonly query: RawQuery;
   readonly control: SharedArrayBuffer;
