@@ -130,8 +130,8 @@ export const shipped = {
   /** The dashboard's files, serialized by v8; undefined for sources. */
   dashboard: (): Uint8Array | undefined =>
     isBundled ? readFileSync(inBundle('dashboard.bin')) : undefined,
-  /** The licences of all that is built in. */
-  licences: (): string =>
+  /** The licenses of all that is built in. */
+  licenses: (): string =>
     pack
       ? readFileSync(inBundle('THIRD-PARTY.txt'), 'utf8')
       : 'Quietzone is MIT (LICENSE). Each package has its licence in its folder in node_modules; README names those of the geo data.',

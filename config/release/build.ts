@@ -4,51 +4,51 @@
  *   npm run build [-- linux-x64 linux-arm64] [--out DIR] [--quick]
  *
  *   sources ─ bundle ─┐
- *   native files ─────┼─ pack ─ dist/<target>/quietzone ─ .zst, .deb, image, bill of materials ─ dist/SHA256SUMS
+ *   native files ─────┼─ pack ─ dist/<target>/quietzone ─ .zst, .deb, Dockerfile, bill of materials ─ dist/SHA256SUMS
  *   dashboard, geo ───┘
  *
  *   bundle.ts           the program and its threads as JavaScript
- *   natives.ts          native files, from the packages that modules.ts finds; elf.ts reads the glibc that they need
- *   geo-files.ts        the geo data as a table; `npm ci` does that too, check-geo.ts compares it with the original
+ *   natives.ts          native files, and the packages that they come from; glibc.ts checks what they need
+ *   geo-files.ts        the geo data as a table; `npm ci` does that too
  *   pack.ts             all files of the runtime folder as one, with their SHA-256
  *   executable.ts       Node, the code that runs first, and the data behind it
- *   packages/           what is made of the executable; archive.ts has tar and ar, compress.ts zstd and gzip
+ *   packages/           what is made of the executable
  *
  * What the executable runs first: boot.ts, which lays its files out with runtime-folder.ts. A step of its own, for an
- * older glibc: lmdb.ts, with Debian's packages by debian-package.ts.
+ * older glibc: lmdb.ts.
  *
- * The same commit gives the same bytes, in any folder. `--quick` makes the file alone, compressed little, to be tried.
+ * The same commit and the same `strip` give the same bytes, in any folder. Without `strip` the file keeps Node's symbols,
+ * without `readelf` nothing checks the glibc it needs, without `dpkg-deb` there is no .deb. `--quick` makes the file
+ * alone, compressed little, to be tried.
  *
  *   UWS_NODE, LMDB_NODE                other native files (natives.ts)
- *   IMAGE_LIBRARIES or DEBIAN_MIRROR   where the image's shared libraries come from (packages/libraries.ts)
  *   COMMIT, SOURCE_DATE_EPOCH          where there is no repository
  */
 import { execFileSync } from 'node:child_process';
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { serialize } from 'node:v8';
 import { shipped } from '../../src/shipped.ts';
-import { buildTime, imageLibraries, writeArtifacts } from './packages/artifacts.ts';
 import { bundleBoot, bundleProgram } from './bundle.ts';
-import { writeChecksums } from './packages/checksums.ts';
-import { zstdLevels } from './compress.ts';
 import { buildDashboard } from './dashboard.ts';
-import { assertRuns, type Glibc } from './elf.ts';
 import { makeExecutable } from './executable.ts';
 import { geoPackages, makeGeoTable } from './geo-files.ts';
-import { licencesText, thirdParty, type ThirdPartyPackage } from './packages/licences.ts';
-import { modulesOf } from './modules.ts';
+import { checkRuns, type Glibc } from './glibc.ts';
 import {
   assertAddon,
+  modulesOf,
   nativeNames,
   nativesOf,
   type NativeSource,
   type Target,
   targets,
 } from './natives.ts';
-import { makePack, modeOf, sha256 } from './pack.ts';
+import { makePack, sha256, zstd } from './pack.ts';
+import { makeDeb } from './packages/deb.ts';
+import { licensesText, thirdParty, type ThirdPartyPackage } from './packages/licenses.ts';
+import { sbomText } from './packages/sbom.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const startedMs = performance.now();
@@ -58,7 +58,7 @@ const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: { out: { type: 'string' }, quick: { type: 'boolean' } },
 });
-const level = values.quick === true ? zstdLevels.quick : zstdLevels.full;
+const level = values.quick === true ? 3 : 19;
 
 const report = (text: string): void => {
   process.stdout.write(`${((performance.now() - startedMs) / 1_000).toFixed(1)} s  ${text}\n`);
@@ -73,11 +73,15 @@ function targetsOf(names: readonly string[]): readonly Target[] {
   });
 }
 
-/** The full id: COMMIT, else that of the repository. */
-function commitOf(): string {
-  const { COMMIT: given = '' } = process.env;
-  if (given !== '') return given;
-  return execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim();
+const git = (...args: string[]): string =>
+  execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
+
+/** Seconds since 1970 of every file in the packages: SOURCE_DATE_EPOCH, else the time of the commit. */
+function buildTime(): number {
+  const { SOURCE_DATE_EPOCH: given = '' } = process.env;
+  const seconds = Number(given === '' ? git('show', '-s', '--format=%ct', 'HEAD') : given);
+  if (Number.isSafeInteger(seconds) && seconds >= 0) return seconds;
+  throw new Error(`Cannot use SOURCE_DATE_EPOCH ${given}: expected seconds since 1970`);
 }
 
 /** The names that `shipped.text` takes. */
@@ -87,20 +91,18 @@ async function textNames(): Promise<string[]> {
 }
 
 /** The oldest glibc that every native file runs on. @throws Error for a file that needs a newer one than it should */
-async function checkFloor(
-  target: Target,
-  natives: readonly NativeSource[],
-  node: string,
-): Promise<Glibc> {
+function checkNatives(target: Target, natives: readonly NativeSource[], node: string): Glibc {
   const hasOwnLmdb = (process.env['LMDB_NODE'] ?? '') !== '';
   // The published lmdb alone needs more than 2.28.
   const glibc = hasOwnLmdb ? '2.28' : '2.34';
-  for (const file of [node, ...natives.map((native) => native.file)]) {
-    const bytes = await readFile(file);
-    assertRuns(file, bytes, target, glibc);
-    if (file !== node) assertAddon(file, bytes);
-  }
-  report(`every native file runs on glibc ${glibc}`);
+  const files = natives.map(({ file }) => file);
+  for (const file of files) assertAddon(file);
+  const isChecked = [node, ...files].every((file) => checkRuns(file, target, glibc));
+  report(
+    isChecked
+      ? `every native file runs on glibc ${glibc}`
+      : `NOT CHECKED that native files run on glibc ${glibc}: readelf is not installed`,
+  );
   return glibc;
 }
 
@@ -111,11 +113,10 @@ interface Source {
   readonly natives: readonly NativeSource[];
 }
 
-/** Everything that lies in the runtime folder, by its path there, the packages that it is made of, and their licences. */
+/** Everything that lies in the runtime folder, by its path there, the packages that it is made of, and their licenses. */
 async function gather(source: Source): Promise<{
   files: Map<string, Uint8Array>;
   packages: ThirdPartyPackage[];
-  licences: string;
 }> {
   const { target, version, modules, natives } = source;
   const hasMsgpackrNative = natives.some(({ name }) => name === nativeNames.msgpackr);
@@ -138,22 +139,17 @@ async function gather(source: Source): Promise<{
       ...geoPackages,
     ],
   });
-  const licences = licencesText(version, packages);
-  files.set('THIRD-PARTY.txt', Buffer.from(licences));
-  return { files, packages, licences };
+  files.set('THIRD-PARTY.txt', Buffer.from(licensesText(version, packages)));
+  return { files, packages };
 }
-
-const withMode = ([name, content]: readonly [string, Uint8Array]) => ({
-  name,
-  mode: modeOf(name),
-  content,
-});
 
 /** Of an earlier build. @throws Error where it holds anything else */
 async function clear(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const names = await readdir(folder);
-  const other = names.find((name) => !/^(quietzone([._-].*)?|THIRD-PARTY\.txt)$/.test(name));
+  const other = names.find(
+    (name) => !/^(quietzone([._-].*)?|THIRD-PARTY\.txt|Dockerfile)$/.test(name),
+  );
   if (other !== undefined) {
     throw new Error(`Cannot build into ${folder}: it holds ${other}, expected an earlier build`);
   }
@@ -167,38 +163,33 @@ async function buildTarget(target: Target, folder: string): Promise<string[]> {
   const modules = await modulesOf(root, target);
   const natives = nativesOf(target, modules, process.env);
   const node = join(modules, `node-${target}/bin/node`);
-  const glibc = await checkFloor(target, natives, node);
+  const glibc = checkNatives(target, natives, node);
   const { version } = shipped;
-  const commit = commitOf();
-  const { files, packages, licences } = await gather({ target, version, modules, natives });
+  const commit = process.env['COMMIT'] || git('rev-parse', 'HEAD');
+  const { files, packages } = await gather({ target, version, modules, natives });
   const places = await readFile(shipped.geoTable().path);
   const identity = { version, commit: commit.slice(0, commitDigits), target };
   const { pack, appended } = await makePack({ ...identity, files, natives, places, level });
   report(`${pack.files.length} files packed, ${megabytes(pack.size)}`);
   const file = join(folder, 'quietzone');
-  await makeExecutable({ node, boot: await bundleBoot(root), pack, appended, file });
+  const boot = await bundleBoot(root);
+  const isStripped = await makeExecutable({ target, node, boot, pack, appended, file });
+  if (!isStripped) report("NOT STRIPPED of Node's symbols: strip is not installed");
   const { size } = await stat(file);
   report(`${file}: ${megabytes(size)}, SHA-256 ${sha256(await readFile(file))}`);
   if (values.quick === true) return [file];
-  const libraries = await imageLibraries(root, target, process.env);
-  const time = buildTime(root, process.env);
-  const made = await writeArtifacts({
-    root,
-    folder,
-    target,
-    version,
-    commit,
-    time,
-    glibc,
-    packages,
-    licences,
-    libraries,
-    level,
-    runtime: { id: pack.id, files: [...files].map(withMode) },
-    natives: pack.natives,
-  });
-  report(`made ${made.join(', ')}`);
-  return [file, ...made.map((name) => join(folder, name))];
+  const time = buildTime();
+  await writeFile(join(folder, 'THIRD-PARTY.txt'), files.get('THIRD-PARTY.txt') ?? '');
+  await writeFile(
+    join(folder, 'quietzone.cdx.json'),
+    sbomText(root, packages, new Date(time * 1_000)),
+  );
+  await writeFile(join(folder, 'quietzone.zst'), await zstd(await readFile(file), level));
+  await copyFile(join(root, 'config/release/packages/Dockerfile'), join(folder, 'Dockerfile'));
+  const deb = makeDeb({ root, folder, version, target, glibc, time });
+  report(deb === undefined ? 'NO .deb: dpkg-deb is not installed' : `made ${deb}`);
+  const names = await readdir(folder);
+  return names.map((name) => join(folder, name));
 }
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
@@ -209,9 +200,11 @@ async function buildAll(): Promise<void> {
   const out = resolve(values.out ?? join(root, 'dist'));
   const made: string[] = [];
   for (const target of chosen) made.push(...(await buildTarget(target, join(out, target))));
-  const names = made.map((path) => relative(out, path));
-  await writeChecksums(out, names);
-  report(`${join(out, 'SHA256SUMS')} names ${names.length} files`);
+  const lines: string[] = [];
+  for (const path of made.sort())
+    lines.push(`${sha256(await readFile(path))}  ${relative(out, path)}\n`);
+  await writeFile(join(out, 'SHA256SUMS'), lines.join(''));
+  report(`${join(out, 'SHA256SUMS')} names ${made.length} files`);
 }
 
 await buildAll().catch((error: unknown) => {

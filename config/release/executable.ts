@@ -9,15 +9,17 @@
  * disk again. Written by Node, 512 KB at once, 20 MB more of its code and data were resident than after a copy.
  */
 import { execFile } from 'node:child_process';
-import { appendFile, chmod, copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import type { Pack } from '../../src/shipped.ts';
-import { withoutSymbols } from './elf.ts';
+import type { Target } from './natives.ts';
+import { runTool } from './tools.ts';
 
 export interface ExecutableOptions {
+  readonly target: Target;
   /** Node's executable for the target. */
   readonly node: string;
   readonly boot: Uint8Array;
@@ -32,18 +34,29 @@ const run = promisify(execFile);
 /** As Node's own documentation names it: the place in its executable that says whether a program is inside. */
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
-export async function makeExecutable(options: ExecutableOptions): Promise<void> {
-  const { node, file, appended } = options;
+/** Their `strip`, where it is not the one of this machine. */
+const triples: Readonly<Record<Target, string>> = {
+  'linux-x64': 'x86_64-linux-gnu',
+  'linux-arm64': 'aarch64-linux-gnu',
+};
+
+/** @returns false where `strip` is missing: the symbols of Node, 18 MB, are still inside */
+export async function makeExecutable(options: ExecutableOptions): Promise<boolean> {
+  const { target, node, file, appended } = options;
   const folder = await mkdtemp(join(tmpdir(), 'quietzone-build-'));
   try {
     const blob = await makeBlob(options, folder);
     const draft = join(folder, 'executable');
-    await writeFile(draft, withoutSymbols(await readFile(node)));
+    await copyFile(node, draft);
+    await chmod(draft, 0o755);
+    const strip = target === `linux-${process.arch}` ? 'strip' : `${triples[target]}-strip`;
+    const isStripped = runTool(strip, ['--strip-all', draft]) !== undefined;
     const inject = createRequire(import.meta.url).resolve('postject/dist/cli.js');
     await run(process.execPath, [inject, draft, 'NODE_SEA_BLOB', blob, '--sentinel-fuse', fuse]);
     await appendFile(draft, appended);
     await copyFile(draft, file);
     await chmod(file, 0o755);
+    return isStripped;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

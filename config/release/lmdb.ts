@@ -12,17 +12,16 @@
  * Sources: those that lmdb's binding.gyp lists for Linux; defines: those that it sets for Node.
  * Lazy binding, as published: lmdb names a constructor of V8 that Node 22 lacks, and calls it only on Node 16 to 18.
  *
- * All that is fetched is pinned, and no path gets into the result: the same bytes in any folder.
+ * `dpkg-deb` unpacks Debian's packages, of the mirror that DEBIAN_MIRROR names. All that is fetched is pinned, and no path gets into the result: the same bytes in any folder.
  */
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import pLimit from 'p-limit';
-import { mirrorOf, readPackage, unpackPackage } from './debian-package.ts';
-import { assertRuns } from './elf.ts';
+import { checkRuns } from './glibc.ts';
 import { type Target, targets } from './natives.ts';
 import { sha256 } from './pack.ts';
 
@@ -60,6 +59,7 @@ const platforms: Readonly<Record<Target, Platform>> = {
   },
 };
 const gccVersion = '10.2.1-6';
+const fetchMsMax = 120_000;
 
 const defines = [
   'MDB_MAXKEYSIZE=0',
@@ -106,25 +106,26 @@ async function installZig(folder: string): Promise<string> {
 /** Lays out libstdc++ and its headers at the paths that Debian has them. */
 async function installLibstdcxx(platform: Platform, folder: string): Promise<void> {
   const { debian, libstdcxx, headers } = platform;
-  const pool = 'pool/main/g/gcc-10';
-  const mirror = mirrorOf(process.env);
+  const { DEBIAN_MIRROR: mirror = 'http://deb.debian.org/debian' } = process.env;
   const packages = [
-    { path: `${pool}/libstdc++6_${gccVersion}_${debian}.deb`, sha256: libstdcxx },
-    { path: `${pool}/libstdc++-10-dev_${gccVersion}_${debian}.deb`, sha256: headers },
-  ];
-  for (const wanted of packages) {
-    const source = { folder: join(folder, 'packages'), mirror };
-    for (const entry of await unpackPackage(await readPackage(wanted, source))) {
-      if (entry.type !== 'file' || !/^usr\/(include|lib)\//.test(entry.path)) continue;
-      const file = join(folder, entry.path);
-      await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, entry.content);
+    [`libstdc++6_${gccVersion}_${debian}.deb`, libstdcxx],
+    [`libstdc++-10-dev_${gccVersion}_${debian}.deb`, headers],
+  ] as const;
+  for (const [name, expected] of packages) {
+    const address = `${mirror}/pool/main/g/gcc-10/${name}`;
+    const response = await fetch(address, { signal: AbortSignal.timeout(fetchMsMax) });
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    const found = response.ok ? sha256(bytes) : `status ${response.status}`;
+    if (found !== expected) {
+      throw new Error(`Cannot use ${address}: ${found}, expected SHA-256 ${expected}`);
     }
+    await writeFile(join(folder, name), bytes);
+    await run('dpkg-deb', ['--extract', join(folder, name), folder]);
   }
 }
 
-/** @returns the bytes of the addon */
-async function build(platform: Platform, folder: string): Promise<Buffer> {
+/** @returns the path of the addon */
+async function build(platform: Platform, folder: string): Promise<string> {
   const { triple } = platform;
   const zig = await installZig(join(folder, 'zig'));
   await installLibstdcxx(platform, folder);
@@ -165,7 +166,7 @@ async function build(platform: Platform, folder: string): Promise<Buffer> {
   const library = join(folder, 'usr/lib', triple, 'libstdc++.so.6.0.28');
   const link = ['-shared', '-pthread', '-s', '-Wl,-z,lazy', '-Wl,-soname=lmdb.node'];
   await compile(...link, '-o', addon, ...objects, library);
-  return await readFile(addon);
+  return addon;
 }
 
 const { positionals } = parseArgs({ allowPositionals: true });
@@ -177,10 +178,10 @@ if (target === undefined || file === undefined) {
 const platform = platforms[target];
 const temporary = await mkdtemp(join(tmpdir(), 'quietzone-lmdb-'));
 try {
-  const bytes = await build(platform, temporary);
-  assertRuns(file, bytes, target, glibc);
-  await copyFile(join(temporary, 'lmdb.node'), resolve(file));
-  process.stdout.write(`${sha256(bytes)}  ${file}\n`);
+  const addon = await build(platform, temporary);
+  checkRuns(addon, target, glibc);
+  await copyFile(addon, resolve(file));
+  process.stdout.write(`${sha256(await readFile(addon))}  ${file}\n`);
 } finally {
   await rm(temporary, { recursive: true, force: true });
 }

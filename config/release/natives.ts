@@ -5,8 +5,12 @@
  *   UWS_NODE=FILE    another build of uWebSockets.js, for Node's module version 127
  *   LMDB_NODE=FILE   another build of lmdb, such as the one that lmdb.ts makes for an older glibc
  */
+import { execFile } from 'node:child_process';
+import { hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { cp, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 export const targets = ['linux-x64', 'linux-arm64'] as const;
 export type Target = (typeof targets)[number];
@@ -15,7 +19,7 @@ export interface NativeSource {
   /** Path in the runtime folder. */
   readonly name: string;
   readonly file: string;
-  /** Of its package in node_modules, or of the one that the given file replaces: its licences hold for both. */
+  /** Of its package in node_modules, or of the one that the given file replaces: its licenses hold for both. */
   readonly folder: string;
   /** As it is published, which package.json may give another name here. */
   readonly package: string;
@@ -24,6 +28,7 @@ export interface NativeSource {
 
 /** Of Node 22, for which uWebSockets.js and lmdb are compiled. */
 const moduleVersion = 127;
+const keyDigits = 16;
 
 export const nativeNames = {
   uws: 'native/uws.node',
@@ -74,8 +79,9 @@ export function nativesOf(
 }
 
 /** @throws Error for a file that Node 22 would not load as an addon */
-export function assertAddon(file: string, bytes: Buffer): void {
+export function assertAddon(file: string): void {
   const registers = [`node_register_module_v${moduleVersion}`, 'napi_register_module_v1'];
+  const bytes = readFileSync(file);
   if (file.includes('.so') || registers.some((name) => bytes.includes(name))) return;
   throw new Error(
     `Cannot build ${file} in, expected an addon for Node's module version ${moduleVersion}`,
@@ -104,4 +110,31 @@ function packageAt(
   const manifest: unknown = JSON.parse(readFileSync(join(modules, folder, 'package.json'), 'utf8'));
   const text = (key: string): string => String(Reflect.get(Object(manifest), key));
   return { folder, package: text('name'), version: text('version') };
+}
+
+/** Returns a node_modules folder with the native packages of `target`, of the versions that are locked. */
+export async function modulesOf(root: string, target: Target): Promise<string> {
+  const own = join(root, 'node_modules');
+  if (target === `${process.platform}-${process.arch}`) return own;
+  const key = hash('sha256', readFileSync(join(root, 'package-lock.json')), 'hex');
+  const folder = join(own, '.cache/quietzone-build', `${target}-${key.slice(0, keyDigits)}`);
+  if (!existsSync(folder)) await install(root, target, folder);
+  return join(folder, 'node_modules');
+}
+
+/** Runs none of the packages' scripts. */
+async function install(root: string, target: Target, folder: string): Promise<void> {
+  const draft = `${folder}.${process.pid}.new`;
+  await mkdir(draft, { recursive: true });
+  try {
+    for (const name of ['package.json', 'package-lock.json', '.npmrc']) {
+      await cp(join(root, name), join(draft, name));
+    }
+    const [os = '', cpu = ''] = target.split('-');
+    const only = ['--omit=dev', `--os=${os}`, `--cpu=${cpu}`, '--libc=glibc', '--ignore-scripts'];
+    await promisify(execFile)('npm', ['ci', ...only], { cwd: draft });
+    await rename(draft, folder);
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
 }

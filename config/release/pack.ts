@@ -1,7 +1,8 @@
 /** All files of the runtime folder in a row, compressed, with an index by which they are checked. */
 import { hash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { constants, zstdCompress } from 'node:zlib';
 import type { NativeFile, Pack, PackFile, PackPart } from '../../src/shipped.ts';
-import { zstd } from './compress.ts';
 import { nativeNames, type NativeSource, type Target } from './natives.ts';
 
 export interface PackOptions {
@@ -23,11 +24,26 @@ const endBytes = 65_536;
 const nativeMode = 0o500;
 const dataMode = 0o400;
 
+/**
+ * With length and checksum, so that a truncated download is refused. In one thread: the same bytes on every machine that
+ * builds with the locked Node. At 19 the window is what plain `zstd -d` and dpkg unpack, 8 MiB.
+ *
+ * On an executable of 174 MB, level 12: 73 MB in 12 s; 19: 64 MB in 91 s.
+ */
+export async function zstd(bytes: Uint8Array, level: number): Promise<Buffer> {
+  return await promisify(zstdCompress)(bytes, {
+    pledgedSrcSize: bytes.length,
+    params: {
+      [constants.ZSTD_c_compressionLevel]: level,
+      [constants.ZSTD_c_checksumFlag]: 1,
+    },
+  });
+}
+
 export const sha256 = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex');
 
 /** In the runtime folder, for its owner alone: native files are run, all others are read. */
-export const modeOf = (name: string): number =>
-  /\.(node|so[.\d]*)$/.test(name) ? nativeMode : dataMode;
+const modeOf = (name: string): number => (/\.(node|so[.\d]*)$/.test(name) ? nativeMode : dataMode);
 
 /** The index, and what follows the program in the one file. */
 export async function makePack(options: PackOptions): Promise<{ pack: Pack; appended: Buffer }> {

@@ -156,7 +156,7 @@ function isAsPacked(path: string, { size, sha256 }: PackFile): boolean {
 }
 
 /** Group and others get what the owner has, but for writing. */
-export function readableByAll(mode: number): number {
+function readableByAll(mode: number): number {
   return mode | ((mode & 0o500) >> 3) | ((mode & 0o500) >> 6);
 }
 

@@ -236,7 +236,7 @@ describe('pages, health, metrics', () => {
     for (const [page, text] of texts) {
       for (const [, link = ''] of text.matchAll(/<a [^>]*href="([^"]+)"/g)) {
         const [path = '', id] = link.split('#');
-        // Other sites: the two that the licences of the geo data ask us to name, and a standard.
+        // Other sites: the two that the licenses of the geo data ask us to name, and a standard.
         if (link.startsWith('https:')) {
           expect(link).toMatch(/^https:\/\/(db-ip\.com|www\.nro\.net|www\.standardwebhooks\.com)$/);
         } else if (id !== undefined) {

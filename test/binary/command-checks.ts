@@ -49,7 +49,7 @@ export const alone: ReadonlyArray<Check<Walk>> = [
   },
   {
     name: 'licenses',
-    proves: 'it prints the licences of what is built in, and names the sources of the geo data',
+    proves: 'it prints the licenses of what is built in, and names the sources of the geo data',
     form: 'whole',
     leftOut: ofFile,
     run: async (walk) => {

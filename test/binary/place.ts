@@ -11,12 +11,10 @@ import {
   globSync,
   mkdirSync,
   mkdtempSync,
-  readFileSync,
   rmSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
-import { readNeeds } from '../../config/release/elf.ts';
+import { dirname, join } from 'node:path';
 
 /** The executable, and what comes before the program's own arguments. */
 export type Program = readonly [executable: string, ...args: string[]];
@@ -118,31 +116,12 @@ function librariesOf(file: string): string[] {
   const unpacked = mkdtempSync(join(tmpdir(), 'quietzone-unpacked-'));
   try {
     execFileSync(file, ['unpack', unpacked], { env: {}, stdio: 'pipe' });
-    const native = globSync('**/*.{node,so,so.*}', { cwd: unpacked });
-    const own = new Set(native.map((path) => basename(path)));
-    const found = new Map<string, string>();
-    const waiting = [file, ...native.map((path) => join(unpacked, path))];
-    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-      for (const name of readNeeds(path, readFileSync(path)).libraries) {
-        if (own.has(name) || found.has(name)) continue;
-        const library = libraryPath(name);
-        found.set(name, library);
-        waiting.push(library);
-      }
-    }
-    return [...found.values()];
+    const natives = globSync('**/*.{node,so,so.*}', { cwd: unpacked });
+    const paths = [file, ...natives.map((path) => join(unpacked, path))];
+    const text = execFileSync('ldd', paths, { encoding: 'utf8' });
+    const found = [...text.matchAll(/\s(\/\S+) \(/g)].map(([, path = '']) => path);
+    return [...new Set(found)].filter((path) => !path.startsWith(unpacked));
   } finally {
     rmSync(unpacked, { recursive: true, force: true });
   }
-}
-
-/** Where the loader finds a library: where it found those of this process. */
-function libraryPath(name: string): string {
-  const { sharedObjects = [] }: { sharedObjects?: string[] } = Object(process.report.getReport());
-  const loaded = sharedObjects.filter((path) => path.startsWith('/'));
-  const folders = new Set(loaded.map((path) => dirname(path)));
-  const paths = [...folders].map((folder) => join(folder, name));
-  const path = loaded.find((one) => basename(one) === name) ?? paths.find((one) => existsSync(one));
-  if (path === undefined) throw new Error(`Cannot find ${name} in ${[...folders].join(', ')}`);
-  return path;
 }
