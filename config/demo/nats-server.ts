@@ -50,24 +50,20 @@ export async function findNatsServer(places = placesHere()): Promise<NatsServer 
   const { named, folders, fetched } = places;
   if (named !== undefined) return examine(named);
   const inPath = folders.map((folder) => join(folder, 'nats-server')).filter(existsSync);
-  const faults: string[] = [];
-  for (const path of inPath) {
-    const found = await examine(path);
-    if (!('missing' in found)) return found;
-    faults.push(found.missing);
-  }
-  const newest = (await findFetched(fetched)).at(-1);
-  if (newest !== undefined) return newest;
-  const found = faults[0] ?? 'no nats-server is in PATH';
-  return { missing: `${found}, and none was fetched (npm run fetch:nats)` };
+  const examined = await Promise.all(inPath.map(examine));
+  const found = examined.find(isServer) ?? (await findFetched(fetched)).at(-1);
+  if (found !== undefined) return found;
+  const [fault] = examined.filter((one) => 'missing' in one);
+  return {
+    missing: `${fault?.missing ?? 'no nats-server is in PATH'}, and none was fetched (npm run fetch:nats)`,
+  };
 }
 
 /** Every version at hand, oldest first, for what must be right with each of them. */
 export async function findNatsServers(places = placesHere()): Promise<readonly NatsServer[]> {
   const found = await findNatsServer(places);
   if ('missing' in found) return [];
-  if (places.named !== undefined) return [found];
-  const others = await findFetched(places.fetched);
+  const others = places.named === undefined ? await findFetched(places.fetched) : [];
   const isNew = others.every(({ version }) => version !== found.version);
   return isNew ? [...others, found].sort(byVersion) : others;
 }
@@ -77,18 +73,18 @@ export async function findFetched(folder: string): Promise<readonly NatsServer[]
   if (!existsSync(folder)) return [];
   const paths = readdirSync(folder).map((name) => join(folder, name, 'nats-server'));
   const found = await Promise.all(paths.filter(existsSync).map(examine));
-  return found.filter((server) => 'path' in server).sort(byVersion);
+  return found.filter(isServer).sort(byVersion);
 }
+
+const isServer = (one: NatsServer | Missing): one is NatsServer => 'path' in one;
 
 async function examine(path: string): Promise<NatsServer | Missing> {
   let output: string;
   try {
-    ({ stdout: output } = await promisify(execFile)(path, ['--version'], {
-      timeout: versionMsMax,
-    }));
+    const options = { timeout: versionMsMax };
+    ({ stdout: output } = await promisify(execFile)(path, ['--version'], options));
   } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    return { missing: `${path} cannot be run (${why})` };
+    return { missing: `${path} cannot be run (${String(Reflect.get(Object(error), 'code'))})` };
   }
   const version = /\bv?(\d+\.\d+\.\d+)/.exec(output)?.[1];
   if (version === undefined) return { missing: `${path} does not print its version` };
@@ -99,9 +95,5 @@ async function examine(path: string): Promise<NatsServer | Missing> {
 }
 
 const byVersion = (a: NatsServer, b: NatsServer): number => compareVersions(a.version, b.version);
-
-function compareVersions(a: string, b: string): number {
-  const [left, right] = [a, b].map((version) => version.split('.').map(Number));
-  const at = [0, 1, 2].find((part) => left?.[part] !== right?.[part]) ?? 0;
-  return (left?.[at] ?? 0) - (right?.[at] ?? 0);
-}
+const compareVersions = (a: string, b: string): number =>
+  a.localeCompare(b, 'en', { numeric: true });

@@ -13,10 +13,11 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { acceptance } from './acceptance.ts';
 import { boot, BootPlace } from './boot-checks.ts';
 import { type Check, type Tally, tryAll } from './checks.ts';
+import { alone, commands } from './command-checks.ts';
 import { openFolder, openRoot, type Place, type Program } from './place.ts';
+import { codes, running } from './service-checks.ts';
 import { type Kind, Walk } from './walk.ts';
 import { builds, wholeRuns } from './whole-runs.ts';
 
@@ -40,6 +41,8 @@ if (kind === 'file' && !existsSync(file)) {
 const program: Program =
   kind === 'file' ? [file] : [join(root, 'node_modules/.bin/node'), join(root, 'config/start.mjs')];
 
+/** One walk from the first start to a restored backup: each check goes on with what those before have made. */
+const acceptance: ReadonlyArray<Check<Walk>> = [...alone, ...running, ...codes, ...commands];
 const startedMs = performance.now();
 const tallies: Tally[] = [];
 const isWhole = kind === 'file' && !values.short;
