@@ -75,7 +75,7 @@ const defines = [
   '_LARGEFILE_SOURCE',
 ];
 const flags = ['-O3', '-g0', '-fPIC', '-pthread', '-fvisibility=hidden', '-fno-omit-frame-pointer'];
-/** Zig adds checks of undefined behaviour to C; lmdb's own build has none. */
+/** Zig adds checks of undefined behavior to C; lmdb's own build has none. */
 const quietFlags = ['-w', '-fno-sanitize=undefined'];
 const cxxFlags = ['-std=gnu++20', '-fno-rtti', '-fno-exceptions', '-fvisibility-inlines-hidden'];
 

@@ -47,35 +47,50 @@ export function nativesOf(
   modules: string,
   environment: Readonly<Record<string, string | undefined>>,
 ): NativeSource[] {
-  const take = (name: string, from: string, path: string): NativeSource => {
-    const file = join(modules, from, path);
-    if (!existsSync(file))
-      throw new Error(`Cannot find ${from}/${path}, expected it for ${target}`);
-    return { name, file, ...packageAt(modules, from) };
-  };
-  const takeOrGiven = (
-    name: string,
-    variable: string,
-    from: string,
-    path: string,
-  ): NativeSource => {
-    const file = environment[variable];
-    if (file === undefined || file === '') return take(name, from, path);
-    return { name, file, folder: from, package: `given by ${variable}`, version: '' };
-  };
-  const uwsFile = `dist/bin/uws_${target.replace('-', '_')}_${moduleVersion}.node`;
-  const lmdbFile = `node.abi${moduleVersion}.glibc.node`;
+  const uws = `dist/bin/uws_${target.replace('-', '_')}_${moduleVersion}.node`;
+  const lmdb = [`@lmdb/lmdb-${target}`, `node.abi${moduleVersion}.glibc.node`] as const;
+  const msgpackr = [
+    `@msgpackr-extract/msgpackr-extract-${target}`,
+    'node.napi.glibc.node',
+  ] as const;
   const sharp = `@img/sharp-${target}`;
   const vips = `@img/sharp-libvips-${target}`;
-  return [
-    takeOrGiven(nativeNames.uws, 'UWS_NODE', 'uWebSockets.js', uwsFile),
-    takeOrGiven(nativeNames.lmdb, 'LMDB_NODE', `@lmdb/lmdb-${target}`, lmdbFile),
-    ...msgpackrOf(target, modules),
-    ...filesOf(modules, sharp, '.node').map((file) => take(sharpName(target), sharp, file)),
-    ...filesOf(modules, vips, '.so').map((file) =>
-      take(`native/sharp-libvips-${target}/${file}`, vips, file),
+  const wanted: ReadonlyArray<
+    readonly [name: string, folder: string, path: string, variable?: string]
+  > = [
+    [nativeNames.uws, 'uWebSockets.js', uws, 'UWS_NODE'],
+    [nativeNames.lmdb, ...lmdb, 'LMDB_NODE'],
+    // Published for glibc on x64 alone: elsewhere msgpackr runs without it.
+    ...(existsSync(join(modules, ...msgpackr))
+      ? [[nativeNames.msgpackr, ...msgpackr] as const]
+      : []),
+    ...filesOf(modules, sharp, '.node').map((path) => [sharpName(target), sharp, path] as const),
+    ...filesOf(modules, vips, '.so').map(
+      (path) => [`native/sharp-libvips-${target}/${path}`, vips, path] as const,
     ),
   ];
+  return wanted.map(([name, folder, path, variable = '']) => {
+    const given = environment[variable] ?? '';
+    if (given !== '') {
+      return { name, folder, file: given, package: `given by ${variable}`, version: '' };
+    }
+    const file = join(modules, folder, path);
+    if (!existsSync(file))
+      throw new Error(`Cannot find ${folder}/${path}, expected it for ${target}`);
+    const manifest: object = JSON.parse(
+      readFileSync(join(modules, folder, 'package.json'), 'utf8'),
+    );
+    const text = (key: string): string => String(Reflect.get(manifest, key));
+    return { name, folder, file, package: text('name'), version: text('version') };
+  });
+}
+
+/** Files of a package's folder lib, by a part of their name. */
+function filesOf(modules: string, from: string, part: string): string[] {
+  const folder = join(modules, from, 'lib');
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.includes(part)) : [];
+  if (names.length === 0) throw new Error(`Cannot find a ${part} file in ${from}/lib`);
+  return names.sort().map((name) => `lib/${name}`);
 }
 
 /** @throws Error for a file that Node 22 would not load as an addon */
@@ -86,30 +101,6 @@ export function assertAddon(file: string): void {
   throw new Error(
     `Cannot build ${file} in, expected an addon for Node's module version ${moduleVersion}`,
   );
-}
-
-/** Published for glibc on x64 alone: elsewhere msgpackr runs without it. */
-function msgpackrOf(target: Target, modules: string): NativeSource[] {
-  const from = `@msgpackr-extract/msgpackr-extract-${target}`;
-  const file = join(modules, from, 'node.napi.glibc.node');
-  if (!existsSync(file)) return [];
-  return [{ name: nativeNames.msgpackr, file, ...packageAt(modules, from) }];
-}
-
-/** Files of a package's folder lib, by a part of their name. */
-function filesOf(modules: string, from: string, part: string): string[] {
-  const names = readdirSync(join(modules, from, 'lib')).filter((name) => name.includes(part));
-  if (names.length === 0) throw new Error(`Cannot find a ${part} file in ${from}/lib`);
-  return names.sort().map((name) => `lib/${name}`);
-}
-
-function packageAt(
-  modules: string,
-  folder: string,
-): Pick<NativeSource, 'folder' | 'package' | 'version'> {
-  const manifest: unknown = JSON.parse(readFileSync(join(modules, folder, 'package.json'), 'utf8'));
-  const text = (key: string): string => String(Reflect.get(Object(manifest), key));
-  return { folder, package: text('name'), version: text('version') };
 }
 
 /** Returns a node_modules folder with the native packages of `target`, of the versions that are locked. */

@@ -27,7 +27,7 @@ it('a file given by hand says so, and keeps the licenses of the package that it 
 
 it('a package that is not installed is named', () => {
   expect(() => nativesOf(target, '/nowhere', {})).toThrow(
-    /^Cannot find uWebSockets\.js\/dist\/bin\/uws_linux_\w+_127\.node, expected it for linux-/,
+    /^Cannot find a \.node file in @img\/sharp-linux-\w+\/lib$/,
   );
 });
 
