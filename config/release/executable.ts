@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import type { Pack } from '../../src/shipped.ts';
-import type { Target } from './natives.ts';
+import { platforms, type Target } from './natives.ts';
 import { runTool } from './tools.ts';
 
 export interface ExecutableOptions {
@@ -34,12 +34,6 @@ const run = promisify(execFile);
 /** As Node's own documentation names it: the place in its executable that says whether a program is inside. */
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
-/** Their `strip`, where it is not the one of this machine. */
-const triples: Readonly<Record<Target, string>> = {
-  'linux-x64': 'x86_64-linux-gnu',
-  'linux-arm64': 'aarch64-linux-gnu',
-};
-
 /** @returns false where `strip` is missing: the symbols of Node, 18 MB, are still inside */
 export async function makeExecutable(options: ExecutableOptions): Promise<boolean> {
   const { target, node, file, appended } = options;
@@ -49,7 +43,8 @@ export async function makeExecutable(options: ExecutableOptions): Promise<boolea
     const draft = join(folder, 'executable');
     await copyFile(node, draft);
     await chmod(draft, 0o755);
-    const strip = target === `linux-${process.arch}` ? 'strip' : `${triples[target]}-strip`;
+    const strip =
+      target === `linux-${process.arch}` ? 'strip' : `${platforms[target].triple}-strip`;
     const isStripped = runTool(strip, ['--strip-all', draft]) !== undefined;
     const inject = createRequire(import.meta.url).resolve('postject/dist/cli.js');
     await run(process.execPath, [inject, draft, 'NODE_SEA_BLOB', blob, '--sentinel-fuse', fuse]);

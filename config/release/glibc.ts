@@ -4,7 +4,7 @@
  * A symbol of glibc or libstdc++ is linked under the version that brought its behavior (`GLIBC_2.28`), and a loader whose
  * library lacks that version refuses the file.
  */
-import type { Target } from './natives.ts';
+import { platforms, type Target } from './natives.ts';
 import { runTool } from './tools.ts';
 
 /** Releases of glibc that the program may be built for. */
@@ -25,10 +25,6 @@ const floors: Readonly<Record<Glibc, ReadonlyMap<string, string>>> = {
     ['GCC', '7.0.0'],
   ]),
 };
-const machines: Readonly<Record<Target, string>> = {
-  'linux-x64': 'X86-64',
-  'linux-arm64': 'AArch64',
-};
 
 /**
  * @returns false where `readelf` is missing: nothing was checked
@@ -38,7 +34,7 @@ export function checkRuns(file: string, target: Target, glibc: Glibc): boolean {
   const text = runTool('readelf', ['--file-header', '--version-info', '--wide', file]);
   if (text === undefined) return false;
   const machine = /^ *Machine: +(.+)$/m.exec(text)?.[1] ?? 'nothing known';
-  if (!machine.endsWith(machines[target])) {
+  if (!machine.endsWith(platforms[target].machine)) {
     throw new Error(`Cannot ship ${file}: it is for ${machine}, expected ${target}`);
   }
   const [, needs = ''] = text.split('\nVersion needs section');

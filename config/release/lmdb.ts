@@ -22,7 +22,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import pLimit from 'p-limit';
 import { checkRuns } from './glibc.ts';
-import { type Target, targets } from './natives.ts';
+import { platforms, type Target, targets } from './natives.ts';
 import { sha256 } from './pack.ts';
 
 const run = promisify(execFile);
@@ -35,28 +35,16 @@ const zigVersion = '0.11.0';
 const zigIntegrity =
   'sha512-vSvmVIT07AXIGsxn5e/iLJnHjfF26q2v9X4Q27HAnHLKzlVNhNUdXbi+Odz4OZ0gHTQFz8/wJMy9p6vuvKMwRQ==';
 
-interface Platform {
-  /** As compilers and Debian's folders name it. */
-  readonly triple: string;
-  readonly debian: 'amd64' | 'arm64';
-  /** SHA-256 of Debian's packages. */
-  readonly libstdcxx: string;
-  readonly headers: string;
-}
-
-const platforms: Readonly<Record<Target, Platform>> = {
-  'linux-x64': {
-    triple: 'x86_64-linux-gnu',
-    debian: 'amd64',
-    libstdcxx: '5c155c58935870bf3b4bfe769116841c0d286a74f59eccfd5645693ac23f06b1',
-    headers: '20b1f56863dcc5f187d6cb53b2aa6149bd013be4ec67e10c2c31a22fda619a01',
-  },
-  'linux-arm64': {
-    triple: 'aarch64-linux-gnu',
-    debian: 'arm64',
-    libstdcxx: '7869aa540cc46e9f3d4267d5bde2af0e5b429a820c1d6f1a4cfccfe788c31890',
-    headers: 'cee7ca63613b50a8a51cc670db385c7e6d1181b72c94148fc8b7992e4570782d',
-  },
+/** SHA-256 of Debian's packages: the library, and its headers. */
+const pinned: Readonly<Record<Target, readonly [library: string, headers: string]>> = {
+  'linux-x64': [
+    '5c155c58935870bf3b4bfe769116841c0d286a74f59eccfd5645693ac23f06b1',
+    '20b1f56863dcc5f187d6cb53b2aa6149bd013be4ec67e10c2c31a22fda619a01',
+  ],
+  'linux-arm64': [
+    '7869aa540cc46e9f3d4267d5bde2af0e5b429a820c1d6f1a4cfccfe788c31890',
+    'cee7ca63613b50a8a51cc670db385c7e6d1181b72c94148fc8b7992e4570782d',
+  ],
 };
 const gccVersion = '10.2.1-6';
 const fetchMsMax = 120_000;
@@ -104,11 +92,12 @@ async function installZig(folder: string): Promise<string> {
 }
 
 /** Lays out libstdc++ and its headers at the paths that Debian has them. */
-async function installLibstdcxx(platform: Platform, folder: string): Promise<void> {
-  const { debian, libstdcxx, headers } = platform;
+async function installLibstdcxx(target: Target, folder: string): Promise<void> {
+  const { debian } = platforms[target];
+  const [library, headers] = pinned[target];
   const { DEBIAN_MIRROR: mirror = 'http://deb.debian.org/debian' } = process.env;
   const packages = [
-    [`libstdc++6_${gccVersion}_${debian}.deb`, libstdcxx],
+    [`libstdc++6_${gccVersion}_${debian}.deb`, library],
     [`libstdc++-10-dev_${gccVersion}_${debian}.deb`, headers],
   ] as const;
   for (const [name, expected] of packages) {
@@ -125,10 +114,10 @@ async function installLibstdcxx(platform: Platform, folder: string): Promise<voi
 }
 
 /** @returns the path of the addon */
-async function build(platform: Platform, folder: string): Promise<string> {
-  const { triple } = platform;
+async function build(target: Target, folder: string): Promise<string> {
+  const { triple } = platforms[target];
   const zig = await installZig(join(folder, 'zig'));
-  await installLibstdcxx(platform, folder);
+  await installLibstdcxx(target, folder);
   const compile = async (...parameters: readonly string[]): Promise<void> => {
     const cache = join(folder, 'cache');
     const { PATH } = process.env;
@@ -175,10 +164,9 @@ const target = targets.find((known) => known === name);
 if (target === undefined || file === undefined) {
   throw new Error(`Cannot build lmdb: expected a target (${targets.join(', ')}) and a file`);
 }
-const platform = platforms[target];
 const temporary = await mkdtemp(join(tmpdir(), 'quietzone-lmdb-'));
 try {
-  const addon = await build(platform, temporary);
+  const addon = await build(target, temporary);
   checkRuns(addon, target, glibc);
   await copyFile(addon, resolve(file));
   process.stdout.write(`${sha256(await readFile(addon))}  ${file}\n`);

@@ -15,6 +15,14 @@ import { promisify } from 'node:util';
 export const targets = ['linux-x64', 'linux-arm64'] as const;
 export type Target = (typeof targets)[number];
 
+/** What Debian, compilers and `readelf` call a target. */
+export const platforms: Readonly<
+  Record<Target, { readonly debian: string; readonly triple: string; readonly machine: string }>
+> = {
+  'linux-x64': { debian: 'amd64', triple: 'x86_64-linux-gnu', machine: 'X86-64' },
+  'linux-arm64': { debian: 'arm64', triple: 'aarch64-linux-gnu', machine: 'AArch64' },
+};
+
 export interface NativeSource {
   /** Path in the runtime folder. */
   readonly name: string;

@@ -23,7 +23,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Glibc } from '../glibc.ts';
-import type { Target } from '../natives.ts';
+import { platforms, type Target } from '../natives.ts';
 import { runTool } from '../tools.ts';
 
 export interface DebInputs {
@@ -40,10 +40,6 @@ export interface DebInputs {
   readonly time: number;
 }
 
-const architectures: Readonly<Record<Target, string>> = {
-  'linux-x64': 'amd64',
-  'linux-arm64': 'arm64',
-};
 /** The libstdc++ of the GCC that came with that glibc. */
 const libstdcxxOf: Readonly<Record<Glibc, string>> = { '2.28': '8', '2.34': '11' };
 
@@ -71,7 +67,7 @@ export function makeDeb({
   ];
   // `1.0.0-rc.1` comes before `1.0.0`: that is a tilde to dpkg.
   const debianVersion = version.replace('-', '~');
-  const architecture = architectures[target];
+  const architecture = platforms[target].debian;
   const name = `quietzone_${debianVersion}_${architecture}.deb`;
   const tree = mkdtempSync(join(tmpdir(), 'quietzone-deb-'));
   const umask = process.umask(0o022);
