@@ -1,4 +1,4 @@
-/** Tables over lmdb-js: values with checksums, and sets. A damaged record is reported and never decoded. */
+/** Tables over lmdb-js, whose values have checksums. A damaged record is reported and never decoded. */
 import { crc32 } from 'node:zlib';
 import type { Database } from 'lmdb';
 import { dataDamaged, type Failure, messageOf } from '../model/failure.ts';
@@ -15,9 +15,7 @@ import {
 import type { ReplicatedWrites, WrittenTable } from './replicated-writes.ts';
 import type {
   AuditedSlice,
-  AuditedTable,
   Range,
-  Table,
   TableKey,
   ValueInPlace,
   ValueTable,
@@ -35,10 +33,9 @@ interface CheckedTableOptions<V> {
 }
 
 const damaged = Symbol('damaged');
+const sliceRecords = 2_000;
 
-export class CheckedTable<K extends TableKey, V>
-  implements ValueTable<K, V>, AuditedTable, WrittenTable<K>
-{
+export class CheckedTable<K extends TableKey, V> implements ValueTable<K, V>, WrittenTable<K> {
   readonly name: string;
   readonly #database: Database<Uint8Array, K>;
   readonly #options: CheckedTableOptions<V>;
@@ -177,8 +174,22 @@ export class CheckedTable<K extends TableKey, V>
     return isSound;
   }
 
-  audit(): Generator<AuditedSlice> {
-    return auditOf(this.name, this.#database, (key, bytes) => void this.#open(key, bytes));
+  *audit(): Generator<AuditedSlice> {
+    const table = this.name;
+    let [records, bytes] = [0, 0];
+    try {
+      for (const { key, value } of this.#database.getRange({})) {
+        records++;
+        bytes += value.length;
+        this.#open(key, value);
+        if (records < sliceRecords) continue;
+        yield { table, records, bytes };
+        [records, bytes] = [0, 0];
+      }
+      yield { table, records, bytes };
+    } catch (error) {
+      yield { table, records, bytes, fault: messageOf(error) };
+    }
   }
 
   #seedOf(key: K): number {
@@ -208,51 +219,6 @@ export class CheckedTable<K extends TableKey, V>
 }
 
 const damagedRecord = (): Failure => dataDamaged('A record that this needs is damaged on the disk');
-
-const present = new Uint8Array(0);
-
-export class SetTable<K extends TableKey> implements Table<K, 1>, AuditedTable, WrittenTable<K> {
-  readonly name: string;
-  readonly #database: Database<Uint8Array, K>;
-  readonly #writes: ReplicatedWrites;
-
-  constructor(name: string, database: Database<Uint8Array, K>, writes: ReplicatedWrites) {
-    this.name = name;
-    this.#database = database;
-    this.#writes = writes;
-  }
-  audit(): Generator<AuditedSlice> {
-    return auditOf(this.name, this.#database, () => undefined);
-  }
-  get(key: K): 1 | undefined {
-    return this.has(key) ? 1 : undefined;
-  }
-  has(key: K): boolean {
-    return this.#database.doesExist(key);
-  }
-  put(key: K): void {
-    this.#writes.write(this, key, present);
-  }
-  remove(key: K): void {
-    this.#writes.write(this, key);
-  }
-  write(key: K, bytes: Uint8Array | undefined): void {
-    if (bytes === undefined) this.#database.removeSync(key);
-    else this.#database.putSync(key, bytes);
-  }
-  repaired(): void {
-    // Keys have no checksum.
-  }
-  *range(range: Range<K>): Iterable<{ key: K; value: 1 }> {
-    for (const key of this.keys(range)) yield { key, value: 1 };
-  }
-  keys(range: Range<K>): Iterable<K> {
-    return this.#database.getKeys(range);
-  }
-  count(range: Range<K>): number {
-    return this.#database.getKeysCount(range);
-  }
-}
 
 /** A table that does not exist yet, in an environment that is open for reading. */
 export class EmptyTable<K extends TableKey, V> implements ValueTable<K, V> {
@@ -285,32 +251,6 @@ export class EmptyTable<K extends TableKey, V> implements ValueTable<K, V> {
   }
   isSound(): boolean {
     return false;
-  }
-}
-
-const sliceRecords = 2_000;
-
-/** @param check notes a damaged record */
-function* auditOf<K extends TableKey>(
-  table: string,
-  database: Database<Uint8Array, K>,
-  check: (key: K, bytes: Uint8Array) => void,
-): Generator<AuditedSlice> {
-  let [records, bytes] = [0, 0];
-  try {
-    for (const { key, value } of database.getRange({})) {
-      records++;
-      // A damaged set may lack values.
-      bytes += value?.length ?? 0;
-      check(key, value);
-      if (records < sliceRecords) continue;
-      yield { table, records, bytes };
-      [records, bytes] = [0, 0];
-    }
-    yield { table, records, bytes };
-  } catch (error) {
-    const fault = messageOf(error);
-    yield { table, records, bytes, fault };
   }
 }
 

@@ -5,6 +5,7 @@
  *   msgpack   by msgpackr
  *   binary    as it is
  *   string    UTF-8
+ *   present   one byte, for the keys of a set
  */
 import { Packr, RESERVE_START_SPACE } from 'msgpackr';
 import { checksumBytes } from './checksum.ts';
@@ -25,7 +26,7 @@ let scratch = Buffer.allocUnsafeSlow(scratchBytes);
 export function createCodec<V>(encoding: ValueEncoding): Codec<V> {
   // Each table declares its encoding next to its type.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return (encoding === 'msgpack' ? msgpack() : { binary, string }[encoding]) as Codec<V>;
+  return (encoding === 'msgpack' ? msgpack() : { binary, string, present }[encoding]) as Codec<V>;
 }
 
 function msgpack(): Codec<unknown> {
@@ -63,6 +64,9 @@ const string: Codec<string> = {
   decode: (bytes, start, end) =>
     Buffer.from(bytes.buffer, bytes.byteOffset, end).toString('utf8', start),
 };
+
+const presence = Buffer.alloc(checksumBytes + 1, 1);
+const present: Codec<1> = { encode: () => presence, decode: () => 1 };
 
 function fit(bytes: number): void {
   if (scratch.length < bytes) scratch = Buffer.allocUnsafeSlow(bytes * 2);

@@ -14,10 +14,9 @@ import { Failure } from '../model/failure.ts';
 import { Signal } from '../model/signal.ts';
 import { createCodec } from './codec.ts';
 import { DamageLog, fileError } from './damage.ts';
-import { CheckedTable, EmptyTable, SetTable } from './checked-table.ts';
+import { CheckedTable, EmptyTable } from './checked-table.ts';
 import type {
   AuditedSlice,
-  AuditedTable,
   KeyEncoding,
   Table,
   TableEncodings,
@@ -59,7 +58,7 @@ export class StoreEnvironment {
   readonly path: string;
   readonly damage: DamageLog;
   readonly #mode: OpenMode;
-  readonly #tables: AuditedTable[] = [];
+  readonly #tables: Array<{ audit(): Generator<AuditedSlice> }> = [];
   readonly #writes = new ReplicatedWrites();
   #replicated: ReplicatedTransactions | undefined;
   #wasRefused = false;
@@ -105,13 +104,9 @@ export class StoreEnvironment {
     return table;
   }
 
-  /** A table of keys without values: each reads as 1 and needs no checksum. */
-  set<K extends TableKey>(name: string, key?: KeyEncoding): Table<K, 1> {
-    if (this.#isMissing(name)) return new EmptyTable();
-    const table = new SetTable(name, this.#openDatabase<K>(name, key), this.#writes);
-    this.#tables.push(table);
-    this.#writes.add(table);
-    return table;
+  /** A table of keys, each of which reads as 1. */
+  set<K extends TableKey>(name: string, key: KeyEncoding = 'ordered-binary'): Table<K, 1> {
+    return this.table(name, { key, value: 'present' });
   }
 
   #isMissing(name: string): boolean {

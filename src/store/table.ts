@@ -3,7 +3,7 @@ import type { Key } from 'lmdb';
 
 export type TableKey = Key;
 export type KeyEncoding = 'ordered-binary' | 'uint32' | 'binary';
-export type ValueEncoding = 'msgpack' | 'binary' | 'string';
+export type ValueEncoding = 'msgpack' | 'binary' | 'string' | 'present';
 
 export interface TableEncodings {
   readonly key?: KeyEncoding;
@@ -75,8 +75,4 @@ export interface AuditedSlice {
   readonly bytes: number;
   /** Why the rest of the table cannot be read. */
   readonly fault?: string;
-}
-
-export interface AuditedTable {
-  audit(): Generator<AuditedSlice>;
 }
