@@ -7,7 +7,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { NodeError } from '../cluster/nodes/node-error.ts';
 import { ConfigError } from '../config.ts';
-import { systemReason } from '../engine/backup/copy-disk.ts';
+import { systemReason } from '../engine/backup/system-reason.ts';
 import { DataFolderError } from '../engine/data-folder.ts';
 import { MachineLimitError } from '../engine/machine/machine-limits.ts';
 import { ListenError } from '../http/port.ts';

@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { copyEnvironment } from '../../src/engine/backup/copy-files.ts';
-import { type CopyDisk, systemCopyDisk } from '../../src/engine/backup/copy-disk.ts';
 import { readMeta } from '../../src/store/data-file/format.ts';
 import { walkDataFile } from '../../src/store/data-file/walk.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
@@ -35,17 +34,10 @@ test('a copy beside a writer is one moment of it', async () => {
     const until = Atomics.load(commits, 0) + 40;
     while (Atomics.load(commits, 0) < until) await sleep(1);
   };
-  // Between the meta pages and the rest the writer uses pages again, as it does while a large file is copied.
-  const disk: CopyDisk = {
-    ...systemCopyDisk,
-    create: async (name) => {
-      await moreCommits();
-      return await systemCopyDisk.create(name);
-    },
-  };
   for (let copy = 0; copy < copies; copy++) {
     const to = join(folder, `copy-${copy}.mdb`);
-    await copyEnvironment(disk, path, to, () => undefined);
+    // After the meta pages are read, the writer reuses pages, as it does while a large file is copied.
+    await copyEnvironment(path, to, () => undefined, moreCommits);
     expect(walkDataFile(to).fault).toBeUndefined();
     expect(readMeta(to)?.isSynced).toBe(true);
     const copied = new StoreEnvironment(to);
@@ -77,7 +69,7 @@ test.each([
     await environment.flush();
   }
   asOfAnotherBoot(path, onDisk);
-  await copyEnvironment(systemCopyDisk, path, to, () => undefined);
+  await copyEnvironment(path, to, () => undefined);
   expect(walkDataFile(to).fault).toBeUndefined();
   const copied = new StoreEnvironment(to);
   expect(copied.table<number, string>('texts').get(commits % 2)).toHaveLength(200_000);

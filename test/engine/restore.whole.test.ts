@@ -1,19 +1,33 @@
 /** A restore is whole or not at all, whatever ends it, and the same command again completes it. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import fs, {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { backup } from '../../src/engine/backup/backup.ts';
-import { type CopyDisk, systemCopyDisk } from '../../src/engine/backup/copy-disk.ts';
 import {
   DataFolderError,
   openDataFolder,
   openFolderToRestore,
 } from '../../src/engine/data-folder.ts';
 import { restore } from '../../src/engine/backup/restore.ts';
+import { systemReason } from '../../src/engine/backup/system-reason.ts';
 import { lockDataFolder } from '../../src/engine/takeover/folder-lock.ts';
 import { lineOf } from '../../src/engine/takeover/messages.ts';
-import { callsMax, diskThatFails, makeWholeFolder, quiet, systemError } from './whole-folder.ts';
+import {
+  callsMax,
+  systemError,
+  withDisk,
+  withDiskThatFails,
+  withFreeBytes,
+} from './failing-disk.ts';
+import { makeWholeFolder, quiet } from './whole-folder.ts';
 import { memoryDisk } from './memory-disk.ts';
 import { stepsOfToday } from '../seconds/runs.ts';
 
@@ -35,8 +49,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(parent, { recursive: true }));
 
-const restored = (disk?: CopyDisk) =>
-  restore(openFolderToRestore(target), source, { progress: quiet, ...(disk && { disk }) });
+const restored = (folder = openFolderToRestore(target)) =>
+  restore(folder, source, { progress: quiet });
 
 const refusalOf = async (work: Promise<unknown>): Promise<string> =>
   await work.then(
@@ -74,8 +88,9 @@ test('killed at any step, no start takes it for data, and the same command compl
   const states = new Set<string>();
   for (let call = first; call <= callsMax; call += every) {
     rmSync(target, { recursive: true, force: true });
-    const disk = diskThatFails(call, killed, true);
-    const message = await refusalOf(restored(disk));
+    const folder = openFolderToRestore(target);
+    const killing = withDiskThatFails(call, killed, true, () => restored(folder));
+    const message = await refusalOf(killing);
     expect(call).toBeLessThan(callsMax);
     if (message === 'done') break;
     expect(message).toBe('Error: killed');
@@ -99,7 +114,10 @@ test('a full disk at any step is said in words, and the same command completes i
   const { first, every } = stepsOfToday(3);
   for (let call = first; call <= callsMax; call += every) {
     rmSync(target, { recursive: true, force: true });
-    const message = await refusalOf(restored(diskThatFails(call, systemError('ENOSPC'), false)));
+    const full = systemError('ENOSPC');
+    const folder = openFolderToRestore(target);
+    const filling = withDiskThatFails(call, full, false, () => restored(folder));
+    const message = await refusalOf(filling);
     expect(call).toBeLessThan(callsMax);
     if (message === 'done') break;
     expect(message).toMatch(
@@ -114,20 +132,17 @@ test('a full disk at any step is said in words, and the same command completes i
 });
 
 test.each([
-  ['EDQUOT', /: the quota of this user is used up there \(EDQUOT\);/],
-  ['EROFS', /: it is mounted read-only \(EROFS\);/],
-  ['EACCES', /: this user may not write there \(EACCES\);/],
-  ['EIO', /: its disk cannot be read or written \(EIO\);/],
-  ['ENODEV', /: its disk is gone \(ENODEV\);/],
-])('%s is said in words', async (code, words) => {
-  const message = await refusalOf(restored(diskThatFails(9, systemError(code), false)));
-  expect(message).toMatch(words);
-  expect(readdirSync(target)).toEqual([]);
+  ['EDQUOT', 'the quota of this user is used up there (EDQUOT)'],
+  ['EROFS', 'it is mounted read-only (EROFS)'],
+  ['EACCES', 'this user may not write there (EACCES)'],
+  ['EIO', 'its disk cannot be read or written (EIO)'],
+  ['ENODEV', 'its disk is gone (ENODEV)'],
+])('%s is said in words', (code, words) => {
+  expect(systemReason(systemError(code))).toBe(words);
 });
 
 test('without enough space nothing is written', async () => {
-  const disk = { ...diskThatFails(0, systemError('EIO'), false), freeBytes: () => 100_000 };
-  expect(await refusalOf(restored(disk))).toMatch(
+  expect(await refusalOf(withFreeBytes(100_000, restored))).toMatch(
     /Cannot restore into .*: 100\.0 kB are free there, expected 1\.\d MB; nothing was copied/,
   );
   expect(readdirSync(target)).toEqual([]);
@@ -159,15 +174,12 @@ test('a folder with other files is refused, and stays as it is', async () => {
 });
 
 test('the restore of another backup is not completed with this one', async () => {
-  const half = diskThatFails(0, new Error('killed'), false);
-  let moves = 0;
-  half.rename = (from, to) => {
-    moves += 1;
-    // Two of the marker, and one of an entry.
-    if (moves > 3) throw new Error('killed');
-    systemCopyDisk.rename(from, to);
+  const rename = fs.renameSync;
+  const move = (from: unknown, to: unknown): void => {
+    if (String(from).endsWith('management.mdb')) throw new Error('killed');
+    rename(String(from), String(to));
   };
-  await refusalOf(restored(half));
+  expect(await refusalOf(withDisk({ sync: { renameSync: move } }, restored))).toBe('Error: killed');
   const other = join(parent, 'other');
   const folder = openDataFolder(join(shared, 'data'));
   await backup(folder, other, { createdAt: '2026-11-23T00:00:00.000Z', progress: quiet });

@@ -1,12 +1,17 @@
 /** The data of another core comes over HTTP (copy-manifest.ts) into a folder: each file with its size and hash, and synced. */
 import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Agent, request } from 'undici';
-import type { CopyDisk, NewFile } from '../../engine/backup/copy-disk.ts';
-import { systemReason } from '../../engine/backup/copy-disk.ts';
-import { assertSpace, type CopiedFile, type CopyProgress } from '../../engine/backup/copy-files.ts';
+import {
+  assertSpace,
+  type CopiedFile,
+  type CopyProgress,
+  createFile,
+} from '../../engine/backup/copy-files.ts';
 import { newer } from '../../engine/backup/manifest.ts';
-import { DataFolderError } from '../../engine/data-folder.ts';
+import { systemReason } from '../../engine/backup/system-reason.ts';
+import { DataFolderError, makeFolder } from '../../engine/data-folder.ts';
 import { parseJson } from '../../engine/small-files.ts';
 import { type CopyManifest, readCopyLine } from './copy-manifest.ts';
 
@@ -30,7 +35,6 @@ export interface FetchOptions {
   readonly cluster: string;
   /** Where the files go: a folder that is there. */
   readonly draft: string;
-  readonly disk: CopyDisk;
   readonly progress: CopyProgress;
   readonly signal: AbortSignal;
 }
@@ -42,7 +46,7 @@ export class NewerCopyError extends Error {
 
 /** @throws DataFolderError of this disk; NewerCopyError; Error of the other core, of the line, or for bytes that are not those */
 export async function fetchCopy(options: FetchOptions): Promise<CopyManifest> {
-  const { core, authorization, draft, disk, progress, signal } = options;
+  const { core, authorization, draft, progress, signal } = options;
   const dispatcher = new Agent({
     connect: { timeout: connectMsMax },
     headersTimeout: answerMsMax,
@@ -56,7 +60,7 @@ export async function fetchCopy(options: FetchOptions): Promise<CopyManifest> {
     const manifest = await readManifest(incoming);
     assertAccepted(manifest, options);
     const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
-    assertSpace(disk, draft, bytes, 'copy the data of another core');
+    assertSpace(draft, bytes, 'copy the data of another core');
     progress.begin(bytes);
     for (const file of manifest.files) await receive(incoming, file, options);
     return manifest;
@@ -89,12 +93,12 @@ function assertAccepted({ cluster, data }: CopyManifest, options: FetchOptions):
 async function receive(
   incoming: Incoming,
   { name, bytes, sha256 }: CopiedFile,
-  { draft, disk, progress }: FetchOptions,
+  { draft, progress }: FetchOptions,
 ): Promise<void> {
   const path = join(draft, name);
   const file = await onDisk(() => {
-    disk.makeFolder(dirname(path));
-    return disk.create(path);
+    makeFolder(dirname(path));
+    return createFile(path);
   });
   const hash = createHash('sha256');
   try {
@@ -117,9 +121,9 @@ async function receive(
   progress.file(name, bytes);
 }
 
-const write = (file: NewFile, piece: Uint8Array, isDue: boolean): Promise<void> =>
+const write = (file: FileHandle, piece: Uint8Array, isDue: boolean): Promise<void> =>
   onDisk(async () => {
-    await file.write(piece);
+    await file.writeFile(piece);
     if (isDue) await file.sync();
   });
 

@@ -5,12 +5,11 @@
  * Keys come as rows of management.mdb, encrypted (nodes/secrets.ts). Results of attempts that are not in delivery.mdb yet
  * are left out: they are this core's to commit.
  */
-import { type CopyDisk, systemCopyDisk } from '../../engine/backup/copy-disk.ts';
 import { bytesToCopy, copyData, hashedFiles } from '../../engine/backup/copy-data.ts';
 import { assertSpace, type CopyProgress, removeLocks } from '../../engine/backup/copy-files.ts';
-import { dataVersions } from '../../engine/backup/manifest.ts';
+import { ownVersions } from '../../engine/backup/manifest.ts';
 import { quickFaults } from '../../engine/data-files.ts';
-import { DataFolderError, dataFolderAt } from '../../engine/data-folder.ts';
+import { DataFolderError, dataFolderAt, makeFolder } from '../../engine/data-folder.ts';
 import { syncJournals } from '../scans/whole-journals.ts';
 import type { MadeCopy } from './copy-manifest.ts';
 
@@ -20,29 +19,22 @@ export interface DraftOptions {
   /** A folder that does not exist. */
   readonly draft: string;
   readonly progress: CopyProgress;
-  readonly disk?: CopyDisk;
 }
 
 /** @throws DataFolderError where it is damaged, or there is no space; Error of the system */
-export async function makeDraft({
-  path,
-  draft,
-  progress,
-  disk = systemCopyDisk,
-}: DraftOptions): Promise<MadeCopy> {
+export async function makeDraft({ path, draft, progress }: DraftOptions): Promise<MadeCopy> {
   const folder = dataFolderAt(path);
   const content = 'stores';
   const faults = quickFaults(folder);
   if (faults.length > 0) throw damaged(faults);
-  disk.makeFolder(draft);
+  makeFolder(draft);
   const bytes = bytesToCopy({ folder, content });
-  assertSpace(disk, draft, bytes, 'copy the data of this core for another one');
+  assertSpace(draft, bytes, 'copy the data of this core for another one');
   progress.begin(bytes);
   const copied = await copyData({
     folder,
     content,
     draft,
-    disk,
     progress,
     unsound: new Set(),
     mark: undefined,
@@ -51,8 +43,7 @@ export async function makeDraft({
   await syncJournals(folder.journalRoot);
   removeLocks(draft);
   // A service writes the versions of its program.
-  const data = Object.fromEntries([...dataVersions].map(([name, { version }]) => [name, version]));
-  return { data, files: await hashedFiles(draft, copied) };
+  return { data: ownVersions(), files: await hashedFiles(draft, copied) };
 }
 
 const damaged = (faults: readonly string[]): DataFolderError =>

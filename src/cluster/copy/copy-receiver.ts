@@ -12,13 +12,23 @@
  *
  * A standby is asked first, the leader last: making a copy keeps a core's disk busy.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type CopyDisk, systemCopyDisk } from '../../engine/backup/copy-disk.ts';
-import { type CopyProgress, foldersIn, removeLocks } from '../../engine/backup/copy-files.ts';
+import {
+  type CopyProgress,
+  foldersIn,
+  remove,
+  removeLocks,
+} from '../../engine/backup/copy-files.ts';
 import { quickFaults } from '../../engine/data-files.ts';
-import { type DataFolder, DataFolderError, dataFolderAt } from '../../engine/data-folder.ts';
+import {
+  type DataFolder,
+  DataFolderError,
+  dataFolderAt,
+  makeFolder,
+} from '../../engine/data-folder.ts';
+import { syncFolder } from '../../engine/small-files.ts';
 import { writeJournalMark } from '../../engine/installation/folder-parts.ts';
 import { markCopy, plainMark } from '../../engine/installation/installation.ts';
 import type { Timers } from '../../model/clock.ts';
@@ -59,20 +69,16 @@ export interface CopyingOptions {
   readonly timers: Pick<Timers, 'monotonicMs'>;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  readonly disk?: CopyDisk;
 }
 
 /** A copy into this folder is not finished. */
 export const isCopying = ({ path }: DataFolder): boolean => existsSync(join(path, markerName));
 
 /** From here on the folder has no data until `copyCore` has resolved. */
-export async function beginCopying(
-  { path }: DataFolder,
-  disk: CopyDisk = systemCopyDisk,
-): Promise<void> {
+export async function beginCopying({ path }: DataFolder): Promise<void> {
   await onDisk(() => {
-    disk.makeFolder(join(path, markerName));
-    disk.syncFolder(path);
+    makeFolder(join(path, markerName));
+    syncFolder(path);
   });
 }
 
@@ -81,7 +87,7 @@ export async function beginCopying(
  * @throws DataFolderError where this disk refuses, or all data is newer than this program; the signal's reason
  */
 export async function copyCore(options: CopyingOptions): Promise<void> {
-  const { folder, disk = systemCopyDisk, timers, log, signal, cores } = options;
+  const { folder, timers, log, signal, cores } = options;
   const warn = sparseWarning(log, timers, 'copying a core failed, asking the next');
   for (;;) {
     const asked = (await cores()).toReversed();
@@ -89,12 +95,12 @@ export async function copyCore(options: CopyingOptions): Promise<void> {
     for (const core of asked) {
       signal.throwIfAborted();
       try {
-        await copyFrom(core, options, disk);
+        await copyFrom(core, options);
         log.info({ core }, 'this core has the data of another one');
         return;
       } catch (error) {
         signal.throwIfAborted();
-        await onDisk(() => disk.remove(draftOf(folder)));
+        await onDisk(() => remove(draftOf(folder)));
         if (error instanceof DataFolderError) throw error;
         if (error instanceof NewerCopyError) newer.push(error.message);
         warn({ core, reason: messageOf(error) });
@@ -110,21 +116,21 @@ export async function copyCore(options: CopyingOptions): Promise<void> {
 
 const draftOf = ({ path }: DataFolder): string => join(path, markerName, 'data');
 
-async function copyFrom(core: string, options: CopyingOptions, disk: CopyDisk): Promise<void> {
+async function copyFrom(core: string, options: CopyingOptions): Promise<void> {
   const { folder, log, progress, signal, cluster, authorization } = options;
   const draft = draftOf(folder);
   await onDisk(() => {
-    disk.remove(draft);
-    disk.makeFolder(draft);
-    disk.makeFolder(join(draft, 'journal'));
+    remove(draft);
+    makeFolder(draft);
+    makeFolder(join(draft, 'journal'));
   });
   log.info({ core }, 'the data of another core is coming');
   const request = { core, authorization: authorization(), cluster };
-  await fetchCopy({ ...request, draft, disk, progress, signal });
+  await fetchCopy({ ...request, draft, progress, signal });
   progress.check();
   await assertFollowed(core, dataFolderAt(draft), options);
   await makeOwn(folder, draft);
-  await onDisk(() => putInPlace(folder, draft, disk));
+  await onDisk(() => putInPlace(folder, draft));
 }
 
 /** @throws Error when the draft belongs to a log that the brokers have lost */
@@ -188,16 +194,16 @@ async function changed(
   }
 }
 
-function putInPlace({ path }: DataFolder, draft: string, disk: CopyDisk): void {
-  for (const folder of foldersIn(draft)) disk.syncFolder(folder);
+function putInPlace({ path }: DataFolder, draft: string): void {
+  for (const folder of foldersIn(draft)) syncFolder(folder);
   for (const name of movedFirst) {
-    disk.remove(join(path, name));
-    disk.rename(join(draft, name), join(path, name));
+    remove(join(path, name));
+    renameSync(join(draft, name), join(path, name));
   }
-  disk.syncFolder(path);
+  syncFolder(path);
   removeLocks(path);
-  disk.rename(join(draft, movedLast), join(path, movedLast));
-  disk.syncFolder(path);
-  disk.remove(join(path, markerName));
-  disk.syncFolder(path);
+  renameSync(join(draft, movedLast), join(path, movedLast));
+  syncFolder(path);
+  remove(join(path, markerName));
+  syncFolder(path);
 }

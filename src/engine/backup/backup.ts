@@ -10,11 +10,9 @@
  * LMDB holds a snapshot of each data file while it is copied (copy-files.ts). Damage ends the backup, and earlier backups
  * stay as they are; with `--keep-damaged` the copy becomes DIR.damaged. A backup gets its name only when it is complete.
  */
-import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync, renameSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { systemErrorCode } from '../../model/failure.ts';
-import { StoreEnvironment } from '../../store/environment.ts';
-import { storedVersion } from '../../store/open-environment.ts';
 import { bytesToCopy, copyData, hashedFiles } from './copy-data.ts';
 import {
   assertEmpty,
@@ -23,20 +21,20 @@ import {
   type CopyProgress,
   foldersIn,
   isMountPoint,
+  remove,
   removeLocks,
   writeWhole,
 } from './copy-files.ts';
+import { type Manifest, manifestName, manifestVersion, ownVersions } from './manifest.ts';
+import { systemReason } from './system-reason.ts';
 import {
-  dataVersions,
-  type Manifest,
-  manifestName,
-  manifestVersion,
-  newer,
-  requiredFiles,
-} from './manifest.ts';
-import { type CopyDisk, systemCopyDisk, systemReason } from './copy-disk.ts';
-import { DataFolderError, type DataFolder, dataFolderAt, lastBackupName } from '../data-folder.ts';
-import { replaceFile } from '../small-files.ts';
+  DataFolderError,
+  type DataFolder,
+  dataFolderAt,
+  lastBackupName,
+  makeFolder,
+} from '../data-folder.ts';
+import { replaceFile, syncFolder } from '../small-files.ts';
 import { faultText } from '../installation/folder-faults.ts';
 import { assertFinished, backupMark, inspectFolder } from '../installation/installation.ts';
 import { findingText } from '../verify/findings.ts';
@@ -46,7 +44,6 @@ export interface BackupOptions {
   readonly createdAt: string;
   readonly progress: CopyProgress;
   readonly damaged?: 'keep' | undefined;
-  readonly disk?: CopyDisk;
 }
 
 export interface BackupSummary {
@@ -68,27 +65,26 @@ export async function backup(
   options: BackupOptions,
 ): Promise<BackupSummary> {
   const path = resolve(target);
-  const disk = options.disk ?? systemCopyDisk;
   const draft = join(dirname(path), draftName(path, process.pid));
   try {
     assertTarget(folder, path, options);
-    for (const name of leftDrafts(path)) disk.remove(join(dirname(path), name));
-    disk.makeFolder(draft);
+    for (const name of leftDrafts(path)) remove(join(dirname(path), name));
+    makeFolder(draft);
   } catch (error) {
     throw refusal(path, error);
   }
   let written = draft;
   try {
-    const { files, damage } = await fill(folder, draft, { ...options, disk });
+    const { files, damage } = await fill(folder, draft, options);
     const name = damage.length > 0 ? damagedName(path) : path;
-    disk.rename(draft, name);
+    renameSync(draft, name);
     written = name;
-    disk.syncFolder(dirname(path));
+    syncFolder(dirname(path));
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     if (damage.length === 0) noteBackup(folder, options.createdAt);
     return { path: name, files: files.length, bytes, damage };
   } catch (error) {
-    clear(disk, written);
+    clear(written);
     throw refusal(path, error);
   }
 }
@@ -149,28 +145,19 @@ interface Filled {
   readonly damage: readonly string[];
 }
 
-async function fill(
-  folder: DataFolder,
-  draft: string,
-  options: BackupOptions & { readonly disk: CopyDisk },
-): Promise<Filled> {
-  const { disk, progress, createdAt } = options;
+async function fill(folder: DataFolder, draft: string, options: BackupOptions): Promise<Filled> {
+  const { progress, createdAt } = options;
   const inspection = await inspectFolder(folder);
   assertFinished('back up', folder, inspection);
   const damage = inspection.faults.map(faultText);
   accept(folder, damage, options);
   const mark = damage.length === 0 ? backupMark(inspection) : undefined;
   const { unsound } = inspection.parts;
-  const data = await versionsIn(folder, unsound);
-  const tooNew = newer(data);
-  if (tooNew.length > 0) {
-    throw new DataFolderError(`Cannot back up ${folder.path}: ${tooNew.join('; ')}`);
-  }
   const content = 'folder';
   const bytes = bytesToCopy({ folder, content });
-  assertSpace(disk, draft, bytes, `back up to ${dirname(draft)}`);
+  assertSpace(draft, bytes, `back up to ${dirname(draft)}`);
   progress.begin(bytes);
-  const copied = await copyData({ folder, content, draft, disk, progress, unsound, mark });
+  const copied = await copyData({ folder, content, draft, progress, unsound, mark });
   progress.check();
   const { findings } = await verifyFolder(dataFolderAt(draft));
   damage.push(...copied.unreadable, ...findings.map(findingText));
@@ -181,34 +168,13 @@ async function fill(
     version: manifestVersion,
     createdAt,
     installation: inspection.parts.mark?.id ?? '',
-    data,
-    required: requiredFiles,
+    data: ownVersions(),
     damaged: damage,
     files,
   };
-  await writeWhole(disk, join(draft, manifestName), `${JSON.stringify(manifest, undefined, 2)}\n`);
-  for (const path of foldersIn(draft)) disk.syncFolder(path);
+  await writeWhole(join(draft, manifestName), `${JSON.stringify(manifest, undefined, 2)}\n`);
+  for (const path of foldersIn(draft)) syncFolder(path);
   return { files, damage };
-}
-
-/** The version of each data file that LMDB may open. */
-async function versionsIn(
-  { path: folder }: DataFolder,
-  unsound: ReadonlySet<string>,
-): Promise<Record<string, number>> {
-  const versions: Record<string, number> = {};
-  for (const name of dataVersions.keys()) {
-    const path = join(folder, name);
-    if (unsound.has(name) || !existsSync(path)) continue;
-    const environment = new StoreEnvironment(path);
-    try {
-      const version = storedVersion(environment);
-      if (version !== undefined) versions[name] = version;
-    } finally {
-      await environment.close();
-    }
-  }
-  return versions;
 }
 
 /** @throws DataFolderError for damage, without `--keep-damaged` */
@@ -221,9 +187,9 @@ function accept(folder: DataFolder, damage: readonly string[], { damaged }: Back
   );
 }
 
-function clear(disk: CopyDisk, draft: string): void {
+function clear(draft: string): void {
   try {
-    disk.remove(draft);
+    remove(draft);
   } catch {
     // Hidden and without a manifest; the next backup of the name removes it.
   }

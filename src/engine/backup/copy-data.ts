@@ -1,7 +1,7 @@
 /**
  * Copies the files of a backup, each with its hash, in the order that keeps them consistent (backup.ts).
  *
- *   delivery.mdb -> [ hold journal segments ] -> scans.mdb -> journals -> management.mdb -> secrets, files
+ *   delivery.mdb -> scans.mdb, journals -> management.mdb -> secrets, files
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,19 +14,17 @@ import {
   copyFile,
   type CopyProgress,
   hashOf,
+  remove,
   UnreadableError,
   writeWhole,
 } from './copy-files.ts';
 import { HeldJournals } from './held-journals.ts';
-import type { CopyDisk } from './copy-disk.ts';
 import { dataVersions } from './manifest.ts';
 import { bytesOf } from '../data-files.ts';
-import { DataFolderError, type DataFolder } from '../data-folder.ts';
+import { type DataFolder, makeFolder } from '../data-folder.ts';
 import { journalMarkName, journalMarkText } from '../installation/folder-parts.ts';
 import { markCopy, plainMark } from '../installation/installation.ts';
 
-/** A journal segment may be written and deleted unseen: then all is copied again. */
-const triesMax = 3;
 /**
  * Locks, sockets, process id and write probes of a running service, drafts of secrets, files that were set aside, caches.
  * And the identity of a cluster's node: a restored folder is one of a single machine.
@@ -43,7 +41,6 @@ export interface CopyTask {
   readonly folder: DataFolder;
   readonly content: CopyContent;
   readonly draft: string;
-  readonly disk: CopyDisk;
   readonly progress: CopyProgress;
   /** Names of data files that LMDB must not open, to copy byte by byte. */
   readonly unsound: ReadonlySet<string>;
@@ -105,13 +102,14 @@ class CopiedSet implements CopiedData {
     this.#task = task;
   }
 
-  async addDataFile(name: string): Promise<void> {
-    const { folder, draft, disk, progress, unsound, mark } = this.#task;
+  /** @param onSnapshot see `copyEnvironment` */
+  async addDataFile(name: string, onSnapshot?: () => Promise<void>): Promise<void> {
+    const { folder, draft, progress, unsound, mark } = this.#task;
     const [from, to] = [join(folder.path, name), join(draft, name)];
     const onBytes = (bytes: number): void => progress.add(bytes);
     await this.#unlessUnreadable(name, async () => {
-      if (unsound.has(name)) await copyFile(disk, from, to, onBytes);
-      else await copyEnvironment(disk, from, to, onBytes);
+      if (unsound.has(name)) await copyFile(from, to, onBytes);
+      else await copyEnvironment(from, to, onBytes, onSnapshot);
       if (mark !== undefined) {
         await markCopy(to, name === 'management.mdb' ? mark : plainMark(mark));
       }
@@ -122,19 +120,19 @@ class CopiedSet implements CopiedData {
 
   /** Not for data files. Leaves out a file that was deleted meanwhile. */
   async addFile(name: string): Promise<void> {
-    const { folder, draft, disk, progress } = this.#task;
+    const { folder, draft, progress } = this.#task;
     const onBytes = (bytes: number): void => progress.add(bytes);
     await this.#unlessUnreadable(name, async () => {
-      const copied = await copyFile(disk, join(folder.path, name), join(draft, name), onBytes);
+      const copied = await copyFile(join(folder.path, name), join(draft, name), onBytes);
       if (copied !== undefined) this.addCopied({ name, ...copied });
     });
   }
 
   async addJournalMark(mark: ManagementMark): Promise<void> {
-    const { draft, disk, progress } = this.#task;
+    const { draft, progress } = this.#task;
     const path = join(draft, journalMarkName);
-    disk.makeFolder(dirname(path));
-    await writeWhole(disk, path, journalMarkText(mark));
+    makeFolder(dirname(path));
+    await writeWhole(path, journalMarkText(mark));
     const copied = await hashOf(path);
     progress.add(copied.bytes);
     this.addCopied({ name: journalMarkName, ...copied });
@@ -150,42 +148,27 @@ class CopiedSet implements CopiedData {
       await work();
     } catch (error) {
       if (!(error instanceof UnreadableError)) throw error;
-      this.#task.disk.remove(join(this.#task.draft, name));
+      remove(join(this.#task.draft, name));
       this.unreadable.push(`${name} ${error.message}`);
     }
-  }
-
-  remove(name: string): void {
-    this.#task.disk.remove(join(this.#task.draft, name));
-    const at = this.dataFiles.indexOf(name);
-    if (at !== -1) this.dataFiles.splice(at, 1);
   }
 }
 
 async function copyScans(task: CopyTask, set: CopiedSet): Promise<void> {
-  const { folder, draft, disk, progress } = task;
-  const onBytes = (bytes: number): void => progress.add(bytes);
-  for (let attempt = 1; ; attempt++) {
-    disk.remove(join(draft, 'journal'));
-    set.remove('scans.mdb');
-    const journals = await HeldJournals.hold(folder.journalRoot);
-    try {
-      if (existsSync(folder.scansFile)) await set.addDataFile('scans.mdb');
-      const counted = await countedIn(task, set);
-      const copies = { disk, root: join(draft, 'journal'), onBytes };
-      const segments = await journals.copy(copies, (no) => counted.get(no) ?? 0);
-      if (segments !== undefined) {
-        for (const file of segments) set.addCopied({ ...file, name: `journal/${file.name}` });
-        return;
-      }
-    } finally {
-      await journals.close();
-    }
-    if (attempt === triesMax) {
-      throw new DataFolderError(
-        `Cannot copy ${folder.path}: its journals grow faster than they are copied, try again later`,
-      );
-    }
+  const { folder, draft, progress } = task;
+  const journals = new HeldJournals(folder.journalRoot);
+  try {
+    await journals.hold();
+    if (existsSync(folder.scansFile)) await set.addDataFile('scans.mdb', () => journals.hold());
+    const counted = await countedIn(task, set);
+    const copies = await journals.copy(
+      join(draft, 'journal'),
+      (bytes) => progress.add(bytes),
+      (journal) => counted.get(journal) ?? 0,
+    );
+    for (const file of copies) set.addCopied({ ...file, name: `journal/${file.name}` });
+  } finally {
+    await journals.close();
   }
 }
 

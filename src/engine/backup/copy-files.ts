@@ -6,14 +6,14 @@
  */
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { metaBytes, pickMeta } from '../../store/data-file/format.ts';
 import { keepNewest } from '../../store/copied-file.ts';
 import { StoreEnvironment } from '../../store/environment.ts';
 import { systemErrorCode } from '../../model/failure.ts';
-import type { CopyDisk } from './copy-disk.ts';
-import { DataFolderError } from '../data-folder.ts';
+import { freeBytes } from '../../store/space-guard.ts';
+import { DataFolderError, makeFolder } from '../data-folder.ts';
 
 const pieceBytes = 1_048_576;
 const unsyncedBytesMax = 4 * pieceBytes;
@@ -32,7 +32,7 @@ export interface CopiedFile {
 }
 
 export interface CopyProgress {
-  /** @param bytes to copy; called again if the copy restarts */
+  /** @param bytes to copy */
   begin(bytes: number): void;
   add(bytes: number): void;
   file(name: string, bytes: number): void;
@@ -57,7 +57,6 @@ export class UnreadableError extends Error {
 
 /** @returns undefined for a missing file @throws UnreadableError */
 export async function copyFile(
-  disk: CopyDisk,
   from: string,
   to: string,
   onBytes: (bytes: number) => void,
@@ -65,7 +64,7 @@ export async function copyFile(
   const file = await openSource(from);
   if (file === undefined) return undefined;
   try {
-    return await copyHandle(disk, file, to, onBytes);
+    return await copyHandle(file, to, onBytes);
   } finally {
     await file.close();
   }
@@ -87,15 +86,14 @@ async function openSource(path: string): Promise<FileHandle | undefined> {
  * @throws UnreadableError
  */
 export async function copyHandle(
-  disk: CopyDisk,
   source: FileHandle,
   to: string,
   onBytes: (bytes: number) => void,
   range: ByteRange = { from: 0, to: Number.MAX_SAFE_INTEGER },
   start: Uint8Array = new Uint8Array(0),
 ): Promise<Copied> {
-  disk.makeFolder(dirname(to));
-  const file = await disk.create(to);
+  makeFolder(dirname(to));
+  const file = await createFile(to);
   const hash = createHash('sha256');
   const buffer = Buffer.allocUnsafe(pieceBytes);
   let at = range.from;
@@ -108,7 +106,7 @@ export async function copyHandle(
       const piece = buffer.subarray(0, bytesRead);
       if (at === range.from) piece.set(start.subarray(0, bytesRead));
       hash.update(piece);
-      await file.write(piece);
+      await file.writeFile(piece);
       at += bytesRead;
       unsynced += bytesRead;
       onBytes(bytesRead);
@@ -140,20 +138,22 @@ async function readSource(
 /**
  * Copies a snapshot of a data file while others write. A read transaction protects its pages, and those of a newer snapshot
  * that a commit makes before the meta pages are read. LMDB's own copy would write without syncs.
+ * @param onSnapshot runs when the snapshot is taken, before it is copied
  * @throws UnreadableError
  */
 export async function copyEnvironment(
-  disk: CopyDisk,
   from: string,
   to: string,
   onBytes: (bytes: number) => void,
+  onSnapshot = async (): Promise<void> => undefined,
 ): Promise<void> {
   const environment = new StoreEnvironment(from);
   const release = environment.holdSnapshot();
   const file = await open(from, 'r');
   try {
     const { start, bytes } = readStart(file.fd);
-    await copyHandle(disk, file, to, onBytes, { from: 0, to: bytes }, start);
+    await onSnapshot();
+    await copyHandle(file, to, onBytes, { from: 0, to: bytes }, start);
   } finally {
     await file.close();
     release();
@@ -187,15 +187,14 @@ function readPages(file: number): Buffer {
   }
 }
 
-export async function writeWhole(disk: CopyDisk, path: string, text: string): Promise<void> {
-  const file = await disk.create(path);
-  try {
-    await file.write(Buffer.from(text));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
+/** Makes or replaces a file (0600). */
+export const createFile = (path: string): Promise<FileHandle> => open(path, 'w', 0o600);
+
+export const writeWhole = (path: string, text: string): Promise<void> =>
+  writeFile(path, text, { mode: 0o600, flush: true });
+
+/** Removes a file, or a folder with its content; it may be missing. */
+export const remove = (path: string): void => rmSync(path, { recursive: true, force: true });
 
 /** Also syncs the file: a mark and a commit were written to the copy of a data file. */
 export async function hashOf(path: string): Promise<Copied> {
@@ -216,8 +215,8 @@ export async function hashOf(path: string): Promise<Copied> {
 }
 
 /** @throws DataFolderError if the file system of `folder` has less than `bytes` free */
-export function assertSpace(disk: CopyDisk, folder: string, bytes: number, action: string): void {
-  const free = disk.freeBytes(folder);
+export function assertSpace(folder: string, bytes: number, action: string): void {
+  const free = freeBytes(folder);
   if (free >= bytes + spareBytes) return;
   throw new DataFolderError(
     `Cannot ${action}: ${sizeText(free)} are free there, expected ${sizeText(bytes + spareBytes)}; nothing was copied`,

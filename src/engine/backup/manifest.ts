@@ -5,7 +5,6 @@
  *   createdAt      ISO 8601
  *   installation   id of the installation, "" if management.mdb is damaged
  *   data           data file -> version of its data
- *   required       names of files that a data folder needs
  *   damaged        clauses about damaged data; empty without `--keep-damaged`
  *   files          name, bytes and SHA-256 of every file
  */
@@ -29,7 +28,11 @@ export const dataVersions: ReadonlyMap<string, EnvironmentVersion> = new Map([
   ['management.mdb', managementVersion],
 ]);
 
-export const requiredFiles: readonly string[] = [
+/** Data file -> the version that this program writes. */
+export const ownVersions = (): Record<string, number> =>
+  Object.fromEntries([...dataVersions].map(([name, { version }]) => [name, version]));
+
+const requiredFiles: readonly string[] = [
   ...dataVersions.keys(),
   'signing-keys.json',
   'visitor.key',
@@ -40,7 +43,6 @@ export interface Manifest {
   readonly createdAt: string;
   readonly installation: string;
   readonly data: Readonly<Record<string, number>>;
-  readonly required: readonly string[];
   readonly damaged: readonly string[];
   readonly files: readonly CopiedFile[];
 }
@@ -89,7 +91,6 @@ function parse(from: string, text: string): Manifest {
     createdAt: String(field('createdAt')),
     installation: String(field('installation')),
     data: numbersOf(field('data')),
-    required: [...new Set([...requiredFiles, ...words(field('required'))])],
     damaged: words(field('damaged')),
     files,
   };
@@ -120,10 +121,10 @@ const words = (value: unknown): string[] => (Array.isArray(value) ? value.map(St
 export const numbersOf = (value: unknown): Record<string, number> =>
   Object.fromEntries(Object.entries(Object(value)).map(([name, number]) => [name, Number(number)]));
 
-function missing({ required, files, damaged }: Manifest): string[] {
+function missing({ files, damaged }: Manifest): string[] {
   if (damaged.length > 0) return [];
   const names = new Set(files.map(({ name }) => name));
-  const absent = required.filter((name) => !names.has(name));
+  const absent = requiredFiles.filter((name) => !names.has(name));
   return absent.length === 0
     ? []
     : [`it was made without ${absent.join(', ')}, expected a backup that has them`];

@@ -10,7 +10,7 @@
  * exists, every other command refuses the folder (unfinished.ts). The same command starts over from "copying", and completes
  * the move from "moving". A restore that fails while copying leaves the folder empty.
  */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import {
   assertEmpty,
@@ -18,13 +18,14 @@ import {
   copyFile,
   type CopyProgress,
   foldersIn,
+  remove,
   removeLocks,
   UnreadableError,
-  writeWhole,
 } from './copy-files.ts';
 import { type FoundManifest, readManifest, sizeFaults } from './manifest.ts';
-import { type CopyDisk, systemCopyDisk, systemReason } from './copy-disk.ts';
-import { DataFolderError, type DataFolder, dataFolderAt } from '../data-folder.ts';
+import { systemReason } from './system-reason.ts';
+import { DataFolderError, type DataFolder, dataFolderAt, makeFolder } from '../data-folder.ts';
+import { replaceFile, syncFolder } from '../small-files.ts';
 import { isLockName, lockDataFolder } from '../takeover/folder-lock.ts';
 import { pidFileName } from '../takeover/pid-file.ts';
 import { findingText } from '../verify/findings.ts';
@@ -39,7 +40,6 @@ import {
 export interface RestoreOptions {
   readonly progress: CopyProgress;
   readonly damaged?: 'keep' | undefined;
-  readonly disk?: CopyDisk;
 }
 
 export interface RestoreSummary {
@@ -76,13 +76,7 @@ export async function restore(
   const lock = await lockDataFolder(folder, `restore into ${folder.path}`);
   try {
     const manifest = readManifest(from);
-    const task: Restoration = {
-      folder: folder.path,
-      from,
-      manifest,
-      ...options,
-      disk: options.disk ?? systemCopyDisk,
-    };
+    const task: Restoration = { folder: folder.path, from, manifest, ...options };
     assertAccepted(task);
     const marker = readRestoreMarker(folder.path);
     if (marker?.state === 'moving') assertSame(task, marker);
@@ -100,7 +94,6 @@ interface Restoration extends RestoreOptions {
   readonly folder: string;
   readonly from: string;
   readonly manifest: FoundManifest;
-  readonly disk: CopyDisk;
 }
 
 const bytesOf = ({ files }: FoundManifest): number =>
@@ -123,18 +116,18 @@ function assertSame({ folder, from, manifest }: Restoration, marker: RestoreMark
 }
 
 async function fill(task: Restoration): Promise<void> {
-  const { folder, from, manifest, disk } = task;
+  const { folder, from, manifest } = task;
   assertEmpty(folder, 'restore into', isOwn);
   const faults = sizeFaults(from, manifest.files);
   if (faults.length > 0) throw damagedBackup(from, faults);
   try {
-    disk.remove(join(folder, restoreDraftName));
-    assertSpace(disk, folder, bytesOf(manifest), `restore into ${folder}`);
-    await mark(task, 'copying');
+    remove(join(folder, restoreDraftName));
+    assertSpace(folder, bytesOf(manifest), `restore into ${folder}`);
+    mark(task, 'copying');
     await copyAll(task);
     await check(task);
-    for (const path of foldersIn(join(folder, restoreDraftName))) disk.syncFolder(path);
-    await mark(task, 'moving');
+    for (const path of foldersIn(join(folder, restoreDraftName))) syncFolder(path);
+    mark(task, 'moving');
   } catch (error) {
     clear(task);
     throw refusal(folder, error);
@@ -146,25 +139,22 @@ const damagedBackup = (from: string, faults: readonly string[]): DataFolderError
     `Cannot restore ${from}: ${faults.join('; ')}; expected the backup as it was made, restore another one`,
   );
 
-async function mark(task: Restoration, state: RestoreMarker['state']): Promise<void> {
-  const { folder, from, manifest, disk } = task;
+function mark(task: Restoration, state: RestoreMarker['state']): void {
+  const { folder, from, manifest } = task;
   const path = join(folder, restoreMarkerName);
   const marker: RestoreMarker = { state, from, backup: manifest.sha256 };
-  const text = `${JSON.stringify(marker)}\n`;
-  await writeWhole(disk, `${path}.new`, text);
-  disk.rename(`${path}.new`, path);
-  disk.syncFolder(folder);
+  replaceFile(path, `${JSON.stringify(marker)}\n`);
 }
 
-async function copyAll({ folder, from, manifest, disk, progress }: Restoration): Promise<void> {
+async function copyAll({ folder, from, manifest, progress }: Restoration): Promise<void> {
   const draft = join(folder, restoreDraftName);
   const faults: string[] = [];
-  disk.makeFolder(draft);
+  makeFolder(draft);
   progress.begin(bytesOf(manifest));
   for (const { name, bytes, sha256 } of manifest.files) {
     const onBytes = (copied: number): void => progress.add(copied);
     try {
-      const copied = await copyFile(disk, join(from, name), join(draft, name), onBytes);
+      const copied = await copyFile(join(from, name), join(draft, name), onBytes);
       if (copied === undefined) faults.push(`${name} is missing`);
       else if (copied.sha256 !== sha256) {
         faults.push(`${name} is damaged: it is not what was backed up`);
@@ -188,18 +178,18 @@ async function check({ folder, from, manifest, progress }: Restoration): Promise
 }
 
 /** Empties the folder. The marker goes last, so that other commands refuse the rest if a deletion fails. */
-function clear({ folder, disk }: Restoration): void {
+function clear({ folder }: Restoration): void {
   try {
-    disk.remove(join(folder, restoreDraftName));
-    disk.remove(join(folder, `${restoreMarkerName}.new`));
-    disk.remove(join(folder, restoreMarkerName));
+    remove(join(folder, restoreDraftName));
+    remove(join(folder, `${restoreMarkerName}.new`));
+    remove(join(folder, restoreMarkerName));
   } catch {
     // The marker stays.
   }
 }
 
 /** Moves management.mdb last: a start refuses a folder without it. */
-function moveUp({ folder, disk }: Restoration): void {
+function moveUp({ folder }: Restoration): void {
   const draft = join(folder, restoreDraftName);
   try {
     for (const name of namesToMove(draft)) {
@@ -209,11 +199,11 @@ function moveUp({ folder, disk }: Restoration): void {
           `Cannot restore into ${folder}: it has ${name}, expected nothing`,
         );
       }
-      disk.rename(join(draft, name), to);
+      renameSync(join(draft, name), to);
     }
-    disk.syncFolder(folder);
-    disk.remove(draft);
-    disk.remove(join(folder, restoreMarkerName));
+    syncFolder(folder);
+    remove(draft);
+    remove(join(folder, restoreMarkerName));
   } catch (error) {
     const reason = systemReason(error);
     if (reason === undefined) throw error;
@@ -223,9 +213,9 @@ function moveUp({ folder, disk }: Restoration): void {
   }
 }
 
-function syncEnd({ folder, disk }: Restoration): void {
+function syncEnd({ folder }: Restoration): void {
   try {
-    disk.syncFolder(folder);
+    syncFolder(folder);
   } catch {
     // The restore is complete. After a power loss the marker may be back: the same command removes it.
   }

@@ -6,12 +6,17 @@ import { beginCopying, copyCore, isCopying } from '../../../src/cluster/copy/cop
 import { emptyPosition } from '../../../src/cluster/log/applier.ts';
 import { EnvironmentStore } from '../../../src/cluster/log/environment-store.ts';
 import { ReadPositions } from '../../../src/cluster/scans/read-position.ts';
-import type { CopyDisk } from '../../../src/engine/backup/copy-disk.ts';
 import { type DataFolder, DataFolderError } from '../../../src/engine/data-folder.ts';
 import { inspectFolder } from '../../../src/engine/installation/installation.ts';
 import { systemTimers } from '../../../src/system-clock.ts';
 import { memoryDisk } from '../../engine/memory-disk.ts';
-import { callsMax, diskThatFails, quiet, systemError } from '../../engine/whole-folder.ts';
+import {
+  callsMax,
+  systemError,
+  withDiskThatFails,
+  withFreeBytes,
+} from '../../engine/failing-disk.ts';
+import { quiet } from '../../engine/whole-folder.ts';
 import { stepsOfToday } from '../../seconds/runs.ts';
 import {
   clusterId,
@@ -61,8 +66,8 @@ async function giveRecorded(change?: Parameters<typeof startRecorded>[1]): Promi
   return giver.url;
 }
 
-async function copy(folder: DataFolder, cores: readonly string[], disk?: CopyDisk): Promise<void> {
-  await beginCopying(folder, disk);
+async function copy(folder: DataFolder, cores: readonly string[]): Promise<void> {
+  await beginCopying(folder);
   await copyCore({
     folder,
     cores: async () => cores,
@@ -73,7 +78,6 @@ async function copy(folder: DataFolder, cores: readonly string[], disk?: CopyDis
     timers: systemTimers,
     log: silent,
     signal: AbortSignal.timeout(30_000),
-    ...(disk && { disk }),
   });
 }
 
@@ -156,15 +160,14 @@ it('a process that dies at any step begins again from nothing', async () => {
   const { first, every } = stepsOfToday(3);
   // Each one starts from what the previous one left and gets further.
   for (let call = first; call < callsMax; call += every) {
-    const dying = diskThatFails(call, killed, true);
-    const end = await copy(folder, [url], dying).then(
-      () => 'done',
-      (error: unknown) => error,
+    const dying = withDiskThatFails(call, killed, true, () => copy(folder, [url]));
+    const isDone = await dying.then(
+      () => true,
+      () => false,
     );
-    if (end === 'done') break;
+    if (isDone) break;
     deaths += 1;
-    const { faults } = await inspectFolder(folder);
-    expect([dying.calls >= call, faults]).toEqual([true, []]);
+    expect((await inspectFolder(folder)).faults).toEqual([]);
   }
   await expectCopied(folder);
   expect(deaths).toBeGreaterThan(10);
@@ -174,15 +177,14 @@ it('a full disk is told, and nothing is kept', async () => {
   const url = await giveRecorded();
   const folder = await newFolder();
   for (const call of [6, 12, 20]) {
-    const full = diskThatFails(call, systemError('ENOSPC'), false);
-    const failed = await copy(folder, [url], full).catch((error: unknown) => error);
+    const full = systemError('ENOSPC');
+    const copying = withDiskThatFails(call, full, false, () => copy(folder, [url]));
+    const failed = await copying.catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(DataFolderError);
     expect(String(failed)).toContain('no space is left there (ENOSPC); nothing was kept');
     expect(existsSync(join(folder.path, '.copying/data'))).toBe(false);
   }
-  const small = {
-    ...diskThatFails(callsMax, systemError('ENOSPC'), false),
-    freeBytes: () => 1_000,
-  };
-  await expect(copy(folder, [url], small)).rejects.toThrow('1.0 kB are free there');
+  await expect(withFreeBytes(1_000, () => copy(folder, [url]))).rejects.toThrow(
+    '1.0 kB are free there',
+  );
 });

@@ -1,45 +1,4 @@
-/** The writes of a backup or a restore. Tests pass a disk that fills up, or a process that dies. */
-import { renameSync, rmSync } from 'node:fs';
-import { open } from 'node:fs/promises';
-import { freeBytes } from '../../store/space-guard.ts';
-import { makeFolder } from '../data-folder.ts';
-import { syncFolder } from '../small-files.ts';
-
-export interface NewFile {
-  write(bytes: Uint8Array): Promise<void>;
-  sync(): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** Each call throws the system's error. */
-export interface CopyDisk {
-  /** For this user, in the file system of an existing folder. */
-  freeBytes(folder: string): number;
-  makeFolder(path: string): void;
-  create(path: string): Promise<NewFile>;
-  rename(from: string, to: string): void;
-  /** A file, or a folder with its content; may be missing. */
-  remove(path: string): void;
-  /** Makes its names survive a power loss. */
-  syncFolder(path: string): void;
-}
-
-export const systemCopyDisk: CopyDisk = {
-  freeBytes,
-  makeFolder,
-  create: async (path) => {
-    const file = await open(path, 'w', 0o600);
-    return {
-      write: (bytes) => file.writeFile(bytes),
-      sync: () => file.sync(),
-      close: () => file.close(),
-    };
-  },
-  rename: renameSync,
-  remove: (path) => rmSync(path, { recursive: true, force: true }),
-  syncFolder,
-};
-
+/** The reasons for which the system refuses to read or write, in words. */
 const meanings: Readonly<Record<string, string>> = {
   ENOSPC: 'no space is left there',
   EDQUOT: 'the quota of this user is used up there',
