@@ -287,7 +287,7 @@ async function registerSelf(
   const { randomBytes } = context.machine;
   try {
     for (const name of keyFileNames) {
-      if (!store.cluster.secrets.has(name)) makeKeyFile(folder, name, { randomBytes });
+      if (!store.cluster.secrets.has(name)) makeKeyFile(folder, name, randomBytes);
     }
     await publishSecrets({ store, folder: folder.path, keys }, randomBytes);
     await registry.begin();

@@ -1,23 +1,19 @@
 /**
- * The mark of an installation, in the table `installation` of each environment: which data folder a file is of, and
- * which start wrote it last. engine/installation/ says what marks fit together.
+ * The mark of an installation, in the table `installation` of each environment: of which data folder a file is, and which
+ * start wrote it last. engine/installation/ compares marks.
  *
- *   mark                          [id, run, token]                       scans.mdb, delivery.mdb
- *   mark                          [id, run, token, previous, state]      management.mdb
+ *   mark                          [id, run, token, previous, state]      a row is a list of strings
  *   visitor.key                   [SHA-256]                              management.mdb
  *   signing-keys.json/<kid>       [SHA-256 of the secret]                management.mdb
- *
- * Numbers are written as text: a row is a list of strings.
  */
 import type { StoreEnvironment, Table } from './environment.ts';
 
-/** Of one start ("run") of one installation. */
 export interface Mark {
   /** Random, made at the first start. */
   readonly id: string;
   /** Starts so far. */
   readonly run: number;
-  /** Random, made by this start: two copies of a folder that both go on differ in it. */
+  /** Random, made by each start: two copies of a folder that are both used differ in it. */
   readonly token: string;
 }
 
@@ -26,10 +22,11 @@ export interface Mark {
  *   opening    a start is marking the parts: each has its token or the previous one
  *   opened     every part has the token
  */
-export type InstallationState = 'new' | 'opening' | 'opened';
+type InstallationState = 'new' | 'opening' | 'opened';
 
+/** Only management.mdb's `previous` and `state` count. */
 export interface ManagementMark extends Mark {
-  /** Token of the run before, empty before the second. */
+  /** Token of the previous run; empty in the first. */
   readonly previous: string;
   readonly state: InstallationState;
 }
@@ -41,27 +38,24 @@ const markKey = 'mark';
 const states: readonly InstallationState[] = ['new', 'opening', 'opened'];
 
 /** Undefined without a mark; makes no table. */
-export function readMark(environment: StoreEnvironment): Mark | undefined {
-  const row = existingTable(environment)?.get(markKey);
-  return row && { id: row[0] ?? '', run: Number(row[1]), token: row[2] ?? '' };
-}
-
 export function readManagementMark(environment: StoreEnvironment): ManagementMark | undefined {
-  const mark = readMark(environment);
-  const row = existingTable(environment)?.get(markKey) ?? [];
-  const state = states.find((known) => known === row[4]);
-  return mark && { ...mark, previous: row[3] ?? '', state: state ?? 'opened' };
+  const row = existingTable(environment)?.get(markKey);
+  if (row === undefined) return undefined;
+  const [id = '', run, token = '', previous = '', state] = row;
+  const known = states.find((name) => name === state) ?? 'opened';
+  return { id, run: Number(run), token, previous, state: known };
 }
 
-/** Survives the death of the process at once, a loss of power after `flush`. */
+/** Survives the death of the process at once, a power loss after `flush`. */
 export async function writeMark(
   environment: StoreEnvironment,
-  mark: Mark | ManagementMark,
+  mark: ManagementMark,
 ): Promise<void> {
   const table = openInstallationTable(environment);
-  const { id, run, token } = mark;
-  const more = 'state' in mark ? [mark.previous, mark.state] : [];
-  await environment.transaction(() => table.put(markKey, [id, String(run), token, ...more]));
+  const { id, run, token, previous, state } = mark;
+  await environment.transaction(() =>
+    table.put(markKey, [id, String(run), token, previous, state]),
+  );
 }
 
 /** SHA-256, base64url, by name: `visitor.key`, `signing-keys.json/<kid>`. */

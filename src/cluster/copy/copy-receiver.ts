@@ -30,7 +30,7 @@ import {
 } from '../../engine/data-folder.ts';
 import { syncFolder } from '../../engine/small-files.ts';
 import { writeJournalMark } from '../../engine/installation/folder-parts.ts';
-import { markCopy, plainMark } from '../../engine/installation/installation.ts';
+import { markCopy } from '../../engine/installation/installation.ts';
 import type { Timers } from '../../model/clock.ts';
 import { messageOf } from '../../model/failure.ts';
 import { StoreEnvironment } from '../../store/environment.ts';
@@ -162,10 +162,10 @@ async function makeOwn(folder: DataFolder, path: string): Promise<void> {
   await takeAsWhole(draft);
   await changed(draft.scansFile, deleteStoreId);
   await changed(draft.managementFile, removeKeyPrints);
-  await markCopy(draft.scansFile, plainMark(mark));
-  await markCopy(draft.deliveryFile, plainMark(mark));
+  await markCopy(draft.scansFile, mark);
+  await markCopy(draft.deliveryFile, mark);
   await markCopy(draft.managementFile, mark);
-  writeJournalMark(draft.journalRoot, plainMark(mark));
+  writeJournalMark(draft.journalRoot, mark);
   removeLocks(path);
 }
 

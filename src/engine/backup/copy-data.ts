@@ -23,7 +23,7 @@ import { dataVersions } from './manifest.ts';
 import { bytesOf } from '../data-files.ts';
 import { type DataFolder, makeFolder } from '../data-folder.ts';
 import { journalMarkName, journalMarkText } from '../installation/folder-parts.ts';
-import { markCopy, plainMark } from '../installation/installation.ts';
+import { markCopy } from '../installation/installation.ts';
 
 /**
  * Locks, sockets, process id and write probes of a running service, drafts of secrets, files that were set aside, caches.
@@ -110,9 +110,7 @@ class CopiedSet implements CopiedData {
     await this.#unlessUnreadable(name, async () => {
       if (unsound.has(name)) await copyFile(from, to, onBytes);
       else await copyEnvironment(from, to, onBytes, onSnapshot);
-      if (mark !== undefined) {
-        await markCopy(to, name === 'management.mdb' ? mark : plainMark(mark));
-      }
+      if (mark !== undefined) await markCopy(to, mark);
       this.dataFiles.push(name);
       progress.file(name, bytesOf(to));
     });

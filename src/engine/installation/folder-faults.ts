@@ -28,7 +28,7 @@ import {
   type PeerName,
   peerNames,
 } from './folder-parts.ts';
-import { compareKeys, type KeyFileName, keyFileNames } from './key-files.ts';
+import { type KeyFileName, keyFileNames } from './key-files.ts';
 
 export interface Fault {
   readonly part: PartName;
@@ -143,8 +143,10 @@ function keyFaults(parts: FolderParts, mark: ManagementMark, part: KeyFileName):
     const fault = absentFault(part, file);
     return fault === undefined || isAllowed ? [] : [fault];
   }
-  const { changed, same, removed } = compareKeys(part, file.prints, parts.keyPrints);
-  const isUnknown = same.length === 0 && removed.length > 0;
+  const { keyPrints } = parts;
+  const known = [...file.prints.keys()].filter((key) => keyPrints.has(key));
+  const changed = known.filter((key) => keyPrints.get(key) !== file.prints.get(key));
+  const isUnknown = known.length === 0 && [...keyPrints.keys()].some((key) => key.startsWith(part));
   if (changed.length === 0 && !isUnknown) return [];
   const found =
     part === 'visitor.key' || changed.length === 0

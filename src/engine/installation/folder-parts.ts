@@ -1,6 +1,7 @@
 /** Reads the parts of a data folder and changes nothing. folder-faults.ts compares them. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { messageOf, systemErrorCode } from '../../model/failure.ts';
 import { journalFolder, listJournals, listSegments } from '../../scans/journal/segments.ts';
 import { statsTable } from '../../store/delivery/delivery.ts';
@@ -11,7 +12,6 @@ import {
   type Mark,
   readKeyPrints,
   readManagementMark,
-  readMark,
 } from '../../store/installation.ts';
 import { openMeta } from '../../store/open-environment.ts';
 import { openCheckpoints, openWatermarks } from '../../store/scans/scans.ts';
@@ -32,6 +32,14 @@ export type PartState =
   | { readonly kind: 'damaged'; readonly reason: string }
   | { readonly kind: 'unmarked'; readonly hasData: boolean }
   | { readonly kind: 'marked'; readonly mark: Mark };
+
+type StoreState =
+  | Exclude<PartState, { kind: 'marked' }>
+  | {
+      readonly kind: 'marked';
+      readonly mark: ManagementMark;
+      readonly keyPrints: ReadonlyMap<string, string>;
+    };
 
 export interface FolderParts {
   readonly management: PartState;
@@ -54,9 +62,12 @@ export async function readParts(folder: DataFolder, scope: StartScope): Promise<
   const faults = findDataFileFaults(folder, scope);
   const damage: Damage = new Map(faults.map(({ file, text }) => [file, text]));
   for (let read = 1; ; read++) {
-    const before = await readManagement(folder, damage);
+    const management = await readEnvironment(folder.managementFile, damage, hasMeta);
+    const mark = markOf(management);
     const parts: FolderParts = {
-      ...before,
+      management,
+      mark,
+      keyPrints: management.kind === 'marked' ? management.keyPrints : new Map(),
       peers: {
         'scans.mdb': await readEnvironment(folder.scansFile, damage, hasScans),
         'delivery.mdb': await readEnvironment(folder.deliveryFile, damage, hasDeliveries),
@@ -73,22 +84,13 @@ export async function readParts(folder: DataFolder, scope: StartScope): Promise<
     };
     // The caller has locked the folder: no mark changes.
     if (scope === 'start') return parts;
-    const after = await readManagement(folder, damage);
-    const isSame = JSON.stringify(before.mark) === JSON.stringify(after.mark);
-    if (isSame || read === readsMax) return parts;
+    const after = markOf(await readEnvironment(folder.managementFile, damage, hasMeta));
+    if (isDeepStrictEqual(mark, after) || read === readsMax) return parts;
   }
 }
 
-type ManagementParts = Omit<FolderParts, 'peers' | 'keyFiles' | 'hasLeftovers' | 'unsound'>;
-
-async function readManagement(folder: DataFolder, damage: Damage): Promise<ManagementParts> {
-  let found: Omit<ManagementParts, 'management'> = { mark: undefined, keyPrints: new Map() };
-  const management = await readEnvironment(folder.managementFile, damage, (environment) => {
-    found = { mark: readManagementMark(environment), keyPrints: readKeyPrints(environment) };
-    return metaOf(environment) !== undefined;
-  });
-  return { management, ...found };
-}
+const markOf = (state: StoreState): ManagementMark | undefined =>
+  state.kind === 'marked' ? state.mark : undefined;
 
 /** By file: a table that only this file has. */
 const ownTables = {
@@ -103,7 +105,7 @@ async function readEnvironment(
   path: string,
   damage: Damage,
   hasData: (environment: StoreEnvironment) => boolean,
-): Promise<PartState> {
+): Promise<StoreState> {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return { kind: 'missing' };
   if (stats.size === 0) return { kind: 'empty' };
@@ -115,9 +117,10 @@ async function readEnvironment(
     environment = new StoreEnvironment(path);
     assertNotSwapped(path, environment);
     assertMarks(environment);
-    const state = { hasData: hasData(environment) };
-    const mark = readMark(environment);
-    return mark === undefined ? { kind: 'unmarked', ...state } : { kind: 'marked', mark };
+    const mark = readManagementMark(environment);
+    return mark === undefined
+      ? { kind: 'unmarked', hasData: hasData(environment) }
+      : { kind: 'marked', mark, keyPrints: readKeyPrints(environment) };
   } catch (error) {
     if (error instanceof DataFolderError) throw error;
     return { kind: 'damaged', reason: messageOf(error) };
@@ -127,9 +130,9 @@ async function readEnvironment(
 }
 
 /** Refuses a file that this user may not open: its data may be intact. @throws DataFolderError */
-export function assertMayOpen(path: string, access: typeof accessSync = accessSync): void {
+function assertMayOpen(path: string): void {
   try {
-    access(path, constants.R_OK | constants.W_OK);
+    accessSync(path, constants.R_OK | constants.W_OK);
   } catch (error) {
     const code = systemErrorCode(error);
     if (code !== 'EACCES' && code !== 'EPERM') return;
@@ -172,6 +175,8 @@ const damaged = Symbol('damaged');
 function metaOf(environment: StoreEnvironment): Table<string, number> | undefined {
   return environment.hasTable('meta') ? openMeta(environment) : undefined;
 }
+
+const hasMeta = (environment: StoreEnvironment): boolean => environment.hasTable('meta');
 
 const hasScans = (environment: StoreEnvironment): boolean =>
   (metaOf(environment)?.get('sequence', () => 1) ?? 0) > 0;

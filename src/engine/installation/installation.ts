@@ -14,7 +14,6 @@ import { keepNewest } from '../../store/copied-file.ts';
 import { type OpenMode, StoreEnvironment } from '../../store/environment.ts';
 import {
   type ManagementMark,
-  type Mark,
   openInstallationTable,
   putKeyPrint,
   readKeyPrints,
@@ -35,7 +34,6 @@ import {
   writeJournalMark,
 } from './folder-parts.ts';
 import {
-  compareKeys,
   type KeyFileName,
   keyFileNames,
   readKeyFile,
@@ -82,13 +80,6 @@ export function assertSound(action: string, folder: DataFolder, { faults }: Insp
   if (faults.length > 0) throw new FolderFaultsError(action, folder, faults);
 }
 
-/** Changes nothing, so a service may run. @throws DataFolderError */
-export async function assertInstallation(action: string, folder: DataFolder): Promise<void> {
-  const inspection = await inspectFolder(folder);
-  assertSound(action, folder, inspection);
-  assertFinished(action, folder, inspection);
-}
-
 /** @throws DataFolderError if no first start has made all parts */
 export function assertFinished(action: string, folder: DataFolder, inspection: Inspection): void {
   if (!isUnfinished(inspection)) return;
@@ -98,40 +89,22 @@ export function assertFinished(action: string, folder: DataFolder, inspection: I
   );
 }
 
-/** Called before each step: a test stops there. */
-export type OnStep = (step: string) => void;
-
-export interface MakeOptions {
-  readonly randomBytes: RandomBytes;
-  readonly onStep?: OnStep;
-}
-
 /** Makes the missing parts of a first start. Only for the process that has locked the folder, after `assertSound`. */
 export async function makeInstallation(
   folder: DataFolder,
   inspection: Inspection,
-  options: MakeOptions,
+  random: RandomBytes,
 ): Promise<void> {
   if (!isUnfinished(inspection)) return;
-  const { onStep = noStep } = options;
   const mark = inspection.parts.mark ?? firstMark();
-  onStep('management.mdb');
   await withEnvironment(folder.managementFile, 'create', async (management) => {
     await writeMark(management, mark);
     await management.flush();
     syncFolder(folder.path);
-    for (const name of keyFileNames) {
-      onStep(name);
-      makeKeyFile(folder, name, options);
-    }
-    onStep('fingerprints');
+    for (const name of keyFileNames) makeKeyFile(folder, name, random);
     await writePrints(management, folder);
-    for (const name of peerNames) {
-      onStep(name);
-      await makePeer(folder, name, plainMark(mark));
-    }
+    for (const name of peerNames) await makePeer(folder, name, mark);
     syncFolder(folder.path);
-    onStep('opened');
     await writeMark(management, { ...mark, state: 'opened' });
     await management.flush();
   });
@@ -154,24 +127,17 @@ export async function beginInstallation(folder: DataFolder): Promise<void> {
 export async function markStart(
   folder: DataFolder,
   management: StoreEnvironment,
-  onStep: OnStep = noStep,
 ): Promise<KeyDifference> {
   const known = readManagementMark(management);
   if (known === undefined) throw new Error('management.mdb has no mark, expected one');
   const mark = nextMark(known);
-  onStep('management.mdb');
   await writeMark(management, mark);
   await management.flush();
-  const marking = peerNames.map(async (name) => {
-    onStep(name);
-    await writePeerMark(folder, name, plainMark(mark), 'existing');
-  });
+  const marking = peerNames.map((name) => writePeerMark(folder, name, mark, 'existing'));
   for (const done of await Promise.allSettled(marking)) {
     if (done.status === 'rejected') throw done.reason;
   }
-  onStep('fingerprints');
   const difference = await writePrints(management, folder);
-  onStep('opened');
   await writeMark(management, { ...mark, state: 'opened' });
   return difference;
 }
@@ -187,9 +153,7 @@ export function backupMark({ parts: { mark } }: Inspection): ManagementMark | un
   return mark && { ...mark, token: newToken(), previous: '', state: 'opened' };
 }
 
-export const plainMark = ({ id, run, token }: ManagementMark): Mark => ({ id, run, token });
-
-export async function markCopy(path: string, mark: Mark | ManagementMark): Promise<void> {
+export async function markCopy(path: string, mark: ManagementMark): Promise<void> {
   await withEnvironment(path, 'existing', async (environment) => {
     await writeMark(environment, mark);
     await environment.flush();
@@ -206,18 +170,13 @@ const firstMark = (): ManagementMark => ({
 });
 
 const newToken = (): string => randomBytes(idBytes).toString('base64url');
-const noStep: OnStep = () => undefined;
 
-export function makeKeyFile(
-  folder: DataFolder,
-  name: KeyFileName,
-  { randomBytes: random }: MakeOptions,
-) {
+export function makeKeyFile(folder: DataFolder, name: KeyFileName, random: RandomBytes): void {
   if (name === visitorKeyFile) makeSecret(folder, name, visitorKeyBytes);
   else makeSigningKeys(folder.path, random);
 }
 
-async function makePeer(folder: DataFolder, name: PeerName, mark: Mark): Promise<void> {
+async function makePeer(folder: DataFolder, name: PeerName, mark: ManagementMark): Promise<void> {
   if (name === 'journal') makeFolder(folder.journalRoot);
   await writePeerMark(folder, name, mark, 'create');
 }
@@ -243,14 +202,14 @@ export async function beginScansAnew(
   }
   rmSync(`${scansFile}-lock`, { force: true });
   await openScanStore(scansFile, 'create').environment.close();
-  await makePeer(folder, 'scans.mdb', plainMark(mark));
+  await makePeer(folder, 'scans.mdb', mark);
   return aside;
 }
 
 async function writePeerMark(
   folder: DataFolder,
   name: PeerName,
-  mark: Mark,
+  mark: ManagementMark,
   mode: OpenMode,
 ): Promise<void> {
   if (name === 'journal') return writeJournalMark(folder.journalRoot, mark);
@@ -269,24 +228,21 @@ async function writePrints(
   folder: DataFolder,
 ): Promise<KeyDifference> {
   const known = readKeyPrints(management);
-  const rows = new Map<string, string>();
-  const difference: Record<keyof KeyDifference, string[]> = { added: [], removed: [] };
-  for (const name of keyFileNames) {
-    const file = readKeyFile(folder.path, name);
-    if (file.kind !== 'present') continue;
-    const { added, removed } = compareKeys(name, file.prints, known);
-    for (const key of added) rows.set(key, file.prints.get(key) ?? '');
-    if (known.size > 0) difference.added.push(...added);
-    difference.removed.push(...removed);
+  const files = keyFileNames.map((name) => readKeyFile(folder.path, name));
+  const prints = new Map(
+    files.flatMap((file) => (file.kind === 'present' ? [...file.prints] : [])),
+  );
+  const added = [...prints.keys()].filter((key) => !known.has(key));
+  const removed = [...known.keys()].filter((key) => !prints.has(key));
+  if (added.length + removed.length > 0) {
+    const table = openInstallationTable(management);
+    await management.transaction(() => {
+      for (const key of added) putKeyPrint(table, key, prints.get(key) ?? '');
+      for (const key of removed) table.remove(key);
+    });
+    await management.flush();
   }
-  if (rows.size + difference.removed.length === 0) return difference;
-  const table = openInstallationTable(management);
-  await management.transaction(() => {
-    for (const [key, print] of rows) putKeyPrint(table, key, print);
-    for (const key of difference.removed) table.remove(key);
-  });
-  await management.flush();
-  return difference;
+  return { added: known.size > 0 ? added : [], removed };
 }
 
 /** Keys by name, `signing-keys.json/<kid>`. */

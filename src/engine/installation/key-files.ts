@@ -1,6 +1,6 @@
 /**
- * The key files of a data folder. management.mdb has their fingerprints, so a start detects a lost or swapped file. Without
- * them every API key would get a 401, or visitors would count twice.
+ * The key files of a data folder. management.mdb has their fingerprints, so a start detects a lost or swapped file: with
+ * another key every API key would get a 401, or visitors would count twice.
  *
  *   visitor.key          16 random bytes: one key, under the name of the file
  *   signing-keys.json    several, by kid; the first one signs (workspaces/signing-keys.ts)
@@ -41,29 +41,6 @@ export function readKeyFile(folder: string, name: KeyFileName): KeyFile {
   } catch (error) {
     return { kind: 'damaged', reason: messageOf(error) };
   }
-}
-
-/** The keys of a file against the known fingerprints, by name. */
-interface KeyChanges {
-  readonly changed: readonly string[];
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-  readonly same: readonly string[];
-}
-
-export function compareKeys(
-  name: KeyFileName,
-  found: ReadonlyMap<string, string>,
-  known: ReadonlyMap<string, string>,
-): KeyChanges {
-  const names = [...found.keys()];
-  const ofFile = [...known.keys()].filter((key) => key === name || key.startsWith(`${name}/`));
-  return {
-    changed: names.filter((key) => known.has(key) && known.get(key) !== found.get(key)),
-    added: names.filter((key) => !known.has(key)),
-    removed: ofFile.filter((key) => !found.has(key)),
-    same: names.filter((key) => known.get(key) === found.get(key)),
-  };
 }
 
 function visitorPrint(bytes: Uint8Array): Map<string, string> {

@@ -24,7 +24,7 @@ import {
   openExistingDataFolder,
 } from '../data-folder.ts';
 import {
-  assertInstallation,
+  assertFinished,
   assertSound,
   beginScansAnew,
   inspectFolder,
@@ -127,7 +127,7 @@ export class ServiceFolder {
   }
 
   async make(randomBytes: RandomBytes): Promise<void> {
-    await makeInstallation(this.folder, this.#inspection, { randomBytes });
+    await makeInstallation(this.folder, this.#inspection, randomBytes);
   }
 
   /**
@@ -233,28 +233,21 @@ export interface CommandFolder {
   readonly close: () => Promise<void>;
 }
 
+/** @throws DataFolderError */
 export const openInstallation = (dataDir: string): Promise<CommandFolder> =>
-  openForCommand(openExistingDataFolder(dataDir), async () => undefined);
+  openForCommand(openExistingDataFolder(dataDir), false);
 
 /** For commands that may fill a new folder. @throws DataFolderError */
 export const openOrMakeInstallation = (dataDir: string): Promise<CommandFolder> =>
-  openForCommand(openDataFolder(dataDir), async (folder) => {
-    const inspection = await inspectFolder(folder);
-    if (!isUnfinished(inspection)) return;
-    assertSound('open', folder, inspection);
-    const randomBytes: RandomBytes = (bytes) => randomFillSync(bytes);
-    await makeInstallation(folder, inspection, { randomBytes });
-  });
+  openForCommand(openDataFolder(dataDir), true);
 
-/** @param make called with the folder locked, unless a service runs */
-async function openForCommand(
-  folder: DataFolder,
-  make: (folder: DataFolder) => Promise<void>,
-): Promise<CommandFolder> {
+async function openForCommand(folder: DataFolder, makes: boolean): Promise<CommandFolder> {
   const files = await openDataFiles(folder, 'change');
   try {
-    if (!files.isServiceRunning) await make(folder);
-    await assertInstallation('open', folder);
+    const inspection = await inspectFolder(folder);
+    assertSound('open', folder, inspection);
+    if (!makes || files.isServiceRunning) assertFinished('open', folder, inspection);
+    else await makeInstallation(folder, inspection, (bytes) => randomFillSync(bytes));
     return { folder, close: () => files.close() };
   } catch (error) {
     await files.close();

@@ -69,7 +69,7 @@ export async function join(options: JoinOptions): Promise<NodeIdentity> {
     if (inspection.parts.mark === undefined) await beginInstallation(folder);
     const identity = await joinAsCore(context, folder, progress);
     const { randomBytes } = machine;
-    await makeInstallation(folder, await inspectFolder(folder), { randomBytes });
+    await makeInstallation(folder, await inspectFolder(folder), randomBytes);
     return identity;
   } finally {
     await context.connection.close();

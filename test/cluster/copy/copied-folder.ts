@@ -66,7 +66,7 @@ export async function finishStart(
   from: DataFolder,
 ): Promise<readonly object[]> {
   for (const name of keyFileNames) copyFileSync(join(from.path, name), join(folder.path, name));
-  await makeInstallation(folder, await inspectFolder(folder), { randomBytes: (bytes) => bytes });
+  await makeInstallation(folder, await inspectFolder(folder), (bytes) => bytes);
   const { faults, parts } = await inspectFolder(folder);
   return parts.mark?.state === 'opened' ? faults : [{ mark: parts.mark }];
 }

@@ -9,7 +9,6 @@ import {
   inspectFolder,
   makeInstallation,
   markStart,
-  type OnStep,
 } from '../../../src/engine/installation/installation.ts';
 import { StoreEnvironment } from '../../../src/store/environment.ts';
 import { openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
@@ -60,20 +59,20 @@ export async function makeFolders(): Promise<Folders> {
 }
 
 /** Makes what a first start makes, or goes on with it. */
-export async function make(path: string, onStep?: OnStep): Promise<void> {
+export async function make(path: string): Promise<void> {
   const folder = openDataFolder(path);
   const inspection = await inspectFolder(folder);
   if (inspection.faults.length > 0) throw new FolderFaultsError('start', folder, inspection.faults);
-  await makeInstallation(folder, inspection, { randomBytes, ...(onStep && { onStep }) });
+  await makeInstallation(folder, inspection, randomBytes);
 }
 
 /** Marks a start. @returns keys that were added or taken out */
-export async function mark(path: string, onStep?: OnStep): ReturnType<typeof markStart> {
+export async function mark(path: string): ReturnType<typeof markStart> {
   await make(path);
   const folder = openDataFolder(path);
   const environment = new StoreEnvironment(folder.managementFile);
   try {
-    return await markStart(folder, environment, onStep);
+    return await markStart(folder, environment);
   } finally {
     await environment.close();
   }

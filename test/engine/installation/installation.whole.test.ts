@@ -2,7 +2,7 @@
  * Which parts of a data folder fit together: each part missing, empty, of another installation, older, of another copy,
  * without a mark, damaged and changed; a stop at every step of a first start and of a later one.
  */
-import {
+import fs, {
   appendFileSync,
   cpSync,
   existsSync,
@@ -15,24 +15,22 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test, vi } from 'vitest';
 import { openDataFolder, openExistingDataFolder } from '../../../src/engine/data-folder.ts';
-import { assertMayOpen, writeJournalMark } from '../../../src/engine/installation/folder-parts.ts';
+import { writeJournalMark } from '../../../src/engine/installation/folder-parts.ts';
 import {
-  assertInstallation,
+  assertSound,
   backupMark,
   beginScansAnew,
-  FolderFaultsError,
   inspectFolder,
   isUnfinished,
   markCopy,
-  type OnStep,
-  plainMark,
 } from '../../../src/engine/installation/installation.ts';
 import { StoreEnvironment } from '../../../src/store/environment.ts';
 import { openScanStore } from '../../../src/store/scans/scans.ts';
 import { StoredBytes } from '../../support/stored-bytes.ts';
 import { rotateSigningKeys } from '../../../src/workspaces/signing-keys.ts';
+import { withDisk } from '../failing-disk.ts';
 import {
   faultsIn,
   make,
@@ -68,13 +66,13 @@ function contentOf(path: string): Array<[string, string]> {
     .map((name) => [name, readFileSync(join(path, name), 'latin1')]);
 }
 
-test.each(['EACCES', 'EPERM'])('%s: names owner and remedy, not damage', (code) => {
+test('a file of another user: names owner and remedy, not damage', async () => {
   const file = join(later, 'management.mdb');
-  const refuse = (): never => {
-    throw Object.assign(new Error(code), { code });
+  const accessSync = (path: unknown): void => {
+    if (path === file) throw Object.assign(new Error('EACCES'), { code: 'EACCES' });
   };
-  expect(() => assertMayOpen(file, refuse)).toThrow(
-    `it belongs to user ${statSync(file).uid}, and this process runs as user ${process.geteuid?.()} (${code}). ` +
+  await expect(withDisk({ sync: { accessSync } }, () => faultsIn(later))).rejects.toThrow(
+    `it belongs to user ${statSync(file).uid}, and this process runs as user ${process.geteuid?.()} (EACCES). ` +
       `Nothing is damaged: run \`chown -R --reference=${later} ${later}\``,
   );
 });
@@ -89,49 +87,37 @@ test.each([
   await expect(faults()).rejects.toThrow(/it is a \w+\.mdb, expected a .*: files were swapped/);
 });
 
-describe.each(parts)('%s', (part) => {
-  beforeEach(() => cpSync(later, data, { recursive: true }));
+/** Words for a part that is of another installation, where they are not the common ones. */
+const otherWords: Readonly<Record<string, string>> = {
+  'management.mdb': 'is of another installation than the other parts',
+  'signing-keys.json': 'is not the one that management.mdb knows',
+  'visitor.key': 'is not the one that management.mdb knows',
+};
 
-  it('is refused where it is missing', async () => {
-    rmSync(join(data, part), { recursive: true });
-    expect(await faults()).toEqual([`${part} is missing`]);
-  });
-
-  it('is refused where it is empty', async () => {
-    rmSync(join(data, part), { recursive: true });
-    if (part === 'journal') mkdirSync(join(data, part));
-    else writeFileSync(join(data, part), '');
-    const found = part === 'journal' ? 'has no mark of an installation' : 'is empty';
-    expect(await faults()).toEqual([`${part} ${found}`]);
-  });
-
-  it('is refused where it is of another installation', async () => {
-    put(part, other);
-    const found = {
-      'management.mdb': 'is of another installation than the other parts',
-      'signing-keys.json': 'is not the one that management.mdb knows',
-      'visitor.key': 'is not the one that management.mdb knows',
-    };
-    expect(await faults()).toEqual([
-      `${part} ${Reflect.get(found, part) ?? 'is of another installation'}`,
-    ]);
-  });
+test.each(parts)('%s is refused where it is missing, empty or of another folder', async (part) => {
+  cpSync(later, data, { recursive: true });
+  rmSync(join(data, part), { recursive: true });
+  expect(await faults()).toEqual([`${part} is missing`]);
+  if (part === 'journal') mkdirSync(join(data, part));
+  else writeFileSync(join(data, part), '');
+  const empty = part === 'journal' ? 'has no mark of an installation' : 'is empty';
+  expect(await faults()).toEqual([`${part} ${empty}`]);
+  put(part, other);
+  const words = otherWords[part] ?? 'is of another installation';
+  expect(await faults()).toEqual([`${part} ${words}`]);
 });
 
-describe.each(['management.mdb', 'scans.mdb', 'delivery.mdb', 'journal'])('%s', (part) => {
-  beforeEach(() => cpSync(later, data, { recursive: true }));
-
-  it('is refused where it is an older copy', async () => {
-    put(part, first);
-    const found = part === 'management.mdb' ? 'the other parts' : 'management.mdb';
-    expect(await faults()).toEqual([`${part} is an older copy than ${found}`]);
-  });
-
-  it('is refused where it has no mark', async () => {
+test.each(['management.mdb', 'scans.mdb', 'delivery.mdb', 'journal'])(
+  '%s is refused where it is older or has no mark',
+  async (part) => {
+    cpSync(later, data, { recursive: true });
     await removeMark(data, part);
     expect(await faults()).toEqual([`${part} has no mark of an installation`]);
-  });
-});
+    put(part, first);
+    const others = part === 'management.mdb' ? 'the other parts' : 'management.mdb';
+    expect(await faults()).toEqual([`${part} is an older copy than ${others}`]);
+  },
+);
 
 it.each([...parts.filter((part) => part !== 'journal'), 'journal/installation.json'])(
   '%s is refused where it is damaged',
@@ -202,9 +188,8 @@ test('a newer part, one of a copy that another service has used, and all faults 
   rmSync(join(data, 'visitor.key'));
   appendFileSync(join(data, 'signing-keys.json'), ' ]');
   const before = contentOf(data);
-  const refused = assertInstallation('start', openDataFolder(data));
-  await expect(refused).rejects.toThrow(FolderFaultsError);
-  await expect(refused).rejects.toThrow(
+  const inspection = await inspectFolder(openDataFolder(data));
+  expect(() => assertSound('start', openDataFolder(data), inspection)).toThrow(
     [
       `Cannot start: data folder ${data} has faults`,
       '  scans.mdb is a newer copy than management.mdb',
@@ -219,61 +204,65 @@ test('a newer part, one of a copy that another service has used, and all faults 
 
 describe('a stop at each step', () => {
   const stop = new Error('stopped');
+  afterEach(() => vi.restoreAllMocks());
 
-  /** Runs `work` with a stop at its first step, its second, … until it ends; `check` follows each. */
-  async function stopEverywhere(
-    work: (onStep: OnStep) => Promise<unknown>,
-    check: (isWhole: boolean) => Promise<void>,
-    begin: () => void,
-  ): Promise<number> {
-    for (let stopAt = 1; ; stopAt++) {
-      begin();
-      let steps = 0;
-      let isWhole = true;
-      await work(() => {
-        if (++steps === stopAt) throw stop;
-      }).catch((error: unknown) => {
-        if (error !== stop) throw error;
-        isWhole = false;
-      });
-      await check(isWhole);
-      if (isWhole) return steps;
+  /** Runs `work` until its n-th commit or renamed file. @returns whether it ended before that */
+  async function stopAt(step: number, work: () => Promise<unknown>): Promise<boolean> {
+    let steps = 0;
+    const count = (): void => {
+      if (++steps === step) throw stop;
+    };
+    const { transaction } = StoreEnvironment.prototype;
+    vi.spyOn(StoreEnvironment.prototype, 'transaction').mockImplementation(async function (
+      this: StoreEnvironment,
+      change: () => unknown,
+    ) {
+      count();
+      return await transaction.call(this, change);
+    });
+    const rename = fs.renameSync;
+    const renameSync = (from: unknown, to: unknown): void => {
+      count();
+      rename(String(from), String(to));
+    };
+    try {
+      await withDisk({ sync: { renameSync } }, work);
+      return true;
+    } catch (error) {
+      if (error !== stop) throw error;
+      return false;
+    } finally {
+      vi.restoreAllMocks();
     }
   }
 
-  it('of a first start: the next one goes on', async () => {
-    const steps = await stopEverywhere(
-      (onStep) => make(data, onStep),
-      async (isWhole) => {
-        const stopped = await inspectFolder(openDataFolder(data));
-        expect([stopped.faults, isUnfinished(stopped)]).toEqual([[], !isWhole]);
-        await make(data);
-        await mark(data);
-        expect(readdirSync(data)).toEqual(expect.arrayContaining([...parts]));
-        expect(await faults()).toEqual([]);
-      },
-      () => rmSync(data, { recursive: true, force: true }),
-    );
-    expect(steps).toBe(8);
+  it('of a first start: the next one continues', async () => {
+    for (let step = 1, isWhole = false; !isWhole; step++) {
+      rmSync(data, { recursive: true, force: true });
+      isWhole = await stopAt(step, () => make(data));
+      if (isWhole) expect(step).toBe(8);
+      const stopped = await inspectFolder(openDataFolder(data));
+      expect([stopped.faults, isUnfinished(stopped)]).toEqual([[], !isWhole]);
+      await make(data);
+      await mark(data);
+      expect(readdirSync(data)).toEqual(expect.arrayContaining([...parts]));
+      expect(await faults()).toEqual([]);
+    }
   });
 
-  it('of a later start: the next one goes on, and older copies are told', async () => {
-    const steps = await stopEverywhere(
-      (onStep) => mark(data, onStep),
-      async () => {
-        expect(await faults()).toEqual([]);
-        await mark(data);
-        await mark(data);
-        expect(await faults()).toEqual([]);
-        put('scans.mdb', later);
-        expect(await faults()).toHaveLength(1);
-      },
-      () => {
-        rmSync(data, { recursive: true, force: true });
-        cpSync(later, data, { recursive: true });
-      },
-    );
-    expect(steps).toBe(6);
+  it('of a later start: the next one continues, and older copies are refused', async () => {
+    for (let step = 1, isWhole = false; !isWhole; step++) {
+      rmSync(data, { recursive: true, force: true });
+      cpSync(later, data, { recursive: true });
+      isWhole = await stopAt(step, () => mark(data));
+      if (isWhole) expect(step).toBe(6);
+      expect(await faults()).toEqual([]);
+      await mark(data);
+      await mark(data);
+      expect(await faults()).toEqual([]);
+      put('scans.mdb', later);
+      expect(await faults()).toHaveLength(1);
+    }
   });
 });
 
@@ -326,9 +315,9 @@ describe('signing keys', () => {
 async function markAll(path: string): Promise<void> {
   const mark = backupMark(await inspectFolder(openDataFolder(path)));
   if (mark === undefined) throw new Error('Cannot mark the copies: no mark, expected one');
-  for (const name of ['scans.mdb', 'delivery.mdb'])
-    await markCopy(join(path, name), plainMark(mark));
-  await markCopy(join(path, 'management.mdb'), mark);
+  for (const name of ['scans.mdb', 'delivery.mdb', 'management.mdb']) {
+    await markCopy(join(path, name), mark);
+  }
   writeJournalMark(join(path, 'journal'), mark);
 }
 
