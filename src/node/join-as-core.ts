@@ -43,7 +43,7 @@ import { keyFileNames } from '../engine/installation/key-files.ts';
 import { threadCounts } from '../engine/machine/machine-plan.ts';
 import { Failure } from '../model/failure.ts';
 import { createIdSource } from '../model/ids.ts';
-import { StoreEnvironment } from '../store/environment.ts';
+import { withEnvironment } from '../store/environment.ts';
 import { readManagementMark } from '../store/installation.ts';
 import { openManagement, type Management } from '../store/management/management.ts';
 import { systemTimers } from '../system-clock.ts';
@@ -125,15 +125,12 @@ const askedOf = ({
 
 /** begun = by a first start that was cut short when it had read something of the log; data = adopted. */
 async function stateOf({ managementFile }: DataFolder): Promise<'empty' | 'begun' | 'data'> {
-  const environment = new StoreEnvironment(managementFile, 'existing');
-  try {
+  return await withEnvironment(managementFile, 'existing', (environment) => {
     const { seq, chain } = new EnvironmentStore(environment).position();
     if (seq > 0) return readManagementMark(environment)?.state === 'new' ? 'begun' : 'data';
     // Adopted data has a chain before it has read anything.
     return Buffer.compare(chain, emptyChain) === 0 ? 'empty' : 'data';
-  } finally {
-    await environment.close();
-  }
+  });
 }
 
 /** From here on the brokers keep for it what it has not read. */

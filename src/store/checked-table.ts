@@ -1,6 +1,5 @@
 /** Tables over lmdb-js, whose values have checksums. A damaged record is reported and never decoded. */
 import { crc32 } from 'node:zlib';
-import type { Database } from 'lmdb';
 import { dataDamaged, type Failure, messageOf } from '../model/failure.ts';
 import type { Codec } from './codec.ts';
 import { type DamageLog, isDamagedFile } from './damage.ts';
@@ -37,13 +36,13 @@ const sliceRecords = 2_000;
 
 export class CheckedTable<K extends TableKey, V> implements ValueTable<K, V>, WrittenTable<K> {
   readonly name: string;
-  readonly #database: Database<Uint8Array, K>;
+  readonly #database: RecordStore<K>;
   readonly #options: CheckedTableOptions<V>;
   readonly #codec: Codec<V>;
   readonly #seed: number;
   readonly #placed = new ReusedValue();
 
-  constructor(database: Database<Uint8Array, K>, options: CheckedTableOptions<V>) {
+  constructor(database: RecordStore<K>, options: CheckedTableOptions<V>) {
     this.name = options.name;
     this.#database = database;
     this.#options = options;
@@ -220,39 +219,31 @@ export class CheckedTable<K extends TableKey, V> implements ValueTable<K, V>, Wr
 
 const damagedRecord = (): Failure => dataDamaged('A record that this needs is damaged on the disk');
 
-/** A table that does not exist yet, in an environment that is open for reading. */
-export class EmptyTable<K extends TableKey, V> implements ValueTable<K, V> {
-  get(): undefined {
-    return undefined;
-  }
-  has(): boolean {
-    return false;
-  }
-  put(): never {
-    throw new Error('Cannot write: the environment is open for reading');
-  }
-  remove(): never {
-    throw new Error('Cannot write: the environment is open for reading');
-  }
-  range(): Iterable<{ key: K; value: V }> {
-    return [];
-  }
-  keys(): Iterable<K> {
-    return [];
-  }
-  count(): number {
-    return 0;
-  }
-  walkInPlace(): ValueWalk<K> {
-    return { value: new ReusedValue(), next: () => undefined, close: () => undefined };
-  }
-  getInPlace(): undefined {
-    return undefined;
-  }
-  isSound(): boolean {
-    return false;
-  }
+/** What a table uses of lmdb-js. */
+export interface RecordStore<K> {
+  get(key: K): Uint8Array | undefined;
+  doesExist(key: K): boolean;
+  getRange(range: Range<K>): Iterable<{ key: K; value: Uint8Array }>;
+  getKeys(range: Range<K>): Iterable<K>;
+  getKeysCount(range: Range<K>): number;
+  putSync(key: K, bytes: Uint8Array): unknown;
+  removeSync(key: K): unknown;
 }
+
+const readOnly = (): never => {
+  throw new Error('Cannot write: the environment is open for reading');
+};
+
+/** Of a table that does not exist yet, in an environment that is open for reading. */
+export const noRecords: RecordStore<never> = {
+  get: () => undefined,
+  doesExist: () => false,
+  getRange: () => [],
+  getKeys: () => [],
+  getKeysCount: () => 0,
+  putSync: readOnly,
+  removeSync: readOnly,
+};
 
 /** One view for all values that are read in place. A view for each would cost as much as reading a small value. */
 class ReusedValue implements ValueInPlace {

@@ -11,7 +11,7 @@
  *   text, bytes           CRC-32 of the UTF-8, of the bytes
  *   tuple                 from 0, for each part: (rotated left by 5 XOR the part's seed) * 0x9e3779b1
  *
- * Each step is reversible, so two numbers below 2^32, or two tuples that differ in one of them, never share a seed.
+ * Two numbers below 2^32, or two tuples that differ in one of them, never share a seed.
  */
 import { crc32 } from 'node:zlib';
 import type { TableKey, ValueInPlace } from './table.ts';

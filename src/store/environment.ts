@@ -1,10 +1,9 @@
 /**
  * One LMDB environment: a file with its own writer lock, opened by any number of threads and processes.
  *
- * Every change is a transaction: its writes become visible together or not at all. A commit survives the death of the
- * process at once, and a power loss after `flush()`. A full disk rejects with `storage_full` and leaves committed
- * data intact (space-guard.ts). If a log decides what is committed, transactions run on trial, and `applyWrites`
- * commits the log's writes (replicated-transactions.ts).
+ * A transaction's writes become visible together or not at all. A commit survives the death of the process at once, a
+ * power loss after `flush()`. A full disk rejects with `storage_full` (space-guard.ts). If a log decides what is
+ * committed, transactions run on trial, and `applyWrites` commits the log's writes (replicated-transactions.ts).
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -14,7 +13,7 @@ import { Failure } from '../model/failure.ts';
 import { Signal } from '../model/signal.ts';
 import { createCodec } from './codec.ts';
 import { DamageLog, fileError } from './damage.ts';
-import { CheckedTable, EmptyTable } from './checked-table.ts';
+import { CheckedTable, noRecords, type RecordStore } from './checked-table.ts';
 import type {
   AuditedSlice,
   KeyEncoding,
@@ -36,9 +35,7 @@ import { fullDisk, isRefusedWrite, SpaceGuard, WriteProbe } from './space-guard.
 
 export type { Range, Table, TableKey, ValueInPlace, ValueTable } from './table.ts';
 
-/**
- * lmdb's TransactionFlags ABORTABLE and NO_SYNC_FLUSH (do not wait for the disk); its enum has no value at run time.
- */
+/** lmdb's TransactionFlags ABORTABLE and NO_SYNC_FLUSH; its enum has no value at run time. */
 const abortableWithoutFlush: number = 0x1 | 0x10000;
 
 /** Passes bytes through. lmdb-js reads into one buffer, which its next read overwrites. */
@@ -90,8 +87,7 @@ export class StoreEnvironment {
   }
 
   table<K extends TableKey, V>(name: string, encodings: TableEncodings = {}): ValueTable<K, V> {
-    if (this.#isMissing(name)) return new EmptyTable();
-    const table = new CheckedTable<K, V>(this.#openDatabase(name, encodings.key), {
+    const table = new CheckedTable<K, V>(this.#recordsOf(name, encodings.key), {
       name,
       codec: createCodec<V>(encodings.value ?? 'msgpack'),
       damage: this.damage,
@@ -109,11 +105,12 @@ export class StoreEnvironment {
     return this.table(name, { key, value: 'present' });
   }
 
-  #isMissing(name: string): boolean {
-    return this.#mode === 'read' && !this.hasTable(name);
+  #recordsOf<K extends TableKey>(name: string, key?: KeyEncoding): RecordStore<K> {
+    const isMissing = this.#mode === 'read' && !this.hasTable(name);
+    return isMissing ? noRecords : this.#openDatabase(name, key);
   }
 
-  /** Reads every record of every open table and notes damaged ones in `damage`; others may write meanwhile. */
+  /** Reads every record of every open table and notes damaged ones in `damage`. */
   *audit(): Generator<AuditedSlice> {
     for (const table of this.#tables) yield* table.audit();
   }
@@ -137,8 +134,7 @@ export class StoreEnvironment {
   }
 
   /**
-   * Runs `work` in a write transaction, batched with others; resolves once committed. `work` is synchronous and
-   * touches only this environment. As a child transaction (2 to 3 µs) it is undone alone if it throws.
+   * Runs `work`, which is synchronous, in a write transaction; resolves once committed. It is undone alone if it throws.
    * @throws Failure storage_full, overloaded; in a replicated environment also not_active
    */
   async transaction<T>(work: () => T): Promise<T> {
@@ -157,10 +153,7 @@ export class StoreEnvironment {
     }
   }
 
-  /**
-   * From now on a log decides what is committed: a transaction runs on trial, its writes go to the replicator, and it
-   * resolves once the replicator has applied them from the log. @throws Error while transactions are running
-   */
+  /** From now on a log decides what is committed. @throws Error while transactions are running */
   replicateWith(replicator: Replicator): void {
     this.#assertSingle('replicate twice');
     if (this.#underWay > 0) throw new Error(`Cannot replicate ${this.path}: it is written`);
@@ -185,8 +178,8 @@ export class StoreEnvironment {
   }
 
   /**
-   * Commits the log's writes, byte for byte, in one transaction with `also`; resolves when this thread can read them.
-   * Concurrent calls commit in call order, with one flush; a failed call does not stop the next one.
+   * Commits the log's writes in one transaction with `also`; resolves when this thread can read them. Concurrent calls
+   * commit in call order; a failed call does not stop the next one.
    * @throws what `also` threw; Failure storage_full; Error naming a table that is not open, without any write
    */
   async applyWrites(writes: readonly StoredWrite[], also: () => void): Promise<void> {
@@ -271,7 +264,7 @@ export class StoreEnvironment {
     return fullDisk();
   }
 
-  /** No write is possible now. Reading this may probe the disk, and so detects free space. */
+  /** Reading this may probe the disk. */
   get isFull(): boolean {
     return this.#guard.isFull;
   }
@@ -321,6 +314,20 @@ export class StoreEnvironment {
     const closed = this.#root.close();
     await (this.#wasRefused ? Promise.race([closed, pause(refusedCloseMsMax)]) : closed);
     this.#probe.close();
+  }
+}
+
+/** Opens a data file while `work` runs. */
+export async function withEnvironment<T>(
+  path: string,
+  mode: OpenMode,
+  work: (environment: StoreEnvironment) => T | Promise<T>,
+): Promise<T> {
+  const environment = new StoreEnvironment(path, mode);
+  try {
+    return await work(environment);
+  } finally {
+    await environment.close();
   }
 }
 

@@ -1,9 +1,8 @@
 /**
  * Opens an environment of the data version that this program writes.
  *
- * Older data is migrated step by step. Each step and its version number share a transaction, so a kill midway repeats
- * only that step. Newer data is refused. A step must not run on one node of a cluster alone, because the nodes share
- * a log that contains the bytes of records.
+ * Newer data is refused, older data is migrated. Each step and its version number share a transaction. A step must not run
+ * on one node of a cluster alone: the nodes share a log of the bytes of records.
  *
  *   meta   "schema"   the version, without a checksum: any program can read it and refuse
  */

@@ -5,11 +5,9 @@
  *      │                                     └── no ──> refused: `not_active`
  *      └── the lease lapsed, a hold, a close ──> refused
  *
- * A transaction's work runs on what is applied from the log. Later works of its batch see its writes; other readers
- * see them once applied. So an environment is never ahead of its log, and never rolls back.
- * A batch begins in an immediate, so that all transactions of one event loop cycle share it, also those of callers
- * that were just answered. With 10 callers and a log of 2 ms that gives 10 works a batch and 4,290 a second; starting
- * at once gives 5 and 2,200. A lone caller waits equally long.
+ * Work runs on what is applied from the log. Later works of its batch see its writes, other readers once they are applied:
+ * an environment is never ahead of its log. A batch begins in an immediate, so that all transactions of one event loop
+ * cycle share it: with 10 callers and a log of 2 ms, 4,290 works a second instead of 2,200.
  */
 import { Failure } from '../model/failure.ts';
 import type { Signal } from '../model/signal.ts';
@@ -26,8 +24,8 @@ export interface Replicator {
   /** @throws Failure not_active: this machine may not write now */
   check(): void;
   /**
-   * Appends the writes to the log; resolves when `applyWrites` has applied them here. One call at a time; it may wait
-   * as long as the log is unavailable. @throws Failure not_active: the writes are not in the log and never will be
+   * Appends the writes to the log; resolves when `applyWrites` has applied them here. One call at a time.
+   * @throws Failure not_active: the writes are not in the log and never will be
    */
   commit(writes: readonly StoredWrite[]): Promise<void>;
   /** Fired when `check` begins to throw: queued transactions are refused at once. */
@@ -39,7 +37,6 @@ export type Work = () => unknown;
 /** The result or error of a work; after an error nothing is written. */
 export type Outcome = { readonly value: unknown } | { readonly error: unknown };
 
-/** Works that ran one after another on the current data; their writes are undone again. */
 export interface BatchRun {
   /** Outcomes of the first works, in order, at least one. Works without one did not run and join the next batch. */
   readonly outcomes: readonly Outcome[];
@@ -81,9 +78,8 @@ export class ReplicatedTransactions {
   }
 
   /**
-   * Resolves with the result of `work` when its writes are applied from the log, in call order; a call within a work
-   * is a separate transaction after it. @throws what `work` or `run` threw; Failure not_active, overloaded: it is not
-   * done
+   * Resolves when the writes of `work` are applied, in call order; a call within a work is a transaction after it.
+   * @throws what `work` or `run` threw; Failure not_active, overloaded: it is not done
    */
   async add<T>(work: () => T): Promise<T> {
     if (this.#isClosed) throw closedFailure();

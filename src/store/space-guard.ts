@@ -1,11 +1,9 @@
 /**
- * Whether the disk accepts writes: asked before every transaction, so that LMDB almost never meets a full disk.
+ * Asks before every transaction whether the disk accepts writes. lmdb-js does not survive a commit that fails for lack of
+ * space: about one in thirty corrupts its heap (`malloc(): invalid next size`, the process aborts).
  *
  *   open ── a write probe fails, the reserve is used up, or a commit was refused ──> full
  *   full ── a write probe succeeds ──> open
- *
- * The reason: lmdb-js does not survive a commit that fails for lack of space. About one in thirty corrupts its heap
- * (`malloc(): invalid next size`, the process aborts) or fails the next transaction too.
  *
  * Bound: one probe (4 KB into a nameless file, 19 µs, truncated before it reaches the disk) per event loop cycle.
  */

@@ -22,8 +22,8 @@ export interface Range<K> {
 }
 
 /**
- * A named table. `put` and `remove` need a transaction of its environment. A damaged record is noted in the
- * environment's `damage` and never returned; `has`, `keys` and `count` do not check values.
+ * `put` and `remove` need a transaction. A damaged record is noted in the environment's `damage` and never returned; `has`,
+ * `keys` and `count` do not check values.
  */
 export interface Table<K extends TableKey, V> {
   /** @throws Failure data_damaged */

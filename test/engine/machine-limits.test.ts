@@ -55,14 +55,10 @@ Max address space         unlimited            unlimited            bytes
   expect(parseLimits('')).toEqual(unknown);
 });
 
-test('the control group that counts threads is found in both versions, a path with colons too', () => {
-  expect(pidsFolders('0::/system.slice/quietzone.service\n')).toEqual([
-    '/sys/fs/cgroup/system.slice/quietzone.service',
+test('the control group that counts threads is found, and what it leaves', () => {
+  expect(pidsFolders('1:name=systemd:/\n0::/system.slice/a:b\n')).toEqual([
+    '/sys/fs/cgroup/system.slice/a:b',
     '/sys/fs/cgroup',
-  ]);
-  expect(pidsFolders('9:name=systemd:/\n8:cpu,pids:/docker/a:b\n4:memory:/x\n')).toEqual([
-    '/sys/fs/cgroup/pids/docker/a:b',
-    '/sys/fs/cgroup/pids',
   ]);
   expect(pidsFolders('')).toEqual([]);
   expect([threadsLeft('100\n', '40\n'), threadsLeft('10', '40'), threadsLeft('100', '')]).toEqual([

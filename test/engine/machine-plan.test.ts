@@ -5,7 +5,6 @@ import {
   attemptsMax,
   fitToMemory,
   isMemoryScarce,
-  measureResources,
   memoryBytesMin,
   memoryShares,
   shardBounds,
@@ -66,10 +65,4 @@ describe('work of a moment', () => {
     expect(bytes).toBeLessThan(memoryBytesMin / 4);
     expect(memoryShares(machine(2, 1_024))).toBeUndefined();
   });
-});
-
-it('this machine has a core and a limit that is a number', () => {
-  const { cores, memoryBytes } = measureResources();
-  expect(cores).toBeGreaterThanOrEqual(1);
-  expect(Number.isSafeInteger(memoryBytes)).toBe(true);
 });

@@ -29,12 +29,12 @@ export async function makeWholeFolder(path: string): Promise<DataFolder> {
   return folder;
 }
 
-/** Every file below a folder, with a hash of its bytes. */
+/** Every file below a folder, with a hash of its bytes; without locks, into which LMDB's readers write. */
 export function contentsOf(folder: string): Record<string, string> {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted();
   return Object.fromEntries(
     names
-      .filter((name) => lstatSync(join(folder, name)).isFile())
+      .filter((name) => !name.endsWith('-lock') && lstatSync(join(folder, name)).isFile())
       .map((name) => [
         name,
         createHash('md5')

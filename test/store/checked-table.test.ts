@@ -170,11 +170,4 @@ describe('a table with checksums', () => {
     expect(environment.damage.records).toEqual([]);
     expect([...tables.codes.range({})].map(({ key }) => key)).toEqual([1, 2, 3]);
   });
-
-  test('refuses a record without a checksum', () => {
-    const { environment, tables, raw } = opened();
-    raw('days').putSync(Uint8Array.of(1), Uint8Array.of(1, 2, 3));
-    environment.refresh();
-    expect(() => tables.days.get(Uint8Array.of(1))).toThrow(damaged);
-  });
 });

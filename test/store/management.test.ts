@@ -4,7 +4,6 @@ import { open } from 'lmdb';
 import { describe, expect, test } from 'vitest';
 import { packCode, unpackCode } from '../../src/store/management/code-codec.ts';
 import { before, endOf, positionOf, termKey } from '../../src/store/management/code-keys.ts';
-import { linkBlockOf, linkIn, linksIn, withLink } from '../../src/store/management/link-blocks.ts';
 import { managementVersion, openManagement } from '../../src/store/management/management.ts';
 import { type EnvironmentVersion, openEnvironment } from '../../src/store/open-environment.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
@@ -130,32 +129,6 @@ describe('term keys', () => {
       }),
     );
   });
-});
-
-test('a block gives back every link put into it, the newest of each', () => {
-  const link = fc.record({
-    key: fc.stringMatching(/^[A-Z0-9_-]{1,64}$/),
-    codeNo: fc.integer({ min: 160, max: 175 }),
-    workspaceNo: fc.integer({ min: 1, max: 2 ** 32 - 1 }),
-    target: fc.webUrl().filter((url) => /^[\x21-\x7e]+$/.test(url)),
-    expiresAtMs: fc.integer({ min: 0, max: 253_402_300_799_999 }),
-    scanLimit: fc.option(fc.integer({ min: 1, max: 2 ** 31 - 1 }), { nil: undefined }),
-    state: fc.constantFrom('live' as const, 'deleted' as const, 'damaged' as const),
-  });
-  fc.assert(
-    fc.property(fc.array(link, { minLength: 1, maxLength: 40 }), (links) => {
-      let block: Uint8Array | undefined;
-      const model = new Map<number, object>();
-      for (const one of links) {
-        block = withLink(block, one);
-        model.set(one.codeNo, one.state === 'live' ? one : { ...one, target: '' });
-      }
-      const expected = [...model].sort(([a], [b]) => a - b).map(([, value]) => value);
-      expect(linkBlockOf(160)).toBe(linkBlockOf(175));
-      expect(linksIn(10, block!)).toEqual(expected);
-      for (const [no, value] of model) expect(linkIn(block!, no)).toEqual(value);
-    }),
-  );
 });
 
 test('a code survives packing', () => {

@@ -178,19 +178,6 @@ test('a batch that was run before a lapse is refused, though the lease is held a
   expect(cluster.batches).toEqual([]);
 });
 
-test('after a close nothing begins, and what stands at the log is still answered', async () => {
-  const cluster = new Cluster();
-  cluster.isAnsweredAtOnce = false;
-  const first = cluster.transactions.add(() => cluster.put('first', 1));
-  await settled();
-  const waiting = cluster.transactions.add(() => cluster.put('second', 2));
-  cluster.transactions.close();
-  await expect(waiting).rejects.toMatchObject({ code: 'not_active' });
-  await expect(cluster.transactions.add(() => 1)).rejects.toMatchObject({ code: 'not_active' });
-  cluster.answer?.(true);
-  await first;
-});
-
 test('the queue is bounded', async () => {
   const cluster = new Cluster();
   const all = Array.from({ length: queuedWorksMax }, () => cluster.transactions.add(() => 1));

@@ -33,7 +33,7 @@ import { writeJournalMark } from '../../engine/installation/folder-parts.ts';
 import { markCopy } from '../../engine/installation/installation.ts';
 import type { Timers } from '../../model/clock.ts';
 import { messageOf } from '../../model/failure.ts';
-import { StoreEnvironment } from '../../store/environment.ts';
+import { withEnvironment } from '../../store/environment.ts';
 import {
   type ManagementMark,
   readManagementMark,
@@ -160,8 +160,8 @@ async function makeOwn(folder: DataFolder, path: string): Promise<void> {
   if (faults.length > 0) throw new Error(`its data is damaged: ${faults.join('; ')}`);
   const mark = await markOf(folder);
   await takeAsWhole(draft);
-  await changed(draft.scansFile, deleteStoreId);
-  await changed(draft.managementFile, removeKeyPrints);
+  await withEnvironment(draft.scansFile, 'existing', deleteStoreId);
+  await withEnvironment(draft.managementFile, 'existing', removeKeyPrints);
   await markCopy(draft.scansFile, mark);
   await markCopy(draft.deliveryFile, mark);
   await markCopy(draft.managementFile, mark);
@@ -170,28 +170,11 @@ async function makeOwn(folder: DataFolder, path: string): Promise<void> {
 }
 
 async function markOf({ path, managementFile }: DataFolder): Promise<ManagementMark> {
-  const environment = new StoreEnvironment(managementFile);
-  try {
-    const mark = readManagementMark(environment);
-    if (mark?.state === 'new') return mark;
-    throw new DataFolderError(
-      `Cannot copy the data of another core into ${path}: it has data, expected a folder whose first start is not finished`,
-    );
-  } finally {
-    await environment.close();
-  }
-}
-
-async function changed(
-  file: string,
-  change: (environment: StoreEnvironment) => Promise<void>,
-): Promise<void> {
-  const environment = new StoreEnvironment(file, 'existing');
-  try {
-    await change(environment);
-  } finally {
-    await environment.close();
-  }
+  const mark = await withEnvironment(managementFile, 'existing', readManagementMark);
+  if (mark?.state === 'new') return mark;
+  throw new DataFolderError(
+    `Cannot copy the data of another core into ${path}: it has data, expected a folder whose first start is not finished`,
+  );
 }
 
 function putInPlace({ path }: DataFolder, draft: string): void {

@@ -5,7 +5,7 @@
  *                          [owner, url, version]
  *             'moved'      when the position was moved on without any other write, milliseconds; by the log
  */
-import { StoreEnvironment, type Table } from '../../store/environment.ts';
+import { type StoreEnvironment, type Table, withEnvironment } from '../../store/environment.ts';
 import type { StoredWrite } from '../../store/replicated-transactions.ts';
 import { emptyPosition, type LogPosition } from './applier.ts';
 import type { ReplicatedStore } from './apply-queue.ts';
@@ -76,12 +76,8 @@ export class EnvironmentStore implements ReplicatedStore {
 
 /** Reads the position from a data file that no process has open. */
 export async function readPosition(file: string): Promise<LogPosition> {
-  const environment = new StoreEnvironment(file, 'existing');
-  try {
-    return new EnvironmentStore(environment).position();
-  } finally {
-    await environment.close();
-  }
+  const read = (environment: StoreEnvironment) => new EnvironmentStore(environment).position();
+  return await withEnvironment(file, 'existing', read);
 }
 
 const leaderOf = ([owner, url, version]: StoredLeader): Leader => ({ owner, url, version });

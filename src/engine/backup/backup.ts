@@ -3,12 +3,9 @@
  *
  *   inspect every part -> copy to .DIR.<pid>.partial (copy-data.ts) -> verify the copy -> backup.json -> rename to DIR
  *
- * The order keeps the copies consistent: a file is copied before the files that it refers to. A delivery's cursor never runs
- * ahead of its outbox (an event may be sent twice, none is lost). The journals have exactly the scans that the copied
- * scans.mdb has not counted (held-journals.ts). Every scanned code exists.
- *
- * LMDB holds a snapshot of each data file while it is copied (copy-files.ts). Damage ends the backup, and earlier backups
- * stay as they are; with `--keep-damaged` the copy becomes DIR.damaged. A backup gets its name only when it is complete.
+ * A file is copied before the files that it refers to: an event may be sent twice, none is lost, and every scanned code exists.
+ * The journals have exactly the scans that the copied scans.mdb has not counted (held-journals.ts). Damage ends the backup;
+ * with `--keep-damaged` the copy becomes DIR.damaged. A backup gets its name only when it is complete.
  */
 import { existsSync, readdirSync, realpathSync, renameSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
@@ -26,7 +23,7 @@ import {
   writeWhole,
 } from './copy-files.ts';
 import { type Manifest, manifestName, manifestVersion, ownVersions } from './manifest.ts';
-import { systemReason } from './system-reason.ts';
+import { inWords } from './system-reason.ts';
 import {
   DataFolderError,
   type DataFolder,
@@ -56,8 +53,7 @@ export interface BackupSummary {
 
 /**
  * @param target a missing or empty folder outside the data folder
- * @throws DataFolderError if the target is not empty or cannot be written, data is damaged or newer than this program, or a
- *   journal grows too fast
+ * @throws DataFolderError if the target is not empty or cannot be written, or data is damaged
  */
 export async function backup(
   folder: DataFolder,
@@ -195,10 +191,9 @@ function clear(draft: string): void {
   }
 }
 
-function refusal(path: string, error: unknown): unknown {
-  const reason = systemReason(error);
-  if (error instanceof DataFolderError || reason === undefined) return error;
-  return new DataFolderError(
-    `Cannot back up to ${path}: ${reason}, expected a folder that can be made and written; no file was left there`,
+const refusal = (path: string, error: unknown): unknown =>
+  inWords(
+    error,
+    (reason) =>
+      `Cannot back up to ${path}: ${reason}, expected a folder that can be made and written; no file was left there`,
   );
-}

@@ -5,7 +5,7 @@
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { StoreEnvironment } from '../../store/environment.ts';
+import { withEnvironment } from '../../store/environment.ts';
 import type { ManagementMark } from '../../store/installation.ts';
 import { lowestWatermarks, openWatermarks } from '../../store/scans/scans.ts';
 import {
@@ -177,13 +177,11 @@ async function countedIn(
 ): Promise<Map<number, number>> {
   const name = 'scans.mdb';
   if (!dataFiles.includes(name) || unsound.has(name)) return new Map();
-  const environment = new StoreEnvironment(join(draft, name));
-  try {
-    if (!environment.hasTable('watermarks')) return new Map();
-    return lowestWatermarks({ watermarks: openWatermarks(environment) });
-  } finally {
-    await environment.close();
-  }
+  return await withEnvironment(join(draft, name), 'existing', (environment) =>
+    environment.hasTable('watermarks')
+      ? lowestWatermarks({ watermarks: openWatermarks(environment) })
+      : new Map(),
+  );
 }
 
 /** Secrets, logos and other files of modules. Follows links. */

@@ -47,7 +47,7 @@ export interface Manifest {
   readonly files: readonly CopiedFile[];
 }
 
-export interface FoundManifest extends Manifest {
+export interface FoundManifest extends Pick<Manifest, 'data' | 'damaged' | 'files'> {
   /** Of the text: identifies the backup. */
   readonly sha256: string;
 }
@@ -76,7 +76,7 @@ const refusal = (from: string, why: string): DataFolderError =>
     `Cannot restore ${from}: ${why}, expected a folder made by \`quietzone backup\``,
   );
 
-function parse(from: string, text: string): Manifest {
+function parse(from: string, text: string): Omit<FoundManifest, 'sha256'> {
   const content = parseJson(text);
   if (content === undefined) throw refusal(from, `it has no readable ${manifestName}`);
   const field = (name: string): unknown => Reflect.get(Object(content), name);
@@ -87,9 +87,6 @@ function parse(from: string, text: string): Manifest {
   const files = filesOf(field('files'));
   if (files === undefined) throw refusal(from, 'its list of files is not valid');
   return {
-    version: manifestVersion,
-    createdAt: String(field('createdAt')),
-    installation: String(field('installation')),
     data: numbersOf(field('data')),
     damaged: words(field('damaged')),
     files,
@@ -121,7 +118,7 @@ const words = (value: unknown): string[] => (Array.isArray(value) ? value.map(St
 export const numbersOf = (value: unknown): Record<string, number> =>
   Object.fromEntries(Object.entries(Object(value)).map(([name, number]) => [name, Number(number)]));
 
-function missing({ files, damaged }: Manifest): string[] {
+function missing({ files, damaged }: Pick<Manifest, 'files' | 'damaged'>): string[] {
   if (damaged.length > 0) return [];
   const names = new Set(files.map(({ name }) => name));
   const absent = requiredFiles.filter((name) => !names.has(name));

@@ -6,9 +6,8 @@
  *     -> .restoring/ is verified as `quietzone verify` does
  *     -> restore.json "moving" -> the entries of .restoring/ are moved up -> restore.json is deleted
  *
- * All of it happens inside the folder, which may be the root of a file system and then cannot be replaced. While restore.json
- * exists, every other command refuses the folder (unfinished.ts). The same command starts over from "copying", and completes
- * the move from "moving". A restore that fails while copying leaves the folder empty.
+ * All of it happens inside the folder, which may be the root of a file system. While restore.json exists, every other command
+ * refuses the folder (unfinished.ts). The same command starts over from "copying", and completes the move from "moving".
  */
 import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
@@ -23,7 +22,7 @@ import {
   UnreadableError,
 } from './copy-files.ts';
 import { type FoundManifest, readManifest, sizeFaults } from './manifest.ts';
-import { systemReason } from './system-reason.ts';
+import { inWords } from './system-reason.ts';
 import { DataFolderError, type DataFolder, dataFolderAt, makeFolder } from '../data-folder.ts';
 import { replaceFile, syncFolder } from '../small-files.ts';
 import { isLockName, lockDataFolder } from '../takeover/folder-lock.ts';
@@ -130,7 +129,11 @@ async function fill(task: Restoration): Promise<void> {
     mark(task, 'moving');
   } catch (error) {
     clear(task);
-    throw refusal(folder, error);
+    throw inWords(
+      error,
+      (reason) =>
+        `Cannot restore into ${folder}: ${reason}; no file was left there, run the same command again`,
+    );
   }
 }
 
@@ -205,10 +208,10 @@ function moveUp({ folder }: Restoration): void {
     remove(draft);
     remove(join(folder, restoreMarkerName));
   } catch (error) {
-    const reason = systemReason(error);
-    if (reason === undefined) throw error;
-    throw new DataFolderError(
-      `Cannot finish the restore into ${folder}: ${reason}; nothing is lost, run the same command again`,
+    throw inWords(
+      error,
+      (reason) =>
+        `Cannot finish the restore into ${folder}: ${reason}; nothing is lost, run the same command again`,
     );
   }
 }
@@ -230,12 +233,4 @@ function namesToMove(draft: string): string[] {
     ...names.filter((name) => name !== lastMoved),
     ...names.filter((name) => name === lastMoved),
   ];
-}
-
-function refusal(path: string, error: unknown): unknown {
-  const reason = systemReason(error);
-  if (error instanceof DataFolderError || reason === undefined) return error;
-  return new DataFolderError(
-    `Cannot restore into ${path}: ${reason}; no file was left there, run the same command again`,
-  );
 }

@@ -1,4 +1,6 @@
 /** The reasons for which the system refuses to read or write, in words. */
+import { DataFolderError } from '../data-folder.ts';
+
 const meanings: Readonly<Record<string, string>> = {
   ENOSPC: 'no space is left there',
   EDQUOT: 'the quota of this user is used up there',
@@ -38,4 +40,10 @@ export function systemReason(error: unknown): string | undefined {
   if (code === undefined) return undefined;
   const meaning = meanings[code];
   return meaning === undefined ? code : `${meaning} (${code})`;
+}
+
+/** A DataFolderError with the system's reason; any other error as it is. */
+export function inWords(error: unknown, message: (reason: string) => string): unknown {
+  const reason = error instanceof DataFolderError ? undefined : systemReason(error);
+  return reason === undefined ? error : new DataFolderError(message(reason));
 }

@@ -3,9 +3,8 @@
  *
  *   secrets -> first-start.json -> ONE transaction: workspace, owner, key -> shown -> file deleted
  *
- * The file (0600) is complete and synced before the owner exists. If a start dies before the transaction, the next one makes
- * other secrets; after it, the next one shows these. If it dies between writing them to standard output and deleting the
- * file, the next one shows them again.
+ * The file (0600) is synced before the owner exists. If a start dies before the transaction, the next one makes other
+ * secrets; after it, the next one shows these, once more if they were shown.
  *
  *   { "userId": "usr_…", "email": "…", "password": "…", "apiKey": "…" }
  */
@@ -15,7 +14,6 @@ import { parseJson, readIfThere, replaceFile, syncFolder } from '../small-files.
 
 const fileName = 'first-start.json';
 
-/** The first owner's sign-in and key. */
 export interface FirstSecrets {
   readonly userId: string;
   readonly email: string;

@@ -11,7 +11,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import type { RandomBytes } from '../../model/ids.ts';
 import { keepNewest } from '../../store/copied-file.ts';
-import { type OpenMode, StoreEnvironment } from '../../store/environment.ts';
+import { type OpenMode, type StoreEnvironment, withEnvironment } from '../../store/environment.ts';
 import {
   type ManagementMark,
   openInstallationTable,
@@ -96,11 +96,8 @@ export async function makeInstallation(
   random: RandomBytes,
 ): Promise<void> {
   if (!isUnfinished(inspection)) return;
-  const mark = inspection.parts.mark ?? firstMark();
-  await withEnvironment(folder.managementFile, 'create', async (management) => {
-    await writeMark(management, mark);
-    await management.flush();
-    syncFolder(folder.path);
+  const mark = inspection.parts.mark ?? (await beginInstallation(folder));
+  await withEnvironment(folder.managementFile, 'existing', async (management) => {
     for (const name of keyFileNames) makeKeyFile(folder, name, random);
     await writePrints(management, folder);
     for (const name of peerNames) await makePeer(folder, name, mark);
@@ -111,12 +108,14 @@ export async function makeInstallation(
 }
 
 /** The first step of `makeInstallation`. A node of a cluster takes it before it waits for its keys. */
-export async function beginInstallation(folder: DataFolder): Promise<void> {
+export async function beginInstallation(folder: DataFolder): Promise<ManagementMark> {
+  const mark = { id: newToken(), run: 1, token: newToken(), previous: '', state: 'new' } as const;
   await withEnvironment(folder.managementFile, 'create', async (management) => {
-    await writeMark(management, firstMark());
+    await writeMark(management, mark);
     await management.flush();
   });
   syncFolder(folder.path);
+  return mark;
 }
 
 /**
@@ -160,14 +159,6 @@ export async function markCopy(path: string, mark: ManagementMark): Promise<void
   });
   await keepNewest(path);
 }
-
-const firstMark = (): ManagementMark => ({
-  id: newToken(),
-  run: 1,
-  token: newToken(),
-  previous: '',
-  state: 'new',
-});
 
 const newToken = (): string => randomBytes(idBytes).toString('base64url');
 
@@ -249,17 +240,4 @@ async function writePrints(
 export interface KeyDifference {
   readonly added: readonly string[];
   readonly removed: readonly string[];
-}
-
-async function withEnvironment(
-  path: string,
-  mode: OpenMode,
-  work: (environment: StoreEnvironment) => Promise<void>,
-): Promise<void> {
-  const environment = new StoreEnvironment(path, mode);
-  try {
-    await work(environment);
-  } finally {
-    await environment.close();
-  }
 }

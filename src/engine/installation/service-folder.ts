@@ -1,7 +1,7 @@
 /**
  * Opens the data folder for a service or a command, which inspects it before it changes anything.
  *
- *   service   lock -> inspect -> [ports are free] -> make the parts of a first start -> raise numbers -> mark the start
+ *   service   lock -> inspect -> make the parts of a first start -> raise numbers -> mark the start
  *   takeover  inspect while the old service runs -> [it yields] -> lock -> raise numbers -> mark the start
  *   command   the service's permission to open the files, or the lock if none runs -> inspect
  */

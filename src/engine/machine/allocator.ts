@@ -1,14 +1,12 @@
 /**
  * Returns freed memory to the system, because threads mostly hold memory that they needed once:
  *
- *   V8      the space of young objects, up to 32 MB in each thread, does not double during a start: 20 MB less when ready.
- *           Over millions of scans it does, so threads that redirect or count have a bound (supervised-thread.ts). If memory
- *           is scarce, code and feedback of old objects take 16 MB less.
- *   malloc  freed blocks from 128 KB on return to the system, not only the first of them: 20 MB less when ready. If memory is
- *           scarce, all threads share two arenas: 133 instead of 323 MB after pictures of 4,096 pixels.
+ *   V8      the space of young objects does not double during a start: 20 MB less when ready. Threads that redirect or count
+ *           have a bound (supervised-thread.ts). If memory is scarce, code takes 16 MB less.
+ *   malloc  freed blocks from 128 KB on return to the system: 20 MB less when ready. If memory is scarce, all threads share
+ *           two arenas: 133 instead of 323 MB after pictures of 4,096 pixels.
  *
- * The C library reads its settings before a program runs. If neither `npm start` nor the operator has set them, the service
- * replaces its process once, before it opens anything.
+ * The C library reads its settings before a program runs: if they are not set, the service replaces its process once.
  */
 import { isSea } from 'node:sea';
 import { setFlagsFromString } from 'node:v8';

@@ -1,7 +1,6 @@
 /**
- * Compares the machine's limits with the needs of the configuration. If a limit is too low to run, the start is refused
- * before a thread starts: a thread or a store that meets a limit ends the process silently. If it is too low to run well, the
- * start logs a warning. `doctor` reports both.
+ * Compares the machine's limits with the needs of the configuration. If one is too low to run, the start is refused: a thread
+ * or a store that meets a limit ends the process silently. If it is too low to run well, the start logs a warning.
  *
  *   open files      every connection takes one (descriptors.ts)
  *   threads         limits of the user (nproc) and of the container (pids)
@@ -78,10 +77,7 @@ export function assertLimits(config: Config, limits: Limits): string[] {
   return textsOf('poor');
 }
 
-/**
- * Checks the minimum of any configuration. Call it before the program loads, which already takes threads and address space.
- * @returns why the service cannot start
- */
+/** Checks the minimum of any configuration, before the program loads. @returns why the service cannot start */
 export function leastLimitsFault(limits = readLimits('.')): string | undefined {
   const least = { redirect: 1, shards: 1, pool: 1, webhooks: 1 };
   const refused = threadFindings(least, limits).find((finding) => finding?.state === 'refused');
@@ -222,16 +218,13 @@ export function parseLimits(
 }
 
 /**
- * Folders in which the process's control group counts threads: version 2 (`0::/path`) or 1 (`8:pids:/path`). In a container
- * the path is often the host's; the group is then the root that the container sees.
+ * Folders in which the process's control group counts threads. In a container the path is often the host's; the group is
+ * then the root that the container sees.
  */
 export function pidsFolders(text: string): string[] {
-  return text.split('\n').flatMap((line) => {
-    const [, kinds, ...path] = line.split(':');
-    const root = kinds === '' ? '/sys/fs/cgroup' : '/sys/fs/cgroup/pids';
-    const counts = kinds === '' || kinds?.split(',').includes('pids');
-    return counts === true ? [...new Set([join(root, path.join(':')), root])] : [];
-  });
+  const root = '/sys/fs/cgroup';
+  const path = /^0::(.*)$/m.exec(text)?.[1];
+  return path === undefined ? [] : [...new Set([join(root, path), root])];
 }
 
 /** @returns how many more threads the group may have; Infinity = no limit */

@@ -4,6 +4,7 @@
  * While a service runs, the two sides are read at different moments, so a difference is read again in one snapshot.
  * Damaged records are skipped: verify.ts reports them.
  */
+import { basename } from 'node:path';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { readOr } from '../../model/failure.ts';
 import type { CodeNo } from '../../model/numbers.ts';
@@ -17,8 +18,8 @@ import {
   type StoredLink,
 } from '../../store/management/link-blocks.ts';
 import { linkOf } from '../../store/management/link-repair.ts';
-import type { Management, Sequence } from '../../store/management/management.ts';
-import { newestSequence, type ScanStore, workspaceOfCounter } from '../../store/scans/scans.ts';
+import type { Management } from '../../store/management/management.ts';
+import { type ScanStore, workspaceOfCounter } from '../../store/scans/scans.ts';
 import { newestNumber } from '../../store/sequence-search.ts';
 import { type Findings, type Pause, restoreRemedy } from './findings.ts';
 
@@ -107,36 +108,19 @@ const spanEnd = 0xffff;
 const unknown = Infinity;
 
 /** A number that is used twice would join the data of two things. */
-export function verifySequences(store: Management, findings: Findings): void {
-  const tables: ReadonlyArray<readonly [Sequence, Pick<Table<number, unknown>, 'keys'>]> = [
-    ['workspace', store.workspaces],
-    ['code', store.codes],
-    ['event', store.events],
-  ];
-  for (const [sequence, table] of tables) {
-    const used = newestNumber(table);
-    store.environment.refresh();
-    const last = readOr(() => store.last(sequence), unknown);
-    if (used > last) addSequence(findings, 'management.mdb', sequence, used, last);
-  }
-}
-
-export function verifyBlockSequence(store: ScanStore, findings: Findings): void {
-  const used = newestNumber(store.blocks);
-  store.environment.refresh();
-  const last = readOr(() => newestSequence(store), unknown);
-  if (used > last) addSequence(findings, 'scans.mdb', 'block', used, last);
-}
-
-function addSequence(
+export function verifySequence(
   findings: Findings,
-  file: string,
+  { environment }: Pick<Management | ScanStore, 'environment'>,
   name: string,
-  used: number,
-  last: number,
+  table: Pick<Table<number, unknown>, 'keys'>,
+  lastOf: () => number,
 ): void {
+  const used = newestNumber(table);
+  environment.refresh();
+  const last = readOr(lastOf, unknown);
+  if (used <= last) return;
   const text = `${name} number ${used} is in use, but the sequence is at ${last}`;
-  findings.add(file, 'numbers', text, restoreRemedy);
+  findings.add(basename(environment.path), 'numbers', text, restoreRemedy);
 }
 
 /** @param isLive false for deleted codes: their numbers are removed in steps */

@@ -5,8 +5,7 @@
  *     -> links against codes, sequences against numbers in use, totals against their parts
  *   journals of scans, results of attempts
  *
- * It changes nothing. It does not open a store with a damaged page: LMDB could end the process.
- * Memory: a few MiB, and a byte for each page. It yields every few milliseconds.
+ * It changes nothing, and opens no store with a damaged page: LMDB could end the process. Memory: a byte for each page.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -23,13 +22,14 @@ import {
 import { walkSnapshot } from '../../store/data-file/walk.ts';
 import { deliveryVersion, openDeliveryTables } from '../../store/delivery/delivery.ts';
 import { damagedLines, resultFiles } from '../../store/delivery/result-journal.ts';
-import { StoreEnvironment } from '../../store/environment.ts';
+import { type StoreEnvironment, withEnvironment } from '../../store/environment.ts';
 import { unpackCode } from '../../store/management/code-codec.ts';
 import { managementVersion, openManagement } from '../../store/management/management.ts';
 import { type EnvironmentVersion, storedVersion } from '../../store/open-environment.ts';
 import {
   highestWatermark,
   lowestWatermarks,
+  newestSequence,
   openScanStore,
   type ScanStore,
   scansVersion,
@@ -39,7 +39,7 @@ import { bytesOf } from '../data-files.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { remedyFor } from '../installation/folder-faults.ts';
 import { inspectFolder } from '../installation/installation.ts';
-import { verifyBlockSequence, verifyLinks, verifySequences, verifyTotals } from './agreement.ts';
+import { verifyLinks, verifySequence, verifyTotals } from './agreement.ts';
 import { type Finding, Findings, type Pause, restoreRemedy } from './findings.ts';
 
 const pieceBytes = 1_048_576;
@@ -122,7 +122,13 @@ class Verifier {
       await this.#open(deliveryFile, deliveryVersion, openDeliveryTables);
       if (management !== undefined) {
         await verifyLinks(management, findings, this.#pause);
-        verifySequences(management, findings);
+        for (const [name, table] of [
+          ['workspace', management.workspaces],
+          ['code', management.codes],
+          ['event', management.events],
+        ] as const) {
+          verifySequence(findings, management, name, table, () => management.last(name));
+        }
       }
       if (scans !== undefined) await this.#verifyScans(scans, management);
     } finally {
@@ -141,7 +147,7 @@ class Verifier {
     scans: ScanStore,
     management: ReturnType<typeof openManagement> | undefined,
   ): Promise<void> {
-    verifyBlockSequence(scans, this.#findings);
+    verifySequence(this.#findings, scans, 'block', scans.blocks, () => newestSequence(scans));
     const isLive = (codeNo: number): boolean => {
       management?.environment.refresh();
       const code = management?.codes.get(codeNo, () => undefined);
@@ -180,32 +186,14 @@ class Verifier {
 
   /** False for another version: its format is unknown. */
   async #isReadable(path: string, expected: EnvironmentVersion): Promise<boolean> {
-    const environment = new StoreEnvironment(path, 'read');
+    const found = await withEnvironment(path, 'read', storedVersion);
     const name = basename(path);
-    try {
-      const found = storedVersion(environment);
-      // An import has marked it, and no service has opened it yet.
-      if (found === undefined) {
-        this.#notes.push(`${name} is new: no service has written to it yet`);
-        return true;
-      }
-      if (found > expected.version) {
-        const text = `its data has version ${found}, this program reads ${expected.version}`;
-        this.#findings.add(
-          name,
-          'versions',
-          text,
-          'use the Quietzone that wrote it, or a newer one',
-        );
-      } else if (found < expected.version) {
-        this.#notes.push(
-          `${name} is of an older release: its pages are sound, its records not read`,
-        );
-      }
-      return found === expected.version;
-    } finally {
-      await environment.close();
-    }
+    // An import has marked it, and no service has opened it yet.
+    if (found === undefined) this.#notes.push(`${name} is new: no service has written to it yet`);
+    if (found === undefined || found === expected.version) return true;
+    const text = `its data has version ${found}, this program reads ${expected.version}`;
+    this.#findings.add(name, 'versions', text, 'use the Quietzone that wrote it');
+    return false;
   }
 
   async #verifyRecords(environment: StoreEnvironment): Promise<void> {

@@ -1,8 +1,7 @@
 /**
- * Checks every second (five calls of stat) that the data folder and its files are still at their paths: somebody may move or
- * unmount them under a running service. Open files stay usable (LMDB's files, the newest journal segments), so redirects and
- * changes continue. Whatever opens a path waits: no shard or redirect thread restarts, no segment begins or is read. So the
- * service makes no file in a folder that is not its own.
+ * Checks every second (five calls of stat) that the data folder and its files are still at their paths. If they were moved
+ * or unmounted, redirects and changes continue in open files, and whatever opens a path waits: no thread restarts, no segment
+ * begins or is read. So the service makes no file in a folder that is not its own.
  */
 import { existsSync } from 'node:fs';
 import { displacement, type FileIdentity, identify } from '../../scans/journal/file-identity.ts';

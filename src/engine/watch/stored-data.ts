@@ -115,12 +115,9 @@ export class StoredData {
 }
 
 /**
- * Ends a process to which LMDB refuses a data file.
- *
- * If a meta page cannot be written (a bad disk), LMDB gives up the file in all threads. It stays so when the disk works
- * again, and a thread that tries to write may wait forever or break the heap of lmdb-js. Commits are complete and answered
- * scans are in the journals, so a new process continues without a loss.
- * A refused commit is checked at once, before it is tried again.
+ * Ends a process to which LMDB refuses a data file: if a meta page cannot be written (a bad disk), LMDB gives up the file in
+ * all threads, and a thread that tries to write may wait forever or break the heap of lmdb-js. Commits are complete and
+ * answered scans are in the journals, so a new process continues without a loss.
  * @param refused fired when other threads may have had one @returns ends the watch
  */
 export function watchLostStores(

@@ -9,8 +9,8 @@
  * The walk reads the newest transaction. A later one may overwrite its pages: then a fault proves nothing. While a
  * service writes, `walkSnapshot` makes LMDB preserve the pages.
  *
- * Not a fault: a page that neither a tree nor the free list has (lmdb-js leaks one now and then), and a file that
- * ends before its last page, if no tree needs the missing pages. Memory: a byte a page. Pages are never mapped.
+ * Not a fault: a page that nothing claims (lmdb-js leaks one now and then), and a file that ends before its last page, if no
+ * tree needs the missing pages. Memory: a byte a page.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { StoreEnvironment } from '../environment.ts';

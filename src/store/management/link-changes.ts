@@ -3,8 +3,8 @@
  *
  *   … | 41 -> code 7 | 42 -> code 9 | 43 -> code 7 |        a process that has read up to 41 reads codes 9 and 7 again
  *
- * A copy of the links (a link table in another process, an edge) follows them by number. The newest `linkChangesKept`
- * are stored; a copy that misses more, or finds a gap, loads all links again. A write costs one put and one removal.
+ * A copy of the links follows them by number. The newest `linkChangesKept` are stored; a copy that misses more, or finds a
+ * gap, loads all links again.
  */
 import type { CodeNo } from '../../model/numbers.ts';
 import type { Management } from './management.ts';

@@ -5,8 +5,7 @@
  *   code record damaged        a damaged link, under the key that `short_codes` has for the number
  *   code record removed        a tombstone, under that key: the short code of a deleted code is never reused
  *
- * `short_codes` maps keys to numbers, so the last two cases read all of it: 1 µs a code. That takes two damaged
- * records in one block, or a damaged block with a code that was deleted 90 days ago.
+ * The last two cases read all of `short_codes`: 1 µs a code.
  */
 import { foldShortCode, type QrCodeRecord } from '../../model/code.ts';
 import type { CodeNo } from '../../model/numbers.ts';

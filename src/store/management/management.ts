@@ -5,17 +5,9 @@
  * Keys (ordered-binary where a tuple is shown; code-keys.ts draws the binary ones):
  *
  *   meta                 "schema" | "next:<sequence>" | "version:access"      -> number
- *   workspaces           workspaceNo                                          -> WorkspaceRecord
- *   workspace_ids        "ws_…"                                               -> workspaceNo
- *   users                "usr_…"                                              -> UserRecord
  *   user_emails          folded e-mail                                        -> "usr_…", who owns the address
- *   memberships          [workspaceNo, "usr_…"]                               -> MembershipRecord
- *   user_workspaces      ["usr_…", workspaceNo]                               -> 1
- *   api_keys             "key_…"                                              -> ApiKeyRecord
- *   workspace_keys       [workspaceNo, "key_…"]                               -> 1
  *   key_uses             "key_…"                                              -> last use, ms
  *   codes                codeNo                                               -> packed record (code-codec.ts)
- *   code_ids             "qr_…"                                               -> codeNo
  *   code_terms           workspaceNo, term, createdAtMs, codeNo               -> 1: the list's index
  *   term_counts          workspaceNo, term                                    -> live codes with the term
  *   tag_spellings        [workspaceNo, key of a tag (model/fold.ts)]           -> the tag as it was first written
@@ -24,13 +16,10 @@
  *   links                codeNo >> 4                                          -> block of links (link-blocks.ts)
  *   deleted_codes        [deletedAtMs, codeNo]                                -> 1, for the retention
  *   code_edits           a number, modulo the ring's size (codes/search/code-edits.ts) -> StoredEdit
- *   events               sequence                                             -> StoredEvent
- *   workspace_events     [workspaceNo, sequence]                              -> 1
  *   idempotency          [workspaceNo, name]  (workspaces/idempotency.ts)      -> StoredAnswer
  *   idempotency_expiry   [expiresAtMs, workspaceNo, name]                     -> 1
- *   quota                workspaceNo                                          -> windows (workspaces/quota.ts)
  *   installation         mark, fingerprints of key files                      (store/installation.ts)
- *   …                    the tables of product-tables.ts, pages.ts and cluster.ts
+ *   …                    ids and indexes as declared below; product-tables.ts, pages.ts, cluster.ts
  */
 import type {
   ApiKeyRecord,

@@ -5,7 +5,7 @@
  *   workspace_pages   workspaceNo                -> StoredPages
  *   page_changes      [change, workspaceNo]      -> 1: one for each record, by its last change
  *
- * A workspace that removes all its texts keeps an empty record, so that readers of the changes see it.
+ * A workspace without texts keeps an empty record: readers of the changes must see it.
  */
 import type { WorkspacePages } from '../../model/routing/pages.ts';
 import type { StoreEnvironment } from '../environment.ts';
@@ -27,7 +27,7 @@ interface PageStore {
   readonly next: (sequence: 'pages') => number;
 }
 
-/** Stores them with a new change number; inside a transaction. */
+/** Inside a transaction. */
 export function putPages(
   store: PageStore,
   workspaceNo: number,

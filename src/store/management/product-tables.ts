@@ -1,72 +1,25 @@
 /**
- * The tables of the product's parts in the management environment, and the records that only the store knows.
+ * The tables of the product's parts in the management environment, and the records that only the store knows. `…_due` and
+ * `…_expiry` are durable timers: [time in ms, key]. A set of two keys is an index. What the declarations do not say:
  *
- * Webhooks (deliveries have their own environment):
- *   webhook_endpoints    endpointNo                                           -> EndpointRecord
- *   workspace_endpoints  [workspaceNo, endpointNo]                            -> 1
- *
- * Sessions, invites and addresses (the same hash = SHA-256 of the session's secret, base64url):
- *   sessions             hash                                                 -> SessionRecord
- *   user_sessions        ["usr_…", hash]                                      -> 1
- *   session_uses         hash                                                 -> last seen, ms
- *   session_expiry       [expiresAtMs, hash]                                  -> 1, to expire it
- *   invites              "inv_…"                                              -> InviteRecord
- *   workspace_invites    [workspaceNo, "inv_…"]                               -> 1
- *   invite_tokens        SHA-256 of the token, base64url                      -> "inv_…"
- *   pending_invites      [workspaceNo, folded e-mail]                         -> "inv_…", at most one
- *   invite_expiry        [removeAtMs, "inv_…"]                                -> 1, to expire it
- *   unproven_emails      [folded e-mail, "usr_…"]                             -> 1: a member that does not own the address
- *   email_changes        "usr_…"                                              -> EmailChangeRecord
- *
- * Billing:
- *   subscriptions        workspaceNo                                          -> SubscriptionRecord
- *   subscription_due     [dueMs, workspaceNo]                                 -> 1: the durable timer
- *   checkouts            "chk_…"                                              -> CheckoutRecord
- *   open_checkouts       workspaceNo                                          -> "chk_…", at most one
- *   provider_events      provider's event id                                  -> time received, ms
- *   billing_expiry       [removeAtMs, "chk_…" | provider's event id]          -> 1, to expire it
- *
- * Campaigns and conversions (`campaign_codes` decides; `code_campaigns` and the term `campaign` in code-keys.ts repeat it):
- *   campaigns            campaignNo                                           -> CampaignRecord
- *   campaign_ids         "cmp_…"                                              -> campaignNo
- *   workspace_campaigns  [workspaceNo, campaignNo]                            -> PackedSchedule: the list
- *   campaign_due         [endMs, campaignNo]                                  -> 1: the durable timer
- *   campaign_codes       [campaignNo, codeNo]                                 -> PackedMember
- *   code_campaigns       [codeNo, campaignNo]                                 -> 1
- *   conversion_days      [codeNo, day]                                        -> PackedConversions
- *   conversion_keys      [workspaceNo, externalId]                            -> ConversionRecord
- *   conversion_expiry    [removeAtMs, workspaceNo, externalId]                -> 1, to expire it
- *
- * Bulk requests and imports (`name` = sender and Idempotency-Key, workspaces/idempotency.ts):
- *   bulk_requests        [workspaceNo, name]                                  -> BulkRequestRecord
- *   bulk_answers         [workspaceNo, name, first row]                       -> JSON lines, one a row
- *   bulk_expiry          [expiresAtMs, workspaceNo, name]                     -> 1, to expire it
- *   imports              [workspaceNo, SHA-256 of file and options, hex]      -> ImportRecord
- *   link_changes         sequence                                             -> codeNo (link-changes.ts)
- *
- * Logos (name = 32 hexadecimal digits of the picture's SHA-256):
- *   logos                [workspaceNo, name]                                  -> StoredLogo
- *   logo_owners          [name, workspaceNo]                                  -> 1: several workspaces may own one picture
- *   logo_files           name                                                 -> the picture, PNG; in a cluster alone
- *
- * Shared reports and digests (a token is derived from ids by a key outside this file, reports/link-tokens.ts):
- *   reports              "rep_…"                                              -> ReportRecord; removed when revoked
- *   workspace_reports    [workspaceNo, "rep_…"]                               -> 1: the list
- *   report_tokens        SHA-256 of the token, base64url                      -> "rep_…"
- *   digests              ["usr_…", workspaceNo]                               -> DigestRecord
- *   digest_tokens        SHA-256 of the token, base64url                      -> ["usr_…", workspaceNo]
- *   digests_due          [dueAtMs, "usr_…", workspaceNo]                      -> 1: the durable timer, one a digest
- *
- * Watches (ids ascend with time, so a list that is read backward is newest first):
- *   watches              "wch_…"                                              -> WatchRecord
- *   workspace_watches    [workspaceNo, "wch_…"]                               -> PackedSubject: the list, and its filter
- *   watch_findings       "wch_…"                                              -> WatchFindings
- *   watch_scans_due      [dueMs, "wch_…"]                                     -> 1: the durable timers
- *   watch_target_due     [dueMs, "wch_…"]                                     -> 1
- *   watch_incidents      [workspaceNo, "inc_…"]                               -> IncidentRecord
- *   watch_open           [workspaceNo, "inc_…"]                               -> 1: incidents that have not ended
- *   watch_letters        LetterKey                                            -> 1: mail that is not handed over yet
- *   watch_running        "service"                                            -> RunningRecord
+ *   sessions, session_uses  by the SHA-256 of the session's secret, base64url
+ *   …_tokens                by the SHA-256 of the token, base64url
+ *   pending_invites         [workspaceNo, folded e-mail], at most one
+ *   unproven_emails         [folded e-mail, "usr_…"]: a member that does not own the address
+ *   open_checkouts          at most one for a workspace
+ *   provider_events         provider's event id -> time received, ms
+ *   campaign_codes          decides; `code_campaigns` and the term `campaign` (code-keys.ts) repeat it
+ *   conversion_days         [codeNo, day];  conversion_keys: [workspaceNo, external id]
+ *   bulk_requests           [workspaceNo, name]: sender and Idempotency-Key (workspaces/idempotency.ts)
+ *   bulk_answers            [workspaceNo, name, first row] -> JSON lines, one a row
+ *   imports                 [workspaceNo, SHA-256 of file and options, hex]
+ *   logos                   [workspaceNo, name]: 32 hexadecimal digits of the picture's SHA-256
+ *   logo_owners             [name, workspaceNo]: several workspaces may own one picture
+ *   logo_files              the picture, PNG; in a cluster alone
+ *   reports                 removed when revoked
+ *   watches, incidents      ids ascend with time: read backward, a list is newest first
+ *   watch_letters           mail that is not handed over yet
+ *   watch_running           one record, "service"
  */
 import type { CheckoutRecord, SubscriptionRecord } from '../../model/billing.ts';
 import type { CampaignRecord } from '../../model/campaign.ts';

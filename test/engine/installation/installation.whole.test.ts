@@ -31,6 +31,7 @@ import { openScanStore } from '../../../src/store/scans/scans.ts';
 import { StoredBytes } from '../../support/stored-bytes.ts';
 import { rotateSigningKeys } from '../../../src/workspaces/signing-keys.ts';
 import { withDisk } from '../failing-disk.ts';
+import { contentsOf } from '../whole-folder.ts';
 import {
   faultsIn,
   make,
@@ -58,14 +59,6 @@ beforeEach(() => rmSync(data, { recursive: true, force: true }));
 const faults = (): Promise<string[]> => faultsIn(data);
 const put = (part: string, from: string): void => putInto(data, part, from);
 
-/** Names and bytes, without what LMDB's readers write. */
-function contentOf(path: string): Array<[string, string]> {
-  return readdirSync(path, { recursive: true, encoding: 'utf8' })
-    .filter((name) => !name.endsWith('-lock') && statSync(join(path, name)).isFile())
-    .toSorted()
-    .map((name) => [name, readFileSync(join(path, name), 'latin1')]);
-}
-
 test('a file of another user: names owner and remedy, not damage', async () => {
   const file = join(later, 'management.mdb');
   const accessSync = (path: unknown): void => {
@@ -87,12 +80,8 @@ test.each([
   await expect(faults()).rejects.toThrow(/it is a \w+\.mdb, expected a .*: files were swapped/);
 });
 
-/** Words for a part that is of another installation, where they are not the common ones. */
-const otherWords: Readonly<Record<string, string>> = {
-  'management.mdb': 'is of another installation than the other parts',
-  'signing-keys.json': 'is not the one that management.mdb knows',
-  'visitor.key': 'is not the one that management.mdb knows',
-};
+const foreign = 'is of another installation';
+const unknownKey = 'is not the one that management.mdb knows';
 
 test.each(parts)('%s is refused where it is missing, empty or of another folder', async (part) => {
   cpSync(later, data, { recursive: true });
@@ -103,8 +92,12 @@ test.each(parts)('%s is refused where it is missing, empty or of another folder'
   const empty = part === 'journal' ? 'has no mark of an installation' : 'is empty';
   expect(await faults()).toEqual([`${part} ${empty}`]);
   put(part, other);
-  const words = otherWords[part] ?? 'is of another installation';
-  expect(await faults()).toEqual([`${part} ${words}`]);
+  const others = parts.filter((name) =>
+    part === 'management.mdb' ? name !== part : name === part,
+  );
+  expect(await faults()).toEqual(
+    others.map((name) => `${name} ${/key/.test(name) ? unknownKey : foreign}`),
+  );
 });
 
 test.each(['management.mdb', 'scans.mdb', 'delivery.mdb', 'journal'])(
@@ -114,8 +107,12 @@ test.each(['management.mdb', 'scans.mdb', 'delivery.mdb', 'journal'])(
     await removeMark(data, part);
     expect(await faults()).toEqual([`${part} has no mark of an installation`]);
     put(part, first);
-    const others = part === 'management.mdb' ? 'the other parts' : 'management.mdb';
-    expect(await faults()).toEqual([`${part} is an older copy than ${others}`]);
+    const isNewer = (name: string): string => `${name} is a newer copy than management.mdb`;
+    expect(await faults()).toEqual(
+      part === 'management.mdb'
+        ? ['scans.mdb', 'delivery.mdb', 'journal'].map(isNewer)
+        : [`${part} is an older copy than management.mdb`],
+    );
   },
 );
 
@@ -187,7 +184,7 @@ test('a newer part, one of a copy that another service has used, and all faults 
   put('delivery.mdb', twin);
   rmSync(join(data, 'visitor.key'));
   appendFileSync(join(data, 'signing-keys.json'), ' ]');
-  const before = contentOf(data);
+  const before = contentsOf(data);
   const inspection = await inspectFolder(openDataFolder(data));
   expect(() => assertSound('start', openDataFolder(data), inspection)).toThrow(
     [
@@ -199,7 +196,7 @@ test('a newer part, one of a copy that another service has used, and all faults 
       'Nothing was changed.',
     ].join('\n'),
   );
-  expect(contentOf(data)).toEqual(before);
+  expect(contentsOf(data)).toEqual(before);
 });
 
 describe('a stop at each step', () => {
