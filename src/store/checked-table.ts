@@ -1,6 +1,6 @@
 /** Tables over lmdb-js, whose values have checksums. A damaged record is reported and never decoded. */
 import { crc32 } from 'node:zlib';
-import { dataDamaged, type Failure, messageOf } from '../model/failure.ts';
+import { dataDamaged, messageOf } from '../model/failure.ts';
 import type { Codec } from './codec.ts';
 import { type DamageLog, isDamagedFile } from './damage.ts';
 import {
@@ -26,7 +26,6 @@ interface CheckedTableOptions<V> {
   readonly codec: Codec<V>;
   readonly damage: DamageLog;
   readonly writes: ReplicatedWrites;
-  readonly plainKeys: ReadonlySet<TableKey>;
   /** LMDB failed to read: its transaction reads nothing anymore. */
   readonly onFailedRead: () => void;
 }
@@ -50,13 +49,9 @@ export class CheckedTable<K extends TableKey, V> implements ValueTable<K, V>, Wr
     this.#seed = crc32(options.name);
   }
 
-  get(key: K): V | undefined;
-  get<D>(key: K, instead: (key: K) => D): V | D | undefined;
-  get<D>(key: K, instead?: (key: K) => D): V | D | undefined {
+  get<D = never>(key: K, instead: (key: K) => D = refuse): V | D | undefined {
     const value = this.#read(key);
-    if (value !== damaged) return value;
-    if (instead === undefined) throw damagedRecord();
-    return instead(key);
+    return value === damaged ? instead(key) : value;
   }
 
   #read(key: K): V | undefined | typeof damaged {
@@ -82,11 +77,9 @@ export class CheckedTable<K extends TableKey, V> implements ValueTable<K, V>, Wr
   }
 
   put(key: K, value: V): void {
-    const { plainKeys, writes } = this.#options;
     const bytes = this.#codec.encode(value);
-    if (plainKeys.has(key)) return writes.write(this, key, bytes.subarray(checksumBytes));
     writeChecksum(bytes, this.#seedOf(key));
-    writes.write(this, key, bytes);
+    this.#options.writes.write(this, key, bytes);
   }
 
   remove(key: K): void {
@@ -102,11 +95,10 @@ export class CheckedTable<K extends TableKey, V> implements ValueTable<K, V>, Wr
     this.#options.damage.repaired(this.name, key);
   }
 
-  *range(range: Range<K>, onDamaged?: (key: K) => void): Iterable<{ key: K; value: V }> {
+  *range(range: Range<K>, onDamaged: (key: K) => void = refuse): Iterable<{ key: K; value: V }> {
     for (const { key, value: bytes } of this.#walk(this.#database.getRange(range))) {
       const value = this.#open(key, bytes);
       if (value !== damaged) yield { key, value };
-      else if (onDamaged === undefined) throw damagedRecord();
       else onDamaged(key);
     }
   }
@@ -153,7 +145,7 @@ export class CheckedTable<K extends TableKey, V> implements ValueTable<K, V>, Wr
       // Its cursor would keep the transaction, which reads nothing anymore, in use.
       iterator.return?.();
       this.#failedRead('page', error);
-      throw damagedRecord();
+      return refuse();
     }
   }
 
@@ -163,7 +155,7 @@ export class CheckedTable<K extends TableKey, V> implements ValueTable<K, V>, Wr
       return bytes && this.#placed.at(bytes);
     } catch (error) {
       this.#failedRead(key, error);
-      throw damagedRecord();
+      return refuse();
     }
   }
 
@@ -201,13 +193,6 @@ export class CheckedTable<K extends TableKey, V> implements ValueTable<K, V>, Wr
     if (hasChecksum(bytes, end, this.#seedOf(key))) {
       return this.#codec.decode(bytes, checksumBytes, end);
     }
-    if (this.#options.plainKeys.has(key)) {
-      try {
-        return this.#codec.decode(bytes, 0, end);
-      } catch {
-        // Damaged.
-      }
-    }
     this.#noteDamage(key);
     return damaged;
   }
@@ -217,7 +202,9 @@ export class CheckedTable<K extends TableKey, V> implements ValueTable<K, V>, Wr
   }
 }
 
-const damagedRecord = (): Failure => dataDamaged('A record that this needs is damaged on the disk');
+const refuse = (): never => {
+  throw dataDamaged('A record that this needs is damaged on the disk');
+};
 
 /** What a table uses of lmdb-js. */
 export interface RecordStore<K> {

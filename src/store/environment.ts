@@ -92,7 +92,6 @@ export class StoreEnvironment {
       codec: createCodec<V>(encodings.value ?? 'msgpack'),
       damage: this.damage,
       writes: this.#writes,
-      plainKeys: new Set<TableKey>(encodings.plainKeys),
       onFailedRead: () => this.refresh(),
     });
     this.#tables.push(table);

@@ -8,13 +8,17 @@
  */
 import type { StoreEnvironment, Table } from './environment.ts';
 
-export interface Mark {
+export interface ManagementMark {
   /** Random, made at the first start. */
   readonly id: string;
   /** Starts so far. */
   readonly run: number;
   /** Random, made by each start: two copies of a folder that are both used differ in it. */
   readonly token: string;
+  /** Token of the previous run; empty in the first. */
+  readonly previous: string;
+  /** Counts in management.mdb alone, as `previous` does. */
+  readonly state: InstallationState;
 }
 
 /**
@@ -23,13 +27,6 @@ export interface Mark {
  *   opened     every part has the token
  */
 type InstallationState = 'new' | 'opening' | 'opened';
-
-/** Only management.mdb's `previous` and `state` count. */
-export interface ManagementMark extends Mark {
-  /** Token of the previous run; empty in the first. */
-  readonly previous: string;
-  readonly state: InstallationState;
-}
 
 type InstallationTable = Table<string, readonly string[]>;
 

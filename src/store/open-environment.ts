@@ -4,7 +4,7 @@
  * Newer data is refused, older data is migrated. Each step and its version number share a transaction. A step must not run
  * on one node of a cluster alone: the nodes share a log of the bytes of records.
  *
- *   meta   "schema"   the version, without a checksum: any program can read it and refuse
+ *   meta   "schema"   the version
  */
 import { Failure } from '../model/failure.ts';
 import { DataFileError } from './damage.ts';
@@ -51,7 +51,7 @@ export function storedVersion(environment: StoreEnvironment): number | undefined
 }
 
 export const openMeta = (environment: StoreEnvironment): Table<string, number> =>
-  openTwinTable(environment, 'meta', { plainKeys: [versionKey] });
+  openTwinTable(environment, 'meta');
 
 function migrate(
   environment: StoreEnvironment,

@@ -8,8 +8,6 @@ export type ValueEncoding = 'msgpack' | 'binary' | 'string' | 'present';
 export interface TableEncodings {
   readonly key?: KeyEncoding;
   readonly value?: ValueEncoding;
-  /** Keys whose values have no checksum, so that a program of another format can read them. */
-  readonly plainKeys?: readonly string[];
 }
 
 /** `start` included, `end` excluded; `reverse` reads from `start` down to `end`. */
@@ -26,10 +24,8 @@ export interface Range<K> {
  * `keys` and `count` do not check values.
  */
 export interface Table<K extends TableKey, V> {
-  /** @throws Failure data_damaged */
-  get(key: K): V | undefined;
-  /** @param instead returns the result for a damaged record */
-  get<D>(key: K, instead: (key: K) => D): V | D | undefined;
+  /** @param instead returns the result for a damaged record; without it @throws Failure data_damaged */
+  get<D = never>(key: K, instead?: (key: K) => D): V | D | undefined;
   has(key: K): boolean;
   put(key: K, value: V): void;
   remove(key: K): void;

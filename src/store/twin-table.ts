@@ -25,18 +25,14 @@ class TwinTable<K extends number | string, V> implements Table<K, V> {
     this.#copy = copy;
   }
 
-  get(key: K): V | undefined;
-  get<D>(key: K, instead: (key: K) => D): V | D | undefined;
-  get<D>(key: K, instead?: (key: K) => D): V | D | undefined {
+  get<D = never>(key: K, instead: (key: K) => D = refuse): V | D | undefined {
     const found = { isDamaged: false };
     const note = (): undefined => {
       found.isDamaged = true;
       return undefined;
     };
     const value = this.#first.get(key, note) ?? this.#copy.get(key, note);
-    if (value !== undefined || !found.isDamaged) return value;
-    if (instead === undefined) throw dataDamaged('Both copies of a stored record are damaged');
-    return instead(key);
+    return value === undefined && found.isDamaged ? instead(key) : value;
   }
 
   has(key: K): boolean {
@@ -54,13 +50,13 @@ class TwinTable<K extends number | string, V> implements Table<K, V> {
   }
 
   /** In the order of the first table, then what only the copy has. */
-  *range(range: Range<K>, onDamaged?: (key: K) => void): Iterable<{ key: K; value: V }> {
+  *range(range: Range<K>, onDamaged: (key: K) => void = refuse): Iterable<{ key: K; value: V }> {
     const skip = (key: K): undefined => {
-      onDamaged?.(key);
+      onDamaged(key);
       return undefined;
     };
     for (const key of this.keys(range)) {
-      const value = onDamaged === undefined ? this.get(key) : this.get(key, skip);
+      const value = this.get(key, skip);
       if (value !== undefined) yield { key, value };
     }
   }
@@ -73,3 +69,7 @@ class TwinTable<K extends number | string, V> implements Table<K, V> {
     return this.keys(range).size;
   }
 }
+
+const refuse = (): never => {
+  throw dataDamaged('Both copies of a stored record are damaged');
+};

@@ -61,7 +61,7 @@ export class Store {
       bytes: environment.table<TableKey, unknown>('bytes', { key: 'binary' }),
       texts: environment.table<TableKey, unknown>('texts', { value: 'string' }),
       set: environment.set<TableKey>('set'),
-      meta: environment.table<TableKey, unknown>('meta', { plainKeys: ['schema'] }),
+      meta: environment.table<TableKey, unknown>('meta'),
     };
     this.#positions = environment.table('positions');
     onTestFinished(async () => await environment.close());

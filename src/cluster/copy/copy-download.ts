@@ -1,17 +1,16 @@
 /** The data of another core comes over HTTP (copy-manifest.ts) into a folder: each file with its size and hash, and synced. */
-import { createHash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import {
   assertSpace,
   type CopiedFile,
   type CopyProgress,
-  createFile,
+  writePieces,
 } from '../../engine/backup/copy-files.ts';
 import { newer } from '../../engine/backup/manifest.ts';
 import { systemReason } from '../../engine/backup/system-reason.ts';
-import { DataFolderError, makeFolder } from '../../engine/data-folder.ts';
+import { DataFolderError } from '../../engine/data-folder.ts';
+import { messageOf } from '../../model/failure.ts';
 import { parseJson } from '../../engine/small-files.ts';
 import { type CopyManifest, readCopyLine } from './copy-manifest.ts';
 
@@ -23,8 +22,6 @@ const answerMsMax = 10_000;
 const silentMsMax = 15_000;
 /** A manifest of 65,536 journals with four segments each. */
 const lineBytesMax = 67_108_864;
-/** Bytes between two syncs: without them gigabytes wait in the system's memory, and other writes behind them. */
-const unsyncedBytesMax = 4_194_304;
 
 export interface FetchOptions {
   /** Address of the core's API. */
@@ -95,37 +92,14 @@ async function receive(
   { name, bytes, sha256 }: CopiedFile,
   { draft, progress }: FetchOptions,
 ): Promise<void> {
-  const path = join(draft, name);
-  const file = await onDisk(() => {
-    makeFolder(dirname(path));
-    return createFile(path);
-  });
-  const hash = createHash('sha256');
-  try {
-    let unsynced = 0;
-    for await (const piece of incoming.take(bytes)) {
-      hash.update(piece);
-      unsynced += piece.length;
-      const isDue = unsynced >= unsyncedBytesMax;
-      await write(file, piece, isDue);
-      if (isDue) unsynced = 0;
-      progress.add(piece.length);
-    }
-    await onDisk(() => file.sync());
-  } finally {
-    await file.close();
-  }
-  if (hash.digest('hex') !== sha256) {
+  const copied = await onDisk(() =>
+    writePieces(join(draft, name), incoming.take(bytes), (more) => progress.add(more)),
+  );
+  if (copied.sha256 !== sha256) {
     throw new Error(`${name} came damaged: its bytes are not those of the list`);
   }
   progress.file(name, bytes);
 }
-
-const write = (file: FileHandle, piece: Uint8Array, isDue: boolean): Promise<void> =>
-  onDisk(async () => {
-    await file.writeFile(piece);
-    if (isDue) await file.sync();
-  });
 
 /** What this disk refuses is not the other core's fault. @throws DataFolderError */
 export async function onDisk<T>(work: () => T | Promise<T>): Promise<T> {
@@ -182,7 +156,10 @@ class Incoming {
       this.#rest = new Uint8Array(0);
       return rest;
     }
-    const { value, done } = await this.#source.next();
+    const { value, done } = await this.#source.next().catch((error: unknown) => {
+      // Without the system's code, which would be taken for one of this disk.
+      throw new Error(messageOf(error));
+    });
     if (done === true) throw new Error('its answer ended before the copy did');
     return value;
   }

@@ -20,7 +20,6 @@ import {
   isMountPoint,
   remove,
   removeLocks,
-  writeWhole,
 } from './copy-files.ts';
 import { type Manifest, manifestName, manifestVersion, ownVersions } from './manifest.ts';
 import { inWords } from './system-reason.ts';
@@ -168,7 +167,7 @@ async function fill(folder: DataFolder, draft: string, options: BackupOptions): 
     damaged: damage,
     files,
   };
-  await writeWhole(join(draft, manifestName), `${JSON.stringify(manifest, undefined, 2)}\n`);
+  replaceFile(join(draft, manifestName), `${JSON.stringify(manifest, undefined, 2)}\n`);
   for (const path of foldersIn(draft)) syncFolder(path);
   return { files, damage };
 }

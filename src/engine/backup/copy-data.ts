@@ -4,7 +4,7 @@
  *   delivery.mdb -> scans.mdb, journals -> management.mdb -> secrets, files
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { withEnvironment } from '../../store/environment.ts';
 import type { ManagementMark } from '../../store/installation.ts';
 import { lowestWatermarks, openWatermarks } from '../../store/scans/scans.ts';
@@ -16,13 +16,12 @@ import {
   hashOf,
   remove,
   UnreadableError,
-  writeWhole,
 } from './copy-files.ts';
 import { HeldJournals } from './held-journals.ts';
 import { dataVersions } from './manifest.ts';
 import { bytesOf } from '../data-files.ts';
 import { type DataFolder, makeFolder } from '../data-folder.ts';
-import { journalMarkName, journalMarkText } from '../installation/folder-parts.ts';
+import { journalMarkName, writeJournalMark } from '../installation/folder-parts.ts';
 import { markCopy } from '../installation/installation.ts';
 
 /**
@@ -97,6 +96,7 @@ class CopiedSet implements CopiedData {
   readonly dataFiles: string[] = [];
   readonly files: CopiedFile[] = [];
   readonly unreadable: string[] = [];
+  readonly onBytes = (bytes: number): void => this.#task.progress.add(bytes);
 
   constructor(task: CopyTask) {
     this.#task = task;
@@ -106,10 +106,9 @@ class CopiedSet implements CopiedData {
   async addDataFile(name: string, onSnapshot?: () => Promise<void>): Promise<void> {
     const { folder, draft, progress, unsound, mark } = this.#task;
     const [from, to] = [join(folder.path, name), join(draft, name)];
-    const onBytes = (bytes: number): void => progress.add(bytes);
     await this.#unlessUnreadable(name, async () => {
-      if (unsound.has(name)) await copyFile(from, to, onBytes);
-      else await copyEnvironment(from, to, onBytes, onSnapshot);
+      if (unsound.has(name)) await copyFile(from, to, this.onBytes);
+      else await copyEnvironment(from, to, this.onBytes, onSnapshot);
       if (mark !== undefined) await markCopy(to, mark);
       this.dataFiles.push(name);
       progress.file(name, bytesOf(to));
@@ -118,21 +117,19 @@ class CopiedSet implements CopiedData {
 
   /** Not for data files. Leaves out a file that was deleted meanwhile. */
   async addFile(name: string): Promise<void> {
-    const { folder, draft, progress } = this.#task;
-    const onBytes = (bytes: number): void => progress.add(bytes);
+    const { folder, draft } = this.#task;
     await this.#unlessUnreadable(name, async () => {
-      const copied = await copyFile(join(folder.path, name), join(draft, name), onBytes);
+      const copied = await copyFile(join(folder.path, name), join(draft, name), this.onBytes);
       if (copied !== undefined) this.addCopied({ name, ...copied });
     });
   }
 
   async addJournalMark(mark: ManagementMark): Promise<void> {
-    const { draft, progress } = this.#task;
-    const path = join(draft, journalMarkName);
-    makeFolder(dirname(path));
-    await writeWhole(path, journalMarkText(mark));
-    const copied = await hashOf(path);
-    progress.add(copied.bytes);
+    const { draft } = this.#task;
+    makeFolder(join(draft, 'journal'));
+    writeJournalMark(join(draft, 'journal'), mark);
+    const copied = await hashOf(join(draft, journalMarkName));
+    this.onBytes(copied.bytes);
     this.addCopied({ name: journalMarkName, ...copied });
   }
 
@@ -153,7 +150,7 @@ class CopiedSet implements CopiedData {
 }
 
 async function copyScans(task: CopyTask, set: CopiedSet): Promise<void> {
-  const { folder, draft, progress } = task;
+  const { folder, draft } = task;
   const journals = new HeldJournals(folder.journalRoot);
   try {
     await journals.hold();
@@ -161,7 +158,7 @@ async function copyScans(task: CopyTask, set: CopiedSet): Promise<void> {
     const counted = await countedIn(task, set);
     const copies = await journals.copy(
       join(draft, 'journal'),
-      (bytes) => progress.add(bytes),
+      set.onBytes,
       (journal) => counted.get(journal) ?? 0,
     );
     for (const file of copies) set.addCopied({ ...file, name: `journal/${file.name}` });

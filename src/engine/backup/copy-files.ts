@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
-import { type FileHandle, open, writeFile } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { metaBytes, pickMeta } from '../../store/data-file/format.ts';
 import { keepNewest } from '../../store/copied-file.ts';
@@ -80,36 +80,23 @@ async function openSource(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-/**
- * Copies and syncs the file's current bytes, or a range of them.
- * @param start replaces the first bytes of the range
- * @throws UnreadableError
- */
-export async function copyHandle(
-  source: FileHandle,
+/** Writes and syncs a file (0600), and makes its folder. */
+export async function writePieces(
   to: string,
+  pieces: AsyncIterable<Uint8Array>,
   onBytes: (bytes: number) => void,
-  range: ByteRange = { from: 0, to: Number.MAX_SAFE_INTEGER },
-  start: Uint8Array = new Uint8Array(0),
 ): Promise<Copied> {
   makeFolder(dirname(to));
-  const file = await createFile(to);
+  const file = await open(to, 'w', 0o600);
   const hash = createHash('sha256');
-  const buffer = Buffer.allocUnsafe(pieceBytes);
-  let at = range.from;
-  let unsynced = 0;
+  let [bytes, unsynced] = [0, 0];
   try {
-    while (at < range.to) {
-      const wanted = Math.min(buffer.length, range.to - at);
-      const bytesRead = await readSource(source, buffer, wanted, at);
-      if (bytesRead === 0) break;
-      const piece = buffer.subarray(0, bytesRead);
-      if (at === range.from) piece.set(start.subarray(0, bytesRead));
+    for await (const piece of pieces) {
       hash.update(piece);
       await file.writeFile(piece);
-      at += bytesRead;
-      unsynced += bytesRead;
-      onBytes(bytesRead);
+      onBytes(piece.length);
+      bytes += piece.length;
+      unsynced += piece.length;
       if (unsynced < unsyncedBytesMax) continue;
       await file.sync();
       unsynced = 0;
@@ -118,7 +105,36 @@ export async function copyHandle(
   } finally {
     await file.close();
   }
-  return { bytes: at - range.from, sha256: hash.digest('hex') };
+  return { bytes, sha256: hash.digest('hex') };
+}
+
+/**
+ * Copies and syncs the file's current bytes, or a range of them.
+ * @param start replaces the first bytes of the range
+ * @throws UnreadableError
+ */
+export const copyHandle = (
+  source: FileHandle,
+  to: string,
+  onBytes: (bytes: number) => void,
+  range: ByteRange = { from: 0, to: Number.MAX_SAFE_INTEGER },
+  start?: Uint8Array,
+): Promise<Copied> => writePieces(to, piecesOf(source, range, start), onBytes);
+
+async function* piecesOf(
+  source: FileHandle,
+  { from, to }: ByteRange,
+  start: Uint8Array = new Uint8Array(0),
+): AsyncGenerator<Uint8Array> {
+  const buffer = Buffer.allocUnsafe(pieceBytes);
+  for (let at = from; at < to;) {
+    const bytesRead = await readSource(source, buffer, Math.min(buffer.length, to - at), at);
+    if (bytesRead === 0) return;
+    const piece = buffer.subarray(0, bytesRead);
+    if (at === from) piece.set(start.subarray(0, bytesRead));
+    yield piece;
+    at += bytesRead;
+  }
 }
 
 async function readSource(
@@ -187,12 +203,6 @@ function readPages(file: number): Buffer {
   }
 }
 
-/** Makes or replaces a file (0600). */
-export const createFile = (path: string): Promise<FileHandle> => open(path, 'w', 0o600);
-
-export const writeWhole = (path: string, text: string): Promise<void> =>
-  writeFile(path, text, { mode: 0o600, flush: true });
-
 /** Removes a file, or a folder with its content; it may be missing. */
 export const remove = (path: string): void => rmSync(path, { recursive: true, force: true });
 
@@ -200,18 +210,14 @@ export const remove = (path: string): void => rmSync(path, { recursive: true, fo
 export async function hashOf(path: string): Promise<Copied> {
   const hash = createHash('sha256');
   const file = await open(path, 'r');
-  let bytes = 0;
   try {
     const pieces = file.createReadStream({ highWaterMark: pieceBytes, autoClose: false });
-    for await (const piece of pieces) {
-      hash.update(piece);
-      bytes += piece.length;
-    }
+    for await (const piece of pieces) hash.update(piece);
     await file.sync();
+    return { bytes: (await file.stat()).size, sha256: hash.digest('hex') };
   } finally {
     await file.close();
   }
-  return { bytes, sha256: hash.digest('hex') };
 }
 
 /** @throws DataFolderError if the file system of `folder` has less than `bytes` free */

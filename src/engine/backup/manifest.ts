@@ -9,7 +9,7 @@
  *   files          name, bytes and SHA-256 of every file
  */
 import { createHash } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deliveryVersion } from '../../store/delivery/delivery.ts';
 import { managementVersion } from '../../store/management/management.ts';
@@ -135,15 +135,5 @@ export function newer(found: Readonly<Record<string, number>>): string[] {
     return [
       `the data of ${name} has version ${version}, expected ${known} or older: use the Quietzone that wrote it, or a newer one`,
     ];
-  });
-}
-
-export function sizeFaults(from: string, files: readonly CopiedFile[]): string[] {
-  return files.flatMap(({ name, bytes }) => {
-    const found = statSync(join(from, name), { throwIfNoEntry: false });
-    if (found === undefined || !found.isFile()) return [`${name} is missing`];
-    return found.size === bytes
-      ? []
-      : [`${name} is damaged: it has ${found.size} bytes, expected ${bytes}`];
   });
 }

@@ -21,7 +21,7 @@ import {
   removeLocks,
   UnreadableError,
 } from './copy-files.ts';
-import { type FoundManifest, readManifest, sizeFaults } from './manifest.ts';
+import { type FoundManifest, readManifest } from './manifest.ts';
 import { inWords } from './system-reason.ts';
 import { DataFolderError, type DataFolder, dataFolderAt, makeFolder } from '../data-folder.ts';
 import { replaceFile, syncFolder } from '../small-files.ts';
@@ -115,10 +115,8 @@ function assertSame({ folder, from, manifest }: Restoration, marker: RestoreMark
 }
 
 async function fill(task: Restoration): Promise<void> {
-  const { folder, from, manifest } = task;
+  const { folder, manifest } = task;
   assertEmpty(folder, 'restore into', isOwn);
-  const faults = sizeFaults(from, manifest.files);
-  if (faults.length > 0) throw damagedBackup(from, faults);
   try {
     remove(join(folder, restoreDraftName));
     assertSpace(folder, bytesOf(manifest), `restore into ${folder}`);
@@ -228,9 +226,6 @@ const lastMoved = 'management.mdb';
 
 function namesToMove(draft: string): string[] {
   if (!existsSync(draft)) return [];
-  const names = readdirSync(draft);
-  return [
-    ...names.filter((name) => name !== lastMoved),
-    ...names.filter((name) => name === lastMoved),
-  ];
+  const isLast = (name: string): number => Number(name === lastMoved);
+  return readdirSync(draft).toSorted((one, other) => isLast(one) - isLast(other));
 }

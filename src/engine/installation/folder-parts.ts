@@ -9,7 +9,6 @@ import { resultFiles } from '../../store/delivery/result-journal.ts';
 import { StoreEnvironment, type Table } from '../../store/environment.ts';
 import {
   type ManagementMark,
-  type Mark,
   readKeyPrints,
   readManagementMark,
 } from '../../store/installation.ts';
@@ -31,14 +30,10 @@ export type PartState =
   | { readonly kind: 'empty' }
   | { readonly kind: 'damaged'; readonly reason: string }
   | { readonly kind: 'unmarked'; readonly hasData: boolean }
-  | { readonly kind: 'marked'; readonly mark: Mark };
-
-type StoreState =
-  | Exclude<PartState, { kind: 'marked' }>
   | {
       readonly kind: 'marked';
       readonly mark: ManagementMark;
-      readonly keyPrints: ReadonlyMap<string, string>;
+      readonly keyPrints?: ReadonlyMap<string, string>;
     };
 
 export interface FolderParts {
@@ -67,7 +62,7 @@ export async function readParts(folder: DataFolder, scope: StartScope): Promise<
     const parts: FolderParts = {
       management,
       mark,
-      keyPrints: management.kind === 'marked' ? management.keyPrints : new Map(),
+      keyPrints: (management.kind === 'marked' && management.keyPrints) || new Map(),
       peers: {
         'scans.mdb': await readEnvironment(folder.scansFile, damage, hasScans),
         'delivery.mdb': await readEnvironment(folder.deliveryFile, damage, hasDeliveries),
@@ -89,7 +84,7 @@ export async function readParts(folder: DataFolder, scope: StartScope): Promise<
   }
 }
 
-const markOf = (state: StoreState): ManagementMark | undefined =>
+const markOf = (state: PartState): ManagementMark | undefined =>
   state.kind === 'marked' ? state.mark : undefined;
 
 /** By file: a table that only this file has. */
@@ -105,7 +100,7 @@ async function readEnvironment(
   path: string,
   damage: Damage,
   hasData: (environment: StoreEnvironment) => boolean,
-): Promise<StoreState> {
+): Promise<PartState> {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return { kind: 'missing' };
   if (stats.size === 0) return { kind: 'empty' };
@@ -199,17 +194,13 @@ function readJournal(root: string): PartState {
   return { kind: 'unmarked', hasData };
 }
 
-export const journalMarkText = ({ id, run, token }: Mark): string =>
-  `${JSON.stringify({ id, run, token })}\n`;
-
-export function writeJournalMark(root: string, mark: Mark): void {
-  replaceFile(join(root, journalMarkFile), journalMarkText(mark));
+export function writeJournalMark(root: string, mark: ManagementMark): void {
+  replaceFile(join(root, journalMarkFile), `${JSON.stringify(mark)}\n`);
 }
 
-function parseMark(text: string): Mark | undefined {
-  const content = parseJson(text);
-  const field = (name: string): unknown => Reflect.get(Object(content), name);
-  const [id, run, token] = [field('id'), field('run'), field('token')];
+function parseMark(text: string): ManagementMark | undefined {
+  const mark: Partial<ManagementMark> = Object(parseJson(text));
+  const { id, run, token, previous = '', state = 'opened' } = mark;
   const isMark = typeof id === 'string' && typeof run === 'number' && typeof token === 'string';
-  return isMark ? { id, run, token } : undefined;
+  return isMark ? { id, run, token, previous, state } : undefined;
 }

@@ -86,10 +86,6 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ),
 ]);
 
-interface OpenedStore {
-  readonly environment: StoreEnvironment;
-}
-
 class Verifier {
   readonly #folder: DataFolder;
   readonly #findings = new Findings();
@@ -157,7 +153,7 @@ class Verifier {
   }
 
   /** Verifies pages and records. @returns undefined if other checks cannot read the store */
-  async #open<S extends OpenedStore>(
+  async #open<S extends { readonly environment: StoreEnvironment }>(
     path: string,
     version: EnvironmentVersion,
     open: (path: string, mode: 'read') => S,

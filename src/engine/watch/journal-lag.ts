@@ -34,7 +34,7 @@ export class JournalLag {
   /** Call it every second. @param nowMs of a monotonic clock */
   sample(nowMs: number): void {
     for (const journal of this.#tails.journals) {
-      const counted = Math.min(...this.#consumed.map((shard) => shard.position(journal)));
+      const counted = this.#counted(journal);
       const known = this.#samples.get(journal) ?? [];
       const samples = known.filter(({ tail }) => tail > counted);
       const tail = this.#tails.position(journal);
@@ -60,10 +60,14 @@ export class JournalLag {
   get uncountedBytes(): number {
     let bytes = 0;
     for (const journal of this.#tails.journals) {
-      const counted = Math.min(...this.#consumed.map((shard) => shard.position(journal)));
-      bytes += Math.max(0, this.#tails.position(journal) - counted);
+      bytes += Math.max(0, this.#tails.position(journal) - this.#counted(journal));
     }
     return bytes;
+  }
+
+  /** By every shard. */
+  #counted(journal: number): number {
+    return Math.min(...this.#consumed.map((shard) => shard.position(journal)));
   }
 }
 

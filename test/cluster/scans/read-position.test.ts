@@ -6,6 +6,7 @@ import { ReadPositions } from '../../../src/cluster/scans/read-position.ts';
 import { encodeRewind, readRewind } from '../../../src/cluster/scans/scan-channels.ts';
 import { packPlain } from '../../../src/store/codec.ts';
 import { openScanStore, type ScanStore } from '../../../src/store/scans/scans.ts';
+import { StoredBytes } from '../../support/stored-bytes.ts';
 
 let folder: string;
 let store: ScanStore;
@@ -43,8 +44,10 @@ it('how far a core has read is there for its next process, by journal', async ()
 
 it('damaged, the log is read from its beginning and no journal is cut', async () => {
   await new ReadPositions(store.environment).save({ seq: 6, tails: new Map([[3, 1_000]]) });
-  const plain = store.environment.table('cluster', { plainKeys: ['scans'] });
-  await store.environment.transaction(() => plain.put('scans', 'without a checksum'));
+  const stored = new StoredBytes(store.environment.path);
+  for (const key of stored.keys('cluster')) stored.flip('cluster', key, 42);
+  await stored.close();
+  store.environment.refresh();
   const positions = new ReadPositions(store.environment);
   expect(positions.read()).toEqual({ seq: 0, tails: new Map() });
   expect(positions.wholeTo(3)).toBe(Infinity);

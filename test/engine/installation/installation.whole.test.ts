@@ -209,13 +209,13 @@ describe('a stop at each step', () => {
     const count = (): void => {
       if (++steps === step) throw stop;
     };
-    const { transaction } = StoreEnvironment.prototype;
+    const transaction = Reflect.get(StoreEnvironment.prototype, 'transaction');
     vi.spyOn(StoreEnvironment.prototype, 'transaction').mockImplementation(async function (
       this: StoreEnvironment,
       change: () => unknown,
     ) {
       count();
-      return await transaction.call(this, change);
+      return await Reflect.apply(transaction, this, [change]);
     });
     const rename = fs.renameSync;
     const renameSync = (from: unknown, to: unknown): void => {
