@@ -228,10 +228,7 @@ export class StoreEnvironment {
     return committed;
   }
 
-  /**
-   * lmdb-js commits a cycle's transactions as a batch, whose own promise rejects with theirs and needs a handler. It
-   * closes the batch in an immediate that is queued before this one.
-   */
+  /** The promise of lmdb-js's batch rejects too and needs a handler. An earlier immediate closes the batch. */
   #watchBatch(): void {
     if (this.#isBatchWatched) return;
     this.#isBatchWatched = true;
@@ -298,11 +295,7 @@ export class StoreEnvironment {
 
   /** @returns bytes of all pages that were ever allocated */
   stats(): { readonly bytes: number } {
-    const stats = this.#root.getStats() as {
-      mapSize?: number;
-      lastPageNumber?: number;
-      pageSize?: number;
-    };
+    const stats = this.#root.getStats() as { lastPageNumber?: number; pageSize?: number };
     return { bytes: (stats.lastPageNumber ?? 0) * (stats.pageSize ?? 4_096) };
   }
 
@@ -330,10 +323,7 @@ export async function withEnvironment<T>(
   }
 }
 
-/**
- * The `close` of lmdb-js waits for every flush, so it never ends after a refused commit. Without this timer the
- * process would exit with 0 before it reports what is lost.
- */
+/** After a refused commit the `close` of lmdb-js never ends, and the process would exit before it reports what is lost. */
 const refusedCloseMsMax = 1_000;
 
 const heldFailure = (): Failure =>

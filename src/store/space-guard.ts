@@ -99,10 +99,7 @@ export function freeBytes(folder: string): number {
   return bavail * bsize;
 }
 
-/**
- * Messages of refused writes: no space (ENOSPC), a limit or quota (EFBIG, EDQUOT), a bad disk (EIO), the map's bound,
- * and LMDB's errors in a transaction after one of these.
- */
+/** Messages of refused writes, and LMDB's errors in a transaction after one of these. */
 const refusedWrite =
   /no space|ENOSPC|file too large|quota exceeded|Input\/output|MAP_FULL|BAD_TXN|PANIC|Commit failed/i;
 

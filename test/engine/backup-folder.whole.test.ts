@@ -21,14 +21,13 @@ import { copyFile } from '../../src/engine/backup/copy-files.ts';
 import { systemReason } from '../../src/engine/backup/system-reason.ts';
 import {
   type DataFolder,
-  DataFolderError,
   openDataFolder,
   openFolderToRestore,
 } from '../../src/engine/data-folder.ts';
 import { restore, type RestoreOptions } from '../../src/engine/backup/restore.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
 import { callsMax, systemError, withDiskThatFails, withFreeBytes } from './failing-disk.ts';
-import { contentsOf, makeWholeFolder, quiet } from './whole-folder.ts';
+import { contentsOf, makeWholeFolder, quiet, refusalOf } from './whole-folder.ts';
 import { memoryDisk } from './memory-disk.ts';
 import { stepsOfToday } from '../seconds/runs.ts';
 
@@ -54,12 +53,6 @@ const taken = (options: Partial<BackupOptions> = {}) =>
   backup(folder, target, { createdAt: '2026-11-22T00:00:00.000Z', progress: quiet, ...options });
 const restored = (options: Partial<RestoreOptions> = {}) =>
   restore(openFolderToRestore(join(parent, 'restored')), target, { progress: quiet, ...options });
-const refusalOf = async (work: Promise<unknown>): Promise<string> =>
-  await work.then(
-    () => 'done',
-    (error: unknown) => (error instanceof DataFolderError ? error.message : String(error)),
-  );
-
 const manifestOf = () => JSON.parse(readFileSync(join(target, 'backup.json'), 'utf8'));
 const changeManifest = (change: (manifest: Record<string, unknown>) => void): void => {
   const manifest = manifestOf();

@@ -11,11 +11,8 @@ import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { backup } from '../../src/engine/backup/backup.ts';
-import {
-  DataFolderError,
-  openDataFolder,
-  openFolderToRestore,
-} from '../../src/engine/data-folder.ts';
+import { openDataFolder, openFolderToRestore } from '../../src/engine/data-folder.ts';
+import { messageOf } from '../../src/model/failure.ts';
 import { restore } from '../../src/engine/backup/restore.ts';
 import { systemReason } from '../../src/engine/backup/system-reason.ts';
 import { lockDataFolder } from '../../src/engine/takeover/folder-lock.ts';
@@ -27,7 +24,7 @@ import {
   withDiskThatFails,
   withFreeBytes,
 } from './failing-disk.ts';
-import { makeWholeFolder, quiet } from './whole-folder.ts';
+import { makeWholeFolder, quiet, refusalOf } from './whole-folder.ts';
 import { memoryDisk } from './memory-disk.ts';
 import { stepsOfToday } from '../seconds/runs.ts';
 
@@ -52,18 +49,12 @@ afterEach(() => rmSync(parent, { recursive: true }));
 const restored = (folder = openFolderToRestore(target)) =>
   restore(folder, source, { progress: quiet });
 
-const refusalOf = async (work: Promise<unknown>): Promise<string> =>
-  await work.then(
-    () => 'done',
-    (error: unknown) => (error instanceof DataFolderError ? error.message : String(error)),
-  );
-
 const startOf = (): string => {
   try {
     openDataFolder(target);
     return 'started';
   } catch (error) {
-    return error instanceof DataFolderError ? error.message : String(error);
+    return messageOf(error);
   }
 };
 

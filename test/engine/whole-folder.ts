@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CopyProgress } from '../../src/engine/backup/copy-files.ts';
-import type { DataFolder } from '../../src/engine/data-folder.ts';
+import { type DataFolder, DataFolderError } from '../../src/engine/data-folder.ts';
 import { openOrMakeInstallation } from '../../src/engine/installation/service-folder.ts';
 import { openDeliveryTables } from '../../src/store/delivery/delivery.ts';
 import { openManagement } from '../../src/store/management/management.ts';
@@ -28,6 +28,12 @@ export async function makeWholeFolder(path: string): Promise<DataFolder> {
   await close();
   return folder;
 }
+
+export const refusalOf = async (work: Promise<unknown>): Promise<string> =>
+  await work.then(
+    () => 'done',
+    (error: unknown) => (error instanceof DataFolderError ? error.message : String(error)),
+  );
 
 /** Every file below a folder, with a hash of its bytes; without locks, into which LMDB's readers write. */
 export function contentsOf(folder: string): Record<string, string> {

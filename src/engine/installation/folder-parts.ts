@@ -151,21 +151,16 @@ function assertNotSwapped(path: string, environment: StoreEnvironment): void {
 
 /** @throws Error if both copies of a sequence or a position are damaged */
 function assertMarks(environment: StoreEnvironment): void {
-  const tables: Array<Table<string | number, unknown>> = [];
+  const refuse = (key: string | number): never => {
+    throw new Error(`both copies of ${key} are damaged`);
+  };
   const meta = metaOf(environment);
-  if (meta !== undefined) tables.push(meta);
-  if (environment.hasTable('watermarks')) {
-    tables.push(openWatermarks(environment), openCheckpoints(environment));
-  }
-  for (const table of tables) {
-    for (const key of table.keys({})) {
-      if (table.get(key, () => damaged) === damaged)
-        throw new Error(`both copies of ${key} are damaged`);
-    }
-  }
+  const positions = environment.hasTable('watermarks')
+    ? [openWatermarks(environment), openCheckpoints(environment)]
+    : [];
+  const tables: Array<Table<string | number, unknown> | undefined> = [meta, ...positions];
+  for (const table of tables) Array.from(table?.range({}, refuse) ?? []);
 }
-
-const damaged = Symbol('damaged');
 
 function metaOf(environment: StoreEnvironment): Table<string, number> | undefined {
   return environment.hasTable('meta') ? openMeta(environment) : undefined;

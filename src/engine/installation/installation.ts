@@ -174,8 +174,7 @@ async function makePeer(folder: DataFolder, name: PeerName, mark: ManagementMark
 
 /**
  * `quietzone serve --begin-anew scans`: a start without statistics, for a lost scans.mdb without a backup. It renames the
- * file and never deletes it. The shards count the scans that are still in the journals. If it dies, run it again. Only for
- * the process that has locked the folder.
+ * file and never deletes it. Only for the process that has locked the folder.
  * @returns the new path of the old file; undefined = there was none
  */
 export async function beginScansAnew(

@@ -7,8 +7,7 @@
  *     API           a quarter, two for each connection: its request may read a file
  *     short links   the rest, in equal parts for the redirect threads
  *
- * The shares add up to the limit, so accepting always finds a descriptor: without one uWS would retry forever, and a start or
- * a thread would end the process.
+ * The shares add up to the limit: without a descriptor uWS would retry to accept forever, and a thread would end the process.
  */
 import type { ThreadCounts } from './machine-plan.ts';
 

@@ -1,12 +1,7 @@
 /**
  * Compares the machine's limits with the needs of the configuration. If one is too low to run, the start is refused: a thread
  * or a store that meets a limit ends the process silently. If it is too low to run well, the start logs a warning.
- *
- *   open files      every connection takes one (descriptors.ts)
- *   threads         limits of the user (nproc) and of the container (pids)
- *   address space   reserved, hardly used: the link table 18 GiB, each WebAssembly module 10 GiB
- *   memory          machine-plan.ts
- *   disk            journals and stores
+ * Address space is reserved and hardly used: the link table 18 GiB, each WebAssembly module 10 GiB.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

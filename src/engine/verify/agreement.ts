@@ -29,6 +29,14 @@ const suspectsMax = 10_000;
 const skip = (): void => undefined;
 const linkRemedy = `set the target of the code again, or ${restoreRemedy}`;
 
+async function* inSlices<T>(rows: Iterable<T>, pause: Pause): AsyncGenerator<T> {
+  let seen = 0;
+  for (const row of rows) {
+    yield row;
+    if (++seen % sliceMax === 0) await pause();
+  }
+}
+
 /** Redirects follow links, the API shows codes, and one transaction writes both. */
 export async function verifyLinks(
   store: Management,
@@ -38,27 +46,22 @@ export async function verifyLinks(
   const suspects = new Set<CodeNo>();
   let blockNo = -1;
   let links = new Map<CodeNo, StoredLink>();
-  let seen = 0;
   const readBlock = (wanted: number): void => {
     blockNo = wanted;
     const block = store.links.get(wanted, () => undefined);
     links = new Map(block && linksIn(wanted, block).map((link) => [link.codeNo, link]));
   };
-  for (const { key: codeNo, value } of store.codes.range({}, skip)) {
+  for await (const { key: codeNo, value } of inSlices(store.codes.range({}, skip), pause)) {
     if (linkBlockOf(codeNo) !== blockNo) readBlock(linkBlockOf(codeNo));
     const code = unpackCode(codeNo, value);
     if (suspects.size < suspectsMax && difference(code, links.get(codeNo)) !== undefined) {
       suspects.add(codeNo);
     }
-    seen++;
-    if (seen % sliceMax === 0) await pause();
   }
-  for (const { key, value } of store.links.range({}, skip)) {
+  for await (const { key, value } of inSlices(store.links.range({}, skip), pause)) {
     for (const link of linksIn(key, value)) {
       if (link.state === 'live' && !store.codes.has(link.codeNo)) suspects.add(link.codeNo);
     }
-    seen++;
-    if (seen % sliceMax === 0) await pause();
   }
   for (const codeNo of suspects) {
     const text = secondDifference(store, codeNo);
@@ -132,13 +135,10 @@ export async function verifyTotals(
 ): Promise<void> {
   const summaries = new Summaries(store, 0);
   const suspects = new Set<number>();
-  let seen = 0;
-  for (const { key: counter } of store.summaries.range({}, skip)) {
+  for await (const { key: counter } of inSlices(store.summaries.range({}, skip), pause)) {
     if (suspects.size < suspectsMax && sumOf(summaries, counter) !== undefined) {
       suspects.add(counter);
     }
-    seen++;
-    if (seen % sliceMax === 0) await pause();
   }
   for (const counter of suspects) {
     store.environment.refresh();

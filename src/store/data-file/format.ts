@@ -110,9 +110,8 @@ function metaAt(bytes: Buffer, at: number): Meta {
 }
 
 /**
- * `first` = the meta page that LMDB picks for a file that no process has open; after a reboot it may not be the
- * newest. `newest` = for an open file, where LMDB ignores the boot. The boot ids of a service and a command also
- * differ where a container hides the machine's, as systemd-nspawn and LXC do.
+ * `first` = the meta page that LMDB picks for a file that no process has open; after a reboot, or in a container with a boot
+ * id of its own, it may not be the newest. `newest` = for an open file, where LMDB ignores the boot.
  */
 export type MetaChoice = 'first' | 'newest';
 

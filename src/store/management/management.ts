@@ -14,10 +14,8 @@
  *   short_codes          folded short code                                    -> codeNo, never removed
  *   external_ids         [workspaceNo, external id]                           -> codeNo of a live code
  *   links                codeNo >> 4                                          -> block of links (link-blocks.ts)
- *   deleted_codes        [deletedAtMs, codeNo]                                -> 1, for the retention
  *   code_edits           a number, modulo the ring's size (codes/search/code-edits.ts) -> StoredEdit
  *   idempotency          [workspaceNo, name]  (workspaces/idempotency.ts)      -> StoredAnswer
- *   idempotency_expiry   [expiresAtMs, workspaceNo, name]                     -> 1
  *   installation         mark, fingerprints of key files                      (store/installation.ts)
  *   …                    ids and indexes as declared below; product-tables.ts, pages.ts, cluster.ts
  */
