@@ -14,7 +14,6 @@ import { bytesToCopy, copyData, hashedFiles } from './copy-data.ts';
 import {
   assertEmpty,
   assertSpace,
-  type CopiedFile,
   type CopyProgress,
   foldersIn,
   isMountPoint,
@@ -135,12 +134,7 @@ function realPathOf(path: string): string {
   return dirname(path) === path ? path : join(realPathOf(dirname(path)), basename(path));
 }
 
-interface Filled {
-  readonly files: readonly CopiedFile[];
-  readonly damage: readonly string[];
-}
-
-async function fill(folder: DataFolder, draft: string, options: BackupOptions): Promise<Filled> {
+async function fill(folder: DataFolder, draft: string, options: BackupOptions) {
   const { progress, createdAt } = options;
   const inspection = await inspectFolder(folder);
   assertFinished('back up', folder, inspection);

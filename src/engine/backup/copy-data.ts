@@ -47,14 +47,7 @@ export interface CopyTask {
   readonly mark: ManagementMark | undefined;
 }
 
-export interface CopiedData {
-  /** Names of data files, without hashes: the verification still writes to them. */
-  readonly dataFiles: readonly string[];
-  readonly files: readonly CopiedFile[];
-  readonly unreadable: readonly string[];
-}
-
-export async function copyData(task: CopyTask): Promise<CopiedData> {
+export async function copyData(task: CopyTask): Promise<CopiedSet> {
   const { folder, mark } = task;
   const set = new CopiedSet(task);
   for (const name of dataFilesIn(task).filter((name) => !copiedLast.includes(name))) {
@@ -72,7 +65,7 @@ export async function copyData(task: CopyTask): Promise<CopiedData> {
 /** Adds the hashes of data files. Nothing may write to them any more. */
 export async function hashedFiles(
   draft: string,
-  { files, dataFiles }: CopiedData,
+  { files, dataFiles }: CopiedSet,
 ): Promise<CopiedFile[]> {
   const hashed = [...files];
   for (const name of dataFiles) hashed.push({ name, ...(await hashOf(join(draft, name))) });
@@ -91,8 +84,9 @@ function dataFilesIn({ folder, content }: Pick<CopyTask, 'folder' | 'content'>):
   return readdirSync(folder.path).filter((name) => name.endsWith('.mdb') && isWanted(name));
 }
 
-class CopiedSet implements CopiedData {
+class CopiedSet {
   readonly #task: CopyTask;
+  /** Names of data files, without hashes: the verification still writes to them. */
   readonly dataFiles: string[] = [];
   readonly files: CopiedFile[] = [];
   readonly unreadable: string[] = [];
@@ -170,7 +164,7 @@ async function copyScans(task: CopyTask, set: CopiedSet): Promise<void> {
 /** By journal: the position below which the copied store has counted every scan. */
 async function countedIn(
   { draft, unsound }: CopyTask,
-  { dataFiles }: CopiedData,
+  { dataFiles }: CopiedSet,
 ): Promise<Map<number, number>> {
   const name = 'scans.mdb';
   if (!dataFiles.includes(name) || unsound.has(name)) return new Map();

@@ -32,7 +32,6 @@ export interface CopiedFile {
 }
 
 export interface CopyProgress {
-  /** @param bytes to copy */
   begin(bytes: number): void;
   add(bytes: number): void;
   file(name: string, bytes: number): void;

@@ -233,7 +233,6 @@ export interface CommandFolder {
   readonly close: () => Promise<void>;
 }
 
-/** @throws DataFolderError */
 export const openInstallation = (dataDir: string): Promise<CommandFolder> =>
   openForCommand(openExistingDataFolder(dataDir), false);
 
