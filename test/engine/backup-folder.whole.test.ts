@@ -147,16 +147,14 @@ describe('a backup that was changed since', () => {
     }
   });
 
-  test.each([['../outside'], ['/etc/passwd'], ['journal/../../x'], ['./x'], ['a//b'], ['']])(
-    'the name %j is refused',
-    async (name) => {
-      await taken();
-      changeManifest((manifest) => {
-        manifest['files'] = [...manifestOf().files, { ...manifestOf().files[0], name }];
-      });
-      expect(await refusalOf(restored())).toMatch(/its list of files is not valid/);
-    },
-  );
+  test('a name outside of the folder is refused', async () => {
+    await taken();
+    const { files }: { files: object[] } = manifestOf();
+    for (const name of ['../outside', '/etc/passwd', 'journal/../../x', './x', 'a//b', '']) {
+      changeManifest((manifest) => (manifest['files'] = [...files, { ...files[0], name }]));
+      expect(await refusalOf(restored()), name).toMatch(/its list of files is not valid/);
+    }
+  });
 });
 
 describe('damaged data', () => {
