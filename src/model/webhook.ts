@@ -94,10 +94,7 @@ export interface AttemptTask {
   readonly secrets: readonly string[];
 }
 
-export interface Attempt extends Omit<AttemptTask, 'body'> {
-  readonly body: Uint8Array;
-}
-
+/** The same in every task of a pool. */
 export interface AttemptSettings {
   /** Open connections of a thread, unless more attempts run. Default: 1,000. */
   readonly connectionsMax?: number;

@@ -28,9 +28,7 @@ function openSender(): AttemptSender {
   return {
     send(tasks, onResult) {
       for (const task of tasks) {
-        void attempts
-          .send({ ...task, body: Buffer.from(task.body) })
-          .then((record) => onResult(task.deliveryId, record));
+        void attempts.send(task).then((record) => onResult(task.deliveryId, record));
       }
     },
     close: async () => attempts.close(),

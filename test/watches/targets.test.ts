@@ -3,8 +3,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import type { TargetChecker } from '../../src/model/watches/watch.ts';
 import { systemClock } from '../../src/system-clock.ts';
+import { Attempts } from '../../src/webhooks/attempt/attempt.ts';
 import { openNameLookup } from '../../src/webhooks/attempt/name-lookup.ts';
-import { TargetRequests } from '../../src/webhooks/attempt/target-request.ts';
 import { openReceiver, type Receiver, type Script } from '../support/fakes/receiver.ts';
 import { hourMs, noonMs, openWatchesFixture, type WatchesFixture } from './watches-fixture.ts';
 
@@ -21,11 +21,12 @@ const open = (allow = '127.0.0.1/32'): Promise<WatchesFixture> =>
   openWatchesFixture({ checker: openChecker([allow]) });
 
 function openChecker(allowNetworks: readonly string[]): TargetChecker {
-  const settings = { allowNetworks, docsUrl: 'http://localhost:8080/docs/alerts' };
+  const docsUrl = 'http://localhost:8080/docs/alerts';
+  const settings = { allowNetworks, docsUrl, timeoutMs: 10_000 };
   const names = openNameLookup({ clock: systemClock, hostsFile: '/nonexistent' });
-  const requests = new TargetRequests({ settings, clock: systemClock, names });
+  const requests = new Attempts({ settings, clock: systemClock, names });
   return {
-    check: (request) => requests.send(request),
+    check: (request) => requests.check(request),
     close: async () => requests.close(),
   };
 }

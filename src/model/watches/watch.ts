@@ -159,6 +159,11 @@ export function openIncidentsOf({ silent, spiking, failing }: WatchFindings): st
   return ids.flatMap((id) => id ?? []);
 }
 
+export interface TargetRequest {
+  readonly method: 'HEAD' | 'GET';
+  readonly url: string;
+}
+
 export interface TargetAnswer {
   readonly status?: number;
   /** Absent with a status. */
@@ -167,6 +172,6 @@ export interface TargetAnswer {
 
 export interface TargetChecker {
   /** One request; never rejects. */
-  check(request: { readonly method: 'HEAD' | 'GET'; readonly url: string }): Promise<TargetAnswer>;
+  check(request: TargetRequest): Promise<TargetAnswer>;
   close(): Promise<void>;
 }

@@ -17,13 +17,7 @@ import type { AttemptRecord, AttemptSettings, AttemptTask } from '../../model/we
 import type { EndpointNo } from '../../model/numbers.ts';
 import { shipped } from '../../shipped.ts';
 import { createPool, type Pool } from '../../workers/pool.ts';
-import {
-  type AttemptBatch,
-  type AttemptMessage,
-  packBatch,
-  recallIndex,
-  unpackResults,
-} from './attempt-wire.ts';
+import type { AttemptBatch, AttemptEnd } from './attempt.worker.ts';
 
 /** The result of an attempt; `unknown` if its thread died, `unsent` if it was not started. */
 export type SentResult = AttemptRecord | 'unknown' | 'unsent';
@@ -191,10 +185,10 @@ export class PoolSender implements AttemptSender {
     const no = ++this.#taskNo;
     this.#tasks.set(no, attempts);
     if (recalled !== undefined) this.#recalls.set(no, recalled);
-    const endpointNos = recalled?.endpointNo === undefined ? [] : [recalled.endpointNo];
     const tasks = attempts.map(({ task }) => task);
+    const common = { channel, settings, widthMax, no };
     try {
-      await pool.run(packBatch({ channel, settings, widthMax, no, recalled: endpointNos }, tasks));
+      await pool.run({ ...common, recalled: recalled?.endpointNo, attempts: tasks });
     } catch {
       this.#giveUp(no);
       return;
@@ -212,15 +206,17 @@ export class PoolSender implements AttemptSender {
   }
 
   #onMessage(event: unknown): void {
-    const ends = unpackResults(messageOf(event));
+    // Both ends of the channel are built from the same type.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    const { data: ends } = event as { readonly data: readonly AttemptEnd[] };
     this.#ended(
-      ends.flatMap(({ task, index, attempt }) => {
-        const inFlight = this.#tasks.get(task)?.[index];
+      ends.flatMap(({ no, index = -1, attempt }) => {
+        const inFlight = this.#tasks.get(no)?.[index];
         if (inFlight === undefined || inFlight.hasEnded) return [];
         return [[inFlight, attempt ?? 'unsent'] as const];
       }),
     );
-    for (const { task, index } of ends) if (index === recallIndex) this.#recalled(task);
+    for (const { no, index } of ends) if (index === undefined) this.#recalled(no);
   }
 
   #ended(results: ReadonlyArray<readonly [InFlight, SentResult]>): void {
@@ -263,9 +259,3 @@ const newThread = ({ onDeath }: PoolSenderOptions): Thread => ({
   }),
   handed: 0,
 });
-
-/** Both ends of the channel are built from the same type. */
-function messageOf(event: unknown): AttemptMessage {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return (event as { readonly data: AttemptMessage }).data;
-}

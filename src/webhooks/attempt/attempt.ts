@@ -18,7 +18,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../model/clock.ts';
-import type { AttemptRecord, AttemptSettings, Attempt, FailureClass } from '../../model/webhook.ts';
+import type {
+  AttemptRecord,
+  AttemptSettings,
+  AttemptTask,
+  FailureClass,
+} from '../../model/webhook.ts';
+import type { TargetAnswer, TargetRequest } from '../../model/watches/watch.ts';
 import { type Connection, Connections } from './connections.ts';
 import { AddressGuard, Egress, Refusal, type Target } from './egress.ts';
 import type { NameLookup } from './name-lookup.ts';
@@ -51,6 +57,7 @@ interface Shared {
   readonly connections: Connections;
   readonly timeoutMs: number;
   readonly userAgent: string;
+  readonly checkAgent: string;
 }
 
 interface Sending {
@@ -66,14 +73,15 @@ export class Attempts {
   readonly #shared: Shared;
 
   constructor({ settings, clock, names }: AttemptsOptions) {
-    const { allowNetworks, connectionsMax = standardConnectionsMax, timeoutMs } = settings;
+    const { allowNetworks, connectionsMax = standardConnectionsMax, timeoutMs, docsUrl } = settings;
     const guard = new AddressGuard(allowNetworks);
     this.#shared = {
       clock,
       egress: new Egress(guard, names),
       connections: new Connections(guard, connectionsMax, idleMs),
       timeoutMs,
-      userAgent: `Quietzone-Webhooks/1 (+${settings.docsUrl})`,
+      userAgent: `Quietzone-Webhooks/1 (+${docsUrl})`,
+      checkAgent: `Quietzone-Check/1 (+${docsUrl})`,
     };
   }
 
@@ -82,21 +90,20 @@ export class Attempts {
   }
 
   /** Never rejects. */
-  send(attempt: Attempt): Promise<AttemptRecord> {
-    const { url, body } = attempt;
-    const headers = (atMs: number): string[] => postHeaders(attempt, atMs, this.#shared.userAgent);
+  send(task: AttemptTask): Promise<AttemptRecord> {
+    const { url } = task;
+    const body = Buffer.from(task.body);
+    const headers = (atMs: number): string[] =>
+      postHeaders(task, body, atMs, this.#shared.userAgent);
     return this.#run({ url, method: 'POST', body, headers, isStatusEnough: false });
   }
 
-  /** Requests a URL's status. Never rejects. */
-  ask(url: string, method: 'HEAD' | 'GET', headers: readonly string[]): Promise<AttemptRecord> {
-    return this.#run({
-      url,
-      method,
-      body: null,
-      headers: () => [...headers],
-      isStatusEnough: true,
-    });
+  /** Requests the status of a code's target, without its body. Never rejects. */
+  async check({ method, url }: TargetRequest): Promise<TargetAnswer> {
+    const headers = (): string[] => ['User-Agent', this.#shared.checkAgent, 'Accept', '*/*'];
+    const sending = { url, method, body: null, headers, isStatusEnough: true };
+    const { status, failure } = await this.#run(sending);
+    return status === undefined ? { failure: failure ?? 'unknown' } : { status };
   }
 
   #run(sending: Sending): Promise<AttemptRecord> {
@@ -234,7 +241,8 @@ class AttemptRun implements Dispatcher.DispatchHandler {
 }
 
 function postHeaders(
-  { body, eventId, secrets, kind, deliveryId, attempt }: Attempt,
+  { eventId, secrets, kind, deliveryId, attempt }: AttemptTask,
+  body: Uint8Array,
   atMs: number,
   userAgent: string,
 ): string[] {

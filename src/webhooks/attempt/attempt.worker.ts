@@ -7,19 +7,12 @@
  */
 import { BroadcastChannel } from 'node:worker_threads';
 import type { EndpointNo } from '../../model/numbers.ts';
-import type { Attempt, AttemptRecord } from '../../model/webhook.ts';
+import type { AttemptRecord, AttemptSettings, AttemptTask } from '../../model/webhook.ts';
 import { systemClock } from '../../system-clock.ts';
 import { threadEntry } from '../../workers/entry.ts';
 import { statusGone } from '../deliveries/delivery.ts';
 import { failuresMax } from '../dispatch/fair-scheduler.ts';
 import { Attempts } from './attempt.ts';
-import {
-  type AttemptBatch,
-  type AttemptEnd,
-  packResults,
-  recallIndex,
-  unpackTasks,
-} from './attempt-wire.ts';
 import { openNameLookup } from './name-lookup.ts';
 
 // undici creates an error for each header above the limit, thousands a chunk; their stacks would cost 90 ms.
@@ -27,6 +20,26 @@ Error.stackTraceLimit = 0;
 
 /** Waking the control thread costs more than the results: they wait while their queue has more to start. */
 const postMs = 2;
+
+export interface AttemptBatch {
+  readonly settings: AttemptSettings;
+  readonly widthMax: number;
+  readonly channel: string;
+  /** Identifies the pool task in its results. */
+  readonly no: number;
+  /** Returns this endpoint's unstarted attempts first; an end without an index confirms that. */
+  readonly recalled: EndpointNo | undefined;
+  readonly attempts: readonly AttemptTask[];
+}
+
+/** The end of an attempt. A message of the channel has several, in order of arrival. */
+export interface AttemptEnd {
+  readonly no: number;
+  /** Of the attempt in its batch; undefined: the recalled attempts are returned. */
+  readonly index: number | undefined;
+  /** Undefined if not started. */
+  readonly attempt: AttemptRecord | undefined;
+}
 
 class ResultChannel {
   readonly #channel: BroadcastChannel;
@@ -52,9 +65,8 @@ class ResultChannel {
 
   post(): void {
     if (this.#results.length === 0) return;
-    const message = packResults(this.#results);
+    this.#channel.postMessage(this.#results);
     this.#results = [];
-    this.#channel.postMessage(message);
   }
 }
 
@@ -65,7 +77,7 @@ interface Task {
 }
 
 interface Queued {
-  readonly attempt: Attempt;
+  readonly attempt: AttemptTask;
   readonly task: Task;
   readonly index: number;
 }
@@ -93,16 +105,14 @@ class EndpointQueues {
     this.#widthMax = widthMax;
   }
 
-  async run(batch: AttemptBatch): Promise<void> {
-    for (const endpointNo of batch.recalled) this.#recall(endpointNo);
-    if (batch.recalled.length > 0) {
-      const confirmation = { task: batch.no, index: recallIndex, attempt: undefined };
-      this.#results.add(confirmation, { isAwaited: true });
+  async run({ no, recalled, attempts }: AttemptBatch): Promise<void> {
+    if (recalled !== undefined) {
+      this.#recall(recalled);
+      this.#results.add({ no, index: undefined, attempt: undefined }, { isAwaited: true });
     }
-    const attempts = unpackTasks(batch);
     if (attempts.length > 0) {
       await new Promise<void>((resolve) => {
-        const task = { no: batch.no, left: attempts.length, onEnd: resolve };
+        const task = { no, left: attempts.length, onEnd: resolve };
         const changed = new Set<EndpointQueue>();
         for (const [index, attempt] of attempts.entries()) {
           const queue = this.#queueOf(attempt.endpointNo);
@@ -168,7 +178,7 @@ class EndpointQueues {
     attempt: AttemptRecord | undefined,
     when: { readonly isAwaited: boolean },
   ): void {
-    this.#results.add({ task: task.no, index, attempt }, when);
+    this.#results.add({ no: task.no, index, attempt }, when);
     task.left -= 1;
     if (task.left === 0) task.onEnd();
   }

@@ -1,9 +1,10 @@
 /** Checks targets from a separate thread, which starts with the first request and ends after a minute without one. */
-import type { TargetAnswer, TargetChecker } from '../../model/watches/watch.ts';
+import type { TargetAnswer, TargetChecker, TargetRequest } from '../../model/watches/watch.ts';
+import type { AttemptSettings } from '../../model/webhook.ts';
 import { shipped } from '../../shipped.ts';
 import { createPool } from '../../workers/pool.ts';
-import type { TargetRequest, TargetRequestSettings } from './target-request.ts';
 
+const [timeoutMs, connectionsMax] = [10_000, 16];
 /** Above the caller's number in flight. */
 const tasksMax = 64;
 const closeMsMax = 100;
@@ -11,10 +12,11 @@ const closeMsMax = 100;
 const restMs = 60_000;
 
 export function openTargetChecker(
-  settings: TargetRequestSettings,
+  common: Pick<AttemptSettings, 'allowNetworks' | 'docsUrl'>,
   onDeath: (cause: unknown) => void,
 ): TargetChecker {
-  const pool = createPool<TargetRequest & { settings: TargetRequestSettings }, TargetAnswer>({
+  const settings = { ...common, timeoutMs, connectionsMax };
+  const pool = createPool<TargetRequest & { settings: AttemptSettings }, TargetAnswer>({
     file: shipped.workerFile('target-request'),
     threads: 1,
     queueMax: tasksMax,
@@ -24,9 +26,9 @@ export function openTargetChecker(
     onDeath,
   });
   return {
-    async check({ method, url }) {
+    async check(request) {
       try {
-        return await pool.run({ method, url, settings });
+        return await pool.run({ ...request, settings });
       } catch {
         // A dead thread or a closed pool says nothing about the target.
         return { failure: 'unknown' };

@@ -85,26 +85,6 @@ it('has 16 attempts of an endpoint in flight, whatever it is given, and starts t
   expect(new Set(ended).size).toBe(200);
 });
 
-it('does not let an endpoint that hangs keep back another', async () => {
-  const hanging = await openReceiver({ kind: 'hang' });
-  const healthy = await openReceiver();
-  onTestFinished(async () => void (await Promise.all([hanging.close(), healthy.close()])));
-  const sender = openSender(60_000);
-  const ended: string[] = [];
-  const onResult = (id: string): void => void ended.push(id);
-  sender.send(
-    Array.from({ length: 128 }, (_, index) => taskTo(hanging.url('/'), index + 1, 1)),
-    onResult,
-  );
-  await hanging.arrived(widthMax);
-  sender.send(
-    Array.from({ length: 128 }, (_, index) => taskTo(healthy.url('/'), 500 + index, 2)),
-    onResult,
-  );
-  await eventually(() => ended.length === 128, 'the healthy one has all');
-  expect(hanging.requests).toHaveLength(widthMax);
-});
-
 it('reports an unknown result when it is closed before an answer', async () => {
   const hanging = await openReceiver({ kind: 'hang' });
   onTestFinished(async () => await hanging.close());

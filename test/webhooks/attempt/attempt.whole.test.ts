@@ -24,7 +24,7 @@ describe('a delivery', () => {
     const bodies = ['{"a":"Łódź 🏁\\u0000"}', ' {}\r\n', `"${'x'.repeat(65_000)}"`];
     for (const text of bodies) {
       const task = taskFor(receiver.url('/hook/ü?a=b&c=%20'), {
-        body: Buffer.from(text),
+        body: text,
         attempt: 3,
         kind: 'qr.scanned',
       });
@@ -282,6 +282,25 @@ describe('a receiver that abuses', () => {
     await receiver.close();
     const late = await Promise.all(hanging);
     expect(late.every(({ failure }) => failure === 'reset')).toBe(true);
+  });
+});
+
+describe('a check of a target', () => {
+  it.each([
+    ['redirects', { kind: 'redirect', to: 'http://127.0.0.1:9/' }, { status: 302 }],
+    ['pours', { kind: 'flood', status: 200 }, { status: 200 }],
+    ['drips', { kind: 'drip', everyMs: 50 }, { status: 200 }],
+    ['resets', { kind: 'reset' }, { failure: 'reset' }],
+  ] as const)('that %s ends with its status', async (_what, behaviour, expected) => {
+    const receiver = await openTestReceiver(behaviour);
+    const request = { method: 'GET', url: receiver.url('/') } as const;
+    expect(await openSender().check(request)).toEqual(expected);
+  });
+
+  it('reaches no denied address', async () => {
+    const request = { method: 'HEAD', url: 'http://localhost:9/' } as const;
+    const sender = openSender({ allowNetworks: [] });
+    expect(await sender.check(request)).toEqual({ failure: 'blocked_ip' });
   });
 });
 

@@ -1,6 +1,6 @@
 /** The real sender of attempts in the test's own thread, and tasks for it. */
 import { onTestFinished } from 'vitest';
-import type { Attempt } from '../../../src/model/webhook.ts';
+import type { AttemptTask } from '../../../src/model/webhook.ts';
 import type { Clock } from '../../../src/model/clock.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import { Attempts } from '../../../src/webhooks/attempt/attempt.ts';
@@ -44,7 +44,7 @@ export async function openTestReceiver(
 }
 
 let count = 0;
-export function taskFor(url: string, more: Partial<Attempt> = {}): Attempt {
+export function taskFor(url: string, more: Partial<AttemptTask> = {}): AttemptTask {
   count += 1;
   return {
     deliveryId: `dlv_${String(count).padStart(20, '0')}`,
@@ -53,7 +53,7 @@ export function taskFor(url: string, more: Partial<Attempt> = {}): Attempt {
     kind: 'qr.created',
     attempt: 1,
     url,
-    body: Buffer.from(JSON.stringify({ id: `evt_${count}`, data: { name: 'Łódź' } })),
+    body: JSON.stringify({ id: `evt_${count}`, data: { name: 'Łódź' } }),
     secrets: [secret],
     ...more,
   };
