@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { packAttempt } from '../../src/model/attempt-record.ts';
 import { positionId } from '../../src/model/ids.ts';
 import {
   type DeliveryTables,
@@ -135,7 +134,7 @@ it('passes over a damaged entry, and replaces it', async () => {
 
 it('gives back what is delivered', () => {
   const attempt = { atMs: 5, durationMs: 1.5, status: 204, remoteIp: '203.0.113.9', answer: 'ok' };
-  const packed = [idOf(3), 'qr.created', ['evt_3'], 30, [packAttempt(attempt)], '{"ü":1}'] as const;
+  const packed = [idOf(3), 'qr.created', ['evt_3'], 30, [attempt], '{"ü":1}'] as const;
   expect(unpackDelivered(packed, 4, 5)).toMatchObject({
     id: idOf(3),
     kind: 'qr.created',

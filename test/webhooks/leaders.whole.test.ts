@@ -39,7 +39,7 @@ function settledIn({ tables }: Core): Set<string> {
     for (const id of value[2]) settled.add(`${key[0]} ${id}`);
   }
   for (const { value } of tables.rows.range({})) {
-    for (const id of value[3]) settled.add(`${value[0]} ${id}`);
+    for (const id of value.eventIds) settled.add(`${value.endpointNo} ${id}`);
   }
   return settled;
 }

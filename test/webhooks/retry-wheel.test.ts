@@ -245,6 +245,7 @@ it('replaces the row of a delivery that two leaders have sent', async () => {
     ['failed', 5_000],
     ['exhausted', 0],
     ['failed', 9_000],
+    ['succeeded', 0],
   ] as const) {
     await store.transaction((tx) => {
       const at = toWheelMs(time.now() + dueMs);
@@ -262,6 +263,7 @@ it('replaces the row of a delivery that two leaders have sent', async () => {
     'pending 1, dead 0: 1 0 0',
     'pending 0, dead 1: 0 1 1',
     'pending 1, dead 0: 1 0 0',
+    'pending 0, dead 0: 0 0 0',
   ]);
   await store.tables.environment.close();
 });

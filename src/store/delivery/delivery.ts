@@ -17,7 +17,7 @@
  *
  * Rows are deliveries that wait for a retry, were sent again by hand, are dead or canceled:
  *
- *   rows          id                                                  -> packed delivery with its exact body
+ *   rows          id                                                  -> Row, with its exact body
  *   states        [endpointNo, state, id]                             -> 1: the lists
  *   due           [endpointNo, dueMs, id]                             -> 1: pending rows by due time
  *   wheel         [dueMs / 100, endpointNo]                           -> 1: the endpoint has something due then
@@ -29,7 +29,6 @@
  * names that end in `AtMs` are wall-clock times.
  */
 import type { EventKind } from '../../model/event.ts';
-import { packAttempt, type PackedAttempt, unpackAttempt } from '../../model/attempt-record.ts';
 import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 import type { AttemptRecord, DeadReason, DeliveryState } from '../../model/webhook.ts';
 import type { WheelMs } from '../../model/wheel-time.ts';
@@ -65,29 +64,15 @@ export interface DeliveryRecord {
   readonly body: string;
 }
 
-/** A row: DeliveryRecord's fields in this order. */
-type PackedRow = readonly [
-  endpointNo: EndpointNo,
-  workspaceNo: WorkspaceNo,
-  kind: EventKind,
-  eventIds: readonly string[],
-  state: RowState,
-  dueMs: WheelMs,
-  tries: number,
-  attemptsMade: number,
-  attempts: readonly PackedAttempt[],
-  deadAtMs: number,
-  deadReason: DeadReason | '',
-  expiresMs: WheelMs,
-  body: string,
-];
+export type Row = DeliveryRecord & { readonly state: RowState };
 
+/** An entry of the log. */
 export type PackedDelivered = readonly [
   id: string,
   kind: EventKind,
   eventIds: readonly string[],
   attemptsMade: number,
-  attempts: readonly PackedAttempt[],
+  attempts: readonly AttemptRecord[],
   body: string,
 ];
 
@@ -142,7 +127,7 @@ export interface DeliveryTables {
   readonly scanStore: Table<'scans', string>;
   readonly log: Table<LogKey, PackedDelivered>;
   readonly stats: Table<number, EndpointStats>;
-  readonly rows: Table<string, PackedRow>;
+  readonly rows: Table<string, Row>;
   readonly states: Table<[endpointNo: EndpointNo, state: number, id: string], 1>;
   readonly due: Table<DueKey, 1>;
   readonly wheel: Table<[bucket: number, endpointNo: EndpointNo], 1>;
@@ -178,53 +163,3 @@ export const deliveryTables = (
   expiry: environment.set('expiries'),
   wheelClock: environment.table('wheel_clock'),
 });
-
-export function packRow(record: DeliveryRecord & { readonly state: RowState }): PackedRow {
-  return [
-    record.endpointNo,
-    record.workspaceNo,
-    record.kind,
-    record.eventIds,
-    record.state,
-    record.dueMs,
-    record.tries,
-    record.attemptsMade,
-    record.attempts.map(packAttempt),
-    record.deadAtMs,
-    record.deadReason,
-    record.expiresMs,
-    record.body,
-  ];
-}
-
-export function unpackRow([
-  endpointNo,
-  workspaceNo,
-  kind,
-  eventIds,
-  state,
-  dueMs,
-  tries,
-  attemptsMade,
-  attempts,
-  deadAtMs,
-  deadReason,
-  expiresMs,
-  body,
-]: PackedRow): DeliveryRecord {
-  return {
-    endpointNo,
-    workspaceNo,
-    kind,
-    eventIds,
-    state,
-    dueMs,
-    tries,
-    attemptsMade,
-    attempts: attempts.map(unpackAttempt),
-    deadAtMs,
-    deadReason,
-    expiresMs,
-    body,
-  };
-}

@@ -22,7 +22,6 @@ import {
   writeSync,
 } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import { packAttempt, type PackedAttempt, unpackAttempt } from '../../model/attempt-record.ts';
 import type { AttemptRecord } from '../../model/webhook.ts';
 import type { WheelMs } from '../../model/wheel-time.ts';
 import type { EndpointNo } from '../../model/numbers.ts';
@@ -32,8 +31,8 @@ export interface JournaledResult {
   /** `dlv_…` */
   readonly deliveryId: string;
   readonly endpointNo: EndpointNo;
-  /** Its source in an outbox; undefined for a row. */
-  readonly outboxRef: { readonly outbox: OutboxName; readonly ref: DeliveryRef } | undefined;
+  /** Its source in an outbox; absent for a row. */
+  readonly outboxRef?: { readonly outbox: OutboxName; readonly ref: DeliveryRef } | undefined;
   /** Number of the attempt of this delivery, from 1. */
   readonly attemptNo: number;
   readonly wheelMs: WheelMs;
@@ -41,18 +40,6 @@ export interface JournaledResult {
   readonly random: number;
   readonly attempt: AttemptRecord;
 }
-
-/** JournaledResult's fields in this order. */
-type PackedResult = readonly [
-  deliveryId: string,
-  endpointNo: EndpointNo,
-  outbox: OutboxName | '',
-  ref: DeliveryRef | 0,
-  attemptNo: number,
-  wheelMs: WheelMs,
-  random: number,
-  attempt: PackedAttempt,
-];
 
 const crcDigits = 8;
 
@@ -84,7 +71,7 @@ export class ResultJournal {
   /** @throws Error of the system if the disk is full: nothing was written */
   append(results: readonly JournaledResult[]): void {
     const part = this.#current;
-    const line = Buffer.from(lineOf(results.map(pack)));
+    const line = Buffer.from(lineOf(results));
     let written = 0;
     try {
       while (written < line.length) {
@@ -134,30 +121,6 @@ function empty(part: Part): void {
 
 const crcOf = (json: string): string => crc32(json).toString(16).padStart(crcDigits, '0');
 
-const pack = (result: JournaledResult): PackedResult => [
-  result.deliveryId,
-  result.endpointNo,
-  result.outboxRef?.outbox ?? '',
-  result.outboxRef?.ref ?? 0,
-  result.attemptNo,
-  result.wheelMs,
-  result.random,
-  packAttempt(result.attempt),
-];
-
-function unpack(packed: PackedResult): JournaledResult {
-  const [deliveryId, endpointNo, outbox, ref, attemptNo, wheelMs, random, attempt] = packed;
-  return {
-    deliveryId,
-    endpointNo,
-    outboxRef: outbox === '' || ref === 0 ? undefined : { outbox, ref },
-    attemptNo,
-    wheelMs,
-    random,
-    attempt: unpackAttempt(attempt),
-  };
-}
-
 const linesOf = ({ file }: Part): JournaledResult[] =>
   readFileSync(file, 'utf8').split('\n').flatMap(parseLine);
 
@@ -183,10 +146,10 @@ function parseLine(line: string): JournaledResult[] {
   if (!isSound(line)) return [];
   // The checksum proves that `append` wrote it.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return (JSON.parse(line.slice(crcDigits + 1)) as readonly PackedResult[]).map(unpack);
+  return JSON.parse(line.slice(crcDigits + 1)) as JournaledResult[];
 }
 
-function lineOf(results: readonly PackedResult[]): string {
+function lineOf(results: readonly JournaledResult[]): string {
   const json = JSON.stringify(results);
   return `${crcOf(json)} ${json}\n`;
 }

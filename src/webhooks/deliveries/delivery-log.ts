@@ -1,5 +1,4 @@
 /** The log of delivered deliveries: the newest of each endpoint, by id. */
-import { unpackAttempt } from '../../model/attempt-record.ts';
 import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 import type { DeliveryTables, LogKey, PackedDelivered } from '../../store/delivery/delivery.ts';
 import { afterAll, type Delivery, noTime, pendingDelivery } from './delivery.ts';
@@ -69,7 +68,7 @@ export function unpackDelivered(
     ...pendingDelivery(id, created, noTime),
     state: 'delivered',
     attemptsMade,
-    attempts: attempts.map(unpackAttempt),
+    attempts,
   };
 }
 

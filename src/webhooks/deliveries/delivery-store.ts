@@ -45,30 +45,20 @@ export class DeliveryStore {
 
   /** `work` changes only `tx`, because a caller may retry a failed commit. @throws Failure storage_full */
   async transaction<T>(work: (tx: DeliveryTransaction) => T): Promise<T> {
-    const { run, committed } = this.#prepare(work);
-    const result = await this.tables.environment.transaction(run);
-    committed();
-    return result;
-  }
-
-  #prepare<T>(work: (tx: DeliveryTransaction) => T): { run: () => T; committed: () => void } {
     const { tables, wheel, wheelClock } = this;
     const ready = new Set<number>();
     const now = { wallMs: this.#clock.now(), wheelMs: wheelClock.now() };
     const isMarkDue = now.wheelMs - this.#markedMs >= markMs;
-    return {
-      run: () => {
-        const tx = new DeliveryTransaction({ tables, wheel, keptMax: this.#keptMax }, now, ready);
-        const result = work(tx);
-        tx.finish();
-        if (isMarkDue) tables.wheelClock.put('now', wheelClock.mark());
-        return result;
-      },
-      committed: () => {
-        if (isMarkDue) this.#markedMs = now.wheelMs;
-        if (ready.size > 0) this.#onReady(ready);
-      },
-    };
+    const result = await tables.environment.transaction(() => {
+      const tx = new DeliveryTransaction({ tables, wheel, keptMax: this.#keptMax }, now, ready);
+      const done = work(tx);
+      tx.finish();
+      if (isMarkDue) tables.wheelClock.put('now', wheelClock.mark());
+      return done;
+    });
+    if (isMarkDue) this.#markedMs = now.wheelMs;
+    if (ready.size > 0) this.#onReady(ready);
+    return result;
   }
 
   /** Whether the mark is old and a queued delivery depends on it. */

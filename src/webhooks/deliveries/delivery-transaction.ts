@@ -11,7 +11,6 @@
  * All reads are inside the transaction, so a failed one leaves nothing behind. A damaged delivery is removed by its
  * keys; damaged stats are counted again.
  */
-import { packAttempt } from '../../model/attempt-record.ts';
 import type { AttemptRecord, DeadReason, DeliveryState } from '../../model/webhook.ts';
 import type { EndpointNo } from '../../model/numbers.ts';
 import { toWheelMs, type WheelMs } from '../../model/wheel-time.ts';
@@ -20,10 +19,8 @@ import {
   type DueKey,
   type EndpointStats,
   type PackedDelivered,
-  packRow,
   type RowState,
   stateCodes,
-  unpackRow,
 } from '../../store/delivery/delivery.ts';
 import {
   type Delivery,
@@ -45,8 +42,6 @@ const emptyStats: EndpointStats = {
   counts: { pending: 0, delivered: 0, dead: 0, canceled: 0 },
   failuresInRow: 0,
 };
-
-type Row = Delivery & { readonly state: RowState };
 
 export interface Move {
   /** Wheel time of the next attempt; for `failed` and `replayed`. */
@@ -94,7 +89,9 @@ export class DeliveryTransaction {
     if (delivery.state === 'delivered') return delivery;
     const to = deliveryTransitions[delivery.state][event];
     if (to === 'stays') return delivery;
-    this.#remove(delivery, delivery.state);
+    // A fresh delivery has no row, unless an earlier leader of a cluster has sent it too.
+    const row = delivery.outboxRef === undefined ? delivery : this.find(delivery.id);
+    if (row !== undefined) this.#remove(row);
     if (to === 'deleted') return delivery;
     const { dueMs = delivery.dueMs, attempt, deadReason } = move;
     if (to === 'delivered') return this.#log(delivery, attempt);
@@ -111,9 +108,6 @@ export class DeliveryTransaction {
       deadReason: to === 'dead' ? (deadReason ?? 'exhausted') : '',
       expiresMs: isExpiring ? toWheelMs(this.#now.wheelMs + expiryMs) : noTime,
     };
-    // An earlier leader may have stored the same delivery: its row is replaced.
-    const stored = delivery.outboxRef === undefined ? undefined : this.find(delivery.id);
-    if (stored !== undefined && stored.state !== 'delivered') this.#remove(stored, stored.state);
     this.#insert(next, to);
     return next;
   }
@@ -167,15 +161,15 @@ export class DeliveryTransaction {
     const { attempts, attemptsMade } = attempted(delivery, attempt);
     const entries = this.#delivered.get(endpointNo) ?? [];
     this.#delivered.set(endpointNo, entries);
-    entries.push([id, kind, eventIds, attemptsMade, attempts.map(packAttempt), body]);
+    entries.push([id, kind, eventIds, attemptsMade, attempts, body]);
     return { ...delivery, state: 'delivered' };
   }
 
   #insert(delivery: Delivery, state: RowState): void {
     const { id, endpointNo, workspaceNo, dueMs, deadAtMs, expiresMs } = delivery;
     const tables = this.#tables;
-    const row: Row = { ...delivery, state };
-    tables.rows.put(id, packRow(row));
+    const { id: _id, outboxRef: _ref, ...row } = delivery;
+    tables.rows.put(id, { ...row, state });
     tables.states.put([endpointNo, stateCodes[state], id], 1);
     this.#count(endpointNo, state, 1);
     if (state === 'pending') {
@@ -192,12 +186,12 @@ export class DeliveryTransaction {
     }
   }
 
-  /** A fresh delivery has no row. */
-  #remove(delivery: Delivery, state: RowState): void {
-    const { id, endpointNo, workspaceNo, dueMs, deadAtMs, expiresMs } = delivery;
+  #remove(delivery: Delivery): void {
+    const { id, endpointNo, workspaceNo, state, dueMs, deadAtMs, expiresMs } = delivery;
+    if (state === 'delivered') return;
     const tables = this.#tables;
     const key: [number, number, string] = [endpointNo, stateCodes[state], id];
-    if (delivery.outboxRef !== undefined || !tables.states.has(key)) return;
+    if (!tables.states.has(key)) return;
     tables.rows.remove(id);
     tables.states.remove(key);
     this.#count(endpointNo, state, -1);
@@ -249,6 +243,6 @@ export function storedStats(
 
 /** A row; undefined for a damaged one too. */
 export function findRow({ rows }: DeliveryTables, id: string): Delivery | undefined {
-  const packed = rows.get(id, () => undefined);
-  return packed === undefined ? undefined : { id, ...unpackRow(packed), outboxRef: undefined };
+  const row = rows.get(id, () => undefined);
+  return row && { id, ...row, outboxRef: undefined };
 }

@@ -10,8 +10,7 @@ import {
   outboxNames,
   type Position,
 } from '../../store/delivery/delivery.ts';
-import { findLogged, logEntries } from '../deliveries/delivery-log.ts';
-import type { Delivery } from '../deliveries/delivery.ts';
+import { logEntries } from '../deliveries/delivery-log.ts';
 import type { DeliveryStore } from '../deliveries/delivery-store.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
 import { comparePositions, firstPosition, type OutboxReader } from './outbox-reader.ts';
@@ -29,7 +28,6 @@ interface BacklogChange {
   readonly positions: Positions;
   /** Undefined if the endpoint has settled everything. */
   readonly backlogs: ReadonlyMap<EndpointNo, StoredBacklog | undefined>;
-  readonly settled: ReadonlySet<Delivery>;
 }
 
 export interface BacklogsOptions {
@@ -46,7 +44,6 @@ export class Backlogs {
   /** Endpoints whose record must be rewritten: it was damaged, or names blocks of another machine. */
   readonly rewritten: EndpointNo[] = [];
   #positions: Positions;
-  #committing: ReadonlySet<Delivery> = new Set();
 
   constructor(options: BacklogsOptions) {
     this.#options = options;
@@ -92,7 +89,7 @@ export class Backlogs {
   }
 
   get unchanged(): BacklogChange {
-    return { positions: this.#positions, backlogs: new Map(), settled: new Set() };
+    return { positions: this.#positions, backlogs: new Map() };
   }
 
   get positions(): Positions {
@@ -119,9 +116,8 @@ export class Backlogs {
     return floor;
   }
 
-  write({ positions, backlogs, settled }: BacklogChange): void {
+  write({ positions, backlogs }: BacklogChange): void {
     const { tables } = this.#options.store;
-    this.#committing = settled;
     for (const name of outboxNames) {
       const isStored = this.isAt(name, positions[name]) && !this.isNew;
       if (!isStored) tables.positions.put(name, positions[name]);
@@ -136,25 +132,10 @@ export class Backlogs {
   committed({ positions, backlogs }: BacklogChange): void {
     this.#options.takeover?.committed();
     this.#positions = positions;
-    this.#committing = new Set();
     for (const [no, backlog] of backlogs) {
       if (backlog === undefined) this.#stored.delete(no);
       else this.#stored.set(no, backlog);
     }
-  }
-
-  failed(): void {
-    this.#committing = new Set();
-  }
-
-  /** Deliveries whose commit is visible already: readers see it shortly before `committed` runs. */
-  settledAlready(): readonly Delivery[] {
-    const committing = [...this.#committing];
-    const last = committing.at(-1);
-    if (last === undefined) return [];
-    const { rows, log } = this.#options.store.tables;
-    const isShown = rows.has(last.id) || findLogged(log, last.endpointNo, last.id) !== undefined;
-    return isShown ? committing : [];
   }
 
   /** Replaces a damaged record: the endpoint reads both outboxes again from where its log begins. */

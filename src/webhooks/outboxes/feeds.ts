@@ -173,42 +173,28 @@ export class Feeds {
     work: (tx: DeliveryTransaction) => T,
   ): Promise<T> {
     return await this.#oneByOne(async () => {
-      const { run, committed, failed } = this.#writing(settled, work);
+      const changed = new Set<EndpointNo>();
+      let change = this.#backlogs.unchanged;
       try {
-        const result = await this.#store.transaction(run);
-        committed();
-        return result;
-      } catch (error) {
-        failed();
-        throw error;
-      }
-    });
-  }
-
-  #writing<T>(settled: readonly Delivery[], work: (tx: DeliveryTransaction) => T) {
-    const changed = new Set<EndpointNo>();
-    let change = this.#backlogs.unchanged;
-    return {
-      run: (tx: DeliveryTransaction): T => {
-        for (const no of this.#changed) changed.add(no);
-        this.#changed.clear();
-        for (const { endpointNo } of settled) changed.add(endpointNo);
-        const of = new Set(settled.filter(({ outboxRef }) => outboxRef !== undefined));
-        const backlogs = Array.from(changed, (no) => [no, this.#backlogOf(no, of)] as const);
-        change = { positions: { ...this.#routed }, backlogs: new Map(backlogs), settled: of };
-        this.#backlogs.write(change);
-        return work(tx);
-      },
-      committed: (): void => {
+        const result = await this.#store.transaction((tx) => {
+          for (const no of this.#changed) changed.add(no);
+          this.#changed.clear();
+          for (const { endpointNo } of settled) changed.add(endpointNo);
+          const of = new Set(settled);
+          const backlogs = Array.from(changed, (no) => [no, this.#backlogOf(no, of)] as const);
+          change = { positions: { ...this.#routed }, backlogs: new Map(backlogs) };
+          this.#backlogs.write(change);
+          return work(tx);
+        });
         this.#backlogs.committed(change);
         for (const delivery of settled) this.#feedOf(delivery)?.settle(delivery);
         for (const no of changed) this.#freeSettled(no);
-      },
-      failed: (): void => {
-        this.#backlogs.failed();
+        return result;
+      } catch (error) {
         for (const no of changed) this.#changed.add(no);
-      },
-    };
+        throw error;
+      }
+    });
   }
 
   /** Frees the memory of an endpoint that has settled everything or is deleted. */
@@ -230,8 +216,7 @@ export class Feeds {
 
   /** Unsettled deliveries of an endpoint; an estimate if it lags. */
   count(endpointNo: EndpointNo): number {
-    const settled = this.#backlogs.settledAlready().filter((one) => one.endpointNo === endpointNo);
-    return countOf(this.#feeds.get(endpointNo) ?? {}) - settled.length;
+    return countOf(this.#feeds.get(endpointNo) ?? {});
   }
 
   get total(): number {
@@ -251,12 +236,11 @@ export class Feeds {
   newest(endpoint: EndpointRecord, beforeId: string, limit: number): Delivery[] {
     const pair = this.#feeds.get(endpoint.no);
     const found = new Map<string, Delivery>();
-    const settled = new Set(this.#backlogs.settledAlready());
     for (const reader of this.#readers) {
       const feed = pair?.[reader.name];
       if (feed === undefined) continue;
       for (const delivery of feed.known())
-        if (delivery.id < beforeId && !settled.has(delivery)) found.set(delivery.id, delivery);
+        if (delivery.id < beforeId) found.set(delivery.id, delivery);
       if (!feed.isLagging) continue;
       const range = { after: feed.readTo, beforeId, limit };
       for (const delivery of reader.newestFor(endpoint, range)) found.set(delivery.id, delivery);

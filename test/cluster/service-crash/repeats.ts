@@ -9,7 +9,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
-import { unpackAttempt } from '../../../src/model/attempt-record.ts';
 import { openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
 import type { Taken } from '../../crash/receipts.ts';
 
@@ -134,10 +133,7 @@ function successesIn(dataDir: string): ReadonlyMap<string, readonly number[]> {
   const tables = openDeliveryTables(join(dataDir, 'delivery.mdb'));
   for (const { value } of tables.log.range({}, () => undefined)) {
     const [, , eventIds, , attempts] = value;
-    const times = attempts
-      .map(unpackAttempt)
-      .filter(({ failure }) => failure === undefined)
-      .map(({ atMs }) => atMs);
+    const times = attempts.filter(({ failure }) => failure === undefined).map(({ atMs }) => atMs);
     for (const id of eventIds) successes.set(id, [...(successes.get(id) ?? []), ...times]);
   }
   void tables.environment.close();

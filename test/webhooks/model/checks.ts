@@ -85,8 +85,8 @@ function knownOf(world: World, no: number): Known {
     if (!receiver.hasSuccess(id)) faults.push(`${id} of ${no} is delivered, and was not answered`);
   }
   for (const { key, value } of tables.rows.range({})) {
-    if (value[0] !== no) continue;
-    if (!world.sentByHand.has(key)) for (const eventId of value[3]) rows.set(eventId, value[4]);
+    if (value.endpointNo !== no || world.sentByHand.has(key)) continue;
+    for (const eventId of value.eventIds) rows.set(eventId, value.state);
   }
   for (const [id, { task, text }] of receiver.received) {
     if (task.endpointNo !== no || !receiver.hasSuccess(id)) continue;
@@ -155,8 +155,7 @@ function rowFaults({ tables, receiver, webhooks }: World): string[] {
   for (const [bucket, no] of tables.wheel.keys({})) if (!wheel.has(no)) wheel.set(no, bucket);
   const count = { pending: 0, dead: 0, canceled: 0 };
   for (const { key: id, value } of tables.rows.range({})) {
-    const [endpointNo, workspaceNo, , , state, dueMs, , , , deadAtMs, deadReason, expiresMs] =
-      value;
+    const { endpointNo, workspaceNo, state, dueMs, deadAtMs, deadReason, expiresMs } = value;
     const answers = receiver.received.get(id)?.answers ?? [];
     const failures = answers.filter(({ status }) => status >= 300);
     if (deadReason === 'exhausted' && failures.length === 0) {
@@ -200,7 +199,7 @@ function statsFaults({ tables }: World): string[] {
     of[state] = (of[state] ?? 0) + by;
     counts.set(no, of);
   };
-  for (const { value } of tables.rows.range({})) add(value[0], value[4]);
+  for (const { value } of tables.rows.range({})) add(value.endpointNo, value.state);
   for (const { key, value } of tables.log.range({})) {
     add(key[0], 'delivered');
     if (value[0] !== key[1])
