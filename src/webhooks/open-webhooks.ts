@@ -2,31 +2,17 @@
  * Webhooks: every event of a workspace goes to every endpoint that subscribes to it, at least once, with first
  * attempts in event order. This file opens the module.
  *
- *   events (management.mdb)   blocks of scans (scans.mdb)       the two outboxes: durable logs
- *            |                          |
- *            +--------> router <--------+            outboxes/    reads each new entry once, for all endpoints
- *                         |
- *               feed of each endpoint                outboxes/    in flight and next; an endpoint that falls behind
- *                         |                                       reads the outbox itself, in pages
- *                  fair scheduler <--- row, due --+  dispatch/    which endpoint may send next
- *                         |                       |
- *               queue of each endpoint            |  attempt/     in order, at most 16 in flight
- *                         |                       |
- *       thread: resolve, check, sign, POST        |  attempt/     to the receiver, within one deadline
- *                         |                       |
- *           results, collected for 200 ms         |  dispatch/    each journaled as it arrives
- *                         |                       |
- *          one transaction on delivery.mdb        |  deliveries/
- *              delivered ------> entry of the log |               the newest 1,000 of each endpoint
- *              failed ---------> row, retry wheel +
- *              failed 8 times -> row, dead letter                 until a person replays it, or it expires
- *              its endpoint ---> its position in the outboxes, unless it has settled everything
+ *   events, blocks of scans --> router --> feed of each endpoint --> fair scheduler <-- rows that are due
+ *                                                                         |
+ *   results <-- thread: resolve, check, sign, POST <-- queue of each endpoint, at most 16 in flight
+ *      |
+ *   journaled, collected for 200 ms --> one transaction on delivery.mdb:
+ *      delivered -> log, the newest 1,000 of each endpoint        failed -> row, on the retry wheel
+ *      failed 8 times -> dead letter, until it is replayed or expires
  *
- * A first attempt that succeeds, as most do, costs no row. After a crash, exactly the unsettled entries are read
- * again from the outboxes. They become the same deliveries, because a delivery's id follows from endpoint and event.
- *
- * endpoints/ stores the subscriptions, and drains the deliveries of an endpoint that is disabled or deleted. Opening
- * neither writes nor sends; `start` does, once the store may be written.
+ * A first attempt that succeeds, as most do, costs no row. After a crash the unsettled entries are read again from the
+ * outboxes: they become the same deliveries, because a delivery's id follows from endpoint and event. Opening neither
+ * writes nor sends; `start` does, once the store may be written.
  */
 import type { Clock, SteadyClock } from '../model/clock.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
@@ -34,10 +20,9 @@ import type { Signal } from '../model/signal.ts';
 import type { AttemptSettings } from '../model/webhook.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { type DeliveryTables, openDeliveryTables } from '../store/delivery/delivery.ts';
-import type { StoreEnvironment } from '../store/environment.ts';
 import { MarkedPlaces, type StorePlaces } from '../store/scans/store-places.ts';
 import { lastBlockBefore } from '../scans/stored-blocks.ts';
-import type { BlockNumbers } from './endpoints/renumbered.ts';
+import type { BlockNumbers } from './endpoints/endpoint-index.ts';
 import { ScanTakeover } from './outboxes/scan-takeover.ts';
 import type { Management } from '../store/management/management.ts';
 import { ResultJournal } from '../store/delivery/result-journal.ts';
@@ -118,84 +103,56 @@ export interface WebhookCluster {
   readonly isHeld?: () => boolean;
 }
 
-export interface Webhooks {
-  readonly endpoints: Endpoints;
-  readonly deliveries: Deliveries;
-  readonly environment: StoreEnvironment;
-  /** Events up to here are settled: the outbox may expire them. */
-  readonly deliveredEvent: number;
-  /** A problem for the operator, or undefined. */
-  readonly problem: string | undefined;
-  /** How late first attempts are, for the operator; undefined if none is late by 30 s. */
-  readonly behind: string | undefined;
-  readonly threadDeaths: number;
-  /** Commits the last process's results, once; in a cluster also stores the new leader. @throws Failure not_active */
-  recover(): Promise<void>;
-  start(): Promise<void>;
-  /** Runs one tick now: for a test with its own clock, instead of `start`. */
-  tick(): Promise<void>;
-  /** Nothing happens before the next tick, event or answer: for a test that waits for that. */
-  readonly isQuiet: boolean;
-  /** Starts no more attempts and stores the results of those that end in time; the rest stays queued. */
-  stop(attemptsMsMax?: number): Promise<void>;
-  /** Ends the threads and stores everything. Later nothing is written, but the store can still be read. */
-  finish(): Promise<void>;
-  /** The same, and closes the store; after the API has stopped. */
-  close(): Promise<void>;
-}
+export type Webhooks = ReturnType<typeof openWebhooks>;
 
-async function recoverAll({ dispatcher, feeds, takeover }: Sending): Promise<void> {
-  if (takeover?.isNew === true) await takeover.share();
-  await dispatcher.recover();
-  if (takeover?.isNew === true) await feeds.save();
-}
-
-export function openWebhooks(options: WebhooksOptions): Webhooks {
-  const { clock, ids, log, scanned, metrics } = options;
+export function openWebhooks(options: WebhooksOptions) {
+  const { clock, ids, log, scanned, metrics, management } = options;
   const sender = options.sender ?? openPool(options);
   const sending = openSending(options, sender);
-  const { store, feeds, endpoints, dispatcher, drain, routers } = sending;
+  const { store, feeds, endpoints, dispatcher, drain, routers, takeover } = sending;
   const deliveries = new Deliveries({ store, feeds, ids, endpoints, drain, sender, clock });
-  const scheduler = new RetryScheduler({
-    store,
-    dispatcher,
-    feeds,
-    endpoints,
-    clock,
-    log,
-    everySecond: () => {
-      // A commit of another process, such as a command, fires no signal here.
-      options.management.environment.refresh();
-      if (endpoints.isAny) sender.warm?.();
-      dispatcher.wakeAll();
-      for (const router of routers) router.wake();
-      scanned?.onDelivered(feeds.floor('scans'));
-    },
-  });
+  const everySecond = (): void => {
+    // A commit of another process, such as a command, fires no signal here.
+    management.environment.refresh();
+    if (endpoints.isAny) sender.warm?.();
+    dispatcher.wakeAll();
+    for (const router of routers) router.wake();
+    scanned?.onDelivered(feeds.floor('scans'));
+  };
+  const rest = { store, dispatcher, feeds, endpoints, clock, log, everySecond };
+  const scheduler = new RetryScheduler(rest);
   registerWebhookMetrics(metrics, { store, feeds, dispatcher, routers });
   const listening: Array<() => void> = [];
-  const { stop, finish, isStopping } = endings({ ...sending, sender, scheduler, listening });
-  let recovering: Promise<void> | undefined;
-  const recover = (): Promise<void> => (recovering ??= recoverAll(sending));
+  const { stop, finish, isStopping } = endings(sending, sender, scheduler, listening);
+  const recover = once(async () => {
+    if (takeover?.isNew === true) await takeover.share();
+    await dispatcher.recover();
+    if (takeover?.isNew === true) await feeds.save();
+  });
   return {
     endpoints,
     deliveries,
     environment: store.tables.environment,
+    /** Events up to here are settled: the outbox may expire them. */
     get deliveredEvent() {
       return feeds.floor('events');
     },
+    /** A problem for the operator, or undefined. */
     get problem() {
       return problemOf(store, dispatcher, routers);
     },
+    /** How late first attempts are, for the operator; undefined if none is late by 30 s. */
     get behind() {
       return lateFirstAttempts(store, feeds);
     },
     get threadDeaths() {
       return sender instanceof PoolSender ? sender.deaths : 0;
     },
+    /** Nothing happens before the next tick, event or answer: for a test that waits for that. */
     get isQuiet() {
       return dispatcher.isQuiet && drain.isQuiet && routers.every((router) => router.isQuiet);
     },
+    /** Commits the last process's results, once; in a cluster also stores the new leader. @throws Failure not_active */
     recover,
     async start() {
       await recover();
@@ -205,12 +162,16 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
       for (const router of routers) router.wake();
       scheduler.start();
     },
+    /** Runs one tick now: for a test with its own clock, instead of `start`. */
     async tick() {
       await recover();
       await scheduler.tick();
     },
+    /** Starts no more attempts and stores the results of those that end in time; the rest stays queued. */
     stop,
+    /** Ends the threads and stores everything. Later nothing is written, but the store can still be read. */
     finish,
+    /** The same, and closes the store; after the API has stopped. */
     async close() {
       await finish();
       if (options.cluster === undefined) await store.tables.environment.close();
@@ -218,39 +179,35 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
   };
 }
 
-interface Running extends Sending {
-  readonly sender: AttemptSender;
-  readonly scheduler: RetryScheduler;
-  readonly listening: ReadonlyArray<() => void>;
-}
-
-/** `stop` and `finish`; each runs once, however often it is called. */
+/** Each runs once, however often it is called. */
 function endings(
-  running: Running,
-): Pick<Webhooks, 'stop' | 'finish'> & { readonly isStopping: () => boolean } {
-  const { dispatcher, drain, feeds, journal, listening, routers, scheduler, sender } = running;
+  { dispatcher, drain, feeds, journal, routers }: Sending,
+  sender: AttemptSender,
+  scheduler: RetryScheduler,
+  listening: ReadonlyArray<() => void>,
+) {
+  let stopping: Promise<void> | undefined;
   const stopAll = async (attemptsMsMax: number): Promise<void> => {
     for (const end of listening) end();
     // At once: nothing may be sent while a tick waits for the log.
     const stopped = [dispatcher.stop(attemptsMsMax), scheduler.close()];
     await Promise.all([...stopped, ...routers.map((router) => router.close())]);
   };
-  let stopping: Promise<void> | undefined;
   const stop = (attemptsMsMax = stopMsMax): Promise<void> => (stopping ??= stopAll(attemptsMsMax));
-  const finishAll = async (): Promise<void> => {
+  const finish = once(async () => {
     await stop();
     await drain.close();
     await sender.close();
     await dispatcher.flush();
     await feeds.save().catch(() => undefined);
     journal.close();
-  };
-  let finishing: Promise<void> | undefined;
-  return {
-    stop,
-    finish: () => (finishing ??= finishAll()),
-    isStopping: () => stopping !== undefined,
-  };
+  });
+  return { stop, finish, isStopping: () => stopping !== undefined };
+}
+
+function once(run: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  return () => (running ??= run());
 }
 
 type Sending = ReturnType<typeof openSending>;

@@ -79,7 +79,7 @@ class Sending {
     const tables = openDeliveryTables(this.#path, 'create');
     const { time } = this;
     const store = new DeliveryStore({ tables, clock: time, steady: time, keptMax: 1_000 });
-    store.onReady((ready) => ready.forEach((no) => this.#active.add(no)));
+    store.onReady = (ready) => ready.forEach((no) => this.#active.add(no));
     return store;
   }
 

@@ -1,10 +1,7 @@
 /**
- * Attempt results, appended to disk as they arrive, so that many can share one transaction of the delivery store.
- *
- *   result --> a line --> [ the results of a batch ] --> one transaction of the delivery store --> file emptied
- *
- * A commit costs 0.8 ms of CPU whatever it holds (pages written, a sync), a line 10 µs. After a crash the next
- * process reads the lines, so it does not send a delivery again whose result waited for a batch.
+ * Attempt results, appended to disk as they arrive, so that many can share one transaction of the delivery store. A
+ * line costs 10 µs. After a crash the next process reads the lines, so it does not send a delivery again whose result
+ * waited for a batch.
  *
  *   delivery.results.0, .1    in rotation: one is written while the results of the other are committed
  *   line                      crc32 of the JSON, 8 hexadecimal digits | space | JSON list of results | \n

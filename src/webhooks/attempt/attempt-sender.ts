@@ -5,12 +5,9 @@
  *   onResult    <-- BroadcastChannel, as attempts end
  *
  * All attempts of an endpoint go to one thread, which keeps their order and the limit in flight (attempt.worker.ts).
- * The thread gets more than that limit in advance, and the next 64 when half of them have ended. So it never waits
- * for this thread, and one message carries many attempts. If the thread returns some, it gets no more of that
- * endpoint until it confirms that it has returned all: nothing overtakes.
- *
- * A pool task resolves when all its attempts have ended. If its thread died, or a result has not arrived shortly
- * after the task ended, the result is unknown and the delivery is sent again.
+ * The thread gets more than that in advance, so it never waits for this one, and one message carries many. If it returns
+ * some, it gets no more of that endpoint until it confirms that it has returned all: nothing overtakes. If a thread died,
+ * or a result has not arrived shortly after its pool task ended, the result is unknown and the delivery is sent again.
  */
 import { BroadcastChannel } from 'node:worker_threads';
 import type { AttemptRecord, AttemptSettings, AttemptTask } from '../../model/webhook.ts';

@@ -5,14 +5,11 @@
  *   |<------------------------------ one deadline, 15 s ------------------------------>|
  *
  * - It never throws: every outcome is an `AttemptRecord`. A 2xx without a failure class is a success.
- * - A name server that hangs, a handshake that stalls and an answer that drips all end at the deadline, as `timeout`.
  * - A name without an address and a name with a denied one take the same time, in steps of 250 ms: an endpoint's owner
  *   must not learn from the duration which names exist in the operator's network.
  * - Redirects are not followed, because the new address is not checked. No compression is accepted, so no answer grows.
- * - At most 16 KB of the answer are read, then the connection is closed: the known status decides. 4 KB are stored.
  * - A receiver may close a kept-alive connection during a write. If no byte of an answer arrived, the POST is repeated
- *   once on a fresh connection, within the same deadline: receivers recognize the event's id, and waiting 5 s for an
- *   ordinary race would be worse.
+ *   once on a fresh connection: receivers recognize the event's id, and a retry would wait 5 s for an ordinary race.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';

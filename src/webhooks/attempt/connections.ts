@@ -1,24 +1,15 @@
 /**
  * A thread's kept-alive HTTP/1.1 connections to receivers: undici's client, one per socket.
  *
- *   take(target, addresses) -- idle one of the same origin and addresses, or a new one
- *        |                       (connects only to one of these addresses)
- *     one request
- *        |
- *   release() -> idle, newest taken first, closed after 4 s      drop() -> closed at once
+ *   take(target, addresses) -> one request -> release(): idle, newest taken first, closed after 4 s, or drop()
  *
- * - The name is never looked up here. The socket gets the checked addresses, tries them in turn (RFC 8305, 250 ms apart)
- *   and reports the one it took. That address is checked again before a byte is sent. If the name resolves to other
- *   addresses, new connections are opened; the old ones idle out.
+ * - The name is never looked up here. The socket gets the checked addresses, tries them in turn (RFC 8305), and the one
+ *   it took is checked again before a byte is sent. If the name resolves to others, new connections are opened.
  * - A connection carries one request at a time, so a receiver that hangs delays no other request, and `drop` ends
  *   exactly one attempt. Connecting has no time limit: the caller drops the connection at its deadline.
- * - Open connections <= max(connectionsMax, running requests): above connectionsMax the longest idle one closes first.
- *   The caller bounds the running requests.
- * - Certificates are verified whatever the environment says (NODE_TLS_REJECT_UNAUTHORIZED); NODE_EXTRA_CA_CERTS adds
- *   trusted authorities.
- *
- * undici's `Pool` does not report which socket serves a request, so an attempt could not know its address, whether the
- * socket was kept alive, or what to close. It also closes no idle connection of another origin.
+ * - Open connections <= max(connectionsMax, running requests): above it the longest idle one closes first.
+ * - Certificates are verified whatever NODE_TLS_REJECT_UNAUTHORIZED says; NODE_EXTRA_CA_CERTS adds authorities.
+ * - undici's `Pool` does not report which socket serves a request, and closes no idle connection of another origin.
  */
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';

@@ -1,14 +1,11 @@
 /**
- * Resolves names for one thread: all addresses of both families, at most 3 s old.
+ * Resolves names for one thread: the hosts file, then DNS, all addresses of both families, at most 3 s old.
  *
- *   resolve(name) -- resolved within 3 s? the same answer -- hosts file? -- DNS: A and AAAA
+ * It uses c-ares (`dns.Resolver`), which waits on sockets, so any number of names may hang. getaddrinfo (`dns.lookup`)
+ * runs on libuv's four threads, which the process shares with its database commits: four hanging names would block
+ * everything. The price: no nsswitch, mDNS or search list of resolv.conf; names must be complete.
  *
- * It uses c-ares (`dns.Resolver`), which waits on sockets, so any number of names may hang. getaddrinfo
- * (`dns.lookup`) runs on libuv's four threads, which the process shares with its database commits: four hanging names
- * would block everything. The price: no nsswitch, mDNS or search list of resolv.conf; names must be complete.
- *
- * An answer is cached for 3 s, less than the first retry delay (5 s): every retry resolves again, a burst of
- * deliveries resolves once. Connections use the returned addresses, so a later answer cannot change what was checked.
+ * 3 s are less than the first retry delay (5 s): every retry resolves again, a burst of deliveries resolves once.
  */
 import { Resolver } from 'node:dns/promises';
 import { readFileSync, statSync } from 'node:fs';

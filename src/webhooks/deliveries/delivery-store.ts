@@ -24,7 +24,8 @@ export class DeliveryStore {
   readonly #clock: Clock;
   readonly #keptMax: number;
   #markedMs = 0;
-  #onReady: (endpointNos: ReadonlySet<EndpointNo>) => void = () => undefined;
+  /** Called after a commit with the endpoints that got work; the dispatcher sets it. */
+  onReady: (endpointNos: ReadonlySet<EndpointNo>) => void = () => undefined;
 
   constructor({ tables, clock, steady, keptMax }: DeliveryStoreOptions) {
     this.tables = tables;
@@ -36,11 +37,6 @@ export class DeliveryStore {
       steady,
       tables.wheelClock.get('now', () => undefined),
     );
-  }
-
-  /** Sets the only listener, the dispatcher: called after a commit with the endpoints that got work. */
-  onReady(listener: (endpointNos: ReadonlySet<EndpointNo>) => void): void {
-    this.#onReady = listener;
   }
 
   /** `work` changes only `tx`, because a caller may retry a failed commit. @throws Failure storage_full */
@@ -57,7 +53,7 @@ export class DeliveryStore {
       return done;
     });
     if (isMarkDue) this.#markedMs = now.wheelMs;
-    if (ready.size > 0) this.#onReady(ready);
+    if (ready.size > 0) this.onReady(ready);
     return result;
   }
 

@@ -1,13 +1,9 @@
 /**
- * The tick of webhooks. It expires the wheel's buckets, unschedules idle endpoints, and every 10 s
+ * The tick of webhooks. It expires the wheel's buckets, unschedules idle endpoints, and every 10 s deletes expired
+ * deliveries, stores positions and the wheel clock's mark, and moves deliveries that have waited in an outbox for an
+ * hour to rows. So the outbox, and with it everyone's scans, can expire even if one endpoint takes nothing.
  *
- *   - moves deliveries that have waited in an outbox for an hour to rows, so that the outbox can expire, and with it
- *     everyone's scans, even if one endpoint takes too little or nothing
- *   - stores the positions of the outboxes and the wheel clock's mark
- *   - deletes expired deliveries
- *
- * Without work it sleeps until the next bucket is due, at most a second; a commit, which may add to the wheel, wakes
- * it.
+ * Without work it sleeps until the next bucket is due, at most a second; a commit, which may add to the wheel, wakes it.
  */
 import type { Logger } from '../../telemetry/log.ts';
 import { Ticker } from '../../telemetry/ticker.ts';

@@ -1,16 +1,11 @@
 /**
- * The dispatcher: sends the deliveries that the fair scheduler allows, and turns each result into the next state.
+ * Sends the deliveries that the fair scheduler allows, and turns each result into the next state.
  *
  *   feed, row that is due --> fair scheduler --> sender --> result --> batch: decided and committed --> fair scheduler
  *
- * A batch is one transaction: delivered ones go into their endpoint's log, failed ones get a row, and the feeds write
- * their positions.
- *
  * A delivery has at most one attempt in flight. It is sent twice if the process dies between the answer and its line
- * in the result journal (results.ts), if a thread dies with it, or if the store accepts no writes after a crash.
- *
- * While results cannot be stored (a full disk, a cluster without brokers) no attempt starts, and threads return
- * unstarted ones: they would be sent again later.
+ * in the result journal (results.ts), if a thread dies with it, or if the store accepts no writes after a crash. While
+ * results cannot be stored (a full disk, a cluster without brokers) no attempt starts, and threads return unstarted ones.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Failure } from '../../model/failure.ts';
@@ -21,11 +16,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import { type AttemptSender, recordOf, type SentResult } from '../attempt/attempt-sender.ts';
 import type { DeliveryStore } from '../deliveries/delivery-store.ts';
 import { type Delivery, requestId, statusGone } from '../deliveries/delivery.ts';
-import {
-  type DeliveryTransaction,
-  findRow,
-  storedStats,
-} from '../deliveries/delivery-transaction.ts';
+import { findRow, storedStats } from '../deliveries/delivery-transaction.ts';
 import type { EndpointDrain } from '../endpoints/endpoint-drain.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
 import type { WebhookMeter } from '../webhook-metrics.ts';
@@ -98,12 +89,12 @@ export class Dispatcher {
     });
     // Attempts that a thread got in advance have the former address, secrets and status.
     endpoints.onChange((endpointNo) => sender.recall?.(endpointNo));
-    drain.onActive((delivery) => this.#scheduler.isActive(delivery));
-    store.onReady((endpointNos) => this.wake(endpointNos));
-    feeds.onWork((endpointNos) => {
+    drain.isActive = (delivery) => this.#scheduler.isActive(delivery);
+    store.onReady = (endpointNos) => this.wake(endpointNos);
+    feeds.onWork = (endpointNos) => {
       for (const endpointNo of endpointNos) this.#scheduler.wake(endpointNo);
       this.#dispatch();
-    });
+    };
   }
 
   get inFlight(): number {
@@ -130,8 +121,8 @@ export class Dispatcher {
   }
 
   wakeAll(): void {
-    for (const endpointNo of this.#options.feeds.withWork()) this.#scheduler.wake(endpointNo);
-    this.#dispatch();
+    const { feeds } = this.#options;
+    feeds.onWork(feeds.withWork());
   }
 
   idle(checks: number): number[] {
@@ -329,9 +320,12 @@ export class Dispatcher {
 
   async #commit(batch: readonly EndedAttempt[]): Promise<void> {
     const settled = batch.map(({ delivery }) => delivery);
-    this.#disable(
-      await this.#options.feeds.transaction(settled, (tx) => this.#applyAll(tx, batch)),
-    );
+    const toDisable = await this.#options.feeds.transaction(settled, (tx) => {
+      const found: EndpointsToDisable = new Map();
+      for (const result of batch) applyResult(tx, result, this.#options, found);
+      return found;
+    });
+    this.#disable(toDisable);
   }
 
   #disable(toDisable: EndpointsToDisable): void {
@@ -354,11 +348,5 @@ export class Dispatcher {
     }
     this.#gone.delete(endpointNo);
     this.wake([endpointNo]);
-  }
-
-  #applyAll(tx: DeliveryTransaction, batch: readonly EndedAttempt[]): EndpointsToDisable {
-    const toDisable: EndpointsToDisable = new Map();
-    for (const result of batch) applyResult(tx, result, this.#options, toDisable);
-    return toDisable;
   }
 }

@@ -1,17 +1,13 @@
 /**
- * FairScheduler: decides which deliveries may be sent now. It has one EndpointQueue per endpoint with work. Waiting
- * deliveries stay in the endpoint's feed and in the store's queue, from which dispatcher.ts takes them; this has only
- * those being sent.
+ * Decides which deliveries may be sent now, with one EndpointQueue per endpoint with work. Waiting deliveries stay in
+ * the endpoint's feed and in the store's queue, from which dispatcher.ts takes them.
  *
  *   wake --> idle queues (nothing in flight) ----+
  *            busy queues (something in flight) --+--> take --> in flight --> committing --> done
  *
- *   in flight    being sent; counts against the endpoint's limit and the total limit
- *   committing   ended, its result not committed yet, so it must not be taken again
- *
- * Fair by construction: an endpoint has at most `endpointMax` attempts in flight, one after five failures in a row.
- * Endpoints are served in rotation, those with nothing in flight first. Only those may use the last quarter of
- * `inFlightMax`, so endpoints that hang cannot delay the first attempt to a healthy one.
+ * A committing delivery has ended and must not be taken again. An endpoint has at most `endpointMax` attempts in flight,
+ * one after five failures in a row. Endpoints are served in rotation, those with nothing in flight first. Only those may
+ * use the last quarter of `inFlightMax`, so endpoints that hang cannot delay the first attempt to a healthy one.
  */
 import type { EndpointNo } from '../../model/numbers.ts';
 
@@ -19,10 +15,7 @@ import type { EndpointNo } from '../../model/numbers.ts';
 export const failuresMax = 5;
 /** Above this share of `inFlightMax` only an endpoint with nothing in flight may start an attempt. */
 const crowdedShare = 0.75;
-
-/**
- * So many times `inFlightMax` may wait for their commit: a commit interval's results, if attempts take milliseconds.
- */
+/** So many times `inFlightMax` may wait for their commit: an interval's results, if attempts take milliseconds. */
 const committingFactor = 4;
 /** Above these bytes in flight an endpoint gets nothing in advance: lists may have 64 KB each. */
 const aheadBytesMax = 262_144;

@@ -1,14 +1,9 @@
 /**
  * Results of attempts: collected, journaled, and committed many in one transaction.
  *
- *   add --> journal, at the end of the event loop cycle --> [ batch ] --> commit --> journal emptied
- *
  * The first result after a pause is committed at once. Later results wait until 200 ms after the last commit, until
- * there are 1,000, or until nothing is in flight. A commit costs 0.8 ms of CPU whatever it holds; uncommitted results
- * are in the journal.
- *
- * A failed commit is retried until it succeeds. Meanwhile nothing starts (`onFault`): its result could not be stored,
- * so it would be sent again.
+ * there are 1,000, or until nothing is in flight: a commit costs 0.8 ms of CPU whatever it holds. A failed commit is
+ * retried until it succeeds. Meanwhile nothing starts (`onFault`): its result could not be stored.
  */
 import { setImmediate as yieldToEventLoop, setTimeout as pause } from 'node:timers/promises';
 import type { EndpointNo } from '../../model/numbers.ts';

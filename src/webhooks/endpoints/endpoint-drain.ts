@@ -1,11 +1,11 @@
 /**
- * EndpointDrain: settles the waiting deliveries of a disabled or deleted endpoint, in batches in the background:
+ * Settles the waiting deliveries of a disabled or deleted endpoint, in batches in the background:
  *
  *   disabled   waiting deliveries, in the outboxes too, become dead letters, which can be replayed
  *   deleted    waiting rows are canceled and the log is removed; dead letters stay until they expire
  *
- * Attempts in flight keep their result. A drain that a crash interrupts continues at the next start (`resume`), and
- * whenever the dispatcher finds the endpoint disabled. If the endpoint is enabled again, the rest of the queue stays.
+ * Attempts in flight keep their result. A drain that a crash interrupts continues at the next start (`resume`). If the
+ * endpoint is enabled again, the rest of the queue stays.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EndpointNo } from '../../model/numbers.ts';
@@ -16,6 +16,7 @@ import { type DeliveryStore, firstKeys } from '../deliveries/delivery-store.ts';
 import type { DeliveryTransaction } from '../deliveries/delivery-transaction.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 import { pruneLog } from '../deliveries/delivery-log.ts';
+import type { FairScheduler } from '../dispatch/fair-scheduler.ts';
 import type { Feeds } from '../outboxes/feeds.ts';
 import type { Endpoints } from './endpoints.ts';
 
@@ -25,8 +26,6 @@ const retryMs = 1_000;
 
 const makeDead = (tx: DeliveryTransaction, delivery: Delivery): unknown =>
   tx.move(delivery, 'endpoint_disabled', { deadReason: 'endpoint_disabled' });
-
-type IsActive = (delivery: { readonly id: string; readonly endpointNo: EndpointNo }) => boolean;
 
 interface EndpointDrainOptions {
   readonly store: DeliveryStore;
@@ -38,7 +37,8 @@ interface EndpointDrainOptions {
 export class EndpointDrain {
   readonly #options: EndpointDrainOptions;
   readonly #running = new Map<number, Promise<void>>();
-  #isActive: IsActive = () => false;
+  /** Whether an attempt of the delivery is in flight or commits; the dispatcher sets it. */
+  isActive: FairScheduler<Delivery>['isActive'] = () => false;
   #isClosed = false;
 
   constructor(options: EndpointDrainOptions) {
@@ -46,10 +46,6 @@ export class EndpointDrain {
     options.endpoints.onChange((no, record) => {
       if (record?.status !== 'enabled') this.start(no);
     });
-  }
-
-  onActive(isActive: IsActive): void {
-    this.#isActive = isActive;
   }
 
   get isQuiet(): boolean {
@@ -139,7 +135,7 @@ export class EndpointDrain {
     const found: DueKey[] = [];
     for (const key of due.keys({ start: [endpointNo, 0, ''], end: [endpointNo + 1, 0, ''] })) {
       if (found.length === batchMax) break;
-      if (!this.#isActive({ id: key[2], endpointNo })) found.push(key);
+      if (!this.isActive({ id: key[2], endpointNo })) found.push(key);
     }
     return found;
   }

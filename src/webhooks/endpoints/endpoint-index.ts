@@ -4,7 +4,7 @@
  * which entries of an outbox a listener gets.
  */
 import { eventKinds, type EventKind } from '../../model/event.ts';
-import type { EndpointRecord } from '../../model/webhook.ts';
+import type { EndpointPause, EndpointRecord, OutboxEnds } from '../../model/webhook.ts';
 import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 
 type Listeners = ReadonlyMap<EventKind, readonly EndpointRecord[]>;
@@ -15,7 +15,6 @@ export class EndpointIndex {
   readonly #byNo = new Map<number, EndpointRecord>();
   readonly #nosByWorkspace = new Map<number, Set<number>>();
   readonly #listeners = new Map<number, Listeners>();
-  readonly #workspacesListening = new Map<EventKind, number>();
 
   put(record: EndpointRecord): void {
     const { no, workspaceNo } = record;
@@ -59,7 +58,8 @@ export class EndpointIndex {
   }
 
   isAnyFor(kind: EventKind): boolean {
-    return (this.#workspacesListening.get(kind) ?? 0) > 0;
+    for (const listeners of this.#listeners.values()) if (listeners.has(kind)) return true;
+    return false;
   }
 
   #rebuild(workspaceNo: WorkspaceNo, nos: ReadonlySet<number>): void {
@@ -68,11 +68,6 @@ export class EndpointIndex {
     for (const kind of eventKinds) {
       const listeners = listening.filter((endpoint) => subscribesTo(endpoint, kind));
       if (listeners.length > 0) next.set(kind, listeners);
-    }
-    const before = this.#listeners.get(workspaceNo);
-    for (const kind of eventKinds) {
-      const change = Number(next.has(kind)) - Number(before?.has(kind) ?? false);
-      this.#workspacesListening.set(kind, (this.#workspacesListening.get(kind) ?? 0) + change);
     }
     if (next.size > 0) this.#listeners.set(workspaceNo, next);
     else this.#listeners.delete(workspaceNo);
@@ -101,3 +96,49 @@ const isListening = ({ status, pauses }: EndpointRecord): boolean => {
   const pause = pauses?.at(-1);
   return status === 'enabled' || (pause !== undefined && pause.to === undefined);
 };
+
+/** Clocks of a cluster differ by less than this. */
+const skewMs = 2_000;
+
+export interface BlockNumbers {
+  /** The core whose numbers are written now; empty on a single machine. */
+  readonly core: string;
+  /** The last block whose scans are all older than `timeMs`. */
+  readonly lastBefore: (timeMs: number) => number;
+}
+
+export const stampOf = (numbers: BlockNumbers | undefined): Pick<EndpointRecord, 'core'> =>
+  numbers === undefined || numbers.core === '' ? {} : { core: numbers.core };
+
+/**
+ * Converts an endpoint's block numbers that another machine of a cluster wrote, by their times. That machine's clock
+ * dates the moments, the redirecting machines date the scans: a scan too many may be sent, never one too few.
+ */
+export function renumbered(
+  record: EndpointRecord,
+  numbers: BlockNumbers | undefined,
+): EndpointRecord {
+  if (numbers === undefined || (record.core ?? '') === numbers.core) return record;
+  const { core, lastBefore } = numbers;
+  const { batches: _of, ...rest } = record;
+  /** The last block that is not sent from `atMs` on. */
+  const from = (atMs: number): number => lastBefore(atMs - skewMs);
+  const since = Object.entries(record.since ?? {}).map(([kind, ends]) => {
+    return [kind, { ...ends, block: from(ends.atMs ?? record.createdAtMs) }] as const;
+  });
+  const pauses = (record.pauses ?? []).flatMap((pause): EndpointPause[] => {
+    const begunMs = pause.from.atMs ?? (pause.to === undefined ? record.disabledAtMs : undefined);
+    // The pause began on a single machine: its events were settled long ago.
+    if (begunMs === undefined) return [];
+    const begun: OutboxEnds = { ...pause.from, block: lastBefore(begunMs + skewMs) };
+    if (pause.to === undefined) return [{ from: begun }];
+    return [{ from: begun, to: { ...pause.to, block: from(pause.to.atMs ?? begunMs) } }];
+  });
+  return {
+    ...rest,
+    core,
+    firstBlock: from(record.createdAtMs),
+    ...(record.since !== undefined && { since: Object.fromEntries(since) }),
+    ...(record.pauses !== undefined && { pauses }),
+  };
+}

@@ -2,9 +2,6 @@
  * Endpoints: the URLs that get a workspace's events. The records are in the management environment, and all in memory
  * too, because every event looks up its listeners (endpoint-index.ts).
  *
- *   enabled --by hand | the receiver answers 410 | only failures for days--> disabled
- *   disabled --by hand--> enabled, for events from that moment on
- *
  * A change starts from the stored record inside its transaction, and memory is reloaded before the caller continues.
  * So an event that is caused after the API's answer finds the endpoint as the answer shows it. Only this process
  * changes endpoints.
@@ -16,8 +13,13 @@ import { type EventKind, eventKinds } from '../../model/event.ts';
 import type { DisabledReason, EndpointRecord, OutboxEnds } from '../../model/webhook.ts';
 import type { Actor } from '../../model/workspace.ts';
 import type { Management } from '../../store/management/management.ts';
-import { EndpointIndex, subscribesTo } from './endpoint-index.ts';
-import { type BlockNumbers, renumbered, stampOf } from './renumbered.ts';
+import {
+  type BlockNumbers,
+  EndpointIndex,
+  renumbered,
+  stampOf,
+  subscribesTo,
+} from './endpoint-index.ts';
 import { rotated, Secrets, type Cipher, validOf } from './secrets.ts';
 import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 

@@ -4,9 +4,8 @@
  *   whsec_ base64( 32 random bytes )
  *
  * The record has them encrypted, newest first. A rotation adds a new one in front and an expiry to the others; until
- * then all sign, so a receiver can switch in its own time. A cache of decrypted secrets keeps signing cheap.
+ * then all sign, so a receiver can switch in its own time.
  */
-import { LRUCache } from 'lru-cache';
 import { Failure } from '../../model/failure.ts';
 import type { RandomBytes } from '../../model/ids.ts';
 import type { EndpointSecret } from '../../model/webhook.ts';
@@ -15,8 +14,6 @@ const prefix = 'whsec_';
 const secretBytes = 32;
 /** Valid at the same time; each adds a signature to two headers of every delivery. */
 const validSecretsMax = 3;
-/** Decrypted secrets in memory, about 200 bytes each. */
-const decryptedMax = 10_000;
 
 /** Encrypts secrets at rest: the workspaces' SecretCipher. */
 export interface Cipher {
@@ -30,11 +27,6 @@ type StoredSecrets = readonly EndpointSecret[];
 export class Secrets {
   readonly #cipher: Cipher;
   readonly #randomBytes: RandomBytes;
-  // With `max` the library would allocate for all entries at once.
-  readonly #decrypted = new LRUCache<string, string>({
-    maxSize: decryptedMax,
-    sizeCalculation: () => 1,
-  });
 
   constructor(cipher: Cipher, randomBytes: RandomBytes) {
     this.#cipher = cipher;
@@ -50,15 +42,7 @@ export class Secrets {
 
   /** The secrets that sign now, newest first, without those that another (lost) key encrypted. */
   decrypt(stored: StoredSecrets, nowMs: number): string[] {
-    return validOf(stored, nowMs).flatMap((one) => this.#decrypt(one.encrypted) ?? []);
-  }
-
-  #decrypt(encrypted: string): string | undefined {
-    const known = this.#decrypted.get(encrypted);
-    if (known !== undefined) return known;
-    const secret = this.#cipher.decrypt(encrypted);
-    if (secret !== undefined) this.#decrypted.set(encrypted, secret);
-    return secret;
+    return validOf(stored, nowMs).flatMap((one) => this.#cipher.decrypt(one.encrypted) ?? []);
   }
 }
 

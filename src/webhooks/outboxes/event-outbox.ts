@@ -1,5 +1,4 @@
 /** Reads the outbox of the management environment: one delivery for each event and listener. */
-import { LRUCache } from 'lru-cache';
 import { idTimeMs, parseId } from '../../model/ids.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
 import type { Outbox, OutboxEvent } from '../../outbox/outbox.ts';
@@ -16,9 +15,6 @@ import {
 import type { SentEvents } from './sent-events.ts';
 
 const readMax = 500;
-/** Endpoints of a workspace that fall behind read the same events, each by itself. */
-const cachedMax = 4_096;
-const cachedBytesMax = 8_388_608;
 
 const oneEvent = (): number => 1;
 
@@ -27,11 +23,6 @@ export class EventOutbox implements OutboxReader {
   sent?: SentEvents;
   readonly #outbox: Outbox;
   readonly #clock: WheelClock;
-  readonly #cached = new LRUCache<number, OutboxEvent>({
-    max: cachedMax,
-    maxSize: cachedBytesMax,
-    sizeCalculation: ({ body }) => body.length + 1,
-  });
 
   constructor(outbox: Outbox, clock: WheelClock) {
     this.#outbox = outbox;
@@ -74,7 +65,7 @@ export class EventOutbox implements OutboxReader {
       }
       read += 1;
       sequence = at;
-      const event = this.#read(at);
+      const event = this.#outbox.get(at);
       if (event === undefined || !isFor(endpoint, event.kind, at)) continue;
       if (!this.#isSent(event, endpoint)) {
         created.push(this.#delivery(event, endpoint));
@@ -105,28 +96,19 @@ export class EventOutbox implements OutboxReader {
   }
 
   at(endpoint: EndpointRecord, [sequence]: DeliveryRef): Delivery | undefined {
-    const event = this.#read(sequence);
+    const event = this.#outbox.get(sequence);
     return event === undefined ? undefined : this.#delivery(event, endpoint);
   }
 
   find(endpoint: EndpointRecord, eventId: string): Delivery | undefined {
     const sequence = this.#outbox.find(endpoint.workspaceNo, eventId);
-    const event = sequence === undefined ? undefined : this.#read(sequence);
+    const event = sequence === undefined ? undefined : this.#outbox.get(sequence);
     const isIts = event !== undefined && isFor(endpoint, event.kind, event.sequence);
     return isIts ? this.#delivery(event, endpoint) : undefined;
   }
 
   #isSent({ id }: OutboxEvent, { no }: EndpointRecord): boolean {
     return this.sent?.to(no, idTimeMs(id)).has(id) === true;
-  }
-
-  #read(sequence: number): OutboxEvent | undefined {
-    const known = this.#cached.get(sequence);
-    if (known !== undefined) return known;
-    const event = this.#outbox.get(sequence);
-    if (event === undefined) return undefined;
-    this.#cached.set(sequence, event);
-    return event;
   }
 
   #delivery({ id, kind, sequence, body }: OutboxEvent, endpoint: EndpointRecord): Delivery {

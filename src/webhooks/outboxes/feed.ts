@@ -4,11 +4,9 @@
  *   ... settled | in flight | returned | ring: read, not started | not read ...
  *               ^ open                 ^ to                      ^ readTo, if it lags
  *
- * First attempts start in outbox order, so everything up to `to` is settled or one of the few open deliveries. Stored
- * are only that position and a short list.
- *
- * The router fills the feed of an endpoint that keeps up. If the ring is full, or scans wait for a second, the
- * endpoint lags: the router continues without it, and it reads its own backlog, a page whenever its ring is empty.
+ * First attempts start in outbox order, so only `to` and the few open deliveries are stored. The router fills the feed
+ * of an endpoint that keeps up. If the ring is full, or scans wait for a second, the endpoint lags: the router continues
+ * without it, and it reads its own backlog, a page whenever its ring is empty.
  */
 import type { Backlog, OutboxName, Position } from '../../store/delivery/delivery.ts';
 import type { Delivery } from '../deliveries/delivery.ts';

@@ -53,7 +53,8 @@ export class Feeds {
   /** Endpoints whose oldest deliveries are being moved to rows: newer ones wait. */
   readonly #moving = new Set<EndpointNo>();
   #changed = new Set<EndpointNo>();
-  #onWork: (endpointNos: Iterable<EndpointNo>) => void = () => undefined;
+  /** Called with endpoints that got work; the dispatcher sets it. */
+  onWork: (endpointNos: Iterable<EndpointNo>) => void = () => undefined;
 
   constructor(options: BacklogsOptions) {
     const { store, endpoints, readers } = options;
@@ -69,11 +70,6 @@ export class Feeds {
   /** Whether another machine has led since this one: the deliveries that it had in flight are sent again. */
   get isTakenOver(): boolean {
     return this.#backlogs.isTakenOver;
-  }
-
-  /** Sets the only listener: called with endpoints that got work. */
-  onWork(listener: (endpointNos: Iterable<EndpointNo>) => void): void {
-    this.#onWork = listener;
   }
 
   withWork(): EndpointNo[] {
@@ -107,7 +103,7 @@ export class Feeds {
       if (this.#enqueue(name, delivery, from)) ready.add(delivery.endpointNo);
     }
     this.#routed[name] = position;
-    if (ready.size > 0) this.#onWork(ready);
+    if (ready.size > 0) this.onWork(ready);
     return hasMore;
   }
 
@@ -154,7 +150,7 @@ export class Feeds {
       throw error;
     } finally {
       this.#moving.delete(endpointNo);
-      this.#onWork([endpointNo]);
+      this.onWork([endpointNo]);
     }
     return taken.length;
   }
