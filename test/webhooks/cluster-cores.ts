@@ -176,10 +176,9 @@ export class Cluster {
   }
 
   /** A core begins to lead. */
-  async lead(core: Core, receivers: Receivers | AttemptSender): Promise<Webhooks> {
+  async lead(core: Core, receivers: Receivers): Promise<Webhooks> {
     this.leader = core;
-    const isFake = receivers instanceof Receivers;
-    const sender = isFake ? receivers.sender(() => this.leader === core) : receivers;
+    const sender = receivers.sender(() => this.leader === core);
     this.entriesLeft = Number.MAX_SAFE_INTEGER;
     const { management, clock } = this;
     const ids = this.#ids;
@@ -227,9 +226,9 @@ export class Cluster {
   }
 
   /** The leader dies, if it has not: nobody gets to know how its attempts ended. */
-  async bury(core: Core, receivers?: Receivers): Promise<void> {
+  async bury(core: Core, receivers: Receivers): Promise<void> {
     this.leader = undefined;
-    receivers?.lose();
+    receivers.lose();
     await core.webhooks?.close();
   }
 

@@ -14,7 +14,6 @@ import {
   findLogged,
   logEntries,
   pruneLog,
-  unpackDelivered,
 } from '../../src/webhooks/deliveries/delivery-log.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
@@ -100,24 +99,6 @@ describe('a window', () => {
   });
 });
 
-describe('a late one', () => {
-  it('is put where its id belongs, in order', () => {
-    const log = openLog();
-    log.add([10, 20, 30]);
-    log.add(range(40, 60).filter((no) => no !== 45));
-    expect(log.add([5, 15, 35, 45])).toBe(4);
-    expect(log.nos()).toEqual([5, 10, 15, 20, 30, 35, ...range(40, 60)].sort((a, b) => b - a));
-  });
-
-  it('that is there already is replaced', () => {
-    const log = openLog();
-    log.add([10, 20, 30]);
-    expect(log.add([20], { bytes: 9 })).toBe(0);
-    expect(log.nos()).toEqual([30, 20, 10]);
-    expect(findLogged(log.log, endpointNo, idOf(20))?.[5]).toHaveLength(9);
-  });
-});
-
 it('passes over a damaged entry, and replaces it', async () => {
   const log = openLog();
   log.add(range(0, 5));
@@ -130,23 +111,6 @@ it('passes over a damaged entry, and replaces it', async () => {
   expect(findLogged(log.log, endpointNo, idOf(2))).toBeUndefined();
   expect(log.add([2])).toBe(0);
   expect(log.nos()).toEqual([4, 3, 2, 1, 0]);
-});
-
-it('gives back what is delivered', () => {
-  const attempt = { atMs: 5, durationMs: 1.5, status: 204, remoteIp: '203.0.113.9', answer: 'ok' };
-  const packed = [idOf(3), 'qr.created', ['evt_3'], 30, [attempt], '{"ü":1}'] as const;
-  expect(unpackDelivered(packed, 4, 5)).toMatchObject({
-    id: idOf(3),
-    kind: 'qr.created',
-    eventIds: ['evt_3'],
-    body: '{"ü":1}',
-    endpointNo: 4,
-    workspaceNo: 5,
-    state: 'delivered',
-    attemptsMade: 30,
-    attempts: [attempt],
-    outboxRef: undefined,
-  });
 });
 
 it('is what a plain list is, whatever comes in whatever order', async () => {

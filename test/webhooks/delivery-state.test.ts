@@ -39,6 +39,15 @@ it('decides by the answer and by the number of attempts before', () => {
   expect(decide(failed, 1, delays, 1)).toEqual({ event: 'failed', delayMs: 22 });
   expect(decide(failed, 2, delays, 0)).toEqual({ event: 'exhausted', delayMs: 0 });
   expect(decide({ ...failed, status: 410 }, 0, delays, 0).event).toBe('gone');
+  for (const [status, retryAfterMs, delayMs] of [
+    [429, 5, 20],
+    [503, 30, 30],
+    [503, 1e12, 40],
+    [500, 30, 20],
+  ] as const) {
+    const attempt = { ...failed, status, retryAfterMs };
+    expect(decide(attempt, 1, delays, 0)).toEqual({ event: 'failed', delayMs });
+  }
   for (let random = 0; random < 1; random += 0.01) {
     const { delayMs } = decide(failed, 1, delays, random);
     expect(delayMs).toBeGreaterThanOrEqual(20);

@@ -109,18 +109,6 @@ test('starts after the events of its creation, and leaves out those while it is 
   ).toEqual([false, true, true, false, false, true]);
 });
 
-test('what the dispatcher disables leaves out the same', async () => {
-  const { store, happen } = openEndpoints();
-  const { endpoint } = await store.create(owner, wanted);
-  await happen();
-  await store.disable(endpoint.no, 'gone');
-  await happen();
-  expect(store.byNo(1)?.pauses).toEqual([{ from: { event: 1, block: 7 } }]);
-  expect(isFor(store.byNo(1)!, 'qr.created', 2)).toBe(false);
-  const on = await store.change(1, endpoint.id, { status: 'enabled' });
-  expect(on.pauses).toEqual([{ from: { event: 1, block: 7 }, to: { event: 2, block: 7 } }]);
-});
-
 test('remembers its last eight pauses, after a restart too', async () => {
   const { store, happen, temporary, open } = openEndpoints();
   const { endpoint } = await store.create(owner, wanted);
@@ -244,24 +232,6 @@ test('a workspace has a bounded number of them, counted where it is stored', asy
   expect(store.list(1)).toHaveLength(endpointsMax);
 });
 
-test('another workspace’s id is unknown, and a refused address changes nothing', async () => {
-  const { store } = openEndpoints();
-  const { endpoint } = await store.create(owner, wanted);
-  const { id } = endpoint;
-  const unknown = codeOf('not_found');
-  expect(() => store.get(2, id)).toThrow(unknown);
-  await expect(store.change(2, id, { status: 'disabled' })).rejects.toEqual(unknown);
-  await expect(store.delete(2, id)).rejects.toEqual(unknown);
-  await expect(store.rotateSecret(2, id, 0)).rejects.toEqual(unknown);
-  await expect(store.change(1, id, { url: 'http://bad/' })).rejects.toEqual(
-    codeOf('validation_failed'),
-  );
-  await expect(store.create(owner, { ...wanted, url: 'http://bad/' })).rejects.toEqual(
-    codeOf('validation_failed'),
-  );
-  expect(store.list(1)).toEqual([endpoint]);
-});
-
 test('the dispatcher disables what is gone; listeners are called for every change', async () => {
   const { store } = openEndpoints();
   const changes: Array<readonly [number, string | undefined]> = [];
@@ -287,20 +257,6 @@ test('the dispatcher disables what is gone; listeners are called for every chang
     [1, 'enabled'],
     [1, undefined],
   ]);
-});
-
-test('an id comes back with the effect that the caller keeps beside it', async () => {
-  const { store, temporary } = openEndpoints();
-  const kept: string[] = [];
-  const created = await store.create(owner, wanted, ({ endpoint }) => {
-    kept.push(endpoint.id);
-    temporary.store.meta.put('kept', 1);
-  });
-  const turned = await store.rotateSecret(1, created.endpoint.id, 0, ({ secret }) => {
-    kept.push(secret);
-  });
-  expect(kept).toEqual([created.endpoint.id, turned.secret]);
-  expect(temporary.store.meta.get('kept')).toBe(1);
 });
 
 test('another maxBatch counts for what comes later, and the last changes are remembered', async () => {

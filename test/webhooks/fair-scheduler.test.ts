@@ -189,16 +189,6 @@ describe('all together', () => {
     expect(new Set(next.map(({ endpointNo }) => endpointNo)).size).toBeGreaterThan(10);
   });
 
-  it('start nothing while paused', () => {
-    const { scheduler, queue } = open();
-    queue.add(1);
-    scheduler.pause();
-    scheduler.wakeRows(1);
-    expect(scheduler.start()).toEqual([]);
-    scheduler.resume();
-    expect(scheduler.start()).toHaveLength(1);
-  });
-
   it('send everything once, whatever the order of ends, failures and idle times', () => {
     const act = fc.record({
       kind: fc.constantFrom('add', 'fresh', 'start', 'end', 'fail', 'return', 'commit', 'idle'),

@@ -6,74 +6,9 @@ import { eventually } from './eventually.ts';
 import { openHarness, type Harness } from './webhooks-harness.ts';
 
 const list = { limit: 100 };
-const hour = 3_600_000;
 
 const eventIdsOf = (harness: Harness): string[] =>
   harness.sender.sent.map(({ eventId }) => eventId);
-
-it('continues after a crash with what was in flight, what was queued, and each retry at its time', async () => {
-  const harness = await openHarness();
-  await harness.endpoint();
-  harness.sender.answer = () => 500;
-  const [failed] = await harness.emit();
-  await harness.settle();
-  harness.sender.answer = () => 'hang';
-  // Two more than may be in flight to one endpoint.
-  const waiting = await harness.emit(18);
-  await harness.settle();
-  expect(harness.sender.hanging).toBe(16);
-  await harness.pass(1_000, 500);
-  await harness.crash();
-  // The wall clock steps while the service is down.
-  harness.time.step(-365 * 24 * hour);
-  await harness.pass(100);
-  expect(eventIdsOf(harness).sort()).toEqual([...waiting].sort());
-  await harness.pass(4_100, 4_100);
-  expect(harness.sender.sent).toHaveLength(18);
-  await harness.pass(300, 100);
-  expect(harness.sender.sent.at(-1)).toMatchObject({ eventId: failed, attempt: 2 });
-  expect(harness.sender.sent).toHaveLength(19);
-});
-
-it('neither loses, doubles nor hastens a retry when the wall clock steps', async () => {
-  const harness = await openHarness();
-  await harness.endpoint();
-  for (const stepMs of [-hour, hour, -365 * 24 * hour, 365 * 24 * hour]) {
-    const before = harness.sender.sent.length;
-    const sent = (): number => harness.sender.sent.length - before;
-    harness.sender.answer = () => 500;
-    await harness.emit();
-    await harness.settle();
-    harness.time.step(stepMs);
-    await harness.pass(4_900, 700);
-    expect(sent()).toBe(1);
-    harness.sender.answer = () => 200;
-    await harness.pass(700, 100);
-    expect(sent()).toBe(2);
-    await harness.pass(24 * hour, 6 * hour);
-    expect(sent()).toBe(2);
-  }
-});
-
-it('limits what a long stop has left by the concurrency of each endpoint', async () => {
-  const harness = await openHarness({ inFlightMax: 1_000 });
-  await harness.endpoint({ url: 'https://one.example/' });
-  await harness.endpoint({ url: 'https://two.example/' });
-  harness.sender.answer = () => 500;
-  await harness.emit(4);
-  await harness.settle();
-  await harness.crash();
-  const created = await harness.emit(200);
-  harness.time.reboot(30 * 24 * hour);
-  await harness.crash();
-  harness.sender.answer = () => 200;
-  await eventually(async () => {
-    await harness.pass(100);
-    return harness.sender.sent.length >= 2 * (4 + created.length);
-  }, 'all is sent');
-  for (const width of harness.sender.widest.values()) expect(width).toBeLessThanOrEqual(16);
-  expect(new Set(harness.sender.sent.map(({ deliveryId }) => deliveryId)).size).toBe(408);
-});
 
 it('sends again at once what a dead thread had, and stops repeating what kills threads', async () => {
   const harness = await openHarness();
@@ -92,33 +27,13 @@ it('sends again at once what a dead thread had, and stops repeating what kills t
   expect(harness.sender.sent).toHaveLength(2 + 3);
 });
 
-it('does not let an endpoint that hangs delay another', async () => {
-  const harness = await openHarness({ inFlightMax: 64 });
-  const hanging = await Promise.all(
-    Array.from({ length: 4 }, (_, index) =>
-      harness.endpoint({ url: `https://hangs${index}.example/` }),
-    ),
-  );
-  harness.sender.answer = ({ url }) => (url.includes('hangs') ? 'hang' : 200);
-  await harness.emit(50);
-  await harness.settle();
-  expect(harness.sender.hanging).toBeGreaterThanOrEqual(48);
-  const healthy = await harness.endpoint({ url: 'https://healthy.example/' });
-  const created = await harness.emit(30);
-  await eventually(async () => {
-    await harness.settle();
-    return harness.webhooks.deliveries.figures(healthy.no).waiting === 0;
-  }, 'the healthy one has all');
-  expect(harness.sender.sent.filter(({ url }) => url === healthy.url)).toHaveLength(created.length);
-  expect(harness.webhooks.deliveries.figures(hanging[0]!.no).waiting).toBe(80);
-});
-
 it('pauses on a full disk, reports it, and loses and doubles nothing when there is space again', async () => {
   const harness = await openHarness();
   const { no } = await harness.endpoint();
   harness.sender.answer = () => 'hang';
   const before = await harness.emit(3);
   await harness.settle();
+  harness.sender.recalled.clear();
   const full = fillDisk();
   harness.sender.end(200);
   const after = await harness.emit(20);
@@ -127,6 +42,8 @@ it('pauses on a full disk, reports it, and loses and doubles nothing when there 
     'a problem',
   );
   expect(harness.sender.sent).toHaveLength(3);
+  // Threads give back what they have not started.
+  expect([...harness.sender.recalled]).toEqual([no]);
   full.release();
   harness.sender.answer = () => 200;
   await eventually(async () => {
@@ -138,20 +55,6 @@ it('pauses on a full disk, reports it, and loses and doubles nothing when there 
   expect(
     harness.app.logLines.filter((line) => line.includes('storing webhook results failed')),
   ).toHaveLength(1);
-});
-
-it('takes back from the threads what they have not started when results cannot be stored', async () => {
-  const harness = await openHarness();
-  const { no } = await harness.endpoint();
-  harness.sender.answer = () => 'hang';
-  await harness.emit(3);
-  await harness.settle();
-  harness.sender.recalled.clear();
-  const full = fillDisk();
-  harness.sender.end(200, 1);
-  await eventually(() => harness.webhooks.problem !== undefined, 'a problem');
-  expect([...harness.sender.recalled]).toEqual([no]);
-  full.release();
 });
 
 /** Every write of the delivery environment fails until `release`. */
@@ -176,29 +79,6 @@ function fillDisk(): { release(): void } {
   onTestFinished(release);
   return { release };
 }
-
-it('recovers after a crash what was answered and not committed', async () => {
-  const harness = await openHarness();
-  const { no } = await harness.endpoint();
-  harness.sender.answer = () => 'hang';
-  const ids = await harness.emit(4);
-  await harness.settle();
-  const full = fillDisk();
-  harness.sender.end(200, 2);
-  harness.sender.end(500, 1);
-  await eventually(() => harness.webhooks.problem !== undefined, 'a problem');
-  await harness.crash(() => full.release());
-  expect(harness.webhooks.deliveries.count(no, 'delivered')).toBe(2);
-  await harness.pass(200);
-  expect(eventIdsOf(harness)).toEqual([ids[3]]);
-  await harness.pass(5_700);
-  expect(eventIdsOf(harness)).toEqual([ids[3], ids[2]]);
-  expect(harness.sender.sent.at(-1)).toMatchObject({ attempt: 2 });
-  expect(harness.webhooks.deliveries.figures(no).consecutiveFailures).toBe(0);
-  await harness.crash();
-  await harness.pass(200);
-  expect(harness.sender.sent).toEqual([]);
-});
 
 it('sends again what was answered when the store takes no writes after the crash either', async () => {
   const harness = await openHarness();

@@ -1,13 +1,10 @@
 /** Webhooks when another core takes the lead: each scan arrives, with the same id and bytes, and what was settled does not come again. */
-import { createServer } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { scannedEventId } from '../../src/scans/scanned-event.ts';
 import { storedBlocks } from '../../src/scans/stored-blocks.ts';
-import type { AttemptSender } from '../../src/webhooks/attempt/attempt-sender.ts';
 import { settledByLeader } from '../../src/webhooks/outboxes/scan-takeover.ts';
 import { eventually } from './eventually.ts';
-import { LazySender } from '../support/fakes/lazy-sender.ts';
 import { Random } from '../crash/random.ts';
 import { seedsOfToday } from '../seconds/runs.ts';
 import { Cluster, type Core, noteMs, Receivers, workspaceNo } from './cluster-cores.ts';
@@ -294,53 +291,3 @@ it.each([
     await cluster.bury(other, receivers);
   },
 );
-
-it('goes on at a receiver where the leader was when it died', async () => {
-  const cluster = new Cluster([1, 3]);
-  const [one, other] = [cluster.cores[0]!, cluster.cores[1]!];
-  const receivers = new Receivers();
-  const server = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
-    request.on('end', () => {
-      const eventId = String(request.headers['webhook-id']);
-      receivers.note({ endpointNo: 1, eventId, body });
-      response.end();
-    });
-  });
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  const sender = (name: string): AttemptSender =>
-    new LazySender(name, { timeoutMs: 2_000, allowNetworks: ['127.0.0.0/8'], docsUrl: '' });
-  const { endpoints } = await cluster.lead(one, sender('one'));
-  const url = `http://127.0.0.1:${port}/`;
-  await endpoints.create(actor, { url, events: ['qr.scanned'], maxBatch: 100 });
-  for (let frame = 0; frame < 30; frame++) {
-    cluster.clock.move(10);
-    cluster.scan(frame % 2, new Map([1, 2, 3].map((code) => [code, frame % 5 === 0 ? 12 : 2])));
-    if (frame < 15) one.count();
-    if (frame % 4 === 0) other.count();
-  }
-  const all = (): string[] => eventIdsOf(other).map((id) => `1 ${id}`);
-  await eventually(async () => {
-    await cluster.settle(1_200);
-    return settledIn(one).size > 30;
-  }, 'half is delivered');
-  await cluster.bury(one);
-  const settled = settledIn(other);
-  other.count();
-  expect(settled.size).toBeLessThan(all().length);
-  cluster.clock.move(4_000);
-  await cluster.lead(other, sender('other'));
-  await eventually(async () => {
-    await cluster.settle(1_200);
-    const now = settledIn(other);
-    return all().every((key) => now.has(key));
-  }, 'all is delivered');
-  await cluster.bury(other);
-  expect(receivers.faults).toEqual([]);
-  expect(all().filter((key) => !receivers.counts.has(key))).toEqual([]);
-  expect([...settled].filter((key) => receivers.counts.get(key) !== 1)).toEqual([]);
-});

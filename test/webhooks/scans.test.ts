@@ -154,22 +154,6 @@ it('sends lists over codes to an endpoint that is behind, and says how late it i
   expect([await metric(), harness.webhooks.behind]).toEqual([0, undefined]);
 });
 
-it('leaves a large block in the middle, and goes on there after a crash', async () => {
-  const { harness, window } = await openScans();
-  const { no } = await harness.endpoint({ maxBatch: 1 });
-  harness.sender.answer = () => 'hang';
-  window({ 1: 1_500, 2: 700, 3: 5 });
-  await harness.settle();
-  await harness.crash();
-  harness.sender.answer = () => 200;
-  await eventually(async () => {
-    await harness.pass(100);
-    return harness.webhooks.deliveries.list(no, { limit: 1, state: 'pending' }).data.length === 0;
-  }, 'all is sent');
-  expect(new Set(harness.sender.sent.map(({ eventId }) => eventId)).size).toBe(2_205);
-  expect(harness.sender.sent).toHaveLength(2_205);
-});
-
 it('finds sent scans of an earlier time than it was first asked for', async () => {
   const { harness, window } = await openScans();
   const { no } = await harness.endpoint({ maxBatch: 1 });

@@ -5,7 +5,6 @@ import StripeClient from 'stripe';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AttemptRecord } from '../../../src/model/webhook.ts';
 import { type Behaviour, healthy, receiverCertificate } from '../../support/fakes/receiver.ts';
-import { collectGarbage } from '../../support/garbage.ts';
 import { soon } from '../../support/soon.ts';
 import { openSender, openTestReceiver, secret, taskFor } from './sender.ts';
 
@@ -63,13 +62,6 @@ describe('a delivery', () => {
       );
     }
   });
-
-  it('is refused by nothing but its receiver when a secret is broken', async () => {
-    const receiver = await openTestReceiver();
-    const record = await openSender().send(taskFor(receiver.url(), { secrets: ['broken'] }));
-    expect(record).toMatchObject({ failure: 'unknown' });
-    expect(receiver.requests.length).toBe(0);
-  });
 });
 
 describe('the record', () => {
@@ -124,12 +116,6 @@ describe('the record', () => {
     expect(await attempt(behaviour)).toMatchObject({ failure });
   });
 
-  it('ignores 103 Early Hints', async () => {
-    const bytes =
-      'HTTP/1.1 103 X\r\nLink: <a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
-    expect(await attempt({ kind: 'raw', bytes })).toMatchObject({ status: 200, answer: 'ok' });
-  });
-
   it('of an answer that ends with its connection is a success', async () => {
     const bytes = 'HTTP/1.0 200 OK\r\n\r\nto the end';
     const receiver = await openTestReceiver({ kind: 'raw', bytes });
@@ -147,14 +133,6 @@ describe('the record', () => {
     const record = await openSender().send(taskFor(url));
     expect(record).toMatchObject({ failure: 'connect', remoteIp: '127.0.0.1' });
     expect(record.status).toBeUndefined();
-  });
-
-  it('says when and how long', async () => {
-    const beforeMs = Date.now();
-    const record = await attempt({ kind: 'answer', delayMs: 50 });
-    expect(record.atMs).toBeGreaterThanOrEqual(beforeMs);
-    expect(record.atMs).toBeLessThanOrEqual(Date.now());
-    expect(record.durationMs).toBeGreaterThan(45);
   });
 });
 
@@ -252,37 +230,6 @@ describe('a receiver that abuses', () => {
     expect(record.answer).toBe('x'.repeat(4_096));
     await expect.poll(() => receiver.open, soon).toBe(0);
   });
-
-  it('costs no memory, however much it sends and however often', async () => {
-    const receiver = await openTestReceiver({ kind: 'flood' });
-    const sender = openSender();
-    const flood = async (rounds: number): Promise<number> => {
-      for (let round = 0; round < rounds; round++) {
-        await Promise.all([1, 2, 3, 4].map(() => sender.send(taskFor(receiver.url()))));
-      }
-      await expect.poll(() => receiver.open, soon).toBe(0);
-      collectGarbage();
-      const { heapUsed, external } = process.memoryUsage();
-      return heapUsed + external;
-    };
-    const before = await flood(10);
-    expect((await flood(30)) - before).toBeLessThan(24 * 1_048_576);
-    expect(sender.connections).toBe(0);
-  });
-
-  it('delays no other: 200 good ones end while 50 hang, on the same host too', async () => {
-    const receiver = await openTestReceiver((request) =>
-      request.path === '/hang' ? { kind: 'hang' } : healthy,
-    );
-    const sender = openSender({ timeoutMs: 30_000 });
-    const hanging = Array.from({ length: 50 }, () => sender.send(taskFor(receiver.url('/hang'))));
-    const good = Array.from({ length: 200 }, () => sender.send(taskFor(receiver.url('/good'))));
-    const first = await Promise.race([Promise.all(good), Promise.race(hanging)]);
-    expect(first).toHaveLength(200);
-    await receiver.close();
-    const late = await Promise.all(hanging);
-    expect(late.every(({ failure }) => failure === 'reset')).toBe(true);
-  });
 });
 
 describe('a check of a target', () => {
@@ -333,16 +280,6 @@ describe('TLS', () => {
 });
 
 describe('connections', () => {
-  it('are kept alive and shared by what goes to one place, one request at a time', async () => {
-    const receiver = await openTestReceiver({ kind: 'answer', delayMs: 5 });
-    const sender = openSender();
-    for (let round = 0; round < 10; round++) {
-      await Promise.all([1, 2, 3].map(() => sender.send(taskFor(receiver.url(`/${round}`)))));
-    }
-    expect(receiver.requests.length).toBe(30);
-    expect(receiver.connections).toBe(3);
-  });
-
   it('that the receiver closes are not used again', async () => {
     const receiver = await openTestReceiver(answer(200, { connection: 'close' }));
     const sender = openSender();

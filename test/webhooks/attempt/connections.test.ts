@@ -89,16 +89,4 @@ describe('Connections', () => {
     await post(fresh);
     expect([fresh.remoteIp, receiver.connections]).toEqual(['127.0.0.1', 3]);
   });
-
-  it('that are dropped twice, or after their release, are gone once', async () => {
-    const receiver = await openTestReceiver();
-    const connections = openConnections(open);
-    const connection = connections.take(targetOf(receiver), ['127.0.0.1']);
-    await post(connection);
-    connection.release();
-    connection.drop();
-    connection.drop();
-    expect(connections.all.size).toBe(0);
-    expect(connections.take(targetOf(receiver), ['127.0.0.1'])).not.toBe(connection);
-  });
 });

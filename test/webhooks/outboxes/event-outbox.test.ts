@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { EventKind } from '../../../src/model/event.ts';
-import { createIdSource, derivedId } from '../../../src/model/ids.ts';
+import { createIdSource } from '../../../src/model/ids.ts';
 import { Outbox } from '../../../src/outbox/outbox.ts';
 import { WheelClock } from '../../../src/webhooks/deliveries/retry-wheel.ts';
 import { EventOutbox } from '../../../src/webhooks/outboxes/event-outbox.ts';
@@ -69,24 +69,6 @@ it('makes the same deliveries of the same events, whatever the events and the pa
   );
 });
 
-it('has the bytes of the outbox, and ids that follow from endpoint and event', () => {
-  const { reader, append, outbox } = openOutbox();
-  append([own, others, own]);
-  const made = expectSame(reader, endpointOf(), [1, 2]);
-  const events = outbox.after(0, 10).filter(({ workspaceNo }) => workspaceNo === 1);
-  expect(made.map(fixed)).toEqual(
-    events.map(({ id, body, kind, sequence }) => ({
-      id: derivedId('dlv', id, 7),
-      endpointNo: 7,
-      workspaceNo: 1,
-      kind,
-      eventIds: [id],
-      text: body,
-      outboxRef: { outbox: 'events', ref: [sequence, 0, 0, 'one'] },
-    })),
-  );
-});
-
 it('reads for many at once what it reads for each', () => {
   const { reader, append } = openOutbox();
   append([own, others, { workspaceNo: 1, kind: 'qr.deleted' }, ...times(20, own), others]);
@@ -105,21 +87,6 @@ it('reads for many at once what it reads for each', () => {
       expect(its.map(fixed)).toEqual(expectSame(reader, endpoint, [2]).map(fixed));
     }
   }
-});
-
-it('leaves out what came before the endpoint, before it subscribed, and while it was disabled', () => {
-  const { reader, append } = openOutbox();
-  append(times(20, own));
-  const sequences = (more: Parameters<typeof endpointOf>[0]): number[] =>
-    expectSame(reader, endpointOf(more), [1, 3]).map(({ outboxRef }) => outboxRef!.ref[0]);
-  const ends = (event: number) => ({ event, block: 0 });
-  expect(sequences({ firstEvent: 17 })).toEqual([18, 19, 20]);
-  expect(sequences({ since: { 'qr.created': ends(18) } })).toEqual([19, 20]);
-  expect(sequences({ pauses: [{ from: ends(2), to: ends(9) }, { from: ends(12) }] })).toEqual([
-    1, 2, 10, 11, 12,
-  ]);
-  expect(sequences({ events: ['qr.deleted'] })).toEqual([]);
-  expect(sequences({ workspaceNo: 2 })).toEqual([]);
 });
 
 it('knows nothing of ids of others', () => {

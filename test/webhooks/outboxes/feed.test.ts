@@ -82,29 +82,6 @@ describe('one that lags', () => {
   });
 });
 
-describe('what is stored', () => {
-  it('is nothing once all is settled, and what is open before that', () => {
-    const { feed } = openFeed();
-    expect(feed.backlog(at(9), none)).toBeUndefined();
-    for (let no = 1; no <= 3; no++) feed.add(deliveryOf(no));
-    const [one, two] = started(feed, 2);
-    const place = (no: number) => [no, 0, 0, 'one'];
-    expect(feed.backlog(at(3), none)).toEqual({
-      to: at(2),
-      open: [place(1), place(2)],
-      waiting: 1,
-    });
-    expect(feed.backlog(at(3), new Set([one!]))).toMatchObject({ open: [place(2)], waiting: 1 });
-    feed.settle(one!);
-    feed.giveBack(two!);
-    expect(feed.backlog(at(3), none)).toEqual({ to: at(2), open: [place(2)], waiting: 1 });
-    const rest = started(feed, 2);
-    expect(feed.backlog(at(3), new Set(rest))).toBeUndefined();
-    // Not while more was started than is said to be routed.
-    expect(feed.backlog(at(2), new Set(rest))).toEqual({ to: at(3), open: [], waiting: 0 });
-  });
-});
-
 /** Whatever happens to a feed, and whenever its process ends: each one is settled once, and first starts are in order. */
 it('starts each again until it is settled, over any number of processes', () => {
   const act = fc.record({

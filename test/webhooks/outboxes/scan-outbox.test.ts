@@ -222,42 +222,6 @@ it('finds at its place what was sent before maxBatch changed, with the same byte
   }
 });
 
-it('reads nothing behind a position, also in the middle of a block', () => {
-  const { reader, window } = openOutbox();
-  for (let block = 0; block < 4; block++) window({ 1: 150, 2: 3 });
-  const endpoint = endpointOf();
-  const all = expectSame(reader, endpoint, [1]);
-  const bounds = { deliveriesMax: 1e6, upTo: [2, 50] as const };
-  const { created, position, hasMore } = reader.readFor(endpoint, [1, 0], bounds);
-  expect(created.every(({ outboxRef }) => outboxRef!.ref[0] === 2)).toBe(true);
-  expect(created).toHaveLength(all.length / 4);
-  expect([position, hasMore]).toEqual([[2, 0], false]);
-  // What it has already is no step back.
-  expect(reader.readFor(endpoint, [2, 60], bounds)).toEqual({
-    created: [],
-    position: [2, 60],
-    hasMore: false,
-  });
-});
-
-it('leaves out the blocks before the endpoint, before it subscribed, and while it was disabled', () => {
-  const { reader, window } = openOutbox();
-  for (let block = 0; block < 9; block++) window({ 1: 2 });
-  const blocks = (more: Parameters<typeof endpointOf>[0]): number[] => [
-    ...new Set(
-      expectSame(reader, endpointOf(more), [1, 3]).map(({ outboxRef }) => outboxRef!.ref[0]),
-    ),
-  ];
-  const ends = (block: number) => ({ event: 0, block });
-  expect(blocks({ firstBlock: 7 })).toEqual([8, 9]);
-  expect(blocks({ since: { 'qr.scanned': ends(6) } })).toEqual([7, 8, 9]);
-  expect(blocks({ pauses: [{ from: ends(2), to: ends(5) }, { from: ends(8) }] })).toEqual([
-    1, 2, 6, 7, 8,
-  ]);
-  expect(blocks({ events: ['qr.created'] })).toEqual([]);
-  expect(blocks({ workspaceNo: 2 })).toEqual([]);
-});
-
 it('goes on over more blocks than one reading has, and finds the newest of an earlier time', () => {
   const { reader, window } = openOutbox();
   window({ 1: 3 });
