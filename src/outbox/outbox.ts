@@ -1,7 +1,6 @@
 /**
  * The outbox of the management environment: an event is appended in the transaction of the change that caused it, so
- * neither exists without the other. The body is serialized here, once: every delivery attempt and every list sends
- * these bytes.
+ * neither exists without the other. The body is serialized once: every attempt and every list sends these bytes.
  *
  * Consumers read by sequence number (from 1, without gaps, in commit order) and skip a damaged event. Events expire
  * by age, oldest first, and never beyond the cursor of the webhook consumer.

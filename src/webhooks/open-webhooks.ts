@@ -106,21 +106,12 @@ export interface WebhookCluster {
 export type Webhooks = ReturnType<typeof openWebhooks>;
 
 export function openWebhooks(options: WebhooksOptions) {
-  const { clock, ids, log, scanned, metrics, management } = options;
+  const { clock, ids, metrics } = options;
   const sender = options.sender ?? openPool(options);
   const sending = openSending(options, sender);
   const { store, feeds, endpoints, dispatcher, drain, routers, takeover } = sending;
   const deliveries = new Deliveries({ store, feeds, ids, endpoints, drain, sender, clock });
-  const everySecond = (): void => {
-    // A commit of another process, such as a command, fires no signal here.
-    management.environment.refresh();
-    if (endpoints.isAny) sender.warm?.();
-    dispatcher.wakeAll();
-    for (const router of routers) router.wake();
-    scanned?.onDelivered(feeds.floor('scans'));
-  };
-  const rest = { store, dispatcher, feeds, endpoints, clock, log, everySecond };
-  const scheduler = new RetryScheduler(rest);
+  const scheduler = openScheduler(options, sending, sender);
   registerWebhookMetrics(metrics, { store, feeds, dispatcher, routers });
   const listening: Array<() => void> = [];
   const { stop, finish, isStopping } = endings(sending, sender, scheduler, listening);
@@ -177,6 +168,22 @@ export function openWebhooks(options: WebhooksOptions) {
       if (options.cluster === undefined) await store.tables.environment.close();
     },
   };
+}
+
+function openScheduler(
+  { clock, log, management, scanned }: WebhooksOptions,
+  { store, dispatcher, feeds, endpoints, routers }: Sending,
+  sender: AttemptSender,
+): RetryScheduler {
+  const everySecond = (): void => {
+    // A commit of another process, such as a command, fires no signal here.
+    management.environment.refresh();
+    if (endpoints.isAny) sender.warm?.();
+    dispatcher.wakeAll();
+    for (const router of routers) router.wake();
+    scanned?.onDelivered(feeds.floor('scans'));
+  };
+  return new RetryScheduler({ store, dispatcher, feeds, endpoints, clock, log, everySecond });
 }
 
 /** Each runs once, however often it is called. */

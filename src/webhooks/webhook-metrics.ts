@@ -2,7 +2,8 @@
 import type { AttemptRecord } from '../model/webhook.ts';
 import { idTimeMs } from '../model/ids.ts';
 import type { EndpointNo } from '../model/numbers.ts';
-import type { EndpointStats } from '../store/delivery/delivery.ts';
+import { type EndpointStats, outboxNames } from '../store/delivery/delivery.ts';
+import type { Delivery } from './deliveries/delivery.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type DeliveryStore, firstKeys } from './deliveries/delivery-store.ts';
 import { storedStats } from './deliveries/delivery-transaction.ts';
@@ -39,46 +40,29 @@ export function registerWebhookMetrics(
       return Object.entries(sums).map(([state, value]) => ({ labels: { state }, value }));
     },
   );
-  metrics.gauge('quietzone_webhook_in_flight', 'Attempts in flight', [], () => dispatcher.inFlight);
-  metrics.gauge(
-    'quietzone_webhook_unsettled',
-    'Attempts that ended and wait for their commit',
-    [],
-    () => dispatcher.committing,
-  );
-  metrics.gauge(
-    'quietzone_webhook_wheel_lag_seconds',
-    'How long the retry wheel has been behind',
-    [],
-    () => wheel.lagMs(wheelClock.now()) / millisecondsPerSecond,
-  );
   metrics.gauge(
     'quietzone_webhook_outbox_lag',
     'Events, and blocks of scans, that were not read yet',
     ['outbox'],
-    () => [
-      { labels: { outbox: 'events' }, value: feeds.unreadCount('events') },
-      { labels: { outbox: 'scans' }, value: feeds.unreadCount('scans') },
-    ],
+    () => outboxNames.map((outbox) => ({ labels: { outbox }, value: feeds.unreadCount(outbox) })),
   );
-  metrics.gauge(
-    'quietzone_webhook_outbox_lag_seconds',
-    'How long the dispatcher has been behind an outbox',
-    [],
-    () => Math.max(0, ...routers.map(({ behindMs }) => behindMs)) / millisecondsPerSecond,
-  );
-  metrics.gauge(
-    'quietzone_webhook_overdue_seconds',
-    'How long the most overdue delivery has been due',
-    [],
-    () => overdueMs(store) / millisecondsPerSecond,
-  );
-  metrics.gauge(
-    'quietzone_webhook_store_bytes',
-    'Bytes of the delivery environment',
-    [],
-    () => tables.environment.stats().bytes,
-  );
+  const behindMs = (): number => Math.max(0, ...routers.map((router) => router.behindMs));
+  const plain: ReadonlyArray<readonly [name: string, help: string, read: () => number]> = [
+    ['in_flight', 'Attempts in flight', () => dispatcher.inFlight],
+    ['unsettled', 'Attempts that ended and wait for their commit', () => dispatcher.committing],
+    ['store_bytes', 'Bytes of the delivery environment', () => tables.environment.stats().bytes],
+  ];
+  const times: typeof plain = [
+    ['wheel_lag', 'How long the retry wheel has been behind', () => wheel.lagMs(wheelClock.now())],
+    ['outbox_lag', 'How long the dispatcher has been behind an outbox', behindMs],
+    ['overdue', 'How long the most overdue delivery has been due', () => overdueMs(store)],
+  ];
+  for (const [name, help, read] of plain)
+    metrics.gauge(`quietzone_webhook_${name}`, help, [], read);
+  for (const [name, help, readMs] of times) {
+    const read = (): number => readMs() / millisecondsPerSecond;
+    metrics.gauge(`quietzone_webhook_${name}_seconds`, help, [], read);
+  }
 }
 
 function addCounts(sums: Record<string, number>, counts: EndpointStats['counts']): void {
@@ -117,22 +101,13 @@ export function lateFirstAttempts({ tables }: DeliveryStore, feeds: Feeds): stri
   return `first attempts to webhook endpoints are up to ${Math.max(...ages)} s late (endpoints: ${ages.length})`;
 }
 
-export interface WebhookMeter {
-  ended(
-    delivery: {
-      readonly id: string;
-      readonly endpointNo: EndpointNo;
-      readonly attemptsMade: number;
-    },
-    attempt: AttemptRecord,
-  ): void;
-}
+export type WebhookMeter = ReturnType<typeof createWebhookMeter>;
 
 export function createWebhookMeter(
   metrics: Metrics,
   feeds: Pick<Feeds, 'waiting'>,
   idOf: (endpointNo: EndpointNo) => string | undefined,
-): WebhookMeter {
+) {
   const named = new Map<number, string>();
   const labelOf = (endpointNo: EndpointNo): string => {
     const known = named.get(endpointNo);
@@ -173,7 +148,8 @@ export function createWebhookMeter(
     ['endpoint'],
   );
   return {
-    ended({ id, endpointNo, attemptsMade }, { failure, atMs, durationMs }) {
+    ended({ id, endpointNo, attemptsMade }: Delivery, attempt: AttemptRecord): void {
+      const { failure, atMs, durationMs } = attempt;
       const endpoint = labelOf(endpointNo);
       const results = attempts.get(endpoint) ?? new Map<string, number>();
       attempts.set(endpoint, results);

@@ -35,7 +35,7 @@ it('pauses on a full disk, reports it, and loses and doubles nothing when there 
   await harness.settle();
   harness.sender.recalled.clear();
   const full = fillDisk();
-  harness.sender.end(200);
+  harness.sender.end(200, 2);
   const after = await harness.emit(20);
   await eventually(
     () => harness.webhooks.problem?.includes('cannot be written') === true,
@@ -46,6 +46,7 @@ it('pauses on a full disk, reports it, and loses and doubles nothing when there 
   expect([...harness.sender.recalled]).toEqual([no]);
   full.release();
   harness.sender.answer = () => 200;
+  harness.sender.end(200);
   await eventually(async () => {
     await harness.settle();
     return harness.webhooks.deliveries.count(no, 'delivered') === 23;

@@ -50,7 +50,6 @@ const aheadMax = 176;
 
 /** The scheduler bounds the attempts, so the pool refuses none. */
 const tasksMax = 1_000_000;
-
 interface Thread {
   readonly pool: Pool<AttemptBatch, void>;
   handed: number;
@@ -61,7 +60,7 @@ interface Waiting {
   readonly thread: Thread;
   readonly attempts: InFlight[];
   handed: number;
-  /** The thread was asked to return unstarted attempts and has not confirmed it. */
+  /** The thread has not confirmed yet that it returned all unstarted attempts. */
   isRecalling: boolean;
 }
 

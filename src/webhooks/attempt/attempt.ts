@@ -42,12 +42,6 @@ const retryAfterMsMax = 365 * 86_400_000;
 /** The three forms of RFC 9110, section 5.6.7; `Date.parse` alone accepts many other texts. */
 const httpDate = /^[A-Z][a-z]{2,8},? [\w :-]{16,24}(?: GMT)?$/;
 
-interface AttemptsOptions {
-  readonly settings: AttemptSettings;
-  readonly clock: Clock;
-  readonly names: NameLookup;
-}
-
 interface Shared {
   readonly clock: Clock;
   readonly egress: Egress;
@@ -69,7 +63,15 @@ interface Sending {
 export class Attempts {
   readonly #shared: Shared;
 
-  constructor({ settings, clock, names }: AttemptsOptions) {
+  constructor({
+    settings,
+    clock,
+    names,
+  }: {
+    readonly settings: AttemptSettings;
+    readonly clock: Clock;
+    readonly names: NameLookup;
+  }) {
     const { allowNetworks, connectionsMax = standardConnectionsMax, timeoutMs, docsUrl } = settings;
     const guard = new AddressGuard(allowNetworks);
     this.#shared = {

@@ -1,25 +1,17 @@
 /**
  * Guards against server-side request forgery: a webhook may reach the public internet only, never this machine, its
- * neighbors or a cloud's metadata service.
+ * neighbors or a cloud's metadata service. `urlFault` checks the form of a URL and a literal address when it is
+ * registered. Every attempt checks both again (`target`) and all addresses of a name (`addresses`): if one is denied, the
+ * attempt is refused, and only these addresses may be connected to (connections.ts looks up nothing).
  *
- *   registration   urlFault(url)     the form of the URL, and its host if that is an IP address
- *   every attempt  target(url)       the same again, because the configuration may have changed
- *                  addresses(target) name -> all its addresses -> one is denied? refused : only these may be connected to
- *                                    (connections.ts looks up nothing)
+ * The WHATWG parser parses the text once, and every check looks at its result: 2130706433, 0x7f.1, 0177.0.0.1 and
+ * full-width digits are all 127.0.0.1 by then. `localhost` and its subdomains (RFC 6761) are not looked up.
  *
- * The WHATWG parser parses the text once, and every check looks at its result: 2130706433, 0x7f.1, 0177.0.0.1,
- * 127.0.0.1. and full-width digits are all 127.0.0.1 by then.
- *
- * `localhost` and its subdomains (RFC 6761) are not looked up: they lead to the loopback addresses that are allowed.
- *
- * Denied addresses:
- *   IPv4  every special range of ipaddr.js, also of later versions, except AS112 and AMT, which are public services;
- *         and Azure's platform address
- *   IPv6  everything outside 2000::/3 (global unicast), and the parts of it that are listed below
- *   IPv4 inside IPv6: mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96) and 6to4 (2002::/16) reach the inner address, so that
- *         is checked too; 6to4 is also denied as such
- *
- * `allowNetworks` opens blocks, never inner addresses: 2002:7f00:1:: (127.0.0.1) stays refused if 2002::/16 is open.
+ * Denied: IPv4  every special range of ipaddr.js, also of later versions, except AS112 and AMT, which are public services;
+ *               and Azure's platform address
+ *         IPv6  everything outside 2000::/3, and the parts of it below; 6to4, as such
+ * The address inside a mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96) or 6to4 address is checked too. `allowNetworks` opens
+ * blocks, never inner addresses: 2002:7f00:1:: (127.0.0.1) stays refused if 2002::/16 is open.
  */
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';

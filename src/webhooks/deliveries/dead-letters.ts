@@ -1,9 +1,7 @@
 /**
- * Dead letters: deliveries whose last attempt failed, stored for some days and listed by workspace and time of death.
- * A replay sends the same delivery, event ids and bytes, and removes it from the list until it dies again.
- *
- * A replay of a range runs in batches, each a transaction, and visits each dead letter once, so that one that dies
- * again at once is not replayed endlessly. It skips dead letters of a disabled endpoint.
+ * Dead letters: deliveries whose last attempt failed, listed by workspace and time of death. A replay sends the same
+ * delivery, event ids and bytes, and removes it from the list until it dies again. A replay of a range visits each dead
+ * letter once, so one that dies again at once is not replayed endlessly.
  */
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
@@ -44,18 +42,14 @@ interface DeadLettersOptions {
 type DeadKey = [workspaceNo: WorkspaceNo, deadAtMs: number, id: string];
 
 export class DeadLetters {
-  readonly #store: DeliveryStore;
-  readonly #endpoints: Endpoints;
-  readonly #clock: Clock;
+  readonly #options: DeadLettersOptions;
 
-  constructor({ store, endpoints, clock }: DeadLettersOptions) {
-    this.#store = store;
-    this.#endpoints = endpoints;
-    this.#clock = clock;
+  constructor(options: DeadLettersOptions) {
+    this.#options = options;
   }
 
   list(workspaceNo: WorkspaceNo, filter: DeadLetterFilter & DeadLetterPage): DeliveryPage {
-    const { tables } = this.#store;
+    const { tables } = this.#options.store;
     tables.environment.refresh();
     const { endpointNo, fromMs = 0, beforeMs = Number.MAX_SAFE_INTEGER, before, limit } = filter;
     const [topMs, topId] = parseCursor(before) ?? [beforeMs, ''];
@@ -78,9 +72,13 @@ export class DeadLetters {
   }
 
   /** Their number; reads all of them if it filters by endpoint. */
-  count(workspaceNo: WorkspaceNo, { endpointNo, fromMs = 0, beforeMs }: DeadLetterFilter): number {
-    const { dead } = this.#store.tables;
-    const range = this.#ascending(workspaceNo, fromMs, beforeMs ?? Number.MAX_SAFE_INTEGER);
+  count(
+    workspaceNo: WorkspaceNo,
+    { endpointNo, fromMs = 0, beforeMs = Number.MAX_SAFE_INTEGER }: DeadLetterFilter,
+  ): number {
+    const { dead } = this.#options.store.tables;
+    const start: DeadKey = [workspaceNo, fromMs, ''];
+    const range = { start, end: [workspaceNo, beforeMs, ''] satisfies DeadKey };
     if (endpointNo === undefined) return dead.count(range);
     let count = 0;
     for (const { value } of dead.range(range)) if (value === endpointNo) count += 1;
@@ -90,7 +88,7 @@ export class DeadLetters {
   /** @throws Failure not_found, conflict if it is not dead or its endpoint is disabled */
   async replay(delivery: Delivery): Promise<Delivery> {
     this.assertEnabled(delivery.endpointNo);
-    return await this.#store.transaction((tx) => {
+    return await this.#options.store.transaction((tx) => {
       const stored = tx.find(delivery.id);
       if (stored?.state !== 'dead') {
         throw new Failure(
@@ -108,32 +106,25 @@ export class DeadLetters {
     { endpointNo, fromMs, beforeMs }: DeadLetterFilter & { fromMs: number; beforeMs: number },
   ): Promise<number> {
     if (endpointNo !== undefined) this.assertEnabled(endpointNo);
-    const { dead } = this.#store.tables;
-    const nowMs = this.#clock.now();
-    let start: DeadKey | undefined;
-    let replayed = 0;
-    for (;;) {
-      const range = this.#ascending(workspaceNo, fromMs, Math.min(beforeMs, nowMs + 1));
-      const keys: DeadKey[] = [];
-      let last: DeadKey | undefined;
-      for (const { key, value } of dead.range({
-        ...range,
-        start: start ?? range.start,
-        limit: batchMax,
-      })) {
-        last = key;
-        if (endpointNo !== undefined && value !== endpointNo) continue;
-        if (this.#endpoints.byNo(value)?.status === 'enabled') keys.push(key);
-      }
+    const { dead } = this.#options.store.tables;
+    const end: DeadKey = [workspaceNo, Math.min(beforeMs, this.#options.clock.now() + 1), ''];
+    let start: DeadKey = [workspaceNo, fromMs, ''];
+    for (let replayed = 0; ;) {
+      const batch = [...dead.range({ start, end, limit: batchMax })];
+      const last = batch.at(-1)?.key;
       if (last === undefined) return replayed;
+      const ids = batch
+        .filter(({ value }) => endpointNo === undefined || value === endpointNo)
+        .filter(({ value }) => this.#options.endpoints.byNo(value)?.status === 'enabled')
+        .map(({ key: [, , id] }) => id);
+      replayed += await this.#replayMany(ids);
       start = [last[0], last[1], `${last[2]}~`];
-      replayed += await this.#replayMany(keys);
     }
   }
 
   /** @throws Failure conflict if the endpoint is disabled or deleted */
   assertEnabled(endpointNo: EndpointNo): void {
-    const endpoint = this.#endpoints.byNo(endpointNo);
+    const endpoint = this.#options.endpoints.byNo(endpointNo);
     if (endpoint?.status === 'enabled') return;
     const status = endpoint === undefined ? 'deleted' : 'disabled';
     throw new Failure(
@@ -142,28 +133,17 @@ export class DeadLetters {
     );
   }
 
-  async #replayMany(keys: readonly DeadKey[]): Promise<number> {
-    if (keys.length === 0) return 0;
-    return await this.#store.transaction((tx) => {
-      let count = 0;
-      for (const [, , id] of keys) {
-        const delivery = tx.find(id);
-        if (delivery?.state !== 'dead') continue;
-        this.#revive(tx, delivery);
-        count += 1;
-      }
-      return count;
+  async #replayMany(ids: readonly string[]): Promise<number> {
+    if (ids.length === 0) return 0;
+    return await this.#options.store.transaction((tx) => {
+      const dead = ids.flatMap((id) => tx.find(id) ?? []).filter(({ state }) => state === 'dead');
+      for (const delivery of dead) this.#revive(tx, delivery);
+      return dead.length;
     });
   }
 
   #revive(tx: DeliveryTransaction, delivery: Delivery): Delivery {
-    return tx.move(delivery, 'replayed', { dueMs: this.#store.wheelClock.now() });
-  }
-
-  #ascending(workspaceNo: WorkspaceNo, fromMs: number, beforeMs: number) {
-    const start: DeadKey = [workspaceNo, fromMs, ''];
-    const end: DeadKey = [workspaceNo, beforeMs, ''];
-    return { start, end };
+    return tx.move(delivery, 'replayed', { dueMs: this.#options.store.wheelClock.now() });
   }
 }
 

@@ -6,7 +6,7 @@ import { Failure } from '../../model/failure.ts';
 import { type IdSource, parseId } from '../../model/ids.ts';
 import type { AttemptRecord, DeliveryState, EndpointRecord } from '../../model/webhook.ts';
 import { type AttemptSender, recordOf, type SentResult } from '../attempt/attempt-sender.ts';
-import { DeadLetters, type DeliveryPage } from './dead-letters.ts';
+import { type DeadLetterPage, DeadLetters, type DeliveryPage } from './dead-letters.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import {
   afterAll,
@@ -35,11 +35,8 @@ export interface EndpointFigures {
   readonly waiting: number;
 }
 
-interface DeliveryFilter {
+interface DeliveryFilter extends DeadLetterPage {
   readonly state?: DeliveryState | undefined;
-  /** Cursor: `before` of the previous page. */
-  readonly before?: string | undefined;
-  readonly limit: number;
 }
 
 interface SampleResult {

@@ -1,12 +1,7 @@
 /**
  * The only code that writes deliveries. Within one transaction of the delivery environment it moves them from state
- * to state (delivery.ts), and keeps rows, lists, wheel, log and the endpoints' stats consistent.
- * `DeliveryStore.transaction` opens one.
- *
- *   pending     no row before its first failure, then in `due` and on the wheel
- *   delivered   only in the log
- *   dead        in `dead_letters` until it expires
- *   canceled    a row until it expires
+ * to state (delivery.ts), and keeps rows, lists, wheel, log and the endpoints' stats consistent. A delivery has no row
+ * before its first failure; a pending row is in `due` and on the wheel; a delivered one is only in the log.
  *
  * All reads are inside the transaction, so a failed one leaves nothing behind. A damaged delivery is removed by its
  * keys; damaged stats are counted again.
@@ -43,23 +38,18 @@ const emptyStats: EndpointStats = {
   failuresInRow: 0,
 };
 
-export interface Move {
+interface Move {
   /** Wheel time of the next attempt; for `failed` and `replayed`. */
   readonly dueMs?: WheelMs;
   readonly attempt?: AttemptRecord;
   readonly deadReason?: DeadReason;
 }
 
-export interface Moment {
-  readonly wallMs: number;
-  readonly wheelMs: WheelMs;
-}
-
 export class DeliveryTransaction {
   readonly #tables: DeliveryTables;
   readonly #wheel: RetryWheel;
   readonly #keptMax: number;
-  readonly #now: Moment;
+  readonly #now: { readonly wallMs: number; readonly wheelMs: WheelMs };
   readonly #stats = new Map<number, EndpointStats>();
   readonly #delivered = new Map<number, PackedDelivered[]>();
   readonly #ready: Set<number>;
@@ -67,7 +57,7 @@ export class DeliveryTransaction {
   /** @param ready collects the endpoints that get work */
   constructor(
     options: { tables: DeliveryTables; wheel: RetryWheel; keptMax: number },
-    now: Moment,
+    now: { readonly wallMs: number; readonly wheelMs: WheelMs },
     ready: Set<number>,
   ) {
     this.#tables = options.tables;

@@ -163,16 +163,11 @@ export class ResultBatcher {
 
 export type EndpointsToDisable = Map<EndpointNo, DisabledReason>;
 
-interface ApplyOptions {
-  readonly endpoints: Endpoints;
-  readonly retryDelaysMs: readonly number[];
-}
-
 /** Applies a result inside the transaction. @param toDisable collects the endpoints to disable after the commit */
 export function applyResult(
   tx: DeliveryTransaction,
   { delivery, attempt, wheelMs, random }: EndedAttempt,
-  { endpoints, retryDelaysMs }: ApplyOptions,
+  { endpoints, retryDelaysMs }: { endpoints: Endpoints; retryDelaysMs: readonly number[] },
   toDisable: EndpointsToDisable,
 ): void {
   const { endpointNo } = delivery;

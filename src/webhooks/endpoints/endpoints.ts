@@ -54,7 +54,6 @@ export interface CreatedEndpoint {
 
 /** Called with the result inside the transaction of the change. */
 type InTransaction<T> = (result: T) => void;
-
 type Listener = (no: EndpointNo, record: EndpointRecord | undefined) => void;
 
 interface EndpointsOptions {

@@ -1,10 +1,7 @@
 /**
- * An endpoint's secrets: generated, stored encrypted, decrypted for signing, rotated.
- *
- *   whsec_ base64( 32 random bytes )
- *
- * The record has them encrypted, newest first. A rotation adds a new one in front and an expiry to the others; until
- * then all sign, so a receiver can switch in its own time.
+ * An endpoint's secrets, `whsec_` and base64 of 32 random bytes: generated, stored encrypted, decrypted for signing,
+ * rotated. The record has them newest first. A rotation adds a new one in front and an expiry to the others; until then
+ * all sign, so a receiver can switch in its own time.
  */
 import { Failure } from '../../model/failure.ts';
 import type { RandomBytes } from '../../model/ids.ts';

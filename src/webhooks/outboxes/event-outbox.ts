@@ -8,6 +8,7 @@ import type { WheelClock } from '../deliveries/retry-wheel.ts';
 import { isFor } from '../endpoints/endpoint-index.ts';
 import {
   type ListenersOf,
+  type NewestRange,
   type OutboxReader,
   type ReadBounds,
   type ReadResult,
@@ -45,7 +46,6 @@ export class EventOutbox implements OutboxReader {
       if (created.length >= bounds.deliveriesMax) break;
       sequence = event.sequence;
       const listeners = listenersOf(event.workspaceNo, event.kind, sequence, oneEvent);
-      if (listeners.length === 0) continue;
       for (const endpoint of listeners) {
         if (!this.#isSent(event, endpoint)) created.push(this.#delivery(event, endpoint));
       }
@@ -74,10 +74,7 @@ export class EventOutbox implements OutboxReader {
     return { created, position: [upTo, 0], hasMore: false };
   }
 
-  newestFor(
-    endpoint: EndpointRecord,
-    { after, beforeId, limit }: { after: Position; beforeId: string; limit: number },
-  ): Delivery[] {
+  newestFor(endpoint: EndpointRecord, { after, beforeId, limit }: NewestRange): Delivery[] {
     const found: Delivery[] = [];
     const isId = parseId('dlv', beforeId) !== undefined;
     let before = isId ? this.#outbox.sequenceAfter(idTimeMs(beforeId)) : undefined;

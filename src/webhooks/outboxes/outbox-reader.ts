@@ -23,6 +23,12 @@ export interface ReadBounds {
   readonly isBatched?: boolean;
 }
 
+export interface NewestRange {
+  readonly after: Position;
+  readonly beforeId: string;
+  readonly limit: number;
+}
+
 /** The deliveries of consecutive entries, oldest first. */
 export interface ReadResult {
   readonly created: readonly Delivery[];
@@ -40,10 +46,7 @@ export interface OutboxReader {
   read(from: Position, listenersOf: ListenersOf, bounds: ReadBounds): ReadResult;
   readFor(endpoint: EndpointRecord, from: Position, bounds: ReadBounds): ReadResult;
   /** Newest first, after `after` and with ids below `beforeId`, which may be any text. */
-  newestFor(
-    endpoint: EndpointRecord,
-    range: { readonly after: Position; readonly beforeId: string; readonly limit: number },
-  ): Delivery[];
+  newestFor(endpoint: EndpointRecord, range: NewestRange): Delivery[];
   /** The delivery of a ref; undefined if its entry is damaged or expired. */
   at(endpoint: EndpointRecord, ref: DeliveryRef): Delivery | undefined;
   find(endpoint: EndpointRecord, eventId: string): Delivery | undefined;

@@ -22,6 +22,7 @@ import { isFor } from '../endpoints/endpoint-index.ts';
 import {
   type ListenersOf,
   comparePositions,
+  type NewestRange,
   only,
   type OutboxReader,
   type ReadBounds,
@@ -111,10 +112,7 @@ export class ScanOutbox implements OutboxReader {
     return this.#read(from, bounds, (...part) => read(reading, ...part, endpoint));
   }
 
-  newestFor(
-    endpoint: EndpointRecord,
-    { after, beforeId, limit }: { after: Position; beforeId: string; limit: number },
-  ): Delivery[] {
+  newestFor(endpoint: EndpointRecord, { after, beforeId, limit }: NewestRange): Delivery[] {
     const { scans } = this.#options;
     const reading = this.#reading(only(endpoint));
     let found: Delivery[] = [];

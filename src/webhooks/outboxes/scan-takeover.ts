@@ -1,9 +1,7 @@
 /**
  * Converts the stored positions of scans when a core of a cluster begins to lead: they name blocks of the previous
- * leader, and each core has the same scans in its own blocks.
- *
- *   former position -> own block    the last block whose scans the former core had all settled (store/scans/store-places.ts)
- *   later scans     -> sent again   same ids, same bytes, about 20 s of scans, except those that sent-events.ts knows
+ * leader, and each core has the same scans in its own blocks (store/scans/store-places.ts). Later scans are sent again
+ * with the same ids and bytes, about 20 s of them, except those that sent-events.ts knows.
  *
  * The mark of each own block is published before a position names it, so the next leader can convert it again.
  */
