@@ -36,15 +36,6 @@ test('events are read in order, each once, with the bytes that were written', as
   expect(seen).toEqual(Array.from({ length: 25 }, (_, at) => String(at)));
 });
 
-test('createdAt is in the envelope when the event has one', async () => {
-  const { temporary, outbox, clock } = openOutbox();
-  const { body } = await temporary.store.environment.transaction(() =>
-    outbox.append('qr.deleted', 1, { id: 'x' }, clock.now()),
-  );
-  const envelope: object = JSON.parse(body);
-  expect(Object.keys(envelope)).toEqual(['id', 'event', 'createdAt', 'data']);
-});
-
 test('newest gives a workspace its own, newest first, from any point', async () => {
   const { outbox, append } = openOutbox();
   for (let at = 0; at < 10; at++) await append((at % 2) + 1, String(at));

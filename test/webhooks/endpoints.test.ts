@@ -4,17 +4,12 @@ import { expect, test } from 'vitest';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { EndpointRecord } from '../../src/model/webhook.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
-import {
-  Endpoints,
-  endpointsMax,
-  type NewEndpoint,
-} from '../../src/webhooks/endpoints/endpoints.ts';
+import { Endpoints, type NewEndpoint } from '../../src/webhooks/endpoints/endpoints.ts';
 import { isFor } from '../../src/webhooks/endpoints/endpoint-index.ts';
 import { temporaryManagement } from '../store/temporary-management.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
 
 const owner = { workspaceNo: 1, userId: 'usr_00000000000000000001' };
-const other = { workspaceNo: 2, userId: 'usr_00000000000000000002' };
 const wanted: NewEndpoint = {
   url: 'https://example.com/hook',
   events: ['qr.created'],
@@ -109,28 +104,6 @@ test('starts after the events of its creation, and leaves out those while it is 
   ).toEqual([false, true, true, false, false, true]);
 });
 
-test('remembers its last eight pauses, after a restart too', async () => {
-  const { store, happen, temporary, open } = openEndpoints();
-  const { endpoint } = await store.create(owner, wanted);
-  const { id } = endpoint;
-  for (let pause = 0; pause < 10; pause++) {
-    await happen();
-    await store.change(1, id, { status: 'disabled' });
-    await happen();
-    await store.change(1, id, { status: 'enabled' });
-  }
-  const { pauses } = store.get(1, id);
-  expect(pauses).toHaveLength(8);
-  expect(pauses?.[0]).toEqual({ from: { event: 5, block: 7 }, to: { event: 6, block: 7 } });
-  await temporary.reopen();
-  const again = open().get(1, id);
-  expect(again.pauses).toEqual(pauses);
-  const left = Array.from({ length: 20 }, (_, at) => at + 1).filter(
-    (event) => !isFor(again, 'qr.created', event),
-  );
-  expect(left).toEqual([6, 8, 10, 12, 14, 16, 18, 20]);
-});
-
 test('of kinds that it subscribes to later it gets what comes from then on', async () => {
   const { store, happen, state } = openEndpoints();
   const { endpoint } = await store.create(owner, wanted);
@@ -215,21 +188,6 @@ test('without the key that encrypted its secrets an endpoint is disabled until i
   expect(await again.change(1, id, { status: 'enabled' })).toMatchObject({ status: 'disabled' });
   const { secret } = await again.rotateSecret(1, id, hourMs);
   expect([again.secretsOf(no), again.isAnyFor('qr.created')]).toEqual([[secret], true]);
-});
-
-test('a workspace has a bounded number of them, counted where it is stored', async () => {
-  const { store } = openEndpoints();
-  const asked = Array.from({ length: endpointsMax + 5 }, async () => {
-    return await store.create(owner, wanted);
-  });
-  const settled = await Promise.allSettled(asked);
-  expect(settled.filter(({ status }) => status === 'rejected')).toHaveLength(5);
-  await expect(store.create(owner, wanted)).rejects.toEqual(codeOf('conflict'));
-  await store.create(other, wanted);
-  const [newest] = store.list(1);
-  await store.delete(1, newest?.id ?? '');
-  await store.create(owner, wanted);
-  expect(store.list(1)).toHaveLength(endpointsMax);
 });
 
 test('the dispatcher disables what is gone; listeners are called for every change', async () => {

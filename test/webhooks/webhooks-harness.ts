@@ -33,9 +33,6 @@ class ScriptedSender implements AttemptSender {
   readonly #time: TestClock;
   readonly #hanging = new Map<string, { readonly sent: Sent; readonly end: OnResult }>();
   #answering = 0;
-  /** Most at once, by URL. */
-  readonly widest = new Map<string, number>();
-  readonly #inFlight = new Map<string, number>();
 
   constructor(time: TestClock) {
     this.#time = time;
@@ -55,14 +52,9 @@ class ScriptedSender implements AttemptSender {
       const text = task.body;
       const sent = { ...task, atMs: this.#time.monotonicMs(), text };
       this.sent.push(sent);
-      this.#count(task.url, 1);
       const answer = this.answer(sent);
-      const end: OnResult = (id, attempt) => {
-        this.#count(task.url, -1);
-        onResult(id, attempt);
-      };
-      if (answer === 'hang') this.#hanging.set(task.deliveryId, { sent, end });
-      else this.#later(() => end(task.deliveryId, this.#attempt(answer)));
+      if (answer === 'hang') this.#hanging.set(task.deliveryId, { sent, end: onResult });
+      else this.#later(() => onResult(task.deliveryId, this.#attempt(answer)));
     }
   }
 
@@ -107,12 +99,6 @@ class ScriptedSender implements AttemptSender {
     if (typeof answer !== 'number') return { ...base, ...answer };
     const isSuccess = answer >= 200 && answer < 300;
     return { ...base, status: answer, ...(isSuccess ? {} : { failure: 'status' }) };
-  }
-
-  #count(url: string, by: number): void {
-    const inFlight = (this.#inFlight.get(url) ?? 0) + by;
-    this.#inFlight.set(url, inFlight);
-    this.widest.set(url, Math.max(this.widest.get(url) ?? 0, inFlight));
   }
 }
 

@@ -53,6 +53,7 @@ export class Feeds {
   /** Endpoints whose oldest deliveries are being moved to rows: newer ones wait. */
   readonly #moving = new Set<EndpointNo>();
   #changed = new Set<EndpointNo>();
+  #committing: ReadonlySet<Delivery> = new Set();
   /** Called with endpoints that got work; the dispatcher sets it. */
   onWork: (endpointNos: Iterable<EndpointNo>) => void = () => undefined;
 
@@ -176,7 +177,8 @@ export class Feeds {
           for (const no of this.#changed) changed.add(no);
           this.#changed.clear();
           for (const { endpointNo } of settled) changed.add(endpointNo);
-          const of = new Set(settled);
+          const of = new Set(settled.filter(({ outboxRef }) => outboxRef !== undefined));
+          this.#committing = of;
           const backlogs = Array.from(changed, (no) => [no, this.#backlogOf(no, of)] as const);
           change = { positions: { ...this.#routed }, backlogs: new Map(backlogs) };
           this.#backlogs.write(change);
@@ -189,8 +191,18 @@ export class Feeds {
       } catch (error) {
         for (const no of changed) this.#changed.add(no);
         throw error;
+      } finally {
+        this.#committing = new Set();
       }
     });
+  }
+
+  /** Settled deliveries whose commit readers see already, shortly before it is reported here. */
+  #stored(): ReadonlySet<Delivery> {
+    const last = [...this.#committing].at(-1);
+    const { rows, log } = this.#store.tables;
+    const isStored = last && (rows.has(last.id) || log.has([last.endpointNo, last.id]));
+    return isStored === true ? this.#committing : new Set();
   }
 
   /** Frees the memory of an endpoint that has settled everything or is deleted. */
@@ -212,7 +224,8 @@ export class Feeds {
 
   /** Unsettled deliveries of an endpoint; an estimate if it lags. */
   count(endpointNo: EndpointNo): number {
-    return countOf(this.#feeds.get(endpointNo) ?? {});
+    const stored = [...this.#stored()].filter((one) => one.endpointNo === endpointNo).length;
+    return countOf(this.#feeds.get(endpointNo) ?? {}) - stored;
   }
 
   get total(): number {
@@ -232,11 +245,12 @@ export class Feeds {
   newest(endpoint: EndpointRecord, beforeId: string, limit: number): Delivery[] {
     const pair = this.#feeds.get(endpoint.no);
     const found = new Map<string, Delivery>();
+    const stored = this.#stored();
     for (const reader of this.#readers) {
       const feed = pair?.[reader.name];
       if (feed === undefined) continue;
       for (const delivery of feed.known())
-        if (delivery.id < beforeId) found.set(delivery.id, delivery);
+        if (delivery.id < beforeId && !stored.has(delivery)) found.set(delivery.id, delivery);
       if (!feed.isLagging) continue;
       const range = { after: feed.readTo, beforeId, limit };
       for (const delivery of reader.newestFor(endpoint, range)) found.set(delivery.id, delivery);

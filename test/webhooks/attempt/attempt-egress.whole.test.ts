@@ -50,21 +50,6 @@ describe('a literal address', () => {
     }
     expect(sender.connections).toBe(0);
   });
-
-  it('with credentials, or of another scheme, is refused as well', async () => {
-    const sender = openSender({ allowNetworks: ['127.0.0.0/8'] });
-    for (const start of [
-      'http://user@',
-      'http://user:pw@',
-      'http://@',
-      'ftp://',
-      'ws://',
-      'http:',
-    ]) {
-      const url = `${start}127.0.0.1:${canary.port}/`;
-      expect(await sender.send(taskFor(url))).toMatchObject({ failure: 'protocol' });
-    }
-  });
 });
 
 describe('a name', () => {
@@ -77,17 +62,6 @@ describe('a name', () => {
     const url = `http://hook.test:${canary.port}/`;
     expect(await sender.send(taskFor(url))).toMatchObject({ failure: 'blocked_ip' });
     expect(sender.connections).toBe(0);
-  });
-
-  it('that is rebound after the check reaches what was checked, then nothing', async () => {
-    const receiver = await openTestReceiver(undefined, { host: outside, port: canary.port });
-    let questions = 0;
-    const { sender, pass } = await openNamed(() => [questions++ < 2 ? outside : '127.0.0.1']);
-    const url = `http://hook.test:${canary.port}/`;
-    expect(await sender.send(taskFor(url))).toMatchObject({ status: 200, remoteIp: outside });
-    pass(3_000);
-    expect(await sender.send(taskFor(url))).toMatchObject({ failure: 'blocked_ip' });
-    expect(receiver.requests.length).toBe(1);
   });
 
   it('that is rebound while a connection is kept alive does not use that connection', async () => {

@@ -126,23 +126,6 @@ it('does not give up a later attempt with the task of an earlier one', async () 
   ]);
 });
 
-it('gives back, in order, what it has not started when an endpoint failed five times in a row', async () => {
-  const gate = Promise.withResolvers<void>();
-  const failing = await openReceiver({ kind: 'answer', status: 500, after: gate.promise });
-  onTestFinished(async () => await failing.close());
-  const sender = openSender(60_000);
-  const ends: Array<[string, SentResult]> = [];
-  const tasks = Array.from({ length: 128 }, (_, index) => taskTo(failing.url('/'), index + 1, 1));
-  sender.send(tasks, (id, result) => ends.push([id, result]));
-  await failing.arrived(widthMax);
-  gate.resolve();
-  await eventually(() => ends.length === 128, 'each has a result');
-  // Those that were in flight, and the few that followed the first four failures.
-  expect(failing.requests.length).toBeLessThan(widthMax + 5);
-  const unsent = ends.filter(([, result]) => result === 'unsent').map(([id]) => id);
-  expect(unsent).toEqual(tasks.slice(failing.requests.length).map(({ deliveryId }) => deliveryId));
-});
-
 it('sends what stands apart at once, whatever its endpoint has waiting', async () => {
   const hanging = await openReceiver({ kind: 'hang' });
   const quick = await openReceiver();

@@ -72,12 +72,8 @@ describe('the record', () => {
 
   it.each([
     [300, 'redirect'],
-    [304, 'redirect'],
     [399, 'redirect'],
-    [400, 'status'],
     [410, 'status'],
-    [429, 'status'],
-    [500, 'status'],
     [599, 'status'],
   ])('of status %i is a failure: %s', async (status, failure) => {
     expect(await attempt(answer(status))).toMatchObject({ status, failure });
@@ -93,11 +89,6 @@ describe('the record', () => {
     ],
     ['no HTTP', { kind: 'raw', bytes: 'SSH-2.0-OpenSSH_9.2\r\n' }, 'protocol'],
     [
-      'a bad chunk',
-      { kind: 'raw', bytes: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz' },
-      'protocol',
-    ],
-    [
       'an upgrade',
       { kind: 'raw', bytes: 'HTTP/1.1 101 X\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n' },
       'protocol',
@@ -107,23 +98,8 @@ describe('the record', () => {
       { kind: 'raw', bytes: `HTTP/1.1 200 OK\r\n${'a: b\r\n'.repeat(17_000)}\r\n` },
       'protocol',
     ],
-    [
-      'a header without an end',
-      { kind: 'raw', bytes: `HTTP/1.1 200 OK\r\na: ${'b'.repeat(99_000)}` },
-      'protocol',
-    ],
   ] as const)('of %s is a failure', async (_what, behaviour, failure) => {
     expect(await attempt(behaviour)).toMatchObject({ failure });
-  });
-
-  it('of an answer that ends with its connection is a success', async () => {
-    const bytes = 'HTTP/1.0 200 OK\r\n\r\nto the end';
-    const receiver = await openTestReceiver({ kind: 'raw', bytes });
-    const sender = openSender();
-    const record = await sender.send(taskFor(receiver.url()));
-    expect(record).toMatchObject({ status: 200, answer: 'to the end' });
-    expect(record.failure).toBeUndefined();
-    await expect.poll(() => sender.connections, soon).toBe(0);
   });
 
   it('of a closed port is a failure: connect', async () => {
@@ -154,29 +130,16 @@ describe('the answer', () => {
     expect(swollen).toMatch(/^\ufffd{1365}$/);
   });
 
-  it('is not asked to be compressed, and is not unpacked', async () => {
-    const headers = { 'content-encoding': 'gzip' };
-    expect(await attempt({ kind: 'answer', headers, body: 'plain' })).toMatchObject({
-      status: 200,
-      answer: 'plain',
-    });
-  });
-
   it.each([
     ['0', 0],
     ['7', 7_000],
-    [' 120 ', 120_000],
     ['9'.repeat(40), 365 * 86_400_000],
     ['Wed, 21 Oct 2015 07:28:00 GMT', 0],
     ['Sunday, 06-Nov-94 08:49:37 GMT', 0],
-    ['Sun Nov  6 08:49:37 1994', 0],
     ['Fri, 31 Dec 9999 23:59:59 GMT', 365 * 86_400_000],
-    ['-1', undefined],
     ['1.5', undefined],
-    ['1e9', undefined],
     ['soon', undefined],
     ['2015', 2_015_000],
-    ['2999-01-01', undefined],
     ['', undefined],
   ])('with Retry-After %j waits %s', async (value, retryAfterMs) => {
     const record = await attempt(answer(503, { 'retry-after': value }));
@@ -280,16 +243,6 @@ describe('TLS', () => {
 });
 
 describe('connections', () => {
-  it('that the receiver closes are not used again', async () => {
-    const receiver = await openTestReceiver(answer(200, { connection: 'close' }));
-    const sender = openSender();
-    for (let round = 0; round < 5; round++) {
-      expect(await sender.send(taskFor(receiver.url()))).toMatchObject({ status: 200 });
-    }
-    expect(receiver.connections).toBe(5);
-    await expect.poll(() => sender.connections, soon).toBe(0);
-  });
-
   it('that end just as they are used again cost no attempt', async () => {
     const receiver = await openTestReceiver();
     const sender = openSender();

@@ -54,15 +54,6 @@ describe('the ring', () => {
     started(other);
     expect(bytes.all).toBe(0);
   });
-
-  it('has what was added or started, and nothing behind that', () => {
-    const { feed } = openFeed(3);
-    expect([feed.has(at(3)), feed.has(at(4))]).toEqual([true, false]);
-    feed.add(deliveryOf(5));
-    expect([feed.has(at(5)), feed.has(at(6))]).toEqual([true, false]);
-    started(feed);
-    expect([feed.has(at(5)), feed.has(at(6))]).toEqual([true, false]);
-  });
 });
 
 describe('one that lags', () => {
