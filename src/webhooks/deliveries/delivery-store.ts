@@ -46,7 +46,7 @@ export class DeliveryStore {
     const now = { wallMs: this.#clock.now(), wheelMs: wheelClock.now() };
     const isMarkDue = now.wheelMs - this.#markedMs >= markMs;
     const result = await tables.environment.transaction(() => {
-      const tx = new DeliveryTransaction({ tables, wheel, keptMax: this.#keptMax }, now, ready);
+      const tx = new DeliveryTransaction({ tables, wheel, keptMax: this.#keptMax, now, ready });
       const done = work(tx);
       tx.finish();
       if (isMarkDue) tables.wheelClock.put('now', wheelClock.mark());

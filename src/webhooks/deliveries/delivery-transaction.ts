@@ -45,30 +45,26 @@ interface Move {
   readonly deadReason?: DeadReason;
 }
 
-export class DeliveryTransaction {
-  readonly #tables: DeliveryTables;
-  readonly #wheel: RetryWheel;
-  readonly #keptMax: number;
-  readonly #now: { readonly wallMs: number; readonly wheelMs: WheelMs };
-  readonly #stats = new Map<number, EndpointStats>();
-  readonly #delivered = new Map<number, PackedDelivered[]>();
-  readonly #ready: Set<number>;
+interface TransactionOptions {
+  readonly tables: DeliveryTables;
+  readonly wheel: RetryWheel;
+  readonly keptMax: number;
+  readonly now: { readonly wallMs: number; readonly wheelMs: WheelMs };
+  /** Collects the endpoints that get work. */
+  readonly ready: Set<EndpointNo>;
+}
 
-  /** @param ready collects the endpoints that get work */
-  constructor(
-    options: { tables: DeliveryTables; wheel: RetryWheel; keptMax: number },
-    now: { readonly wallMs: number; readonly wheelMs: WheelMs },
-    ready: Set<number>,
-  ) {
-    this.#tables = options.tables;
-    this.#wheel = options.wheel;
-    this.#keptMax = options.keptMax;
-    this.#now = now;
-    this.#ready = ready;
+export class DeliveryTransaction {
+  readonly #options: TransactionOptions;
+  readonly #stats = new Map<EndpointNo, EndpointStats>();
+  readonly #delivered = new Map<EndpointNo, PackedDelivered[]>();
+
+  constructor(options: TransactionOptions) {
+    this.#options = options;
   }
 
   /** Creates a row. @param id `dlv_…` @param dueMs default: now */
-  create(id: string, created: NewDelivery, dueMs = this.#now.wheelMs): Delivery {
+  create(id: string, created: NewDelivery, dueMs = this.#options.now.wheelMs): Delivery {
     const delivery = pendingDelivery(id, created, dueMs);
     this.#insert(delivery, 'pending');
     return delivery;
@@ -94,20 +90,20 @@ export class DeliveryTransaction {
       dueMs,
       tries: isReplay ? 0 : delivery.tries + (attempt === undefined ? 0 : 1),
       ...attempted(delivery, attempt),
-      deadAtMs: to === 'dead' ? this.#now.wallMs : 0,
+      deadAtMs: to === 'dead' ? this.#options.now.wallMs : 0,
       deadReason: to === 'dead' ? (deadReason ?? 'exhausted') : '',
-      expiresMs: isExpiring ? toWheelMs(this.#now.wheelMs + expiryMs) : noTime,
+      expiresMs: isExpiring ? toWheelMs(this.#options.now.wheelMs + expiryMs) : noTime,
     };
     this.#insert(next, to);
     return next;
   }
 
   find(id: string): Delivery | undefined {
-    return findRow(this.#tables, id);
+    return findRow(this.#options.tables, id);
   }
 
   discard([endpointNo, dueMs, id]: DueKey): void {
-    const { due, states, rows } = this.#tables;
+    const { due, states, rows } = this.#options.tables;
     const key: [number, number, string] = [endpointNo, stateCodes.pending, id];
     if (!states.has(key)) return;
     states.remove(key);
@@ -117,7 +113,9 @@ export class DeliveryTransaction {
   }
 
   stats(endpointNo: EndpointNo): EndpointStats {
-    return this.#stats.get(endpointNo) ?? storedStats(this.#tables, endpointNo) ?? emptyStats;
+    return (
+      this.#stats.get(endpointNo) ?? storedStats(this.#options.tables, endpointNo) ?? emptyStats
+    );
   }
 
   setStats(endpointNo: EndpointNo, stats: EndpointStats): void {
@@ -131,8 +129,8 @@ export class DeliveryTransaction {
 
   /** Writes log and stats; the last step of a transaction. */
   finish(): void {
-    const { log, stats } = this.#tables;
-    const keptMax = this.#keptMax;
+    const { log, stats } = this.#options.tables;
+    const keptMax = this.#options.keptMax;
     for (const [endpointNo, entries] of this.#delivered) {
       this.#count(endpointNo, 'delivered', addToLog(log, endpointNo, entries, keptMax));
       const { delivered } = this.stats(endpointNo).counts;
@@ -157,18 +155,18 @@ export class DeliveryTransaction {
 
   #insert(delivery: Delivery, state: RowState): void {
     const { id, endpointNo, workspaceNo, dueMs, deadAtMs, expiresMs } = delivery;
-    const tables = this.#tables;
+    const tables = this.#options.tables;
     const { id: _id, outboxRef: _ref, ...row } = delivery;
     tables.rows.put(id, { ...row, state });
     tables.states.put([endpointNo, stateCodes[state], id], 1);
     this.#count(endpointNo, state, 1);
     if (state === 'pending') {
       tables.due.put([endpointNo, dueMs, id], 1);
-      if (dueMs > this.#now.wheelMs) {
-        if (this.#wheel.schedule(endpointNo, dueMs)) this.#ready.add(endpointNo);
+      if (dueMs > this.#options.now.wheelMs) {
+        if (this.#options.wheel.schedule(endpointNo, dueMs)) this.#options.ready.add(endpointNo);
       } else {
-        this.#wheel.pin(endpointNo, dueMs);
-        this.#ready.add(endpointNo);
+        this.#options.wheel.pin(endpointNo, dueMs);
+        this.#options.ready.add(endpointNo);
       }
     } else {
       tables.expiry.put([expiresMs, id], 1);
@@ -179,7 +177,7 @@ export class DeliveryTransaction {
   #remove(delivery: Delivery): void {
     const { id, endpointNo, workspaceNo, state, dueMs, deadAtMs, expiresMs } = delivery;
     if (state === 'delivered') return;
-    const tables = this.#tables;
+    const tables = this.#options.tables;
     const key: [number, number, string] = [endpointNo, stateCodes[state], id];
     if (!tables.states.has(key)) return;
     tables.rows.remove(id);

@@ -20,7 +20,7 @@ import {
   stampOf,
   subscribesTo,
 } from './endpoint-index.ts';
-import { rotated, Secrets, type Cipher, validOf } from './secrets.ts';
+import { type Cipher, createSecret, decryptSecrets, rotated, validOf } from './secrets.ts';
 import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** Endpoints of a workspace, disabled ones included: each event is one delivery to each of them. */
@@ -70,14 +70,12 @@ interface EndpointsOptions {
 
 export class Endpoints {
   readonly #options: EndpointsOptions;
-  readonly #secrets: Secrets;
   readonly #index = new EndpointIndex();
   readonly #listeners = new Set<Listener>();
   readonly #damaged = new Set<EndpointNo>();
 
   constructor(options: EndpointsOptions) {
     this.#options = options;
-    this.#secrets = new Secrets(options.cipher, options.randomBytes);
     const damaged = (no: EndpointNo): void => void this.#damaged.add(no);
     for (const { value } of options.management.webhooks.endpoints.range({}, damaged)) {
       this.#index.put(this.#usable(value));
@@ -100,9 +98,9 @@ export class Endpoints {
     { url, events, description, maxBatch }: NewEndpoint,
     inTransaction: InTransaction<CreatedEndpoint> = () => undefined,
   ): Promise<CreatedEndpoint> {
-    const { management, ids, clock, numbers } = this.#options;
+    const { management, ids, clock, numbers, cipher, randomBytes } = this.#options;
     this.#assertUrl(url);
-    const { secret, encrypted } = this.#secrets.create();
+    const { secret, encrypted } = createSecret(cipher, randomBytes);
     const created = await management.environment.transaction(() => {
       this.#assertCapacity(workspaceNo);
       const createdAtMs = clock.now();
@@ -179,7 +177,8 @@ export class Endpoints {
     inTransaction: InTransaction<CreatedEndpoint> = () => undefined,
   ): Promise<CreatedEndpoint> {
     const { no } = this.get(workspaceNo, id);
-    const { secret, encrypted } = this.#secrets.create();
+    const { cipher, randomBytes } = this.#options;
+    const { secret, encrypted } = createSecret(cipher, randomBytes);
     const endpoint = await this.#rewrite(
       no,
       (record, nowMs) => {
@@ -225,9 +224,8 @@ export class Endpoints {
   /** The secrets that sign now, newest first; none for a deleted endpoint. */
   secretsOf(no: EndpointNo): readonly string[] {
     const record = this.#index.byNo(no);
-    return record === undefined
-      ? []
-      : this.#secrets.decrypt(record.secrets, this.#options.clock.now());
+    const { cipher, clock } = this.#options;
+    return record === undefined ? [] : decryptSecrets(cipher, record.secrets, clock.now());
   }
 
   /** Expiry of the last older secret; undefined if only the newest is valid. */
@@ -341,9 +339,10 @@ export class Endpoints {
 
   /** Nothing is sent unsigned: if the signing keys are lost, the endpoint is disabled until it gets a new secret. */
   #usable(stored: EndpointRecord): EndpointRecord {
-    const record = renumbered(stored, this.#options.numbers);
-    const nowMs = this.#options.clock.now();
-    if (this.#secrets.decrypt(record.secrets, nowMs).length > 0) return record;
+    const { cipher, clock, numbers } = this.#options;
+    const record = renumbered(stored, numbers);
+    const nowMs = clock.now();
+    if (decryptSecrets(cipher, record.secrets, nowMs).length > 0) return record;
     return disabled(record, 'secret_lost', nowMs);
   }
 

@@ -21,27 +21,19 @@ export interface Cipher {
 
 type StoredSecrets = readonly EndpointSecret[];
 
-export class Secrets {
-  readonly #cipher: Cipher;
-  readonly #randomBytes: RandomBytes;
-
-  constructor(cipher: Cipher, randomBytes: RandomBytes) {
-    this.#cipher = cipher;
-    this.#randomBytes = randomBytes;
-  }
-
-  /** Generates a secret: the text to show once, and its stored form. */
-  create(): { readonly secret: string; readonly encrypted: string } {
-    const bytes = Buffer.from(this.#randomBytes(new Uint8Array(secretBytes)));
-    const secret = prefix + bytes.toString('base64');
-    return { secret, encrypted: this.#cipher.encrypt(secret) };
-  }
-
-  /** The secrets that sign now, newest first, without those that another (lost) key encrypted. */
-  decrypt(stored: StoredSecrets, nowMs: number): string[] {
-    return validOf(stored, nowMs).flatMap((one) => this.#cipher.decrypt(one.encrypted) ?? []);
-  }
+/** The text to show once, and its stored form. */
+export function createSecret(
+  cipher: Cipher,
+  randomBytes: RandomBytes,
+): { readonly secret: string; readonly encrypted: string } {
+  const bytes = Buffer.from(randomBytes(new Uint8Array(secretBytes)));
+  const secret = prefix + bytes.toString('base64');
+  return { secret, encrypted: cipher.encrypt(secret) };
 }
+
+/** The secrets that sign now, newest first, without those that another (lost) key encrypted. */
+export const decryptSecrets = (cipher: Cipher, stored: StoredSecrets, nowMs: number): string[] =>
+  validOf(stored, nowMs).flatMap(({ encrypted }) => cipher.decrypt(encrypted) ?? []);
 
 export function validOf(stored: StoredSecrets, nowMs: number): StoredSecrets {
   return stored.filter(({ expiresAtMs = Infinity }) => nowMs < expiresAtMs);
