@@ -30,7 +30,6 @@ export interface AttemptSender {
   readonly aheadMax?: number;
   /** Calls `onResult` once for each attempt, after this call. */
   send(tasks: readonly AttemptTask[], onResult: OnResult): void;
-  /** Returns the endpoint's attempts that have not started. */
   recall?(endpointNo: EndpointNo): void;
   /** Starts a thread in advance: without one an attempt is late. */
   warm?(): void;
@@ -76,7 +75,6 @@ interface PoolSenderOptions {
   readonly widthMax: number;
   readonly channel: string;
   readonly settings: AttemptSettings;
-  /** Called when a thread dies; its attempts are sent again. */
   readonly onDeath: (cause: unknown) => void;
   readonly lateMsMax?: number;
 }

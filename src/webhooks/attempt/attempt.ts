@@ -273,7 +273,6 @@ function postHeaders(
 
 const endAtDeadline = (run: AttemptRun): void => run.fail('timeout');
 
-/** Undefined for a success: only 2xx. */
 function failureOf(status: number): FailureClass | undefined {
   if (status >= 200 && status < 300) return undefined;
   return status >= 300 && status < 400 ? 'redirect' : 'status';

@@ -18,7 +18,6 @@ import { type buildConnector, Client, type Dispatcher } from 'undici';
 import type { FailureClass } from '../../model/webhook.ts';
 import { type AddressGuard, Refusal, type Target } from './egress.ts';
 
-/** Answers with larger headers are refused. */
 const headerBytesMax = 16_384;
 /** Cached destinations, about 3 KB each with a TLS session; connections of an evicted one idle out. */
 const destinationsMax = 4_096;
@@ -173,7 +172,6 @@ export class Connections {
     return idle;
   }
 
-  /** Drops the connection and opens a new one to the same destination. */
   replace(connection: Connection): Connection {
     connection.drop();
     return this.#add(connection.destination);

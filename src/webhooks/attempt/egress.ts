@@ -76,7 +76,6 @@ export interface Target {
   readonly addresses: readonly string[];
 }
 
-/** Ends an attempt before a connection is made. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly failure: FailureClass;

@@ -122,7 +122,6 @@ export class DeadLetters {
     }
   }
 
-  /** @throws Failure conflict if the endpoint is disabled or deleted */
   assertEnabled(endpointNo: EndpointNo): void {
     const endpoint = this.#options.endpoints.byNo(endpointNo);
     if (endpoint?.status === 'enabled') return;

@@ -51,7 +51,6 @@ export function* logEntries(
   }
 }
 
-/** Also undefined for a damaged entry. */
 export const findLogged = (
   log: LogTable,
   endpointNo: EndpointNo,

@@ -13,7 +13,6 @@ interface DeliveryStoreOptions {
   readonly tables: DeliveryTables;
   readonly clock: Clock;
   readonly steady: SteadyClock;
-  /** Delivered ones kept per endpoint. */
   readonly keptMax: number;
 }
 

@@ -30,7 +30,6 @@ import type { RetryWheel } from './retry-wheel.ts';
 
 /** Newest attempts stored with a delivery: three rounds of the schedule, each attempt with up to 4 KB of answer. */
 const attemptsKept = 24;
-/** Dead and canceled ones are kept this long. */
 const expiryMs = 7 * 86_400_000;
 
 const emptyStats: EndpointStats = {
@@ -127,7 +126,6 @@ export class DeliveryTransaction {
     this.#count(endpointNo, 'delivered', -this.stats(endpointNo).counts.delivered);
   }
 
-  /** Writes log and stats; the last step of a transaction. */
   finish(): void {
     const { log, stats } = this.#options.tables;
     const keptMax = this.#options.keptMax;

@@ -24,7 +24,6 @@ const idleMsMax = 1_000;
 const idleTicks = 10;
 /** 10 s */
 const saveTicks = 100;
-/** Halfway between two saves. */
 const deleteTick = 50;
 const waitMsMax = 3_600_000;
 const batchMax = 500;

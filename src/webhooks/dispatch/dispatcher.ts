@@ -60,7 +60,6 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #scheduler: FairScheduler<Delivery>;
   readonly #inFlight = new Map<string, Delivery>();
-  /** By delivery, until an attempt has a result. */
   readonly #threadDeaths = new Map<string, number>();
   /** Endpoints whose receiver answered 410: nothing is sent until they are disabled. */
   readonly #gone = new Set<EndpointNo>();
@@ -101,7 +100,6 @@ export class Dispatcher {
     return this.#scheduler.inFlight;
   }
 
-  /** Ended attempts that wait for their commit. */
   get committing(): number {
     return this.#results.size;
   }

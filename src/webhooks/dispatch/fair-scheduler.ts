@@ -24,7 +24,6 @@ const queueStart: QueuePosition = [0, ''];
 
 export interface SchedulerLimits {
   readonly endpointMax: number;
-  /** Additional attempts that the sender takes in advance, not counted as in flight; default: 0. */
   readonly aheadMax?: number;
   /** Attempts in flight to all endpoints; four times as many may be committing. */
   readonly inFlightMax: number;

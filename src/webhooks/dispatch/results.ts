@@ -42,7 +42,6 @@ interface ResultBatcherOptions {
 export class ResultBatcher {
   readonly #options: ResultBatcherOptions;
   readonly #waiting: EndedAttempt[] = [];
-  /** The newest results, not in the journal yet. */
   #unwritten: EndedAttempt[] = [];
   #running: Promise<void> | undefined;
   #nextCommitMs = 0;

@@ -20,7 +20,6 @@ import type { FairScheduler } from '../dispatch/fair-scheduler.ts';
 import type { Feeds } from '../outboxes/feeds.ts';
 import type { Endpoints } from './endpoints.ts';
 
-/** Deliveries, or entries of the log, per transaction. */
 const batchMax = 500;
 const retryMs = 1_000;
 

@@ -19,7 +19,6 @@ const sliceAt = 1_024;
 /** Bytes of a delivery in memory, without its body. */
 const overheadBytes = 512;
 
-/** Bytes of the bodies in all rings. */
 export interface RingBytes {
   all: number;
 }
@@ -29,7 +28,6 @@ export class Feed {
   readonly #bytes: RingBytes;
   /** In flight, or ended and not committed, in start order. */
   readonly #open = new Set<Delivery>();
-  /** Returned without a result: they start again before all others. */
   #returned: Delivery[] = [];
   #ring: Delivery[] = [];
   #at = 0;
@@ -112,7 +110,6 @@ export class Feed {
     this.#notRead = this.#isLagging ? Math.max(0, this.#notRead - count) : 0;
   }
 
-  /** Continues after a restart. @param open deliveries that were in flight */
   restore({ to, waiting }: Backlog, open: readonly Delivery[]): void {
     this.#to = to;
     this.#readTo = to;
@@ -177,7 +174,6 @@ export class Feed {
     this.#at = 0;
   }
 
-  /** Takes back a delivery whose attempt has no result; it starts again. */
   giveBack(delivery: Delivery): void {
     if (!this.#open.delete(delivery)) return;
     this.#returned = [...this.#returned, delivery].toSorted(byRef);

@@ -258,7 +258,6 @@ export class Feeds {
     return [...found.values()].toSorted(newestFirst).slice(0, limit);
   }
 
-  /** Finds an unsettled delivery. @param id `dlv_…` */
   find(endpoint: EndpointRecord, id: string): Delivery | undefined {
     const eventId = sourceId('evt', id, endpoint.no);
     const pair = this.#feeds.get(endpoint.no);
@@ -319,7 +318,6 @@ export class Feeds {
       });
   }
 
-  /** @returns whether the endpoint's ring took it */
   #enqueue(name: OutboxName, delivery: Delivery, from: Position): boolean {
     const { endpointNo, outboxRef } = delivery;
     const feed = this.#feed(endpointNo, name, from);

@@ -41,7 +41,6 @@ export interface OutboxReader {
   /** Events that are left out; absent = none. */
   sent?: SentEvents;
   readonly newest: number;
-  /** The next read sees what is committed by then. */
   refresh(): void;
   read(from: Position, listenersOf: ListenersOf, bounds: ReadBounds): ReadResult;
   readFor(endpoint: EndpointRecord, from: Position, bounds: ReadBounds): ReadResult;

@@ -59,7 +59,6 @@ export class Router {
     return now - this.#seen.sinceMs;
   }
 
-  /** Resolves when no step runs; none follows. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#running;
