@@ -36,14 +36,6 @@ test('events are read in order, each once, with the bytes that were written', as
   expect(seen).toEqual(Array.from({ length: 25 }, (_, at) => String(at)));
 });
 
-test('newest gives a workspace its own, newest first, from any point', async () => {
-  const { outbox, append } = openOutbox();
-  for (let at = 0; at < 10; at++) await append((at % 2) + 1, String(at));
-  expect(outbox.newest(1, undefined, 3).map((e) => e.sequence)).toEqual([9, 7, 5]);
-  expect(outbox.newest(1, 5, 10).map((e) => e.sequence)).toEqual([3, 1]);
-  expect(outbox.newest(3, undefined, 10)).toEqual([]);
-});
-
 test('expires what is old and delivered, a batch at a time, and sequence numbers continue', async () => {
   const { temporary, outbox, append, clock } = openOutbox();
   await append(1, 'old', 1_010);

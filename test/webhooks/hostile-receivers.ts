@@ -35,6 +35,13 @@ export interface HostileReceiver {
   readonly isExpensive?: true;
 }
 
+const row = (
+  name: string,
+  behaves: Scripted | Wild,
+  failure: FailureClass | undefined,
+  more: Partial<HostileReceiver> = {},
+): HostileReceiver => ({ name, behaves, failure, ...more });
+
 const gigabyte = 1_073_741_824;
 const answer = (more: object): Scripted => ({ behaviour: { kind: 'answer', ...more } });
 const raw = (bytes: string): Scripted => ({ behaviour: { kind: 'raw', bytes } });
@@ -51,199 +58,168 @@ const chunkedHead = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X
 const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n';
 
 const slow: readonly HostileReceiver[] = [
-  { name: 'hangs', behaves: { behaviour: { kind: 'hang' } }, failure: 'timeout', isSlow: true },
-  {
-    name: 'drips a byte a second',
-    behaves: { behaviour: { kind: 'drip', everyMs: 1_000 } },
-    failure: 'timeout',
+  row('hangs', { behaviour: { kind: 'hang' } }, 'timeout', { isSlow: true }),
+  row('drips a byte a second', { behaviour: { kind: 'drip', everyMs: 1_000 } }, 'timeout', {
     status: 200,
     isSlow: true,
-  },
-  {
-    name: 'never ends its handshake',
-    behaves: { behaviour: { kind: 'hang' }, options: { tls: 'stalled' } },
-    failure: 'timeout',
-    isSlow: true,
-  },
-  {
-    name: 'never reads',
-    behaves: { wildness: { when: 'open', act: (socket) => void socket.pause() } },
-    failure: 'timeout',
-    isSlow: true,
-  },
-  {
-    name: 'drips its head',
-    behaves: wild((socket) => {
+  }),
+  row(
+    'never ends its handshake',
+    { behaviour: { kind: 'hang' }, options: { tls: 'stalled' } },
+    'timeout',
+    { isSlow: true },
+  ),
+  row(
+    'never reads',
+    { wildness: { when: 'open', act: (socket) => void socket.pause() } },
+    'timeout',
+    { isSlow: true },
+  ),
+  row(
+    'drips its head',
+    wild((socket) => {
       const timer = setInterval(() => socket.write('X'), 100);
       socket.write('HTTP/1.1 200 OK\r\n');
       socket.once('close', () => clearInterval(timer));
     }),
-    failure: 'timeout',
-    isSlow: true,
-  },
+    'timeout',
+    { isSlow: true },
+  ),
 ];
 
 const flooding: readonly HostileReceiver[] = [
-  {
-    name: 'answers a gigabyte',
-    behaves: wild((socket) => {
+  row(
+    'answers a gigabyte',
+    wild((socket) => {
       socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${gigabyte}\r\n\r\n`);
       pour(socket, 'x'.repeat(65_536));
     }),
-    failure: undefined,
-    status: 200,
-    isExpensive: true,
-  },
-  {
-    name: 'fails with a gigabyte',
-    behaves: { behaviour: { kind: 'flood', status: 500 } },
-    failure: 'status',
+    undefined,
+    { status: 200, isExpensive: true },
+  ),
+  row('fails with a gigabyte', { behaviour: { kind: 'flood', status: 500 } }, 'status', {
     status: 500,
     isExpensive: true,
-  },
-  {
-    name: 'sends a head without end',
-    behaves: wild((socket) => {
+  }),
+  row(
+    'sends a head without end',
+    wild((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n');
       pour(socket, 'X-More: yes\r\n'.repeat(1_000));
     }),
-    failure: 'protocol',
-    isExpensive: true,
-  },
-  {
-    name: 'sends trailers without end',
-    behaves: wild((socket) => {
+    'protocol',
+    { isExpensive: true },
+  ),
+  row(
+    'sends trailers without end',
+    wild((socket) => {
       socket.write(`${chunkedHead}2\r\nok\r\n0\r\n`);
       pour(socket, 'X-Sum: 1\r\n'.repeat(1_000));
     }),
-    failure: 'protocol',
-    status: 200,
-    isExpensive: true,
-  },
-  {
-    name: 'gives interim answers without end',
-    behaves: wild((socket) => pour(socket, hints.repeat(200))),
-    failure: 'protocol',
-    orElse: 'timeout',
-    isExpensive: true,
-  },
+    'protocol',
+    { status: 200, isExpensive: true },
+  ),
+  row(
+    'gives interim answers without end',
+    wild((socket) => pour(socket, hints.repeat(200))),
+    'protocol',
+    { orElse: 'timeout', isExpensive: true },
+  ),
 ];
 
 const refusing: readonly HostileReceiver[] = [
-  {
-    name: '429, come again in an age',
-    behaves: answer({ status: 429, headers: { 'retry-after': '9'.repeat(30) } }),
-    failure: 'status',
-    status: 429,
-  },
-  {
-    name: '503, come again in the year 9999',
-    behaves: answer({ status: 503, headers: { 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' } }),
-    failure: 'status',
-    status: 503,
-  },
-  {
-    name: '429, come again yesterday',
-    behaves: answer({ status: 429, headers: { 'retry-after': '-86400' } }),
-    failure: 'status',
-    status: 429,
-  },
+  row(
+    '429, come again in an age',
+    answer({ status: 429, headers: { 'retry-after': '9'.repeat(30) } }),
+    'status',
+    { status: 429 },
+  ),
+  row(
+    '503, come again in the year 9999',
+    answer({ status: 503, headers: { 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' } }),
+    'status',
+    { status: 503 },
+  ),
+  row(
+    '429, come again yesterday',
+    answer({ status: 429, headers: { 'retry-after': '-86400' } }),
+    'status',
+    { status: 429 },
+  ),
 ];
 
 const breaking: readonly HostileReceiver[] = [
-  { name: 'resets', behaves: { behaviour: { kind: 'reset' } }, failure: 'reset' },
-  {
-    name: 'resets amid its answer',
-    behaves: wild((socket) => {
+  row('resets', { behaviour: { kind: 'reset' } }, 'reset'),
+  row(
+    'resets amid its answer',
+    wild((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nhalf', () =>
         setTimeout(() => socket.resetAndDestroy(), 20),
       );
     }),
-    failure: 'reset',
-    status: 200,
-  },
-  {
-    name: 'resets when it accepts',
-    behaves: { wildness: { when: 'open', act: (socket) => void socket.resetAndDestroy() } },
-    failure: 'reset',
-    orElse: 'connect',
-  },
+    'reset',
+    { status: 200 },
+  ),
+  row(
+    'resets when it accepts',
+    { wildness: { when: 'open', act: (socket) => void socket.resetAndDestroy() } },
+    'reset',
+    { orElse: 'connect' },
+  ),
 ];
 
 const secure: readonly HostileReceiver[] = [
-  { name: 'a trusted certificate', behaves: tls('trusted'), failure: undefined, status: 200 },
-  { name: 'an expired certificate', behaves: tls('expired'), failure: 'tls' },
-  { name: "another host's certificate", behaves: tls('other-host'), failure: 'tls' },
-  { name: 'a certificate signed by itself', behaves: tls('certificate'), failure: 'tls' },
-  {
-    name: 'no TLS where it should be',
-    behaves: { wildness: { when: 'open', act: (socket) => void socket.end(ok) }, scheme: 'https' },
-    failure: 'tls',
-  },
+  row('a trusted certificate', tls('trusted'), undefined, { status: 200 }),
+  row('an expired certificate', tls('expired'), 'tls'),
+  row("another host's certificate", tls('other-host'), 'tls'),
+  row('a certificate signed by itself', tls('certificate'), 'tls'),
+  row(
+    'no TLS where it should be',
+    { wildness: { when: 'open', act: (socket) => void socket.end(ok) }, scheme: 'https' },
+    'tls',
+  ),
 ];
 
 const odd: readonly HostileReceiver[] = [
-  {
-    name: 'answers before it reads',
-    behaves: { wildness: early },
-    failure: undefined,
-    status: 200,
-  },
-  {
-    name: 'closes behind each answer',
-    behaves: wild((socket) => void socket.end(ok)),
-    failure: undefined,
-    status: 200,
-  },
-  {
-    name: 'closes a moment after each answer',
-    behaves: wild((socket, index) => {
+  row('answers before it reads', { wildness: early }, undefined, { status: 200 }),
+  row(
+    'closes behind each answer',
+    wild((socket) => void socket.end(ok)),
+    undefined,
+    { status: 200 },
+  ),
+  row(
+    'closes a moment after each answer',
+    wild((socket, index) => {
       socket.write(ok);
       setTimeout(() => socket.destroy(), index % 4);
     }),
-    failure: undefined,
+    undefined,
+    { status: 200 },
+  ),
+  row('HTTP/1.0', raw('HTTP/1.0 200 OK\r\n\r\nok'), undefined, { status: 200 }),
+  row('early hints', says(hints, hints, ok), undefined, { status: 200 }),
+  row('processing', says('HTTP/1.1 102 Processing\r\n\r\n', ok), undefined, { status: 200 }),
+  row('trailers', says(chunkedHead, '2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n'), undefined, {
     status: 200,
-  },
-  {
-    name: 'HTTP/1.0',
-    behaves: raw('HTTP/1.0 200 OK\r\n\r\nok'),
-    failure: undefined,
-    status: 200,
-  },
-  { name: 'early hints', behaves: says(hints, hints, ok), failure: undefined, status: 200 },
-  {
-    name: 'processing',
-    behaves: says('HTTP/1.1 102 Processing\r\n\r\n', ok),
-    failure: undefined,
-    status: 200,
-  },
-  {
-    name: 'trailers',
-    behaves: says(chunkedHead, '2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n'),
-    failure: undefined,
-    status: 200,
-  },
+  }),
 ];
 
 const lying: readonly HostileReceiver[] = [
-  { name: 'another protocol', behaves: raw('SSH-2.0-OpenSSH_9.2\r\n'), failure: 'protocol' },
-  { name: 'a status of nine', behaves: raw('HTTP/1.1 9 OK\r\n\r\n'), failure: 'protocol' },
-  {
-    name: 'two lengths',
-    behaves: raw('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok'),
-    failure: 'protocol',
-  },
-  {
-    name: 'a continue that nobody asked for',
-    behaves: says('HTTP/1.1 100 Continue\r\n\r\n', ok),
-    failure: 'protocol',
-  },
-  {
-    name: 'fails, and a success behind it that nobody asked for',
-    behaves: says('HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n', ok),
-    failure: 'status',
-    status: 500,
-  },
+  row('another protocol', raw('SSH-2.0-OpenSSH_9.2\r\n'), 'protocol'),
+  row('a status of nine', raw('HTTP/1.1 9 OK\r\n\r\n'), 'protocol'),
+  row(
+    'two lengths',
+    raw('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok'),
+    'protocol',
+  ),
+  row('a continue that nobody asked for', says('HTTP/1.1 100 Continue\r\n\r\n', ok), 'protocol'),
+  row(
+    'fails, and a success behind it that nobody asked for',
+    says('HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n', ok),
+    'status',
+    { status: 500 },
+  ),
 ];
 
 const redirecting = (canary: string): HostileReceiver => ({

@@ -221,23 +221,6 @@ it('has a clock that no step of the wall clock moves', () => {
   expect(new WheelClock(time, nameless, old).now()).toBe(time.now());
 });
 
-it('has a clock that goes on with the mark of another machine, never behind it', () => {
-  const [one, other] = [new TestClock(), new TestClock(startMs - 1_500)];
-  other.bootId = 'of another machine';
-  other.move(90_000);
-  one.move(95_000);
-  const mark = new WheelClock(one, one, undefined).mark();
-  const clock = new WheelClock(other, other, mark);
-  expect(clock.now()).toBe(startMs + 95_000);
-  other.move(4_000);
-  expect(clock.now()).toBe(startMs + 99_000);
-  // What it shows is the time of its own wall.
-  expect(clock.wallMs(clock.now())).toBe(other.now());
-  other.move(10_000);
-  one.move(14_000);
-  expect(new WheelClock(one, one, clock.mark()).now()).toBe(startMs + 109_000);
-});
-
 it('replaces the row of a delivery that two leaders have sent', async () => {
   const { store, time } = new Sending();
   const states: string[] = [];

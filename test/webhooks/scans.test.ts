@@ -1,7 +1,6 @@
 /** From committed windows to `qr.scanned`: who gets what, in which bodies, and what it costs nobody. */
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { dayMs } from '../../src/model/day.ts';
 import { Signal } from '../../src/model/signal.ts';
 import { openDeliveryTables } from '../../src/store/delivery/delivery.ts';
 import { SentEvents } from '../../src/webhooks/outboxes/sent-events.ts';
@@ -209,30 +208,4 @@ it('reads no block while nobody listens, and starts with what comes after the en
   await harness.settle();
   expect(harness.sender.sent).toHaveLength(2);
   expect(harness.webhooks.deliveries.count(no)).toBe(2);
-});
-
-it('keeps blocks from being trimmed until their deliveries are created', () => {
-  const engine = openScanEngine(1);
-  const [shard] = engine.shards;
-  shard?.delivered(0);
-  const address = new Uint8Array(16);
-  const input = {
-    codeNo: 1,
-    workspaceNo: 1,
-    agent: phone,
-    referer: '',
-    address,
-    isPrefetch: false,
-  };
-  for (let block = 0; block < 3; block++) {
-    engine.scan(0, startMs, [input]);
-    while (engine.cycle(0));
-  }
-  const sequences = (): number[] => [...engine.store.blocks.keys({})];
-  engine.nowMs = startMs + 2 * dayMs;
-  engine.checkpoint(0);
-  expect(sequences()).toEqual([1, 2, 3]);
-  shard?.delivered(2);
-  engine.checkpoint(0);
-  expect(sequences()).toEqual([3]);
 });

@@ -95,7 +95,7 @@ export const healthy: Behaviour = { kind: 'answer' };
 const fixture = (name: string): string =>
   readFileSync(new URL(`../../fixtures/receiver-tls/${name}`, import.meta.url), 'utf8');
 /** For localhost, receiver.test, 127.0.0.1 and ::1; signed by itself, trusted by nobody. */
-export const receiverCertificate = fixture('certificate.pem');
+const receiverCertificate = fixture('certificate.pem');
 
 const floodChunk = Buffer.alloc(65_536, 'x');
 

@@ -37,35 +37,9 @@ describe('the vectors', () => {
       new Webhook(secret).verify(body, { ...signed }, { jsonParse: false });
       const header = signed['X-Service-Signature'];
       // Stripe's takes the time 0 for a header without one.
-      if (timestamp > 0) expect(verifyStripe(body, header, secret)).toBe(true);
+      if (timestamp === 0) continue;
+      expect(stripe.webhooks.signature?.verifyHeader(body, header, secret, 300)).toBe(true);
     }
-  });
-});
-
-/** Throws when it does not verify; 300 s of tolerance. */
-function verifyStripe(body: string, header: string, secret: string): boolean {
-  const verifier = stripe.webhooks.signature;
-  if (verifier === null) throw new Error('No verifier');
-  return verifier.verifyHeader(body, header, secret, 300);
-}
-
-describe('the public verifiers', () => {
-  const secretOf = (byte: number) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`;
-  const [older, newer, unrelated] = [secretOf(1), secretOf(2), secretOf(3)];
-  const body = '{"id":"evt_1","object":"event","data":{"name":"Łódź"}}';
-  const now = (): number => Math.floor(Date.now() / 1_000);
-  const signed = (secrets: readonly string[], timestamp = now()) =>
-    sign({ name: 'now', secrets, id: 'evt_1', timestamp, body });
-
-  it('accept both secrets while a rotation overlaps, and no third', () => {
-    const headers = signed([newer, older]);
-    const { 'X-Service-Signature': header } = headers;
-    for (const secret of [older, newer]) {
-      new Webhook(secret).verify(body, { ...headers });
-      expect(verifyStripe(body, header, secret)).toBe(true);
-    }
-    expect(() => new Webhook(unrelated).verify(body, { ...headers })).toThrow(/signature/i);
-    expect(() => verifyStripe(body, header, unrelated)).toThrow(/signature/i);
   });
 });
 
