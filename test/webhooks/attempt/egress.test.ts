@@ -247,11 +247,6 @@ describe('names', () => {
     expect((await find('many.test')).length).toBe(8);
   });
 
-  it('fails as dns for a name without addresses', async () => {
-    const { find } = await open();
-    await expect(find('nothing.test')).rejects.toMatchObject({ failure: 'dns' });
-  });
-
   it('asks once for a burst, and again after 3 s', async () => {
     const { find, server } = await open();
     await Promise.all(Array.from({ length: 50 }, () => find('public.test')));

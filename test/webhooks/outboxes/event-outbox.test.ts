@@ -89,16 +89,6 @@ it('reads for many at once what it reads for each', () => {
   }
 });
 
-it('knows nothing of ids of others', () => {
-  const { reader, append, outbox } = openOutbox();
-  append([own, others]);
-  const [mine, another] = outbox.after(0, 2).map(({ id }) => id);
-  expect(reader.find(endpointOf(), another!)).toBeUndefined();
-  expect(reader.find(endpointOf(), 'evt_00000000000000000000')).toBeUndefined();
-  expect(reader.find(endpointOf({ events: ['qr.deleted'] }), mine!)).toBeUndefined();
-  expect(reader.at(endpointOf(), [9, 0, 0, 'one'])).toBeUndefined();
-});
-
 it('goes on over stretches without a delivery, many readings long', () => {
   const { reader, append } = openOutbox();
   append([own, ...times(1_700, others), own, ...times(1_100, { ...own, kind: 'qr.deleted' }), own]);
