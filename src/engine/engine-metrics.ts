@@ -7,7 +7,7 @@ import { unshown } from '../scans/scanned-event.ts';
 import type { RawQueryStats } from '../scans/query/raw/raw-queries.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { linesLost } from '../telemetry/service-log.ts';
-import { Metrics } from '../telemetry/metrics.ts';
+import { byLabel, Metrics } from '../telemetry/metrics.ts';
 import type { Lag } from './watch/journal-lag.ts';
 import type { Journals } from './journals.ts';
 import { errorPageKinds } from '../http/pages.ts';
@@ -45,45 +45,59 @@ export const createMetrics = (log: Logger): Metrics =>
   new Metrics((metric, err) => log.error({ metric, err }, 'cannot collect a metric'));
 
 export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOptions): void {
-  const { redirects, shards } = options.threads;
+  const { threads, clock, rawQueries, images, webhooks, log } = options;
+  const { redirects, shards, journals } = threads;
   registerRedirects(metrics, redirects);
-  registerShards(metrics, shards);
-  registerLag(metrics, shards, options.clock);
-  registerRawQueries(metrics, options.rawQueries);
-  registerLosses(metrics, redirects, shards);
+  registerShards(metrics, shards, clock);
+  registerRawQueries(metrics, rawQueries);
+  metrics.total(
+    'quietzone_scans_dropped_total',
+    'Scans answered and never counted, by reason',
+    ['reason'],
+    () => [
+      {
+        labels: { reason: 'journal_unwritable' },
+        value: sum(redirects.states, (state) => redirectTotals(state).dropped),
+      },
+      {
+        // Every shard reads all journals and finds the same damage.
+        labels: { reason: 'journal_damaged' },
+        value: Math.max(0, ...shards.states.map((state) => shardTotals(state).damagedScans)),
+      },
+    ],
+  );
   metrics.gauge(
     'quietzone_journal_missing_bytes',
     'Bytes of a journal that were counted and were missing at the start, with what followed them',
     ['journal'],
-    () =>
-      [...options.threads.journals.missingBytes].map(([journal, value]) => ({
-        labels: { journal },
-        value,
-      })),
+    () => byLabel('journal', journals.missingBytes),
   );
+  const ageSeconds = (timeMs = Infinity): number => Math.max(0, clock.now() - timeMs) / 1_000;
   metrics.gauge(
     'quietzone_journal_oldest_seconds',
     'Age of the oldest scan whose address and user agent are in a journal file',
     ['journal'],
     () =>
-      [...options.threads.journals.oldest()].map(({ journal, timeMs }) => ({
-        labels: { journal },
-        value: timeMs === undefined ? 0 : Math.max(0, options.clock.now() - timeMs) / 1_000,
-      })),
+      byLabel(
+        'journal',
+        journals.oldest().map(([journal, ms]) => [journal, ageSeconds(ms)]),
+      ),
   );
-  metrics.total('quietzone_thread_restarts_total', 'Threads started again', ['kind'], () => [
-    { labels: { kind: 'redirect' }, value: restartsOf(redirects) },
-    { labels: { kind: 'shard' }, value: restartsOf(shards) },
-    { labels: { kind: 'images' }, value: options.images.stats().pool.deaths },
-    { labels: { kind: 'webhooks' }, value: options.webhooks.threadDeaths },
-    { labels: { kind: 'raw_queries' }, value: options.rawQueries.stats().deaths },
-  ]);
+  metrics.total('quietzone_thread_restarts_total', 'Threads started again', ['kind'], () =>
+    byLabel('kind', [
+      ['redirect', restartsOf(redirects)],
+      ['shard', restartsOf(shards)],
+      ['images', images.stats().pool.deaths],
+      ['webhooks', webhooks.threadDeaths],
+      ['raw_queries', rawQueries.stats().deaths],
+    ]),
+  );
   registerStores(metrics, options);
   metrics.total(
     'quietzone_log_lines_lost_total',
     'Lines of the log lost: their reader stalled or went away, or their disk is full',
     [],
-    () => linesLost(options.log),
+    () => linesLost(log),
   );
 }
 
@@ -91,7 +105,7 @@ export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOp
 export function registerRedirects(metrics: Metrics, redirects: RedirectThreads): void {
   type State = RedirectThreads['states'][number];
   const byThread = (value: (state: State) => number) => () =>
-    redirects.states.map((state, thread) => ({ labels: { thread }, value: value(state) }));
+    byLabel('thread', redirects.states.map(value).entries());
   metrics.total(
     'quietzone_redirects_total',
     'Redirects answered and recorded',
@@ -103,10 +117,13 @@ export function registerRedirects(metrics: Metrics, redirects: RedirectThreads):
     'Requests on the short-link port that got no redirect, by kind',
     ['kind'],
     () =>
-      errorPageKinds.map((kind) => ({
-        labels: { kind },
-        value: sum(redirects.states, (state) => redirectTotals(state).refused[kind]),
-      })),
+      byLabel(
+        'kind',
+        errorPageKinds.map((kind) => [
+          kind,
+          sum(redirects.states, (state) => redirectTotals(state).refused[kind]),
+        ]),
+      ),
   );
   metrics.gauge(
     'quietzone_redirect_connections',
@@ -135,17 +152,29 @@ export function registerRedirects(metrics: Metrics, redirects: RedirectThreads):
   );
 }
 
-function registerShards(metrics: Metrics, shards: ShardThreads): void {
-  const gauges: ReadonlyArray<[name: string, help: string, value: (state: ShardState) => number]> =
+function registerShards(metrics: Metrics, { states, lag }: ShardThreads, clock: Clock): void {
+  const lagOf = (shard: number): Lag => lag.of(shard, clock.monotonicMs());
+  type Value = (state: ShardState, shard: number) => number;
+  const gauges: ReadonlyArray<[name: string, help: string, value: Value]> = [
+    ['window_seconds', 'Duration of the last window', (s) => (s.figures?.windowMs ?? 0) / 1_000],
+    ['commit_seconds', 'Its commit', (s) => (s.figures?.commitMs ?? 0) / 1_000],
+    ['checkpoint_seconds', 'Last checkpoint', (s) => (s.figures?.checkpointMs ?? 0) / 1_000],
+    ['actors', 'Code actors in memory', (s) => s.figures?.actors ?? 0],
+    ['journal_lag_bytes', 'Journal bytes not yet counted', (_, shard) => lagOf(shard).bytes],
     [
-      ['window_seconds', 'Duration of the last window', (s) => (s.figures?.windowMs ?? 0) / 1_000],
-      ['commit_seconds', 'Its commit', (s) => (s.figures?.commitMs ?? 0) / 1_000],
-      ['checkpoint_seconds', 'Last checkpoint', (s) => (s.figures?.checkpointMs ?? 0) / 1_000],
-      ['actors', 'Code actors in memory', (s) => s.figures?.actors ?? 0],
-    ];
+      'journal_lag_scans',
+      'Scans not yet counted, by their bytes',
+      (_, shard) => Math.round(lagOf(shard).bytes / typicalRecordBytes),
+    ],
+    [
+      'journal_lag_seconds',
+      'Age of the oldest scan not yet counted',
+      (_, shard) => lagOf(shard).ms / 1_000,
+    ],
+  ];
   for (const [name, help, value] of gauges) {
     metrics.gauge(`quietzone_${name}`, help, ['shard'], () =>
-      shards.states.map((state, shard) => ({ labels: { shard }, value: value(state) })),
+      byLabel('shard', states.map(value).entries()),
     );
   }
   metrics.total(
@@ -153,13 +182,12 @@ function registerShards(metrics: Metrics, shards: ShardThreads): void {
     'Scans counted, by kind; missed: visits of people without a redirect',
     ['shard', 'kind'],
     () =>
-      shards.states.flatMap((state, shard) => {
-        const { scans, bots, missed } = shardTotals(state);
-        return [
-          { labels: { shard, kind: 'person' }, value: scans },
-          { labels: { shard, kind: 'bot' }, value: bots },
-          { labels: { shard, kind: 'missed' }, value: missed },
-        ];
+      states.flatMap((state, shard) => {
+        const { scans: person, bots: bot, missed } = shardTotals(state);
+        return Object.entries({ person, bot, missed }).map(([kind, value]) => ({
+          labels: { shard, kind },
+          value,
+        }));
       }),
   );
 }
@@ -167,56 +195,20 @@ function registerShards(metrics: Metrics, shards: ShardThreads): void {
 export function registerRawQueries(metrics: Metrics, rawQueries: RawQueryFigures): void {
   metrics.gauge('quietzone_raw_queries', 'Queries that read raw scans', ['state'], () => {
     const { running, waiting } = rawQueries.stats();
-    return [
-      { labels: { state: 'running' }, value: running },
-      { labels: { state: 'waiting' }, value: waiting },
-    ];
+    return byLabel('state', Object.entries({ running, waiting }));
   });
-}
-
-function registerLag(metrics: Metrics, { states, lag }: ShardThreads, clock: Clock): void {
-  const gauges: ReadonlyArray<[name: string, help: string, value: (lag: Lag) => number]> = [
-    ['bytes', 'Journal bytes not yet counted', ({ bytes }) => bytes],
-    ['scans', 'Scans not yet counted, by their bytes', lagScans],
-    ['seconds', 'Age of the oldest scan not yet counted', ({ ms }) => ms / 1_000],
-  ];
-  for (const [unit, help, value] of gauges) {
-    metrics.gauge(`quietzone_journal_lag_${unit}`, help, ['shard'], () =>
-      states.map((_, shard) => ({
-        labels: { shard },
-        value: value(lag.of(shard, clock.monotonicMs())),
-      })),
-    );
-  }
-}
-
-function registerLosses(metrics: Metrics, redirects: RedirectThreads, shards: ShardThreads): void {
-  metrics.total(
-    'quietzone_scans_dropped_total',
-    'Scans answered and never counted, by reason',
-    ['reason'],
-    () => [
-      {
-        labels: { reason: 'journal_unwritable' },
-        value: sum(redirects.states, (state) => redirectTotals(state).dropped),
-      },
-      {
-        // Every shard reads all journals and finds the same damage.
-        labels: { reason: 'journal_damaged' },
-        value: Math.max(0, ...shards.states.map((state) => shardTotals(state).damagedScans)),
-      },
-    ],
-  );
 }
 
 function registerStores(
   metrics: Metrics,
   { links, codes, scans, management }: EngineMetricsOptions,
 ): void {
-  metrics.gauge('quietzone_store_bytes', 'Bytes of the LMDB environments', ['environment'], () => [
-    { labels: { environment: 'management' }, value: management.environment.stats().bytes },
-    { labels: { environment: 'scans' }, value: scans.environment.stats().bytes },
-  ]);
+  metrics.gauge('quietzone_store_bytes', 'Bytes of the LMDB environments', ['environment'], () =>
+    byLabel('environment', [
+      ['management', management.environment.stats().bytes],
+      ['scans', scans.environment.stats().bytes],
+    ]),
+  );
   metrics.total(
     'quietzone_scans_unshown_total',
     'Scans with a time that cannot be, passed over by webhooks, events and raw scans each time they were read',
@@ -244,20 +236,22 @@ export function registerLinkTable(
   links: LinkWriter,
   damagedCount: () => number,
 ): void {
-  metrics.gauge('quietzone_links', 'Short codes in the link table', ['state'], () => [
-    { labels: { state: 'live' }, value: links.count },
-    { labels: { state: 'gone' }, value: links.tombstones - damagedCount() },
-    { labels: { state: 'damaged' }, value: damagedCount() },
-  ]);
-  metrics.gauge('quietzone_link_bytes', 'Shared memory of the link table', ['use'], () => [
-    { labels: { use: 'committed' }, value: links.bytesUsed },
-    { labels: { use: 'free' }, value: links.bytesFree },
-    { labels: { use: 'waiting' }, value: links.bytesWaiting },
-    { labels: { use: 'lost' }, value: links.bytesLost },
-  ]);
+  metrics.gauge('quietzone_links', 'Short codes in the link table', ['state'], () =>
+    byLabel('state', [
+      ['live', links.count],
+      ['gone', links.tombstones - damagedCount()],
+      ['damaged', damagedCount()],
+    ]),
+  );
+  metrics.gauge('quietzone_link_bytes', 'Shared memory of the link table', ['use'], () =>
+    byLabel('use', [
+      ['committed', links.bytesUsed],
+      ['free', links.bytesFree],
+      ['waiting', links.bytesWaiting],
+      ['lost', links.bytesLost],
+    ]),
+  );
 }
-
-const lagScans = ({ bytes }: Lag): number => Math.round(bytes / typicalRecordBytes);
 
 function sum<State>(states: readonly State[], value: (state: State) => number): number {
   return states.reduce((total, state) => total + value(state), 0);

@@ -157,11 +157,10 @@ export class Journals {
   }
 
   /** By journal: the time of the oldest scan whose address is still in a file. */
-  *oldest(): Generator<{ readonly journal: number; readonly timeMs: number | undefined }> {
-    if (displacement(this.root) !== undefined) return;
-    for (const journal of listJournals(this.root.path)) {
-      yield { journal, timeMs: oldestRecordMs(this.folder(journal)) };
-    }
+  oldest(): Array<readonly [journal: number, timeMs: number | undefined]> {
+    if (displacement(this.root) !== undefined) return [];
+    const journals = listJournals(this.root.path);
+    return journals.map((journal) => [journal, oldestRecordMs(this.folder(journal))]);
   }
 }
 

@@ -8,7 +8,7 @@ import { shipped } from '../shipped.ts';
 import { freeBytes } from '../store/space-guard.ts';
 import { checkHealth, type HealthCheck, type HealthReport } from '../telemetry/health.ts';
 import type { Logger } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import { byLabel, type Metrics } from '../telemetry/metrics.ts';
 import { Ticker } from '../telemetry/ticker.ts';
 import type { Management } from '../store/management/management.ts';
 import { type DataFolder, lastBackupName } from './data-folder.ts';
@@ -29,7 +29,10 @@ export function meteredHealth(
 ): () => HealthReport {
   const health = (): HealthReport => checkHealth(checks);
   metrics.gauge('quietzone_ready', '1 = a check of /health/ready is fine', ['check'], () =>
-    health().checks.map(({ name, ok }) => ({ labels: { check: name }, value: Number(ok) })),
+    byLabel(
+      'check',
+      health().checks.map(({ name, ok }) => [name, Number(ok)]),
+    ),
   );
   const { version, commit } = shipped;
   metrics.gauge('quietzone_build_info', 'The program, always 1', ['version', 'commit'], () => [
@@ -45,13 +48,13 @@ export function meteredHealth(
   });
   const certificates = Object.entries({ api: config.api, redirect: config.redirect })
     .filter(([, { tlsCertFile }]) => tlsCertFile !== '')
-    .map(([listener, files]) => ({ listener, endMs: certificateEndMs(files) }));
+    .map(([listener, files]) => [listener, certificateEndMs(files)] as const);
   const help = 'Time until the certificate of a listener expires';
   metrics.gauge('quietzone_certificate_seconds', help, ['listener'], () =>
-    certificates.map(({ listener, endMs }) => ({
-      labels: { listener },
-      value: (endMs - clock.now()) / 1_000,
-    })),
+    byLabel(
+      'listener',
+      certificates.map(([listener, endMs]) => [listener, (endMs - clock.now()) / 1_000]),
+    ),
   );
   return health;
 }
@@ -71,10 +74,7 @@ export function engineChecks(options: {
   const excess = 'changed links do not fit into the link table, delete codes';
   const lost = 'a journal had lost its newest segment at this start: the log has the loss';
   return [
-    {
-      name: 'running',
-      problem: () => (isStopping() ? 'the service is stopping' : undefined),
-    },
+    { name: 'running', problem: () => (isStopping() ? 'the service is stopping' : undefined) },
     threads.folder.healthCheck,
     ...threads.redirects.checks,
     ...threads.shards.checks,
@@ -112,10 +112,10 @@ export function watchShedConnections(
     'Connections closed because all places of their listener were taken',
     ['listener'],
     () =>
-      Object.entries(listeners).map(([listener, { shed }]) => ({
-        labels: { listener },
-        value: shed,
-      })),
+      byLabel(
+        'listener',
+        Object.entries(listeners).map(([listener, { shed }]) => [listener, shed]),
+      ),
   );
   const logged = new Map<string, number>();
   const ticker = new Ticker({

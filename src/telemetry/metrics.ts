@@ -13,6 +13,12 @@ export interface Sample {
   readonly value: number;
 }
 
+/** Samples with one label. @param values by the value of the label, such as the index of a thread */
+export const byLabel = (
+  label: string,
+  values: Iterable<readonly [string | number, number]>,
+): Sample[] => Array.from(values, ([text, value]) => ({ labels: { [label]: text }, value }));
+
 export type Collect = () => number | Iterable<Sample>;
 
 export interface CounterHandle {
