@@ -14,7 +14,7 @@ import { assertNoNodeFolder, commandRefusal } from './cluster/nodes/node-folder.
 import type { CodeDraft } from './codes/code-creation.ts';
 import type { Codes } from './codes/codes.ts';
 import type { Config } from './config.ts';
-import { closeAll, type Closers } from './engine/closers.ts';
+import { openWithClosers } from './engine/closers.ts';
 import { type DataFolder, openDataFolder } from './engine/data-folder.ts';
 import type { FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
 import { fitToMemory } from './engine/machine/machine-plan.ts';
@@ -23,7 +23,6 @@ import { ServiceFolder, type ServiceStart } from './engine/installation/service-
 import { DashboardFiles } from './http/dashboard/dashboard-files.ts';
 import type { Failure } from './model/failure.ts';
 import {
-  type Base,
   dataVersions,
   type Machine,
   openBase,
@@ -34,12 +33,11 @@ import {
   prepareProcess,
   thisMachine,
 } from './modules.ts';
-import { type StartedEngine, startEngine, takeOver } from './open-engine.ts';
+import { startEngine, takeOver } from './open-engine.ts';
 import { shipped } from './shipped.ts';
 import { RunningService } from './takeover-host.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
 import type { WorkspaceServices } from './workspaces/services.ts';
-import { openServices, type Services } from './services.ts';
 
 export interface App {
   /** The ports in use: the configured ones, or the system's choice for 0. */
@@ -114,12 +112,11 @@ export async function openApp(
   const machine = { ...thisMachine, ...given };
   assertNoNodeFolder(resolve(config.dataDir));
   const release = { release: shipped.version, dataVersions };
-  const service = await ServiceFolder.open(config.dataDir, start, log, takeover && release);
-  const { folder, predecessor } = service;
-  if (predecessor !== undefined) onPredecessor?.(predecessor);
-  const closers: Closers = [() => service.close()];
-  const close = (): Promise<void> => closeAll(closers);
-  try {
+  return await openWithClosers(async (closers) => {
+    const service = await ServiceFolder.open(config.dataDir, start, log, takeover && release);
+    closers.push(() => service.close());
+    const { folder, predecessor } = service;
+    if (predecessor !== undefined) onPredecessor?.(predecessor);
     const warnings = await prepareProcess(config, folder.path, predecessor?.ports);
     await service.make(machine.randomBytes);
     const base = { ...openBase(config, folder, log, machine), heldPorts: predecessor?.ports };
@@ -130,37 +127,20 @@ export async function openApp(
       await service.begin(base.management);
       firstSecrets = await firstStart.open();
     };
-    const opening = { base, begin, closers };
-    const started = await (predecessor === undefined
-      ? startEngine(opening)
-      : takeOver(opening, predecessor));
+    if (predecessor === undefined) await begin();
+    const engine = await (predecessor === undefined
+      ? startEngine(base, closers)
+      : takeOver(base, closers, predecessor, begin));
     const dashboard = new DashboardFiles(shipped.dashboard());
-    const running = await openService(base, service, started, dashboard);
+    const running = await RunningService.open({ base, engine, dashboard, service });
     closers.push(() => running.stop());
+    service.hostTakeovers(running, base.clock);
     // Not earlier: a start that fails prints one line.
     for (const warning of warnings) log.warn(warning);
     predecessor?.listening();
     const { apiPort, takenOver } = running;
-    const redirectPort = started.engine.threads.redirects.port;
+    const redirectPort = engine.threads.redirects.port;
     const secretsShown = (): void => firstStart.shown();
-    return { apiPort, redirectPort, firstSecrets, secretsShown, takenOver, close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
-
-async function openService(
-  base: Base,
-  service: ServiceFolder,
-  { engine, refresher, changesFollowed }: StartedEngine,
-  dashboard: DashboardFiles,
-): Promise<RunningService> {
-  const open = (followed?: () => Promise<number>): Promise<Services> =>
-    openServices({ base, engine, dashboard, changesFollowed: followed });
-  const services = await open(changesFollowed);
-  const reopen = (): Promise<Services> => open();
-  const running = new RunningService({ base, service, engine, refresher, services, reopen });
-  service.hostTakeovers(running, base.clock);
-  return running;
+    return { apiPort, redirectPort, firstSecrets, secretsShown, takenOver };
+  });
 }

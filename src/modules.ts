@@ -5,9 +5,8 @@
  *   base: store, ids, outbox -> workspaces -> codes -> images, campaigns, billing, webhooks -> API
  */
 import { randomFillSync, randomInt } from 'node:crypto';
-import { ApiServer } from './api/api.ts';
 import { createHttpsRedirect, strictTransport } from './api/https.ts';
-import type { ApiServices } from './api/services.ts';
+import { createMetricsHandler } from './api/metrics.ts';
 import { Billing } from './billing/billing.ts';
 import type { PaymentProvider } from './billing/provider.ts';
 import { openStripe } from './billing/stripe-provider.ts';
@@ -19,8 +18,10 @@ import {
 import { Codes, type CodesOptions } from './codes/codes.ts';
 import type { Config } from './config.ts';
 import { inheritedFontSettings, setProcessVariables } from './environment.ts';
+import type { Closers } from './engine/closers.ts';
 import { closeToOthers, type DataFolder } from './engine/data-folder.ts';
 import { type FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
+import { watchShedConnections } from './engine/operator-metrics.ts';
 import { assertPortsFree, startWarnings } from './engine/start-checks.ts';
 import type { DataVersions } from './engine/takeover/messages.ts';
 import type { DescriptorShares } from './engine/machine/descriptors.ts';
@@ -49,11 +50,13 @@ import {
 import { scansVersion } from './store/scans/scans.ts';
 import { systemClock, systemSteadyClock } from './system-clock.ts';
 import type { Logger } from './telemetry/log.ts';
+import type { Metrics } from './telemetry/metrics.ts';
 import { openWebhooks, type Webhooks, type WebhooksOptions } from './webhooks/open-webhooks.ts';
 import { openWorkspaceServices, type WorkspaceServices } from './workspaces/services.ts';
 import type { Bootstrapped } from './workspaces/workspaces.ts';
 
 const uint32Count = 2 ** 32;
+const drainMsMax = 3_000;
 
 /** Clocks, randomness and memory of the machine; a test passes its own. */
 export interface Machine {
@@ -276,23 +279,6 @@ export async function openMailModule(
   return { letters: new Letters(mailer), close: () => mailer.close() };
 }
 
-type Listener = Pick<
-  HttpServerOptions,
-  | 'host'
-  | 'port'
-  | 'tls'
-  | 'headers'
-  | 'bodyBytesMax'
-  | 'bodyTimeoutMs'
-  | 'inFlightMax'
-  | 'connectionsMax'
-  | 'forwarded'
->;
-
-type ApiParts = Omit<ApiServices, keyof Base | 'bulk'> & {
-  readonly first?: FirstAnswers | undefined;
-};
-
 /** Answers of a cluster's machine to the other machines, before the API or a leader answers. */
 export interface FirstAnswers {
   reply(request: Request): Reply | Promise<Reply> | undefined;
@@ -308,53 +294,58 @@ const answeringFirst = (first: FirstAnswers | undefined, then: Handler): Handler
         bodyBytesMax: (method, path) => then.bodyBytesMax?.(method, path),
       };
 
-/** @throws ListenError */
+export interface PortsOptions extends Pick<HttpServerOptions, 'handler' | 'forwarded'> {
+  readonly first?: FirstAnswers | undefined;
+  readonly metrics: Metrics;
+  readonly redirects: { readonly shed: number };
+  readonly ipQuota: WorkspaceServices['ipQuota'];
+}
+
+/**
+ * Opens the ports of metrics and of the API; beside an API with TLS, also one that redirects plain HTTP to it.
+ * @returns the port of the API @throws ListenError
+ */
+export async function openPorts(
+  base: Base,
+  { handler, first, forwarded, metrics, redirects, ipQuota }: PortsOptions,
+  closers: Closers,
+): Promise<number> {
+  const { config, shares, log } = base;
+  if (config.metrics.port > 0) {
+    const own = { ...config.metrics, connectionsMax: shares.metrics };
+    const metricsServer = await openServer(base, own, createMetricsHandler(metrics));
+    closers.push(() => metricsServer.close());
+  }
+  const { host, httpPort, publicUrl } = config.api;
+  const server = await openApiServer(base, answeringFirst(first, handler), { forwarded });
+  closers.push(() => server.drain(drainMsMax));
+  closers.push(watchShedConnections(metrics, log, { redirect: redirects, api: server }));
+  if (httpPort > 0) {
+    const own = { host, port: httpPort, connectionsMax: apiShare(base) };
+    const plain = await openServer(base, own, createHttpsRedirect(publicUrl, ipQuota));
+    closers.push(() => plain.close());
+  }
+  return server.port;
+}
+
+/** @param more than the settings say @throws ListenError */
 export async function openApiServer(
   base: Base,
-  { first, ...parts }: ApiParts,
-  listener?: Listener,
+  handler: Handler,
+  more: Partial<HttpServerOptions> = {},
 ): Promise<HttpServer> {
-  const api = new ApiServer({ ...base, bulk: base.scarce?.bulk, ...parts });
-  return await openApiPort(base, first, api, listener);
-}
-
-/** @param then answers if `first` does not @throws ListenError */
-export async function openApiPort(
-  base: Base,
-  first: FirstAnswers | undefined,
-  then: Handler,
-  listener: Listener = base.config.api,
-): Promise<HttpServer> {
-  const { config } = base;
-  const tls = { tls: config.api, headers: strictTransport(config) };
-  const own = { ...tls, connectionsMax: apiShare(base), ...listener };
-  return await openServer(base, own, answeringFirst(first, then));
-}
-
-/** Redirects plain HTTP to an API with TLS. @throws ListenError */
-export async function openHttpsRedirect(
-  base: Base,
-  { ipQuota }: Pick<WorkspaceServices, 'ipQuota'>,
-  listener: Listener,
-): Promise<HttpServer> {
-  const { publicUrl } = base.config.api;
-  const own = { connectionsMax: apiShare(base), ...listener };
-  return await openServer(base, own, createHttpsRedirect(publicUrl, ipQuota));
+  const { api } = base.config;
+  const connectionsMax = apiShare(base);
+  const own = { ...api, tls: api, headers: strictTransport(base.config), connectionsMax, ...more };
+  return await openServer(base, own, handler);
 }
 
 const apiShare = ({ config, shares }: Base): number =>
   Math.floor(shares.api / (config.api.httpPort > 0 ? 2 : 1));
 
-/** @throws ListenError */
-export async function openMetricsServer(base: Base, handler: Handler): Promise<HttpServer> {
-  const { config, shares } = base;
-  return await openServer(base, { ...config.metrics, connectionsMax: shares.metrics }, handler);
-}
-
-/** @throws ListenError */
 async function openServer(
   { config, ids, log, heldPorts = [] }: Base,
-  listener: Listener,
+  listener: Partial<HttpServerOptions> & { readonly host: string; readonly port: number },
   handler: Handler,
 ): Promise<HttpServer> {
   return await HttpServer.open({

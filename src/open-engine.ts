@@ -28,48 +28,36 @@ import type { Engine } from './services.ts';
 
 const newLinksExpected = 10_000;
 
-export interface EngineOpening {
-  readonly base: Base;
-  /** Makes the folder this process's own, marks the start, makes the first owner. */
-  readonly begin: () => Promise<void>;
-  readonly closers: Closers;
-  readonly node?: (scans: ScanStore) => EngineThreadsOptions['node'];
-}
+type NodeOf = (scans: ScanStore) => EngineThreadsOptions['node'];
 
-export interface StartedEngine {
-  readonly engine: Engine;
-  readonly refresher: LinkRefresher;
-  /** `changesFollowed` of ApiServices, for a predecessor that still redirects: resolves to 0. Absent = there is none. */
-  readonly changesFollowed?: () => Promise<number>;
-}
-
-/** Resolves when shards count and redirect threads listen. */
-export async function startEngine(opening: EngineOpening): Promise<StartedEngine> {
-  await opening.begin();
-  const made = makeEngine(opening, undefined);
-  const { engine, refresher } = made;
-  const { threads, codes } = engine;
+/** The folder is this process's own. Resolves when shards count and redirect threads listen. */
+export async function startEngine(base: Base, closers: Closers, node?: NodeOf): Promise<Engine> {
+  const engine = makeEngine(base, closers, node);
+  const { threads, codes, refresher } = engine;
   // The threads boot while this one fills the link table.
   void threads.shards.boot();
   const catchingUp = threads.startCounting();
   const openRedirects = await threads.redirects.boot();
-  loadLinks(codes.links, opening.base);
+  loadLinks(codes.links, base);
   await catchingUp;
   codes.links.loadLimited();
   refresher.start();
   await openRedirects();
-  return made;
+  return engine;
 }
 
-/** The same at a takeover: the predecessor redirects until shortly after this resolves. */
+/**
+ * The same at a takeover: the predecessor redirects until shortly after this resolves.
+ * @param begin makes the folder this process's own
+ */
 export async function takeOver(
-  opening: EngineOpening,
+  base: Base,
+  closers: Closers,
   predecessor: PredecessorConnection,
-): Promise<StartedEngine> {
-  const { begin, base } = opening;
-  const made = makeEngine(opening, predecessor.journals);
-  const { engine, refresher } = made;
-  const { threads, codes } = engine;
+  begin: () => Promise<void>,
+): Promise<Engine> {
+  const engine = makeEngine(base, closers, undefined, predecessor.journals);
+  const { threads, codes, refresher } = engine;
   loadLinks(codes.links, base);
   await threads.shards.boot('one by one');
   const openRedirects = await threads.redirects.boot('one by one');
@@ -97,7 +85,7 @@ export async function takeOver(
     await predecessor.followed(base.management.last('link'));
     return 0;
   };
-  return { ...made, changesFollowed };
+  return { ...engine, changesFollowed };
 }
 
 /** Counts the scans that the predecessor still journals. */
@@ -122,9 +110,11 @@ function followTails(
 
 /** Starts no thread. @param othersJournals of the predecessor, in a takeover */
 function makeEngine(
-  { base, closers, node }: EngineOpening,
-  othersJournals: readonly number[] | undefined,
-): { readonly engine: Engine; readonly refresher: LinkRefresher } {
+  base: Base,
+  closers: Closers,
+  node: NodeOf | undefined,
+  othersJournals?: readonly number[],
+): Engine {
   const { config, folder, log, clock, management } = base;
   const scans = openScanStore(folder.scansFile);
   closers.push(() => scans.environment.close());
@@ -173,6 +163,5 @@ function makeEngine(
   closers.push(() => threads.stop());
   // In a cluster the log gives the numbers.
   if (node === undefined) threads.shards.onSeen = (seen) => raise(management, log, seen);
-  const engine = { scans, queries, rawQueries, links, codes, images, threads, geo };
-  return { engine, refresher };
+  return { scans, queries, rawQueries, links, codes, images, threads, geo, refresher };
 }

@@ -9,24 +9,18 @@
  */
 import type { ServiceFolder } from './engine/installation/service-folder.ts';
 import { portsOf } from './engine/start-checks.ts';
-import type { LinkRefresher } from './codes/links/link-refresher.ts';
 import type { Limits, Tails } from './engine/takeover/messages.ts';
 import type { TakeoverHost } from './engine/takeover/successor-connection.ts';
 import { Signal } from './model/signal.ts';
-import { type Base, dataVersions } from './modules.ts';
+import { dataVersions } from './modules.ts';
 import { shipped } from './shipped.ts';
-import type { Engine, Services } from './services.ts';
+import { openServices, type Services, type ServicesOptions } from './services.ts';
 
 /** For phones with an open connection to send a request. */
 const drainMs = 10_000;
 
-interface HostOptions {
-  readonly base: Base;
+interface HostOptions extends ServicesOptions {
   readonly service: ServiceFolder;
-  readonly engine: Engine;
-  readonly refresher: LinkRefresher;
-  readonly services: Services;
-  readonly reopen: () => Promise<Services>;
 }
 
 type State =
@@ -51,9 +45,14 @@ export class RunningService implements TakeoverHost {
   /** Fired when the state is `serving` again, or `ended`. */
   readonly #settled = new Signal();
 
-  constructor(options: HostOptions) {
+  private constructor(options: HostOptions, services: Services) {
     this.#options = options;
-    this.#services = options.services;
+    this.#services = services;
+  }
+
+  /** @throws ListenError */
+  static async open(options: HostOptions): Promise<RunningService> {
+    return new RunningService(options, await openServices(options));
   }
 
   /** Resolves when the process has nothing left to do. */
@@ -82,10 +81,7 @@ export class RunningService implements TakeoverHost {
 
   /** Waits for the end of a takeover, successful or not. */
   async stop(): Promise<void> {
-    while (this.#state !== 'serving' && this.#state !== 'ended') {
-      if (this.#state === 'stopping') break;
-      await this.#outcome();
-    }
+    while (!['serving', 'ended', 'stopping'].includes(this.#state)) await this.#outcome();
     if (this.#state === 'serving') this.#state = 'stopping';
     await this.#closeServices();
   }
@@ -106,7 +102,7 @@ export class RunningService implements TakeoverHost {
   }
 
   async follow(): Promise<void> {
-    await this.#options.refresher.refresh();
+    await this.#options.engine.refresher.refresh();
   }
 
   /** Redirect threads stay, because this process may take back until the successor knows of its end. */
@@ -120,8 +116,8 @@ export class RunningService implements TakeoverHost {
   async takeBack(): Promise<void> {
     if (this.#state !== 'yielding' && this.#state !== 'finishing') return;
     this.#state = 'taking back';
-    const { base, service, engine, refresher, reopen } = this.#options;
-    const { threads, codes } = engine;
+    const { base, service, engine } = this.#options;
+    const { threads, codes, refresher } = engine;
     await threads.folder.whenInPlace();
     await service.lockAgain();
     threads.journals.recoverOthers();
@@ -140,7 +136,7 @@ export class RunningService implements TakeoverHost {
     });
     this.#closing = undefined;
     threads.cancelStop();
-    this.#services = await reopen();
+    this.#services = await openServices(this.#options);
     this.#state = 'serving';
     this.#settled.fire();
   }

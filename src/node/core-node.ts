@@ -180,6 +180,7 @@ export class CoreNode {
           nodes: () => this.nodes.nodes(),
           last: (name) => this.#beats?.last(name),
         }),
+      changesFollowed: () => this.#linksFollowed(),
       isStale: () => !this.replication.isHeld,
       changesRefused: () => (this.replication.isStorageFull ? storageFull : undefined),
       answerWithinMs,
@@ -203,7 +204,7 @@ export class CoreNode {
   }
 
   /** Resolves when all connected nodes redirect by the changes so far, or after 2 s: to how many do not. */
-  async linksFollowed(): Promise<number> {
+  async #linksFollowed(): Promise<number> {
     const { management } = this.#options.base;
     await this.#refresher?.refresh();
     const number = management.last('link');
@@ -242,9 +243,9 @@ export class CoreNode {
   }
 
   /** Everything begins: after the engine, which redirects by now. */
-  async follow(engine: Engine, refresher: LinkRefresher): Promise<void> {
-    this.#refresher = refresher;
-    this.#followLinks(engine, refresher);
+  async follow(engine: Engine): Promise<void> {
+    this.#refresher = engine.refresher;
+    this.#followLinks(engine);
     this.#closers.push(() => this.#exchange.close());
     await this.#exchange.start(engine);
     this.#scansOf(engine.scans).start(engine);
@@ -269,7 +270,7 @@ export class CoreNode {
   }
 
   /** What is applied from the log is brought into the link table, and then told. */
-  #followLinks({ threads }: Engine, refresher: LinkRefresher): void {
+  #followLinks({ threads, refresher }: Engine): void {
     const { context, base, identity, onEnd } = this.#options;
     const { config, connection, instance, self } = context;
     const { nodeName: name, role, advertiseUrl: url } = config.cluster;

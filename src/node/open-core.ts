@@ -19,7 +19,7 @@ import {
 } from '../cluster/nodes/node-file.ts';
 import { beginStart, noteRunning } from '../cluster/nodes/start-record.ts';
 import type { Config } from '../config.ts';
-import { closeAll, type Closers } from '../engine/closers.ts';
+import { type Closers, openWithClosers } from '../engine/closers.ts';
 import { DataFolderError } from '../engine/data-folder.ts';
 import type { FirstSecrets, FirstStart } from '../engine/installation/first-start.ts';
 import { ServiceFolder } from '../engine/installation/service-folder.ts';
@@ -36,7 +36,7 @@ import {
   prepareProcess,
   thisMachine,
 } from '../modules.ts';
-import { type StartedEngine, startEngine } from '../open-engine.ts';
+import { startEngine } from '../open-engine.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { shipped } from '../shipped.ts';
@@ -83,16 +83,12 @@ export async function openCore(
   assertNoTakeover(takeover);
   const config = fitToMemory(configured);
   assertSameNode(config);
-  const service = await ServiceFolder.open(config.dataDir, start, log);
-  const closers: Closers = [() => service.close()];
-  const close = (): Promise<void> => closeAll(closers);
-  try {
+  return await openWithClosers(async (closers) => {
+    const service = await ServiceFolder.open(config.dataDir, start, log);
+    closers.push(() => service.close());
     const machine = { ...thisMachine, ...given };
-    return { ...(await open({ config, log, machine, service, closers, stopping })), close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+    return await open({ config, log, machine, service, closers, stopping });
+  });
 }
 
 async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
@@ -121,41 +117,35 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
     onEnd: (detail) => ending.tell(detail),
   });
   closers.push(() => node.close());
-  const begin = async (): Promise<void> => undefined;
-  const started = await startEngine({
-    base,
-    closers,
-    begin,
-    node: (scans) => node.engineNode(scans),
-  });
-  closers.push(startClosingLimits(base, started.engine));
+  const engine = await startEngine(base, closers, (scans) => node.engineNode(scans));
+  closers.push(startClosingLimits(base, engine));
   const dashboard = new DashboardFiles(shipped.dashboard());
-  const roles = new Roles({ base, node, dashboard, ...started });
+  const roles = new Roles({ base, node, dashboard, engine });
   const role = new CoreRole({
     isLeading: () => node.isLeading,
     lead: () => roles.lead(),
     standBy: () => roles.standBy(),
     goesOn: () => {
-      if (!roles.isClosing) started.engine.threads.cancelStop();
+      if (!roles.isClosing) engine.threads.cancelStop();
     },
     log,
   });
   // Nothing more is to be written.
   closers.push(() => node.release());
   closers.push(async () => {
-    started.engine.threads.beginStop();
+    engine.threads.beginStop();
     roles.isClosing = true;
     await role.close();
   });
   // First what stands by: the API's port answers from here on.
   await role.update();
   service.hostTakeovers(noTakeovers, base.clock);
-  await node.follow(started.engine, started.refresher);
+  await node.follow(engine);
   for (const warning of warnings) log.warn(warning);
   if (isFirstStart) await untilBegun(node, role, base, context.stopping);
   return {
     apiPort: config.api.port,
-    redirectPort: started.engine.threads.redirects.port,
+    redirectPort: engine.threads.redirects.port,
     firstSecrets: roles.firstSecrets,
     secretsShown: () => roles.secretsShown(),
     takenOver: new Promise(() => undefined),
@@ -243,9 +233,10 @@ async function untilBegun(
   await role.update();
 }
 
-interface RolesOptions extends StartedEngine {
+interface RolesOptions {
   readonly base: Base;
   readonly node: CoreNode;
+  readonly engine: Engine;
   readonly dashboard: DashboardFiles;
 }
 
@@ -268,18 +259,17 @@ class Roles {
   }
 
   async lead(): Promise<OpenRole> {
-    const { base, engine, refresher, node, dashboard } = this.#options;
+    const { base, engine, node, dashboard } = this.#options;
     // What it last opened in this role may still be closing.
     await this.#closing;
     await node.delivery.lead();
-    await refresher.refresh();
+    await engine.refresher.refresh();
     this.#firstStart = openFirstStart(base);
     this.firstSecrets = await this.#firstStart.open();
-    const changesFollowed = (): Promise<number> => node.linksFollowed();
     const feed = node.openFeed(engine);
     const cluster = node.answersWith(feed);
     try {
-      const services = await openServices({ base, engine, dashboard, changesFollowed, cluster });
+      const services = await openServices({ base, engine, dashboard, cluster });
       this.#services = services;
       return {
         close: () => {

@@ -1,18 +1,11 @@
 /** What a core that does not lead has open beside redirects and counting: health, metrics, and the way to the leader. */
-import { createMetricsHandler } from '../api/metrics.ts';
 import { ForwardingHandler } from '../cluster/forward/forwarding.ts';
 import type { ForwardingProof } from '../cluster/forward/forwarding-proof.ts';
-import { closeAll, type Closers } from '../engine/closers.ts';
+import { type Closers, openWithClosers } from '../engine/closers.ts';
 import { createMetrics, registerEngineMetrics } from '../engine/engine-metrics.ts';
-import { engineChecks, meteredHealth, watchShedConnections } from '../engine/operator-metrics.ts';
+import { engineChecks, meteredHealth } from '../engine/operator-metrics.ts';
 import { StoredData } from '../engine/watch/stored-data.ts';
-import {
-  type Base,
-  type FirstAnswers,
-  openHttpsRedirect,
-  openMetricsServer,
-  openApiPort,
-} from '../modules.ts';
+import { type Base, type FirstAnswers, openPorts } from '../modules.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Ticker } from '../telemetry/ticker.ts';
@@ -36,21 +29,14 @@ export interface StandbyOptions {
 
 /** Deliveries are the leader's. */
 const noWebhooks = { problem: undefined, behind: undefined, threadDeaths: 0 };
-const drainMsMax = 3_000;
 const freeMs = 30_000;
 
 /** @throws ListenError */
-export async function openStandby(options: StandbyOptions): Promise<OpenRole> {
-  const closers: Closers = [];
-  const close = (): Promise<void> => closeAll(closers);
-  try {
+export const openStandby = (options: StandbyOptions): Promise<OpenRole> =>
+  openWithClosers(async (closers) => {
     await open(options, closers);
-    return { close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
+    return {};
+  });
 
 async function open(
   { base, engine, leader, proof, first, checks, isStopping, registerMetrics }: StandbyOptions,
@@ -94,20 +80,9 @@ async function open(
     log,
   });
   closers.push(() => handler.close());
-  if (config.metrics.port > 0) {
-    const metricsServer = await openMetricsServer(base, createMetricsHandler(metrics));
-    closers.push(() => metricsServer.close());
-  }
-  const server = await openApiPort(base, first, handler);
-  closers.push(() => {
-    // They have no end, and the port would wait for them.
-    handler.endStreams();
-    return server.drain(drainMsMax);
-  });
-  closers.push(watchShedConnections(metrics, log, { redirect: threads.redirects, api: server }));
-  const { host, httpPort } = config.api;
-  if (httpPort === 0) return;
   const ipQuota = new AddressQuota(clock);
-  const plain = await openHttpsRedirect(base, { ipQuota }, { host, port: httpPort });
-  closers.push(() => plain.close());
+  const { redirects } = threads;
+  await openPorts(base, { handler, first, metrics, redirects, ipQuota }, closers);
+  // They have no end, and the port would wait for them.
+  closers.push(() => handler.endStreams());
 }

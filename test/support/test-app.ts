@@ -19,6 +19,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished, TestRunner } from 'vitest';
+import { ApiServer } from '../../src/api/api.ts';
 import type { Billing } from '../../src/billing/billing.ts';
 import type { PaymentProvider } from '../../src/billing/provider.ts';
 import { CampaignScheduler } from '../../src/campaigns/campaign-scheduler.ts';
@@ -88,7 +89,6 @@ export async function startTestApi(options: TestAppOptions = {}): Promise<TestAp
   return app;
 }
 
-/** Opened with the application: what every module stands on. */
 interface Foundation {
   readonly options: TestAppOptions;
   readonly clock: Clock;
@@ -281,7 +281,9 @@ export class TestApp {
     const committed = [base.management.environment.committed, this.windows];
     this.#server = await openApiServer(
       base,
-      {
+      new ApiServer({
+        ...base,
+        bulk: base.scarce?.bulk,
         geo: { date: undefined },
         ...options.answers,
         codes: this.codes,
@@ -301,7 +303,7 @@ export class TestApp {
         logos: this.images.logos,
         health: () => this.health,
         metrics: this.metrics,
-      },
+      }),
       { host: '127.0.0.1', port: 0, ...options.limits },
     );
     this.#closers.push(() => this.#server?.close());
