@@ -7,7 +7,7 @@ import { unshown } from '../scans/scanned-event.ts';
 import type { RawQueryStats } from '../scans/query/raw/raw-queries.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { linesLost } from '../telemetry/service-log.ts';
-import { byLabel, Metrics } from '../telemetry/metrics.ts';
+import { Metrics } from '../telemetry/metrics.ts';
 import type { Lag } from './watch/journal-lag.ts';
 import type { Journals } from './journals.ts';
 import { errorPageKinds } from '../http/pages.ts';
@@ -54,44 +54,32 @@ export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOp
     'quietzone_scans_dropped_total',
     'Scans answered and never counted, by reason',
     ['reason'],
-    () => [
-      {
-        labels: { reason: 'journal_unwritable' },
-        value: sum(redirects.states, (state) => redirectTotals(state).dropped),
-      },
-      {
-        // Every shard reads all journals and finds the same damage.
-        labels: { reason: 'journal_damaged' },
-        value: Math.max(0, ...shards.states.map((state) => shardTotals(state).damagedScans)),
-      },
-    ],
+    () => ({
+      journal_unwritable: sum(redirects.states, (state) => redirectTotals(state).dropped),
+      // Every shard reads all journals and finds the same damage.
+      journal_damaged: Math.max(0, ...shards.states.map((one) => shardTotals(one).damagedScans)),
+    }),
   );
   metrics.gauge(
     'quietzone_journal_missing_bytes',
     'Bytes of a journal that were counted and were missing at the start, with what followed them',
     ['journal'],
-    () => byLabel('journal', journals.missingBytes),
+    () => Object.fromEntries(journals.missingBytes),
   );
   const ageSeconds = (timeMs = Infinity): number => Math.max(0, clock.now() - timeMs) / 1_000;
   metrics.gauge(
     'quietzone_journal_oldest_seconds',
     'Age of the oldest scan whose address and user agent are in a journal file',
     ['journal'],
-    () =>
-      byLabel(
-        'journal',
-        journals.oldest().map(([journal, ms]) => [journal, ageSeconds(ms)]),
-      ),
+    () => Object.fromEntries(journals.oldest().map(([journal, ms]) => [journal, ageSeconds(ms)])),
   );
-  metrics.total('quietzone_thread_restarts_total', 'Threads started again', ['kind'], () =>
-    byLabel('kind', [
-      ['redirect', restartsOf(redirects)],
-      ['shard', restartsOf(shards)],
-      ['images', images.stats().pool.deaths],
-      ['webhooks', webhooks.threadDeaths],
-      ['raw_queries', rawQueries.stats().deaths],
-    ]),
-  );
+  metrics.total('quietzone_thread_restarts_total', 'Threads started again', ['kind'], () => ({
+    redirect: restartsOf(redirects),
+    shard: restartsOf(shards),
+    images: images.stats().pool.deaths,
+    webhooks: webhooks.threadDeaths,
+    raw_queries: rawQueries.stats().deaths,
+  }));
   registerStores(metrics, options);
   metrics.total(
     'quietzone_log_lines_lost_total',
@@ -105,7 +93,7 @@ export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOp
 export function registerRedirects(metrics: Metrics, redirects: RedirectThreads): void {
   type State = RedirectThreads['states'][number];
   const byThread = (value: (state: State) => number) => () =>
-    byLabel('thread', redirects.states.map(value).entries());
+    Object.fromEntries(redirects.states.map(value).entries());
   metrics.total(
     'quietzone_redirects_total',
     'Redirects answered and recorded',
@@ -117,8 +105,7 @@ export function registerRedirects(metrics: Metrics, redirects: RedirectThreads):
     'Requests on the short-link port that got no redirect, by kind',
     ['kind'],
     () =>
-      byLabel(
-        'kind',
+      Object.fromEntries(
         errorPageKinds.map((kind) => [
           kind,
           sum(redirects.states, (state) => redirectTotals(state).refused[kind]),
@@ -174,7 +161,7 @@ function registerShards(metrics: Metrics, { states, lag }: ShardThreads, clock: 
   ];
   for (const [name, help, value] of gauges) {
     metrics.gauge(`quietzone_${name}`, help, ['shard'], () =>
-      byLabel('shard', states.map(value).entries()),
+      Object.fromEntries(states.map(value).entries()),
     );
   }
   metrics.total(
@@ -195,7 +182,7 @@ function registerShards(metrics: Metrics, { states, lag }: ShardThreads, clock: 
 export function registerRawQueries(metrics: Metrics, rawQueries: RawQueryFigures): void {
   metrics.gauge('quietzone_raw_queries', 'Queries that read raw scans', ['state'], () => {
     const { running, waiting } = rawQueries.stats();
-    return byLabel('state', Object.entries({ running, waiting }));
+    return { running, waiting };
   });
 }
 
@@ -203,12 +190,10 @@ function registerStores(
   metrics: Metrics,
   { links, codes, scans, management }: EngineMetricsOptions,
 ): void {
-  metrics.gauge('quietzone_store_bytes', 'Bytes of the LMDB environments', ['environment'], () =>
-    byLabel('environment', [
-      ['management', management.environment.stats().bytes],
-      ['scans', scans.environment.stats().bytes],
-    ]),
-  );
+  metrics.gauge('quietzone_store_bytes', 'Bytes of the LMDB environments', ['environment'], () => ({
+    management: management.environment.stats().bytes,
+    scans: scans.environment.stats().bytes,
+  }));
   metrics.total(
     'quietzone_scans_unshown_total',
     'Scans with a time that cannot be, passed over by webhooks, events and raw scans each time they were read',
@@ -236,21 +221,17 @@ export function registerLinkTable(
   links: LinkWriter,
   damagedCount: () => number,
 ): void {
-  metrics.gauge('quietzone_links', 'Short codes in the link table', ['state'], () =>
-    byLabel('state', [
-      ['live', links.count],
-      ['gone', links.tombstones - damagedCount()],
-      ['damaged', damagedCount()],
-    ]),
-  );
-  metrics.gauge('quietzone_link_bytes', 'Shared memory of the link table', ['use'], () =>
-    byLabel('use', [
-      ['committed', links.bytesUsed],
-      ['free', links.bytesFree],
-      ['waiting', links.bytesWaiting],
-      ['lost', links.bytesLost],
-    ]),
-  );
+  metrics.gauge('quietzone_links', 'Short codes in the link table', ['state'], () => ({
+    live: links.count,
+    gone: links.tombstones - damagedCount(),
+    damaged: damagedCount(),
+  }));
+  metrics.gauge('quietzone_link_bytes', 'Shared memory of the link table', ['use'], () => ({
+    committed: links.bytesUsed,
+    free: links.bytesFree,
+    waiting: links.bytesWaiting,
+    lost: links.bytesLost,
+  }));
 }
 
 function sum<State>(states: readonly State[], value: (state: State) => number): number {

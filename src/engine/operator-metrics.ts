@@ -8,7 +8,7 @@ import { shipped } from '../shipped.ts';
 import { freeBytes } from '../store/space-guard.ts';
 import { checkHealth, type HealthCheck, type HealthReport } from '../telemetry/health.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { byLabel, type Metrics } from '../telemetry/metrics.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { Ticker } from '../telemetry/ticker.ts';
 import type { Management } from '../store/management/management.ts';
 import { type DataFolder, lastBackupName } from './data-folder.ts';
@@ -29,10 +29,7 @@ export function meteredHealth(
 ): () => HealthReport {
   const health = (): HealthReport => checkHealth(checks);
   metrics.gauge('quietzone_ready', '1 = a check of /health/ready is fine', ['check'], () =>
-    byLabel(
-      'check',
-      health().checks.map(({ name, ok }) => [name, Number(ok)]),
-    ),
+    Object.fromEntries(health().checks.map(({ name, ok }) => [name, Number(ok)])),
   );
   const { version, commit } = shipped;
   metrics.gauge('quietzone_build_info', 'The program, always 1', ['version', 'commit'], () => [
@@ -51,8 +48,7 @@ export function meteredHealth(
     .map(([listener, files]) => [listener, certificateEndMs(files)] as const);
   const help = 'Time until the certificate of a listener expires';
   metrics.gauge('quietzone_certificate_seconds', help, ['listener'], () =>
-    byLabel(
-      'listener',
+    Object.fromEntries(
       certificates.map(([listener, endMs]) => [listener, (endMs - clock.now()) / 1_000]),
     ),
   );
@@ -112,10 +108,7 @@ export function watchShedConnections(
     'Connections closed because all places of their listener were taken',
     ['listener'],
     () =>
-      byLabel(
-        'listener',
-        Object.entries(listeners).map(([listener, { shed }]) => [listener, shed]),
-      ),
+      Object.fromEntries(Object.entries(listeners).map(([listener, { shed }]) => [listener, shed])),
   );
   const logged = new Map<string, number>();
   const ticker = new Ticker({

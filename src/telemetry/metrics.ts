@@ -13,13 +13,8 @@ export interface Sample {
   readonly value: number;
 }
 
-/** Samples with one label. @param values by the value of the label, such as the index of a thread */
-export const byLabel = (
-  label: string,
-  values: Iterable<readonly [string | number, number]>,
-): Sample[] => Array.from(values, ([text, value]) => ({ labels: { [label]: text }, value }));
-
-export type Collect = () => number | Iterable<Sample>;
+/** A number, samples, or for a metric with one label a value for each of its texts. */
+export type Collect = () => number | Iterable<Sample> | Readonly<Record<string, number>>;
 
 export interface CounterHandle {
   add(amount: number, labels?: Labels): void;
@@ -83,7 +78,9 @@ export class Metrics {
     const gauge: Gauge = new Gauge({
       ...this.#describe(name, help, labelNames),
       collect: () =>
-        this.#collect(name, collect, gauge, (labels, value) => gauge.set(labels, value)),
+        this.#collect(name, labelNames, collect, gauge, (labels, value) =>
+          gauge.set(labels, value),
+        ),
     });
   }
 
@@ -92,7 +89,9 @@ export class Metrics {
     const counter: Counter = new Counter({
       ...this.#describe(name, help, labelNames),
       collect: () =>
-        this.#collect(name, collect, counter, (labels, value) => counter.inc(labels, value)),
+        this.#collect(name, labelNames, collect, counter, (labels, value) =>
+          counter.inc(labels, value),
+        ),
     });
   }
 
@@ -123,6 +122,7 @@ export class Metrics {
 
   #collect(
     name: string,
+    [label = '']: readonly string[],
     collect: Collect,
     metric: { reset(): void },
     set: (labels: Labels, value: number) => void,
@@ -131,9 +131,12 @@ export class Metrics {
     try {
       const values = collect();
       if (typeof values === 'number') set({}, values);
-      else for (const { labels = {}, value } of values) set(labels, value);
+      else if (isIterable(values)) for (const { labels = {}, value } of values) set(labels, value);
+      else for (const [text, value] of Object.entries(values)) set({ [label]: text }, value);
     } catch (error) {
       this.#onFault(name, error);
     }
   }
 }
+
+const isIterable = (values: object): values is Iterable<Sample> => Symbol.iterator in values;
