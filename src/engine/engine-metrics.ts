@@ -32,13 +32,9 @@ export interface EngineMetricsOptions {
   readonly scans: ScanStore;
   readonly management: Management;
   readonly images: { readonly stats: () => { readonly pool: { readonly deaths: number } } };
-  readonly rawQueries: RawQueryFigures;
+  readonly rawQueries: { stats(): RawQueryStats };
   readonly webhooks: { readonly threadDeaths: number };
   readonly log: Logger;
-}
-
-interface RawQueryFigures {
-  stats(): RawQueryStats;
 }
 
 export const createMetrics = (log: Logger): Metrics =>
@@ -49,7 +45,10 @@ export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOp
   const { redirects, shards, journals } = threads;
   registerRedirects(metrics, redirects);
   registerShards(metrics, shards, clock);
-  registerRawQueries(metrics, rawQueries);
+  metrics.gauge('quietzone_raw_queries', 'Queries that read raw scans', ['state'], () => {
+    const { running, waiting } = rawQueries.stats();
+    return { running, waiting };
+  });
   metrics.total(
     'quietzone_scans_dropped_total',
     'Scans answered and never counted, by reason',
@@ -177,13 +176,6 @@ function registerShards(metrics: Metrics, { states, lag }: ShardThreads, clock: 
         }));
       }),
   );
-}
-
-export function registerRawQueries(metrics: Metrics, rawQueries: RawQueryFigures): void {
-  metrics.gauge('quietzone_raw_queries', 'Queries that read raw scans', ['state'], () => {
-    const { running, waiting } = rawQueries.stats();
-    return { running, waiting };
-  });
 }
 
 function registerStores(

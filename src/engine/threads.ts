@@ -22,20 +22,19 @@ import { RedirectThreads, type RedirectThreadsOptions } from './redirect-threads
 import { identify } from '../scans/journal/file-identity.ts';
 import { ShardThreads, type ShardThreadsOptions } from './shard-threads.ts';
 
-export interface EngineThreadsOptions {
+interface SharedOptions extends Pick<RedirectThreadsOptions, 'pages' | 'connectionsMax'> {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Logger;
   readonly folder: DataFolder;
-  readonly store: ScanStore;
   readonly links: LinkTableMemory;
-  /** Of each redirect thread; absent = no limit. */
-  readonly connectionsMax?: number;
+}
+
+export interface EngineThreadsOptions extends SharedOptions, Pick<ShardThreadsOptions, 'zones'> {
+  readonly store: ScanStore;
   readonly visitor: VisitorSetup;
   /** Journals of the predecessor in a takeover; absent = no other process journals. */
   readonly othersJournals?: readonly number[] | undefined;
-  readonly pages?: RedirectThreadsOptions['pages'];
-  readonly zones?: ShardThreadsOptions['zones'];
   readonly node?:
     | {
         /** 0 = the node does not redirect. */
@@ -50,53 +49,43 @@ export interface EngineThreadsOptions {
 const watchMs = 1_000;
 /** A start waits this long for shards to count the scans that a crash left in the journals. */
 const catchUpMsMax = 5_000;
+/**
+ * A stop takes 15 s at most, below systemd's 20. Requests of the API and attempts of webhooks have 3 s, redirects until 10 s
+ * after it begins, their threads 0.5 s more, shards 4 s.
+ */
+const drainEndMs = 10_000;
+const drainMsMin = 1_000;
 
 export class EngineThreads {
   readonly journals: CountedJournals;
   readonly folder: FolderWatch;
   readonly shards: ShardThreads;
   readonly redirects: RedirectThreads;
-  readonly #log: Logger;
-  readonly #stopTime: StopTime;
-  readonly #onDrained: () => void;
+  readonly #options: EngineThreadsOptions;
+  #stopBeganMs: number | undefined;
   #isCounting = false;
   readonly #watch: NodeJS.Timeout;
 
-  constructor({ folder, store, ...options }: EngineThreadsOptions) {
-    const { config, log, clock } = options;
-    const { redirect, shards } = threadCounts(config);
-    const redirectThreads = options.node?.redirectThreads ?? redirect;
-    this.#log = log;
-    this.#onDrained = options.node?.onDrained ?? (() => undefined);
-    this.#stopTime = new StopTime(clock);
-    const { othersJournals } = options;
-    this.journals = new CountedJournals(store, {
-      root: folder.journalRoot,
-      threads: redirectThreads,
-      others: othersJournals,
-      log,
-      ...options.node?.journals,
-    });
-    const { path, managementFile, scansFile, deliveryFile, journalRoot } = folder;
-    const paths = [path, managementFile, scansFile, deliveryFile, journalRoot];
-    this.folder = new FolderWatch(paths, log);
+  constructor(options: EngineThreadsOptions) {
+    this.#options = options;
+    const { folder, store, config, log, clock, visitor, othersJournals: others, node } = options;
+    const counts = threadCounts(config);
+    const threads = node?.redirectThreads ?? counts.redirect;
+    const { path, managementFile, scansFile, deliveryFile, journalRoot: root } = folder;
+    const journals = new CountedJournals(store, { root, threads, others, log, ...node?.journals });
+    this.journals = journals;
+    this.folder = new FolderWatch([path, managementFile, scansFile, deliveryFile, root], log);
     const whenInPlace = (): Promise<void> => this.folder.whenInPlace();
     this.shards = new ShardThreads({
       ...options,
       rawRetentionDays: config.scans.rawRetentionDays,
-      threads: shards,
-      store,
+      threads: counts.shards,
       storePlace: identify(scansFile),
-      journals: this.journals,
+      journals,
       whenInPlace,
     });
-    this.redirects = new RedirectThreads({
-      ...options,
-      geo: options.visitor.geo,
-      threads: redirectThreads,
-      journals: this.journals,
-      whenInPlace,
-    });
+    const { geo } = visitor;
+    this.redirects = new RedirectThreads({ ...options, geo, threads, journals, whenInPlace });
     this.#watch = setInterval(() => {
       this.folder.examine();
       this.shards.lag.sample(clock.monotonicMs());
@@ -109,24 +98,25 @@ export class EngineThreads {
   }
 
   get isStopping(): boolean {
-    return this.#stopTime.hasBegun;
+    return this.#stopBeganMs !== undefined;
   }
 
   /** Call it when the API begins to stop: redirects get the time that is left. */
   beginStop(): void {
-    this.#stopTime.begin();
+    this.#stopBeganMs ??= this.#options.clock.monotonicMs();
   }
 
   /** The service continues, because its successor is dead or another role begins. */
   cancelStop(): void {
-    this.#stopTime.cancel();
+    this.#stopBeganMs = undefined;
   }
 
   /** After the boot of the shards. Resolves when they have counted the journals, or after some seconds. */
   async startCounting(): Promise<void> {
     this.#isCounting = true;
     if (await this.shards.start(catchUpMsMax)) return;
-    this.#log.warn('shards are still counting the journals; scan limits of codes may be exceeded');
+    const { log } = this.#options;
+    log.warn('shards are still counting the journals; scan limits of codes may be exceeded');
   }
 
   /** Counts all journaled scans; another process counts the rest. */
@@ -137,37 +127,29 @@ export class EngineThreads {
 
   /** @throws Error with the number of answered scans that are lost, once all has stopped */
   async stop(): Promise<void> {
+    const { clock, log, node } = this.#options;
     clearInterval(this.#watch);
-    await this.redirects.stop(this.#stopTime.drainMs);
-    this.#onDrained();
+    this.beginStop();
+    const stoppingMs = clock.monotonicMs() - (this.#stopBeganMs ?? 0);
+    await this.redirects.stop(Math.max(drainMsMin, drainEndMs - stoppingMs));
+    node?.onDrained?.();
     await this.shards.stop();
     const bytes = this.#isCounting ? this.shards.lag.uncountedBytes : 0;
     if (bytes > 0) {
-      this.#log.warn(
-        { bytes },
-        'stopped before all scans were counted, the next start counts them',
-      );
+      log.warn({ bytes }, 'stopped before all scans were counted, the next start counts them');
     }
     this.redirects.assertJournaled();
   }
 }
 
-export interface EdgeThreadsOptions {
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly folder: DataFolder;
-  readonly links: LinkTableMemory;
+export interface EdgeThreadsOptions extends SharedOptions {
   readonly geo: RedirectThreadsOptions['geo'];
-  /** Of each redirect thread; absent = no limit. */
-  readonly connectionsMax?: number;
   /** Number of redirect threads; there are at least as many own journals. */
   readonly threads: number;
   readonly journals: Pick<JournalsOptions, 'known' | 'recovery'> & {
     readonly own: readonly number[];
     readonly keptFrom: (journal: number) => number;
   };
-  readonly pages?: RedirectThreadsOptions['pages'];
 }
 
 /** The threads of an edge: they redirect and journal. The cores count. */
@@ -175,23 +157,19 @@ export class EdgeThreads {
   readonly journals: Journals;
   readonly folder: FolderWatch;
   readonly redirects: RedirectThreads;
-  readonly stopTime: StopTime;
   readonly #watch: NodeJS.Timeout;
 
-  constructor({ folder, journals, ...options }: EdgeThreadsOptions) {
-    const { log, threads, clock } = options;
-    const { path, managementFile, journalRoot } = folder;
-    this.journals = new Journals({ ...journals, root: journalRoot, threads, log });
-    this.folder = new FolderWatch([path, managementFile, journalRoot], log);
-    this.stopTime = new StopTime(clock);
-    this.redirects = new RedirectThreads({
-      ...options,
-      journals: this.journals,
-      whenInPlace: () => this.folder.whenInPlace(),
-    });
+  constructor(options: EdgeThreadsOptions) {
+    const { folder, threads, log } = options;
+    const { path, managementFile, journalRoot: root } = folder;
+    const journals = new Journals({ ...options.journals, root, threads, log });
+    this.journals = journals;
+    this.folder = new FolderWatch([path, managementFile, root], log);
+    const whenInPlace = (): Promise<void> => this.folder.whenInPlace();
+    this.redirects = new RedirectThreads({ ...options, journals, whenInPlace });
     this.#watch = setInterval(() => {
       this.folder.examine();
-      this.journals.deleteOwn();
+      journals.deleteOwn();
     }, watchMs);
     this.#watch.unref();
   }
@@ -199,41 +177,7 @@ export class EdgeThreads {
   /** @throws Error with the number of answered scans that are lost, once all has stopped */
   async stop(): Promise<void> {
     clearInterval(this.#watch);
-    await this.redirects.stop(this.stopTime.drainMs);
+    await this.redirects.stop(drainEndMs);
     this.redirects.assertJournaled();
-  }
-}
-
-/**
- * A stop takes 15 s at most, below systemd's 20. Requests of the API and attempts of webhooks have 3 s, redirects until 10 s
- * after it begins, their threads 0.5 s more, shards 4 s.
- */
-const drainEndMs = 10_000;
-const drainMsMin = 1_000;
-
-class StopTime {
-  readonly #clock: Clock;
-  #beganMs: number | undefined;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  get hasBegun(): boolean {
-    return this.#beganMs !== undefined;
-  }
-
-  begin(): void {
-    this.#beganMs ??= this.#clock.monotonicMs();
-  }
-
-  cancel(): void {
-    this.#beganMs = undefined;
-  }
-
-  /** How long to wait for open connections, from now; without `begin`, the stop begins now. */
-  get drainMs(): number {
-    const nowMs = this.#clock.monotonicMs();
-    return Math.max(drainMsMin, drainEndMs - (nowMs - (this.#beganMs ?? nowMs)));
   }
 }

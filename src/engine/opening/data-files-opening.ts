@@ -1,18 +1,15 @@
 /**
- * Opens the data files beside a service that may write to them.
+ * Opens the data files while a service may write to them.
  *
- * LMDB, as it opens a file, reads which commit is the newest, and then tells all processes that it is that one
- * (mdb_env_open2 of lmdb 3.5: `mti_txnid`). A commit between the two is lost: the next one is written over it,
- * although it was confirmed. So no process commits while another one opens:
+ * LMDB reads the newest commit as it opens a file, and then publishes it to all processes (mdb_env_open2 of lmdb 3.5:
+ * `mti_txnid`). A confirmed commit between the two would be overwritten. So no process commits while another one opens:
  *
  *   a service runs    open {pid} ->  <- held: it holds the writer's lock of every file   (host-openings.ts)
- *                     opens, ends the connection -> it lets go
+ *                     opens, ends the connection -> it releases the locks
  *   none runs         locks the data folder; a command that changes something keeps the lock until it ends
  *
- * What stays open is shared by all that this process opens later (store/hold-open.ts).
- *
- * Not covered: a command beside a service that is killed and starts again commits in the very microseconds of that
- * opening; and a running service of a release before this one, which knows nothing of openings.
+ * Whatever this process opens later shares these files (store/hold-open.ts). Not covered: a service that was killed starts
+ * again, and a command commits in the microseconds of that opening.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { readMeta } from '../../store/data-file/format.ts';
@@ -23,7 +20,7 @@ import { answerMsMax, askOwner } from '../takeover/channel.ts';
 import { connectToOwner, lockDataFolder } from '../takeover/folder-lock.ts';
 import { pidNamespace } from '../takeover/kill-other.ts';
 
-/** What the process does with the files: one that changes them keeps others from opening them where no service runs. */
+/** If no service runs, a process that changes the files keeps others from opening them. */
 export type OpeningPurpose = 'read' | 'change';
 
 export interface OpenDataFiles {
@@ -31,13 +28,13 @@ export interface OpenDataFiles {
   close(): Promise<void>;
 }
 
-/** A service that starts or stops, and a command that changes something, let nobody in meanwhile. */
+/** While a service starts or stops, or a command changes something, no other process may open the files. */
 const triesMax = 600;
 const retryMs = 50;
-/** A process that is killed is silent once; a release before openings always. */
+/** A process that is killed is silent once. */
 const silencesMax = 3;
 
-/** @throws DataFolderError when no one lets it in */
+/** @throws DataFolderError if the folder stays in use */
 export async function openDataFiles(
   folder: DataFolder,
   purpose: OpeningPurpose,
@@ -58,10 +55,7 @@ export async function openDataFiles(
   }
 }
 
-/**
- * @returns none where no service runs; silent where it ended the connection without an answer
- * @throws DataFolderError when it hangs
- */
+/** @returns 'silent' if the service ended the connection without an answer @throws DataFolderError if it hangs */
 async function openBeside(
   folder: DataFolder,
 ): Promise<OpenDataFiles | 'none' | 'silent' | 'refused'> {
@@ -92,7 +86,7 @@ function keepBeside(folder: DataFolder): OpenDataFiles {
   return { isServiceRunning: true, close: async () => close() };
 }
 
-/** @returns undefined where another process has locked the folder */
+/** @returns undefined if another process has locked the folder */
 async function openAlone(
   folder: DataFolder,
   purpose: OpeningPurpose,
@@ -116,7 +110,7 @@ async function openAlone(
   }
 }
 
-/** A file that LMDB cannot open stays closed: what opens it next says what is wrong with it. @returns closes them */
+/** @returns closes them */
 function open(folder: DataFolder): () => void {
   assertStoreSpace(folder);
   const closers: Array<() => void> = [];
@@ -124,7 +118,7 @@ function open(folder: DataFolder): () => void {
     try {
       if (readMeta(path) !== undefined) closers.push(holdOpen(path));
     } catch {
-      // As above.
+      // Whatever opens the file next reports what is wrong with it.
     }
   }
   return () => {

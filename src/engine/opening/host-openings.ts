@@ -1,9 +1,9 @@
 /**
- * The running service's side of an opening (data-files-opening.ts): while another process opens the data files, no
- * commit is under way. Redirects go on; changes and shards wait, some milliseconds.
+ * The running service's side of an opening (data-files-opening.ts): while another process opens the data files, no commit is
+ * under way. Redirects continue; changes and shards wait for some milliseconds.
  *
- * The main thread lets go, so it must not wait for the lock itself: a takeover that is taken back opens delivery.mdb
- * again, and writes to it, on that thread. From a yield on nothing is held.
+ * The main thread releases the locks, so it must never wait for them: a service that takes back from a successor opens and
+ * writes delivery.mdb on it. From a yield on nothing is held.
  */
 import { Worker } from 'node:worker_threads';
 import { shipped } from '../../shipped.ts';
@@ -31,7 +31,7 @@ export class HostedOpenings {
     this.#openMsMax = openMsMax;
   }
 
-  /** Holds the files from its answer to the end of the connection; for one process after the other. */
+  /** Holds the files from `held` to the end of the connection, for one process after the other. */
   admit(channel: SuccessorChannel, message: OpenMessage): void {
     this.#last = this.#last
       .then(() => this.#admit(channel, message))
@@ -43,7 +43,7 @@ export class HostedOpenings {
       });
   }
 
-  /** Lets nobody in until `resume`: they come again. Resolves when nothing is held. */
+  /** Refuses openings until `resume`; they retry. Resolves when nothing is held. */
   async pause(): Promise<void> {
     this.#isPaused = true;
     await this.#last;
@@ -66,7 +66,7 @@ export class HostedOpenings {
     const late = setTimeout(() => {
       log.error('a process that opens the data files did not do so in time');
       if (namespace === pidNamespace()) killOther('process', pid, log);
-      // Also where it cannot be killed, as one of root: a service that never writes again would be worse.
+      // Also if it cannot be killed, as a process of root: a service that never writes again would be worse.
       channel.destroy();
     }, this.#openMsMax);
     await channel.closed;
@@ -74,18 +74,20 @@ export class HostedOpenings {
     await hold.release();
   }
 
-  /** Before the process ends: a lock that ends with its thread would be held forever. */
+  /** Before the process ends: a lock whose thread dies would be held forever. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#hold?.release();
   }
 }
 
-const refused = { type: 'refused', reason: 'the service holds its files for nobody now' } as const;
+const refused = {
+  type: 'refused',
+  reason: 'the service is stopping or being upgraded; try again',
+} as const;
 
 /** The writer's locks of all data files. */
 class Hold {
-  /** Resolves when they are held. */
   readonly taken: Promise<void>;
   readonly #released = new Int32Array(new SharedArrayBuffer(4));
   readonly #ended: Promise<unknown>;

@@ -1,9 +1,7 @@
 /**
- * Lines of JSON over a socket, both ways, in the order in which they were sent. What is received is parsed before
- * anyone sees it; a line that is no message, or is too long, is a fault, whose remedy is the owner's.
- *
- * Bounded: a line by `lineBytesMax` (the rest of a longer one is dropped as it comes), and what waits to be sent by
- * `queueBytesMax`: beyond it the other side does not read, and the connection is ended.
+ * Lines of JSON over a socket, both ways and in order. The owner handles faults: a line that is no message, or is too long.
+ * A line is bounded by `lineBytesMax`; the rest of a longer one is dropped. What waits to be sent is bounded by
+ * `queueBytesMax`: if the other side does not read, the connection ends.
  */
 import type { Socket } from 'node:net';
 import {
@@ -15,7 +13,6 @@ import {
 } from './messages.ts';
 
 export interface ChannelOptions<Received> {
-  /** @returns undefined for what is no message */
   readonly parse: (line: string) => Received | undefined;
   readonly lineBytesMax: number;
   readonly onMessage: (message: Received) => void;
@@ -56,7 +53,7 @@ export class Channel<Received, Sent extends SuccessorMessage | PredecessorMessag
     return this.#isClosed;
   }
 
-  /** All that was sent is with the kernel. */
+  /** The kernel has all that was sent. */
   get isIdle(): boolean {
     return this.#socket.writableLength === 0;
   }
@@ -67,17 +64,16 @@ export class Channel<Received, Sent extends SuccessorMessage | PredecessorMessag
     if (this.#socket.writableLength > queueBytesMax) this.#socket.destroy();
   }
 
-  /** Sends the last message, and nothing after it; the other side ends the connection. */
+  /** Sends the last message. The other side ends the connection. */
   sendLast(message: Sent): void {
     if (this.#socket.writable) this.#socket.end(lineOf(message));
   }
 
-  /** Ends the connection: what is still to be sent may be lost. */
+  /** Ends the connection. Unsent messages may be lost. */
   destroy(): void {
     this.#socket.destroy();
   }
 
-  /** It no longer keeps the process from ending. */
   unref(): void {
     this.#socket.unref();
   }
@@ -118,12 +114,12 @@ export class Channel<Received, Sent extends SuccessorMessage | PredecessorMessag
   }
 }
 
-/** A folder's owner answers at once, however busy; one that has not by then hangs. */
+/** A folder's owner answers at once, however busy. A later one hangs. */
 export const answerMsMax = 10_000;
 
 /**
  * Asks a folder's owner one question. The caller ends the connection.
- * @returns late when nothing comes in time; undefined when it ends without an answer that is known
+ * @returns 'late' without an answer in time; undefined if the connection ends without a known answer
  */
 export async function askOwner(
   socket: Socket,

@@ -1,20 +1,15 @@
 /**
- * The lock of a data folder: a Unix socket at `service.sock` that its owner listens on. The kernel closes it when
- * the process ends, however it ends, so a lock that refuses connections is stale, and no one deletes it by hand.
+ * The lock of a data folder: a Unix socket at `service.sock` on which its owner listens. The kernel closes it when the
+ * process ends, so a lock that refuses connections is stale: the next start removes it.
  *
- *   start      listen on service.<pid> -> link it to service.sock (fails where that exists) -> remove the first name
+ *   start      listen on service.<pid> -> link it to service.sock (fails if that exists) -> remove the first name
  *   takeover   listen on service.<pid> -> rename it to service.sock, which replaces the other one's
- *   unlock     remove service.sock where it is still ours -> stop listening
+ *   unlock     remove service.sock if it is still ours -> stop listening
  *
- * The socket is listening before it has the name that others ask, so there is no moment in which a live lock refuses.
- * libuv removes the name that a socket was bound to when it is closed, also when the process ends by itself; that
- * name is gone by then, so a predecessor never removes the lock of its successor. Names beside the lock that a
- * process left when it was killed are removed by the next one.
- *
- * Where the file system has no hard links, the socket is bound to `service.sock` itself, and cannot be replaced.
- *
- * What it trades: two starts that find the same stale lock within microseconds could both remove it. Each compares the
- * file with the one that refused just before it removes it.
+ * The socket listens before it gets the lock's name, so a live lock never refuses. libuv removes the name that a socket was
+ * bound to when it closes; that name is gone by then, so a predecessor never removes the lock of its successor.
+ * Trade: two starts that find the same stale lock within microseconds could both remove it. Each compares the file with the
+ * one that refused just before it removes it.
  */
 import { once } from 'node:events';
 import {
@@ -46,17 +41,15 @@ export interface FolderLock {
   readonly folder: DataFolder;
   /** Called with each connection; without a handler a successor is refused. */
   onConnection: ((socket: Socket) => void) | undefined;
-  /** Whether a successor may put its own in the place of this one: not without hard links. */
-  readonly isReplaceable: boolean;
-  /** Makes it ours again after a successor that has ended. @throws DataFolderLockedError when another process has it */
+  /** Takes it back from a successor that has ended. @throws DataFolderLockedError if another process has it */
   retake(): Promise<void>;
-  /** Removes service.sock where it is still ours. Open connections stay. */
+  /** Removes service.sock if it is still ours. Open connections stay. */
   unlock(): Promise<void>;
 }
 
 const lockName = 'service.sock';
 const lockNames = /^service\.(sock|\d+)$/;
-/** The lock, and what a process that is about to take it has beside it. */
+/** The lock, and the names of processes that are about to take it. */
 export const isLockName = (name: string): boolean => lockNames.test(name);
 
 /** Longest path of a lock: macOS takes 103 bytes, and a name with a process id of 7 digits is 3 bytes longer. */
@@ -64,26 +57,17 @@ const socketPathMax = 100;
 /** Another process that starts at the same time may remove a name between its making and its use. */
 const attemptsMax = 5;
 
-/**
- * Locks the folder for this process.
- * @param action what cannot be done otherwise
- * @param link for tests: as a file system without hard links does it
- * @throws DataFolderLockedError when another process has; DataFolderError when it cannot be locked
- */
-export async function lockDataFolder(
-  folder: DataFolder,
-  action = 'start',
-  link: typeof linkSync = linkSync,
-): Promise<FolderLock> {
-  const lock = new SocketLock(folder, link);
+/** @param action for the error @throws DataFolderLockedError if another process has it, DataFolderError if it cannot be locked */
+export async function lockDataFolder(folder: DataFolder, action = 'start'): Promise<FolderLock> {
+  const lock = new SocketLock(folder);
   await lock.take(action);
   await removeLeftovers(lock.path);
   return lock;
 }
 
-/** For a takeover: replaces the running service's lock by ours, at once. @throws DataFolderError */
+/** For a takeover: replaces the running service's lock at once. @throws DataFolderError */
 export async function replaceLock(folder: DataFolder): Promise<FolderLock> {
-  const lock = new SocketLock(folder, linkSync);
+  const lock = new SocketLock(folder);
   await lock.replace();
   await removeLeftovers(lock.path);
   return lock;
@@ -108,7 +92,7 @@ export function lockPath({ path }: Pick<DataFolder, 'path'>): string {
 export const isFolderLocked = async (folder: Pick<DataFolder, 'path'>): Promise<boolean> =>
   existsSync(folder.path) && (await isAnswered(lockPath(folder)));
 
-/** @throws DataFolderError when the lock is a stranger's */
+/** @throws DataFolderError if the lock belongs to another user */
 function assertOwnSocket(folder: DataFolder, action: string): void {
   const uid = lstatSync(lockPath(folder), { throwIfNoEntry: false })?.uid;
   if (uid === undefined || isOwnUser(folder, uid)) return;
@@ -117,7 +101,7 @@ function assertOwnSocket(folder: DataFolder, action: string): void {
   );
 }
 
-/** @param action what cannot be done otherwise @returns undefined when no process has the lock @throws DataFolderError */
+/** @param action for the error @returns undefined if no process has the lock @throws DataFolderError */
 export async function connectToOwner(
   folder: DataFolder,
   action: string,
@@ -139,28 +123,33 @@ class SocketLock implements FolderLock {
   onConnection: ((socket: Socket) => void) | undefined;
   readonly path: string;
   readonly folder: DataFolder;
-  readonly #link: typeof linkSync;
   #held: ListeningSocket | undefined;
 
-  constructor(folder: DataFolder, link: typeof linkSync) {
+  constructor(folder: DataFolder) {
     this.folder = folder;
-    this.#link = link;
     this.path = lockPath(folder);
   }
 
-  get isReplaceable(): boolean {
-    return this.#held?.path !== this.path;
-  }
-
-  /** Takes the lock where no process has it, or one that has ended. */
+  /** Takes the lock if no process has it, or one that has ended. */
   async take(action: string): Promise<void> {
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const beside = await this.#listenBeside(action);
-      const outcome = this.#linkOnce(beside);
-      if (outcome === 'linked') return this.#hold(beside);
-      beside.server.close();
-      if (outcome === 'no links') return this.#hold(await this.#bindItself(action));
-      if (outcome === 'exists') await this.#removeStale(action);
+      try {
+        linkSync(beside.path, this.path);
+        this.#held = beside;
+        return;
+      } catch (error) {
+        beside.server.close();
+        const code = systemErrorCode(error);
+        if (code === 'EEXIST') await this.#removeStale(action);
+        else if (code !== 'ENOENT') {
+          throw new DataFolderError(
+            `Cannot ${action}: data folder ${this.folder.path} cannot be locked (${code}), expected a file system with hard links`,
+          );
+        }
+      } finally {
+        rmSync(beside.path, { force: true });
+      }
     }
     throw this.#isBeingLocked(action);
   }
@@ -170,7 +159,8 @@ class SocketLock implements FolderLock {
       const beside = await this.#listenBeside('take over');
       try {
         renameSync(beside.path, this.path);
-        return this.#hold(beside);
+        this.#held = beside;
+        return;
       } catch (error) {
         beside.server.close();
         const code = systemErrorCode(error);
@@ -188,40 +178,19 @@ class SocketLock implements FolderLock {
   }
 
   async unlock(): Promise<void> {
-    const held = this.#held;
-    if (held === undefined) return;
-    const isOurs = this.#isOurs();
-    if (isOurs) rmSync(this.path, { force: true });
+    if (this.#isOurs()) rmSync(this.path, { force: true });
+    this.#held?.server.close();
     this.#held = undefined;
     this.onConnection = undefined;
-    // Bound to the lock's own name, closing it would remove the lock of another process: that ends with the process.
-    if (isOurs || held.path !== this.path) held.server.close();
     // The descriptor is closed when this cycle of the event loop has ended.
     await new Promise((done) => setImmediate(done));
-  }
-
-  #hold(held: ListeningSocket): void {
-    this.#held = held;
   }
 
   #isOurs(): boolean {
     return this.#held !== undefined && identityOf(this.path) === this.#held.identity;
   }
 
-  #linkOnce({ path }: ListeningSocket): 'linked' | 'exists' | 'removed' | 'no links' {
-    try {
-      this.#link(path, this.path);
-      return 'linked';
-    } catch (error) {
-      const code = systemErrorCode(error);
-      if (code === 'EEXIST') return 'exists';
-      return code === 'ENOENT' ? 'removed' : 'no links';
-    } finally {
-      rmSync(path, { force: true });
-    }
-  }
-
-  /** @throws DataFolderLockedError when its owner runs */
+  /** @throws DataFolderLockedError if its owner runs */
   async #removeStale(action: string): Promise<void> {
     const found = identityOf(this.path);
     const owner = await ownerOf(this.folder, action);
@@ -232,15 +201,6 @@ class SocketLock implements FolderLock {
       );
     }
     if (found !== undefined && identityOf(this.path) === found) rmSync(this.path, { force: true });
-  }
-
-  async #bindItself(action: string): Promise<ListeningSocket> {
-    const bound = await this.#listen(this.path);
-    if (bound !== undefined) return bound;
-    await this.#removeStale(action);
-    const again = await this.#listen(this.path);
-    if (again === undefined) throw this.#isBeingLocked(action);
-    return again;
   }
 
   async #listenBeside(action: string): Promise<ListeningSocket> {
@@ -264,12 +224,12 @@ class SocketLock implements FolderLock {
   #listen(path: string): Promise<ListeningSocket | undefined> {
     return new Promise((done, fail) => {
       const server = createServer((socket) => {
-        // Another start that asks whether the lock is held is gone before it can be answered.
+        // Another start that asks for the owner may be gone before the answer.
         socket.on('error', () => undefined);
         if (this.onConnection === undefined) refuseSuccessor(socket);
         else this.onConnection(socket);
       });
-      // Stays while the lock is held: an accept without a free descriptor is an 'error' too, and harmless.
+      // Stays: an accept without a free descriptor is an 'error' too, and harmless.
       server.on('error', (error: NodeJS.ErrnoException) => {
         if (error.code === 'EADDRINUSE') done(undefined);
         else fail(new DataFolderError(`Cannot lock the data folder: ${error.message}`));
@@ -283,8 +243,8 @@ class SocketLock implements FolderLock {
 }
 
 /**
- * Makes a socket as the folder's user where root does it: that user's service could not ask one of root's whether it is
- * stale, and would never start again. Not by `chown`, which follows what that user may put at its path meanwhile.
+ * If root locks the folder, the folder's user owns the socket: that user's service could not ask a socket of root's whether
+ * it is stale, and would never start again. `chown` would follow a link that the user may put at the path meanwhile.
  */
 function asOwnerOf({ path }: DataFolder, listen: () => void): void {
   const owner = isMainThread && process.getuid?.() === 0 ? statSync(path).uid : 0;
@@ -293,7 +253,7 @@ function asOwnerOf({ path }: DataFolder, listen: () => void): void {
     process.seteuid?.(owner);
     readdirSync(path);
   } catch {
-    // A copy below a folder that is root's alone, or a container that lets nobody be another user.
+    // A folder below one that only root may enter, or a container without other users.
     process.seteuid?.(0);
   }
   try {
@@ -309,10 +269,9 @@ const refusalText = lineOf({
   reason:
     'Cannot take over: the data folder is in use by a command, or by a service that is starting, stopping or has too many connections; try again',
 } satisfies PredecessorMessage);
-/** For the other side to have read it. */
+/** Within it, the other side reads the refusal. */
 const refuseMsMax = 1_000;
 
-/** Says why, and ends the connection. */
 export function refuseSuccessor(socket: Socket): void {
   socket.unref();
   socket.resume();
@@ -322,7 +281,6 @@ export function refuseSuccessor(socket: Socket): void {
 
 interface ListeningSocket {
   readonly server: Server;
-  /** The name that the socket was bound to. */
   readonly path: string;
   /** Device and inode of its file: no other file has them while the socket is open. */
   readonly identity: string | undefined;
@@ -343,10 +301,7 @@ async function removeLeftovers(path: string): Promise<void> {
   }
 }
 
-/**
- * A running service says that it is one; another owner refuses unasked (`refuseSuccessor`).
- * @returns undefined when no process has the lock
- */
+/** A running service answers; another owner refuses unasked (`refuseSuccessor`). Undefined if no process has the lock. */
 async function ownerOf(folder: DataFolder, action: string): Promise<FolderOwner | undefined> {
   assertOwnSocket(folder, action);
   let socket: Socket | undefined;
@@ -359,7 +314,6 @@ async function ownerOf(folder: DataFolder, action: string): Promise<FolderOwner 
   if (socket === undefined) return undefined;
   const answer = await askOwner(socket, { type: 'status' });
   socket.destroy();
-  // Without an answer it is gone meanwhile.
   return answer === 'late' || answer?.type === 'running' ? 'running' : 'busy';
 }
 
@@ -379,7 +333,7 @@ async function isAnswered(path: string): Promise<boolean> {
   }
 }
 
-/** One that stops listening resets who waits to be accepted (ECONNRESET): another may listen at its path by then. */
+/** A socket that stops listening resets its waiting connections (ECONNRESET): another may listen at its path by then. */
 async function connectTo(path: string): Promise<Socket> {
   for (let attempt = 1; ; attempt++) {
     const socket = connect(path);

@@ -1,14 +1,13 @@
 /**
- * The running service waits on the folder's lock for successors, of which it admits one at a time, and for processes that
- * open the data files (../opening/host-openings.ts). The conversation with a successor is in successor-connection.ts.
+ * The running service accepts connections on the folder's lock: of successors, one at a time (successor-connection.ts), and
+ * of processes that open the data files (../opening/host-openings.ts).
  */
 import type { Socket } from 'node:net';
 import type { Clock } from '../../model/clock.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { versionRefusal } from './data-versions.ts';
 import { type FolderLock, refuseSuccessor } from './folder-lock.ts';
 import { pidNamespace } from './kill-other.ts';
-import type { TakeoverMessage } from './messages.ts';
+import type { DataVersions, TakeoverMessage } from './messages.ts';
 import {
   SuccessorConnection,
   type TakeoverHost,
@@ -24,10 +23,10 @@ export const takeoverTimes: TakeoverTimes = {
   lastMsMax: 1_000,
 };
 
-/** Connections that have not said what they want. */
+/** Connections without a first message. */
 const askedMax = 16;
 
-/** @returns ends it when the service stops: takeovers that are under way end with the process */
+/** @returns ends it when the service stops; a takeover under way ends with the process */
 export function hostTakeovers(
   lock: FolderLock,
   host: TakeoverHost,
@@ -40,9 +39,6 @@ export function hostTakeovers(
   let current: SuccessorConnection | undefined;
   const refusalOf = (hello: TakeoverMessage): string | undefined => {
     if (current !== undefined) return `another takeover is under way, by process ${current.pid}`;
-    if (!lock.isReplaceable) {
-      return 'the file system of the data folder has no hard links; stop the running service, then start this one';
-    }
     if (hello.pidNamespace !== pidNamespace()) {
       return 'the running service is in another container; stop it, then start this one';
     }
@@ -79,4 +75,18 @@ export function hostTakeovers(
       await openings.close();
     },
   };
+}
+
+const storeNames = ['management', 'scans', 'delivery'] as const;
+
+/** Two releases can use one folder only if both write the same versions of its stores. */
+function versionRefusal(own: DataVersions, theirs: DataVersions): string | undefined {
+  const changes = storeNames.filter((name) => own[name] !== theirs[name]);
+  if (changes.length === 0) return undefined;
+  const text = changes
+    .map((name) => `${name}.mdb from version ${own[name]} to ${theirs[name]}`)
+    .join(', ');
+  return changes.every((name) => theirs[name] >= own[name])
+    ? `this release would convert the data (${text}), which the running one could not follow; stop it, then start this one`
+    : `this release is older than the data of the running one, and would need it converted back (${text}); restore a backup of its time`;
 }

@@ -6,7 +6,7 @@ import type { DataFolder } from '../data-folder.ts';
 export const isOwnUser = ({ path }: DataFolder, uid: number): boolean =>
   uid === (process.geteuid?.() ?? uid) || uid === statSync(path).uid;
 
-/** Process ids mean something in it alone: containers have their own. Empty where the system has none. */
+/** A process id is valid in its namespace only: containers have their own. Empty if the system has none. */
 export function pidNamespace(): string {
   try {
     return readlinkSync('/proc/self/ns/pid');
@@ -15,18 +15,18 @@ export function pidNamespace(): string {
   }
 }
 
-/** Kills a process that hangs or says what it should not: its connection ends with it. */
+/** Kills a process that hangs or faults. Its connection ends with it. */
 export function killOther(
   side: 'successor' | 'predecessor' | 'process',
   pid: number,
   log: Logger,
 ): void {
-  // The id is what that process said of itself: never init, a group of processes, or this one.
+  // That process has sent its id: never kill init, a group of processes, or this one.
   if (pid <= 1 || pid === process.pid) {
     return log.error(`the ${side} cannot be killed: its process id is not its own`);
   }
   try {
-    // Root may signal every process: one of another user is not meant.
+    // Root may signal every process, also of other users.
     const uid = statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid ?? process.geteuid?.();
     if (uid !== process.geteuid?.()) throw new Error(`it belongs to user ${uid}`);
     process.kill(pid, 'SIGKILL');

@@ -23,55 +23,14 @@
  *                          <--- ended {tails, lostScans}
  *     understood, ends the connection --->              exits
  *
- * The connection is the sign of life: the kernel ends it with the last thread of a process. So neither side ends it
- * while the other one could take that for its death and begin to write beside it. A fault is a line that is no message,
- * or one that the state does not expect.
+ * The connection is the sign of life: the kernel ends it with the last thread of a process. So neither side ends it while
+ * the other one could take that for its death and begin to write.
  *
- *   predecessor   message or event      next        does
- *   asked         takeover              accepted    answers `accepted`; else `refused` and over
- *   asked         open                  over        goes on as an opening
- *   asked         status                over        answers `running`
- *   asked         20 s, fault           over        ends the connection
- *   accepted      ready                 yielding    host.yield
- *   accepted      fault                 over        ends the connection
- *   yielding      host has yielded      yielded     answers `yielded`
- *   yielding      host has failed       over        answers `refused`, host.takeBack
- *   yielding      fault                 yielding    kills the successor
- *   yielding      connection ended      over        waits for host.yield, then host.takeBack
- *   yielded       listening             finishing   host.finish, tells tails every 50 ms
- *   yielded       30 s, fault           yielded     kills the successor
- *   yielded       changed               yielded     host.follow, answers `followed`
- *   yielded       connection ended      over        host.takeBack
- *   finishing     changed               finishing   host.follow, answers `followed`
- *   finishing     fault                 finishing   kills the successor
- *   finishing     host has finished     ended       answers `ended`
- *   finishing     host has failed       ended       host.ended
- *   finishing     connection ended      over        host.takeBack
- *   ended         understood, 1 s       over        host.ended
- *   ended         connection ended      over        host.takeBack
- *   ended         any message           ended       nothing
- *   asked, accepted   connection ended  over        nothing
- *   any           the service stops     stopping    nothing more: the end of the process ends the connection
- *
- *   successor     message or event      next        does
- *   asking        accepted              booting     `find` resolves
- *   asking        refused, 20 s, fault  over        `find` throws
- *   asking        connection ended      gone        `find` resolves with undefined
- *   booting       yield()               yielding    says `ready`
- *   booting       fault                 over        ends the connection, `yield` throws
- *   booting       connection ended      gone        `yield` resolves with 'gone'
- *   yielding      yielded               yielded     `yield` resolves
- *   yielding      refused, 20 s, fault  over        ends the connection, `yield` throws
- *   yielding      connection ended      gone        `yield` resolves with 'gone'
- *   yielded       listening()           listening   says `listening`
- *   yielded, listening   followed()     -           says `changed`
- *   yielded, listening   followed       -           `followed` resolves
- *   yielded, listening   fault          -           skips it: this process writes
- *   yielded, listening   connection ended   gone    `followed` and `ended` resolve
- *   listening     tails                 listening   `onTails`
- *   listening     ended                 ended       `onTails`, `followed` and `ended` resolve, says `understood`
- *   listening     20 s                  listening   kills the predecessor
- *   any           close()               over        ends the connection
+ *   before `ready`   a fault, or 20 s of silence, ends the connection, and the running service continues. A fault is a line
+ *                    that is no message, or that the state does not expect.
+ *   after `ready`    the successor may write. The predecessor kills it at a fault, or if it does not listen within 30 s;
+ *                    it takes back once the connection has ended, until it has received `understood`.
+ *   after `yielded`  the successor skips faults. It kills a predecessor that does not end within 20 s of `listening`.
  */
 
 export const protocol = 1;

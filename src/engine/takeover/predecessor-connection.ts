@@ -1,10 +1,8 @@
 /**
- * The running service as its successor sees it: the conversation's side of a process that boots to take over.
- * messages.ts has the order and the table of states.
+ * The successor's side of a takeover: its connection to the running service. messages.ts has the order and the rules.
  *
- * Until the other one has yielded, whatever is unclear makes this side give up: the other one goes on. From then on
- * this process writes, so a line that it does not understand is logged and skipped: ending the connection would
- * tell the other one to write again.
+ * Until the predecessor has yielded, any fault makes this side give up. Later this process writes, so it skips a line that it
+ * does not understand: ending the connection would make the predecessor write again.
  */
 import type { Socket } from 'node:net';
 import type { Logger } from '../../telemetry/log.ts';
@@ -25,7 +23,6 @@ import {
   yieldedBytesMax,
 } from './messages.ts';
 
-/** What a process that takes over says of itself. */
 export interface TakeoverHello {
   readonly release: string;
   readonly dataVersions: DataVersions;
@@ -42,7 +39,7 @@ type State =
   | 'over';
 
 export interface PredecessorTimes {
-  /** For each answer of a predecessor that goes on when it is late: it ends attempts of webhooks for 3 s, stops shards for 4 s. */
+  /** For each answer. A predecessor ends attempts of webhooks for 3 s, and stops shards for 4 s. */
   readonly answerMsMax: number;
   /** From `listening` to its end; then it is killed. It answers open connections for 10 s. */
   readonly endMsMax: number;
@@ -53,7 +50,7 @@ export const predecessorTimes: PredecessorTimes = { answerMsMax: 20_000, endMsMa
 export class PredecessorConnection {
   /** Called with what it journals while it still answers. */
   onTails: ((tails: Tails) => void) | undefined;
-  /** Resolves when its process no longer writes: it said so, or it is gone. */
+  /** Resolves when its process no longer writes. */
   readonly ended: Promise<void>;
   readonly #ended = Promise.withResolvers<void>();
   readonly #channel: Channel<PredecessorMessage, SuccessorMessage>;
@@ -64,7 +61,7 @@ export class PredecessorConnection {
   #state: State = 'asking';
   #failure: DataFolderError | undefined;
   #answer: PromiseWithResolvers<PredecessorMessage | 'gone'> | undefined;
-  /** Numbers of link changes: the highest it was told, and the highest it redirects by. */
+  /** Numbers of link changes: the highest sent, and the highest by which it redirects. */
   #toldLink = 0;
   #followedLink = 0;
   #waiting: Array<{ readonly link: number; readonly done: () => void }> = [];
@@ -83,8 +80,8 @@ export class PredecessorConnection {
   }
 
   /**
-   * @returns undefined where no service runs on this folder, or it has ended without an answer
-   * @throws DataFolderError with the reason where it refuses, or does not answer in time
+   * @returns undefined if no service runs on this folder, or it has ended without an answer
+   * @throws DataFolderError with the reason if it refuses, or does not answer in time
    */
   static async find(
     folder: DataFolder,
@@ -115,19 +112,19 @@ export class PredecessorConnection {
     return this.#accepted?.ports ?? [];
   }
 
-  /** Its process may still write: journals, for connections that are open. */
+  /** Its process may still write journals, for open connections. */
   get isWriting(): boolean {
     return this.#state !== 'ended' && this.#state !== 'gone';
   }
 
-  /** Its process has ended without saying so. */
+  /** Its process has ended without `ended`. */
   get isGone(): boolean {
     return this.#state === 'gone';
   }
 
   /**
    * This process is booted. Resolves when the other one has yielded, or is gone.
-   * @throws DataFolderError when it refuses or takes too long: it goes on
+   * @throws DataFolderError if it refuses or takes too long: it continues
    */
   async yield(): Promise<{ readonly limits: Limits; readonly tails: Tails } | 'gone'> {
     if (this.#failure !== undefined) throw this.#failure;
@@ -150,7 +147,7 @@ export class PredecessorConnection {
     this.#endTimer.unref();
   }
 
-  /** Resolves when the other one redirects by every link change up to this number, or is gone. At once after `ended`. */
+  /** Resolves when the other one redirects by every link change up to this number, or has ended. */
   async followed(link: number): Promise<void> {
     if (this.#isOver() || link <= this.#followedLink) return;
     if (this.#state !== 'listening') this.#expect('yielded');
@@ -163,7 +160,7 @@ export class PredecessorConnection {
     await promise;
   }
 
-  /** A successor that gives up, and writes nothing any more: the other one goes on. */
+  /** Gives up: this process no longer writes, and the other one continues. */
   close(): void {
     if (this.#state !== 'ended' && this.#state !== 'gone') this.#state = 'over';
     this.#channel.destroy();
@@ -262,7 +259,7 @@ export class PredecessorConnection {
     this.#answer = undefined;
   }
 
-  /** It hangs, and would redirect by old links if it went on. */
+  /** It hangs, and would redirect by old links. */
   #onLate(): void {
     this.#log.error('the predecessor did not end in time');
     killOther('predecessor', this.#accepted?.pid ?? 0, this.#log);
@@ -279,7 +276,6 @@ export class PredecessorConnection {
     this.#settle();
   }
 
-  /** It writes nothing more: resolves all that waits for that. */
   #settle(): void {
     clearTimeout(this.#endTimer);
     this.#follow(Number.MAX_SAFE_INTEGER);

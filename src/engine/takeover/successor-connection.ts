@@ -1,10 +1,8 @@
 /**
- * A successor as the running service sees it: the conversation's side of the predecessor, for as long as it serves.
- * messages.ts has the order and the table of states.
+ * The running service's side of a takeover: a connection from a successor. messages.ts has the order and the rules.
  *
- * From `ready` on the successor may write, so everything is taken back only once the connection has ended, which the
- * kernel does when the last thread of that process has: a successor that hangs or says what it should not is killed
- * first. The host's steps never overlap but for `takeBack`, which may come while `finish` is under way.
+ * From `ready` on the successor may write, so this side takes back only once the connection has ended; it kills a successor
+ * that hangs or faults. The host's steps never overlap, except that `takeBack` may begin while `finish` is under way.
  */
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -36,11 +34,11 @@ export interface TakeoverHost {
   readonly refusal: string | undefined;
   yield(): Promise<{ readonly limits: Limits; readonly tails: Tails }>;
   tails(): Tails;
-  /** Stops listening and ends all; resolves when nothing is written any more. */
+  /** Stops listening and ends all. Resolves when nothing is written any more. */
   finish(): Promise<{ readonly tails: Tails; readonly lostScans: number }>;
   /**
-   * The successor is gone: everything as before. May be called after `yield`, also one that failed, or while `finish`
-   * is under way. One that fails is an unhandled rejection: the process must end.
+   * The successor is gone: serves as before. Called after `yield`, also one that failed, or while `finish` is under way.
+   * If it fails, the rejection is unhandled and ends the process.
    */
   takeBack(): Promise<void>;
   /** Brings link changes up to this number into the own link table. */
@@ -58,23 +56,22 @@ interface SuccessorOptions {
   readonly times: TakeoverTimes;
   /** @returns why it may not take over */
   readonly admit: (successor: SuccessorConnection, hello: TakeoverMessage) => string | undefined;
-  /** It opens the data files, and is no successor. */
+  /** Another process, which opens the data files. */
   readonly onOpen: (channel: SuccessorChannel, message: OpenMessage) => void;
   /** Resolves when no process opens the data files, and none does so until `onOver`. */
   readonly beforeYield: () => Promise<void>;
-  /** Another one may come. */
   readonly onOver: (successor: SuccessorConnection) => void;
 }
 
 export interface TakeoverTimes {
-  /** For it to ask for a takeover once it is connected. */
+  /** From its connection to its first message. */
   readonly askMsMax: number;
   /** From `yielded` to `listening`; then it is killed. */
   readonly listenMsMax: number;
   readonly tailsEveryMs: number;
-  /** For a process to open the data files once they are held: a millisecond is enough. Then it is killed. */
+  /** From `held` until a process has opened the data files, which takes a millisecond; then it is killed. */
   readonly openMsMax: number;
-  /** For the successor to answer the last message, or to end the connection after it. */
+  /** For the answer to the last message, or the end of the connection after it. */
   readonly lastMsMax: number;
 }
 
@@ -120,9 +117,9 @@ export class SuccessorConnection {
     return this.#pid;
   }
 
-  /** The service stops: what is under way stays as it is, and the end of the process ends the connection. */
+  /** The service stops. The end of the process ends the connection. */
   stop(): void {
-    // The host may say so while it finishes: that is the takeover's own end.
+    // The host closes while it finishes: this is the takeover's own end.
     if (this.#state === 'finishing' || this.#state === 'ended') return;
     const isOpen = this.#state !== 'asked' && this.#state !== 'over';
     this.#state = 'stopping';
@@ -268,7 +265,6 @@ export class SuccessorConnection {
     else if (!this.#isFollowing) void this.#followAll();
   }
 
-  /** Changes that are told meanwhile are brought in together. */
   async #followAll(): Promise<void> {
     this.#isFollowing = true;
     try {
@@ -315,7 +311,7 @@ export class SuccessorConnection {
     }
   }
 
-  /** Once, and never beside the host's `yield`. What fails here leaves a service that does not write: it must end. */
+  /** Once, and never during the host's `yield`. */
   async #takeBack(): Promise<void> {
     const beganMs = this.#options.clock.monotonicMs();
     this.#state = 'over';
@@ -333,19 +329,18 @@ export class SuccessorConnection {
     return this.#sendLast({ type: 'refused', reason: `Cannot take over: ${refusal}` });
   }
 
-  /** Then waits for the end of the connection. */
   async #sendLast(message: PredecessorMessage): Promise<void> {
     this.#channel.sendLast(message);
     await this.#inTime(this.#channel.closed.then(() => false));
   }
 
-  /** Whether the successor goes on alone: it says so, or it is there and late. */
+  /** Whether the successor continues alone: it says so, or is connected and late. */
   async #isUnderstood(): Promise<boolean> {
     const answered = this.#understood.promise.then(() => true);
     return await this.#inTime(Promise.race([answered, this.#channel.closed.then(() => false)]));
   }
 
-  /** @returns what it waits for, or true when that takes too long; the connection is over */
+  /** Then destroys the connection. @returns the outcome, or true if it takes too long */
   async #inTime(outcome: Promise<boolean>): Promise<boolean> {
     const waiting = new AbortController();
     const late = pause(this.#options.times.lastMsMax, true, { signal: waiting.signal });

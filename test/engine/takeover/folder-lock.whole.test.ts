@@ -43,10 +43,6 @@ afterEach(() => {
   rmSync(path, { recursive: true, force: true });
 });
 
-const withoutLinks: typeof linkSync = () => {
-  throw Object.assign(new Error('EPERM'), { code: 'EPERM' });
-};
-
 /** A process that locks the folder (`lock`), or takes it over (`replace`). */
 async function lockInChild(order: 'lock' | 'replace'): Promise<ChildProcess> {
   const child = fork(new URL('lock.child.ts', import.meta.url), [order, path]);
@@ -202,25 +198,6 @@ test('names that killed processes left beside the lock are removed, live ones st
   expect(readdirSync(path)).toEqual(['service.13', 'service.sock']);
   await lock.unlock();
   await new Promise((done) => live.close(done));
-});
-
-test('without hard links the lock is bound itself, and says that it cannot be replaced', async () => {
-  const folder = openDataFolder(path);
-  await end(await lockInChild('lock'), 'SIGKILL');
-  const lock = await lockDataFolder(folder, 'start', withoutLinks);
-  expect(lock.isReplaceable).toBe(false);
-  expect(readdirSync(path)).toEqual(['service.sock']);
-  await expect(lockDataFolder(folder, 'start', withoutLinks)).rejects.toThrow(
-    DataFolderLockedError,
-  );
-  await expect(lockDataFolder(folder)).rejects.toThrow(DataFolderLockedError);
-  const successor = await replaceLock(folder);
-  expect(successor.isReplaceable).toBe(true);
-  await lock.unlock();
-  named(successor, 'successor');
-  expect(await ask()).toBe('successor');
-  await successor.unlock();
-  expect(readdirSync(path)).toEqual([]);
 });
 
 test('without a handler connections are refused and closed, with one they are given to it', async () => {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DataFolder } from '../../../src/engine/data-folder.ts';
-import { type FolderLock, lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
+import type { FolderLock } from '../../../src/engine/takeover/folder-lock.ts';
 import { hostTakeovers, takeoverTimes } from '../../../src/engine/takeover/host-takeovers.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import { soon } from '../../support/soon.ts';
@@ -160,18 +160,6 @@ test('asked, a host that refuses', async () => {
   expect(await (await talk(takeover)).next()).toEqual({ type: 'refused', reason });
   host.refusal = undefined;
   await talkUpTo('accepted');
-});
-
-test('asked, a lock that cannot be replaced', async () => {
-  await lock.unlock();
-  lock = await lockDataFolder(folder, 'start', () => {
-    throw Object.assign(new Error('EPERM'), { code: 'EPERM' });
-  });
-  hosted = hostTakeovers(lock, host, systemClock, told.log);
-  expect(await (await talk(takeover)).next()).toEqual({
-    type: 'refused',
-    reason: expect.stringMatching(/the file system of the data folder has no hard links/),
-  });
 });
 
 test('asked, while another one is under way: is refused, and that one goes on', async () => {
