@@ -1,218 +1,21 @@
 /**
- * Every setting and every limit, in one schema, units in the names.
- *
- * Three layers, later ones win: `config/default.json`, the file named by `--config` or `QZ_CONFIG`,
- * environment variables (`QZ_` + the path in upper snake case; lists are comma-separated).
+ * Reads the settings (config-schema.ts). Three layers, later ones win: `config/default.json`, the file named by `--config` or
+ * `QZ_CONFIG`, environment variables (`QZ_` + the path in upper snake case; lists are comma-separated).
  * An unknown key or a bad value is a fault, named with its source: the process exits with 2.
  */
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
-import { fillAddresses, isObject, type Json } from './config-addresses.ts';
-import { billingFault, clusterFault, rootFault, tlsFault } from './config-faults.ts';
+import { hostname } from 'node:os';
+import type { z } from 'zod';
+import { configSchema } from './config-schema.ts';
 import { type Environment, processEnvironment } from './environment.ts';
-import { brandNameLengthMax, supportUrlLengthMax } from './model/routing/pages.ts';
+import { isLocalUrl } from './model/address.ts';
 import { shipped } from './shipped.ts';
 
-const port = z.number().int().min(1).max(65_535);
-const url = z
-  .url({ protocol: /^https?$/ })
-  .refine((text) => !text.endsWith('/'), 'must not end with "/"')
-  // Paths are appended: a query or a fragment would swallow them, a password would be printed.
-  .refine((text) => !/[?#@]/.test(text), 'must have no query, fragment or credentials');
-/** It goes into a header as it is. */
-const webPage = z
-  .url({ protocol: /^https?$/ })
-  .max(2_048)
-  .regex(/^[\x21-\x7e]+$/, 'must be in ASCII, without spaces');
-/** One message for a union of formats: four "invalid" branches would not help an operator. */
-const addressOrNetwork = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
-  error: 'expected an address or a CIDR block, such as 10.0.0.0/8',
-});
-const count = (min: number, max: number) => z.number().int().min(min).max(max);
-const path = z.string().min(1).max(4_096);
-/** Where a listener speaks TLS: PEM files, both or none; then `httpPort` may serve plain HTTP beside it, 0 = none. */
-const tls = {
-  tlsCertFile: z.string().max(4_096),
-  tlsKeyFile: z.string().max(4_096),
-  httpPort: z.union([z.literal(0), port]),
-};
+type Json = { [key: string]: unknown };
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const perPlan = <S extends z.ZodType>(value: S) => {
-  const perInterval = z.strictObject({ month: value, year: value });
-  return z.strictObject({
-    starter: perInterval,
-    pro: perInterval,
-    business: perInterval,
-    enterprise: perInterval,
-  });
-};
-
-const schema = z.strictObject({
-  /** The folder of everything durable: LMDB environments, journals, secrets. */
-  dataDir: path,
-  /**
-   * Public address of short links, as it is printed, without a trailing slash. Empty = `localhost`
-   * with `redirect.port`.
-   */
-  shortUrlBase: url,
-  /** Public address of images; empty = `api.publicUrl` + `/i`. */
-  cdnBase: z.union([z.literal(''), url]),
-  /** A scan is answered after the write to the journal (`process`), or after the disk sync (`power`). */
-  durability: z.enum(['process', 'power']),
-  /** Peers (addresses or CIDR blocks) whose X-Forwarded-For or PROXY header names the client. */
-  trustedProxies: z.array(addressOrNetwork).max(256),
-  api: z.strictObject({
-    host: z.string().min(1).max(255),
-    port,
-    /** Public address of the management API and dashboard, without `/v1`; empty = `localhost` with `api.port`. */
-    publicUrl: url,
-    /** Its `httpPort` answers 308 to `publicUrl`. */
-    ...tls,
-  }),
-  redirect: z.strictObject({
-    host: z.string().min(1).max(255),
-    port,
-    /** Redirect threads; 0 = by cores. Each owns a journal. */
-    threads: count(0, 64),
-    /** Its `httpPort` redirects as `port` does. */
-    ...tls,
-    /** Where the short domain itself leads, `/`; empty = to the page of an unknown code. */
-    rootUrl: z.union([z.literal(''), webPage]),
-  }),
-  /**
-   * On the pages that a scan meets instead of a redirect: of codes that are unknown, and of workspaces without a brand of
-   * their own. Each may be empty.
-   */
-  pages: z.strictObject({
-    brandName: z.string().max(brandNameLengthMax),
-    /** Where people ask: http, https, mailto or tel. */
-    supportUrl: z.union([
-      z.literal(''),
-      z.url({ protocol: /^(?:https?|mailto|tel)$/ }).max(supportUrlLengthMax),
-    ]),
-    /** Made lighter or darker where it could not be read. */
-    colour: z.union([
-      z.literal(''),
-      z.string().regex(/^#[\da-f]{6}$/i, 'must be a colour as #0f6b5c'),
-    ]),
-  }),
-  codes: z.strictObject({
-    /**
-     * Memory for the texts of workspaces that are searched, about 22 MB for 100,000 codes. The least recently
-     * searched are removed first; a workspace that does not fit is searched slowly. 0 = none.
-     */
-    searchBytesMax: count(0, 4_294_967_296),
-  }),
-  scans: z.strictObject({
-    /** Shard threads; 0 = by cores. Each owns its share of the 64 partitions. */
-    shards: count(0, 64),
-    /** Age of its first record at which a journal segment is closed; it is deleted once counted. */
-    segmentMsMax: count(10, 3_600_000),
-    /** Scans a redirect thread keeps in memory while its journal cannot be written. */
-    backlogBytesMax: count(65_536, 1_073_741_824),
-    /** Days raw scans are kept; 0 = only as long as their events need. */
-    rawRetentionDays: count(0, 3_650),
-  }),
-  geo: z.strictObject({
-    /** mmdb files; `bundled` = the databases shipped with Quietzone, empty = none (`ZZ`). */
-    countryFile: z.string().max(4_096),
-    cityFileV4: z.string().max(4_096),
-    cityFileV6: z.string().max(4_096),
-  }),
-  images: z.strictObject({
-    /** Pool threads that draw; 0 = by cores. */
-    threads: count(0, 64),
-    /** Drawn images kept in memory. */
-    cacheBytesMax: count(0, 4_294_967_296),
-  }),
-  metrics: z.strictObject({
-    /** Listen address of /metrics; port 0 = off. */
-    host: z.string().min(1).max(255),
-    port: z.union([z.literal(0), port]),
-  }),
-  billing: z.strictObject({
-    /** How payments work: people confirm them, Stripe takes them, or nothing is sold. */
-    provider: z.enum(['manual', 'stripe', 'none']),
-    /** With `manual`: who confirms a checkout. On an installation for others that is the operator. */
-    confirmedBy: z.enum(['owner', 'operator']),
-    /** ISO 4217, upper case. */
-    currency: z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 code in upper case'),
-    /** Major units of the currency, per plan and interval; 0 = not sold here. With `manual` and no price nothing is sold. */
-    prices: perPlan(z.number().min(0).max(1_000_000)),
-    stripe: z.strictObject({
-      /** `sk_…` or `rk_…`; better in QZ_BILLING_STRIPE_SECRET_KEY than in a file. Never logged. */
-      secretKey: z.string().max(512),
-      /** `whsec_…` of the endpoint `{api.publicUrl}/v1/billing/stripe/webhook`. */
-      webhookSecret: z.string().max(512),
-      /** Address of Stripe's API; tests set another. */
-      apiBase: url,
-      /** Stripe's price ids (`price_…`); empty = not sold. */
-      prices: perPlan(z.string().max(255)),
-    }),
-  }),
-  webhooks: z.strictObject({
-    /** Pool threads that sign and send; 0 = by cores. */
-    threads: count(0, 64),
-    /** From the end of each failed attempt to the next; one more attempt than delays, then dead. */
-    retryDelaysMs: z.array(count(1, 2_592_000_000)).min(1).max(30),
-    /** Deadline of an attempt, from the DNS look-up to the end of the answer. */
-    attemptTimeoutMs: count(100, 60_000),
-    /** Delivered webhooks kept in an endpoint's list, the newest. */
-    deliveriesKept: count(1, 1_000_000),
-    /** Private networks (CIDR) that webhooks may reach although the guard denies them. */
-    allowNetworks: z.array(z.union([z.cidrv4(), z.cidrv6()])).max(256),
-  }),
-  mail: z.strictObject({
-    /** SMTP server; empty = no mail is sent, links are shown instead. */
-    host: z.string().max(255),
-    port,
-    /** TLS from the start (465); else STARTTLS (587). */
-    secure: z.boolean(),
-    /** False: mails and the password go out in clear text where the server offers no TLS. */
-    requireTls: z.boolean(),
-    /** Empty = no sign-in. */
-    user: z.string().max(256),
-    password: z.string().max(1_024),
-    /** Sender, `Name <address>` or an address alone. */
-    from: z.string().max(320),
-  }),
-  log: z.strictObject({
-    level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
-  }),
-  /** Several machines as one service. */
-  cluster: z.strictObject({
-    /** Brokers, such as `nats://core:password@n1:4222`; empty = this machine alone. Better in QZ_CLUSTER_NATS than in a file. */
-    nats: z.array(z.string().min(1).max(512)).max(32),
-    /** `edge` redirects, `core` keeps the data and may lead, `all` does both. */
-    role: z.enum(['all', 'core', 'edge']),
-    /** Of this machine, no other one's; empty = its host name up to the first dot. */
-    nodeName: z
-      .string()
-      .regex(/^[A-Za-z0-9_-]{1,63}$/, 'must be 1 to 63 letters, digits, "-" or "_"'),
-    /** Where the other machines reach this one's API; empty = its host name with `api.port`. */
-    advertiseUrl: url,
-    /** `advertiseUrl` may begin with `http:` beyond this machine. */
-    plainHttp: z.boolean(),
-    /** The same on every core, none on an edge. Never logged. */
-    secret: z.union([
-      z.literal(''),
-      z.string().min(32, 'must have 32 characters or more').max(256),
-    ]),
-    /** Credentials file for the brokers; empty = none. */
-    credsFile: z.string().max(4_096),
-    /** Copies of each stream that the brokers keep. */
-    replicas: z.union([z.literal(1), z.literal(3), z.literal(5)]),
-  }),
-  bootstrap: z.strictObject({
-    /** E-mail of the first owner. */
-    email: z.email().max(254),
-    /** Password of the first owner; empty = one is generated and printed once. */
-    password: z.string().max(256),
-    plan: z.enum(['free', 'starter', 'pro', 'business', 'enterprise']),
-  }),
-});
-
-export type Config = z.infer<typeof schema>;
+export type Config = z.infer<typeof configSchema>;
 
 /** Faults in the configuration, each with its source, ready to print. The process exits with 2. */
 export class ConfigError extends Error {
@@ -234,7 +37,7 @@ export function loadConfig(
   const merged = merge(defaults, own);
   const sources = applyEnvironment(merged, environment);
   fillAddresses(merged);
-  const result = schema.safeParse(merged);
+  const result = configSchema.safeParse(merged);
   if (result.success) return checkTogether(result.data);
   const lines = result.error.issues.map((issue) => {
     const at = issue.path.join('.');
@@ -248,19 +51,92 @@ export function loadConfig(
   throw new ConfigError(`Cannot start: the configuration has faults\n${lines.join('\n')}`);
 }
 
+/** Faults of settings that are each valid but do not go together. */
 function checkTogether(config: Config): Config {
-  const { api, redirect, billing, mail, shortUrlBase, cluster } = config;
+  const { mail } = config;
   const fault =
     (mail.host !== '' && mail.from === ''
       ? 'mail.host is set and mail.from is not, expected a sender'
       : undefined) ??
-    tlsFault('api', api, api.publicUrl) ??
-    tlsFault('redirect', redirect, shortUrlBase) ??
-    rootFault(redirect.rootUrl, shortUrlBase) ??
-    billingFault(billing) ??
-    clusterFault(cluster);
+    tlsFault('api', config) ??
+    tlsFault('redirect', config) ??
+    rootFault(config) ??
+    billingFault(config) ??
+    clusterFault(config);
   if (fault !== undefined) throw new ConfigError(`Cannot start: ${fault}`);
   return config;
+}
+
+function tlsFault(at: 'api' | 'redirect', config: Config): string | undefined {
+  const { port, tlsCertFile, tlsKeyFile, httpPort } = config[at];
+  if ((tlsCertFile === '') !== (tlsKeyFile === '')) {
+    return `${at}.tlsCertFile and ${at}.tlsKeyFile go together, only one is set`;
+  }
+  if (tlsCertFile === '' && httpPort !== 0) {
+    return `${at}.httpPort is set without TLS, expected ${at}.tlsCertFile and ${at}.tlsKeyFile`;
+  }
+  // Threads share the port of short links: the kernel would give a connection to either listener.
+  if (httpPort === port)
+    return `${at}.httpPort and ${at}.port are both ${port}, expected two ports`;
+  // Its scheme decides about cookies. Codes printed with http: may lead to a port that speaks both.
+  if (at === 'api' && tlsCertFile !== '' && !config.api.publicUrl.startsWith('https:')) {
+    return 'api.publicUrl begins with http: and api.tlsCertFile is set, expected https:';
+  }
+  return undefined;
+}
+
+/** A short domain must not redirect to itself. */
+function rootFault({ redirect: { rootUrl }, shortUrlBase }: Config): string | undefined {
+  if (rootUrl === '') return undefined;
+  const { origin, pathname } = new URL(rootUrl);
+  const leadsToItself = origin === new URL(shortUrlBase).origin && pathname === '/';
+  return leadsToItself
+    ? `redirect.rootUrl is ${rootUrl}, which is where it leads from, expected another page`
+    : undefined;
+}
+
+/** Prices fit the decimals of their currency. Stripe has its secrets, and an amount here for each of its price ids. */
+function billingFault({ billing }: Config): string | undefined {
+  const { provider, currency, prices, stripe } = billing;
+  const { maximumFractionDigits: digits } = new Intl.NumberFormat('en', {
+    style: 'currency',
+    currency,
+  }).resolvedOptions();
+  for (const [plan, { month, year }] of Object.entries(prices)) {
+    for (const amount of [month, year]) {
+      if (Number(amount.toFixed(digits)) === amount) continue;
+      return `billing.prices.${plan}: ${amount} ${currency}, expected at most ${digits} decimals`;
+    }
+  }
+  if (provider !== 'stripe') return undefined;
+  if (stripe.secretKey === '' || stripe.webhookSecret === '') {
+    return 'billing.provider is stripe, expected billing.stripe.secretKey and webhookSecret';
+  }
+  const amounts = new Map(Object.entries(prices));
+  for (const [plan, { month, year }] of Object.entries(stripe.prices)) {
+    const here = amounts.get(plan);
+    if ((month === '' || here?.month) && (year === '' || here?.year)) continue;
+    return `billing.stripe.prices.${plan} is set, expected the same amount in billing.prices.${plan}`;
+  }
+  return undefined;
+}
+
+/** Every core has the secret, and no edge: others may have access to an edge. */
+function clusterFault({ cluster }: Config): string | undefined {
+  const { nats, role, secret, advertiseUrl, plainHttp } = cluster;
+  if (nats.length === 0) {
+    if (role === 'all' && secret === '') return undefined;
+    return 'cluster.role or cluster.secret is set without cluster.nats, expected the brokers';
+  }
+  if (role === 'edge') {
+    if (secret === '') return undefined;
+    return 'cluster.secret is set on an edge, expected it on cores alone';
+  }
+  if (secret === '') {
+    return `cluster.secret is not set, expected it on a node with role ${role}`;
+  }
+  if (plainHttp || advertiseUrl.startsWith('https:') || isLocalUrl(advertiseUrl)) return undefined;
+  return `cluster.advertiseUrl is ${advertiseUrl}, so sign-ins and data cross the network in clear text; expected https:, or cluster.plainHttp (QZ_CLUSTER_PLAIN_HTTP) true on a network of your own`;
 }
 
 function readJson(file: string): Json {
@@ -294,6 +170,25 @@ function merge(base: Json, over: Json): Json {
     result[key] = isObject(below) && isObject(value) ? merge(below, value) : value;
   }
   return result;
+}
+
+/** Fills unset addresses from ports and the host name, before the settings are checked. */
+function fillAddresses(config: Json): void {
+  const { api, redirect, cluster } = config;
+  if (!isObject(api) || !isObject(redirect) || !isObject(cluster)) return;
+  if (api['publicUrl'] === '') api['publicUrl'] = addressAt('localhost', api);
+  if (config['shortUrlBase'] === '') config['shortUrlBase'] = addressAt('localhost', redirect);
+  const host = hostname() || 'localhost';
+  const [label = ''] = host.split('.');
+  if (cluster['nodeName'] === '') cluster['nodeName'] = label.replaceAll(/[^A-Za-z0-9_-]/g, '-');
+  if (cluster['advertiseUrl'] === '') cluster['advertiseUrl'] = addressAt(host, api);
+}
+
+/** Without the default port of the scheme. The schema reports an invalid port. */
+function addressAt(host: string, { tlsCertFile, port }: Json): string {
+  const isPort = Number.isInteger(port) && Number(port) > 0 && Number(port) <= 65_535;
+  return new URL(`${tlsCertFile ? 'https' : 'http'}://${host}:${isPort ? Number(port) : ''}`)
+    .origin;
 }
 
 /** `webhooks.allowNetworks` -> `QZ_WEBHOOKS_ALLOW_NETWORKS`. */

@@ -53,25 +53,15 @@ export interface DataFolder {
 }
 
 /**
- * Creates the folder and its missing parents. Node's `recursive` never returns below a folder that takes no folders (/proc):
- * there the parent exists, and creating the folder fails with ENOENT.
+ * Creates the folder and its missing parents. Node's `recursive` never returns below a folder that takes no folders (/proc).
  * @throws Error of the system
  */
 export function makeFolder(path: string): void {
-  try {
-    makeLast(path);
-  } catch (error) {
-    if (systemErrorCode(error) !== 'ENOENT' || dirname(path) === path) throw error;
-    makeFolder(dirname(path));
-    makeLast(path);
-  }
-}
-
-/** Another process may create it at the same time. */
-function makeLast(path: string): void {
+  if (!existsSync(dirname(path))) makeFolder(dirname(path));
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
+    // Another process may create it at the same time.
     if (systemErrorCode(error) !== 'EEXIST' || !statSync(path).isDirectory()) throw error;
   }
 }
@@ -116,8 +106,7 @@ export function openFolderToRestore(dataDir: string): DataFolder {
 }
 
 /**
- * For commands that need existing data. It creates nothing: at a wrong path a command would otherwise report success about a
- * new store.
+ * For commands that need existing data: at a wrong path they would otherwise report success about a new store.
  * @throws DataFolderError if the folder has no data
  */
 export function openExistingDataFolder(dataDir: string): DataFolder {
@@ -131,14 +120,8 @@ export function openExistingDataFolder(dataDir: string): DataFolder {
   );
 }
 
-const partNames = [
-  'management.mdb',
-  'scans.mdb',
-  'delivery.mdb',
-  'journal',
-  'signing-keys.json',
-  'visitor.key',
-] as const;
+const storeNames = ['management.mdb', 'scans.mdb', 'delivery.mdb'];
+const partNames = [...storeNames, 'journal', 'signing-keys.json', 'visitor.key'];
 
 export const dataFolderAt = (path: string): DataFolder => ({
   path,
@@ -149,10 +132,10 @@ export const dataFolderAt = (path: string): DataFolder => ({
   cacheRoot: join(path, 'cache'),
 });
 
-/** Permission bits of other users. Without them, others can reach nothing in a folder. */
+/** Permission bits of other users. */
 const otherUsers = 0o077;
 
-/** The permission bits if other users may read, change or enter the folder, else 0. */
+/** The folder's mode if other users may read, change or enter it, else 0. */
 export function openMode(path: string): number {
   const mode = statSync(path).mode & 0o777;
   return (mode & otherUsers) === 0 ? 0 : mode;
@@ -181,7 +164,7 @@ export function readSecret(folder: DataFolder, name: string, bytes: number): Uin
   return Uint8Array.from(secret);
 }
 
-/** Makes a missing secret atomically: half of one would fail every later start. Only for the process that has locked the folder. */
+/** Makes a missing secret atomically. Only for the process that has locked the folder. */
 export function makeSecret(folder: DataFolder, name: string, bytes: number): void {
   const file = join(folder.path, name);
   if (!existsSync(file)) replaceFile(file, randomBytes(bytes));

@@ -1,10 +1,10 @@
 /**
  * The journals of scans, for the control thread: it recovers them before a thread writes, and deletes counted segments.
+ * Shards count every journal in `tails`.
  *
- * At a takeover two processes write journals with different numbers. The other process reports the tails of its journals; they
- * are recovered when it has ended.
- * In a cluster the caller sets the numbers of own journals, and a thread of this process writes the journals of other nodes
- * (cluster/scans/). It starts after this recovery, and recovers new ones itself. Shards count every journal in `tails`.
+ * At a takeover two processes write journals with different numbers. The other process reports the tails of its journals, which
+ * are recovered when it has ended. In a cluster the caller sets the numbers of own journals; a thread (cluster/scans/) writes
+ * those of other nodes after this recovery, and recovers new ones itself.
  */
 import { Counting } from '../scans/counting.ts';
 import {
@@ -49,12 +49,13 @@ export interface JournalsOptions {
 
 export class Journals {
   readonly tails = new JournalPositions();
-  /** The folder of all journals. Another folder at its path is never touched. */
+  /** Another folder at its path is never touched. */
   readonly root: FileIdentity;
   readonly #options: JournalsOptions;
   readonly #log: Logger;
-  readonly #missingBytes = new Map<number, number>();
-  /** By journal, the tail at which only an empty segment was left: there is nothing to delete until the tail moves. */
+  /** By journal: counted bytes that were missing at this start. */
+  readonly missingBytes = new Map<number, number>();
+  /** By journal, the tail at which only an empty segment was left. */
   readonly #emptyAt = new Map<number, number>();
   /** Journals of the redirect threads of this process, in their order. */
   readonly own: readonly number[];
@@ -91,11 +92,6 @@ export class Journals {
     return journalFolder(this.root.path, journal);
   }
 
-  /** By journal: counted bytes that were missing at this start. */
-  get missingBytes(): ReadonlyMap<number, number> {
-    return this.#missingBytes;
-  }
-
   /**
    * Cuts off a record that a crash left half-written, unless `recovery` keeps it.
    * @returns the position of the next record @throws DisplacedError if the folder has moved
@@ -122,7 +118,7 @@ export class Journals {
   /** Uncounted scans in the same file are lost with it; their number is unknown. */
   #logMissing(journal: number, end: number, countedTo: number): void {
     const missingBytes = countedTo - end;
-    this.#missingBytes.set(journal, missingBytes);
+    this.missingBytes.set(journal, missingBytes);
     this.#log.error(
       { journal, endsAt: end, countedTo, missingBytes },
       'the newest segment of a journal is missing: scans in it that were not counted are lost',
