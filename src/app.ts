@@ -43,7 +43,7 @@ export interface App {
   /** The ports in use: the configured ones, or the system's choice for 0. */
   readonly apiPort: number;
   readonly redirectPort: number;
-  /** Secrets of the first start, until they have been shown. */
+  /** Of the first start, until they have been shown. */
   readonly firstSecrets: FirstSecrets | undefined;
   /** After it, no start shows the secrets. */
   secretsShown(): void;
@@ -65,11 +65,10 @@ export interface AppOptions {
   readonly onPredecessor?: (predecessor: Pick<PredecessorConnection, 'isGone'>) => void;
 }
 
-/** The modules for the command line; a service may run. In the data folder of a cluster's core, every change is refused. */
+/** For commands; a service may run. In the data folder of a cluster's core, every change is refused. */
 export interface Administration {
   readonly services: WorkspaceServices;
   readonly firstStart: FirstStart;
-  /** Its changes reach a running service through the numbered changes of links. */
   readonly codes: Codes;
   /** Checks a row of an import as the body of a new code. */
   readonly draftOf: (row: unknown) => CodeDraft | Failure;

@@ -101,8 +101,7 @@ export const dataVersions: DataVersions = {
 };
 
 /**
- * Checks limits of the machine, the folder's mode and the ports, and sets variables for libraries. Call it before anything
- * opens, so that a start that fails has made no owner.
+ * Checks limits of the machine, the folder's mode and the ports, and sets variables for libraries, before anything opens.
  * @param heldPorts of the predecessor @returns warnings for the operator @throws MachineLimitError, ListenError
  */
 export async function prepareProcess(
@@ -119,7 +118,7 @@ export async function prepareProcess(
   return warnings;
 }
 
-/** Opens the management store. The caller closes it after all modules. */
+/** The caller closes `management` after all modules. */
 export function openBase(config: Config, folder: DataFolder, log: Logger, machine: Machine): Base {
   const { clock, randomBytes } = machine;
   const management = openManagement(folder.managementFile);
@@ -264,10 +263,7 @@ export interface Mail {
   close(): void;
 }
 
-/**
- * Undefined without a mail server. Its package loads only if it is needed: 100 ms of a start.
- * @param pausesMs between the tries; absent = the mailer's own
- */
+/** Undefined without a mail server. Its package takes 100 ms of a start. @param pausesMs between the tries */
 export async function openMailModule(
   { config, log }: Base,
   pausesMs?: readonly number[],

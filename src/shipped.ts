@@ -27,31 +27,26 @@ export const workers = {
   'raw-query': 'scans/query/raw/raw-query.worker.ts',
 };
 
-/** A file, or a part of one. */
+/** A file, or a part of one: bytes from 0 to the end, if the bounds are absent. */
 export interface FilePart {
   readonly path: string;
-  /** In bytes; absent = 0. */
   readonly offset?: number;
-  /** In bytes; absent = to the end of the file. */
   readonly size?: number;
 }
 
-/** A file of machine code that was built in. */
+/** A file of machine code that was built in, and the package that it was taken from. */
 export interface NativeFile {
   readonly name: string;
-  /** The package that it was taken from, and its version. */
   readonly package: string;
   readonly version: string;
-  /** Hexadecimal. */
+  /** Hexadecimal, as all hashes here. */
   readonly sha256: string;
 }
 
-/** Bytes at the end of the file. */
 export interface PackPart {
   /** From its first byte to the end of the file. */
   readonly fromEnd: number;
   readonly size: number;
-  /** Hexadecimal, as all hashes here. */
   readonly sha256: string;
 }
 
@@ -59,7 +54,6 @@ export interface PackFile {
   /** Path in the runtime folder. */
   readonly name: string;
   readonly size: number;
-  /** As of chmod, for its owner alone. */
   readonly mode: number;
   readonly sha256: string;
 }
@@ -71,9 +65,9 @@ export interface Pack {
   readonly version: string;
   readonly commit: string;
   readonly target: string;
-  /** Bytes of all files, in the order of `files`, before compression. */
+  /** Bytes of all files before compression. */
   readonly size: number;
-  /** The native file that is loaded to see whether the folder may hold programs. */
+  /** The native file whose loading shows whether the folder may hold programs. */
   readonly probe: string;
   readonly files: readonly PackFile[];
   /** `end`: the last bytes of the file, whatever they are part of. */
@@ -108,21 +102,18 @@ export const shipped = {
   commit: pack?.commit ?? '',
   /** The platform of the one file, `linux-x64`; empty in a checkout. */
   target: pack?.target ?? '',
-  /** What a person types before a command's name. */
   command: pack ? 'quietzone' : 'npx quietzone',
   /** Where the one file has laid out its own files; undefined in a checkout. */
   runtimeFolder: pack && fileURLToPath(inBundle('.')),
-  /** The content of config/default.json. */
   defaults: (): unknown => structuredClone(defaults),
   workerFile: (name: keyof typeof workers): URL =>
     isBundled ? inBundle(`${name}.worker.mjs`) : inSources(workers[name]),
   /** The table of the bundled places. It may be missing in a checkout, `npm ci --ignore-scripts`. */
   geoTable: (): FilePart =>
     pack ? builtInTable(pack) : { path: fileURLToPath(inSources(geoTable)) },
-  /** A text of src/api/docs: `guides/webhooks.md`, `page.js`. */
+  /** Of src/api/docs: `guides/webhooks.md`, `page.js`. */
   text: (name: string): string =>
     readFileSync(pack ? inBundle(name) : inSources(`api/docs/${name}`), 'utf8'),
-  /** The WebAssembly of the decoder that reads each design back. */
   decoder: (): Uint8Array =>
     readFileSync(
       pack ? inBundle('zxing_reader.wasm') : load.resolve('zxing-wasm/reader/zxing_reader.wasm'),
@@ -130,11 +121,10 @@ export const shipped = {
   /** The dashboard's files, serialized by v8; undefined for sources. */
   dashboard: (): Uint8Array | undefined =>
     isBundled ? readFileSync(inBundle('dashboard.bin')) : undefined,
-  /** The licenses of all that is built in. */
   licenses: (): string =>
     pack
       ? readFileSync(inBundle('THIRD-PARTY.txt'), 'utf8')
-      : 'Quietzone is MIT (LICENSE). Each package has its licence in its folder in node_modules; README names those of the geo data.',
+      : 'Quietzone is MIT (LICENSE). Each package has its license in its folder in node_modules; README names those of the geo data.',
   /** Empty in a checkout. */
   natives: (): readonly NativeFile[] => pack?.natives ?? [],
 };

@@ -16,7 +16,6 @@ import { dataVersions } from './modules.ts';
 import { shipped } from './shipped.ts';
 import { openServices, type Services, type ServicesOptions } from './services.ts';
 
-/** For phones with an open connection to send a request. */
 const drainMs = 10_000;
 
 interface HostOptions extends ServicesOptions {
@@ -74,7 +73,7 @@ export class RunningService implements TakeoverHost {
 
   get refusal(): string | undefined {
     if (this.#state !== 'serving') return `the running service is ${this.#state}`;
-    // A third process would use the first one's journals, and the first one would mistake the second's end for a death.
+    // A third process would use the first one's journals.
     if (this.#options.service.predecessor?.isWriting !== true) return undefined;
     return 'the running service has just taken over, and its predecessor still answers open connections; try again in 10 s';
   }

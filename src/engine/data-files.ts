@@ -22,20 +22,18 @@ const wholeBytesMax = 67_108_864;
 /** 4 MiB of leaf pages: tables up to this size are always read completely. */
 const smallTablePages = 1_024;
 const startTable = 'links';
-/** For new stores and journals, and the writes of an hour. */
 const firstStartBytes = 8_388_608;
 const mebibyte = 1_048_576;
-/** LMDB maps its lock file, which is sparse: its first page must be on the disk. */
+/** The first page of LMDB's sparse lock file must be on the disk. */
 const lockPageBytes = 4_096;
 const probeBytes = 65_536;
 
-/** quick = small tables and all branch pages, for a command while a service runs; start = as above. */
+/** quick = small tables and branch pages only, for a command while a service runs. */
 export type StartScope = 'quick' | 'start';
 
 export const storesOf = ({ managementFile, scansFile, deliveryFile }: DataFolder): string[] =>
   [managementFile, scansFile, deliveryFile].filter((file) => bytesOf(file) > 0);
 
-/** 0 for a missing file. */
 export const bytesOf = (file: string): number =>
   statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 

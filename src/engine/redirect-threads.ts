@@ -1,7 +1,5 @@
 /**
- * Starts, supervises and drains the redirect threads. A thread that dies restarts at the end of its journal, and its figures
- * add up with those of the threads before it.
- *
+ * Starts, supervises and drains the redirect threads. A thread that dies restarts at the end of its journal.
  * A takeover: `freezeLimits`, another process listens on the ports, `handOver`, `stop`. If it fails, `resume`.
  */
 import { randomBytes } from 'node:crypto';
@@ -53,11 +51,10 @@ export interface RedirectThreadsOptions {
   readonly log: Logger;
   readonly links: LinkTableMemory;
   readonly geo: GeoData;
-  /** With an own journal for each thread. */
   readonly journals: Journals;
-  /** The current page texts of workspaces; absent = none. */
+  /** Of workspaces; absent = none. */
   readonly pages?: (() => PageChanges) | undefined;
-  /** Resolves when the data folder is in place: a thread that starts reads and writes there. */
+  /** A thread that starts reads and writes in the data folder. */
   readonly whenInPlace: () => Promise<void>;
   /** Of each thread; absent = no limit. */
   readonly connectionsMax?: number;
@@ -88,11 +85,11 @@ export class RedirectThreads {
   }
 
   get shed(): number {
-    return this.states.reduce((sum, state) => sum + redirectTotals(state).shed, 0);
+    return this.#sum(({ shed }) => shed);
   }
 
   get answered(): number {
-    return this.states.reduce((sum, state) => sum + redirectTotals(state).redirects, 0);
+    return this.#sum(({ redirects }) => redirects);
   }
 
   get checks(): HealthCheck[] {
@@ -104,7 +101,7 @@ export class RedirectThreads {
 
   /**
    * Boots the threads, which wait at the gate until the link table is filled.
-   * @returns opens the gate; resolves when all listen, rejects with the reason if one cannot
+   * @returns opens the gate; resolves when all listen @throws ListenError if one cannot
    */
   async boot(pace: StartPace = 'at once'): Promise<() => Promise<void>> {
     const listening = new Promise<void>((resolve, reject) => {
@@ -126,27 +123,18 @@ export class RedirectThreads {
     };
   }
 
-  /**
-   * Exhausted limited links redirect their clients to the same URL, and threads that start do not listen. Call it before the
-   * link table gives its limits to another process.
-   */
+  /** Before the link table hands over its limits: exhausted limited links redirect to themselves. Threads that start do not listen. */
   freezeLimits(): void {
     this.#setGate(gate.handedOver);
   }
 
-  /**
-   * Stops listening, and closes open connections with their next answer. The threads and their journals stay.
-   * Resolves when no connection is open, or after `msMax`.
-   */
+  /** Stops listening, and closes each connection with its next answer. Resolves when none is open, or after `msMax`. */
   async handOver(msMax: number): Promise<void> {
     this.freezeLimits();
     await Promise.all(this.states.map((state) => handedOver(state, msMax)));
   }
 
-  /**
-   * Listens again. The limits must be back in the link table. Resolves when all threads listen; one that cannot dies and
-   * retries.
-   */
+  /** Listens again, with the limits back in the link table. Resolves when all threads listen; one that cannot dies and retries. */
   async resume(): Promise<void> {
     this.#setGate(gate.open);
     const listening = new Promise<void>((resolve) => {
@@ -164,6 +152,10 @@ export class RedirectThreads {
 
   updatePages(changes: PageChanges): void {
     for (const { thread } of this.states) thread.send({ kind: 'pages', changes });
+  }
+
+  #sum(value: (totals: RedirectTotals) => number): number {
+    return this.states.reduce((sum, state) => sum + value(redirectTotals(state)), 0);
   }
 
   get #isListening(): boolean {
@@ -210,19 +202,13 @@ export class RedirectThreads {
       }),
       isListening: false,
       figures: undefined,
-      before: {
-        redirects: 0,
-        dropped: 0,
-        shed: 0,
-        refused: noRefusals(),
-      },
+      before: { redirects: 0, dropped: 0, shed: 0, refused: noRefusals() },
     };
     return state;
   }
 
   #setup(index: number): RedirectSetup {
-    const { config, links, journals } = this.#options;
-    const { connectionsMax = Infinity } = this.#options;
+    const { config, links, geo, journals, connectionsMax = Infinity } = this.#options;
     const journal = journals.own[index]!;
     return {
       ...config.scans,
@@ -236,7 +222,7 @@ export class RedirectThreads {
       misses: this.#misses,
       gate: this.#gate,
       missSeed: this.#missSeed,
-      geo: this.#options.geo,
+      geo,
       trustedProxies: config.trustedProxies,
       durability: config.durability,
       journalRoot: journals.root,
@@ -248,22 +234,21 @@ export class RedirectThreads {
 
   #onMessage(state: RedirectState, message: RedirectMessage): void {
     const { config, log } = this.#options;
-    if (message.kind === 'booted') return;
-    if (message.kind === 'listening') {
-      state.isListening = true;
-      this.#port = message.port;
-      this.#onListening?.(undefined);
-      return;
-    }
-    if (message.kind === 'handed-over') {
-      state.isListening = false;
-      state.onHandedOver?.();
-      return;
-    }
-    if (message.kind === 'cannot-listen') {
-      const at = `${config.redirect.host}:${message.port}`;
-      this.#onListening?.(`Cannot listen on ${at}: ${message.reason}`);
-      return;
+    switch (message.kind) {
+      case 'booted':
+        return;
+      case 'listening':
+        state.isListening = true;
+        this.#port = message.port;
+        return this.#onListening?.(undefined);
+      case 'handed-over':
+        state.isListening = false;
+        return state.onHandedOver?.();
+      case 'cannot-listen': {
+        const at = `${config.redirect.host}:${message.port}`;
+        return this.#onListening?.(`Cannot listen on ${at}: ${message.reason}`);
+      }
+      default:
     }
     const { figures } = message;
     const { journalFault, waitingScans, latency } = figures;

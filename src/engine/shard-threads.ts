@@ -30,9 +30,7 @@ import type { SeenNumbers } from './installation/numbers.ts';
 import type { CodeNo } from '../model/numbers.ts';
 
 const stopMsMax = countingMsMax + flushMsMax + 1_000;
-/** Older uncounted scans make the service unready. */
 const lagMsMax = 30_000;
-/** Of figures, and of figures while a shard sleeps. */
 const rhythm = { figuresMs: 1_000, checkMs: 4_000 };
 /** A shard without figures for this long may not count. */
 const silentMsMax = 10_000;
@@ -42,12 +40,10 @@ type ShardTotals = Pick<ShardFigures, 'scans' | 'bots' | 'missed' | 'damagedScan
 
 export interface ShardState {
   readonly thread: SupervisedThread<ShardSetup, ShardCommand, ShardMessage>;
-  /** Of the running thread, as is `damage`. */
   figures: ShardFigures | undefined;
   damage: readonly DamagedRecord[];
   fault: string | undefined;
   journalFault: string | undefined;
-  /** The time of its last figures, or of its start. */
   lastFiguresMs: number;
   isCaughtUp: boolean;
   before: ShardTotals;
@@ -62,9 +58,9 @@ export interface ShardThreadsOptions {
   readonly store: ScanStore;
   readonly storePlace: FileIdentity;
   readonly journals: Journals;
-  /** Current time zones other than UTC; absent = none. */
+  /** Other than UTC; absent = none. */
   readonly zones?: (() => readonly WorkspaceZone[]) | undefined;
-  /** Resolves when the data folder is in place: a thread that starts opens its files there. */
+  /** A thread that starts opens its files in the data folder. */
   readonly whenInPlace: () => Promise<void>;
   readonly visitor: VisitorSetup;
 }
@@ -178,8 +174,8 @@ export class ShardThreads {
   }
 
   /**
-   * By journal, the position below which every shard has synced its scans to the disk; without journals that a shard has not
-   * reported yet. After a stop, the positions at its end.
+   * By journal, the position below which every shard has synced its scans; without journals that a shard has not reported.
+   * After a stop, the positions at its end.
    */
   counted(): ReadonlyMap<number, number> {
     if (this.states.length === 0) return this.#countedAtStop;

@@ -1,8 +1,7 @@
 /**
  * The engine's threads, in the order in which they start and stop.
  *
- *   start   journals recovered -> shards (catch up) -> [links loaded by app] -> redirect threads
- *   run     shards send figures; journal segments that every shard has counted are deleted
+ *   start   journals recovered -> shards (catch up) -> [the caller loads links] -> redirect threads
  *   stop    redirect threads drain -> shards count the rest -> uncounted bytes are logged
  *
  * At a takeover the shards stop first: the successor counts the scans that redirect threads still journal (engine/takeover/).
@@ -47,7 +46,7 @@ export interface EngineThreadsOptions extends SharedOptions, Pick<ShardThreadsOp
 }
 
 const watchMs = 1_000;
-/** A start waits this long for shards to count the scans that a crash left in the journals. */
+/** A start waits this long for shards to count what a crash has left. */
 const catchUpMsMax = 5_000;
 /**
  * A stop takes 15 s at most, below systemd's 20. Requests of the API and attempts of webhooks have 3 s, redirects until 10 s

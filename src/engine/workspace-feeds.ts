@@ -7,8 +7,8 @@
  *   this thread             reads what has changed --> the threads that run
  *                                  └ `all`: the setup of a thread that starts
  *
- * A feed polls because another process or another core of a cluster may have made the change. On an edge, the feed of links
- * writes the records, and the edge numbers them itself (cluster/links/replica-store.ts).
+ * A feed polls: a command or another core may have made the change. On an edge, the feed of links writes and numbers the
+ * records (cluster/links/replica-store.ts).
  */
 import type { PageChanges } from '../http/pages.ts';
 import { readOr } from '../model/failure.ts';
@@ -19,7 +19,6 @@ import { pagesChangedAfter } from '../store/management/pages.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { Ticker } from '../telemetry/ticker.ts';
 
-/** The longest delay of a new page text. A poll costs one read. */
 const pagesEveryMs = 500;
 /** A zone applies from the next UTC day on. A day that begins before the poll is not split: it answers fewer queries, none wrong. */
 const zonesEveryMs = 10_000;

@@ -31,19 +31,14 @@ export interface OpenDataFiles {
 /** While a service starts or stops, or a command changes something, no other process may open the files. */
 const triesMax = 600;
 const retryMs = 50;
-/** A process that is killed is silent once. */
-const silencesMax = 3;
-
 /** @throws DataFolderError if the folder stays in use */
 export async function openDataFiles(
   folder: DataFolder,
   purpose: OpeningPurpose,
 ): Promise<OpenDataFiles> {
-  let silences = 0;
   for (let tries = 1; ; tries++) {
     const opened = await openBeside(folder);
     if (typeof opened === 'object') return opened;
-    if (opened === 'silent' && ++silences === silencesMax) return keepBeside(folder);
     const alone = opened === 'none' ? await openAlone(folder, purpose) : undefined;
     if (alone !== undefined) return alone;
     if (tries === triesMax) {
@@ -55,10 +50,8 @@ export async function openDataFiles(
   }
 }
 
-/** @returns 'silent' if the service ended the connection without an answer @throws DataFolderError if it hangs */
-async function openBeside(
-  folder: DataFolder,
-): Promise<OpenDataFiles | 'none' | 'silent' | 'refused'> {
+/** @throws DataFolderError if the service hangs */
+async function openBeside(folder: DataFolder): Promise<OpenDataFiles | 'none' | 'refused'> {
   const socket = await connectToOwner(folder, 'open');
   if (socket === undefined) return 'none';
   try {
@@ -67,7 +60,6 @@ async function openBeside(
       pid: process.pid,
       pidNamespace: pidNamespace(),
     });
-    if (answer === undefined) return 'silent';
     if (answer === 'late') {
       const seconds = answerMsMax / 1_000;
       throw new DataFolderError(
@@ -75,15 +67,12 @@ async function openBeside(
           'end its process (its number is in service.pid), then try again',
       );
     }
-    return answer.type === 'held' ? keepBeside(folder) : 'refused';
+    if (answer?.type !== 'held') return 'refused';
+    const close = open(folder);
+    return { isServiceRunning: true, close: async () => close() };
   } finally {
     socket.destroy();
   }
-}
-
-function keepBeside(folder: DataFolder): OpenDataFiles {
-  const close = open(folder);
-  return { isServiceRunning: true, close: async () => close() };
 }
 
 /** @returns undefined if another process has locked the folder */
