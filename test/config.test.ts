@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { ConfigError, environmentName, loadConfig } from '../src/config.ts';
+import { ConfigError, loadConfig } from '../src/config.ts';
 
 const folders: string[] = [];
 afterEach(() => {
@@ -26,12 +26,6 @@ const faults = (content: string, environment = {}): string => {
   }
   return '';
 };
-
-test('environmentName is QZ_ and the path in upper snake case', () => {
-  expect(environmentName(['webhooks', 'allowNetworks'])).toBe('QZ_WEBHOOKS_ALLOW_NETWORKS');
-  expect(environmentName(['dataDir'])).toBe('QZ_DATA_DIR');
-  expect(environmentName(['geo', 'cityFileV4'])).toBe('QZ_GEO_CITY_FILE_V4');
-});
 
 test('loadConfig lays the file over the defaults and variables over the file', () => {
   const path = file('{"api": {"port": 9000}, "dataDir": "/x", "trustedProxies": ["10.0.0.1"]}');

@@ -31,6 +31,8 @@ const eventsPerPage = 5_000;
 /** What a killed process had sent is taken so long after it, on a busy machine. */
 const onItsWayMsMax = 250;
 
+const commitMsMax = 1_000;
+
 /** A request that was answered with a 200. */
 export interface Taken {
   readonly headers: IncomingHttpHeaders;
@@ -50,21 +52,12 @@ export interface ReceiptSums {
   readonly repeats: Repeats;
 }
 
-/** Upper bounds of how long before a kill, in milliseconds; up to 0: the answer went to nobody. */
-export const agesMs = [0, 2, 5, 10, 25, 50, 100, 250, 1_000, Infinity] as const;
-
 /** Events taken again. */
-export interface Repeats {
+interface Repeats {
   /** No kill came between. */
   unexplained: number;
-  /** Taken, then killed, then taken again: by the time from the answer to the kill, beside `agesMs`. */
-  readonly byAge: number[];
-  /** Of `byAge`, those that came in a list. */
-  inLists: number;
-  /** Requests that repeated at least one event. */
-  requests: number;
-  /** Kills that led to a repetition. */
-  readonly kills: Set<number>;
+  /** Answered more than a second before the kill that came between: by then the result is committed. */
+  late: number;
 }
 
 interface Taking {
@@ -82,13 +75,7 @@ export class Receipts {
   #life = 0;
   /** By life. */
   readonly #killedAtMs: Array<number | undefined> = [];
-  readonly #repeats: Repeats = {
-    unexplained: 0,
-    byAge: agesMs.map(() => 0),
-    inLists: 0,
-    requests: 0,
-    kills: new Set(),
-  };
+  readonly #repeats: Repeats = { unexplained: 0, late: 0 };
   #taken = 0;
   #altered = 0;
 
@@ -159,44 +146,33 @@ export class Receipts {
     const envelopes = Array.isArray(sent) ? sent : [sent];
     const { headers } = request;
     this.#onTaken({ headers, body, eventIds: envelopes.map(({ id }) => id) });
-    const repeated = envelopes.filter((envelope) => this.#note(envelope, atMs));
-    if (repeated.length > 0) this.#repeats.requests += 1;
-    if (envelopes.length > 1) this.#repeats.inLists += repeated.length;
+    for (const envelope of envelopes) this.#note(envelope, atMs);
   }
 
-  /** @returns whether it was taken before */
-  #note(envelope: Envelope, atMs: number): boolean {
+  #note(envelope: Envelope, atMs: number): void {
     const bytes = JSON.stringify(envelope);
     const life = this.#life;
     this.#taken++;
     const before = this.#takings.get(envelope.id);
     if (before === undefined) {
       this.#takings.set(envelope.id, { bytes, atMs, life });
-      return false;
+      return;
     }
     if (before.bytes !== bytes) this.#altered++;
-    const killed = this.#killAfter(before, life);
-    if (killed === undefined) {
-      this.#repeats.unexplained += 1;
-    } else {
-      const age = agesMs.findIndex((boundMs) => killed.atMs - before.atMs <= boundMs);
-      this.#repeats.byAge[age]! += 1;
-      this.#repeats.kills.add(killed.life);
-    }
+    const killedMs = this.#killAfter(before, life);
+    if (killedMs === undefined) this.#repeats.unexplained += 1;
+    else if (killedMs - before.atMs > commitMsMax) this.#repeats.late += 1;
     before.atMs = atMs;
     before.life = life;
-    return true;
   }
 
-  /** The kill that explains why an event comes again in this life. */
-  #killAfter(before: Taking, life: number): { life: number; atMs: number } | undefined {
+  /** The time of the kill that explains why an event comes again in this life. */
+  #killAfter(before: Taking, life: number): number | undefined {
     const ended = before.life < life ? before.life : life - 1;
     const atMs = this.#killedAtMs[ended];
     if (atMs === undefined) return undefined;
     // Where another process runs already, the next life begins with the kill, and what was on its way counts to it.
-    return ended === before.life || before.atMs - atMs < onItsWayMsMax
-      ? { life: ended, atMs }
-      : undefined;
+    return ended === before.life || before.atMs - atMs < onItsWayMsMax ? atMs : undefined;
   }
 
   /** Against the outboxes, after the service has ended. */

@@ -10,12 +10,11 @@
  * first start on, and outlives all kills.
  */
 import { Client } from '../support/client.ts';
-import { liftQuota } from '../support/lift-quota.ts';
 import { everyStart, pause, type Ports, ServiceProcess } from '../support/process.ts';
-import { TestService } from '../support/test-service.ts';
 import { compare, type Comparison } from './comparison.ts';
 import { leftInJournals, undelivered } from './left-over.ts';
 import { askEveryLink } from './every-link.ts';
+import { firstStart, toLoopback } from './first-start.ts';
 import { Ledger } from './ledger.ts';
 import { Random } from './random.ts';
 import { Receipts } from './receipts.ts';
@@ -56,18 +55,15 @@ const startingShare = 0.3;
 /** No kill of a running service comes before so many scans and writes of the run were answered. */
 const answeredMin = { scans: 100, writes: 5 };
 const dayMs = 86_400_000;
-const toLoopback = { QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8' };
-/** Short, so that a run ends; as many as the real ones. */
-const retryDelaysMs = '50,100,200,400,800,1600,3200';
 
 export async function runCrashes(options: CrashOptions): Promise<CrashResult> {
   const random = new Random(options.seed);
   const ledger = new Ledger();
   const receipts = new Receipts(random.fork());
-  const run = new CrashRun(options, random, ledger, receipts);
   const firstDay = Math.floor(Date.now() / dayMs);
   try {
-    await run.firstStart(await receipts.open());
+    const apiKey = await firstStart(options, await receipts.open());
+    const run = new CrashRun({ ...options, apiKey }, random, ledger, receipts);
     const rounds: Round[] = [];
     for (let number = 1; number <= options.rounds; number++) {
       const round = await run.round(number);
@@ -83,36 +79,25 @@ export async function runCrashes(options: CrashOptions): Promise<CrashResult> {
 }
 
 class CrashRun {
-  readonly #options: CrashOptions;
+  readonly #options: CrashOptions & { readonly apiKey: string };
   readonly #random: Random;
   readonly #ledger: Ledger;
   readonly #writes: Writes;
   readonly #receipts: Receipts;
-  #apiKey = '';
   /** Known once the first round was ready. */
   #usualReadyMs: number | undefined;
 
-  constructor(options: CrashOptions, random: Random, ledger: Ledger, receipts: Receipts) {
+  constructor(
+    options: CrashOptions & { readonly apiKey: string },
+    random: Random,
+    ledger: Ledger,
+    receipts: Receipts,
+  ) {
     this.#receipts = receipts;
     this.#options = options;
     this.#random = random;
     this.#ledger = ledger;
     this.#writes = new Writes(ledger, random.fork());
-  }
-
-  /** An orderly first start and stop, in this process: it gives the API key, and takes the receiver. */
-  async firstStart(receiver: string): Promise<void> {
-    const { dataDir, ports } = this.#options;
-    const service = await TestService.start({ dataDir, ports, environment: toLoopback });
-    this.#apiKey = service.apiKey;
-    const client = new Client(service.apiUrl, this.#apiKey);
-    const body = { url: receiver, events: ['*'] };
-    const { status, text } = await client.call('POST', '/v1/webhooks', { body });
-    if (status !== 201) throw new Error(`Cannot subscribe the receiver: ${text}`);
-    await client.close();
-    // Writes go as fast as the machine is: the plan's 600 requests a minute would end them.
-    await liftQuota(dataDir);
-    await service.close();
   }
 
   async round(number: number): Promise<Round> {
@@ -123,7 +108,7 @@ class CrashRun {
     const service = this.#start();
     const startedMs = performance.now();
     const scanners = this.#scanners(random);
-    const client = new Client(service.apiUrl, this.#apiKey);
+    const client = new Client(service.apiUrl, this.#options.apiKey);
     let readyMs: number | undefined;
     const whenReady = async (): Promise<void> => {
       readyMs = await service.ready();
@@ -164,7 +149,7 @@ class CrashRun {
   async finish(): Promise<number | null> {
     const service = this.#start();
     await service.ready();
-    const client = new Client(service.apiUrl, this.#apiKey);
+    const client = new Client(service.apiUrl, this.#options.apiKey);
     await this.#writes.resolve(client);
     await client.close();
     await askEveryLink(this.#ledger, this.#options.ports.redirect);
@@ -191,7 +176,6 @@ class CrashRun {
         QZ_SCANS_SEGMENT_MS_MAX: String(random.pick([10, 500, 60_000])),
         QZ_IMAGES_THREADS: '1',
         ...toLoopback,
-        QZ_WEBHOOKS_RETRY_DELAYS_MS: retryDelaysMs,
       },
     });
   }

@@ -200,18 +200,26 @@ class ScanConnection {
   #take(text: string): void {
     this.#text += text;
     for (;;) {
-      const headEnd = this.#text.indexOf('\r\n\r\n');
-      if (headEnd === -1) return;
-      const head = this.#text.slice(0, headEnd);
-      const length = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
-      const end = headEnd + 4 + length;
-      if (this.#text.length < end) return;
+      const answer = parseAnswer(this.#text);
+      if (answer === undefined) return;
+      const { head, end, status, location } = answer;
       this.#text = this.#text.slice(end);
       const scan = this.#waiting.shift();
       if (scan === undefined) throw new Error(`An answer to no request: ${head}`);
-      const location = /^location: (.*)$/im.exec(head)?.[1] ?? '';
-      this.#onAnswer(scan, Number(head.slice(9, 12)), location);
+      this.#onAnswer(scan, status, location);
       if (/^connection: close/im.test(head)) this.isOpen = false;
     }
   }
+}
+
+/** The first answer in a text; undefined while it is not complete. */
+export function parseAnswer(text: string) {
+  const headEnd = text.indexOf('\r\n\r\n');
+  if (headEnd === -1) return undefined;
+  const head = text.slice(0, headEnd);
+  const length = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
+  const end = headEnd + 4 + length;
+  if (text.length < end) return undefined;
+  const location = /^location: (.*)$/im.exec(head)?.[1] ?? '';
+  return { head, end, status: Number(head.slice(9, 12)), location };
 }

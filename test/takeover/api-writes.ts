@@ -70,6 +70,11 @@ export class ApiWrites {
     this.#measuring = setInterval(() => this.#measure(), 1);
   }
 
+  close(): void {
+    this.#isStopping = true;
+    clearInterval(this.#measuring);
+  }
+
   /** Resolves once the fate of every write is known. */
   async finish(): Promise<void> {
     this.#isStopping = true;

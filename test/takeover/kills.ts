@@ -22,11 +22,9 @@ import { type Role, type StepName, stepNames, TakeoverLog } from './takeover-log
 
 export interface KillsOptions extends ServiceOptions {
   readonly kills: number;
-  readonly onKill: (kill: Kill) => void;
 }
 
 export interface Kill {
-  readonly number: number;
   readonly victim: Role;
   /** When it was due: after a step, or after a time since the successor's start. */
   readonly moment: string;
@@ -54,13 +52,17 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
   const service = await ServiceUnderLoad.open(options);
   const kills: Kill[] = [];
   try {
-    const usualMs = (await service.takeOver()).ms;
+    const usualMs = await service.takeOver();
     const killer = new Killer(service, random, usualMs);
     for (let number = 1; number <= options.kills; number++) {
       await pause(random.between(0, steadyMsMax));
       const kill = await killer.kill(number);
       kills.push(kill);
-      options.onKill(kill);
+      const { victim, moment, after, survivor, scans } = kill;
+      console.log(
+        `kill ${number} of the ${victim}, ${moment} (after ${after}, ${scans} scans): ` +
+          `${survivor} is left and serves after ${kill.servedMs?.toFixed(0) ?? '-'} ms`,
+      );
       await service.takeOver(drawSettings(random));
     }
     return { ...(await service.finish()), kills };
@@ -98,7 +100,7 @@ class Killer {
     const victim = this.#random.pick<Role>(['predecessor', 'successor']);
     const log = new TakeoverLog(predecessor, successor);
     const moment = await this.#moment(number, log);
-    const { scans } = await service.load.count();
+    const { scans } = service.load.ledger;
     const after = log.last;
     const hasBooted = log.hasReached('ready');
     const hasTakenOver = !isAlive(predecessor) || log.hasReached('taken over');
@@ -118,7 +120,7 @@ class Killer {
     if (isAlive(predecessor) && isAlive(successor)) {
       service.note(`kill ${number}: both processes run`);
     }
-    return { number, victim, moment, after, survivor, servedMs, scans };
+    return { victim, moment, after, survivor, servedMs, scans };
   }
 
   /** Resolves when the kill is due. */

@@ -1,11 +1,20 @@
-/** The load from the side of the main thread, which starts and ends the service's processes (load.worker.ts runs it). */
-import { Worker } from 'node:worker_threads';
-import type { Comparison, Days } from '../crash/comparison.ts';
+/**
+ * The load with its ledgers and their comparison:
+ *
+ *   scans on new connections          scan-generator.ts    of changed and of limited codes
+ *   scans on keep-alive connections   crash/scanners.ts    of changed codes
+ *   API writes                        api-writes.ts        create, change and delete the changed codes
+ */
+import { compare, type Comparison, type Days, withStores } from '../crash/comparison.ts';
+import { askEveryLink } from '../crash/every-link.ts';
+import { Ledger } from '../crash/ledger.ts';
+import { Random } from '../crash/random.ts';
+import { nextScan, requestOf, Scanners } from '../crash/scanners.ts';
 import type { Ports } from '../support/process.ts';
-import type { ApiWriteSums } from './api-writes.ts';
-import type { LimitedSums } from './limited-codes.ts';
-import type { Phase, ScanSums } from './scan-generator.ts';
-import type { SeededSums } from './seeded-codes.ts';
+import { ApiWrites, type ApiWriteSums, RetryingClient } from './api-writes.ts';
+import { LimitedCodes, type LimitedSums } from './limited-codes.ts';
+import { type Phase, ScanGenerator, type ScanSums } from './scan-generator.ts';
+import type { ScanRequest } from './scan-request.ts';
 
 export interface LoadOptions {
   readonly dataDir: string;
@@ -14,8 +23,6 @@ export interface LoadOptions {
   readonly seed: number;
   /** Scans, on new and on keep-alive connections together. */
   readonly perSecond: number;
-  /** Codes that were stored before. */
-  readonly codes: number;
   /** Keep-alive connections have a tenth of the scans; a predecessor waits up to ten seconds for idle ones. */
   readonly keepAlive: 'mostly idle' | 'busy';
 }
@@ -31,93 +38,95 @@ export interface LoadSums {
 export interface LoadComparison {
   /** Codes that the load created, gave other targets and deleted. */
   readonly changed: Comparison;
-  readonly seeded: SeededSums;
   readonly limited: LimitedSums;
 }
 
-export type LoadCommand = { readonly no: number } & (
-  | { readonly kind: 'phase'; readonly phase: Phase }
-  | { readonly kind: 'count' | 'finish' | 'check links' }
-  | { readonly kind: 'compare'; readonly days: Days }
-);
+/** Of all scans: those on keep-alive connections. */
+const keepAliveShare = 0.1;
+/** Of scans on new connections: those of limited codes. */
+const limitedShare = 0.15;
+const refillMs = 20;
+const lastResponsesMsMax = 12_000;
 
-export interface LoadCounts {
-  /** Scans of changed codes: the next one has this number. */
-  readonly scans: number;
-  readonly writesAcknowledged: number;
-}
-
-/** The result of a command; each kind of command that has one has a field of its own. */
-export interface LoadResult {
-  readonly counts?: LoadCounts;
-  readonly sums?: LoadSums;
-  readonly comparison?: LoadComparison;
-}
-
-export interface LoadReply extends LoadResult {
-  readonly no: number;
-  readonly error?: string;
-}
-
-export class LoadThread {
-  readonly #worker: Worker;
-  readonly #waiting = new Map<number, PromiseWithResolvers<LoadResult>>();
-  #commands = 0;
+export class Load {
+  readonly #options: LoadOptions;
+  /** Of changed codes. */
+  readonly ledger = new Ledger();
+  readonly #random: Random;
+  readonly #limited: LimitedCodes;
+  readonly #client: RetryingClient;
+  readonly #apiWrites: ApiWrites;
+  readonly #newConnections: ScanGenerator;
+  readonly #keepAlive: Scanners;
+  readonly #refill: NodeJS.Timeout;
 
   constructor(options: LoadOptions) {
-    this.#worker = new Worker(new URL('./load.worker.ts', import.meta.url), {
-      workerData: options,
+    const { ports, perSecond, apiKey, seed, keepAlive } = options;
+    this.#options = options;
+    this.#random = new Random(seed);
+    const { ledger } = this;
+    this.#limited = new LimitedCodes(ledger, this.#random.fork());
+    this.#client = new RetryingClient(`http://127.0.0.1:${ports.api}`, apiKey, ledger);
+    this.#apiWrites = new ApiWrites(this.#client, ledger, this.#random.fork());
+    this.#refill = setInterval(() => this.#limited.refill(this.#client), refillMs);
+    this.#newConnections = new ScanGenerator({
+      port: ports.redirect,
+      perSecond: perSecond * (1 - keepAliveShare),
+      next: () => this.#next(),
     });
-    this.#worker.on('message', ({ no, error, ...result }: LoadReply) => {
-      const waiting = this.#waiting.get(no);
-      this.#waiting.delete(no);
-      if (error === undefined) waiting?.resolve(result);
-      else waiting?.reject(new Error(`The load failed: ${error}`));
-    });
-    this.#worker.on('error', (error) => {
-      for (const { reject } of this.#waiting.values()) reject(error);
+    this.#keepAlive = new Scanners({
+      port: ports.redirect,
+      ledger,
+      random: this.#random.fork(),
+      perSecond: perSecond * keepAliveShare,
+      ...(keepAlive === 'busy'
+        ? ({ connections: 4, use: 'evenly' } as const)
+        : ({ connections: 32, use: 'first free' } as const)),
     });
   }
 
   /** Scans that start or end from now on count to this phase. */
   set phase(phase: Phase) {
-    this.#worker.postMessage({ no: this.#commands++, kind: 'phase', phase } satisfies LoadCommand);
+    this.#newConnections.phase = phase;
   }
 
-  async count(): Promise<LoadCounts> {
-    const { counts } = await this.#run({ no: this.#commands++, kind: 'count' });
-    return counts ?? missing();
+  #next(): ScanRequest | undefined {
+    const limited = this.#random.chance(limitedShare) ? this.#limited.next() : undefined;
+    if (limited !== undefined) return limited;
+    const scan = nextScan(this.ledger, this.#random);
+    if (scan === undefined) return undefined;
+    return {
+      path: scan.code.path,
+      text: requestOf(scan, 'close'),
+      onResponse: (status, location) => this.ledger.receive(scan, status, location),
+    };
   }
 
-  /** Ends scans and writes; resolves once each has its outcome. */
+  /** Ends scans and writes, and compares the target of every changed code with its last acknowledged write. */
   async finish(): Promise<LoadSums> {
-    const { sums } = await this.#run({ no: this.#commands++, kind: 'finish' });
-    return sums ?? missing();
-  }
-
-  /** Compares the target of every changed code with its last acknowledged write. */
-  async checkLinks(): Promise<void> {
-    await this.#run({ no: this.#commands++, kind: 'check links' });
+    clearInterval(this.#refill);
+    await this.#apiWrites.finish();
+    await this.#limited.close();
+    await this.#newConnections.finish();
+    const keepAliveBroken = await this.#keepAlive.finish(lastResponsesMsMax);
+    await this.#client.close();
+    await askEveryLink(this.ledger, this.#options.ports.redirect);
+    return { scans: this.#newConnections.sums, keepAliveBroken, apiWrites: this.#apiWrites.sums };
   }
 
   /** Compares the ledgers with the stores of the service, which has ended. */
   async compare(days: Days): Promise<LoadComparison> {
-    const { comparison } = await this.#run({ no: this.#commands++, kind: 'compare', days });
-    return comparison ?? missing();
+    const { dataDir } = this.#options;
+    const limited = await withStores(dataDir, (stores) => this.#limited.compare(stores));
+    const changed = await compare(this.ledger, dataDir, days, { others: this.#limited });
+    return { changed, limited };
   }
 
-  async close(): Promise<void> {
-    await this.#worker.terminate();
+  /** Ends it at once, also after a failure. */
+  close(): void {
+    clearInterval(this.#refill);
+    this.#apiWrites.close();
+    this.#newConnections.close();
+    this.#keepAlive.drop();
   }
-
-  #run(command: LoadCommand): Promise<LoadResult> {
-    const waiting = Promise.withResolvers<LoadResult>();
-    this.#waiting.set(command.no, waiting);
-    this.#worker.postMessage(command);
-    return waiting.promise;
-  }
-}
-
-function missing(): never {
-  throw new Error('The load replied without the result of the command');
 }

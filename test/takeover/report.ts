@@ -1,7 +1,7 @@
 /** The table of what a run has measured, and the criteria that it must meet. */
 import type { Kill } from './kills.ts';
 import type { Times } from './scan-generator.ts';
-import type { ServiceResult, Takeover } from './service-under-load.ts';
+import type { ServiceResult } from './service-under-load.ts';
 
 export interface Criterion {
   readonly what: string;
@@ -15,9 +15,9 @@ const slowerMax = 2;
 
 /** Whatever was killed: nothing is lost, nothing is doubled. */
 export function correctness(result: ServiceResult): Criterion[] {
-  const { scans, changed, seeded, limited, receipts, notes, exitCode } = result;
-  const lost = changed.lost + seeded.lost + limited.lost;
-  const doubled = changed.duplicated + seeded.duplicated + limited.duplicated;
+  const { scans, changed, limited, receipts, notes, exitCode } = result;
+  const lost = changed.lost + limited.lost;
+  const doubled = changed.duplicated + limited.duplicated;
   return [
     { what: 'no scan lost', holds: lost === 0 },
     { what: 'no scan counted twice', holds: doubled === 0 },
@@ -32,10 +32,10 @@ export function correctness(result: ServiceResult): Criterion[] {
 
 /** Where nothing is killed: clients notice nothing. */
 export function availability(result: ServiceResult): Criterion[] {
-  const { scans, changed, seeded, limited } = result;
+  const { scans, changed, limited } = result;
   const { faults, times } = scans;
-  const answered = changed.answered + seeded.answered + limited.redirects;
-  const counted = changed.counted + seeded.counted + limited.counted;
+  const answered = changed.answered + limited.redirects;
+  const counted = changed.counted + limited.counted;
   const unanswered = scans.sent - scans.answered + result.keepAliveBroken;
   return [
     { what: 'no connection refused', holds: faults.refused === 0 },
@@ -50,9 +50,8 @@ const resetsOf = ({ scans }: ServiceResult): number =>
   (scans.faults.reset / Math.max(1, scans.sent)) * 100_000;
 
 export function rowsOf(result: ServiceResult): Row[] {
-  const { scans, changed, seeded, limited, receipts, apiWrites } = result;
+  const { scans, changed, limited, receipts, apiWrites } = result;
   const { faults, times } = scans;
-  const { steady, booting, changing } = scans.faultsByPhase;
   return [
     ['scans on new connections', String(scans.sent)],
     ['  answered', String(scans.answered)],
@@ -60,20 +59,16 @@ export function rowsOf(result: ServiceResult): Row[] {
     ['  reset', `${faults.reset} (${resetsOf(result).toFixed(2)} of 100,000)`],
     ['  timed out, redirect loops', `${faults['timed out']}, ${faults['redirect loop']}`],
     ['  local errors of the generator', String(faults['local error'])],
-    ['  faults steady, booting, changing', `${steady}, ${booting}, ${changing}`],
     ['  redirects to the same link', String(scans.selfRedirects)],
     ['broken on keep-alive connections', String(result.keepAliveBroken)],
     ['generator late at most', `${scans.lateMsMax.toFixed(1)} ms`],
     ['response time, steady', timesText(times.steady)],
     ['response time, during takeovers', timesText(times.takeover)],
-    ['  while the successor boots', timesText(times.booting)],
-    ['  from its readiness to the end', timesText(times.changing)],
     ['changed codes: answered, counted', `${changed.answered}, ${changed.counted}`],
-    ['seeded codes: answered, counted', `${seeded.answered}, ${seeded.counted}`],
     ['limited codes: redirects, counted', `${limited.redirects}, ${limited.counted}`],
     ['limited codes, limits reached', `${limited.codes}, ${limited.limitsReached}`],
-    ['lost', `${changed.lost}, ${seeded.lost}, ${limited.lost} ${changed.lostScans.join(' ')}`],
-    ['counted twice', `${changed.duplicated}, ${seeded.duplicated}, ${limited.duplicated}`],
+    ['lost', `${changed.lost}, ${limited.lost} ${changed.lostScans.join(' ')}`],
+    ['counted twice', `${changed.duplicated}, ${limited.duplicated}`],
     ['API writes acknowledged, lost', `${changed.writes}, ${changed.writesLost}`],
     ['API calls answered 503, broken', `${apiWrites.unavailable}, ${apiWrites.broken}`],
     ['longest time without a write', `${apiWrites.pauseMsMax.toFixed(0)} ms`],
@@ -84,45 +79,17 @@ export function rowsOf(result: ServiceResult): Row[] {
   ];
 }
 
-export function takeoverRows(takeovers: readonly Takeover[]): Row[] {
-  if (takeovers.length === 0) return [];
-  const intervals = takeovers.flatMap((takeover) => takeover.intervals);
-  const names = [...new Set(intervals.map(({ name }) => name))];
-  const most = (bytes: readonly number[]): string => `${Math.round(Math.max(...bytes) / 1e6)} MB`;
-  return [
-    ['takeover', quantiles(takeovers.map(({ ms }) => ms))],
-    ...names.map((step): Row => {
-      const times = intervals.filter(({ name }) => name === step).map(({ ms }) => ms);
-      return [`  up to ${step}`, quantiles(times)];
-    }),
-    ['predecessor, resident at most', most(takeovers.map((one) => one.predecessorBytes))],
-    ['successor, resident at most', most(takeovers.map((one) => one.successorBytes))],
-  ];
-}
-
 export function killRows(kills: readonly Kill[]): Row[] {
-  const steps = [...new Set(kills.map(({ after }) => after))];
-  const served = (some: readonly Kill[]): string =>
-    quantiles(some.map(({ servedMs }) => servedMs ?? Infinity));
+  const served = kills.map(({ servedMs }) => servedMs ?? Infinity);
+  const killed = Object.entries(
+    Object.groupBy(kills, ({ victim, after }) => `${victim}, after ${after}`),
+  );
   return [
     ['kills', String(kills.length)],
-    ...steps.flatMap((step) =>
-      (['predecessor', 'successor'] as const).flatMap((victim): Row[] => {
-        const some = kills.filter((kill) => kill.after === step && kill.victim === victim);
-        const text = `${some.length}, served after ${served(some)}`;
-        return some.length === 0 ? [] : [[`  ${victim}, after ${step}`, text]];
-      }),
-    ),
-    ['served after a kill', served(kills)],
+    ...killed.map(([when, some]): Row => [`  of the ${when}`, String(some?.length)]),
+    ['served after a kill, at most', `${Math.round(Math.max(...served))} ms`],
   ];
 }
 
 const timesText = ({ count, p50Ms, p99Ms, maxMs }: Times): string =>
   `p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms, max ${maxMs.toFixed(1)} ms, ${count} scans`;
-
-function quantiles(times: readonly number[]): string {
-  const sorted = times.toSorted((a, b) => a - b);
-  const median = sorted[Math.floor((sorted.length - 1) / 2)] ?? NaN;
-  const most = sorted.at(-1) ?? NaN;
-  return `p50 ${Math.round(median)} ms, max ${Math.round(most)} ms`;
-}

@@ -1,12 +1,12 @@
 /**
- * `npm run takeover -- [--takeovers 20] [--kills 60] [--cases all] [--rate 2000] [--codes 200] [--seed 7]`
+ * `npm run takeover -- [--takeovers 20] [--kills 60] [--cases all] [--rate 2000] [--seed 7]`
  *
  * Proves that a new process takes over from a running one without losing or doubling anything: three parts, each with a
  * service, load and a ledger of every scan and write (service-under-load.ts) of its own.
  *
- *   takeovers.ts   takeovers in a row; --steady-ms between them; --way restart does plain restarts, which clients notice
- *   kills.ts       kill -9 of either process at each step of a takeover and in between
- *   cases.ts       successors that fail, processes that hang or are stopped; --cases none, or names with commas between
+ *   --takeovers   in a row; nothing is killed, so each scan that was answered is counted, and no other
+ *   --kills       kill -9 of either process at each step of a takeover and in between (kills.ts)
+ *   --cases       successors that fail, processes that hang or are stopped (cases.ts): all, none, or names with commas between
  *
  * Prints a line for each takeover, kill and case, and after each part a table and its criteria (report.ts). Exits with
  * 1 when a criterion fails.
@@ -16,19 +16,11 @@ import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { makeGeoTable } from '../../config/release/geo-files.ts';
 import { freePorts, withDataFolder } from '../support/process.ts';
-import { type CasesOptions, runCases } from './cases.ts';
-import { type KillsOptions, runKills } from './kills.ts';
-import {
-  availability,
-  correctness,
-  type Criterion,
-  killRows,
-  type Row,
-  rowsOf,
-  takeoverRows,
-} from './report.ts';
+import { runCases } from './cases.ts';
+import { runKills } from './kills.ts';
+import { availability, correctness, type Criterion, killRows, type Row, rowsOf } from './report.ts';
 import type { ServiceResult } from './service-under-load.ts';
-import { runTakeovers, type TakeoversOptions } from './takeovers.ts';
+import { runTakeovers } from './takeovers.ts';
 
 const { values } = parseArgs({
   options: {
@@ -36,22 +28,17 @@ const { values } = parseArgs({
     kills: { type: 'string', default: '60' },
     cases: { type: 'string', default: 'all' },
     rate: { type: 'string', default: '2000' },
-    codes: { type: 'string', default: '200' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    'steady-ms': { type: 'string', default: '3000' },
-    way: { type: 'string', default: 'takeover' },
   },
 });
 const takeovers = Number(values.takeovers);
 const kills = Number(values.kills);
 const perSecond = Number(values.rate);
-const codes = Number(values.codes);
 const seed = Number(values.seed);
-const steadyMs = Number(values['steady-ms']);
-if (![takeovers, kills, perSecond, codes, seed, steadyMs].every(Number.isInteger)) {
-  throw new Error('Cannot run: an option is no number, expected one for all but --cases and --way');
+if (![takeovers, kills, perSecond, seed].every(Number.isInteger)) {
+  throw new Error('Cannot run: an option is no number, expected one for all but --cases');
 }
-const way = values.way === 'restart' ? 'restart' : 'takeover';
+const steadyMs = 3_000;
 /** Kills and cases are about what is counted, not about times. */
 const lightLoad = { perSecond: Math.min(perSecond, 500), keepAlive: 'busy', seed } as const;
 
@@ -59,7 +46,7 @@ const lightLoad = { perSecond: Math.min(perSecond, 500), keepAlive: 'busy', seed
 const migrateFile = '/proc/sys/net/ipv4/tcp_migrate_req';
 const migrates = existsSync(migrateFile) ? readFileSync(migrateFile, 'utf8').trim() : 'unknown';
 console.log(
-  `${takeovers} takeovers and ${kills} kills, ${perSecond} scans/s, ${codes} codes, seed ${seed}, ` +
+  `${takeovers} takeovers and ${kills} kills, ${perSecond} scans/s, seed ${seed}, ` +
     `net.ipv4.tcp_migrate_req = ${migrates}, load ${loadavg()[0]?.toFixed(1)}`,
 );
 makeGeoTable(() => undefined);
@@ -74,37 +61,25 @@ function show(result: ServiceResult, rows: readonly Row[], criteria: readonly Cr
 
 if (takeovers > 0) {
   const ports = await freePorts();
-  const onTakeover: TakeoversOptions['onTakeover'] = (number, { ms, intervals }) => {
-    const parts = intervals.map((interval) => `${interval.name} ${interval.ms}`).join(', ');
-    console.log(`takeover ${number}: ${Math.round(ms)} ms (${parts})`);
-  };
-  const load = { ports, perSecond, codes, seed, keepAlive: 'mostly idle' } as const;
-  const options = { ...load, takeovers, steadyMs, way, onTakeover } as const;
+  const onTakeover = (number: number, ms: number): void =>
+    console.log(`takeover ${number}: ${Math.round(ms)} ms`);
+  const load = { ports, perSecond, seed, keepAlive: 'mostly idle' } as const;
+  const options = { ...load, takeovers, steadyMs, onTakeover };
   const result = await withDataFolder((dataDir) => runTakeovers({ ...options, dataDir }));
-  const rows = [...rowsOf(result), ...takeoverRows(result.takeovers)];
-  show(result, rows, [...correctness(result), ...availability(result)]);
+  show(result, rowsOf(result), [...correctness(result), ...availability(result)]);
 }
 
 if (kills > 0) {
   const ports = await freePorts();
-  const onKill: KillsOptions['onKill'] = ({ number, victim, moment, after, ...kill }) =>
-    console.log(
-      `kill ${number} of the ${victim}, ${moment} (after ${after}, ${kill.scans} scans): ` +
-        `${kill.survivor} is left and serves after ${kill.servedMs?.toFixed(0) ?? '-'} ms`,
-    );
-  const options = { ...lightLoad, beside: 'commands', ports, codes, kills, onKill } as const;
+  const options = { ...lightLoad, withCommands: true, ports, kills } as const;
   const result = await withDataFolder((dataDir) => runKills({ ...options, dataDir }));
   show(result, [...rowsOf(result), ...killRows(result.kills)], correctness(result));
 }
 
 if (values.cases !== 'none') {
   const ports = await freePorts();
-  const onCase: CasesOptions['onCase'] = (name, ms, notes) =>
-    console.log(
-      `${name}: ${notes.length === 0 ? 'as expected' : notes.join('; ')}, ${Math.round(ms)} ms`,
-    );
   const only = values.cases === 'all' ? undefined : values.cases.split(',');
-  const options = { ...lightLoad, ports, codes: 50, only, onCase } as const;
+  const options = { ...lightLoad, ports, only } as const;
   const result = await withDataFolder((dataDir) => runCases({ ...options, dataDir }));
   show(result, rowsOf(result), correctness(result));
 }

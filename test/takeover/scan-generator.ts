@@ -1,16 +1,12 @@
 /**
  * The load generator for scans on new connections. It is an open loop: scans start at a steady rate, however slow the
- * service answers. Outcomes and response times are counted by phase, the later one of a scan's start and end:
- *
- *   steady     one process                   booting    a successor starts beside it
- *   changing   from the successor's readiness to the end of its predecessor
+ * service answers. Response times are counted by phase: `steady` = one process from the scan's start to its end.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { build, type Histogram } from 'hdr-histogram-js';
 import { type Fault, type ScanRequest, send } from './scan-request.ts';
 
-export type Phase = 'steady' | 'booting' | 'changing';
-const phases: readonly Phase[] = ['steady', 'booting', 'changing'];
+export type Phase = 'steady' | 'takeover';
 
 export interface ScanGeneratorOptions {
   readonly port: number;
@@ -30,9 +26,8 @@ export interface ScanSums {
   readonly sent: number;
   readonly answered: number;
   readonly faults: Record<Fault, number>;
-  readonly faultsByPhase: Record<Phase, number>;
   readonly selfRedirects: number;
-  readonly times: Record<Phase | 'takeover', Times>;
+  readonly times: Record<Phase, Times>;
   /** Longest delay of a scan in the generator itself. */
   readonly lateMsMax: number;
 }
@@ -49,7 +44,7 @@ export class ScanGenerator {
   readonly #options: ScanGeneratorOptions;
   readonly #timer: NodeJS.Timeout;
   readonly #startedMs = performance.now();
-  readonly #times = { steady: histogram(), booting: histogram(), changing: histogram() };
+  readonly #times = { steady: histogram(), takeover: histogram() };
   readonly #faults: Record<Fault, number> = {
     refused: 0,
     reset: 0,
@@ -57,7 +52,6 @@ export class ScanGenerator {
     'redirect loop': 0,
     'local error': 0,
   };
-  readonly #faultsByPhase: Record<Phase, number> = { steady: 0, booting: 0, changing: 0 };
   #sent = 0;
   /** Due and not sent, because there was nothing to scan or the generator was late. */
   #skipped = 0;
@@ -71,29 +65,24 @@ export class ScanGenerator {
     this.#timer = setInterval(() => this.#tick(), tickMs);
   }
 
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
   /** Sends no more; resolves once every scan has its outcome. */
   async finish(): Promise<void> {
-    clearInterval(this.#timer);
+    this.close();
     while (this.#inFlight > 0) await pause(checkMs);
   }
 
   get sums(): ScanSums {
-    const { steady, booting, changing } = this.#times;
-    const takeover = histogram();
-    takeover.add(booting);
-    takeover.add(changing);
+    const { steady, takeover } = this.#times;
     return {
       sent: this.#sent,
       answered: steady.totalCount + takeover.totalCount,
       faults: this.#faults,
-      faultsByPhase: this.#faultsByPhase,
       selfRedirects: this.#selfRedirects,
-      times: {
-        steady: timesOf(steady),
-        booting: timesOf(booting),
-        changing: timesOf(changing),
-        takeover: timesOf(takeover),
-      },
+      times: { steady: timesOf(steady), takeover: timesOf(takeover) },
       lateMsMax: this.#lateMsMax,
     };
   }
@@ -117,10 +106,9 @@ export class ScanGenerator {
     const sentMs = performance.now();
     send(this.#options.port, scan, (end) => {
       this.#inFlight--;
-      const phase = later(sentIn, this.phase);
+      const phase = sentIn === 'steady' ? this.phase : sentIn;
       if (typeof end === 'string') {
         this.#faults[end]++;
-        this.#faultsByPhase[phase]++;
         scan.onFault?.();
         return;
       }
@@ -132,9 +120,6 @@ export class ScanGenerator {
     });
   }
 }
-
-const later = (one: Phase, other: Phase): Phase =>
-  phases.indexOf(one) > phases.indexOf(other) ? one : other;
 
 function timesOf(times: Histogram): Times {
   const at = (percentile: number): number => times.getValueAtPercentile(percentile) / microseconds;

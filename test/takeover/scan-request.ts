@@ -9,7 +9,7 @@
  * answers so, until the connection reaches the process that counts against the limit.
  */
 import { connect } from 'node:net';
-import { agentOf, requestText } from '../crash/scanners.ts';
+import { agentOf, parseAnswer, requestText } from '../crash/scanners.ts';
 
 export type Fault = 'refused' | 'reset' | 'timed out' | 'redirect loop' | 'local error';
 
@@ -62,8 +62,8 @@ export function send(
   socket.write(scan.text);
   socket.on('data', (chunk: string) => {
     received += chunk;
-    const response = parseResponse(received);
-    if (response !== undefined) end({ ...response, selfRedirects });
+    const answer = parseAnswer(received);
+    if (answer !== undefined) end({ ...answer, selfRedirects });
   });
   socket.on('error', (error) => {
     const code = 'code' in error ? error.code : '';
@@ -71,17 +71,4 @@ export function send(
     else if (code !== 'ECONNRESET' && code !== 'EPIPE') fault = 'local error';
   });
   socket.on('close', () => end(fault));
-}
-
-/** @returns undefined while it is not complete */
-function parseResponse(text: string): Omit<ScanResponse, 'selfRedirects'> | undefined {
-  const headEnd = text.indexOf('\r\n\r\n');
-  if (headEnd === -1) return undefined;
-  const head = text.slice(0, headEnd);
-  const length = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
-  if (text.length < headEnd + 4 + length) return undefined;
-  return {
-    status: Number(head.slice(9, 12)),
-    location: /^location: (.*)$/im.exec(head)?.[1] ?? '',
-  };
 }

@@ -3,33 +3,20 @@
  * a receiver of webhooks that records every event. Each part of `npm run takeover` opens one and ends with `finish`,
  * which compares what the load was answered with what is stored.
  */
-import { loadConfig } from '../../src/config.ts';
 import { memoryOf } from '../../bench/loads/cpu.ts';
-import { makeKeys } from '../../bench/loads/deliver/events.ts';
-import { seedCodes } from '../../bench/loads/seed.ts';
-import { type Days, withStores } from '../crash/comparison.ts';
+import { withStores } from '../crash/comparison.ts';
+import { firstStart, toLoopback } from '../crash/first-start.ts';
 import { leftInJournals, undelivered } from '../crash/left-over.ts';
 import { Random } from '../crash/random.ts';
 import { Receipts, type ReceiptSums } from '../crash/receipts.ts';
 import { Client } from '../support/client.ts';
-import { liftQuota } from '../support/lift-quota.ts';
-import { pause, type ProcessOptions, ServiceProcess, settingsOf } from '../support/process.ts';
-import { Commands } from './commands.ts';
-import { type LoadComparison, type LoadOptions, type LoadSums, LoadThread } from './load.ts';
-import { type Interval, TakeoverLog } from './takeover-log.ts';
+import { pause, type ProcessOptions, ServiceProcess, spawnCommand } from '../support/process.ts';
+import { Load, type LoadComparison, type LoadOptions, type LoadSums } from './load.ts';
+import { TakeoverLog } from './takeover-log.ts';
 
 export interface ServiceOptions extends Omit<LoadOptions, 'apiKey'> {
-  /** What runs beside the service and its load. */
-  readonly beside?: 'commands';
-}
-
-export interface Takeover {
-  /** From the start of the successor to the end of its predecessor. */
-  readonly ms: number;
-  readonly intervals: readonly Interval[];
-  /** Resident bytes of both, when the successor was ready. */
-  readonly predecessorBytes: number;
-  readonly successorBytes: number;
+  /** Commands of an operator run, one after the other, and must end with 0. */
+  readonly withCommands?: true;
 }
 
 export interface ServiceResult extends LoadSums, LoadComparison {
@@ -42,23 +29,23 @@ export interface ServiceResult extends LoadSums, LoadComparison {
 
 type Environment = Readonly<Record<string, string>>;
 
-const tree = new URL('../..', import.meta.url).pathname;
 const dayMs = 86_400_000;
 const today = (): number => Math.floor(Date.now() / dayMs);
-/** Short, so that a run ends; as many as the real ones. */
-const retryDelaysMs = '50,100,200,400,800,1600,3200';
 const takeoverMsMax = 60_000;
 const pollMs = 10;
 /** By then there are codes to scan. */
 const firstWrites = 12;
+const betweenCommandsMs = 200;
 
 export class ServiceUnderLoad {
   readonly #options: ServiceOptions;
   readonly #firstDay = today();
   readonly #receipts: Receipts;
   readonly #processes: ServiceProcess[] = [];
-  readonly #commands: Commands | undefined;
-  readonly load: LoadThread;
+  readonly #commands: Promise<void>;
+  #commandsEnded = 0;
+  #isClosing = false;
+  readonly load: Load;
   readonly notes: string[] = [];
   /** The process that serves. */
   current: ServiceProcess;
@@ -73,39 +60,24 @@ export class ServiceUnderLoad {
     this.#receipts = receipts;
     this.current = current;
     this.#processes.push(current);
-    const { dataDir, ports, seed, perSecond, codes, keepAlive } = options;
-    this.load = new LoadThread({ dataDir, ports, apiKey, seed, perSecond, codes, keepAlive });
-    if (options.beside === 'commands') {
-      const environment = { QZ_DATA_DIR: dataDir };
-      this.#commands = new Commands(environment, (what) => this.note(what));
-    }
+    this.load = new Load({ ...options, apiKey });
+    this.#commands = options.withCommands === true ? this.#runCommands() : Promise.resolve();
   }
 
   static async open(options: ServiceOptions): Promise<ServiceUnderLoad> {
     const receipts = new Receipts(new Random(options.seed));
-    const { dataDir, codes } = options;
-    await seedCodes(loadConfig(undefined, settingsOf(processOptions(options))), codes, 'whole');
-    await liftQuota(dataDir);
-    const [apiKey = ''] = await makeKeys({ dataDir, tree }, 1);
+    const apiKey = await firstStart(options, await receipts.open());
     receipts.started();
     const current = new ServiceProcess(processOptions(options));
     await current.ready();
-    const client = new Client(current.apiUrl, apiKey);
-    const body = { url: await receipts.open(), events: ['*'] };
-    const { status, text } = await client.call('POST', '/v1/webhooks', { body });
-    if (status !== 201) throw new Error(`Cannot subscribe the receiver: ${text}`);
-    await client.close();
     const service = new ServiceUnderLoad(options, receipts, current, apiKey);
-    while ((await service.load.count()).writesAcknowledged < firstWrites) await pause(pollMs);
+    while (service.load.ledger.acknowledged < firstWrites) await pause(pollMs);
     return service;
   }
 
   /** Starts another process on the data folder. */
   start(command: readonly string[], environment: Environment = {}): ServiceProcess {
-    const started = new ServiceProcess({
-      ...processOptions(this.#options, environment),
-      command,
-    });
+    const started = new ServiceProcess({ ...processOptions(this.#options, environment), command });
     this.#processes.push(started);
     return started;
   }
@@ -129,17 +101,13 @@ export class ServiceUnderLoad {
     this.#receipts.started();
   }
 
-  /** A successor takes over from the current process, to the end. */
-  async takeOver(environment: Environment = {}): Promise<Takeover> {
+  /** A successor takes over from the current process, to the end. @returns how long that took, in milliseconds */
+  async takeOver(environment: Environment = {}): Promise<number> {
     const predecessor = this.current;
     const startedMs = performance.now();
-    this.load.phase = 'booting';
+    this.load.phase = 'takeover';
     const successor = this.startSuccessor(environment);
     const log = new TakeoverLog(predecessor, successor);
-    await log.reaches('ready');
-    this.load.phase = 'changing';
-    const predecessorBytes = residentBytes(predecessor);
-    const successorBytes = residentBytes(successor);
     const exit = await Promise.race([predecessor.exit, successor.exit, pause(takeoverMsMax)]);
     const ms = performance.now() - startedMs;
     this.load.phase = 'steady';
@@ -151,29 +119,18 @@ export class ServiceUnderLoad {
     if (exit.code !== 0) this.note(`a predecessor ended with ${JSON.stringify(exit)}`);
     this.current = successor;
     await log.reaches('serving');
-    return { ms, intervals: log.intervals(), predecessorBytes, successorBytes };
-  }
-
-  /** The current process ends before another one starts: a takeover is compared with that. */
-  async restart(): Promise<void> {
-    this.load.phase = 'changing';
-    await this.current.terminate();
-    this.current = this.start(['serve']);
-    await this.current.ready();
-    this.load.phase = 'steady';
+    return ms;
   }
 
   /** Whether links, readiness and API writes are all answered within that time; resolves as soon as they are. */
   async servesWithin(msMax: number): Promise<boolean> {
     const deadlineMs = performance.now() + msMax;
-    let isReady = false;
     let writesBefore = Infinity;
     while (performance.now() < deadlineMs) {
-      if (isReady) {
-        if ((await this.load.count()).writesAcknowledged > writesBefore) return true;
-      } else if (await this.#isReady()) {
-        isReady = true;
-        writesBefore = (await this.load.count()).writesAcknowledged;
+      const { acknowledged } = this.load.ledger;
+      if (acknowledged > writesBefore) return true;
+      if (writesBefore === Infinity && (await this.#isReady())) {
+        writesBefore = this.load.ledger.acknowledged;
       }
       await pause(pollMs);
     }
@@ -196,20 +153,20 @@ export class ServiceUnderLoad {
 
   /** Ends the load, then the service once every event is delivered, and compares. */
   async finish(): Promise<ServiceResult> {
+    this.#isClosing = true;
+    await this.#commands;
     const sums = await this.load.finish();
-    await this.#commands?.stop();
-    await this.load.checkLinks();
     await this.#receipts.settle(() => undelivered(this.current));
     const { code } = await this.current.terminate();
     await Promise.all(this.#processes.map(({ exit }) => exit));
-    for (const left of leftInJournals(this.#options.dataDir)) this.note(left);
-    const days: Days = { first: this.#firstDay, last: today() };
-    const compared = await this.load.compare(days);
-    const receipts = await withStores(this.#options.dataDir, ({ management, queries }) =>
+    const { dataDir } = this.#options;
+    for (const left of leftInJournals(dataDir)) this.note(left);
+    const compared = await this.load.compare({ first: this.#firstDay, last: today() });
+    const receipts = await withStores(dataDir, ({ management, queries }) =>
       this.#receipts.compare(this, management, queries),
     );
     for (const note of compared.changed.notes) this.note(note);
-    const commands = this.#commands?.count ?? 0;
+    const commands = this.#commandsEnded;
     return { ...sums, ...compared, receipts, commands, exitCode: code, notes: this.notes };
   }
 
@@ -220,38 +177,45 @@ export class ServiceUnderLoad {
   }
 
   async close(): Promise<void> {
-    await this.#commands?.stop();
-    await this.load.close();
+    this.#isClosing = true;
+    await this.#commands;
+    this.load.close();
     await this.#receipts.close();
     await Promise.all(this.#processes.filter(isAlive).map((left) => left.kill()));
   }
+
+  /** Each opens the data files while others write to them, die and take over. */
+  async #runCommands(): Promise<void> {
+    const environment = { QZ_DATA_DIR: this.#options.dataDir };
+    while (!this.#isClosing) {
+      const { code, stderr } = await spawnCommand(['workspaces', 'list'], environment);
+      this.#commandsEnded += 1;
+      if (code !== 0) this.note(`a command ended with ${code}: ${stderr}`);
+      await pause(betweenCommandsMs);
+    }
+  }
 }
 
-function processOptions(
+const processOptions = (
   { dataDir, ports }: ServiceOptions,
   environment: Environment = {},
-): ProcessOptions {
-  return {
-    dataDir,
-    ports,
-    environment: {
-      QZ_TRUSTED_PROXIES: '127.0.0.0/8',
-      QZ_IMAGES_THREADS: '1',
-      QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
-      QZ_WEBHOOKS_RETRY_DELAYS_MS: retryDelaysMs,
-      ...environment,
-    },
-  };
-}
+): ProcessOptions => ({
+  dataDir,
+  ports,
+  environment: {
+    QZ_TRUSTED_PROXIES: '127.0.0.0/8',
+    QZ_IMAGES_THREADS: '1',
+    ...toLoopback,
+    ...environment,
+  },
+});
 
 /** False too for a process that has ended and is not reaped yet. */
-export const isAlive = (one: ServiceProcess): boolean => residentBytes(one) > 0;
-
-function residentBytes({ pid }: ServiceProcess): number {
+export function isAlive({ pid }: ServiceProcess): boolean {
   try {
-    return memoryOf(pid).residentBytes;
+    return memoryOf(pid).residentBytes > 0;
   } catch {
-    return 0;
+    return false;
   }
 }
 

@@ -1,4 +1,4 @@
-/** Journals of a node in a cluster: numbers that are handed in, and segments that other nodes still need. */
+/** Journals: of two processes at a takeover, and of a node in a cluster. */
 import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -144,4 +144,39 @@ test('a segment that ended after all of it was counted is deleted', async () => 
   journals.deleteBelow(3, writer.position);
   expect(listSegments(journals.folder(3))).toEqual([writer.position]);
   await writer.close();
+});
+
+const openBeside = (threads: number, others?: readonly number[]): Journals =>
+  open({ threads, others });
+const fileOf = (journals: Journals, journal: number): string =>
+  segmentFile(journals.folder(journal), 0);
+
+test.each([
+  { others: undefined, own: [0, 1] },
+  { others: [0, 1], own: [2, 3] },
+  { others: [2, 3], own: [0, 1] },
+  { others: [1, 2, 5], own: [0, 3] },
+])('beside $others the journals are $own', ({ others, own }) => {
+  expect(openBeside(2, others).own).toEqual(own);
+});
+
+test("another process's journal is left as it is until that has ended, then its torn tail is cut", () => {
+  const before = openBeside(1);
+  const file = fileOf(before, 0);
+  appendFileSync(file, 'the first half of a record');
+  const after = openBeside(1, before.own);
+  expect(after.own).toEqual([1]);
+  expect(statSync(file).size).toBeGreaterThan(0);
+  expect(after.tails.journals).toEqual([1]);
+  after.recoverOthers();
+  expect(statSync(file).size).toBe(0);
+  expect(readdirSync(root).toSorted()).toEqual(['0', '1']);
+});
+
+test('what an earlier process has left under our numbers, and under others, is recovered at once', () => {
+  const first = openBeside(3);
+  for (const journal of first.own) appendFileSync(fileOf(first, journal), 'torn');
+  const next = openBeside(1, [0]);
+  expect(next.own).toEqual([1]);
+  expect(first.own.map((journal) => statSync(fileOf(first, journal)).size)).toEqual([4, 0, 0]);
 });

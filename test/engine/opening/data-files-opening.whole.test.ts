@@ -2,7 +2,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,11 +12,7 @@ import {
   openDataFiles,
   type OpenDataFiles,
 } from '../../../src/engine/opening/data-files-opening.ts';
-import {
-  type FolderLock,
-  lockDataFolder,
-  lockPath,
-} from '../../../src/engine/takeover/folder-lock.ts';
+import { type FolderLock, lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
 import { hostTakeovers, takeoverTimes } from '../../../src/engine/takeover/host-takeovers.ts';
 import { pidNamespace } from '../../../src/engine/takeover/kill-other.ts';
 import { openScanStore } from '../../../src/store/scans/scans.ts';
@@ -177,15 +172,6 @@ test('without a service a command that reads keeps nobody out', async () => {
   const files = await openDataFiles(folder, 'read');
   const lock = await lockDataFolder(folder);
   await lock.unlock();
-  await files.close();
-});
-
-test('a release before openings ends each connection, and is not waited for', async () => {
-  const server = createServer((socket) => socket.destroy());
-  await new Promise<void>((done) => server.listen(lockPath(folder), done));
-  closers.push(() => new Promise((done) => server.close(() => done())));
-  const files = await openDataFiles(folder, 'change');
-  expect(files.isServiceRunning).toBe(true);
   await files.close();
 });
 

@@ -56,31 +56,6 @@ test('a line that is too long is dropped to its end, and the next one is read', 
   await expect.poll(() => received, soon).toEqual(['1234567890', fault, fault, 'next']);
 });
 
-test('what the owner ends is read no more', async () => {
-  channel.destroy();
-  far.write('a\nb\n');
-  far.on('error', () => undefined);
-  await channel.closed;
-  expect(received).toEqual([]);
-  expect(channel.isClosed).toBe(true);
-  channel.send(change(1));
-  channel.sendLast(change(2));
-});
-
-test('messages are sent in order, and none after the last', async () => {
-  let text = '';
-  far.on('data', (data) => (text += data.toString()));
-  for (let link = 0; link < 1_000; link++) channel.send(change(link));
-  channel.sendLast(change(1_000));
-  channel.send(change(1_001));
-  await channel.closed;
-  const links = text
-    .trim()
-    .split('\n')
-    .map((line): number => JSON.parse(line).link);
-  expect(links).toEqual(Array.from({ length: 1_001 }, (_, link) => link));
-});
-
 test('the other side does not read: beyond the bound the connection is ended', async () => {
   far.pause();
   const release = 'x'.repeat(50_000_000);

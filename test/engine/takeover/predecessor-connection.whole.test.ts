@@ -218,16 +218,6 @@ test.each([bootAndYield, bootAndListen])(
   },
 );
 
-test('calls that do not fit are refused', async () => {
-  const { predecessor } = await boot();
-  expect(() => predecessor.listening()).toThrow(/takeover is booting, expected yielded/);
-  await expect(predecessor.followed(1)).rejects.toThrow(/takeover is booting, expected yielded/);
-  predecessor.close();
-  await predecessor.ended;
-  expect(predecessor.isGone).toBe(false);
-  await expect(predecessor.yield()).rejects.toThrow(/takeover is over, expected booting/);
-});
-
 test('a folder that a command has is refused', async () => {
   const lock = await lockDataFolder(folder);
   await expect(PredecessorConnection.find(folder, hello, told.log)).rejects.toThrow(
@@ -248,27 +238,6 @@ test('none runs: undefined, also where one was killed', async () => {
   expect(readdirSync(folder.path)).toEqual(['service.sock']);
   expect(await PredecessorConnection.find(folder, hello, told.log)).toBeUndefined();
 });
-
-test.each(['booting', 'yielding', 'yielded', 'listening'] as const)(
-  '%s, the predecessor is killed: it is gone, and the folder can be locked',
-  async (state) => {
-    const child = await hostInChild(state === 'yielding' ? 'yield' : 'finish');
-    const predecessor = await PredecessorConnection.find(folder, hello, told.log);
-    if (predecessor === undefined) throw new Error('no predecessor');
-    closers.push(() => predecessor.close());
-    const yielding = state === 'booting' ? undefined : predecessor.yield();
-    if (state === 'yielding') await once(child, 'message');
-    else await yielding;
-    if (state === 'listening') predecessor.listening();
-    await end(child);
-    await predecessor.ended;
-    expect(predecessor.isGone).toBe(true);
-    if (state === 'yielding') expect(await yielding).toBe('gone');
-    if (state === 'booting') expect(await predecessor.yield()).toBe('gone');
-    const lock = await lockDataFolder(folder);
-    await lock.unlock();
-  },
-);
 
 test('listening, a predecessor that does not end is killed', async () => {
   const child = await hostInChild('finish');

@@ -7,9 +7,6 @@ import type { DataFolder } from '../../../src/engine/data-folder.ts';
 import { type FolderLock, replaceLock } from '../../../src/engine/takeover/folder-lock.ts';
 import type { Tails } from '../../../src/engine/takeover/messages.ts';
 import { PredecessorConnection } from '../../../src/engine/takeover/predecessor-connection.ts';
-import { hostTakeovers, takeoverTimes } from '../../../src/engine/takeover/host-takeovers.ts';
-import { systemClock } from '../../../src/system-clock.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
 import { soon } from '../../support/soon.ts';
 import {
   collectLog,
@@ -90,42 +87,6 @@ test('a million limited codes', async () => {
   if (yielded !== 'gone') expect(yielded.limits).toHaveLength(1_000_000);
 });
 
-test('a successor that gives up before it is ready changes nothing', async () => {
-  const predecessor = await find();
-  predecessor.close();
-  await expect.poll(() => told.lines, soon).toContain('warn: the successor is gone');
-  expect(host.calls).toEqual([]);
-  await (await find()).yield();
-});
-
-test('a successor that gives up after that is taken back from, and the next one may come', async () => {
-  const predecessor = await find();
-  await predecessor.yield();
-  predecessor.close();
-  await host.hasCalls('yield', 'takeBack', 'taken back');
-  await (await find()).yield();
-  expect(host.calls).toEqual(['yield', 'takeBack', 'taken back', 'yield']);
-});
-
-test('no service, no predecessor', async () => {
-  await lock.unlock();
-  expect(await PredecessorConnection.find(folder, hello, told.log)).toBeUndefined();
-});
-
-test('what cannot be yielded is refused with the reason', async () => {
-  const yielding = host.hold('yield');
-  const predecessor = await find();
-  const yielded = predecessor.yield();
-  const refused = expect(yielded).rejects.toThrow(
-    'Cannot take over: the running service could not yield (disk is full)',
-  );
-  await host.hasCalls('yield');
-  yielding.fail(new Error('disk is full'));
-  await refused;
-  await expect(predecessor.yield()).rejects.toThrow(/disk is full/);
-  await host.hasCalls('yield', 'takeBack', 'taken back');
-});
-
 /** A successor in a process of its own, up to a step. */
 async function startSuccessor(step: string): Promise<ChildProcess> {
   const child = fork(new URL('successor.child.ts', import.meta.url), [folder.path, step]);
@@ -160,24 +121,3 @@ test.each([
     expect(host.calls).toEqual([...calls, 'yield']);
   },
 );
-
-test('locked, the successor hangs: it is killed and taken back from', async () => {
-  lock.onConnection = undefined;
-  const times = { ...takeoverTimes, listenMsMax: 300 };
-  hostTakeovers(lock, host, systemClock, told.log, times);
-  const child = fork(new URL('successor.child.ts', import.meta.url), [folder.path, 'locked']);
-  children.push(child);
-  expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
-  await host.hasCalls('yield', ...takenBack);
-  await lock.retake();
-  await find();
-});
-
-test('each step is logged with process and release of the successor', async () => {
-  const entries: unknown[] = [];
-  const log = createLog('info', { write: (line) => void entries.push(JSON.parse(line)) });
-  hostTakeovers(lock, host, systemClock, log);
-  await (await find()).yield();
-  await expect.poll(() => entries.length, soon).toBe(3);
-  for (const entry of entries) expect(entry).toMatchObject({ pid: process.pid, release: '2.0.0' });
-});

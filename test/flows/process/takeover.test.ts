@@ -5,22 +5,14 @@ import { runTakeovers } from '../../takeover/takeovers.ts';
 import { freePorts, withDataFolder } from '../../support/process.ts';
 
 /** No predecessor waits long for a connection that is idle. */
-const load = { perSecond: 100, keepAlive: 'busy', codes: 20 } as const;
+const load = { perSecond: 100, keepAlive: 'busy' } as const;
 /** Times are for the script, on a machine that does nothing else; one reset there is one in a hundred thousand. */
 const ofTheScript = ['p99 at most doubled', 'at most one reset in 100,000'];
 
 it('a takeover under load loses, doubles and refuses nothing', async () => {
   const ports = await freePorts();
   const result = await withDataFolder((dataDir) =>
-    runTakeovers({
-      ...load,
-      dataDir,
-      ports,
-      takeovers: 1,
-      seed: 4,
-      steadyMs: 200,
-      way: 'takeover',
-    }),
+    runTakeovers({ ...load, dataDir, ports, takeovers: 1, seed: 4, steadyMs: 200 }),
   );
   expect(result.notes).toEqual([]);
   const criteria = [...correctness(result), ...availability(result)];
