@@ -32,6 +32,7 @@
  *                    it takes back once the connection has ended, until it has received `understood`.
  *   after `yielded`  the successor skips faults. It kills a predecessor that does not end within 20 s of `listening`.
  */
+import { parseJson } from '../small-files.ts';
 
 export const protocol = 1;
 /** A line of the conversation. */
@@ -109,103 +110,78 @@ export type PredecessorMessage =
 export const lineOf = (message: SuccessorMessage | PredecessorMessage): string =>
   `${JSON.stringify(message)}\n`;
 
-/** @returns undefined for what is no message of a successor */
-export function parseSuccessorMessage(line: string): SuccessorMessage | undefined {
-  const fields = parseFields(line);
-  switch (fields?.['type']) {
-    case 'open':
-      return parseOpen(fields);
-    case 'takeover':
-      return parseTakeover(fields);
-    case 'status':
-    case 'ready':
-    case 'listening':
-    case 'understood':
-      return { type: fields['type'] };
-    case 'changed': {
-      const { link } = fields;
-      return isCount(link) ? { type: 'changed', link } : undefined;
-    }
-    default:
-      return undefined;
-  }
-}
-
-function parseOpen({ pid, pidNamespace }: Fields): OpenMessage | undefined {
-  return isCount(pid) && isText(pidNamespace) ? { type: 'open', pid, pidNamespace } : undefined;
-}
-
-function parseTakeover(fields: Fields): SuccessorMessage | undefined {
-  const { release, dataVersions, pid, pidNamespace } = fields;
-  if (!isCount(fields['protocol'])) return undefined;
-  if (fields['protocol'] !== protocol) {
-    return { type: 'other protocol', protocol: fields['protocol'] };
-  }
-  if (!isText(release) || !isCount(pid) || !isText(pidNamespace)) return undefined;
-  if (!isFields(dataVersions)) return undefined;
-  const { management, scans, delivery } = dataVersions;
-  if (!isCount(management) || !isCount(scans) || !isCount(delivery)) return undefined;
-  return {
-    type: 'takeover',
-    protocol,
-    release,
-    dataVersions: { management, scans, delivery },
-    pid,
-    pidNamespace,
-  };
-}
-
-/** @returns undefined for what is no message of a predecessor */
-export function parsePredecessorMessage(line: string): PredecessorMessage | undefined {
-  const fields = parseFields(line);
-  if (fields === undefined) return undefined;
-  const { type, reason, release, pid, journals, ports, limits, tails, link, lostScans } = fields;
-  switch (type) {
-    case 'held':
-    case 'running':
-      return { type };
-    case 'refused':
-      return isText(reason) ? { type, reason } : undefined;
-    case 'accepted':
-      if (!isText(release) || !isCount(pid)) return undefined;
-      if (!isCounts(journals) || !isCounts(ports)) return undefined;
-      return { type, release, pid, journals, ports };
-    case 'yielded':
-      return isPairs(limits) && isPairs(tails) ? { type, limits, tails } : undefined;
-    case 'tails':
-      return isPairs(tails) ? { type, tails } : undefined;
-    case 'followed':
-      return isCount(link) ? { type, link } : undefined;
-    case 'ended':
-      return isPairs(tails) && isCount(lostScans) ? { type, tails, lostScans } : undefined;
-    default:
-      return undefined;
-  }
-}
+type Check = (value: unknown) => boolean;
+/** By type of message, the check of each field. */
+type Shapes<Message extends { readonly type: string }> = {
+  readonly [M in Message as M['type']]: { readonly [F in Exclude<keyof M, 'type'>]: Check };
+};
 
 type Fields = Readonly<Record<string, unknown>>;
-
-function parseFields(line: string): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isFields(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
 
 const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-
 const isCounts = (value: unknown): value is number[] =>
   Array.isArray(value) && value.every((item) => isCount(item));
-
-const isPairs = (value: unknown): value is Array<readonly [number, number]> =>
+const isPairs: Check = (value) =>
   Array.isArray(value) && value.every((item) => isCounts(item) && item.length === 2);
-
 const textLengthMax = 2_000;
+const isText: Check = (value) => typeof value === 'string' && value.length <= textLengthMax;
+const isVersions: Check = (value) =>
+  isFields(value) && ['management', 'scans', 'delivery'].every((name) => isCount(value[name]));
 
-const isText = (value: unknown): value is string =>
-  typeof value === 'string' && value.length <= textLengthMax;
+type KnownSuccessorMessage = Exclude<SuccessorMessage, { readonly type: 'other protocol' }>;
+
+const successorShapes: Shapes<KnownSuccessorMessage> = {
+  open: { pid: isCount, pidNamespace: isText },
+  status: {},
+  takeover: {
+    protocol: isCount,
+    release: isText,
+    dataVersions: isVersions,
+    pid: isCount,
+    pidNamespace: isText,
+  },
+  ready: {},
+  listening: {},
+  changed: { link: isCount },
+  understood: {},
+};
+
+const predecessorShapes: Shapes<PredecessorMessage> = {
+  held: {},
+  running: {},
+  refused: { reason: isText },
+  accepted: { release: isText, pid: isCount, journals: isCounts, ports: isCounts },
+  yielded: { limits: isPairs, tails: isPairs },
+  tails: { tails: isPairs },
+  followed: { link: isCount },
+  ended: { tails: isPairs, lostScans: isCount },
+};
+
+/** Undefined for a line that is no message of a successor. */
+export function parseSuccessorMessage(line: string): SuccessorMessage | undefined {
+  const message = parseJson(line);
+  if (isFields(message) && message['type'] === 'takeover') {
+    const theirs = message['protocol'];
+    if (isCount(theirs) && theirs !== protocol) return { type: 'other protocol', protocol: theirs };
+  }
+  return isOf(successorShapes, message) ? message : undefined;
+}
+
+/** Undefined for a line that is no message of a predecessor. */
+export function parsePredecessorMessage(line: string): PredecessorMessage | undefined {
+  const message = parseJson(line);
+  return isOf(predecessorShapes, message) ? message : undefined;
+}
+
+function isOf<Message extends { readonly type: string }>(
+  shapes: Shapes<Message>,
+  message: unknown,
+): message is Message {
+  if (!isFields(message)) return false;
+  const byType = new Map<unknown, Readonly<Record<string, Check>>>(Object.entries(shapes));
+  const shape = byType.get(message['type']);
+  if (shape === undefined) return false;
+  return Object.entries(shape).every(([name, isValid]) => isValid(message[name]));
+}
