@@ -9,9 +9,11 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { openProgram } from './program.mjs';
 
-const [command = 'serve'] = process.argv.slice(2);
+const args = process.argv.slice(2);
+const [command = 'serve'] = args;
 const table = new URL('../node_modules/.cache/quietzone-geo/places.geo', import.meta.url);
-const isStart = command.startsWith('-') || ['serve', 'demo'].includes(command);
+const isShown = args.some((arg) => ['-h', '--help', '-V', '--version'].includes(arg));
+const isStart = !isShown && (command.startsWith('-') || ['serve', 'demo'].includes(command));
 if (isStart && !existsSync(table)) {
   process.stderr.write('The geo table is missing: making it, about 10 s\n');
   const maker = fileURLToPath(new URL('release/geo-files.ts', import.meta.url));

@@ -45,7 +45,6 @@ export interface App {
   readonly redirectPort: number;
   /** Of the first start, until they have been shown. */
   readonly firstSecrets: FirstSecrets | undefined;
-  /** After it, no start shows the secrets. */
   secretsShown(): void;
   /** Resolves when another process has taken over, and this one has answered everything. Then call `close`. */
   readonly takenOver: Promise<void>;
@@ -85,7 +84,6 @@ export function openAdministration(
   const log = createLog(config.log.level, process.stderr);
   const base = openBase(config, folder, log, machine);
   const refusal = commandRefusal(folder.path);
-  // No transaction runs yet.
   if (refusal !== undefined) void base.management.environment.hold(refusal);
   const workspaces = openWorkspaceModule(base);
   return {

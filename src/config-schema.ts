@@ -63,7 +63,7 @@ export const configSchema = z.strictObject({
     /** Where the short domain itself leads, `/`; empty = to the page of an unknown code. */
     rootUrl: z.union([z.literal(''), webPage]),
   }),
-  /** On the pages of unknown codes, and of workspaces without a brand. Each may be empty. */
+  /** Of unknown codes, and of workspaces without a brand. Each may be empty. */
   pages: z.strictObject({
     brandName: z.string().max(brandNameLengthMax),
     supportUrl: z.union([

@@ -67,7 +67,6 @@ export interface Machine {
   readonly random: () => number;
   /** Binary logarithm of the cost of a password hash; absent = a safe one. */
   readonly passwordCostLog2?: number;
-  /** Absent if memory is not scarce. */
   readonly scarce?: MemoryShares | undefined;
 }
 
@@ -159,12 +158,10 @@ export function openCodeModule(
   base: Base,
   given: Pick<CodesOptions, 'links' | 'scansOf' | 'routesSeen' | 'designs'>,
 ): Codes {
-  const { config, management: store, outbox, ids, clock } = base;
+  const { config, management: store } = base;
   return new Codes({
+    ...base,
     store,
-    outbox,
-    ids,
-    clock,
     shortUrlBase: config.shortUrlBase,
     search: { bytesMax: config.codes.searchBytesMax },
     ...given,
@@ -235,7 +232,6 @@ export function imageOptions(base: Base): ImagesOptions {
   };
 }
 
-/** Sends nothing before its `start`. */
 export function openWebhookModule(
   base: Base,
   given: Pick<WebhooksOptions, 'scanned' | 'sender' | 'cipher' | 'metrics' | 'cluster'>,

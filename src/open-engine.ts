@@ -95,11 +95,10 @@ function followTails(
   tails: Tails,
   { log }: Base,
 ): void {
-  const publish = (reported: Tails): void => {
+  predecessor.onTails = (reported) => {
     for (const [journal, position] of reported) journals.tails.publish(journal, position);
   };
-  publish(tails);
-  predecessor.onTails = publish;
+  predecessor.onTails(tails);
   predecessor.ended
     .then(() => folder.whenInPlace())
     .then(() => journals.recoverOthers())

@@ -38,7 +38,7 @@ import {
   type PortsOptions,
 } from './modules.ts';
 import { DigestScheduler } from './reports/digests/digest-scheduler.ts';
-import type { Counting as ScanCounting } from './scans/counting.ts';
+import { Counting as ScanCounting } from './scans/counting.ts';
 import type { ScanQueries } from './scans/query/queries.ts';
 import type { RawQueries } from './scans/query/raw/raw-queries.ts';
 import type { StorePlaces } from './store/scans/store-places.ts';
@@ -177,7 +177,7 @@ async function startSchedulers(
   closers: Closers,
 ) {
   const { config, clock, log } = base;
-  const { codes, queries, threads } = engine;
+  const { codes, queries, scans, threads } = engine;
   const schedulers: Array<{ close(): Promise<unknown> }> = [];
   const add = <T extends { close(): Promise<unknown> }>(scheduler: T): T => {
     schedulers.push(scheduler);
@@ -185,7 +185,7 @@ async function startSchedulers(
     return scheduler;
   };
   add(await openBillingScheduler(billing, log));
-  const local = threads.journals.counting();
+  const local = new ScanCounting(scans, threads.journals.tails);
   const counting = cluster?.counting(local) ?? local;
   const watches = openWatches({
     ...base,

@@ -11,7 +11,6 @@ import type { ServiceFolder } from './engine/installation/service-folder.ts';
 import { portsOf } from './engine/start-checks.ts';
 import type { Limits, Tails } from './engine/takeover/messages.ts';
 import type { TakeoverHost } from './engine/takeover/successor-connection.ts';
-import { Signal } from './model/signal.ts';
 import { dataVersions } from './modules.ts';
 import { shipped } from './shipped.ts';
 import { openServices, type Services, type ServicesOptions } from './services.ts';
@@ -41,8 +40,8 @@ export class RunningService implements TakeoverHost {
   #services: Services;
   #closing: Promise<void> | undefined;
   readonly #takenOver = Promise.withResolvers<void>();
-  /** Fired when the state is `serving` again, or `ended`. */
-  readonly #settled = new Signal();
+  /** Resolves when the state is `serving` again, or `ended`. */
+  #settled = Promise.withResolvers<void>();
 
   private constructor(options: HostOptions, services: Services) {
     this.#options = options;
@@ -80,7 +79,9 @@ export class RunningService implements TakeoverHost {
 
   /** Waits for the end of a takeover, successful or not. */
   async stop(): Promise<void> {
-    while (!['serving', 'ended', 'stopping'].includes(this.#state)) await this.#outcome();
+    while (!['serving', 'ended', 'stopping'].includes(this.#state)) {
+      await this.#settled.promise;
+    }
     if (this.#state === 'serving') this.#state = 'stopping';
     await this.#closeServices();
   }
@@ -137,20 +138,14 @@ export class RunningService implements TakeoverHost {
     threads.cancelStop();
     this.#services = await openServices(this.#options);
     this.#state = 'serving';
-    this.#settled.fire();
+    this.#settled.resolve();
+    this.#settled = Promise.withResolvers();
   }
 
   ended(): void {
     this.#state = 'ended';
-    this.#settled.fire();
+    this.#settled.resolve();
     this.#takenOver.resolve();
-  }
-
-  async #outcome(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const unlisten = this.#settled.listen(resolve);
-    await promise;
-    unlisten();
   }
 
   #closeServices(): Promise<void> {

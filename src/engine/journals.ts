@@ -6,7 +6,6 @@
  * are recovered when it has ended. In a cluster the caller sets the numbers of own journals; a thread (cluster/scans/) writes
  * those of other nodes after this recovery, and recovers new ones itself.
  */
-import { Counting } from '../scans/counting.ts';
 import {
   assertInPlace,
   displacement,
@@ -160,20 +159,8 @@ export class Journals {
   }
 }
 
-export class CountedJournals extends Journals {
-  readonly #store: ScanStore;
-
-  constructor(store: ScanStore, options: Omit<JournalsOptions, 'known'>) {
-    super({ ...options, known: journalsIn(store) });
-    this.#store = store;
-  }
-
-  counting(): Counting {
-    return new Counting(this.#store, this.tails);
-  }
-}
-
-const journalsIn = (store: ScanStore): KnownJournals => ({
+/** Those that the store counts. */
+export const journalsIn = (store: ScanStore): KnownJournals => ({
   numbers: () => lowestWatermarks(store).keys(),
   endAtLeast: (journal) => highestWatermark(store, journal),
 });

@@ -25,7 +25,7 @@ import type { Logger } from '../telemetry/log.ts';
 import { type StartPace, startThreads, SupervisedThread } from '../workers/supervised-thread.ts';
 import type { Journals } from './journals.ts';
 
-/** After its drain time, a redirect thread is cut off this much later. */
+/** From the end of a drain until a thread is cut off. */
 const drainGraceMs = 500;
 
 /** Of a thread and those that died before it, since the start of the service. */
@@ -74,7 +74,6 @@ export class RedirectThreads {
     this.#options = options;
   }
 
-  /** Set once all threads listen. */
   get port(): number {
     return this.#port;
   }

@@ -116,8 +116,7 @@ export class ShardThreads {
   }
 
   /**
-   * Opens the gate: this process counts from here on.
-   * @returns true when the shards have counted the journals, false after `msMax`
+   * Opens the gate: this process counts from here on. @returns true when the shards have counted the journals, false after `msMax`
    */
   async start(msMax: number): Promise<boolean> {
     const caughtUp = new Promise<boolean>((resolve, reject) => {

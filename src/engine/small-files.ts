@@ -21,7 +21,7 @@ export function replaceFile(path: string, content: string | Uint8Array): void {
   syncFolder(dirname(path));
 }
 
-/** Makes the names in a folder survive a power loss, if its file system can sync a folder. */
+/** Makes the names in a folder survive a power loss, if the file system can sync folders. */
 export function syncFolder(path: string): void {
   const descriptor = openSync(path, 'r');
   try {

@@ -4,13 +4,8 @@ import { assertPortFree } from '../http/port.ts';
 import { isLocalUrl, isLoopback } from '../model/address.ts';
 import { assertLimits, readLimits } from './machine/machine-limits.ts';
 
-interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
 /** Every address that the service listens on. A core of a cluster does not redirect. */
-export const portsOf = ({ redirect, api, metrics, cluster }: Config): ListenAddress[] =>
+export const portsOf = ({ redirect, api, metrics, cluster }: Config) =>
   [
     ...(cluster.role === 'core'
       ? []

@@ -14,7 +14,7 @@ import type { VisitorSetup } from '../scans/visitor/visitor.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { DataFolder } from './data-folder.ts';
-import { CountedJournals, Journals, type JournalsOptions } from './journals.ts';
+import { Journals, journalsIn, type JournalsOptions } from './journals.ts';
 import { threadCounts } from './machine/machine-plan.ts';
 import { FolderWatch } from './watch/folder-watch.ts';
 import { RedirectThreads, type RedirectThreadsOptions } from './redirect-threads.ts';
@@ -56,7 +56,7 @@ const drainEndMs = 10_000;
 const drainMsMin = 1_000;
 
 export class EngineThreads {
-  readonly journals: CountedJournals;
+  readonly journals: Journals;
   readonly folder: FolderWatch;
   readonly shards: ShardThreads;
   readonly redirects: RedirectThreads;
@@ -71,7 +71,8 @@ export class EngineThreads {
     const counts = threadCounts(config);
     const threads = node?.redirectThreads ?? counts.redirect;
     const { path, managementFile, scansFile, deliveryFile, journalRoot: root } = folder;
-    const journals = new CountedJournals(store, { root, threads, others, log, ...node?.journals });
+    const known = journalsIn(store);
+    const journals = new Journals({ root, threads, others, known, log, ...node?.journals });
     this.journals = journals;
     this.folder = new FolderWatch([path, managementFile, scansFile, deliveryFile, root], log);
     const whenInPlace = (): Promise<void> => this.folder.whenInPlace();

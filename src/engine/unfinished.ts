@@ -8,7 +8,7 @@
  *     { "state": "preparing", … }   only this folder has changed, in no way that affects a single machine
  *     { "state": "leading", … }     the cluster's logs may begin with this data
  *
- * A state begins when a synced file is renamed, and the last one ends when the marker is deleted.
+ * A state begins when a synced file is renamed; the last one ends when the marker is deleted.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ export interface Adoption {
   readonly delivery: string;
 }
 
-/** Undefined if no restore is unfinished. An unreadable marker counts as copying. */
+/** An unreadable marker counts as copying. */
 export function readRestoreMarker(folder: string): RestoreMarker | undefined {
   const field = readFields(join(folder, restoreMarkerName));
   if (field === undefined) return undefined;
@@ -40,7 +40,7 @@ export function readRestoreMarker(folder: string): RestoreMarker | undefined {
   return { state, from: field('from'), backup: field('backup') };
 }
 
-/** Undefined if no move is unfinished. An unreadable marker counts as preparing, with empty names. */
+/** An unreadable marker counts as preparing, with empty names. */
 export function readAdoption(folder: string): Adoption | undefined {
   const field = readFields(join(folder, adoptionName));
   if (field === undefined) return undefined;

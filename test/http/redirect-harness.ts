@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { vi } from 'vitest';
 import { type Config, loadConfig } from '../../src/config.ts';
-import { CountedJournals, type Journals } from '../../src/engine/journals.ts';
+import { Journals, journalsIn } from '../../src/engine/journals.ts';
 import { RedirectThreads } from '../../src/engine/redirect-threads.ts';
 import type { PageChanges } from '../../src/http/pages.ts';
 import type { RedirectCommand } from '../../src/http/redirect-thread.ts';
@@ -88,7 +88,8 @@ export async function startRedirects(
   const logger = createLog('debug', { write: (line) => void (log += line) });
   const store = openScanStore(join(root, 'scans.mdb'), 'create');
   mkdirSync(join(root, 'journal'));
-  const journals = new CountedJournals(store, {
+  const journals = new Journals({
+    known: journalsIn(store),
     root: join(root, 'journal'),
     threads,
     log: logger,

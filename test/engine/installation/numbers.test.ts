@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { raiseNumbers } from '../../../src/engine/installation/numbers.ts';
-import { CountedJournals } from '../../../src/engine/journals.ts';
+import { Journals, journalsIn } from '../../../src/engine/journals.ts';
 import { partitionCount } from '../../../src/model/code.ts';
 import type { EndpointRecord } from '../../../src/model/webhook.ts';
 import { type DeliveryTables, openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
@@ -116,7 +116,7 @@ test('a journal that has lost what was counted is named in the log, and keeps it
       scans.watermarks.put(3 * partitionCount + partition, 900);
     }
   });
-  const journals = new CountedJournals(scans, { root, threads: 1, log });
+  const journals = new Journals({ root, threads: 1, known: journalsIn(scans), log });
   expect([...journals.missingBytes].toSorted(([one], [other]) => one - other)).toEqual([
     [0, 400],
     [3, 900],
@@ -127,5 +127,7 @@ test('a journal that has lost what was counted is named in the log, and keeps it
   ]);
   expect(journals.recover(0)).toBe(500);
   expect(readdirSync(join(root, '3'))).toEqual(['0000000000000900.log']);
-  expect(new CountedJournals(scans, { root, threads: 1, log }).missingBytes.size).toBe(0);
+  expect(new Journals({ root, threads: 1, known: journalsIn(scans), log }).missingBytes.size).toBe(
+    0,
+  );
 });

@@ -126,17 +126,6 @@ test('of several starts at once one has the lock', async () => {
 });
 
 test.each(['exit', 'return', 'SIGKILL'] as const)(
-  'a lock whose process ended by %s is replaced by the next start',
-  async (how) => {
-    await end(await lockInChild('lock'), how);
-    const lock = await lockDataFolder(openDataFolder(path));
-    expect(readdirSync(path)).toEqual(['service.sock']);
-    await lock.unlock();
-    expect(readdirSync(path)).toEqual([]);
-  },
-);
-
-test.each(['exit', 'return', 'SIGKILL'] as const)(
   'a predecessor that ends by %s leaves the lock of its successor',
   async (how) => {
     const predecessor = await lockInChild('lock');

@@ -280,11 +280,6 @@ test('a change that cannot be followed gets no answer', async () => {
   expect(talker.lines).toEqual([]);
 });
 
-test('yielded, the connection ends: taken back', async () => {
-  (await talkUpTo('yielded')).close();
-  await host.hasCalls('yield', 'takeBack', 'taken back');
-});
-
 test('finishing, the connection ends: taken back once, beside finish, and nothing has ended', async () => {
   const talker = await talkUpTo('yielded');
   const finishing = host.hold('finish');
