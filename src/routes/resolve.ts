@@ -8,7 +8,7 @@ import { preferredLanguage } from './language.ts';
 import { programWords, programZones } from './program-layout.ts';
 import { ProgramReader, type RouteFacts } from './program-reader.ts';
 import { queryPairs, withPassedQuery } from './query-text.ts';
-import { localMinutes } from '../model/zones/zone-offsets.ts';
+import { localMinutes } from '../model/zones/calendar.ts';
 
 /** The previewed scan of a person. Device, os and browser are numbers of model/scan.ts. */
 export interface AskedScan extends Pick<RouteFacts, 'nowMs' | 'device' | 'os' | 'browser'> {
@@ -39,11 +39,11 @@ export function resolveRoute(
   code: QrCodeRecord,
   asked: AskedScan,
   scans: () => number,
+  { target, program } = compileLink(code),
 ): ResolvedRoute {
   const { routing } = code;
   const status = codeStatusAt({ ...code, ...routing }, asked.nowMs, scans);
   if (status !== 'active') return ended(status, routing?.fallbackUrl);
-  const { target, program } = compileLink(code);
   if (program === undefined || routing === undefined) {
     return { status: 302, location: target, label: targetLabel, reason: 'target' };
   }

@@ -18,7 +18,7 @@ import {
   programZones,
 } from '../../src/routes/program-layout.ts';
 import { ProgramReader } from '../../src/routes/program-reader.ts';
-import { localMinutes } from '../../src/model/zones/zone-offsets.ts';
+import { localMinutes } from '../../src/model/zones/calendar.ts';
 import { routingOf as routingWith } from '../links/routed.ts';
 import { naiveRoute, type NaiveScan } from './naive.ts';
 import { runs } from '../seconds/runs.ts';

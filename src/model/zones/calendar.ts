@@ -132,6 +132,10 @@ export function calendarOf(zone: string): Calendar | undefined {
   return calendar;
 }
 
+/** Local minutes since the epoch; NaN for an unknown zone, whose time windows never match. */
+export const localMinutes = (zone: string, timeMs: number): number =>
+  Math.floor(timeMs / minuteMs) + (calendarOf(zone)?.offsetAt(timeMs) ?? Number.NaN);
+
 /** Quarter hours of a UTC day, other than 0, at which a day of the zone begins: up to two. */
 export function midnightsIn(calendar: Calendar, utcDay: number): number[] {
   const fromMs = utcDay * dayMs;

@@ -27,12 +27,6 @@ export function zoneOffset(zone: string, nowMs: number, untilMs: number): ZoneOf
   return { minutes, changesAtMs: undefined, minutesAfter: minutes };
 }
 
-/** Local minutes since the epoch; NaN for an unknown zone, whose time windows never match. */
-export function localMinutes(zone: string, nowMs: number): number {
-  const offsetAt = offsetsOf(zone);
-  return offsetAt === undefined ? Number.NaN : Math.floor(nowMs / minuteMs) + offsetAt(nowMs);
-}
-
 /** The first minute, epoch ms, between two times whose offset is not `minutes`. */
 export function firstMinute(
   offsetAt: (ms: number) => number,

@@ -5,7 +5,7 @@ import { addressSpace, createLinkTableMemory } from '../../../src/links/layout.t
 import { LinkReader } from '../../../src/links/reader.ts';
 import { LinkWriter } from '../../../src/links/writer.ts';
 import type { RouteConditions, Routing } from '../../../src/model/routing/routing.ts';
-import { localMinutes } from '../../../src/model/zones/zone-offsets.ts';
+import { localMinutes } from '../../../src/model/zones/calendar.ts';
 import { linksIn } from '../../../src/store/management/link-blocks.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import { actor, type CodesFixture, openCodes } from '../codes-fixture.ts';

@@ -1,6 +1,7 @@
 /** Clocks of time zones by the minute over their changes. What programs read of them: test/links/zone-cells.test.ts. */
 import { describe, expect, it } from 'vitest';
-import { localMinutes, zoneOffset } from '../../../src/model/zones/zone-offsets.ts';
+import { localMinutes } from '../../../src/model/zones/calendar.ts';
+import { zoneOffset } from '../../../src/model/zones/zone-offsets.ts';
 import { clockOf } from '../../routes/naive.ts';
 
 const minuteMs = 60_000;
