@@ -1,8 +1,9 @@
-/** `quietzone backup` and `quietzone restore`: their arguments and what they print. */
+/** `quietzone backup`, `restore` and `verify`: their arguments and what they print. */
 import type { Command } from 'commander';
 import { assertNoEdgeFolder } from '../cluster/nodes/node-folder.ts';
 import { openExistingDataFolder, openFolderToRestore } from '../engine/data-folder.ts';
 import { openDataFiles } from '../engine/opening/data-files-opening.ts';
+import type { Verification } from '../engine/verify/verify.ts';
 import { isoTime } from '../model/day.ts';
 import { systemClock } from '../system-clock.ts';
 import {
@@ -18,6 +19,10 @@ interface CopyOptions extends CommonOptions {
   readonly keepDamaged?: true;
 }
 
+interface VerifyOptions extends CommonOptions {
+  readonly json?: boolean;
+}
+
 interface Summary {
   readonly files: number;
   readonly bytes: number;
@@ -31,7 +36,9 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     context.progress(`Its data is damaged:\n${damage.map((line) => `  ${line}`).join('\n')}`);
     context.fail();
   };
-  const copy = async (work: (progress: PrintedProgress) => Promise<void>): Promise<void> => {
+  const withProgress = async (
+    work: (progress: PrintedProgress) => Promise<void>,
+  ): Promise<void> => {
     const { PrintedProgress } = await import('./copy-progress.ts');
     const progress = new PrintedProgress(context, systemClock);
     try {
@@ -46,7 +53,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     .option('--keep-damaged', 'copy damaged data, too, to <dir>.damaged, and exit with 1')
     .option(...configOption)
     .action((dir: string, options: CopyOptions) =>
-      copy(async (progress) => {
+      withProgress(async (progress) => {
         const folder = openExistingDataFolder(configOf(context, options).dataDir);
         assertNoEdgeFolder('back up', folder.path);
         yieldToService();
@@ -68,7 +75,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     .option('--keep-damaged', 'take a backup of damaged data as it is, and exit with 1')
     .option(...configOption)
     .action((dir: string, options: CopyOptions) =>
-      copy(async (progress) => {
+      withProgress(async (progress) => {
         const folder = openFolderToRestore(configOf(context, options).dataDir);
         const damaged = options.keepDamaged && 'keep';
         const { restore } = await import('../engine/backup/restore.ts');
@@ -76,4 +83,46 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
         end('Restored', summary, `into ${folder.path}`);
       }),
     );
+  program
+    .command('verify')
+    .description('read all data and say what is damaged, also beside a running service')
+    .option('--json', 'print JSON for scripts')
+    .option(...configOption)
+    .action((options: VerifyOptions) =>
+      withProgress((progress) => verify(context, options, progress)),
+    );
+}
+
+async function verify(
+  context: CommandContext,
+  options: VerifyOptions,
+  progress: PrintedProgress,
+): Promise<void> {
+  const folder = openExistingDataFolder(configOf(context, options).dataDir);
+  assertNoEdgeFolder('verify', folder.path);
+  yieldToService();
+  const { partFindings, verifyFolder } = await import('../engine/verify/verify.ts');
+  const files = await openDataFiles(folder, 'read');
+  try {
+    const read = await verifyFolder(folder, {
+      onBegin: (bytes) => progress.begin(bytes),
+      onBytes: (bytes) => progress.add(bytes),
+    });
+    progress.stop();
+    const parts = await partFindings(folder, read.findings);
+    const found = { ...read, findings: [...read.findings, ...parts] };
+    context.result(options.json === true ? JSON.stringify(found) : textOf(found));
+    if (found.findings.length > 0) context.fail();
+  } finally {
+    await files.close();
+  }
+}
+
+function textOf({ files, findings, notes }: Verification): string {
+  const read = files.map(
+    ({ name, bytes, records }) => `${name}  ${bytes} bytes, ${records} records`,
+  );
+  const faults = findings.map(({ file, text, remedy }) => `BAD  ${file}: ${text}; ${remedy}`);
+  const end = findings.length === 0 ? 'Everything that was read is sound' : 'The data is damaged';
+  return [...read, ...notes.map((note) => `note ${note}`), ...faults, end].join('\n');
 }

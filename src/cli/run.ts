@@ -15,7 +15,6 @@ import { Failure, isDamage, systemErrorCode } from '../model/failure.ts';
 import { shipped } from '../shipped.ts';
 import { DataFileError } from '../store/damage.ts';
 import { addBackupCommands } from './backup.ts';
-import { addBillingCommands } from './billing.ts';
 import {
   type CommandContext,
   type CommonOptions,
@@ -23,20 +22,16 @@ import {
   configOption,
   type Process,
 } from './command.ts';
-import { wholeNumber } from './whole-number.ts';
-import { addClusterCommands } from './cluster/command.ts';
-import { addDemoCommand } from './demo/command.ts';
+import { addClusterCommands, roleOption } from './cluster/command.ts';
+import type { DemoCommandOptions } from './demo/run-demo.ts';
 import { addHealthCommand } from './health.ts';
 import { addImportCommand } from './import/command.ts';
 import { addKeyCommands } from './keys.ts';
-import { roleOption } from './role-option.ts';
 import type { ReloadOptions } from './reload.ts';
 import type { ServeOptions } from './serve.ts';
 import { addUserCommands } from './users.ts';
-import { addVerifyCommand } from './verify.ts';
-import { versionText } from './version.ts';
-import { addVersionCommands } from './version-commands.ts';
-import { addWorkspaceCommands } from './workspaces.ts';
+import { nativesText, versionText } from './version.ts';
+import { addBillingCommands, addWorkspaceCommands, wholeNumber } from './workspaces.ts';
 
 const exitFailed = 1;
 const exitUsage = 2;
@@ -144,7 +139,6 @@ function commands(context: CommandContext): Command {
   addWorkspaceCommands(program, context);
   addBillingCommands(program, context);
   addBackupCommands(program, context);
-  addVerifyCommand(program, context);
   addImportCommand(program, context);
   program
     .command('doctor')
@@ -160,4 +154,42 @@ function commands(context: CommandContext): Command {
   addHealthCommand(program, context);
   addVersionCommands(program, context);
   return program;
+}
+
+function addVersionCommands(program: Command, context: CommandContext): void {
+  program
+    .command('version')
+    .description('print the version')
+    .option('--verbose', 'also the native files that are built in, with their SHA-256')
+    .action(({ verbose }: { readonly verbose?: true }) => {
+      const natives = verbose === true ? nativesText(shipped.natives()) : [];
+      context.result([versionText(shipped), ...natives].join('\n'));
+    });
+  program
+    .command('licenses')
+    .description('print the licences of all that is built in')
+    .action(() => context.result(shipped.licences()));
+  if (shipped.runtimeFolder === undefined) return;
+  // Carried out by config/release/boot.ts before this program runs; here for --help.
+  program
+    .command('unpack [folder]')
+    .description(
+      'lay out the files of this program for all users; default /usr/lib/quietzone/runtime',
+    );
+}
+
+function addDemoCommand(program: Command, context: CommandContext): void {
+  program
+    .command('demo')
+    .description(
+      'make a folder with 60 codes and 90 days of scans of a restaurant chain, and serve it',
+    )
+    .option('--dir <folder>', 'folder of the demo alone', 'demo')
+    .option('--again', 'make it anew where it is there: what was changed in it is lost')
+    .addOption(new Option('--existing', 'serve the one that is there').conflicts('again'))
+    .option('--no-serve', 'only make it')
+    .action(async (options: DemoCommandOptions) => {
+      const { runDemo } = await import('./demo/run-demo.ts');
+      await runDemo(context, options);
+    });
 }

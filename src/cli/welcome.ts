@@ -1,9 +1,11 @@
 /** The text that the terminal shows once the service runs: its addresses and, the first time, the sign-in. */
+import type { networkInterfaces } from 'node:os';
 import type { Config } from '../config.ts';
-import { isLocalUrl, isLoopback } from '../model/address.ts';
+import { CidrSet, isLocalUrl, isLoopback, parseAddress } from '../model/address.ts';
 import type { FirstSecrets } from '../engine/installation/first-start.ts';
 import type { Shipped } from '../shipped.ts';
-import { type Interfaces, networkHosts } from './network-address.ts';
+
+export type Interfaces = ReturnType<typeof networkInterfaces>;
 
 /** What a person types to start the service. @param typed how this process was started */
 export const startCommand = ({ target }: Pick<Shipped, 'target'>, typed: string): string =>
@@ -91,4 +93,35 @@ function secrets(api: string, { email, password, apiKey }: FirstSecrets): string
     `    -H 'Content-Type: application/json' \\`,
     `    -d '{"target": "https://example.com/menu"}'`,
   ];
+}
+
+/**
+ * Most likely first: home and office networks, other private ones, public ones; IPv4 before IPv6, which is
+ * longer to type and in a code. Link-local addresses need a zone, which no web address has.
+ */
+const preferred = [
+  '192.168.0.0/16',
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '0.0.0.0/0',
+  'fc00::/7',
+  '::/0',
+].map((network) => new CidrSet([network]));
+const linkLocal = new CidrSet(['169.254.0.0/16', 'fe80::/10']);
+/** Networks between programs of this machine. */
+const virtual = /^(docker|br-|veth|virbr|vmnet|cni|flannel|podman)/;
+
+/** As the host of a web address, `192.168.1.20` or `[2001:db8::1]`, the best one first. */
+export function networkHosts(interfaces: Interfaces): string[] {
+  return Object.entries(interfaces)
+    .filter(([name]) => !virtual.test(name))
+    .flatMap(([, addresses = []]) => addresses)
+    .flatMap(({ internal, address, family }) => {
+      const parsed = parseAddress(address);
+      if (internal || parsed === undefined || linkLocal.has(parsed)) return [];
+      const host = family === 'IPv6' ? `[${address}]` : address;
+      return [{ host, rank: preferred.findIndex((network) => network.has(parsed)) }];
+    })
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ host }) => host);
 }

@@ -1,5 +1,6 @@
-/** `quietzone workspaces`: plans and limits, beside a running service too. */
-import { Argument, type Command } from 'commander';
+/** `quietzone workspaces`, plans and limits, and `quietzone billing`, checkouts of the manual provider; beside a running service too. */
+import { Argument, type Command, InvalidArgumentError } from 'commander';
+import type { Administration } from '../app.ts';
 import { isoTime } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
 import { limitsOf, plans, type Plan, type PlanLimits } from '../model/workspace.ts';
@@ -12,7 +13,6 @@ import {
   configOption,
   workspaceOf,
 } from './command.ts';
-import { wholeNumber } from './whole-number.ts';
 
 interface PlanOptions extends CommonOptions {
   readonly perMinute?: number;
@@ -74,4 +74,50 @@ async function setPlan(
   const now = limitsOf(changed);
   const day = now.perDay === undefined ? 'no daily cap' : `${now.perDay} a day`;
   return `${changed.name} is ${plan}: ${now.perMinute} requests a minute, ${day}`;
+}
+
+/** A number on the command line. @throws InvalidArgumentError */
+export function wholeNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Expected a whole number from 1.');
+}
+
+export function addBillingCommands(program: Command, context: CommandContext): void {
+  const billing = program
+    .command('billing')
+    .description('checkouts, also beside a running service (plans: workspaces set-plan)');
+  addListCommand(billing, context, 'list the checkouts of all workspaces that wait', pending);
+  billing
+    .command('confirm <checkout>')
+    .description('settle a checkout of the manual provider: its plan starts')
+    .option(...configOption)
+    .action((id: string, options: CommonOptions) =>
+      administer(context, options, async ({ billing: open }) => {
+        const { plan, interval } = await open.confirm(undefined, id, () => undefined);
+        context.result(
+          `Checkout ${id} is complete: the plan ${plan}, by the ${interval}, is active`,
+        );
+      }),
+    );
+}
+
+function pending({ billing, services: { workspaces, users } }: Administration): object[] {
+  return billing.pending().map((checkout) => {
+    const { id, workspaceNo, plan, interval, price, provider } = checkout;
+    const workspace = workspaces.get(workspaceNo);
+    return {
+      id,
+      workspace: workspace.id,
+      name: workspace.name,
+      planNow: workspace.plan,
+      plan,
+      interval,
+      amount: price.amount,
+      currency: price.currency,
+      provider,
+      askedBy: users.find(checkout.createdBy)?.email ?? null,
+      createdAt: isoTime(checkout.createdAtMs),
+      expiresAt: isoTime(checkout.expiresAtMs),
+    };
+  });
 }

@@ -1,6 +1,6 @@
 /** What the terminal shows at a start whose codes no phone could open, and which of a machine's addresses it names. */
 import { expect, it } from 'vitest';
-import { type Interfaces, networkHosts } from '../../src/cli/network-address.ts';
+import { type Interfaces, networkHosts } from '../../src/cli/welcome.ts';
 import { startCommand, welcome } from '../../src/cli/welcome.ts';
 import { loadConfig } from '../../src/config.ts';
 

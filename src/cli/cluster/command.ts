@@ -1,5 +1,5 @@
 /** `quietzone cluster`: what is asked of the node of this machine, which runs (requests.ts), and what is done to one that is stopped (stopped.ts). */
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Config } from '../../config.ts';
 import {
   type CommandContext,
@@ -8,7 +8,14 @@ import {
   configOption,
   withRole,
 } from '../command.ts';
-import { roleOption } from '../role-option.ts';
+
+/** Of `serve` and of what asks the service about its role. */
+export const roleOption = (): Option =>
+  new Option('--role <role>', 'of this machine in a cluster (cluster.role)').choices([
+    'all',
+    'core',
+    'edge',
+  ]);
 
 /** Of a command that must know the role of this machine. */
 interface RoleOptions extends CommonOptions {

@@ -1,170 +1,181 @@
 /**
- * Makes a demo: the workspace of a chain of restaurants, with 90 days of scans, in a data folder of its own. All of it is made
- * by the service itself, so it is what it would be had it happened:
+ * Makes a demo: the workspace of a chain of restaurants, with 90 days of scans, in a data folder of its own. The service makes
+ * all of it, so it is what it would be had it happened:
  *
- *   service, by a clock of the past   people, codes, campaigns, through the API              workspace.ts
- *   no service                        the scans of all days, into a journal                  traffic.ts, outcome.ts, journal.ts
- *   service, by a clock of the past   shards count the journal; then the last days:          recent-days.ts
- *                                     a campaign ends, webhooks, scans by the short links
+ *   service, by a clock of the past   people, codes, campaigns, through the API            script.ts, content.ts
+ *   no service                        the scans of all days, into a journal                traffic.ts, journal.ts
+ *   service, by a clock of the past   counts the journal; then the last weeks: a campaign  script.ts
+ *                                     ends, people order, webhooks are sent
  *
- * The same seed and the same day give the same codes and scans; keys, ids, passwords, which visitor meets which variant of a
- * split, and the error of estimates are of chance. It listens on this machine alone, on ports that the system chooses.
+ * The same day gives the same codes and scans. The service listens on this machine alone, on ports that the system chooses.
+ * `demo.json` marks the folder before anything else is in it, so that only a demo is ever written over.
  */
 import { randomFillSync } from 'node:crypto';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import type { AppOptions } from '../../app.ts';
 import { type Config, loadConfig } from '../../config.ts';
-import type { DataFolder } from '../../engine/data-folder.ts';
-import type { Environment } from '../../environment.ts';
+import { DataFolderError, makeFolder } from '../../engine/data-folder.ts';
 import { openInstallation } from '../../engine/installation/service-folder.ts';
-import type { Clock } from '../../model/clock.ts';
-import { Agents } from '../../scans/visitor/agents.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import { parseJson, readIfThere, replaceFile } from '../../engine/small-files.ts';
+import type { Environment } from '../../environment.ts';
+import { systemClock } from '../../system-clock.ts';
+import { createLog } from '../../telemetry/log.ts';
 import { generatePassword } from '../../workspaces/passwords.ts';
-import { workspaceOf } from '../command.ts';
-import { DemoDays } from './demo-days.ts';
-import { clearFolder, type DemoMark, writeDemo } from './demo-folder.ts';
-import type { DemoProgress } from './demo-progress.ts';
-import { type DemoServiceOptions, withService } from './demo-service.ts';
-import { demoSettings } from './demo-settings.ts';
-import { type Journaled, journalScans } from './journal.ts';
-import { MovedClock } from './moved-clock.ts';
-import { DemoCode } from './outcome.ts';
-import { makeRecentDays, recentMs } from './recent-days.ts';
-import { openReceiver, type Receiver } from './receiver.ts';
-import { Traffic } from './traffic.ts';
-import { beginMs, type MadeWorkspace, makeWorkspace, owner } from './workspace.ts';
+import { type Process, workspaceOf } from '../command.ts';
+import { journalScans } from './journal.ts';
+import { openReceiver, receiverNetwork } from './receiver.ts';
+import * as script from './script.ts';
+import { trafficOf } from './traffic.ts';
 
-export interface DemoOptions {
-  readonly folder: string;
-  /** What to do with a demo that is there. */
-  readonly over: 'refuse' | 'make anew';
-  readonly environment: Environment;
-  /** The machine's. */
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly progress: DemoProgress;
-  readonly seed?: number;
-  readonly days?: number;
-  /** About so many, of all days. */
-  readonly scans?: number;
-  /** The next best where it is taken. */
+const host = '127.0.0.1';
+/** While the demo is made, a delivery that is refused is dead after a second. */
+const retryDelaysMs = [20, 20, 20, 20, 20, 20, 20];
+const markFile = 'demo.json';
+
+export interface DemoMark {
+  /** Of all its people; generated. */
+  readonly password: string;
   readonly receiverPort: number;
-  /** What the service takes from the machine, but for its clocks. */
-  readonly machine?: AppOptions['machine'];
+  /** False while it is made. */
+  readonly complete: boolean;
 }
 
-export interface MadeDemo extends Journaled, DemoMark {
-  /** Of the owner. */
-  readonly apiKey: string;
-  readonly codes: number;
-}
-
-const standardSeed = 1;
-const standardDays = 90;
-const standardScans = 240_000;
-const codesExpected = 60;
-
-/** @throws DataFolderError where the folder is not one for a demo */
-export async function buildDemo(options: DemoOptions): Promise<MadeDemo> {
-  const { over, receiverPort, seed = standardSeed, progress } = options;
-  const folder = clearFolder(options.folder, over);
+/**
+ * @param again whether it takes the place of a complete one @param share of the standard size
+ * @param port of its receiver, or the next best where it is taken @param machine all but its clocks
+ * @throws DataFolderError where the folder is not one for a demo
+ */
+export async function buildDemo(
+  { environment, progress }: Pick<Process, 'environment' | 'progress'>,
+  folder: string,
+  again: boolean,
+  share = 1,
+  port = 8_082,
+  machine: AppOptions['machine'] = {},
+) {
+  clearFolder(folder, again);
   const password = generatePassword((bytes) => randomFillSync(bytes));
-  const mark = { seed, email: owner, password, receiverPort, complete: false };
-  writeDemo(folder, mark);
-  const receiver = await openReceiver(receiverPort);
+  writeDemo(folder, { password, receiverPort: port, complete: false });
+  const config = loadConfig(undefined, demoSettings(environment, folder, password));
+  const log = createLog('error', { write: (line) => progress(line.trimEnd()) });
+  const clock = new script.PastClock();
+  const ids = new Map<string, string>();
+  const { openApp } = await import('../../app.ts');
+  let apiKey = '';
+  const besideService = async (work: (scene: script.Scene) => Promise<void>): Promise<void> => {
+    const { steady } = clock;
+    const app = await openApp(whileMade(config), log, { machine: { ...machine, clock, steady } });
+    try {
+      apiKey = app.firstSecrets?.apiKey ?? apiKey;
+      // The demo shows them itself, as often as it is asked.
+      app.secretsShown();
+      await work({ api: script.apiAt(`http://${host}:${app.apiPort}/v1`, apiKey), clock, ids });
+    } finally {
+      await app.close();
+    }
+  };
+  const receiver = await openReceiver(port);
   try {
-    const made = await buildIn(folder, { ...options, seed, password, receiver });
-    const complete = { ...mark, receiverPort: receiver.port, complete: true };
-    writeDemo(folder, complete);
-    return { ...complete, ...made };
+    progress('making a workspace with its codes');
+    script.beginWorkspace(clock);
+    await besideService((scene) => script.makeWorkspace(scene, password, share));
+    progress('writing 90 days of scans');
+    const scans = await journalAll(config, ids, clock.today, share);
+    progress('counting them');
+    script.beginLastWeeks(clock);
+    await besideService(async (scene) => {
+      await script.untilCounted(scene, scans);
+      progress('ending a campaign, sending webhooks');
+      await script.makeLastWeeks(scene, receiver.url);
+    });
+    const mark = { password, receiverPort: receiver.port, complete: true };
+    writeDemo(folder, mark);
+    return { ...mark, scans, apiKey };
   } finally {
-    progress.stop();
     await receiver.close();
   }
 }
 
-interface Building extends DemoOptions {
-  readonly seed: number;
-  readonly password: string;
-  readonly receiver: Receiver;
-}
-
-async function buildIn(
+/** Those of the environment, but for what would take a demo out of its folder, or to other machines. No file of settings. */
+export const demoSettings = (
+  environment: Environment,
   folder: string,
-  { environment, password, seed, receiver, progress, ...options }: Building,
-): Promise<Omit<MadeDemo, keyof DemoMark>> {
-  const config = loadConfig(undefined, demoSettings({ environment, folder, password }));
-  const days = new DemoDays(options.days ?? standardDays, options.clock.now());
-  const clock = new MovedClock(options.clock, beginMs(days));
-  const service: DemoServiceOptions = { ...options, config, clock };
-  const scans = options.scans ?? standardScans;
-  const share = scans / standardScans;
-  progress.begin('codes');
-  const { made, apiKey } = await withService(service, undefined, async ({ api }, key) => {
-    const onCodes = (codes: number): void => progress.show(codes / codesExpected);
-    return {
-      apiKey: key,
-      made: await makeWorkspace({ api, clock, days, password, share, onCodes }),
-    };
-  });
-  progress.begin('scans');
-  const journaled = await journalAll({ ...options, config, progress, seed, days, scans, made });
-  progress.begin('counting');
-  clock.moveTo(recentMs(days));
-  const history = { clock, days, seed, ids: made.ids, receiver, journaled: journaled.scans };
-  const live = await withService(service, apiKey, (running) =>
-    makeRecentDays({ ...history, service: running, progress }),
-  );
-  const codes = made.ids.size;
-  return { ...journaled, scans: journaled.scans + live, apiKey, codes };
+  password?: string,
+): Environment => ({
+  ...environment,
+  QZ_CONFIG: undefined,
+  QZ_DATA_DIR: folder,
+  QZ_BOOTSTRAP_EMAIL: script.owner,
+  QZ_BOOTSTRAP_PASSWORD: password,
+  QZ_BOOTSTRAP_PLAN: 'enterprise',
+  QZ_WEBHOOKS_ALLOW_NETWORKS: receiverNetwork,
+  QZ_CLUSTER_NATS: '',
+});
+
+/** Addresses that are printed stay those of the demo as it is served. */
+function whileMade(config: Config): Config {
+  const local = { host, port: 0, httpPort: 0, tlsCertFile: '', tlsKeyFile: '' };
+  return {
+    ...config,
+    api: { ...config.api, ...local },
+    redirect: { ...config.redirect, ...local, threads: 1 },
+    metrics: { ...config.metrics, port: 0 },
+    mail: { ...config.mail, host: '' },
+    webhooks: { ...config.webhooks, retryDelaysMs },
+  };
 }
 
-interface Journaling extends Pick<DemoOptions, 'progress'> {
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly days: DemoDays;
-  readonly seed: number;
-  readonly scans: number;
-  readonly made: MadeWorkspace;
-}
-
-/** Where no service runs: as the scans of redirect threads that have just ended. */
-async function journalAll({ config, progress, made, ...traffic }: Journaling): Promise<Journaled> {
+/** While no service runs: as the scans of redirect threads that have just ended. */
+async function journalAll(
+  config: Config,
+  ids: ReadonlyMap<string, string>,
+  today: number,
+  share: number,
+): Promise<number> {
+  const { openAdministration } = await import('../../app.ts');
   const { folder, close } = await openInstallation(config.dataDir);
   try {
-    const codes = await findCodes(config, folder, made);
-    return await journalScans({
-      folder,
-      settings: config.scans,
-      traffic: new Traffic({ ...traffic, printed: made.printed }),
-      days: traffic.days,
-      untilMs: traffic.clock.now(),
-      codes,
-      onDay: (done) => progress.show(done / traffic.days.count),
-    });
+    const administration = openAdministration(config, folder);
+    const { no } = workspaceOf(administration.services, undefined);
+    const codes = [...ids].map(([slug, id]) => [slug, administration.codes.get(no, id)] as const);
+    await administration.close();
+    const traffic = trafficOf(today, share);
+    return await journalScans(folder, config.scans, traffic, new Map(codes), systemClock.now());
   } finally {
     await close();
   }
 }
 
-/** Those that can be scanned, by the slug of their print. */
-async function findCodes(
-  config: Config,
-  folder: DataFolder,
-  { ids }: MadeWorkspace,
-): Promise<ReadonlyMap<string, DemoCode>> {
-  const { openAdministration } = await import('../../app.ts');
-  const administration = openAdministration(config, folder);
-  try {
-    const { no } = workspaceOf(administration.services, undefined);
-    const agents = new Agents();
-    const codes = [...ids].map(([slug, id]) => [slug, administration.codes.get(no, id)] as const);
-    return new Map(
-      codes
-        .filter(([, { dynamic }]) => dynamic)
-        .map(([slug, code]) => [slug, new DemoCode(code, agents)]),
+/** @returns undefined if there is no demo, or another program's file of this name */
+export function readDemo(folder: string): DemoMark | undefined {
+  const text = readIfThere(join(folder, markFile))?.toString('utf8') ?? '';
+  const mark: Partial<Record<string, unknown>> = { ...Object(parseJson(text)) };
+  const { password, receiverPort, complete } = mark;
+  const isMark = typeof password === 'string' && typeof complete === 'boolean';
+  return isMark ? { password, receiverPort: Number(receiverPort), complete } : undefined;
+}
+
+export const writeDemo = (folder: string, mark: DemoMark): void =>
+  replaceFile(join(folder, markFile), JSON.stringify(mark));
+
+/** Makes the folder, or empties it of a demo. */
+function clearFolder(folder: string, again: boolean): void {
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const found = readDemo(folder);
+  if (names.length > 0 && found === undefined) {
+    throw new DataFolderError(
+      `Cannot make a demo in ${folder}: it has other files, expected a folder of its own; name one with --dir`,
     );
-  } finally {
-    await administration.close();
+  }
+  if (found?.complete === true && !again) {
+    throw new DataFolderError(
+      `Cannot make a demo in ${folder}: there is one; serve it with --existing, or make it anew with --again`,
+    );
+  }
+  makeFolder(folder);
+  // The mark stays: what is left of a removal that is cut short is still a demo. The cache serves the next one.
+  for (const name of names.filter((one) => one !== markFile && one !== 'cache')) {
+    rmSync(join(folder, name), { recursive: true, force: true });
   }
 }

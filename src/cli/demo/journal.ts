@@ -1,81 +1,83 @@
 /**
- * Scans into a journal of the data folder, one frame each as a quiet redirect thread writes them, at the times at which they
- * were made. The shards of the next start count them as they count what a crash has left.
+ * Scans into a journal of the data folder, one frame each as a quiet redirect thread writes them, with what such a thread
+ * would have recorded of them. The next start counts them as it counts what a crash has left.
  */
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Config } from '../../config.ts';
 import type { DataFolder } from '../../engine/data-folder.ts';
-import { partitionOf } from '../../model/code.ts';
+import { partitionOf, type QrCodeRecord } from '../../model/code.ts';
+import { missedRoutes, routeNumberOf, targetLabel } from '../../model/routing/labels.ts';
+import { compileLink } from '../../routes/compile.ts';
+import { resolveRoute } from '../../routes/resolve.ts';
 import { JournalPositions } from '../../scans/journal/positions.ts';
 import { journalFolder, recoverJournal } from '../../scans/journal/segments.ts';
 import { JournalWriter, segmentBytesMax } from '../../scans/journal/writer.ts';
-import { ScanBatch } from '../../scans/record.ts';
-import { addressBytes } from './content/places.ts';
-import type { DemoDays } from './demo-days.ts';
-import type { DemoCode } from './outcome.ts';
-import type { DemoScan, Traffic } from './traffic.ts';
-
-export interface Journaled {
-  /** Those that count. */
-  readonly scans: number;
-  /** Bots, prefetches, and people who came in vain. */
-  readonly others: number;
-}
-
-export interface JournalingOptions {
-  readonly folder: DataFolder;
-  readonly settings: Config['scans'];
-  readonly traffic: Traffic;
-  readonly days: DemoDays;
-  /** Nothing is scanned later. */
-  readonly untilMs: number;
-  /** By the slug of their print. */
-  readonly codes: ReadonlyMap<string, DemoCode>;
-  readonly onDay: (done: number) => void;
-}
+import { flagPrefetch, routeFlags, ScanBatch } from '../../scans/record.ts';
+import { Agents } from '../../scans/visitor/agents.ts';
+import type { DemoScan } from './traffic.ts';
 
 const journal = 0;
 
-/** Only where no service runs on the folder. @throws Error when the disk refuses */
-export async function journalScans(options: JournalingOptions): Promise<Journaled> {
-  const { folder, settings, traffic, days, untilMs, codes, onDay } = options;
-  const path = journalFolder(folder.journalRoot, journal);
-  const { position } = recoverJournal(path, 0);
-  const tails = new JournalPositions();
-  const writer = new JournalWriter({
-    ...settings,
-    segmentBytesMax,
-    folder: path,
-    journal,
-    position,
-    tails,
-  });
+/**
+ * Only while no service runs on the folder.
+ * @param traffic the scans of each day @param codes by slug @param untilMs no later scan is written
+ * @returns how many count @throws Error when the disk refuses
+ */
+export async function journalScans(
+  { journalRoot }: DataFolder,
+  settings: Config['scans'],
+  traffic: Iterable<readonly DemoScan[]>,
+  codes: ReadonlyMap<string, QrCodeRecord>,
+  untilMs: number,
+): Promise<number> {
+  const folder = journalFolder(journalRoot, journal);
+  const { position } = recoverJournal(folder, 0);
+  const place = { segmentBytesMax, folder, journal, position, tails: new JournalPositions() };
+  const writer = new JournalWriter({ ...settings, ...place });
   const batch = new ScanBatch();
-  let scans = 0;
-  let all = 0;
-  for (let day = days.first; day <= days.today; day += 1) {
-    for (const scan of traffic.ofDay(day)) {
-      if (scan.timeMs > untilMs) break;
-      const code = codes.get(scan.print.slug);
-      const outcome = code?.take(scan);
-      if (code === undefined || outcome === undefined) continue;
-      add(batch, code, outcome.flags, scan);
-      writer.append(batch.finish(scan.timeMs), 1);
-      all += 1;
-      if (outcome.isScan) scans += 1;
+  const bytes = Buffer.alloc(4);
+  const visits = new Map([...codes].map(([slug, code]) => [slug, visitsOf(code)]));
+  for (const scans of traffic) {
+    for (const scan of scans) {
+      const { timeMs, slug, address, agent, referer } = scan;
+      if (timeMs > untilMs) break;
+      const { no, workspaceNo } = codes.get(slug)!;
+      bytes.writeUInt32BE(address);
+      const flags = visits.get(slug)!.visit(scan);
+      batch.add(partitionOf(no), no, workspaceNo, flags, bytes, agent, referer);
+      writer.append(batch.finish(timeMs), 1);
     }
-    onDay(day - days.first + 1);
-    await yieldToOthers();
   }
   const { fault, waitingScans, droppedScans } = writer;
   await writer.close();
   if (waitingScans + droppedScans > 0) throw new Error(`Cannot write the journal: ${fault}`);
-  return { scans, others: all - scans };
+  return [...visits.values()].reduce((sum, { counted }) => sum + counted(), 0);
 }
 
-function add(batch: ScanBatch, { record }: DemoCode, flags: number, scan: DemoScan): void {
-  const { no, workspaceNo } = record;
-  const { address, agent } = scan.visitor;
-  const bytes = addressBytes(address);
-  batch.add(partitionOf(no), no, workspaceNo, flags, bytes, agent, scan.referer);
+const agents = new Agents();
+
+/** Leads the visitors of a code as the preview of the API does. */
+function visitsOf(code: QrCodeRecord) {
+  const link = compileLink(code);
+  let counted = 0;
+  return {
+    /** Of people who were redirected. */
+    counted: () => counted,
+    /** @returns flags of its record */
+    visit({ timeMs, address, agent, isPrefetch, country, language }: DemoScan): number {
+      const { isPerson, visitorClass } = agents.get(agent);
+      const asked = { nowMs: timeMs, ...visitorClass, country, language, query: '' };
+      const route = resolveRoute(code, asked, () => counted, link);
+      const { reason, variants = [route] } = route;
+      const flags = isPrefetch ? flagPrefetch : 0;
+      if (reason !== 'target' && reason !== 'rule' && reason !== 'split') {
+        return flags | routeFlags(missedRoutes[reason]);
+      }
+      if (isPrefetch || !isPerson) return flags;
+      counted += 1;
+      // The same variant for all visits; those of the demo are equally likely.
+      const { label } = variants[address % variants.length]!;
+      if (label === targetLabel) return flags;
+      return routeFlags(routeNumberOf(code.routing!.labels, label));
+    },
+  };
 }

@@ -1,151 +1,151 @@
 /**
- * The scans of a day, in the order of time: how many is drawn for each code and hour, from how it is scanned (hours.ts), the
- * day of the week, whether its restaurant is open, and what happens to it.
- *
- * Each day draws from chance of its own, so that a day is the same whatever the time is at which the demo is made; guests
- * come again from one day to the next.
+ * Who scans what and when. Each code has so many scans an hour as its patterns, its restaurant and what happens to it say, by
+ * guests who come again. Each day draws from a chance of its own, so that a day is the same whatever the time is at which
+ * the demo is made.
  */
-import { dayMs, hourMs, weekdays } from '../../model/day.ts';
-import { type Calendar, weekdayOf } from '../../model/zones/calendar.ts';
-import { referers } from './content/agents.ts';
-import { hourShares, weekdayFactors } from './content/hours.ts';
-import type { Print } from './content/prints.ts';
-import { knownCalendar, type Restaurant } from './content/restaurants.ts';
-import type { DemoDays } from './demo-days.ts';
-import { Chance } from './random.ts';
-import { botVisitor, type DemoVisitor, Guests } from './visitors.ts';
+import { dayMs, hourMs, minuteMs, weekdays } from '../../model/day.ts';
+import { calendarOf, weekdayOf } from '../../model/zones/calendar.ts';
+import * as content from './content.ts';
 
-export interface DemoScan {
+interface Visitor {
+  readonly country: string;
+  /** As `Accept-Language` has it. */
+  readonly language: string;
+  /** IPv4, as a number. */
+  readonly address: number;
+  readonly agent: string;
+}
+
+export interface DemoScan extends Visitor {
   readonly timeMs: number;
-  readonly print: Print;
-  readonly visitor: DemoVisitor;
+  readonly slug: string;
   readonly referer: string;
   /** A browser loaded it before anyone asked. */
   readonly isPrefetch: boolean;
 }
 
-export interface PrintedAt {
-  readonly restaurant: Restaurant;
-  readonly prints: readonly Print[];
+/** The next number from 0 up to 1. */
+type Chance = () => number;
+
+/** SplitMix32 (https://doi.org/10.1145/2714064.2660195, constants of MurmurHash3): the same seed gives the same numbers. */
+export function chanceOf(seed: number): Chance {
+  let state = seed;
+  return () => {
+    state = (state + 0x9e3779b9) | 0;
+    let word = Math.imul(state ^ (state >>> 16), 0x85ebca6b);
+    word = Math.imul(word ^ (word >>> 13), 0xc2b2ae35);
+    return ((word ^ (word >>> 16)) >>> 0) / 2 ** 32;
+  };
 }
 
-export interface TrafficOptions {
-  readonly seed: number;
-  readonly days: DemoDays;
-  readonly printed: readonly PrintedAt[];
-  /** About so many, of all days. */
-  readonly scans: number;
+export const pick = <T>(items: readonly T[], chance: Chance): T =>
+  items[Math.floor(chance() * items.length)]!;
+
+/** Draws a name by its weight. */
+function weighted(weights: Readonly<Record<string, number>>): (chance: Chance) => string {
+  let sum = 0;
+  const items = Object.entries(weights).map(([name, weight]) => ({ name, below: (sum += weight) }));
+  return (chance) => {
+    const point = chance() * sum;
+    return items.find(({ below }) => point < below)!.name;
+  };
 }
 
-const hoursPerDay = 24;
+const [person, bot] = [weighted(content.people), weighted(content.bots)];
+const referer = weighted(content.referers);
+const traveler = weighted(
+  Object.fromEntries([...content.cities].map(([name, { travelers }]) => [name, travelers])),
+);
+
+export const days = 90;
+/** Makes about 220,000 scans. */
+const scale = 1.2;
 /** The chain grows: its first day has so much of the last one's scans. */
 const growthFrom = 0.72;
 /** A day is up to so much above or below what its weekday has. */
-const weatherShare = 0.16;
-/** Of a thousand requests. */
-const botShare = 32;
-const prefetchShare = 7;
-/** Local hours of an event. */
-const eventFrom = 18;
-const eventTo = 23;
+const weather = 0.16;
+const shares = { bot: 0.032, prefetch: 0.007, returning: 0.42, traveler: 0.16, english: 0.09 };
+/** Only so many guests of a restaurant come again, the last ones. */
+const guestsMax = 4_000;
 
-interface Place {
-  readonly restaurant: Restaurant;
-  readonly prints: readonly Print[];
-  readonly guests: Guests;
-  readonly calendar: Calendar;
+/** Day after day, each in the order of time. @param today UTC day @param share of the standard size of the demo */
+export function* trafficOf(today: number, share: number): Generator<readonly DemoScan[]> {
+  const places = content.restaurants.map((restaurant) => ({
+    ...restaurant,
+    calendar: calendarOf(restaurant.words.timezone)!,
+    visitor: visitorsOf(restaurant),
+  }));
+  for (let ago = days - 1; ago >= 0; ago -= 1) {
+    const chance = chanceOf(ago);
+    const growth = 1 - ((1 - growthFrom) * ago) / (days - 1);
+    const scans: DemoScan[] = [];
+    for (const { prints, usual, calendar, visitor } of places) {
+      const factor = scale * share * growth * (1 + weather * (2 * chance() - 1));
+      for (let hour = 0; hour < 24; hour += 1) {
+        const fromMs = (today - ago) * dayMs + hour * hourMs;
+        const localMs = fromMs + calendar.offsetAt(fromMs) * minuteMs;
+        for (const [slug, print] of Object.entries(prints)) {
+          const mean = factor * usualScans(print, usual, localMs, today);
+          for (let left = Math.floor(mean + chance()); left > 0; left -= 1) {
+            scans.push({
+              ...visitor(chance),
+              timeMs: fromMs + Math.floor(chance() * hourMs),
+              slug,
+              referer: referer(chance),
+              isPrefetch: chance() < shares.prefetch,
+            });
+          }
+        }
+      }
+    }
+    yield scans.sort((one, other) => one.timeMs - other.timeMs);
+  }
 }
 
-export class Traffic {
-  readonly #options: TrafficOptions;
-  readonly #places: readonly Place[];
-  /** So that all days together have about the scans that are asked for. */
-  readonly #factor: number;
-
-  constructor(options: TrafficOptions) {
-    this.#options = options;
-    this.#places = options.printed.map((place) => ({
-      ...place,
-      guests: new Guests(place.restaurant),
-      calendar: knownCalendar(place.restaurant.timezone),
-    }));
-    const { days, scans } = options;
-    let mean = 0;
-    for (let day = days.first; day <= days.today; day += 1) mean += this.#meanOf(day);
-    this.#factor = scans / mean;
-  }
-
-  /** Days are to be asked for one after the other. */
-  ofDay(day: number): DemoScan[] {
-    const { seed, days } = this.#options;
-    const chance = new Chance(seed, days.today - day);
-    const growth = this.#growth(day);
-    const found: DemoScan[] = [];
-    for (const place of this.#places) {
-      const weather = 1 + weatherShare * (2 * chance.next() - 1);
-      const factor = this.#factor * growth * weather * place.restaurant.weight;
-      for (const print of place.prints) this.#scansOf(print, place, day, factor, chance, found);
-    }
-    return found.sort((one, other) => one.timeMs - other.timeMs);
-  }
-
-  #growth(day: number): number {
-    const { first, count } = this.#options.days;
-    return growthFrom + (1 - growthFrom) * ((day - first) / Math.max(1, count - 1));
-  }
-
-  /** Scans of a day, before they are made more or less by a factor. */
-  #meanOf(day: number): number {
-    let mean = 0;
-    for (const { restaurant, prints, calendar } of this.#places) {
-      for (let hour = 0; hour < hoursPerDay; hour += 1) {
-        const fromMs = day * dayMs + hour * hourMs;
-        const localHours = fromMs / hourMs + calendar.offsetAt(fromMs) / 60;
-        const means = prints.map((print) => this.#meanAt(print, restaurant, localHours));
-        mean += restaurant.weight * means.reduce((sum, one) => sum + one, 0);
-      }
-    }
-    return mean * this.#growth(day);
-  }
-
-  #scansOf(
-    print: Print,
-    { restaurant, guests, calendar }: Place,
-    day: number,
-    factor: number,
-    chance: Chance,
-    found: DemoScan[],
-  ): void {
-    for (let hour = 0; hour < hoursPerDay; hour += 1) {
-      const fromMs = day * dayMs + hour * hourMs;
-      const localHours = fromMs / hourMs + calendar.offsetAt(fromMs) / 60;
-      const mean = factor * this.#meanAt(print, restaurant, localHours);
-      for (let left = chance.times(mean); left > 0; left -= 1) {
-        const timeMs = fromMs + chance.below(hourMs);
-        const isBot = chance.below(1_000) < botShare;
-        const visitor = isBot ? botVisitor(chance) : guests.next(chance);
-        const referer = isBot ? '' : referers.pick(chance);
-        const isPrefetch = chance.below(1_000) < prefetchShare;
-        found.push({ timeMs, print, visitor, referer, isPrefetch });
-      }
-    }
-  }
-
-  /** Scans of an hour. @param localHours since the epoch, by the restaurant's clock */
-  #meanAt(print: Print, restaurant: Restaurant, localHours: number): number {
-    const { pattern, scans, story } = print;
-    const { days } = this.#options;
-    const localDay = Math.floor(localHours / hoursPerDay);
-    const hour = Math.floor(localHours) - localDay * hoursPerDay;
-    const weekday = weekdayOf(localDay);
-    const { openedDays, closed } = restaurant;
-    if (openedDays !== undefined && localDay < days.day(openedDays)) return 0;
+/** Of an hour. @param localMs by the restaurant's clock */
+function usualScans(
+  { scans = {}, until = -1, event }: content.Print,
+  { weight, closed, opened = days }: content.Restaurant['usual'],
+  localMs: number,
+  today: number,
+): number {
+  const day = Math.floor(localMs / dayMs);
+  const hour = Math.floor((localMs - day * dayMs) / hourMs);
+  const weekday = weekdayOf(day);
+  const ago = today - day;
+  if (ago > opened || ago <= until) return 0;
+  const isEvent = ago === event?.day && hour >= 18 && hour < 23;
+  let sum = 0;
+  for (const [pattern, count] of Object.entries(scans)) {
     const isInside = pattern !== 'street' && pattern !== 'evening';
-    if (isInside && closed !== undefined && weekdays[weekday] === closed) return 0;
-    const usual = scans * hourShares[pattern][hour]! * weekdayFactors[pattern][weekday]!;
-    if (story === undefined) return usual;
-    if (story.kind === 'silent') return localDay < days.day(story.sinceDays) ? usual : 0;
-    const isOn = localDay === days.day(story.daysBefore) && hour >= eventFrom && hour < eventTo;
-    return isOn ? usual * story.times : usual;
+    if (isInside && weekdays[weekday] === closed) continue;
+    // The hours of a day sum up to 200.
+    const share = content.hours[pattern]![hour]! / 200;
+    sum += count * share * content.weekdayFactors[pattern]![weekday]!;
   }
+  return sum * weight * (isEvent ? event.times : 1);
+}
+
+/** Those of a restaurant: guests, who come again, travelers and bots. */
+function visitorsOf({ guests }: content.Restaurant): (chance: Chance) => Visitor {
+  const local = weighted(guests);
+  const known: Visitor[] = [];
+  return (chance) => {
+    if (chance() < shares.bot) return visitorFrom(traveler(chance), bot(chance), chance);
+    if (known.length > 0 && chance() < shares.returning) {
+      // The square favors those who came last.
+      return known.at(-1 - Math.floor(chance() ** 2 * Math.min(known.length, guestsMax)))!;
+    }
+    const city = chance() < shares.traveler ? traveler(chance) : local(chance);
+    const guest = visitorFrom(city, person(chance), chance);
+    known.push(guest);
+    return guest;
+  };
+}
+
+function visitorFrom(city: string, agent: string, chance: Chance): Visitor {
+  const { country, networks, language: own } = content.cities.get(city)!;
+  const address = pick(networks, chance) + 1 + Math.floor(chance() * (content.networkSize - 2));
+  const language = chance() < shares.english ? 'en' : own;
+  return { country, language, address, agent };
 }

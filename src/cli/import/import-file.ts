@@ -5,19 +5,26 @@
  *        -> the running service reads the numbered changes of links (codes/links/link-refresher.ts)
  *
  * The same file again goes on where it stopped, and does nothing when it is done. A dry run takes the same
- * way and checks the drafts in place of storing them (dry-run.ts).
+ * way and checks the drafts in place of storing them.
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Administration } from '../../app.ts';
-import { type ImportDraft, importBatchCodes } from '../../codes/bulk/code-import.ts';
+import {
+  type ImportDraft,
+  importBatchCodes,
+  type OnRow,
+  recordAfter,
+} from '../../codes/bulk/code-import.ts';
+import type { CodeDraft } from '../../codes/code-creation.ts';
+import type { Codes } from '../../codes/codes.ts';
 import type { Clock } from '../../model/clock.ts';
+import { foldShortCode } from '../../model/code.ts';
 import { isoTime } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
 import type { ImportRecord } from '../../store/management/product-tables.ts';
 import type { ImportFormat } from './formats.ts';
-import { DryRun } from './dry-run.ts';
 import { FailureReport, type ImportPrinter, ImportProgress } from './report.ts';
 import { type ImportRow, type ImportSource, openImportSource } from './source.ts';
 import { workspaceOf } from '../command.ts';
@@ -200,4 +207,50 @@ function sumsOf(record: ImportRecord): string {
   const partial = record.partial === 0 ? '' : `, ${record.partial} incomplete`;
   const skipped = record.skipped === 0 ? '' : `, ${record.skipped} of other domains left out`;
   return `${record.rows} rows, ${record.created} created${partial}, ${failedOf(record)} failed${skipped}`;
+}
+
+/** Stores nothing and says which rows would fail; in place of CodeImport. */
+class DryRun {
+  readonly #codes: Codes;
+  /** Slugs of the rows so far, by their folded form. */
+  readonly #slugs = new Map<string, string>();
+  #record: ImportRecord = { rows: 0, created: 0, partial: 0, skipped: 0, startedAtMs: 0 };
+
+  constructor(codes: Codes) {
+    this.#codes = codes;
+  }
+
+  get record(): ImportRecord {
+    return this.#record;
+  }
+
+  async batch(drafts: readonly ImportDraft[], onRow: OnRow): Promise<void> {
+    const outcomes = drafts.flatMap(({ codes }) => codes.map((code) => this.#failureOf(code)));
+    this.#record = recordAfter(this.#record, drafts, outcomes, onRow);
+    await Promise.resolve();
+  }
+
+  async finish(): Promise<void> {
+    await Promise.resolve();
+  }
+
+  /** The slug of an earlier row that looks up the same as this one. */
+  holderOf(slug: string): string | undefined {
+    return this.#slugs.get(foldShortCode(slug));
+  }
+
+  #failureOf(draft: CodeDraft | Failure): Failure | undefined {
+    if (draft instanceof Failure) return draft;
+    const failure = this.#codes.faultOf(draft);
+    const { slug } = draft;
+    if (failure !== undefined || slug === undefined) return failure;
+    if (this.#slugs.has(foldShortCode(slug))) return slugTaken('An earlier row has this slug');
+    this.#slugs.set(foldShortCode(slug), slug);
+    return undefined;
+  }
+}
+
+function slugTaken(message: string): Failure {
+  const faults = [{ path: 'slug', code: 'slug_taken', message }];
+  return new Failure('slug_taken', message, { faults });
 }
