@@ -1,20 +1,11 @@
 /**
- * `quietzone reload`: puts a new process in the place of the running service, without a gap. For `ExecReload=` of the
- * systemd unit, and for scripts: `serve --takeover` runs as long as the service, this ends as soon as the new process serves.
+ * `quietzone reload` puts a new process in the place of the running service, without a gap: for `ExecReload=` of the systemd
+ * unit, and for scripts. It starts `serve --takeover --ready-on 3` and ends as soon as that process serves, which a byte on
+ * descriptor 3 says; the reason of a failure is on standard error.
  *
- *   reload ── starts, in a session of its own ──▶ serve --takeover --ready-on 3
- *     │                                              │ its output and log are where those of this command are
- *     │ ◀── a byte on descriptor 3: it serves ───────┤
- *     │ ◀── its end: the reason is on standard error ┘
- *     ▼
- *   exit 0 or 1
- *
- * The successor is in the control group of this command, so in the unit's. Its session is its own: what stops this command,
- * a key or the end of a terminal, does not stop it. When this command ends, systemd adopts it and finds its number
- * in service.pid.
- *
- * The successor gets the environment that it would give itself (engine/machine/allocator.ts): a process that replaces
- * itself has no descriptor 3 afterwards.
+ * The successor is in the unit's control group, so systemd adopts it and finds its number in service.pid. It has a session of
+ * its own: what stops this command, a key or the end of a terminal, does not stop it. It gets the environment that it would
+ * give itself (engine/machine/allocator.ts): a process that replaces itself has no descriptor 3 afterwards.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

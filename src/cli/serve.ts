@@ -16,13 +16,9 @@ import { startCommand, welcome } from './welcome.ts';
 const greetMsMax = 5_000;
 
 export interface ServeOptions extends CommonOptions {
-  /** No first start. */
   readonly existing?: true;
-  /** Starts without statistics. */
   readonly beginAnew?: 'scans';
-  /** In the place of the running service, where there is one. */
   readonly takeover?: true;
-  /** In a cluster, before `cluster.role`. */
   readonly role?: Config['cluster']['role'];
   /** A descriptor on which to say that this process serves (reload.ts). */
   readonly readyOn?: number;

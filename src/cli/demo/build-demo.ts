@@ -78,12 +78,12 @@ export async function buildDemo(
   const receiver = await openReceiver(port);
   try {
     progress('making a workspace with its codes');
-    script.beginWorkspace(clock);
+    clock.moveTo(script.beginAgo, 9);
     await besideService((scene) => script.makeWorkspace(scene, password, share));
     progress('writing 90 days of scans');
     const scans = await journalAll(config, ids, clock.today, share);
     progress('counting them');
-    script.beginLastWeeks(clock);
+    clock.moveTo(script.festivalEndAgo, 23);
     await besideService(async (scene) => {
       await script.untilCounted(scene, scans);
       progress('ending a campaign, sending webhooks');

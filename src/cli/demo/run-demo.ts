@@ -12,9 +12,7 @@ import { colleagues, owner } from './script.ts';
 
 export interface DemoCommandOptions {
   readonly dir: string;
-  /** In place of the one that is there. */
   readonly again?: true;
-  /** The one that is there is served. */
   readonly existing?: true;
   readonly serve: boolean;
 }

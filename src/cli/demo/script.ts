@@ -84,12 +84,9 @@ export interface Scene {
   readonly ids: Map<string, string>;
 }
 
-const beginAgo = days + 5;
-const festivalEndAgo = 16;
-
-/** To be called before the service starts that makes each part. */
-export const beginWorkspace = (clock: PastClock): void => clock.moveTo(beginAgo, 9);
-export const beginLastWeeks = (clock: PastClock): void => clock.moveTo(festivalEndAgo, 23);
+/** The days on which the service starts that makes the workspace, and its last weeks. */
+export const beginAgo = days + 5;
+export const festivalEndAgo = 16;
 
 /** @param password of all people @param share of the scans of a demo of the standard size */
 export async function makeWorkspace(scene: Scene, password: string, share: number): Promise<void> {

@@ -1,12 +1,12 @@
 /** `quietzone import`: its arguments, and the stores it opens. */
 import { type Command, Option } from 'commander';
 import type { Administration } from '../../app.ts';
+import { vendorFormats } from '../../codes/bulk/vendor-exports.ts';
 import {
   openInstallation,
   openOrMakeInstallation,
 } from '../../engine/installation/service-folder.ts';
 import { systemClock } from '../../system-clock.ts';
-import { importFormats } from './formats.ts';
 import type { ImportRequest } from './import-file.ts';
 import {
   administer,
@@ -39,7 +39,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     .description('make codes of a file of links, also beside a running service; resumable')
     .addOption(
       new Option('-f, --format <format>', 'what wrote the file')
-        .choices(importFormats)
+        .choices(['auto', 'csv', 'ndjson', ...vendorFormats])
         .default('auto'),
     )
     .option('--dry-run', 'change nothing: say what would fail')

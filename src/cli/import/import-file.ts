@@ -24,10 +24,15 @@ import { isoTime } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
 import type { ImportRecord } from '../../store/management/product-tables.ts';
-import type { ImportFormat } from './formats.ts';
-import { FailureReport, type ImportPrinter, ImportProgress } from './report.ts';
-import { type ImportRow, type ImportSource, openImportSource } from './source.ts';
+import { FailureReport, type ImportPrinter } from './report.ts';
+import {
+  type ImportFormat,
+  type ImportRow,
+  type ImportSource,
+  openImportSource,
+} from './source.ts';
 import { workspaceOf } from '../command.ts';
+import { ProgressBar } from '../copy-progress.ts';
 
 /** Between two batches the store's lock is free for the service that runs beside. */
 const pauseMs = 1;
@@ -65,7 +70,9 @@ export async function importFile(
   const holderOf = (slug: string): string | undefined =>
     options.codes.holderOf(slug) ?? (run instanceof DryRun ? run.holderOf(slug) : undefined);
   const report = new FailureReport(request.errors, rowsBefore);
-  const progress = new ImportProgress(printer, clock, source.bytes);
+  const format = '{rows} rows, {failed} failed | {eta_formatted}';
+  const progress = new ProgressBar(printer, clock, format);
+  progress.start(source.bytes, { rows: 0, failed: 0 });
   try {
     let bytes = 0;
     const rows = source.rows((read) => (bytes = read));
@@ -76,7 +83,8 @@ export async function importFile(
         const row = batch[offset];
         if (row !== undefined) reportRow(report, holderOf, row, first + offset, failures);
       });
-      progress.show(bytes, run.record.rows, failedOf(run.record));
+      const [done, failed] = [run.record.rows, failedOf(run.record)];
+      progress.update(bytes, { rows: done, failed }, `${done} rows, ${failed} failed`);
       if (!isDryRun) await sleep(pauseMs);
     }
     await run.finish();

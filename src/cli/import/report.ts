@@ -1,19 +1,16 @@
 /**
- * What an import prints: the bar or lines of progress, the rows that failed or lost something, the sums.
+ * What an import prints: the rows that failed or lost something, and the sums.
  *
  * The errors file is CSV: row, line, slug, target, code, message. It belongs to one import and is
  * continued by it: lines of rows that a crash left uncertain are taken out before the run goes on.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { SingleBar } from 'cli-progress';
 import { csvLine } from '../../model/csv.ts';
-import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Process } from '../command.ts';
 
 /** Failures shown on the screen; the file has all. */
 const shownMax = 20;
-const progressMs = 2_000;
 const header = 'row,line,slug,target,code,message';
 
 export interface FailedRow {
@@ -28,40 +25,6 @@ export interface FailedRow {
 
 /** Where an import prints. */
 export type ImportPrinter = Pick<Process, 'result' | 'progress' | 'terminal'>;
-
-export class ImportProgress {
-  readonly #printer: ImportPrinter;
-  readonly #clock: Clock;
-  readonly #bytes: number;
-  readonly #bar: SingleBar | undefined;
-  #nextMs: number;
-
-  constructor(printer: ImportPrinter, clock: Clock, bytes: number) {
-    this.#printer = printer;
-    this.#clock = clock;
-    this.#bytes = Math.max(1, bytes);
-    this.#nextMs = clock.monotonicMs() + progressMs;
-    if (printer.terminal === undefined) return;
-    this.#bar = new SingleBar({
-      format: '{bar} {percentage} % | {rows} rows, {failed} failed | {eta_formatted} left',
-      hideCursor: true,
-      stream: printer.terminal,
-    });
-    this.#bar.start(this.#bytes, 0, { rows: 0, failed: 0 });
-  }
-
-  show(bytes: number, rows: number, failed: number): void {
-    this.#bar?.update(bytes, { rows, failed });
-    if (this.#bar !== undefined || this.#clock.monotonicMs() < this.#nextMs) return;
-    this.#nextMs = this.#clock.monotonicMs() + progressMs;
-    const share = Math.floor((bytes / this.#bytes) * 100);
-    this.#printer.progress(`${share} %  ${rows} rows, ${failed} failed`);
-  }
-
-  stop(): void {
-    this.#bar?.stop();
-  }
-}
 
 export class FailureReport {
   readonly #file: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * The file of an import as rows, whatever tool wrote it: looked at once to know the format, read once for
- * its fingerprint, then streamed.
+ * The file of an import as rows, whatever tool wrote it. The head tells the format; the file is read once for its fingerprint
+ * and then streamed.
  *
  *   csv, ndjson                       as POST /qr-codes/bulk takes them
  *   bitly, dub, shlink, kutt, yourls  as those tools write them: CSV, a JSON list, JSON lines, or an answer
@@ -24,9 +24,9 @@ import {
 } from '../../codes/bulk/vendor-exports.ts';
 import { listRows, ndjsonRows } from '../../codes/bulk/json-rows.ts';
 import { Failure, systemErrorCode } from '../../model/failure.ts';
-import type { ImportFormat } from './formats.ts';
 
-type KnownFormat = Exclude<ImportFormat, 'auto'>;
+type KnownFormat = 'csv' | 'ndjson' | VendorFormat;
+export type ImportFormat = 'auto' | KnownFormat;
 
 /** Text, and how it is laid out. */
 type Layout = 'csv' | 'list' | 'lines' | 'document';
