@@ -150,10 +150,9 @@ async function journalAll(
 /** @returns undefined if there is no demo, or another program's file of this name */
 export function readDemo(folder: string): DemoMark | undefined {
   const text = readIfThere(join(folder, markFile))?.toString('utf8') ?? '';
-  const mark: Partial<Record<string, unknown>> = { ...Object(parseJson(text)) };
-  const { password, receiverPort, complete } = mark;
+  const { password, receiverPort = 0, complete }: Partial<DemoMark> = Object(parseJson(text));
   const isMark = typeof password === 'string' && typeof complete === 'boolean';
-  return isMark ? { password, receiverPort: Number(receiverPort), complete } : undefined;
+  return isMark ? { password, receiverPort, complete } : undefined;
 }
 
 export const writeDemo = (folder: string, mark: DemoMark): void =>

@@ -1,7 +1,4 @@
-/**
- * Who the webhooks of the demo go to: a small server in the process of the demo, on this machine alone. One path takes all,
- * the other refuses all, so that both kinds of deliveries can be seen.
- */
+/** Receives the webhooks of the demo, in its process, on this machine alone. One path takes all, the other refuses all. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { systemErrorCode } from '../../model/failure.ts';
