@@ -57,6 +57,8 @@ const latencyBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 interface Answered {
   readonly reply: Reply;
   readonly route: string;
+  /** Whether it changes something if it succeeds: links may have to follow on other machines. */
+  readonly isChange?: boolean;
 }
 
 export class ApiServer implements Handler {
@@ -113,10 +115,10 @@ export class ApiServer implements Handler {
   async handle(request: Request): Promise<Reply> {
     const { clock, log, changesFollowed } = this.#services;
     const startMs = clock.monotonicMs();
-    const { reply: answer, route } = await this.#answer(request);
-    const reply = isRead(request)
-      ? await this.#packing.pack(answer, request, route)
-      : withLinksBehind(answer, (await changesFollowed?.()) ?? 0);
+    const { reply: answer, route, isChange = false } = await this.#answer(request);
+    const packed = isRead(request) ? await this.#packing.pack(answer, request, route) : answer;
+    const behind = isChange && answer.status < 300 ? await changesFollowed?.() : 0;
+    const reply = withLinksBehind(packed, behind ?? 0);
     const seconds = (clock.monotonicMs() - startMs) / 1_000;
     this.#requests.add(1, { route, status: reply.status });
     this.#latency.observe(seconds, { route });
@@ -182,7 +184,9 @@ export class ApiServer implements Handler {
     const answered = await this.#leading(request, () => this.#admitted(request, match, isOpenApi));
     if (match.kind !== 'route' && !isOpenApi) return answered;
     const route = match.kind === 'route' ? match.route : undefined;
-    return { ...answered, reply: withUnknownParameters(answered.reply, request.query, route) };
+    const isChange = !isRead(request) && accessOf(match, isOpenApi) !== 'viewer';
+    const reply = withUnknownParameters(answered.reply, request.query, route);
+    return { ...answered, reply, isChange };
   }
 
   /**
@@ -266,7 +270,7 @@ export class ApiServer implements Handler {
     const key = request.header('idempotency-key');
     if (takesBody(route)) assertPlain(request.header('content-encoding'));
     if (isKept(route) && key !== undefined) return await this.#once(route, request, key, call);
-    return resultReply(await route.run({ ...call, keep: () => undefined }));
+    return resultReply(await route.run({ ...call, keep: undefined }));
   }
 
   /** Runs the route under its Idempotency-Key: one effect, one answer, however often it is sent. */

@@ -188,11 +188,20 @@ export function created(
   return jsonResult(201, value, { Location: `/v1${path}/${value.id}` });
 }
 
-/** Answers with what `work` makes; the answer is kept inside the transaction that makes it. */
+/**
+ * Answers with what `work` makes. The answer is computed once: under an Idempotency-Key (`keep`) inside the transaction
+ * that makes it, else after it.
+ */
 export async function keptResult<T>(
-  keep: (result: Result) => void,
+  keep: RawCall['keep'],
   answer: (made: T) => Result,
   work: (kept: (made: T) => void) => Promise<T>,
 ): Promise<Result> {
-  return answer(await work((made) => keep(answer(made))));
+  let stored: Result | undefined;
+  const made = await work((value) => {
+    if (keep === undefined) return;
+    stored = answer(value);
+    keep(stored);
+  });
+  return stored ?? answer(made);
 }

@@ -49,8 +49,8 @@ export interface RawCall {
   /** The body piece by piece, in place of `body`: for routes with a `bodyBytesMax` of their own. */
   readonly chunks: () => AsyncIterable<Uint8Array>;
   readonly header: (name: KnownHeader) => string | undefined;
-  /** Keeps the answer under the request's Idempotency-Key, inside the transaction of its effect. */
-  readonly keep: (result: Result) => void;
+  /** Stores the answer under the request's Idempotency-Key, inside the transaction of its effect; absent without a key. */
+  readonly keep: ((result: Result) => void) | undefined;
 }
 
 /** A request that was read and checked. */
@@ -64,7 +64,7 @@ export interface Call<Query, Body, Who = Actor> {
   readonly query: Query;
   readonly body: Body;
   readonly header: (name: KnownHeader) => string | undefined;
-  readonly keep: (result: Result) => void;
+  readonly keep: RawCall['keep'];
 }
 
 export interface RouteDescription {

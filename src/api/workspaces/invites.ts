@@ -8,7 +8,7 @@ import type { InviteRecord } from '../../model/workspace.ts';
 import { inviteStates, type InviteState, type MadeInvite } from '../../workspaces/invites.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
 import { createdAt, idField, time } from '../fields.ts';
-import { created, deleteRoute, listRoute, pageSchema } from '../resource.ts';
+import { created, deleteRoute, keptResult, listRoute, pageSchema } from '../resource.ts';
 import { createPublicRoute, createRoute, jsonResult, type Result, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import {
@@ -151,11 +151,13 @@ function createInvite({ workspaces, mail, publicUrl }: InvitesOptions): Route {
       };
       const delivery = mail === undefined ? 'shown' : 'mailed';
       const wanted = { ...body, delivery } as const;
-      const made = await workspaces.invites.create(actor, wanted, (record) => keep(answer(record)));
-      if (mail !== undefined && made.invite.isMailed === true) {
-        await sendMail(workspaces, mail, made.invite, urlOf(made));
-      }
-      return answer(made);
+      return await keptResult(keep, answer, async (kept) => {
+        const made = await workspaces.invites.create(actor, wanted, kept);
+        if (mail !== undefined && made.invite.isMailed === true) {
+          await sendMail(workspaces, mail, made.invite, urlOf(made));
+        }
+        return made;
+      });
     },
   });
 }
@@ -228,7 +230,7 @@ function acceptInvite({ accounts, invites }: WorkspaceServices): Route {
       const user = await accounts.invitee(found, given, userId);
       return await invites.accept(secret, user, (membership) => {
         const result = jsonResult(200, membership);
-        keep(result);
+        keep?.(result);
         return result;
       });
     },

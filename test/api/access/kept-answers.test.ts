@@ -8,6 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, Client, type Json, word } from '../../support/client.ts';
 import { Browser } from '../../support/browser.ts';
 import type { Role } from '../../../src/model/workspace.ts';
+import { keptResult } from '../../../src/api/resource.ts';
+import { jsonResult } from '../../../src/api/route.ts';
 import { startTestApi, type TestApp } from '../../support/test-app.ts';
 import { requestFingerprint } from '../../../src/workspaces/idempotency.ts';
 
@@ -244,4 +246,20 @@ describe('a refusal for now is not kept', () => {
     expect(again.headers['idempotent-replayed']).toBe(status === '422' ? 'true' : undefined);
     await browser.close();
   });
+});
+
+test('an answer is computed once: after the transaction, under a key inside it', async () => {
+  const steps: string[] = [];
+  const answer = (made: string) => {
+    steps.push('answer');
+    return jsonResult(201, made);
+  };
+  const work = async (kept: (made: string) => void): Promise<string> => {
+    kept('it');
+    steps.push('committed');
+    return 'it';
+  };
+  await keptResult(undefined, answer, work);
+  await keptResult(() => steps.push('kept'), answer, work);
+  expect(steps).toEqual(['committed', 'answer', 'answer', 'kept', 'committed']);
 });

@@ -31,6 +31,13 @@ test('a change says how many machines do not redirect by it yet', async () => {
   expect(made).toMatchObject({ status: 201, headers: { 'x-links-behind': '2' } });
   const read = await client.call('GET', '/v1/qr-codes');
   expect(read.headers).not.toHaveProperty('x-links-behind');
+  const others = [
+    await client.call('POST', '/v1/qr-codes', { body: code }),
+    await client.call('POST', '/v1/qr-codes', { body: {}, key: 'not-a-key' }),
+    await client.call('POST', '/v1/qr-codes/preview', { body: { target } }),
+  ];
+  expect(others.map(({ status }) => status)).toEqual([409, 401, 200]);
+  for (const other of others) expect(other.headers).not.toHaveProperty('x-links-behind');
   behind = 0;
   const removed = await client.call('DELETE', `/v1/qr-codes/${textOf(made.json['id'])}`);
   expect(removed.status).toBe(200);
