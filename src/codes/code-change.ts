@@ -10,27 +10,11 @@ import { mergePatch } from './merge-patch.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 import {
   type GivenRoutes,
+  plainFields,
   type RouteFields,
-  routesAfter,
-  type RoutesChange,
   shownRoutes,
 } from './routing/route-fields.ts';
 import { deletedRouting } from './routing/stored-routing.ts';
-
-/** A merge patch: absent = keep, null = remove. */
-export interface CodeChange extends RoutesChange {
-  readonly target?: string | undefined;
-  readonly name?: string | null | undefined;
-  readonly tags?: readonly string[] | null | undefined;
-  readonly expiresAtMs?: number | null | undefined;
-  readonly scanLimit?: number | null | undefined;
-  /** Merged by RFC 7396, at every depth. */
-  readonly metadata?: Readonly<Record<string, unknown>> | null | undefined;
-  readonly externalId?: string | null | undefined;
-  readonly campaignIds?: readonly string[] | null | undefined;
-  /** Merged by RFC 7396, at every depth. */
-  readonly design?: Readonly<Record<string, unknown>> | null | undefined;
-}
 
 /** A full replacement: absent = default. */
 export interface CodeReplacement extends GivenRoutes {
@@ -44,6 +28,13 @@ export interface CodeReplacement extends GivenRoutes {
   readonly campaignIds?: readonly string[] | undefined;
   readonly design?: Design | undefined;
 }
+
+/** A merge patch (RFC 7396): absent = keep, null = default; `utm`, `metadata` and `design` are merged at every depth. */
+export type CodeChange = { readonly target?: string | undefined } & {
+  readonly [Field in Exclude<keyof CodeReplacement, 'target' | 'design'>]?:
+    | CodeReplacement[Field]
+    | null;
+} & { readonly design?: object | null | undefined };
 
 /** Whether a code can be scanned in this design: the answer of images/, handed in by the wiring. */
 export interface DesignRule {
@@ -110,40 +101,16 @@ function publicFields(code: Editable): Record<string, unknown> {
   };
 }
 
-/** The design after the change, not yet checked; undefined = none. */
-export function designAfter(
-  current: Design | undefined,
-  change: Readonly<Record<string, unknown>> | null,
-): object | undefined {
-  return change === null ? undefined : mergePatch({ ...current }, change);
-}
-
 /** The record of a code that is deleted: what only says where it led is not kept. */
 export function deletedCode(current: QrCodeRecord, deletedAtMs: number): QrCodeRecord {
   const routing = current.routing && deletedRouting(current.routing);
   return compact({ ...current, routing, deletedAtMs });
 }
 
-/** What a code would be after the change, its target apart. */
+/** What a code would be after the change. */
 export function patched(current: CodeInCampaigns, change: CodeChange): CodeReplacement {
-  const pick = <T>(old: T | undefined, fresh: T | null | undefined): T | undefined =>
-    fresh === undefined ? old : (fresh ?? undefined);
-  return {
-    target: current.target,
-    name: pick(current.name, change.name),
-    tags: pick(current.tags, change.tags),
-    expiresAtMs: pick(current.expiresAtMs, change.expiresAtMs),
-    scanLimit: pick(current.scanLimit, change.scanLimit),
-    metadata:
-      change.metadata === undefined || change.metadata === null
-        ? pick(current.metadata, change.metadata)
-        : mergePatch(current.metadata, change.metadata),
-    externalId: pick(current.externalId, change.externalId),
-    campaignIds: pick(current.campaignIds, change.campaignIds),
-    ...routesAfter(current.routing, change),
-    // It is changed apart, because it is checked outside the transaction.
-    design: current.design,
-  };
+  const routes: RouteFields = current.routing ?? plainFields;
+  return mergePatch<CodeReplacement>({ ...editableOf(current), ...routes }, compact(change));
 }
 
 /** The editable fields with their defaults; the routes are checked and made apart (routing/code-routing.ts). */

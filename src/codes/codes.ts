@@ -30,7 +30,6 @@ import {
   cleared,
   compact,
   deletedCode,
-  designAfter,
   differenceOf,
   patched,
   type CodeChange,
@@ -57,6 +56,7 @@ import {
 import { type Remote, LinkLoader } from './links/link-loader.ts';
 import type { LinkTable } from './links/link-table.ts';
 import { Memberships } from './memberships.ts';
+import { mergePatch } from './merge-patch.ts';
 import { CodeRouting, type RoutesSeen } from './routing/code-routing.ts';
 import { listTags, type TagCount } from './tags.ts';
 import { validateTarget } from './targets.ts';
@@ -244,7 +244,11 @@ export class Codes {
   ): Promise<QrCodeRecord> {
     const build = (current: CodeInCampaigns): CodeReplacement => patched(current, change);
     const { target, design } = change;
-    const designOf = design === undefined ? undefined : (old?: Design) => designAfter(old, design);
+    const designOf =
+      design === undefined
+        ? undefined
+        : (old?: Design) =>
+            mergePatch<{ design?: object | undefined }>({ design: old }, { design }).design;
     return await this.#edit(actor, id, { check, target, designOf, build });
   }
 

@@ -2,9 +2,8 @@
  * JSON merge patch (RFC 7396) on plain JSON objects: null removes, objects merge, the rest replaces.
  * Results have no prototype tricks: keys are copied as own properties, `__proto__` among them.
  */
-type Json = Readonly<Record<string, unknown>>;
-
-export function mergePatch(target: Json, patch: Json): Json {
+export function mergePatch<T extends object>(target: T, patch: object): T;
+export function mergePatch(target: object, patch: object): object {
   const merged = new Map(Object.entries(target));
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) {
@@ -19,6 +18,6 @@ export function mergePatch(target: Json, patch: Json): Json {
   return Object.fromEntries(merged);
 }
 
-function isObject(value: unknown): value is Json {
+function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { contrast, formatColour, luminance, parseColour } from '../../src/model/design/colour.ts';
-import { design, designPatch, parseDesign } from '../../src/images/design/design.ts';
+import { design, parseDesign } from '../../src/images/design/design.ts';
 import { legibilityFaults } from '../../src/images/design/legibility.ts';
 import {
   imageVersion,
@@ -91,13 +91,6 @@ describe('shape', () => {
     expect(result.success).toBe(false);
     expect(result.error?.issues.map((issue) => issue.path.join('.'))).toEqual([path]);
     expect(parseDesign(given)).toHaveProperty('faults');
-  });
-
-  test('a patch takes null for each field, and less than a whole gradient', () => {
-    const nothing = Object.fromEntries(Object.keys(designPatch.shape).map((key) => [key, null]));
-    expect(designPatch.parse(nothing)).toEqual(nothing);
-    expect(designPatch.safeParse({ gradient: { to: '#123456' } }).success).toBe(true);
-    expect(Object.keys(designPatch.shape)).toEqual(Object.keys(design.shape));
   });
 });
 

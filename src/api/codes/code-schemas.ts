@@ -16,7 +16,7 @@ import {
   tagsMax,
 } from '../../codes/rules.ts';
 import { searchWords } from '../../codes/search/search-text.ts';
-import { design, designPatch } from '../../images/design/design.ts';
+import { design, gradient } from '../../images/design/design.ts';
 import { codeCampaignsMax } from '../../model/campaign.ts';
 import { codeSorts, codeStatuses, codeTypes } from '../../model/code.ts';
 import { parseId } from '../../model/ids.ts';
@@ -34,11 +34,12 @@ import {
 import { day } from '../analytics/analytics-schemas.ts';
 import { partialPageSchema } from '../resource.ts';
 import {
-  givenRouting,
-  patchedRouting,
+  patchFields,
+  routingFields,
   shownRouting,
   storableTime,
   unset,
+  unsetFields,
 } from './routing-schemas.ts';
 
 /** The longest target of any type; the type's own rule may be stricter. */
@@ -97,6 +98,23 @@ const expiresAt = storableTime.meta({
   description: 'From then on the code leads to `fallbackUrl`, or answers 410',
 });
 
+const fields = {
+  name,
+  tags,
+  expiresAt,
+  scanLimit,
+  metadata,
+  externalId,
+  campaignIds,
+  ...routingFields,
+};
+/** What PATCH and PUT can change beside `target`; absent or null = default. */
+const changeable = {
+  ...unsetFields(fields),
+  utm: unset(fields.utm).meta({ description: 'Parameters that every target gets' }),
+  design: unset(design).meta({ description: 'Absent or null: the plain image' }),
+};
+
 export const createBody = z
   .strictObject({
     type: type.optional().meta({
@@ -106,16 +124,8 @@ export const createBody = z
     dynamic: z.boolean().optional().meta({
       description: 'Default true for `url`: a printed code whose target can change',
     }),
-    name: unset(name),
     slug: unset(slug),
-    campaignIds: unset(campaignIds),
-    tags: unset(tags),
-    expiresAt: unset(expiresAt),
-    scanLimit: unset(scanLimit),
-    metadata: unset(metadata),
-    externalId: unset(externalId),
-    design: unset(design).meta({ description: 'Absent or null: the plain image' }),
-    ...givenRouting,
+    ...changeable,
   })
   .meta({
     id: 'QrCodeCreate',
@@ -142,20 +152,31 @@ export const importBody = createBody.extend({
     .transform(() => undefined),
 });
 
+const partialGradient = { ...gradient.shape, type: gradient.shape.type.nullable() };
+/** What comes out is checked by `design`. */
+export const designPatch = z
+  .strictObject({
+    ...patchFields(design.shape),
+    gradient: z
+      .strictObject(partialGradient)
+      .partial()
+      .nullable()
+      .optional()
+      .meta({ description: 'In place of `foreground`; null takes it away' }),
+  })
+  .meta({ id: 'DesignPatch', description: 'Merged into the design: absent keeps, null resets' });
+
 export const patchBody = z
   .strictObject({
     target: target.optional(),
-    name: name.nullable().optional(),
-    tags: tags.nullable().optional(),
-    expiresAt: expiresAt.nullable().optional(),
-    scanLimit: scanLimit.nullable().optional(),
-    metadata: metadata.nullable().optional(),
-    externalId: externalId.nullable().optional(),
-    campaignIds: campaignIds.nullable().optional(),
+    ...patchFields(fields),
+    utm: fields.utm
+      .nullable()
+      .optional()
+      .meta({ description: 'Merged into the parameters that it has; null takes all away' }),
     design: designPatch.nullable().optional().meta({
       description: 'Merged into the design; null makes the image plain',
     }),
-    ...patchedRouting,
   })
   .meta({
     id: 'QrCodePatch',
@@ -323,15 +344,7 @@ export const putBody = z
   .strictObject({
     ...qrCode.partial().shape,
     target,
-    name: unset(name),
-    tags: unset(tags),
-    expiresAt: unset(expiresAt),
-    scanLimit: unset(scanLimit),
-    metadata: unset(metadata),
-    externalId: unset(externalId),
-    campaignIds: unset(campaignIds),
-    design: unset(design).meta({ description: 'Absent or null: the plain image' }),
-    ...givenRouting,
+    ...changeable,
   })
   .meta({
     id: 'QrCodePut',

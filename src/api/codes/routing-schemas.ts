@@ -273,7 +273,8 @@ const utm = z
     example: { source: 'qr', medium: 'print', campaign: '{campaign}' },
   });
 
-const fields = {
+/** As they are set; a value that is not set is absent or null. */
+export const routingFields = {
   rules: z
     .array(rule)
     .max(rulesMax)
@@ -289,6 +290,9 @@ const fields = {
     description: 'Adds the short link’s own query to where it leads, but for names that are there',
     example: false,
   }),
+  startsAt: storableTime.meta({
+    description: 'Before it the short link leads to `fallbackUrl`, or answers 404',
+  }),
   paused: z.boolean().meta({
     description: 'The short link leads to `fallbackUrl`, or answers 410',
     example: false,
@@ -298,51 +302,20 @@ const fields = {
     example: 'https://example.com/closed',
   }),
 };
-const startsAt = storableTime.meta({
-  description: 'Before it the short link leads to `fallbackUrl`, or answers 404',
-});
-
-/** Of a new code or a replacement: absent or null = default. */
-export const givenRouting = {
-  rules: unset(fields.rules),
-  split: unset(fields.split),
-  utm: unset(fields.utm).meta({ description: 'Parameters that every target gets' }),
-  passQuery: unset(fields.passQuery),
-  startsAt: unset(startsAt),
-  paused: unset(fields.paused),
-  fallbackUrl: unset(fields.fallbackUrl),
-};
-
-/** Of a merge patch: absent keeps, null = default. */
-export const patchedRouting = {
-  rules: fields.rules.nullable().optional(),
-  split: fields.split.nullable().optional(),
-  utm: fields.utm
-    .nullable()
-    .optional()
-    .meta({ description: 'Merged into the parameters that it has; null takes all away' }),
-  passQuery: fields.passQuery.nullable().optional(),
-  startsAt: startsAt.nullable().optional(),
-  paused: fields.paused.nullable().optional(),
-  fallbackUrl: fields.fallbackUrl.nullable().optional(),
-};
-
 /** Of an answer. */
 export const shownRouting = {
-  rules: fields.rules,
-  split: fields.split.nullable().meta({
+  rules: routingFields.rules,
+  split: routingFields.split.nullable().meta({
     description: 'In place of `target`, where no rule holds; null without',
     example: null,
   }),
-  utm: fields.utm
-    .nullable()
-    .meta({ description: 'Added to every target; null without', example: null }),
-  passQuery: fields.passQuery,
+  utm: utm.nullable().meta({ description: 'Added to every target; null without', example: null }),
+  passQuery: routingFields.passQuery,
   startsAt: time
     .nullable()
     .meta({ description: 'When it begins; null = it has begun', example: null }),
-  paused: fields.paused,
-  fallbackUrl: fields.fallbackUrl.nullable().meta({
+  paused: routingFields.paused,
+  fallbackUrl: routingFields.fallbackUrl.nullable().meta({
     description: 'Where it leads instead of to an error page; null without',
     example: null,
   }),
@@ -370,4 +343,26 @@ export const shownRouting = {
 /** A field that may be left out, or be null: that is how answers write what is not set. */
 export function unset<Field extends z.ZodType>(field: Field) {
   return field.nullish().transform((value) => value ?? undefined);
+}
+
+type Fields = Readonly<Record<string, z.ZodType>>;
+
+/** The fields as `unset`. */
+export function unsetFields<F extends Fields>(
+  fields: F,
+): { [Name in keyof F]: ReturnType<typeof unset<F[Name]>> };
+export function unsetFields(fields: Fields): Fields {
+  return mapFields(fields, unset);
+}
+
+/** The fields of a merge patch: absent keeps, null removes. */
+export function patchFields<F extends Fields>(
+  fields: F,
+): { [Name in keyof F]: z.ZodOptional<z.ZodNullable<F[Name]>> };
+export function patchFields(fields: Fields): Fields {
+  return mapFields(fields, (field) => field.nullable().optional());
+}
+
+function mapFields(fields: Fields, change: (field: z.ZodType) => z.ZodType): Fields {
+  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, change(field)]));
 }

@@ -45,32 +45,8 @@ export interface GivenRoutes {
   readonly fallbackUrl?: string | undefined;
 }
 
-/** A merge patch: absent = keep, null = default; `utm` is merged, lists are replaced as a whole. */
-export type RoutesChange = {
-  readonly [Field in keyof GivenRoutes]?: GivenRoutes[Field] | null;
-};
-
 /** The fields of a code without any. */
 export const plainFields: RouteFields = { rules: [], passQuery: false, paused: false };
-
-export function routesAfter(
-  current: RouteFields | undefined,
-  change: RoutesChange,
-): { readonly [Field in keyof GivenRoutes]-?: GivenRoutes[Field] } {
-  const old: GivenRoutes = current ?? plainFields;
-  const pick = <T>(kept: T | undefined, fresh: T | null | undefined): T | undefined =>
-    fresh === undefined ? kept : (fresh ?? undefined);
-  const { utm } = change;
-  return {
-    rules: pick(old.rules, change.rules),
-    split: pick(old.split, change.split),
-    utm: utm === undefined || utm === null ? pick(old.utm, utm) : { ...old.utm, ...utm },
-    passQuery: pick(old.passQuery, change.passQuery),
-    startsAtMs: pick(old.startsAtMs, change.startsAtMs),
-    paused: pick(old.paused, change.paused),
-    fallbackUrl: pick(old.fallbackUrl, change.fallbackUrl),
-  };
-}
 
 /** @param hrefOf the target as it is kept @returns undefined when every field is at its default */
 export function keptRoutes(

@@ -74,7 +74,7 @@ const gradientFields = {
 const gradientType = z
   .enum(gradientTypes)
   .meta({ description: 'Default linear: from the upper left to the lower right corner' });
-const gradient = z
+export const gradient = z
   .strictObject({ ...gradientFields, type: gradientType.optional() })
   .meta({ description: 'In place of `foreground`' });
 
@@ -95,30 +95,6 @@ export const design = z
     id: 'Design',
     description: 'What the image looks like. It is read back before it is kept',
   });
-
-/** A merge patch of a design: absent keeps, null resets. What comes out is checked by `design`. */
-export const designPatch = z
-  .strictObject({
-    foreground: fields.foreground.nullable().optional(),
-    background: fields.background.nullable().optional(),
-    errorCorrection: fields.errorCorrection.nullable().optional(),
-    margin: fields.margin.nullable().optional(),
-    dotStyle: fields.dotStyle.nullable().optional(),
-    eyeStyle: fields.eyeStyle.nullable().optional(),
-    eyeColor: fields.eyeColor.nullable().optional(),
-    gradient: z
-      .strictObject({
-        from: gradientFields.from.optional(),
-        to: gradientFields.to.optional(),
-        type: gradientType.nullable().optional(),
-      })
-      .nullable()
-      .optional()
-      .meta({ description: 'In place of `foreground`; null takes it away' }),
-    logo: fields.logo.nullable().optional(),
-    logoScale: fields.logoScale.nullable().optional(),
-  })
-  .meta({ id: 'DesignPatch', description: 'Merged into the design: absent keeps, null resets' });
 
 /** @returns the design without absent fields, or its faults */
 export function parseDesign(
