@@ -96,14 +96,8 @@ export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean 
   return ifNoneMatch.split(',').some((tag) => opaque(tag) === opaque(etag));
 }
 
-export const codingOf = (accepted: string | undefined): Coding | undefined =>
-  acceptedOf(accepted, ['br', 'gzip']);
-
-/** The first of `offered` that an Accept header names; `;q=0` refuses one. */
-export function acceptedOf<Name extends string>(
-  accepted = '',
-  offered: readonly Name[],
-): Name | undefined {
+/** The best coding that Accept-Encoding names; `;q=0` refuses one. */
+export function codingOf(accepted = ''): Coding | undefined {
   const taken = accepted.split(',').flatMap((part) => {
     const [name = '', quality = '1'] = part
       .trim()
@@ -111,5 +105,5 @@ export function acceptedOf<Name extends string>(
       .split(/\s*;\s*q=/);
     return Number(quality) > 0 ? [name] : [];
   });
-  return offered.find((name) => taken.includes(name));
+  return (['br', 'gzip'] as const).find((name) => taken.includes(name));
 }

@@ -1,6 +1,7 @@
 /** POST /qr-codes/bulk and GET /qr-codes/export.csv over real sockets: every form in and out, and bad input. */
 import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { request } from 'undici';
@@ -60,27 +61,6 @@ const declare = ({ url, apiKey }: TestApp, bytes: number): Promise<RawAnswer> =>
 function resultOf({ text, status }: Answer): Sums & { readonly results: readonly Line[] } {
   expect([status, text.slice(0, 2_000)]).toEqual([200, expect.any(String)]);
   return JSON.parse(text);
-}
-interface LinesAnswer {
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly pieces: number;
-  readonly lines: readonly Line[];
-  readonly sums: Sums;
-}
-async function sendForLines(body: string, headers: Record<string, string>): Promise<LinesAnswer> {
-  const authorization = `Bearer ${service.apiKey}`;
-  const response = await request(`${service.url}${path}`, {
-    method: 'POST',
-    headers: { accept: 'application/x-ndjson', authorization, ...headers },
-    body,
-  });
-  expect(response.headers['content-type']).toBe('application/x-ndjson');
-  const pieces: string[] = [];
-  for await (const piece of response.body) pieces.push(String(piece));
-  const all = pieces.join('').trimEnd().split('\n');
-  const sums: Sums = JSON.parse(all.pop() ?? '');
-  const lines = all.map((line): Line => JSON.parse(line));
-  return { headers: response.headers, pieces: pieces.length, lines, sums };
 }
 /** By the path of their targets: a word alone is in one of 11,000 random short codes now and then. */
 const total = async (word: string): Promise<unknown> => {
@@ -261,34 +241,16 @@ describe('what comes in', () => {
 });
 
 describe('what goes out', () => {
-  it('a line a row while they are committed, the sums last', async () => {
-    const rows = Array.from({ length: 230 }, (_, at) => ({ target: `${target}${at}` }));
-    const { pieces, lines, sums } = await sendForLines(
-      JSON.stringify([...rows, { target: '' }]),
-      json,
-    );
-    expect(pieces).toBeGreaterThan(1);
-    expect(sums).toEqual({ created: 230, failed: 1 });
-    expect(lines.map(({ index }) => index)).toEqual([...Array(231).keys()]);
-    expect(lines[230]?.status).toBe(422);
-  });
-
   it('a request is carried out whole when its client goes', async () => {
     const rows = Array.from({ length: 150 }, (_, at) => ({ target: `${target}gone/${at}` }));
-    const controller = new AbortController();
-    const response = await request(`${service.url}${path}`, {
-      method: 'POST',
-      headers: {
-        ...json,
-        accept: 'application/x-ndjson',
-        authorization: `Bearer ${service.apiKey}`,
-      },
-      body: JSON.stringify(rows),
-      signal: controller.signal,
-    });
-    expect(response.statusCode).toBe(200);
-    response.body.on('error', () => undefined);
-    controller.abort();
+    const text = JSON.stringify(rows);
+    const socket = connect(Number(new URL(service.url).port));
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.apiKey}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
+    );
+    await expect.poll(async () => await total('gone'), soon).not.toBe(0);
+    socket.destroy();
     await expect.poll(async () => await total('gone'), soon).toBe(150);
   });
 
@@ -318,16 +280,12 @@ describe('Idempotency-Key', () => {
   const body = JSON.stringify([...rows, { target: 'x' }]);
   const key = { ...json, 'idempotency-key': 'bulk-same' };
 
-  it('the same request gives the same answer and makes nothing twice, in every form', async () => {
+  it('the same request gives the same answer and makes nothing twice', async () => {
     const first = await send(body, key);
     const again = await send(body, key);
     expect(first.headers['idempotent-replayed']).toBeUndefined();
     expect(again.headers['idempotent-replayed']).toBe('true');
     expect(again.text).toBe(first.text);
-    const { headers, lines, sums } = await sendForLines(body, key);
-    expect(headers['idempotent-replayed']).toBe('true');
-    const { results, ...once } = resultOf(first);
-    expect([lines, sums]).toEqual([results, once]);
     expect(await total('same')).toBe(130);
   });
 

@@ -154,7 +154,7 @@ export const importBody = createBody.extend({
 
 const partialGradient = { ...gradient.shape, type: gradient.shape.type.nullable() };
 /** What comes out is checked by `design`. */
-export const designPatch = z
+const designPatch = z
   .strictObject({
     ...patchFields(design.shape),
     gradient: z

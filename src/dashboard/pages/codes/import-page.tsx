@@ -1,6 +1,6 @@
-/** Imports codes from a file, with progress and every failed row. */
+/** Imports codes from a file, and shows the rows that failed. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { type BulkProgress, createMany, estimateRows } from '../../client/bulk.ts';
+import { type BulkResult, createMany } from '../../client/bulk.ts';
 import { formatBytes, formatNumber, plural } from '../../client/format.ts';
 import { type Problem, problemOf } from '../../client/problem.ts';
 import { invalidate } from '../../client/resource.ts';
@@ -22,13 +22,11 @@ const bytesMax = 16_777_216;
 
 type Stage =
   | { readonly kind: 'choose'; readonly fault?: string }
-  | { readonly kind: 'work'; readonly name: string; readonly rows: number | undefined }
-  | { readonly kind: 'done'; readonly name: string; readonly problem?: Problem };
+  | { readonly kind: 'work'; readonly name: string }
+  | { readonly kind: 'done'; readonly name: string; readonly result: BulkResult | Problem };
 
 export function ImportPage() {
   const [stage, setStage] = useState<Stage>({ kind: 'choose' });
-  const [progress, setProgress] = useState<BulkProgress>({ created: 0, failed: 0, errors: [] });
-  const stopper = useRef<AbortController | undefined>(undefined);
   const place = useRef<HTMLDivElement>(null);
   // The focused element disappears with its step.
   useEffect(() => {
@@ -46,15 +44,10 @@ export function ImportPage() {
       const fault = `The file has ${formatBytes(file.size)}, expected at most ${formatBytes(bytesMax)}. Import larger files from the command line.`;
       return setStage({ kind: 'choose', fault });
     }
-    setProgress({ created: 0, failed: 0, errors: [] });
-    setStage({ kind: 'work', name: file.name, rows: await estimateRows(file, type) });
-    stopper.current = new AbortController();
-    try {
-      await createMany({ data: file, type }, setProgress, stopper.current.signal);
-      setStage({ kind: 'done', name: file.name });
-    } catch (error) {
-      setStage({ kind: 'done', name: file.name, problem: problemOf(error) });
-    }
+    const { name } = file;
+    setStage({ kind: 'work', name });
+    const result = await createMany({ data: file, type }).catch(problemOf);
+    setStage({ kind: 'done', name, result });
     invalidate('/qr-codes', '/analytics');
   };
   return (
@@ -63,9 +56,9 @@ export function ImportPage() {
         {stage.kind === 'choose' && (
           <Choose fault={stage.fault} onFile={(file) => void begin(file)} />
         )}
-        {stage.kind === 'work' && <Work stage={stage} progress={progress} />}
+        {stage.kind === 'work' && <Work name={stage.name} />}
         {stage.kind === 'done' && (
-          <Done stage={stage} progress={progress} onAgain={() => setStage({ kind: 'choose' })} />
+          <Done stage={stage} onAgain={() => setStage({ kind: 'choose' })} />
         )}
         <Format />
       </div>
@@ -118,24 +111,12 @@ function Choose({ fault, onFile }: ChooseProps) {
   );
 }
 
-interface WorkProps {
-  readonly stage: Stage & { readonly kind: 'work' };
-  readonly progress: BulkProgress;
-}
-
-function Work({ stage: { name, rows }, progress: { created, failed } }: WorkProps) {
-  const done = created + failed;
-  const fraction = rows === undefined || rows === 0 ? undefined : Math.min(1, done / rows);
+function Work({ name }: { readonly name: string }) {
   return (
     <Card title={`Importing ${name}`}>
       <div class="form">
-        <progress class="progress" value={fraction} max={1} aria-label="Progress" />
-        <p class="number" aria-live="polite">
-          {formatNumber(done)}
-          {rows === undefined ? '' : ` of about ${formatNumber(rows)}`} rows
-          {failed > 0 && `, ${formatNumber(failed)} failed`}
-        </p>
-        <p class="soft">You can keep working on other pages.</p>
+        <progress class="progress" aria-label="Progress" />
+        <p class="soft">10,000 rows take some seconds. You can keep working on other pages.</p>
       </div>
     </Card>
   );
@@ -143,41 +124,14 @@ function Work({ stage: { name, rows }, progress: { created, failed } }: WorkProp
 
 interface DoneProps {
   readonly stage: Stage & { readonly kind: 'done' };
-  readonly progress: BulkProgress;
   readonly onAgain: () => void;
 }
 
-function Done({ stage: { name, problem }, progress, onAgain }: DoneProps) {
-  const { created, failed, errors } = progress;
+function Done({ stage: { name, result }, onAgain }: DoneProps) {
   return (
     <Card title={name}>
       <div class="form">
-        {problem !== undefined && <ProblemNotice problem={problem} />}
-        {(created > 0 || problem === undefined) && (
-          <Notice
-            tone={failed === 0 ? 'good' : 'warn'}
-            title={`${plural(created, 'code')} created`}
-          >
-            {failed > 0 && <p>{plural(failed, 'row')} failed and were skipped.</p>}
-          </Notice>
-        )}
-        {errors.length > 0 && (
-          <>
-            <Table caption="Rows that failed" columns={['Row', 'Why']}>
-              {errors.map(({ index, code, detail }) => (
-                <tr key={index}>
-                  <td class="number">{formatNumber(index + 1)}</td>
-                  <td>
-                    {detail} <span class="soft">({code})</span>
-                  </td>
-                </tr>
-              ))}
-            </Table>
-            {failed > errors.length && (
-              <p class="soft">And {formatNumber(failed - errors.length)} more.</p>
-            )}
-          </>
-        )}
+        {'errors' in result ? <Result {...result} /> : <ProblemNotice problem={result} />}
         <div class="form-foot">
           <ButtonLink tone="accent" href={pathTo('codes')}>
             View codes
@@ -186,6 +140,31 @@ function Done({ stage: { name, problem }, progress, onAgain }: DoneProps) {
         </div>
       </div>
     </Card>
+  );
+}
+
+function Result({ created, failed, errors }: BulkResult) {
+  return (
+    <>
+      <Notice tone={failed === 0 ? 'good' : 'warn'} title={`${plural(created, 'code')} created`}>
+        {failed > 0 && <p>{plural(failed, 'row')} failed and were skipped.</p>}
+      </Notice>
+      {errors.length > 0 && (
+        <Table caption="Rows that failed" columns={['Row', 'Why']}>
+          {errors.map(({ index, code, detail }) => (
+            <tr key={index}>
+              <td class="number">{formatNumber(index + 1)}</td>
+              <td>
+                {detail} <span class="soft">({code})</span>
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      {failed > errors.length && (
+        <p class="soft">And {formatNumber(failed - errors.length)} more.</p>
+      )}
+    </>
   );
 }
 
