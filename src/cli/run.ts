@@ -167,8 +167,8 @@ function addVersionCommands(program: Command, context: CommandContext): void {
     });
   program
     .command('licenses')
-    .description('print the licences of all that is built in')
-    .action(() => context.result(shipped.licences()));
+    .description('print the licenses of all that is built in')
+    .action(() => context.result(shipped.licenses()));
   if (shipped.runtimeFolder === undefined) return;
   // Carried out by config/release/boot.ts before this program runs; here for --help.
   program
