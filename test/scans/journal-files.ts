@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { partitionOf } from '../../src/model/code.ts';
 import type { JournalReader } from '../../src/scans/journal/reader.ts';
 import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { type JournalDisk, JournalWriter, systemDisk } from '../../src/scans/journal/writer.ts';
@@ -12,7 +13,8 @@ const batch = new ScanBatch();
 /** A frame of `scans` scans whose code numbers count up from `firstCode`, copied out of the batch. */
 export function frameOf(firstCode: number, scans: number, agent = 'agent'): Buffer {
   for (let i = 0; i < scans; i++) {
-    batch.add(1, firstCode + i, 1, 0, Uint8Array.of(192, 0, 2, 1), agent, '');
+    const codeNo = firstCode + i;
+    batch.add(partitionOf(codeNo), codeNo, 1, 0, Uint8Array.of(192, 0, 2, 1), agent, '');
   }
   return Buffer.from(batch.finish(1_000 + firstCode));
 }
