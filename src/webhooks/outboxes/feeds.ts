@@ -21,7 +21,7 @@ import { type Delivery, newestFirst, type OutboxRef } from '../deliveries/delive
 import type { DeliveryStore } from '../deliveries/delivery-store.ts';
 import type { DeliveryTransaction } from '../deliveries/delivery-transaction.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
-import { Backlogs, type BacklogsOptions, type StoredBacklog } from './backlogs.ts';
+import { Backlogs, type BacklogsOptions, type Positions, type StoredBacklog } from './backlogs.ts';
 import { Feed, type RingBytes } from './feed.ts';
 import { isFor } from '../endpoints/endpoint-index.ts';
 import { type ListenersOf, comparePositions, endOf, type OutboxReader } from './outbox-reader.ts';
@@ -185,6 +185,8 @@ export class Feeds {
           return work(tx);
         });
         this.#backlogs.committed(change);
+        for (const [no, backlog] of change.backlogs)
+          if (isAhead(backlog, change.positions)) this.#changed.add(no);
         for (const delivery of settled) this.#feedOf(delivery)?.settle(delivery);
         for (const no of changed) this.#freeSettled(no);
         return result;
@@ -376,4 +378,13 @@ export class Feeds {
       this.#feed(endpointNo, reader.name, backlog.to).restore(backlog, open);
     }
   }
+}
+
+/** Whether it is stored only because it is ahead of the outbox's position: the next position replaces it. */
+function isAhead(backlog: StoredBacklog | undefined, positions: Positions): boolean {
+  if (backlog === undefined) return false;
+  return outboxNames.every((name) => {
+    const { to, open, waiting } = backlog[name] ?? { to: positions[name], open: [], waiting: 0 };
+    return open.length + waiting === 0 && comparePositions(to, positions[name]) >= 0;
+  });
 }

@@ -17,3 +17,7 @@ it(`nothing is lost, and nothing settled that was not answered: seeds from ${see
   expect(allStarts).toBeGreaterThan(seeds.length);
   expect(allSent).toBeGreaterThan(10);
 });
+
+it('a backlog that was settled before the position of its outbox was stored is removed', async () => {
+  expect((await simulate(90, 200)).faults).toEqual([]);
+});
