@@ -12,19 +12,9 @@ const retryMs = 10;
 /** Twice the 30 s after which a predecessor kills a successor that hangs. */
 const unavailableMsMax = 60_000;
 
-export interface ApiWriteSums {
-  /** Responses 503 with Retry-After. */
-  readonly unavailable: number;
-  /** Calls whose connection broke or was refused. */
-  readonly broken: number;
-  /** Longest time between two acknowledged writes. */
-  readonly pauseMsMax: number;
-}
-
 export class RetryingClient implements Caller {
   readonly #client: Client;
   readonly #ledger: Pick<Ledger, 'note'>;
-  unavailable = 0;
 
   constructor(url: string, key: string, ledger: Pick<Ledger, 'note'>) {
     this.#client = new Client(url, key);
@@ -39,7 +29,6 @@ export class RetryingClient implements Caller {
       if (answer.headers['retry-after'] === undefined) {
         this.#ledger.note(`${method} ${path} was answered 503 without Retry-After: ${answer.text}`);
       }
-      this.unavailable++;
       await pause(retryMs);
     }
   }
@@ -57,8 +46,8 @@ export class ApiWrites {
   readonly #measuring: NodeJS.Timeout;
   readonly #running: Promise<void>;
   #isStopping = false;
-  #broken = 0;
-  #pauseMsMax = 0;
+  /** Longest time between two acknowledged writes. */
+  pauseMsMax = 0;
   #acknowledged = 0;
   #lastMs = performance.now();
 
@@ -84,17 +73,11 @@ export class ApiWrites {
     await this.#writes.resolve(this.#client);
   }
 
-  get sums(): ApiWriteSums {
-    const { unavailable } = this.#client;
-    return { unavailable, broken: this.#broken, pauseMsMax: this.#pauseMsMax };
-  }
-
   async #run(): Promise<void> {
     while (!this.#isStopping) {
       this.#writes.start(this.#client);
       await this.#writes.ended;
       if (this.#isStopping) return;
-      this.#broken++;
       await pause(retryMs);
     }
   }
@@ -105,7 +88,7 @@ export class ApiWrites {
       this.#acknowledged = this.#ledger.acknowledged;
       this.#lastMs = nowMs;
     } else if (this.#acknowledged > 0) {
-      this.#pauseMsMax = Math.max(this.#pauseMsMax, nowMs - this.#lastMs);
+      this.pauseMsMax = Math.max(this.pauseMsMax, nowMs - this.#lastMs);
     }
   }
 }

@@ -18,27 +18,10 @@ import {
   type ServiceResult,
   ServiceUnderLoad,
 } from './service-under-load.ts';
-import { type Role, type StepName, stepNames, TakeoverLog } from './takeover-log.ts';
+import { type Role, stepNames, TakeoverLog } from './takeover-log.ts';
 
 export interface KillsOptions extends ServiceOptions {
   readonly kills: number;
-}
-
-export interface Kill {
-  readonly victim: Role;
-  /** When it was due: after a step, or after a time since the successor's start. */
-  readonly moment: string;
-  /** The last step that was logged before it. */
-  readonly after: StepName | 'start';
-  readonly survivor: Role | 'none';
-  /** From the kill until links, readiness and API writes are answered. */
-  readonly servedMs: number | undefined;
-  /** Scans of changed codes that were sent before: lost ones are named by their numbers. */
-  readonly scans: number;
-}
-
-export interface KillsResult extends ServiceResult {
-  readonly kills: readonly Kill[];
 }
 
 const servedMsMax = 2_000;
@@ -47,25 +30,17 @@ const waitMsMax = 40_000;
 const delayMsMax = 5;
 const steadyMsMax = 400;
 
-export async function runKills(options: KillsOptions): Promise<KillsResult> {
+export async function runKills(options: KillsOptions): Promise<ServiceResult> {
   const random = new Random(options.seed);
   const service = await ServiceUnderLoad.open(options);
-  const kills: Kill[] = [];
   try {
-    const usualMs = await service.takeOver();
-    const killer = new Killer(service, random, usualMs);
+    const killer = new Killer(service, random, await service.takeOver());
     for (let number = 1; number <= options.kills; number++) {
       await pause(random.between(0, steadyMsMax));
-      const kill = await killer.kill(number);
-      kills.push(kill);
-      const { victim, moment, after, survivor, scans } = kill;
-      console.log(
-        `kill ${number} of the ${victim}, ${moment} (after ${after}, ${scans} scans): ` +
-          `${survivor} is left and serves after ${kill.servedMs?.toFixed(0) ?? '-'} ms`,
-      );
+      await killer.kill(number);
       await service.takeOver(drawSettings(random));
     }
-    return { ...(await service.finish()), kills };
+    return await service.finish();
   } finally {
     await service.close();
   }
@@ -92,7 +67,7 @@ class Killer {
     this.#usualMs = usualMs;
   }
 
-  async kill(number: number): Promise<Kill> {
+  async kill(number: number): Promise<void> {
     const service = this.#service;
     const predecessor = service.current;
     const successor = service.startSuccessor(drawSettings(this.#random));
@@ -120,7 +95,10 @@ class Killer {
     if (isAlive(predecessor) && isAlive(successor)) {
       service.note(`kill ${number}: both processes run`);
     }
-    return { victim, moment, after, survivor, servedMs, scans };
+    console.log(
+      `kill ${number} of the ${victim}, ${moment} (after ${after}, ${scans} scans): ` +
+        `${survivor} is left and serves after ${servedMs?.toFixed(0) ?? '-'} ms`,
+    );
   }
 
   /** Resolves when the kill is due. */

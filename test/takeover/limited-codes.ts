@@ -25,8 +25,6 @@ interface LimitedCode {
 }
 
 export interface LimitedSums {
-  readonly codes: number;
-  readonly limitsReached: number;
   readonly redirects: number;
   readonly counted: number;
   readonly lost: number;
@@ -119,7 +117,7 @@ export class LimitedCodes implements OtherCodes {
   }
 
   compare({ management, queries: { analytics } }: Stores): LimitedSums {
-    let [limitsReached, redirects, counted, lost, duplicated] = [0, 0, 0, 0, 0];
+    let [redirects, counted, lost, duplicated] = [0, 0, 0, 0];
     for (const code of this.#codes) {
       const no = management.shortCodes.get(foldShortCode(code.path.slice(1)));
       const scans = no === undefined ? 0 : analytics.lifetimeScans(no);
@@ -128,13 +126,12 @@ export class LimitedCodes implements OtherCodes {
       lost += Math.max(0, code.redirects - scans);
       duplicated += Math.max(0, scans - code.redirects - code.faults);
       if (code.refusals === 0) continue;
-      limitsReached++;
       // A response that never arrived may have been a redirect.
       if (code.redirects + code.faults < code.limit) {
         this.#ledger.note(`${code.path} refused after ${code.redirects} of ${code.limit}`);
       }
       if (scans > code.limit) this.#ledger.note(`${code.path} has ${scans} of ${code.limit} scans`);
     }
-    return { codes: this.#codes.length, limitsReached, redirects, counted, lost, duplicated };
+    return { redirects, counted, lost, duplicated };
   }
 }

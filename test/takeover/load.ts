@@ -11,7 +11,7 @@ import { Ledger } from '../crash/ledger.ts';
 import { Random } from '../crash/random.ts';
 import { nextScan, requestOf, Scanners } from '../crash/scanners.ts';
 import type { Ports } from '../support/process.ts';
-import { ApiWrites, type ApiWriteSums, RetryingClient } from './api-writes.ts';
+import { ApiWrites, RetryingClient } from './api-writes.ts';
 import { LimitedCodes, type LimitedSums } from './limited-codes.ts';
 import { type Phase, ScanGenerator, type ScanSums } from './scan-generator.ts';
 import type { ScanRequest } from './scan-request.ts';
@@ -32,7 +32,8 @@ export interface LoadSums {
   readonly scans: ScanSums;
   /** Requests on keep-alive connections without a response. */
   readonly keepAliveBroken: number;
-  readonly apiWrites: ApiWriteSums;
+  /** Longest time between two acknowledged writes. */
+  readonly writePauseMsMax: number;
 }
 
 export interface LoadComparison {
@@ -111,7 +112,8 @@ export class Load {
     const keepAliveBroken = await this.#keepAlive.finish(lastResponsesMsMax);
     await this.#client.close();
     await askEveryLink(this.ledger, this.#options.ports.redirect);
-    return { scans: this.#newConnections.sums, keepAliveBroken, apiWrites: this.#apiWrites.sums };
+    const writePauseMsMax = this.#apiWrites.pauseMsMax;
+    return { scans: this.#newConnections.sums, keepAliveBroken, writePauseMsMax };
   }
 
   /** Compares the ledgers with the stores of the service, which has ended. */

@@ -1,5 +1,4 @@
 /** The table of what a run has measured, and the criteria that it must meet. */
-import type { Kill } from './kills.ts';
 import type { Times } from './scan-generator.ts';
 import type { ServiceResult } from './service-under-load.ts';
 
@@ -7,8 +6,6 @@ export interface Criterion {
   readonly what: string;
   readonly holds: boolean;
 }
-
-export type Row = readonly [name: string, value: string];
 
 const resetsPer100kMax = 1;
 const slowerMax = 2;
@@ -49,8 +46,10 @@ export function availability(result: ServiceResult): Criterion[] {
 const resetsOf = ({ scans }: ServiceResult): number =>
   (scans.faults.reset / Math.max(1, scans.sent)) * 100_000;
 
-export function rowsOf(result: ServiceResult): Row[] {
-  const { scans, changed, limited, receipts, apiWrites } = result;
+export function rowsOf(
+  result: ServiceResult,
+): ReadonlyArray<readonly [name: string, value: string]> {
+  const { scans, changed, limited, receipts } = result;
   const { faults, times } = scans;
   return [
     ['scans on new connections', String(scans.sent)],
@@ -59,35 +58,19 @@ export function rowsOf(result: ServiceResult): Row[] {
     ['  reset', `${faults.reset} (${resetsOf(result).toFixed(2)} of 100,000)`],
     ['  timed out, redirect loops', `${faults['timed out']}, ${faults['redirect loop']}`],
     ['  local errors of the generator', String(faults['local error'])],
-    ['  redirects to the same link', String(scans.selfRedirects)],
     ['broken on keep-alive connections', String(result.keepAliveBroken)],
     ['generator late at most', `${scans.lateMsMax.toFixed(1)} ms`],
     ['response time, steady', timesText(times.steady)],
     ['response time, during takeovers', timesText(times.takeover)],
     ['changed codes: answered, counted', `${changed.answered}, ${changed.counted}`],
     ['limited codes: redirects, counted', `${limited.redirects}, ${limited.counted}`],
-    ['limited codes, limits reached', `${limited.codes}, ${limited.limitsReached}`],
     ['lost', `${changed.lost}, ${limited.lost} ${changed.lostScans.join(' ')}`],
     ['counted twice', `${changed.duplicated}, ${limited.duplicated}`],
     ['API writes acknowledged, lost', `${changed.writes}, ${changed.writesLost}`],
-    ['API calls answered 503, broken', `${apiWrites.unavailable}, ${apiWrites.broken}`],
-    ['longest time without a write', `${apiWrites.pauseMsMax.toFixed(0)} ms`],
+    ['longest time without a write', `${result.writePauseMsMax.toFixed(0)} ms`],
     ['events committed, missing', `${receipts.committed}, ${receipts.missing}`],
     ['events altered, twice', `${receipts.altered}, ${receipts.duplicated}`],
     ['  without a kill or a hang', String(receipts.repeats.unexplained)],
-    ['commands beside it', String(result.commands)],
-  ];
-}
-
-export function killRows(kills: readonly Kill[]): Row[] {
-  const served = kills.map(({ servedMs }) => servedMs ?? Infinity);
-  const killed = Object.entries(
-    Object.groupBy(kills, ({ victim, after }) => `${victim}, after ${after}`),
-  );
-  return [
-    ['kills', String(kills.length)],
-    ...killed.map(([when, some]): Row => [`  of the ${when}`, String(some?.length)]),
-    ['served after a kill, at most', `${Math.round(Math.max(...served))} ms`],
   ];
 }
 

@@ -1,12 +1,12 @@
 /**
- * `npm run takeover -- [--takeovers 20] [--kills 60] [--cases all] [--rate 2000] [--seed 7]`
+ * `npm run takeover -- [--takeovers 20] [--kills 60] [--cases all|none] [--rate 2000] [--seed 7]`
  *
  * Proves that a new process takes over from a running one without losing or doubling anything: three parts, each with a
  * service, load and a ledger of every scan and write (service-under-load.ts) of its own.
  *
  *   --takeovers   in a row; nothing is killed, so each scan that was answered is counted, and no other
  *   --kills       kill -9 of either process at each step of a takeover and in between (kills.ts)
- *   --cases       successors that fail, processes that hang or are stopped (cases.ts): all, none, or names with commas between
+ *   --cases       processes that hang or are stopped (cases.ts)
  *
  * Prints a line for each takeover, kill and case, and after each part a table and its criteria (report.ts). Exits with
  * 1 when a criterion fails.
@@ -18,7 +18,7 @@ import { makeGeoTable } from '../../config/release/geo-files.ts';
 import { freePorts, withDataFolder } from '../support/process.ts';
 import { runCases } from './cases.ts';
 import { runKills } from './kills.ts';
-import { availability, correctness, type Criterion, killRows, type Row, rowsOf } from './report.ts';
+import { availability, correctness, type Criterion, rowsOf } from './report.ts';
 import type { ServiceResult } from './service-under-load.ts';
 import { runTakeovers } from './takeovers.ts';
 
@@ -52,9 +52,9 @@ console.log(
 makeGeoTable(() => undefined);
 const failed: string[] = [];
 
-function show(result: ServiceResult, rows: readonly Row[], criteria: readonly Criterion[]): void {
+function show(result: ServiceResult, criteria: readonly Criterion[]): void {
   for (const note of result.notes) console.log(`unexpected: ${note}`);
-  for (const [name, value] of rows) console.log(`${name.padEnd(34)} ${value}`);
+  for (const [name, value] of rowsOf(result)) console.log(`${name.padEnd(34)} ${value}`);
   for (const { what, holds } of criteria) console.log(`${holds ? 'holds ' : 'FAILED'} ${what}`);
   failed.push(...criteria.filter(({ holds }) => !holds).map(({ what }) => what));
 }
@@ -66,22 +66,20 @@ if (takeovers > 0) {
   const load = { ports, perSecond, seed, keepAlive: 'mostly idle' } as const;
   const options = { ...load, takeovers, steadyMs, onTakeover };
   const result = await withDataFolder((dataDir) => runTakeovers({ ...options, dataDir }));
-  show(result, rowsOf(result), [...correctness(result), ...availability(result)]);
+  show(result, [...correctness(result), ...availability(result)]);
 }
 
 if (kills > 0) {
   const ports = await freePorts();
-  const options = { ...lightLoad, withCommands: true, ports, kills } as const;
+  const options = { ...lightLoad, ports, kills } as const;
   const result = await withDataFolder((dataDir) => runKills({ ...options, dataDir }));
-  show(result, [...rowsOf(result), ...killRows(result.kills)], correctness(result));
+  show(result, correctness(result));
 }
 
 if (values.cases !== 'none') {
   const ports = await freePorts();
-  const only = values.cases === 'all' ? undefined : values.cases.split(',');
-  const options = { ...lightLoad, ports, only } as const;
-  const result = await withDataFolder((dataDir) => runCases({ ...options, dataDir }));
-  show(result, rowsOf(result), correctness(result));
+  const result = await withDataFolder((dataDir) => runCases({ ...lightLoad, ports, dataDir }));
+  show(result, correctness(result));
 }
 
 console.log(failed.length === 0 ? 'passed' : `FAILED, reproduce with --seed ${seed}`);

@@ -26,7 +26,6 @@ export interface ScanSums {
   readonly sent: number;
   readonly answered: number;
   readonly faults: Record<Fault, number>;
-  readonly selfRedirects: number;
   readonly times: Record<Phase, Times>;
   /** Longest delay of a scan in the generator itself. */
   readonly lateMsMax: number;
@@ -56,7 +55,6 @@ export class ScanGenerator {
   /** Due and not sent, because there was nothing to scan or the generator was late. */
   #skipped = 0;
   #inFlight = 0;
-  #selfRedirects = 0;
   #lateMsMax = 0;
   phase: Phase = 'steady';
 
@@ -81,7 +79,6 @@ export class ScanGenerator {
       sent: this.#sent,
       answered: steady.totalCount + takeover.totalCount,
       faults: this.#faults,
-      selfRedirects: this.#selfRedirects,
       times: { steady: timesOf(steady), takeover: timesOf(takeover) },
       lateMsMax: this.#lateMsMax,
     };
@@ -112,7 +109,6 @@ export class ScanGenerator {
         scan.onFault?.();
         return;
       }
-      this.#selfRedirects += end.selfRedirects;
       this.#times[phase].recordValue(
         Math.max(1, Math.round((performance.now() - sentMs) * microseconds)),
       );

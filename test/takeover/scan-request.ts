@@ -24,8 +24,6 @@ export interface ScanRequest {
 export interface ScanResponse {
   readonly status: number;
   readonly location: string;
-  /** How often the scan was redirected to itself before. */
-  readonly selfRedirects: number;
 }
 
 const responseMsMax = 10_000;
@@ -63,7 +61,7 @@ export function send(
   socket.on('data', (chunk: string) => {
     received += chunk;
     const answer = parseAnswer(received);
-    if (answer !== undefined) end({ ...answer, selfRedirects });
+    if (answer !== undefined) end(answer);
   });
   socket.on('error', (error) => {
     const code = 'code' in error ? error.code : '';

@@ -10,18 +10,14 @@ import { leftInJournals, undelivered } from '../crash/left-over.ts';
 import { Random } from '../crash/random.ts';
 import { Receipts, type ReceiptSums } from '../crash/receipts.ts';
 import { Client } from '../support/client.ts';
-import { pause, type ProcessOptions, ServiceProcess, spawnCommand } from '../support/process.ts';
+import { pause, type ProcessOptions, ServiceProcess } from '../support/process.ts';
 import { Load, type LoadComparison, type LoadOptions, type LoadSums } from './load.ts';
 import { TakeoverLog } from './takeover-log.ts';
 
-export interface ServiceOptions extends Omit<LoadOptions, 'apiKey'> {
-  /** Commands of an operator run, one after the other, and must end with 0. */
-  readonly withCommands?: true;
-}
+export type ServiceOptions = Omit<LoadOptions, 'apiKey'>;
 
 export interface ServiceResult extends LoadSums, LoadComparison {
   readonly receipts: ReceiptSums;
-  readonly commands: number;
   readonly exitCode: number | null;
   /** Whatever was unexpected, in words. */
   readonly notes: readonly string[];
@@ -35,16 +31,12 @@ const takeoverMsMax = 60_000;
 const pollMs = 10;
 /** By then there are codes to scan. */
 const firstWrites = 12;
-const betweenCommandsMs = 200;
 
 export class ServiceUnderLoad {
   readonly #options: ServiceOptions;
   readonly #firstDay = today();
   readonly #receipts: Receipts;
   readonly #processes: ServiceProcess[] = [];
-  readonly #commands: Promise<void>;
-  #commandsEnded = 0;
-  #isClosing = false;
   readonly load: Load;
   readonly notes: string[] = [];
   /** The process that serves. */
@@ -61,7 +53,6 @@ export class ServiceUnderLoad {
     this.current = current;
     this.#processes.push(current);
     this.load = new Load({ ...options, apiKey });
-    this.#commands = options.withCommands === true ? this.#runCommands() : Promise.resolve();
   }
 
   static async open(options: ServiceOptions): Promise<ServiceUnderLoad> {
@@ -153,8 +144,6 @@ export class ServiceUnderLoad {
 
   /** Ends the load, then the service once every event is delivered, and compares. */
   async finish(): Promise<ServiceResult> {
-    this.#isClosing = true;
-    await this.#commands;
     const sums = await this.load.finish();
     await this.#receipts.settle(() => undelivered(this.current));
     const { code } = await this.current.terminate();
@@ -166,8 +155,7 @@ export class ServiceUnderLoad {
       this.#receipts.compare(this, management, queries),
     );
     for (const note of compared.changed.notes) this.note(note);
-    const commands = this.#commandsEnded;
-    return { ...sums, ...compared, receipts, commands, exitCode: code, notes: this.notes };
+    return { ...sums, ...compared, receipts, exitCode: code, notes: this.notes };
   }
 
   /** What the processes logged above information. */
@@ -177,22 +165,9 @@ export class ServiceUnderLoad {
   }
 
   async close(): Promise<void> {
-    this.#isClosing = true;
-    await this.#commands;
     this.load.close();
     await this.#receipts.close();
     await Promise.all(this.#processes.filter(isAlive).map((left) => left.kill()));
-  }
-
-  /** Each opens the data files while others write to them, die and take over. */
-  async #runCommands(): Promise<void> {
-    const environment = { QZ_DATA_DIR: this.#options.dataDir };
-    while (!this.#isClosing) {
-      const { code, stderr } = await spawnCommand(['workspaces', 'list'], environment);
-      this.#commandsEnded += 1;
-      if (code !== 0) this.note(`a command ended with ${code}: ${stderr}`);
-      await pause(betweenCommandsMs);
-    }
   }
 }
 
