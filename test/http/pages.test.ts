@@ -87,12 +87,6 @@ describe('standard pages', () => {
       expect(accent).toBeGreaterThanOrEqual(3);
     }
   });
-
-  it('are in English for who reads none of the languages', () => {
-    for (const header of ['', '*', 'sv', 'zh-Hant-TW,zh;q=0.9']) {
-      expect(standard.find('expired', undefined, header).language).toBe('en');
-    }
-  });
 });
 
 describe('the language of a page with texts of its workspace', () => {
@@ -123,34 +117,6 @@ describe('the language of a page with texts of its workspace', () => {
       '<a href="tel:+491234" rel="noreferrer" lang="en">Contact us</a>',
     );
     expect(pageOf(pages, 'de').html).toContain('lang="de">Kontakt aufnehmen</a>');
-  });
-});
-
-describe('Pages', () => {
-  const branded = (name: string): WorkspacePages => ({ brand: { name }, texts: {} });
-
-  it('has the brand of the workspace, else that of the installation', () => {
-    const pages = new Pages({ name: 'Host' });
-    pages.update([
-      [1, branded('Bakery')],
-      [2, { brand: {}, texts: { paused: { en: { title: 'Shut', text: 'Back soon' } } } }],
-    ]);
-    expect(pages.find('expired', 1, 'en').html).toContain('Bakery');
-    expect(pages.find('expired', 1, 'en').html).not.toContain('Host');
-    expect(pages.find('paused', 2, 'en').html).toMatch(/Host.*Shut/);
-    expect(pages.find('expired', 3, 'en').html).toContain('Host');
-    expect(pages.find('unknown', undefined, 'en').html).toContain('Host');
-  });
-
-  it('shows a change at once, and the standard page when nothing is left', () => {
-    const pages = new Pages({});
-    pages.update([[1, branded('Bakery')]]);
-    const first = pages.find('expired', 1, 'en');
-    expect(pages.find('expired', 1, 'en-GB')).toBe(first);
-    pages.update([[1, branded('Café')]]);
-    expect(pages.find('expired', 1, 'en').html).toContain('Café');
-    pages.update([[1, undefined]]);
-    expect(pages.find('expired', 1, 'en')).toBe(pages.find('expired', undefined, 'en'));
   });
 });
 

@@ -1,6 +1,8 @@
-/** The redirect by its settings: proxies, throttle, limits, and the drain under load. */
+/** The redirect by its settings: durability, proxies, throttle, limits, and the drain under load. */
 import { request as httpRequest, Agent } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
+import { missedRoutes } from '../../src/model/routing/labels.ts';
+import { plainTarget, routedLink, targetOf } from '../links/routed.ts';
 import { linkOf } from '../links/table.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { soon } from '../support/soon.ts';
@@ -27,19 +29,88 @@ const get = (headers = '', path = '/ABCD2345'): string =>
 interface Visit {
   readonly status: number;
   readonly closes: boolean;
+  readonly location: string | undefined;
 }
 async function visit(port: number, agent: Agent, path: string, userAgent = ''): Promise<Visit> {
   return new Promise((resolve, reject) => {
     const headers = userAgent === '' ? {} : { 'user-agent': userAgent };
     const sent = httpRequest({ host: '127.0.0.1', port, path, agent, headers }, (answer) => {
       answer.resume();
-      const closes = answer.headers.connection === 'close';
-      answer.once('end', () => resolve({ status: answer.statusCode ?? 0, closes }));
+      const { connection, location } = answer.headers;
+      const closes = connection === 'close';
+      answer.once('end', () => resolve({ status: answer.statusCode ?? 0, closes, location }));
     });
     sent.once('error', reject);
     sent.end();
   });
 }
+
+describe.each(['process', 'power'] as const)('with durability %s', (durability) => {
+  const to = (label: string) => ({
+    label,
+    if: { query: { to: label } },
+    then: { target: `${targetOf(label)}?to=${label}` },
+  });
+  const byQuery = { passQuery: true, rules: ['a', 'b'].map(to) };
+
+  it('each is answered as itself in a batch of rules, queries, plain codes, pages and resets', async () => {
+    const { port, links, scans, deaths } = await start({ durability, threads: 2 });
+    links.put(routedLink('ROUTED23', byQuery, { codeNo: 12 }));
+    links.put(routedLink('PAUSED23', { paused: true }, { codeNo: 13 }));
+    links.put(routedLink('RESET234', byQuery, { codeNo: 14 }));
+    const agent = new Agent({ keepAlive: true, maxSockets: 20 });
+    const visits = Array.from({ length: 120 }, async (_, no) => {
+      const label = ['a', 'b', 'c'][no % 3]!;
+      const target = label === 'c' ? plainTarget : targetOf(label);
+      const query = `?to=${label}&no=${no}`;
+      // It leaves while its answer waits for the journal.
+      void sendRaw(port, ['GET /RESET234?to=a HTTP/1.1\r\nHost: x\r\n\r\n'], 1);
+      const { location } = await visit(port, agent, `/ROUTED23${query}`, phone);
+      expect(location).toBe(`${target}${query}`);
+    });
+    const others = Array.from({ length: 10 }, async () => {
+      expect((await visit(port, agent, '/PAUSED23', phone)).status).toBe(410);
+      expect((await visit(port, agent, '/ABCD2345')).location).toBe('https://example.com/');
+    });
+    await Promise.all([...visits, ...others]);
+    agent.destroy();
+    const counted = (): Record<string, number> => {
+      const kept = scans().filter(({ codeNo }) => codeNo !== 14);
+      const groups = Object.groupBy(kept, ({ codeNo, route }) => `${codeNo} ${route}`);
+      return Object.fromEntries(Object.entries(groups).map(([key, some]) => [key, some!.length]));
+    };
+    const wanted = { '11 0': 10, '12 0': 40, '12 1': 40, '12 2': 40 };
+    await expect.poll(counted, soon).toEqual({ ...wanted, [`13 ${missedRoutes.paused}`]: 10 });
+    expect(deaths()).toEqual([]);
+  });
+
+  it('connections are closed with one header that says so, or go on', async () => {
+    const { port, links } = await start({ durability });
+    for (const [fields, status] of [
+      [byQuery, 302],
+      [{ paused: true, fallbackUrl: targetOf('fallback') }, 302],
+      [{ paused: true }, 410],
+    ] as const) {
+      links.put(routedLink('ROUTED23', fields, { codeNo: 12 }));
+      for (const [method, asked] of [
+        ['GET', 'TE, close'],
+        ['HEAD', 'close'],
+      ] as const) {
+        const ask = (more: string): string =>
+          `${method} /ROUTED23?to=a HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+        const kept = await sendRaw(port, [ask('Connection: keep-alive\r\n')]);
+        expect([kept.statuses, kept.closed]).toEqual([[status], false]);
+        expect(kept.text).not.toMatch(/^Connection/im);
+        for (const more of [`Connection: ${asked}\r\n`, 'Content-Length: 0\r\n']) {
+          const { text, statuses, closed } = await sendRaw(port, [ask(more)]);
+          expect([more, statuses, closed]).toEqual([more, [status], true]);
+          expect(text.match(/^Connection: close\r$/gim)).toHaveLength(1);
+          expect(text.match(/^Location: /gm)?.length ?? 0).toBe(status === 302 ? 1 : 0);
+        }
+      }
+    }
+  });
+});
 
 describe('scan limits', () => {
   it('are exact under parallel clients; bots and cut connections use none', async () => {

@@ -1,9 +1,13 @@
-/** Rules, splits and states over real sockets: what each client gets, and what is journaled of it. */
+/**
+ * Rules, splits and states over real sockets: what each client gets, also one that sends what no browser would, and what
+ * is journaled of it. What rules, queries and languages mean is tested in test/routes.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { missedRoutes } from '../../src/model/routing/labels.ts';
 import type { RouteConditions } from '../../src/model/routing/routing.ts';
 import { plainTarget, routedLink, targetOf, variant } from '../links/routed.ts';
 import { linkOf } from '../links/table.ts';
+import { sendRaw } from '../support/raw-http.ts';
 import { soon } from '../support/soon.ts';
 import { startRedirects } from './redirect-harness.ts';
 import { agents, type Asked, geoData, RoutedRedirects, rule } from './routes-harness.ts';
@@ -128,6 +132,78 @@ describe('HEAD', () => {
         .toSorted();
     expect(names(head)).toEqual(names(get));
     expect(await routed.routesOf(codeNo)).toHaveLength(1);
+  });
+});
+
+describe('passQuery', () => {
+  const longest = `q=${'x'.repeat(1_022)}`;
+  it.each([
+    ['https://e.co/#top', '&&a=1&', 'https://e.co/?a=1#top'],
+    ['https://e.co/', 'a=%0d%0aX-Evil:%201', 'https://e.co/?a=%0d%0aX-Evil:%201'],
+    ['https://e.co/', `a="<>\\^\`{|}'`, `https://e.co/?a="<>\\^\`{|}'`],
+    ['https://e.co/', 'a=\u00e4', 'https://e.co/'],
+    [`https://e.co/${'t'.repeat(8_100)}`, longest, `https://e.co/${'t'.repeat(8_100)}`],
+  ])('%#: the target byte for byte, and what may be added to it', async (target, query, wanted) => {
+    const { path } = routed.put({ passQuery: true }, { target });
+    const { status, location, head } = await routed.ask(`${path}?${query}`);
+    expect([status, location]).toEqual([302, wanted]);
+    expect(head).not.toContain('X-Evil: 1');
+  });
+
+  it('goes to rules and variants, not to the fallback', async () => {
+    const fallbackUrl = targetOf('fallback');
+    for (const [fields, wanted] of [
+      [{ rules: [rule('on', {})] }, `${targetOf('on')}?a=1`],
+      [{ split: [variant('only', 1), variant('never', 0)] }, `${targetOf('only')}?a=1`],
+      [{ paused: true, fallbackUrl }, fallbackUrl],
+    ] as const) {
+      const { path } = routed.put({ passQuery: true, ...fields });
+      expect((await routed.ask(`${path}?a=1`)).location).toBe(wanted);
+    }
+  });
+
+  it('a line break in the request line ends it: no answer holds what is behind', async () => {
+    const { path } = routed.put({ passQuery: true });
+    for (const end of ['\r\n', '\n', '\r', '\0', '\t']) {
+      const text = `GET ${path}?a=1${end}X-Evil: 1 HTTP/1.1\r\nHost: x\r\n\r\n`;
+      const { text: answer } = await sendRaw(routed.harness.port, [text], 60);
+      expect(answer).not.toContain('X-Evil');
+    }
+  });
+});
+
+describe('a hostile client of a code with every kind of rule', () => {
+  const names = { name: 'value', constructor: '*' };
+  const rules = [
+    rule('de', { language: ['de', 'zh-Hant-TW'], query: names, country: ['ZZ'] }),
+    rule('chrome', { browser: ['Chrome'] }),
+  ];
+  const sound = { headers: 'Accept-Language: de\r\n', query: '?constructor=&name=value' };
+
+  it.each<[string, Queried]>([
+    ['languages of 4 KB', { headers: `Accept-Language: ${'x-'.repeat(1_900)}\r\n` }],
+    ['languages of nothing', { headers: `Accept-Language: ${',;q=,'.repeat(400)}\r\n` }],
+    ['languages in Latin-1', { headers: 'Accept-Language: d\xe9, \xff;q=\xb2\r\n' }],
+    ['an agent in Latin-1', { agent: 'Mozilla \xff\xfe\x80' }],
+    ['an agent of 3 KB', { agent: 'A('.repeat(1_500) }],
+    ['no agent', { agent: '' }],
+    ['an IPv6 visitor', { headers: 'X-Forwarded-For: 2a02:db8::1%eth0\r\n' }],
+    ['an address that cannot be read', { headers: `X-Forwarded-For: ${'9.'.repeat(500)}\r\n` }],
+    ['1,800 parameters', { query: `?${'x&'.repeat(1_800)}` }],
+    ['invalid encodings', { query: `?${'%'.repeat(200)}&name=%zz&constructor=%C3%28` }],
+    ['names of what every object has', { query: '?__proto__=value&hasOwnProperty=1&toString' }],
+  ])('%s: an answer, and the next visitor is served', async (_, asked) => {
+    const { path, codeNo } = routed.put({ rules });
+    expect((await routed.ask(path + (asked.query ?? ''), asked)).location).toBe(plainTarget);
+    expect((await routed.ask(path + sound.query, sound)).location).toBe(targetOf('de'));
+    expect(await routed.routesOf(codeNo)).toEqual([0, 1]);
+  });
+
+  it('a head of more than 4 KB is refused, as of any code, not cut', async () => {
+    const { path } = routed.put({ rules });
+    expect((await routed.ask(path, { agent: 'A'.repeat(4_096) })).status).toBe(431);
+    expect((await routed.ask(`${path}?${'x'.repeat(4_096)}`)).status).toBe(431);
+    expect((await routed.ask(path)).location).toBe(plainTarget);
   });
 });
 

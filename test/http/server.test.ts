@@ -1,5 +1,6 @@
 /**
- * The HTTP layer alone, over raw sockets: framing, bounds, aborts, drain. The handler echoes.
+ * The HTTP layer alone, over raw sockets: framing, bodies, drain. Clients that leave or drip, and too many requests,
+ * are tried in test/api/abuse.test.ts. The handler echoes.
  */
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -20,7 +21,6 @@ afterEach(() => {
 const statuses: Partial<Record<Failure['code'], number>> = {
   bad_request: 400,
   body_too_large: 413,
-  overloaded: 503,
   request_timeout: 408,
 };
 
@@ -156,16 +156,6 @@ describe('framing that could be read in two ways is 400 and close, and never a s
     expect((await sendRaw(server.port, [get])).statuses).toEqual([200]);
   });
 
-  test('alone it is told why', async () => {
-    const server = await start();
-    const answer = await sendRaw(server.port, [
-      `POST /a HTTP/1.1\r\n${head}Content-Length: 0\r\nContent-Length: 0\r\n\r\n`,
-    ]);
-    expect([answer.statuses, answer.closed]).toEqual([[400], true]);
-    expect(answer.text).toContain('content-length is given more than once');
-    expect(answer.text.match(/Connection: close/g)).toHaveLength(1);
-  });
-
   test('HEAD that announces a body is 400 and close', async () => {
     const handler = new Echo();
     const server = await start({ handler });
@@ -229,15 +219,6 @@ describe('framing that could be read in two ways is 400 and close, and never a s
 });
 
 describe('bodies', () => {
-  test('a declared length above the limit is 413 without waiting for it', async () => {
-    const server = await start();
-    const answer = await sendRaw(server.port, [
-      `POST / HTTP/1.1\r\n${head}Content-Length: 5000000\r\n\r\nabc`,
-    ]);
-    expect(answer.statuses).toEqual([413]);
-    expect(answer.closed).toBe(true);
-  });
-
   test('a chunked body is 413 while it arrives; an endless one ends', async () => {
     const server = await start();
     const chunk = `400\r\n${'a'.repeat(1_024)}\r\n`;
@@ -257,99 +238,47 @@ describe('bodies', () => {
     ]);
     expect(answer.statuses).toEqual([413, 200]);
   });
-
-  test('a body that does not arrive in time is 408, and dripping does not extend it', async () => {
-    const server = await start({ bodyTimeoutMs: 150 });
-    const parts = [`POST / HTTP/1.1\r\n${head}Content-Length: 900\r\n\r\n`, ...Array(60).fill('a')];
-    const answer = await sendRaw(server.port, parts);
-    expect(answer.statuses).toEqual([408]);
-    expect(answer.closed).toBe(true);
-  });
 });
 
-describe('clients that leave', () => {
-  test('at any byte of a request: no defect, nothing in flight, still serving', async () => {
-    const server = await start();
-    const whole = `POST /a HTTP/1.1\r\n${head}Content-Length: 10\r\n\r\n0123456789`;
-    for (let length = 1; length <= whole.length; length += 1) {
-      await new Promise<void>((resolve) => {
-        const socket = connect(server.port, '127.0.0.1');
-        socket.on('error', () => undefined);
-        socket.once('close', () => resolve());
-        socket.write(whole.slice(0, length), () =>
-          length % 2 === 0 ? socket.destroy() : socket.resetAndDestroy(),
-        );
-      });
-    }
-    await vi.waitFor(() => expect(server.inFlight).toBe(0), soon);
-    expect(defects).toEqual([]);
-    expect((await sendRaw(server.port, [get])).statuses).toEqual([200]);
-  });
-
-  test('while the handler works: its answer is dropped, and it can see that', async () => {
-    const seen: Request[] = [];
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const handler: Handler = {
-      handle: async (request) => {
-        seen.push(request);
-        await released;
-        return { status: 200, headers: {}, body: 'late' };
-      },
-      refuse: () => ({ status: 500, headers: {} }),
-    };
-    const server = await start({ handler });
-    const socket = connect(server.port, '127.0.0.1');
-    socket.write(get);
-    await vi.waitFor(() => expect(seen[0]?.aborted).toBe(false), soon);
-    socket.destroy();
-    await vi.waitFor(() => expect(seen[0]?.aborted).toBe(true), soon);
-    release();
-    await vi.waitFor(() => expect(server.inFlight).toBe(0), soon);
-    expect(defects).toEqual([]);
-  });
+test('a client that leaves while the handler works: its answer is dropped, and it can see that', async () => {
+  const seen: Request[] = [];
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const handler: Handler = {
+    handle: async (request) => {
+      seen.push(request);
+      await released;
+      return { status: 200, headers: {}, body: 'late' };
+    },
+    refuse: () => ({ status: 500, headers: {} }),
+  };
+  const server = await start({ handler });
+  const socket = connect(server.port, '127.0.0.1');
+  socket.write(get);
+  await vi.waitFor(() => expect(seen[0]?.aborted).toBe(false), soon);
+  socket.destroy();
+  await vi.waitFor(() => expect(seen[0]?.aborted).toBe(true), soon);
+  release();
+  await vi.waitFor(() => expect(server.inFlight).toBe(0), soon);
+  expect(defects).toEqual([]);
 });
 
-describe('bounds and defects', () => {
-  test('above inFlightMax requests are refused with 503', async () => {
-    const held: Array<() => void> = [];
-    const handler: Handler = {
-      handle: async () => {
-        await new Promise<void>((resolve) => held.push(resolve));
-        return { status: 200, headers: {}, body: 'held' };
-      },
-      refuse: (_request, failure) => ({
-        status: statuses[failure.code] ?? 500,
-        headers: {},
-        body: '',
-      }),
-    };
-    const server = await start({ handler, inFlightMax: 2 });
-    const first = [sendRaw(server.port, [get]), sendRaw(server.port, [get])];
-    await vi.waitFor(() => expect(server.inFlight).toBe(2), soon);
-    expect((await sendRaw(server.port, [get])).statuses).toEqual([503]);
-    for (const release of held) release();
-    const answers = await Promise.all(first);
-    expect(answers.flatMap((answer) => answer.statuses)).toEqual([200, 200]);
+test('a handler that throws, and a header that would split the answer, are 500', async () => {
+  const replies: Array<() => Reply> = [
+    () => {
+      throw new Error('defect');
+    },
+    () => ({ status: 200, headers: { Location: 'a\r\nSet-Cookie: b' }, body: '' }),
+  ];
+  const server = await start({
+    handler: {
+      handle: async () => (replies.shift() ?? (() => ({ status: 200, headers: {} })))(),
+      refuse: () => ({ status: 400, headers: {} }),
+    },
   });
-
-  test('a handler that throws, and a header that would split the answer, are 500', async () => {
-    const replies: Array<() => Reply> = [
-      () => {
-        throw new Error('defect');
-      },
-      () => ({ status: 200, headers: { Location: 'a\r\nSet-Cookie: b' }, body: '' }),
-    ];
-    const server = await start({
-      handler: {
-        handle: async () => (replies.shift() ?? (() => ({ status: 200, headers: {} })))(),
-        refuse: () => ({ status: 400, headers: {} }),
-      },
-    });
-    const answer = await sendRaw(server.port, [get, get]);
-    expect(answer.statuses).toEqual([500, 500]);
-    expect(answer.text).not.toContain('Set-Cookie');
-    expect(defects).toHaveLength(2);
-  });
+  const answer = await sendRaw(server.port, [get, get]);
+  expect(answer.statuses).toEqual([500, 500]);
+  expect(answer.text).not.toContain('Set-Cookie');
+  expect(defects).toHaveLength(2);
 });
 
 describe('listening', () => {
