@@ -1,13 +1,13 @@
 /**
  * `npm run crash -- --rounds 200 --seed 7 [--durability process|power] [--load-ms 6000] [--rate 3000]`
  *
- * Prints a line a round and a table at the end; exits with 1 when anything was lost, counted twice or
- * unexpected.
+ * Prints a line a round and what was counted at the end (comparison.ts, receipts.ts); exits with 1 when anything was
+ * lost, counted twice or unexpected.
  */
-import { parseArgs } from 'node:util';
+import { inspect, parseArgs } from 'node:util';
 import { makeGeoTable } from '../../config/release/geo-files.ts';
 import { freePorts, withDataFolder } from '../support/process.ts';
-import { type CrashResult, type Round, runCrashes } from './rounds.ts';
+import { runCrashes } from './rounds.ts';
 
 const { values } = parseArgs({
   options: {
@@ -54,9 +54,18 @@ const result = await withDataFolder((dataDir) =>
   }),
 );
 for (const note of result.notes) console.log(`unexpected: ${note}`);
-for (const [name, value] of summaryOf(result)) console.log(`${name.padEnd(28)} ${value}`);
+const { rounds: kills, notes: _, ...sums } = result;
+const starting = kills.filter(({ killed }) => killed === 'starting').length;
+console.log(`${kills.length} kills, ${starting} of them while starting\n${inspect(sums)}`);
+console.log(`start to ready           ${quantiles(kills.map(({ readyMs }) => readyMs))}`);
+console.log(`start to first redirect  ${quantiles(kills.map((kill) => kill.firstRedirectMs))}`);
+console.log(`duration                 ${milliseconds(performance.now() - startedMs)}`);
 const { missing = 0, altered = 0, duplicated = 0, committed = 0, repeats } = result.receipts ?? {};
-const isOftenAgain = duplicated > committed * duplicatesShareMax ? 1 : 0;
+const share = duplicated / Math.max(1, committed);
+console.log(
+  `events received again    ${(share * 100).toFixed(2)} %, at most ${duplicatesShareMax * 100} %`,
+);
+const isOftenAgain = share > duplicatesShareMax ? 1 : 0;
 const { unexplained = 0, late = 0 } = repeats ?? {};
 const events = missing + altered + isOftenAgain + late + unexplained;
 const faults = result.lost + result.duplicated + result.writesLost + events + result.unexpected;
@@ -66,43 +75,6 @@ process.exitCode = isSound ? 0 : 1;
 
 function milliseconds(ms: number | undefined): string {
   return ms === undefined ? '-' : `${Math.round(ms)} ms`;
-}
-
-function summaryOf(result: CrashResult): Array<[name: string, value: string | number]> {
-  const killed = (when: Round['killed']): number =>
-    result.rounds.filter((round) => round.killed === when).length;
-  return [
-    ['kills while running', killed('running')],
-    ['kills while starting', killed('starting')],
-    ['scans sent', result.sent],
-    ['scans answered', result.answered],
-    ['scans refused (deleted)', result.refused],
-    ['scans counted', result.counted],
-    ['  of them in flight at a kill', result.counted - result.answered + result.lost],
-    ['scans lost', result.lost],
-    ['scans duplicated', result.duplicated],
-    ['API writes acknowledged', result.writes],
-    ['API writes lost', result.writesLost],
-    ...receiptRows(result),
-    ['unexpected', result.unexpected],
-    ['start to ready', quantiles(result.rounds.map(({ readyMs }) => readyMs))],
-    ['start to first redirect', quantiles(result.rounds.map((round) => round.firstRedirectMs))],
-    ['exit code at the end', String(result.exitCode)],
-    ['duration', `${Math.round((performance.now() - startedMs) / 1_000)} s`],
-  ];
-}
-
-function receiptRows({ receipts }: CrashResult): Array<[name: string, value: string | number]> {
-  if (receipts === undefined) return [];
-  const { committed, missing, altered, duplicated } = receipts;
-  return [
-    ['events committed', committed],
-    ['events never received', missing],
-    ['events with other bytes', altered],
-    ['events received again', `${duplicated} (${((duplicated / committed) * 100).toFixed(2)} %)`],
-    ['  without a kill between', receipts.repeats.unexplained],
-    ['  answered a second before a kill', receipts.repeats.late],
-  ];
 }
 
 function quantiles(times: ReadonlyArray<number | undefined>): string {

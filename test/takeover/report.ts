@@ -1,5 +1,4 @@
-/** The table of what a run has measured, and the criteria that it must meet. */
-import type { Times } from './scan-generator.ts';
+/** The criteria that a run must meet. */
 import type { ServiceResult } from './service-under-load.ts';
 
 export interface Criterion {
@@ -45,34 +44,3 @@ export function availability(result: ServiceResult): Criterion[] {
 
 const resetsOf = ({ scans }: ServiceResult): number =>
   (scans.faults.reset / Math.max(1, scans.sent)) * 100_000;
-
-export function rowsOf(
-  result: ServiceResult,
-): ReadonlyArray<readonly [name: string, value: string]> {
-  const { scans, changed, limited, receipts } = result;
-  const { faults, times } = scans;
-  return [
-    ['scans on new connections', String(scans.sent)],
-    ['  answered', String(scans.answered)],
-    ['  refused', String(faults.refused)],
-    ['  reset', `${faults.reset} (${resetsOf(result).toFixed(2)} of 100,000)`],
-    ['  timed out, redirect loops', `${faults['timed out']}, ${faults['redirect loop']}`],
-    ['  local errors of the generator', String(faults['local error'])],
-    ['broken on keep-alive connections', String(result.keepAliveBroken)],
-    ['generator late at most', `${scans.lateMsMax.toFixed(1)} ms`],
-    ['response time, steady', timesText(times.steady)],
-    ['response time, during takeovers', timesText(times.takeover)],
-    ['changed codes: answered, counted', `${changed.answered}, ${changed.counted}`],
-    ['limited codes: redirects, counted', `${limited.redirects}, ${limited.counted}`],
-    ['lost', `${changed.lost}, ${limited.lost} ${changed.lostScans.join(' ')}`],
-    ['counted twice', `${changed.duplicated}, ${limited.duplicated}`],
-    ['API writes acknowledged, lost', `${changed.writes}, ${changed.writesLost}`],
-    ['longest time without a write', `${result.writePauseMsMax.toFixed(0)} ms`],
-    ['events committed, missing', `${receipts.committed}, ${receipts.missing}`],
-    ['events altered, twice', `${receipts.altered}, ${receipts.duplicated}`],
-    ['  without a kill or a hang', String(receipts.repeats.unexplained)],
-  ];
-}
-
-const timesText = ({ count, p50Ms, p99Ms, maxMs }: Times): string =>
-  `p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms, max ${maxMs.toFixed(1)} ms, ${count} scans`;

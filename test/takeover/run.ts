@@ -8,17 +8,17 @@
  *   --kills       kill -9 of either process at each step of a takeover and in between (kills.ts)
  *   --cases       processes that hang or are stopped (cases.ts)
  *
- * Prints a line for each takeover, kill and case, and after each part a table and its criteria (report.ts). Exits with
- * 1 when a criterion fails.
+ * Prints a line for each takeover, kill and case, and after each part what was measured and its criteria (report.ts).
+ * Exits with 1 when a criterion fails.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
-import { parseArgs } from 'node:util';
+import { inspect, parseArgs } from 'node:util';
 import { makeGeoTable } from '../../config/release/geo-files.ts';
 import { freePorts, withDataFolder } from '../support/process.ts';
 import { runCases } from './cases.ts';
 import { runKills } from './kills.ts';
-import { availability, correctness, type Criterion, rowsOf } from './report.ts';
+import { availability, correctness, type Criterion } from './report.ts';
 import type { ServiceResult } from './service-under-load.ts';
 import { runTakeovers } from './takeovers.ts';
 
@@ -53,8 +53,7 @@ makeGeoTable(() => undefined);
 const failed: string[] = [];
 
 function show(result: ServiceResult, criteria: readonly Criterion[]): void {
-  for (const note of result.notes) console.log(`unexpected: ${note}`);
-  for (const [name, value] of rowsOf(result)) console.log(`${name.padEnd(34)} ${value}`);
+  console.log(inspect(result, { depth: null, breakLength: 120 }));
   for (const { what, holds } of criteria) console.log(`${holds ? 'holds ' : 'FAILED'} ${what}`);
   failed.push(...criteria.filter(({ holds }) => !holds).map(({ what }) => what));
 }
