@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writeMmdb } from '../scans/visitor/write-mmdb.ts';
-import { Client } from '../support/client.ts';
+import { Client, word } from '../support/client.ts';
 import { type CommandResult, runCommand, spawnCommand } from '../support/process.ts';
 import { TestService } from '../support/test-service.ts';
 
@@ -130,4 +130,39 @@ test('users, keys and plans changed on the command line hold from the next reque
   for (const args of wrong) {
     expect((await runCommand(args, environment)).code).toBe(1);
   }
+});
+
+test('a payment that the operator confirms holds at once, and once; no redirect depends on plan or quota', async () => {
+  const redirect = async (): Promise<number> => {
+    const sent = { redirect: 'manual', headers: { connection: 'close' } } as const;
+    return (await fetch(`${service.redirectUrl}/paid`, sent)).status;
+  };
+  const body = { target: 'https://example.com/', slug: 'paid' };
+  expect((await client.call('POST', '/v1/qr-codes', { body })).status).toBe(201);
+  const [{ id: workspace }] = JSON.parse(
+    (await runCommand(['workspaces', 'list', '--json'], environment)).stdout,
+  );
+  await runCommand(['workspaces', 'set-plan', workspace, 'starter'], environment);
+  const wish = { plan: 'pro', interval: 'month' };
+  const { json: checkout } = await client.call('POST', '/v1/billing/checkout', { body: wish });
+  const id = word(checkout.id);
+  const run = (...args: string[]) => runCommand(['billing', ...args], environment);
+  expect(JSON.parse((await run('list', '--json')).stdout)).toMatchObject([{ id, ...wish }]);
+  expect(await run('confirm', id)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('plan pro'),
+  });
+  expect(await run('confirm', id)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('it is complete'),
+  });
+  expect((await run('list')).stdout).toBe('none\n');
+  const paid = await client.call('GET', '/v1/billing/subscription');
+  expect(paid.headers['x-ratelimit-limit']).toBe('120');
+  expect(paid.json).toMatchObject({ plan: 'pro', status: 'active', amount: 29, currency: 'EUR' });
+  const canceled = await client.call('DELETE', '/v1/billing/subscription');
+  expect(canceled.json).toEqual({ status: 'canceling', effectiveAt: paid.json.currentPeriodEnd });
+  let status = 200;
+  while (status === 200) ({ status } = await client.call('GET', '/v1/session'));
+  expect([status, await redirect()]).toEqual([429, 302]);
 });

@@ -29,9 +29,9 @@ const lateMsMax = 6_000;
 /** One retry, in an hour: this is about first attempts. */
 const retryMs = 3_600_000;
 const healthyCount = 2;
-const batches = 2;
 const batchSize = 3;
-const events = batches * batchSize;
+/** Of two batches. */
+const events = 2 * batchSize;
 /** For those that are expensive. */
 const fewEvents = 2;
 /** One call per endpoint, of the 600 requests that a minute of the plan has. */
@@ -110,22 +110,14 @@ function latenciesOf({ requests }: Receiver): number[] {
 }
 
 /** Every event once, and soon. */
-function checkHealthy(healthy: readonly Receiver[], growthBytes: number): void {
+function checkHealthy(healthy: readonly Receiver[]): void {
   for (const { requests } of healthy) {
     const ids = requests.map(({ headers }) => word(headers['webhook-id']));
     expect(new Set(ids).size).toBe(events);
     expect(ids).toHaveLength(events);
   }
-  const latenciesMs = healthy.flatMap(latenciesOf).sort((a, b) => a - b);
-  const [p50, p99] = [0.5, 0.99].map(
-    (share) => latenciesMs[Math.floor(latenciesMs.length * share)],
-  );
-  process.stdout.write(
-    `healthy among the hostile: p50 ${p50?.toFixed(0)} p99 ${p99?.toFixed(0)} ms, ` +
-      `memory ${(growthBytes / 1e6).toFixed(0)} MB more\n`,
-  );
   // No measurement: a delivery that waits for one that hangs takes the deadline.
-  expect(p99).toBeLessThan(deadlineMs);
+  expect(Math.max(...healthy.flatMap(latenciesOf))).toBeLessThan(deadlineMs);
 }
 
 /** Once all attempts have ended. */
@@ -165,17 +157,15 @@ it('ends every attempt in time and says why, and delays no healthy receiver', ()
     await createMany(real, batchSize);
     await Promise.all(healthy.map((receiver) => receiver.arrived(batchSize)));
     const memoryBefore = memoryOf(real.service.pid);
-    for (let batch = 1; batch < batches; batch++) {
-      await createMany(real, batchSize);
-      if (batch === 1) await deleteSome(real, fewEvents);
-    }
+    await createMany(real, batchSize);
+    await deleteSome(real, fewEvents);
     await Promise.all(healthy.map((receiver) => receiver.arrived(events)));
     const results = await collect(real, opened);
     const growthBytes = memoryOf(real.service.pid) - memoryBefore;
     expect(results.flatMap(faultsOf)).toEqual([]);
     expect(growthBytes).toBeLessThan(growthBytesMax);
     expect(canary.connections).toBe(0);
-    checkHealthy(healthy, growthBytes);
+    checkHealthy(healthy);
     await real.api.close();
     expect((await real.service.terminate()).code).toBe(0);
     expect(real.service.logEntries.filter(({ level }) => level === 'error')).toEqual([]);

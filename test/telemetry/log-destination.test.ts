@@ -1,13 +1,15 @@
-/** Lines of the log against readers that stall, go away and come back: whole, in order, each lost one is reported. */
+/**
+ * Lines of the log against readers that stall, go away and come back: whole, in order, each lost one is reported. The
+ * service beside a reader that stalls: test/flows/process/log-reader.test.ts.
+ */
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { LogDestination } from '../../src/telemetry/log-destination.ts';
 import { openReader, openWriter, readAll } from '../support/named-pipe.ts';
-import { soon } from '../support/soon.ts';
 import { runs } from '../seconds/runs.ts';
 
 let folder: string;
@@ -44,23 +46,6 @@ function expectAll(told: readonly Told[], count: number): void {
   }
   expect(at).toBe(count);
 }
-
-it('a reader that stalls gets what is kept, then how much is not, without another line', async () => {
-  const reader = openReader(pipe);
-  const writer = openWriter(pipe);
-  const destination = destinationOn(writer);
-  const count = 3_000;
-  for (let at = 0; at < count; at++) destination.write(lineOf(at));
-  expect(destination.lost).toBeGreaterThan(0);
-  let text = '';
-  await vi.waitFor(() => {
-    text += readAll(reader);
-    expect(text).toContain(`{"lost":${destination.lost}}`);
-  }, soon);
-  expectAll(parse(text), count);
-  closeSync(writer);
-  closeSync(reader);
-});
 
 it('a reader that is gone has a successor, who gets each line whole, also where one was cut', () => {
   const reader = openReader(pipe);
