@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Channel } from '../../../src/engine/takeover/channel.ts';
-import type { SuccessorMessage } from '../../../src/engine/takeover/messages.ts';
+import type { PredecessorMessage } from '../../../src/engine/takeover/messages.ts';
 import { soon } from '../../support/soon.ts';
 
 let folder: string;
@@ -14,12 +14,11 @@ let server: Server;
 let near: Socket;
 let far: Socket;
 let received: string[];
-let channel: Channel<string, SuccessorMessage>;
+let channel: Channel<string, PredecessorMessage>;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'quietzone-channel-'));
-  server = createServer();
-  server.listen(join(folder, 'socket'));
+  server = createServer().listen(join(folder, 'socket'));
   await once(server, 'listening');
   near = connect(join(folder, 'socket'));
   [far] = await once(server, 'connection');
@@ -37,8 +36,6 @@ afterEach(async () => {
   await new Promise((done) => server.close(done));
   rmSync(folder, { recursive: true, force: true });
 });
-
-const change = (link: number): SuccessorMessage => ({ type: 'changed', link });
 
 test('lines come whole and in order, in whatever pieces', async () => {
   for (const byte of Buffer.from('ab\nc d\né\n\nbad\nlast\nhalf')) {
@@ -58,16 +55,7 @@ test('a line that is too long is dropped to its end, and the next one is read', 
 
 test('the other side does not read: beyond the bound the connection is ended', async () => {
   far.pause();
-  const release = 'x'.repeat(50_000_000);
-  const dataVersions = { management: 1, scans: 1, delivery: 1 };
-  const message: SuccessorMessage = {
-    type: 'takeover',
-    protocol: 1,
-    release,
-    dataVersions,
-    pid: 2,
-    pidNamespace: '',
-  };
+  const message: PredecessorMessage = { type: 'refused', reason: 'x'.repeat(50_000_000) };
   channel.send(message);
   channel.send(message);
   expect(channel.isIdle).toBe(false);
@@ -78,7 +66,7 @@ test('the other side does not read: beyond the bound the connection is ended', a
 
 test('the other side is killed while it is written to: no error is left over', async () => {
   far.destroy();
-  for (let link = 0; link < 100; link++) channel.send(change(link));
+  for (let link = 0; link < 100; link++) channel.send({ type: 'followed', link });
   await channel.closed;
   expect(received).toEqual([]);
 });

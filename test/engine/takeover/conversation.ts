@@ -1,4 +1,5 @@
 /** Both sides of a takeover for tests: a host that does what the test says, and sockets that say anything. */
+import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -6,11 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect } from 'vitest';
 import { type DataFolder, openDataFolder } from '../../../src/engine/data-folder.ts';
-import {
-  type FolderLock,
-  lockDataFolder,
-  lockPath,
-} from '../../../src/engine/takeover/folder-lock.ts';
+import { lockDataFolder, lockPath } from '../../../src/engine/takeover/folder-lock.ts';
 import { hostTakeovers } from '../../../src/engine/takeover/host-takeovers.ts';
 import { pidNamespace } from '../../../src/engine/takeover/kill-other.ts';
 import type { Limits, Tails } from '../../../src/engine/takeover/messages.ts';
@@ -149,38 +146,24 @@ export class Talker {
 }
 
 /** A successor that says what the test says. */
-export function talkTo(folder: DataFolder): Promise<Talker> {
-  return new Promise((done, fail) => {
-    const socket = connect(lockPath(folder));
-    socket.once('error', fail);
-    socket.once('connect', () => done(new Talker(socket)));
-  });
+export async function talkTo(folder: DataFolder): Promise<Talker> {
+  const socket = connect(lockPath(folder));
+  await once(socket, 'connect');
+  return new Talker(socket);
 }
 
-export interface TestPredecessor {
-  readonly server: Server;
-  /** The connection of the one successor. */
-  readonly talker: Promise<Talker>;
-}
-
-/** A running service that says what the test says. */
-export async function listenAs(folder: DataFolder): Promise<TestPredecessor> {
+/** A running service that says what the test says, and the connection of its one successor. */
+export async function listenAs(
+  folder: DataFolder,
+): Promise<{ server: Server; talker: Promise<Talker> }> {
   const met = Promise.withResolvers<Talker>();
   const server = createServer((socket) => met.resolve(new Talker(socket)));
-  await new Promise<void>((done) => server.listen(lockPath(folder), done));
+  await once(server.listen(lockPath(folder)), 'listening');
   return { server, talker: met.promise };
 }
 
-export interface HostedFolder {
-  readonly folder: DataFolder;
-  readonly lock: FolderLock;
-  readonly host: TestHost;
-  readonly told: TestLog;
-  readonly hosted: { close(): Promise<void> };
-}
-
 /** A data folder whose service, the test's host, waits for successors. */
-export async function openHostedFolder(): Promise<HostedFolder> {
+export async function openHostedFolder() {
   const folder = openDataFolder(mkdtempSync(join(tmpdir(), 'quietzone-takeover-')));
   const lock = await lockDataFolder(folder);
   const host = new TestHost();

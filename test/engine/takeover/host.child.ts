@@ -1,4 +1,4 @@
-/** A process that hosts takeovers of a folder, and hangs in one step. */
+/** A process that hosts takeovers of a folder, and hangs while it finishes. */
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
 import { lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
 import { hostTakeovers } from '../../../src/engine/takeover/host-takeovers.ts';
@@ -6,13 +6,9 @@ import { systemClock } from '../../../src/system-clock.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { TestHost } from './conversation.ts';
 
-const [path = '', hangs] = process.argv.slice(2);
-const lock = await lockDataFolder(openDataFolder(path));
+const lock = await lockDataFolder(openDataFolder(process.argv[2] ?? ''));
 const host = new TestHost();
-host.hold(hangs === 'yield' ? 'yield' : 'finish');
-host.onCall = (call) => {
-  if (call === hangs) process.send?.(call);
-};
+host.hold('finish');
 hostTakeovers(lock, host, systemClock, createLog('silent'));
 process.on('message', () => undefined);
 process.send?.('hosting');

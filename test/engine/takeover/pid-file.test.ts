@@ -36,11 +36,7 @@ test('the owner writes it in the form that systemd reads, for itself alone, and 
   removePidFile(folder);
   expect(readdirSync(path)).toEqual([]);
   expect(logged).toEqual([]);
-});
-
-test('a predecessor leaves the number of its successor', () => {
-  const folder = dataFolderAt(path);
-  writePidFile(folder, log);
+  // A predecessor leaves the number of its successor.
   writeFileSync(join(path, 'service.pid'), '1\n');
   removePidFile(folder);
   expect(readPidFile(folder)).toBe(1);

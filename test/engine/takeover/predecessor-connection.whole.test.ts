@@ -1,7 +1,7 @@
 /** Every row of the successor's table of states, against a predecessor that says anything, and one that is killed. */
-import { type ChildProcess, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -10,8 +10,6 @@ import {
   DataFolderError,
   openDataFolder,
 } from '../../../src/engine/data-folder.ts';
-import { lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
-import type { Tails } from '../../../src/engine/takeover/messages.ts';
 import {
   PredecessorConnection,
   predecessorTimes,
@@ -25,7 +23,6 @@ import {
   listenAs,
   tails,
   takeover,
-  type Talker,
   type TestLog,
 } from './conversation.ts';
 
@@ -45,13 +42,8 @@ afterEach(() => {
   rmSync(folder.path, { recursive: true, force: true });
 });
 
-interface Conversation {
-  readonly found: Promise<PredecessorConnection | undefined>;
-  readonly talker: Talker;
-}
-
 /** `takeover` is said. */
-async function begin(answerMsMax = predecessorTimes.answerMsMax): Promise<Conversation> {
+async function begin(answerMsMax = predecessorTimes.answerMsMax) {
   const { server, talker } = await listenAs(folder);
   const found = PredecessorConnection.find(folder, hello, told.log, {
     ...predecessorTimes,
@@ -66,10 +58,8 @@ async function begin(answerMsMax = predecessorTimes.answerMsMax): Promise<Conver
   return { found, talker: met };
 }
 
-async function boot(
-  answerMsMax?: number,
-): Promise<{ predecessor: PredecessorConnection; talker: Talker }> {
-  const { found, talker } = await begin(answerMsMax);
+async function boot() {
+  const { found, talker } = await begin();
   talker.say(accepted);
   const predecessor = await found;
   if (predecessor === undefined) throw new Error('no predecessor');
@@ -77,7 +67,7 @@ async function boot(
   return { predecessor, talker };
 }
 
-async function bootAndYield(): Promise<{ predecessor: PredecessorConnection; talker: Talker }> {
+async function bootAndYield() {
   const { predecessor, talker } = await boot();
   const yielding = predecessor.yield();
   expect(await talker.next()).toEqual({ type: 'ready' });
@@ -86,7 +76,7 @@ async function bootAndYield(): Promise<{ predecessor: PredecessorConnection; tal
   return { predecessor, talker };
 }
 
-async function bootAndListen(): Promise<{ predecessor: PredecessorConnection; talker: Talker }> {
+async function bootAndListen() {
   const { predecessor, talker } = await bootAndYield();
   predecessor.listening();
   expect(await talker.next()).toEqual({ type: 'listening' });
@@ -120,16 +110,6 @@ test('asking, no answer: fails', async () => {
   await talker.closed;
 });
 
-test('booting, the connection ends: it is gone, and its lock free', async () => {
-  const { predecessor, talker } = await boot();
-  talker.close();
-  await predecessor.ended;
-  expect(predecessor.isGone).toBe(true);
-  expect(await predecessor.yield()).toBe('gone');
-  predecessor.listening();
-  await predecessor.followed(1);
-});
-
 test('booting, a fault: the takeover fails when it goes on', async () => {
   const { predecessor, talker } = await boot();
   talker.say(ended);
@@ -148,21 +128,6 @@ test.each([
   await expect(yielding).rejects.toThrow(why);
   await talker.closed;
   await predecessor.ended;
-});
-
-test('yielding, no answer: fails, and the other one goes on', async () => {
-  const { predecessor, talker } = await boot(1_000);
-  await expect(predecessor.yield()).rejects.toThrow(/did not answer within 1 s; it goes on/);
-  await talker.closed;
-});
-
-test('yielding, the connection ends: it is gone', async () => {
-  const { predecessor, talker } = await boot();
-  const yielding = predecessor.yield();
-  expect(await talker.next()).toEqual({ type: 'ready' });
-  talker.close();
-  expect(await yielding).toBe('gone');
-  expect(predecessor.isGone).toBe(true);
 });
 
 test.each([bootAndYield, bootAndListen])(
@@ -193,38 +158,21 @@ test('listening, a change is told one time, and waited for until it is followed'
   expect(talker.lines).toEqual([]);
 });
 
-test('listening, ended: whatever waits goes on, with the last tails', async () => {
-  const { predecessor, talker } = await bootAndListen();
-  const received: Tails[] = [];
-  predecessor.onTails = (next) => received.push(next);
-  const following = predecessor.followed(1);
-  talker.say({ type: 'tails', tails: [[0, 1]] }, { ...ended, tails: [[0, 2]] });
-  await Promise.all([following, predecessor.ended, talker.closed]);
-  expect(received).toEqual([[[0, 1]], [[0, 2]]]);
-  expect(predecessor.isGone).toBe(false);
-  await predecessor.followed(2);
-  expect(told.lines).toContain('the predecessor has ended');
-});
-
-test.each([bootAndYield, bootAndListen])(
-  'yielded and listening, the connection ends: it is gone, and whatever waits goes on: $name',
+test.each([boot, bootAndYield, bootAndListen])(
+  'the connection ends: it is gone, and whatever waits goes on: $name',
   async (begun) => {
     const { predecessor, talker } = await begun();
-    const following = predecessor.followed(1);
+    const [waiting, answer] =
+      begun === boot ? [predecessor.yield(), 'gone'] : [predecessor.followed(1), undefined];
     talker.close();
-    await Promise.all([following, predecessor.ended]);
-    expect(predecessor.isGone).toBe(true);
+    expect(await waiting).toBe(answer);
+    await predecessor.ended;
+    expect([predecessor.isGone, await predecessor.yield()]).toEqual([true, 'gone']);
+    predecessor.listening();
+    await predecessor.followed(2);
     expect(told.lines).toContain('warn: the predecessor is gone');
   },
 );
-
-test('a folder that a command has is refused', async () => {
-  const lock = await lockDataFolder(folder);
-  await expect(PredecessorConnection.find(folder, hello, told.log)).rejects.toThrow(
-    /^Cannot take over: the data folder is in use by a command, or by a service that is starting/,
-  );
-  await lock.unlock();
-});
 
 test('asking: one that ends without an answer is none', async () => {
   const { found, talker } = await begin();
@@ -232,15 +180,10 @@ test('asking: one that ends without an answer is none', async () => {
   expect(await found).toBeUndefined();
 });
 
-test('none runs: undefined, also where one was killed', async () => {
-  expect(await PredecessorConnection.find(folder, hello, told.log)).toBeUndefined();
-  await end(await hostInChild());
-  expect(readdirSync(folder.path)).toEqual(['service.sock']);
-  expect(await PredecessorConnection.find(folder, hello, told.log)).toBeUndefined();
-});
-
 test('listening, a predecessor that does not end is killed', async () => {
-  const child = await hostInChild('finish');
+  const child = fork(new URL('host.child.ts', import.meta.url), [folder.path]);
+  closers.push(() => child.kill('SIGKILL'));
+  expect(await once(child, 'message')).toEqual(['hosting', undefined]);
   const times = { ...predecessorTimes, endMsMax: 50 };
   const predecessor = await PredecessorConnection.find(folder, hello, told.log, times);
   if (predecessor === undefined) throw new Error('no predecessor');
@@ -252,17 +195,3 @@ test('listening, a predecessor that does not end is killed', async () => {
   await predecessor.ended;
   expect(told.lines).toContain('error: the predecessor was killed');
 });
-
-/** A service that hangs in one step. */
-async function hostInChild(hangs: 'yield' | 'finish' = 'finish'): Promise<ChildProcess> {
-  const child = fork(new URL('host.child.ts', import.meta.url), [folder.path, hangs]);
-  closers.push(() => child.kill('SIGKILL'));
-  expect(await once(child, 'message')).toEqual(['hosting', undefined]);
-  return child;
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  const exited = once(child, 'exit');
-  child.kill('SIGKILL');
-  await exited;
-}
