@@ -1,14 +1,9 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { type Database, open } from 'lmdb';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { StoreEnvironment, type TableKey } from '../../src/store/environment.ts';
 import { temporaryFolder } from './temporary-management.ts';
-
-const closers: Array<() => Promise<void>> = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).toReversed()) await close();
-});
 
 const keyEncodings = { codes: 'uint32', days: 'binary', answers: 'ordered-binary' } as const;
 /** lmdb's flag NO_SYNC_FLUSH; its enum has no value at run time. */
@@ -19,7 +14,7 @@ type Name = keyof typeof keyEncodings;
 function opened() {
   const path = join(temporaryFolder(), 'management.mdb');
   const environment = new StoreEnvironment(path, 'create');
-  closers.push(async () => await environment.close());
+  onTestFinished(async () => await environment.close());
   const tables = {
     codes: environment.table<number, unknown>('codes', { key: 'uint32' }),
     days: environment.table<Uint8Array, Uint8Array>('days', { key: 'binary', value: 'binary' }),
@@ -28,7 +23,7 @@ function opened() {
     }),
   };
   const root = open({ path, noSubdir: true, maxDbs: 64 });
-  closers.push(async () => await root.close());
+  onTestFinished(async () => await root.close());
   const plain = <K extends TableKey>(name: Name): Database<Uint8Array, K> =>
     root.openDB<Uint8Array, K>({ name, encoding: 'binary', keyEncoding: keyEncodings[name] });
   const plains = { codes: plain('codes'), days: plain('days'), answers: plain('answers') };

@@ -21,7 +21,6 @@ import {
   withLink,
 } from '../../src/store/management/link-blocks.ts';
 import { programOf, taggedProgram } from '../links/routed.ts';
-import { temporaryManagement } from './temporary-management.ts';
 
 const urlBytesMax = 2_048;
 const numbered = (no: number, length: number, letter: string): string =>
@@ -164,20 +163,12 @@ describe('a block without programs', () => {
   });
 });
 
-describe('management.mdb', () => {
-  const ofSixteen = (): Uint8Array =>
-    Array.from({ length: 16 }, (_, no): StoredLink => {
-      const [key, target] = [numbered(no, 64, 'K'), longTarget(no)];
-      const fields = { key, codeNo: 16 + no, workspaceNo: 1, target, expiresAtMs: 4e12 };
-      return { ...fields, scanLimit: 9, state: 'live', program: largest };
-    }).reduce<Uint8Array>(withLink, new Uint8Array());
-
-  test('keeps a block of sixteen of the largest programs through a restart', async () => {
-    const temporary = temporaryManagement();
-    const block = ofSixteen();
-    expect(block.length).toBeLessThanOrEqual(linkBlockBytesMax);
-    await temporary.store.environment.transaction(() => temporary.store.links.put(1, block));
-    await temporary.reopen();
-    expect(Buffer.from(temporary.store.links.get(1)!).equals(block)).toBe(true);
-  });
+test('a block of sixteen of the largest programs is within its bound', () => {
+  let block: Uint8Array = new Uint8Array();
+  for (let no = 0; no < 16; no++) {
+    const [key, target] = [numbered(no, 64, 'K'), longTarget(no)];
+    const fields = { key, codeNo: 16 + no, workspaceNo: 1, target, expiresAtMs: 4e12 };
+    block = withLink(block, { ...fields, scanLimit: 9, state: 'live', program: largest });
+  }
+  expect(block.length).toBeLessThanOrEqual(linkBlockBytesMax);
 });

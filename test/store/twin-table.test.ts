@@ -1,40 +1,33 @@
 /** Whatever bit flips in one copy of a mark, it reads as it was written; in both copies it is refused. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { StoreEnvironment } from '../../src/store/environment.ts';
 import { openTwinTable } from '../../src/store/twin-table.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
+import { temporaryFolder } from './temporary-management.ts';
 
-let folder: string;
 let environment: StoreEnvironment;
-const path = (): string => join(folder, 'marks.mdb');
 const open = () => openTwinTable<number, number>(environment, 'marks', { key: 'uint32' });
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'quietzone-twin-'));
-  environment = new StoreEnvironment(path(), 'create');
+  environment = new StoreEnvironment(join(temporaryFolder(), 'marks.mdb'), 'create');
   const marks = open();
   environment.transactionSync(() => {
     for (let key = 0; key < 3; key++) marks.put(key, key * 1_000);
   });
 });
-afterEach(async () => {
-  await environment.close();
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => environment.close());
 
 /** Flips a bit of the value of a key in each of the tables. */
 async function flip(key: number, bit: number, ...tables: string[]): Promise<void> {
-  const stored = new StoredBytes(path());
+  const stored = new StoredBytes(environment.path);
   for (const table of tables) stored.flip(table, stored.keys(table)[key]!, bit);
   await stored.close();
   environment.refresh();
 }
 
 test.each(['marks', 'marks_copy'])('each bit of a value in %s', async (table) => {
-  const stored = new StoredBytes(path());
+  const stored = new StoredBytes(environment.path);
   const bits = stored.bytes(table, stored.keys(table)[1]!).length * 8;
   await stored.close();
   for (let bit = 0; bit < bits; bit++) {

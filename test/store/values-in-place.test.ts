@@ -1,20 +1,15 @@
 /** Values read where they stand: the same as copies of them, of any size, and as well guarded. */
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { StoreEnvironment, type ValueTable } from '../../src/store/environment.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
 import { temporaryFolder } from './temporary-management.ts';
 
-const closers: Array<() => Promise<void>> = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).toReversed()) await close();
-});
-
 function opened() {
   const path = join(temporaryFolder(), 'scans.mdb');
   const environment = new StoreEnvironment(path, 'create');
-  closers.push(async () => await environment.close());
+  onTestFinished(async () => await environment.close());
   const table = environment.table<number, Uint8Array>('blocks', { value: 'binary' });
   const put = (values: readonly Uint8Array[]): void =>
     environment.transactionSync(() => {
@@ -68,7 +63,7 @@ test('isSound notices any bit that changed, in short values and long ones, and n
   const values = [50, 130, 251, 252, 300, 9_000].map((length) => new Uint8Array(length).fill(7));
   put(values);
   const stored = new StoredBytes(path);
-  closers.push(async () => await stored.close());
+  onTestFinished(async () => await stored.close());
   const keys = stored.keys('blocks');
   fc.assert(
     fc.property(fc.nat({ max: values.length - 1 }), fc.nat(), (at, bit) => {

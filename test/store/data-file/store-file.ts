@@ -1,17 +1,14 @@
 /** A small store with everything that a data file may have: branch, leaf and overflow pages, free pages, odd keys. */
 import { crc32 } from 'node:zlib';
+import { createRandom as createNumbers } from '../../../bench/random.ts';
 import { StoreEnvironment, type Table } from '../../../src/store/environment.ts';
 
 /** Numbers from 0 up to below the argument. */
 export type Random = (below: number) => number;
 
-/** The same numbers for the same seed (a linear congruential generator, its upper bits). */
 export function createRandom(seed: number): Random {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
+  const next = createNumbers(seed);
+  return (below) => next() % below;
 }
 
 function openTables(environment: StoreEnvironment) {
