@@ -59,21 +59,16 @@ const changeManifest = (change: (manifest: Record<string, unknown>) => void): vo
   change(manifest);
   writeFileSync(join(target, 'backup.json'), JSON.stringify(manifest));
 };
-const remove = (...names: string[]): void => {
-  for (const name of names) rmSync(join(folder.path, name));
-};
-
-async function setVersion(file: string, key: string, version: number): Promise<void> {
-  const environment = new StoreEnvironment(join(folder.path, file));
-  const meta = environment.table<string, number>('meta');
-  environment.transactionSync(() => meta.put(key, version));
-  await environment.close();
-}
 
 describe('the version of the data', () => {
   test('newer data is refused, all files at once, and nothing is left', async () => {
-    await setVersion('management.mdb', 'schema', 99);
-    await setVersion('scans.mdb', 'schema', 98);
+    const versions = [[99, folder.managementFile] as const, [98, folder.scansFile] as const];
+    for (const [version, file] of versions) {
+      const environment = new StoreEnvironment(file);
+      const meta = environment.table<string, number>('meta');
+      environment.transactionSync(() => meta.put('schema', version));
+      await environment.close();
+    }
     const message = await refusalOf(taken());
     expect(message).toMatch(/scans.mdb: its data has version 98, this program reads 1/);
     expect(message).toMatch(/management.mdb: its data has version 99, this program reads 1/);
@@ -101,24 +96,16 @@ test('the process id of a service is not copied: a restore replaces one that a k
   expect(readdirSync(target)).not.toContain('service.pid');
 });
 
-describe('the required set', () => {
-  test('a data folder without it is refused, all at once', async () => {
-    remove('scans.mdb', 'visitor.key');
-    expect(await refusalOf(taken())).toMatch(/scans.mdb is missing\n +visitor.key is missing/);
-    expect(readdirSync(parent)).toEqual(['data']);
+test('a manifest without what a backup must have is refused', async () => {
+  await taken();
+  changeManifest((manifest) => {
+    const files: Array<{ name: string }> = manifestOf().files;
+    const lost = ['management.mdb', 'signing-keys.json'];
+    manifest['files'] = files.filter(({ name }) => !lost.includes(name));
   });
-
-  test('a manifest without it is refused', async () => {
-    await taken();
-    changeManifest((manifest) => {
-      const files: Array<{ name: string }> = manifestOf().files;
-      const lost = ['management.mdb', 'signing-keys.json'];
-      manifest['files'] = files.filter(({ name }) => !lost.includes(name));
-    });
-    expect(await refusalOf(restored())).toMatch(
-      /it was made without management.mdb, signing-keys.json, expected a backup that has them/,
-    );
-  });
+  expect(await refusalOf(restored())).toMatch(
+    /it was made without management.mdb, signing-keys.json, expected a backup that has them/,
+  );
 });
 
 describe('a backup that was changed since', () => {
@@ -157,23 +144,21 @@ describe('a backup that was changed since', () => {
   });
 });
 
-describe('damaged data', () => {
-  test('its copy is kept only when that is asked for, under a name that says so', async () => {
-    remove('delivery.mdb');
-    const message = await refusalOf(taken());
-    expect(message).toMatch(/Cannot back up .*: its data is damaged:\n {2}delivery.mdb is missing/);
-    expect(message).toMatch(/Keep the backups made before/);
-    expect(readdirSync(parent)).toEqual(['data']);
-    const { path, damage } = await taken({ damaged: 'keep' });
-    expect([path, damage]).toEqual([`${target}.damaged`, ['delivery.mdb is missing']]);
-    expect(readdirSync(parent).toSorted()).toEqual(['backup.damaged', 'data']);
-    target = path;
-    expect(await refusalOf(restored())).toMatch(
-      /it is a copy of damaged data.*\n {2}delivery.mdb is missing/,
-    );
-    const kept = await restored({ damaged: 'keep' });
-    expect([kept.files, kept.damage]).toEqual([manifestOf().files.length, damage]);
-  });
+test('a copy of damaged data is kept only when that is asked for, under a name that says so', async () => {
+  rmSync(folder.deliveryFile);
+  const message = await refusalOf(taken());
+  expect(message).toMatch(/Cannot back up .*: its data is damaged:\n {2}delivery.mdb is missing/);
+  expect(message).toMatch(/Keep the backups made before/);
+  expect(readdirSync(parent)).toEqual(['data']);
+  const { path, damage } = await taken({ damaged: 'keep' });
+  expect([path, damage]).toEqual([`${target}.damaged`, ['delivery.mdb is missing']]);
+  expect(readdirSync(parent).toSorted()).toEqual(['backup.damaged', 'data']);
+  target = path;
+  expect(await refusalOf(restored())).toMatch(
+    /it is a copy of damaged data.*\n {2}delivery.mdb is missing/,
+  );
+  const kept = await restored({ damaged: 'keep' });
+  expect([kept.files, kept.damage]).toEqual([manifestOf().files.length, damage]);
 });
 
 describe('a damaged data file', () => {
@@ -277,7 +262,7 @@ describe('the target', () => {
   });
 });
 
-test('every file is in the manifest with its hash, and the sum of bytes is told on the way', async () => {
+test('every file is in the manifest, and the sum of bytes is told on the way', async () => {
   const told = { begun: 0, bytes: 0, files: [] as string[] };
   const { bytes, files } = await taken({
     progress: {
@@ -287,14 +272,7 @@ test('every file is in the manifest with its hash, and the sum of bytes is told 
       check: () => undefined,
     },
   });
-  const named: Array<{ name: string; bytes: number; sha256: string }> = manifestOf().files;
-  for (const { name, bytes: size, sha256 } of named) {
-    const content = readFileSync(join(target, name));
-    expect([size, sha256]).toEqual([
-      content.length,
-      createHash('sha256').update(content).digest('hex'),
-    ]);
-  }
+  const named: Array<{ name: string; bytes: number }> = manifestOf().files;
   const names = named.map(({ name }) => name);
   expect(names.toSorted()).toEqual(
     Object.keys(contentsOf(target)).filter((name) => name !== 'backup.json'),

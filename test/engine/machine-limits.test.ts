@@ -13,7 +13,6 @@ import {
   MachineLimitError,
   parseLimits,
   pidsFolders,
-  readLimits,
   threadsLeft,
 } from '../../src/engine/machine/machine-limits.ts';
 
@@ -33,11 +32,6 @@ const config = loadConfig(undefined, {
   QZ_WEBHOOKS_THREADS: '1',
 });
 const threads = { redirect: 1, shards: 1, pool: 1, webhooks: 1 };
-
-const statesOf = (limits: Partial<Limits>): string[] =>
-  examineLimits(config, { ...ample, ...limits })
-    .filter(({ state }) => state !== 'enough')
-    .map(({ state, text }) => `${state}: ${text}`);
 
 test('the table of /proc/self/limits is read by its names, with and without limits', () => {
   const text = `Limit                     Soft Limit           Hard Limit           Units
@@ -67,13 +61,6 @@ test('the control group that counts threads is found, and what it leaves', () =>
   expect([threadsLeft('max\n', '40\n'), threadsLeft('', '')]).toEqual([Infinity, Infinity]);
 });
 
-test('the limits of this process are enough for it', () => {
-  const { openFiles, memoryBytes, freeBytes } = readLimits('.');
-  expect(openFiles).toBeGreaterThan(leastDescriptors(threads));
-  expect(Math.min(memoryBytes, freeBytes)).toBeGreaterThan(0);
-  expect(readLimits('/no such folder').freeBytes).toBe(Infinity);
-});
-
 test('shares never add up to more than the limit, and each has some', () => {
   for (const redirect of [1, 4, 64]) {
     for (const webhooks of [1, 16]) {
@@ -99,38 +86,30 @@ test('shares never add up to more than the limit, and each has some', () => {
   expect(shareDescriptors(1_024, threads, 4_096).redirectThread).toBeGreaterThan(400);
 });
 
-test('ample limits are no reason to warn, and none is required to be known', () => {
-  expect(assertLimits(config, ample)).toEqual([]);
-  const texts = examineLimits(config, ample).map(({ text }) => text);
-  expect(texts).toEqual([
-    expect.stringMatching(/^open files: \d+ connections for short links, \d+ for the API/),
-    '100.0 GiB free in the data folder, expected at least 1',
+test.each([
+  [
+    { openFiles: 1_024 },
+    /^poor: .* open 1024 files \(nofile\), expected 4096: only .*LimitNOFILE=/,
+  ],
+  [{ userThreads: 30 }, /^poor: 30 threads are left to this user .*expected at least 68/],
+  [{ containerThreads: 30 }, /^poor: 30 threads are left to this container \(--pids-limit/],
+  [
+    { addressSpaceBytes: 64 * gibibyte },
+    /^poor: 64.0 GiB of address space \(ulimit -v.* at least 120.0 GiB/,
+  ],
+  [{ memoryBytes: 128 * 2 ** 20 }, /^poor: 128 MiB of memory, expected at least 256$/],
+  [{ freeBytes: gibibyte / 2 }, /^poor: 0.5 GiB free in the data folder, expected at least 1$/],
+])('too little to run well is told with what is needed, and how to get it: %j', (limits, text) => {
+  const findings = examineLimits(config, { ...ample, ...limits });
+  const low = findings.filter(({ state }) => state !== 'enough');
+  expect(low.map(({ state, text: said }) => `${state}: ${said}`)).toEqual([
+    expect.stringMatching(text),
   ]);
 });
 
-test('too little to run well is told with what is needed, and how to get it', () => {
-  expect(statesOf({ openFiles: 1_024 })).toEqual([
-    expect.stringMatching(
-      /^poor: .* open 1024 files \(nofile\), expected 4096: only .*LimitNOFILE=/,
-    ),
-  ]);
-  expect(statesOf({ userThreads: 30 })).toEqual([
-    expect.stringMatching(/^poor: 30 threads are left to this user .*expected at least 68/),
-  ]);
-  expect(statesOf({ containerThreads: 30 })).toEqual([
-    expect.stringMatching(/^poor: 30 threads are left to this container \(--pids-limit/),
-  ]);
-  expect(statesOf({ addressSpaceBytes: 64 * gibibyte })).toEqual([
-    expect.stringMatching(/^poor: 64.0 GiB of address space \(ulimit -v.* at least 120.0 GiB/),
-  ]);
-  expect(statesOf({ memoryBytes: 128 * 2 ** 20, freeBytes: gibibyte / 2 })).toEqual([
-    'poor: 128 MiB of memory, expected at least 256',
-    'poor: 0.5 GiB free in the data folder, expected at least 1',
-  ]);
+test('what is too little to run well is a warning each, too little to run at all refuses the start', () => {
   expect(assertLimits(config, { ...ample, openFiles: 1_024, userThreads: 30 })).toHaveLength(2);
-});
-
-test('too little to run at all is refused, all of it at once', () => {
+  expect(assertLimits(config, ample)).toEqual([]);
   const limits = { ...ample, openFiles: 100, containerThreads: 8, addressSpaceBytes: gibibyte };
   const start = (): string[] => assertLimits(config, limits);
   expect(start).toThrow(MachineLimitError);

@@ -30,11 +30,6 @@ describe('threads', () => {
   ])('%i cores and %i MiB', (cores, megabytes, expected) => {
     expect(threadCounts(config, machine(cores, megabytes))).toEqual(expected);
   });
-
-  it('keep what is set', () => {
-    const own = loadConfig(undefined, { QZ_REDIRECT_THREADS: '3', QZ_SCANS_SHARDS: '2' });
-    expect(threadCounts(own, machine(2, 256))).toMatchObject({ redirect: 3, shards: 2, pool: 1 });
-  });
 });
 
 describe('caches', () => {
@@ -52,17 +47,20 @@ describe('caches', () => {
     expect([actorsMax, attemptsMax(least)]).toEqual([32_768, 1_024]);
   });
 
-  it('keep what is set lower', () => {
-    const own = loadConfig(undefined, { QZ_IMAGES_CACHE_BYTES_MAX: '1000' });
+  it('and threads are as they are set, where that is less', () => {
+    const own = loadConfig(undefined, {
+      QZ_REDIRECT_THREADS: '3',
+      QZ_SCANS_SHARDS: '2',
+      QZ_IMAGES_CACHE_BYTES_MAX: '1000',
+    });
+    expect(threadCounts(own, machine(2, 256))).toMatchObject({ redirect: 3, shards: 2, pool: 1 });
     expect(fitToMemory(own, machine(2, 256)).images.cacheBytesMax).toBe(1_000);
   });
 });
 
-describe('work of a moment', () => {
-  it('is bounded where memory is scarce, so that together it fits', () => {
-    const { hashesAtOnce, bulk } = memoryShares({ cores: 2, memoryBytes: memoryBytesMin })!;
-    const bytes = hashesAtOnce * 32 * mebibyte + bulk.atOnceMax * bulk.bodyBytesMax * 11;
-    expect(bytes).toBeLessThan(memoryBytesMin / 4);
-    expect(memoryShares(machine(2, 1_024))).toBeUndefined();
-  });
+it('work of a moment is bounded where memory is scarce, so that together it fits', () => {
+  const { hashesAtOnce, bulk } = memoryShares({ cores: 2, memoryBytes: memoryBytesMin })!;
+  const bytes = hashesAtOnce * 32 * mebibyte + bulk.atOnceMax * bulk.bodyBytesMax * 11;
+  expect(bytes).toBeLessThan(memoryBytesMin / 4);
+  expect(memoryShares(machine(2, 1_024))).toBeUndefined();
 });

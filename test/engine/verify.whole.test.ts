@@ -222,13 +222,6 @@ describe('what must agree', () => {
       `scans.mdb: the total of code number ${codes} is 9, its months and days have ${scans}`,
     ]);
   });
-
-  it('data of another version is named, and not read', async () => {
-    await change(({ meta }) => meta.put('schema', 9));
-    expect(findingsOf(await verifyFolder(folder))).toEqual([
-      'management.mdb: its data has version 9, this program reads 1',
-    ]);
-  });
 });
 
 it('is bounded, however much is damaged', async () => {

@@ -10,6 +10,7 @@ import { writeNodeFile } from '../../src/cluster/nodes/node-file.ts';
 import { loadConfig } from '../../src/config.ts';
 import { EdgeFolder } from '../../src/node/edge/edge-folder.ts';
 import { type Edge, openEdge } from '../../src/node/open-edge.ts';
+import { listSegments } from '../../src/scans/journal/segments.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { FeedServer, temporaryFolder } from '../cluster/links/feed-server.ts';
@@ -43,7 +44,11 @@ class TestEdge {
     this.lines = lines;
   }
 
-  static async open(folder: string, cores: () => readonly string[]): Promise<TestEdge> {
+  static async open(
+    folder: string,
+    cores: () => readonly string[],
+    keptFrom = (): number => 0,
+  ): Promise<TestEdge> {
     const ports = await freePorts();
     const config = loadConfig(undefined, {
       QZ_DATA_DIR: folder,
@@ -52,6 +57,7 @@ class TestEdge {
       QZ_METRICS_PORT: String(ports.api + 2),
       QZ_REDIRECT_HOST: '127.0.0.1',
       QZ_REDIRECT_PORT: String(ports.redirect),
+      QZ_SCANS_SEGMENT_MS_MAX: '10',
     });
     writeNodeFile(folder, { ...identity, journals });
     const lines: string[] = [];
@@ -68,7 +74,7 @@ class TestEdge {
       node: { journals, cores, token: () => 'edge-1.token' },
       journals: {
         known: { numbers: () => [], endAtLeast: () => 0 },
-        keptFrom: () => 0,
+        keptFrom,
       },
     });
     const opened = new TestEdge(edge, folder, ports, lines);
@@ -157,6 +163,33 @@ test('an edge redirects as its cores say, from their first word on, and without 
   for (const journal of journals.slice(0, again.edge.threads.journals.own.length)) {
     expect(existsSync(join(folder, 'journal', String(journal)))).toBe(true);
   }
+});
+
+test('an edge keeps what it has journaled as long as cores need it, and stores no scans', async () => {
+  const core = await FeedServer.open();
+  await core.codes.create(core.app.actor, { target, slug: 'kept' });
+  const folder = temporaryFolder();
+  let keptFrom = 0;
+  const opened = await TestEdge.open(
+    folder,
+    () => [core.url],
+    () => keptFrom,
+  );
+  await opened.edge.redirecting;
+  for (let visit = 0; visit < 8; visit++) expect(await opened.visit('kept')).toBe(target);
+  const { journals: own } = opened.edge.threads;
+  const written = own.ownTails().filter(([, tail]) => tail > 0);
+  expect(written.length).toBeGreaterThan(0);
+  const segments = (): number[][] => written.map(([no]) => listSegments(own.folder(no)));
+  // They have ended, and none is deleted.
+  await expect
+    .poll(() => Math.min(...segments().map(({ length }) => length)), soon)
+    .toBeGreaterThan(1);
+  own.deleteOwn();
+  expect(segments().map(([first]) => first)).toEqual(written.map(() => 0));
+  keptFrom = Infinity;
+  await expect.poll(segments, soon).toEqual(written.map(([, tail]) => [tail]));
+  expect(existsSync(join(folder, 'scans.mdb'))).toBe(false);
 });
 
 test('numbers that the cores have lost: an edge has their links, and none of its own', async () => {

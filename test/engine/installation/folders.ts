@@ -27,35 +27,21 @@ export const parts = [
   'visitor.key',
 ] as const;
 
-/** Folders of one test file, below `parent`. */
-export interface Folders {
-  readonly parent: string;
-  /** Of one installation: at its first start, and two starts later; and another installation. */
-  readonly first: string;
-  readonly later: string;
-  readonly other: string;
-  /** For the test. */
-  readonly data: string;
-}
-
-export async function makeFolders(): Promise<Folders> {
+/**
+ * Folders of one test file, below `parent`: of one installation at its `first` start and two starts `later`, of `other`
+ * one, and `data` for the test.
+ */
+export async function makeFolders() {
   const parent = mkdtempSync(join(memoryDisk, 'quietzone-installation-'));
   const at = (name: string): string => join(parent, name);
-  const folders = {
-    parent,
-    first: at('first'),
-    later: at('later'),
-    other: at('other'),
-    data: at('data'),
-  };
-  const { first, later, other } = folders;
+  const [first, later, other] = [at('first'), at('later'), at('other')];
   await make(first);
   await fill(first);
   cpSync(first, later, { recursive: true });
   await mark(later);
   await mark(later);
   await make(other);
-  return folders;
+  return { parent, first, later, other, data: at('data') };
 }
 
 /** Makes what a first start makes, or goes on with it. */

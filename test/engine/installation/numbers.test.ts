@@ -10,6 +10,7 @@ import { type DeliveryTables, openDeliveryTables } from '../../../src/store/deli
 import { type Management, openManagement } from '../../../src/store/management/management.ts';
 import { openScanStore, type ScanStore, workspaceCounter } from '../../../src/store/scans/scans.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
+import { endpointOf } from '../../webhooks/outboxes/reader-checks.ts';
 import { memoryDisk } from '../memory-disk.ts';
 
 let folder: string;
@@ -34,11 +35,6 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const stats = {
-  counts: { pending: 0, delivered: 0, dead: 0, canceled: 0 },
-  failuresInRow: 0,
-};
-
 test('each goes on above what the others have seen, with a warning, once', () => {
   management.environment.transactionSync(() => {
     management.meta.put('next:code', 5);
@@ -52,7 +48,8 @@ test('each goes on above what the others have seen, with a warning, once', () =>
   delivery.environment.transactionSync(() => {
     delivery.positions.put('events', [40, 0]);
     delivery.positions.put('scans', [12, 3]);
-    delivery.stats.put(6, stats);
+    const counts = { pending: 0, delivered: 0, dead: 0, canceled: 0 };
+    delivery.stats.put(6, { counts, failuresInRow: 0 });
   });
   raiseNumbers({ management, scans, delivery }, log);
   const next = (['code', 'workspace', 'event', 'endpoint'] as const).map((name) =>
@@ -73,21 +70,7 @@ test('each goes on above what the others have seen, with a warning, once', () =>
 });
 
 test('blocks go on above those that an endpoint was enabled, disabled, subscribed or given another list length at', () => {
-  const endpoint: EndpointRecord = {
-    no: 1,
-    id: 'whk_00000000000000000000',
-    workspaceNo: 1,
-    url: 'https://example.com/',
-    events: ['*'],
-    maxBatch: 100,
-    secrets: [],
-    status: 'enabled',
-    firstEvent: 0,
-    firstBlock: 3,
-    createdAtMs: 0,
-    updatedAtMs: 0,
-    createdBy: 'usr_00000000000000000000',
-  };
+  const endpoint = endpointOf({ no: 1, firstBlock: 3 });
   const from = { event: 1, block: 5 };
   const states: Array<readonly [seen: number, Partial<EndpointRecord>]> = [
     [3, {}],

@@ -20,12 +20,11 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-const nothingKnown = { numbers: () => [], endAtLeast: () => 0 };
 const open = (options: Partial<JournalsOptions>): Journals =>
   new Journals({
     root,
     threads: options.own?.length ?? 1,
-    known: nothingKnown,
+    known: { numbers: () => [], endAtLeast: () => 0 },
     log: createLog('silent'),
     ...options,
   });
@@ -44,20 +43,15 @@ function write(journals: Journals, journal: number, frames: number): JournalWrit
   return writer;
 }
 
-test('own numbers are as they are handed in, as many as threads at least', () => {
+test('own numbers are as they are handed in, as many as threads at least, and other folders are left out', () => {
+  for (const name of ['65536', '123456', 'x1']) mkdirSync(join(root, name));
   const journals = open({ own: [65_535, 7] });
   expect([journals.own, listJournals(root)]).toEqual([
     [65_535, 7],
     [7, 65_535],
   ]);
   expect(journals.tails.journals).toEqual([7, 65_535]);
-  expect(open({ own: [] }).own).toEqual([]);
   expect(() => open({ own: [7], threads: 2 })).toThrow('expected one for each of 2');
-});
-
-test('other folders beside the journals are left out', () => {
-  for (const name of ['65536', '123456', 'x1']) mkdirSync(join(root, name));
-  expect(open({ own: [40_000] }).tails.journals).toEqual([40_000]);
 });
 
 test('a journal that others have had more of than its files hold goes on behind that', () => {
@@ -114,40 +108,16 @@ test('segments are deleted below what is counted, and below what other nodes nee
   keptFrom = Infinity;
   journals.deleteOwn();
   expect(listSegments(folder)).toEqual([fourth]);
+  // It ends after all of it was counted; what is written behind an empty one ends, too.
+  for (let round = 0; round < 2; round++) {
+    writer.endSegment();
+    journals.deleteBelow(3, writer.position);
+    expect(listSegments(folder)).toEqual([writer.position]);
+    writer.append(frameOf(1, 1), 1);
+  }
   await writer.close();
 });
 
-test('an empty segment is looked at no more until something is written, and then again', async () => {
-  const journals = open({ own: [3] });
-  const folder = journals.folder(3);
-  const writer = write(journals, 3, 2);
-  writer.endSegment();
-  const end = writer.position;
-  journals.deleteBelow(3, end);
-  expect(listSegments(folder)).toEqual([end]);
-  appendFileSync(segmentFile(folder, end - 1), '');
-  journals.deleteBelow(3, end);
-  expect(readdirSync(folder)).toHaveLength(2);
-  writer.append(frameOf(1, 1), 1);
-  writer.endSegment();
-  journals.deleteBelow(3, writer.position);
-  expect(listSegments(folder)).toEqual([writer.position]);
-  await writer.close();
-});
-
-test('a segment that ended after all of it was counted is deleted', async () => {
-  const journals = open({ own: [3] });
-  const writer = write(journals, 3, 1);
-  journals.deleteBelow(3, writer.position);
-  expect(listSegments(journals.folder(3))).toEqual([0]);
-  writer.endSegment();
-  journals.deleteBelow(3, writer.position);
-  expect(listSegments(journals.folder(3))).toEqual([writer.position]);
-  await writer.close();
-});
-
-const openBeside = (threads: number, others?: readonly number[]): Journals =>
-  open({ threads, others });
 const fileOf = (journals: Journals, journal: number): string =>
   segmentFile(journals.folder(journal), 0);
 
@@ -157,14 +127,14 @@ test.each([
   { others: [2, 3], own: [0, 1] },
   { others: [1, 2, 5], own: [0, 3] },
 ])('beside $others the journals are $own', ({ others, own }) => {
-  expect(openBeside(2, others).own).toEqual(own);
+  expect(open({ threads: 2, others }).own).toEqual(own);
 });
 
 test("another process's journal is left as it is until that has ended, then its torn tail is cut", () => {
-  const before = openBeside(1);
+  const before = open({});
   const file = fileOf(before, 0);
   appendFileSync(file, 'the first half of a record');
-  const after = openBeside(1, before.own);
+  const after = open({ others: before.own });
   expect(after.own).toEqual([1]);
   expect(statSync(file).size).toBeGreaterThan(0);
   expect(after.tails.journals).toEqual([1]);
@@ -174,9 +144,9 @@ test("another process's journal is left as it is until that has ended, then its 
 });
 
 test('what an earlier process has left under our numbers, and under others, is recovered at once', () => {
-  const first = openBeside(3);
+  const first = open({ threads: 3 });
   for (const journal of first.own) appendFileSync(fileOf(first, journal), 'torn');
-  const next = openBeside(1, [0]);
+  const next = open({ others: [0] });
   expect(next.own).toEqual([1]);
   expect(first.own.map((journal) => statSync(fileOf(first, journal)).size)).toEqual([4, 0, 0]);
 });

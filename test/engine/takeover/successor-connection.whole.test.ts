@@ -273,18 +273,6 @@ test('a change that cannot be followed gets no answer', async () => {
   expect(talker.lines).toEqual([]);
 });
 
-test('finishing, the connection ends: taken back once, beside finish, and nothing has ended', async () => {
-  const talker = await talkUpTo('yielded');
-  const finishing = host.hold('finish');
-  talker.say({ type: 'listening' });
-  await host.hasCalls('yield', 'finish');
-  talker.close();
-  await host.hasCalls('yield', 'finish', 'takeBack', 'taken back');
-  finishing.go();
-  expect(await (await talk(takeover)).next()).toEqual(accepted);
-  expect(host.calls).toEqual(['yield', 'finish', 'takeBack', 'taken back']);
-});
-
 test('finishing, the host fails: the process ends, and the successor goes on alone', async () => {
   const talker = await talkUpTo('yielded');
   const finishing = host.hold('finish');
