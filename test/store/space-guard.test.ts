@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { SpaceGuard, WriteProbe } from '../../src/store/space-guard.ts';
+import { temporaryFolder } from './temporary-management.ts';
 
 const nextCycle = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -37,7 +37,7 @@ it('refuses for the rest of the cycle after a refused commit', async () => {
 });
 
 it('WriteProbe leaves nothing behind, goes on in its open file, and takes a folder that is not there for a full one', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'quietzone-probe-'));
+  const folder = temporaryFolder();
   const probe = new WriteProbe(join(folder, 'data.mdb'));
   expect(probe.takesWrites()).toBe(true);
   expect(existsSync(join(folder, 'data.mdb.trial'))).toBe(false);

@@ -14,7 +14,7 @@ import fs, {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, test, vi } from 'vitest';
 import { openDataFolder, openExistingDataFolder } from '../../../src/engine/data-folder.ts';
 import { writeJournalMark } from '../../../src/engine/installation/folder-parts.ts';
 import {
@@ -189,7 +189,6 @@ test('a newer part, one of a copy that another service has used, and all faults 
 
 describe('a stop at each step', () => {
   const stop = new Error('stopped');
-  afterEach(() => vi.restoreAllMocks());
 
   /** Runs `work` until its n-th commit or renamed file. @returns whether it ended before that */
   async function stopAt(step: number, work: () => Promise<unknown>): Promise<boolean> {

@@ -1,8 +1,7 @@
 /** Journals: of two processes at a takeover, and of a node in a cluster. */
-import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { Journals, type JournalsOptions } from '../../../src/engine/journals.ts';
 import {
   listJournals,
@@ -13,12 +12,12 @@ import {
 import { JournalWriter } from '../../../src/scans/journal/writer.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { frameOf } from '../../scans/journal-files.ts';
+import { temporaryFolder } from '../../store/temporary-management.ts';
 
 let root = '';
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'quietzone-node-journals-'));
+  root = temporaryFolder();
 });
-afterEach(() => rmSync(root, { recursive: true }));
 
 const open = (options: Partial<JournalsOptions>): Journals =>
   new Journals({

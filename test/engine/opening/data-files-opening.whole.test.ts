@@ -168,7 +168,8 @@ test.each(['before', 'after'])('a service that ends %s it is asked is none', asy
   await files.close();
 });
 
-test('without a service a command that reads keeps nobody out', async () => {
+test('without a service a command that reads keeps nobody out, and leaves closed what LMDB cannot open', async () => {
+  rmSync(folder.scansFile);
   const files = await openDataFiles(folder, 'read');
   const lock = await lockDataFolder(folder);
   await lock.unlock();
@@ -192,10 +193,4 @@ test('a takeover yields once nothing is held, and lets nobody in until it is ove
   successor.close();
   await service.hasCalls('yield', 'takeBack', 'taken back');
   expect(await (await talk(open)).next()).toEqual({ type: 'held' });
-});
-
-test('files that LMDB cannot open stay closed', async () => {
-  rmSync(folder.scansFile);
-  const files = await openDataFiles(folder, 'read');
-  await files.close();
 });

@@ -6,13 +6,11 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   renameSync,
   rmSync,
 } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -29,15 +27,15 @@ import {
 import { isOwnUser } from '../../../src/engine/takeover/kill-other.ts';
 import { lineOf } from '../../../src/engine/takeover/messages.ts';
 import { soon } from '../../support/soon.ts';
+import { temporaryFolder } from '../../store/temporary-management.ts';
 
 let path: string;
 const children: ChildProcess[] = [];
 beforeEach(() => {
-  path = mkdtempSync(join(tmpdir(), 'quietzone-lock-'));
+  path = temporaryFolder();
 });
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
-  rmSync(path, { recursive: true, force: true });
 });
 
 /** A process that locks the folder (`lock`), or takes it over (`replace`). */

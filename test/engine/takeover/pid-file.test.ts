@@ -1,28 +1,19 @@
 /** `service.pid` names the process that owns the data folder, while there is one. */
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { dataFolderAt } from '../../../src/engine/data-folder.ts';
 import { readPidFile, removePidFile, writePidFile } from '../../../src/engine/takeover/pid-file.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
+import { temporaryFolder } from '../../store/temporary-management.ts';
 
 let path: string;
 let logged: string[];
 const log = createLog('info', { write: (line) => void logged.push(line) });
 beforeEach(() => {
-  path = mkdtempSync(join(tmpdir(), 'quietzone-pid-'));
+  path = temporaryFolder();
   logged = [];
 });
-afterEach(() => rmSync(path, { recursive: true, force: true }));
 
 test('the owner writes it in the form that systemd reads, for itself alone, and removes it', () => {
   const folder = dataFolderAt(path);

@@ -1,9 +1,6 @@
 /** Every row of the successor's table of states, against a predecessor that says anything, and one that is killed. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   type DataFolder,
@@ -25,6 +22,7 @@ import {
   takeover,
   type TestLog,
 } from './conversation.ts';
+import { temporaryFolder } from '../../store/temporary-management.ts';
 
 const yielded = { type: 'yielded', limits, tails };
 const ended = { type: 'ended', tails, lostScans: 3 };
@@ -34,12 +32,11 @@ let told: TestLog;
 const closers: Array<() => void> = [];
 
 beforeEach(() => {
-  folder = openDataFolder(mkdtempSync(join(tmpdir(), 'quietzone-takeover-')));
+  folder = openDataFolder(temporaryFolder());
   told = collectLog();
 });
 afterEach(() => {
   for (const close of closers.splice(0)) close();
-  rmSync(folder.path, { recursive: true, force: true });
 });
 
 /** `takeover` is said. */

@@ -1,5 +1,5 @@
 /** The running service's side of a takeover, against a successor that says anything. */
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -80,7 +80,7 @@ async function talkUpTo(state: (typeof order)[number], pid = process.pid): Promi
 
 /** A process with nothing to do: the successor that is said to be talking. */
 function otherProcess(): { pid: number; exited: Promise<unknown[]> } {
-  const child = fork(new URL('idle.child.ts', import.meta.url));
+  const child = spawn('sleep', ['60']);
   children.push(child);
   return { pid: child.pid ?? 0, exited: once(child, 'exit') };
 }

@@ -1,2 +1,0 @@
-/** A process with nothing to do but to be killed. */
-process.on('message', () => undefined);
