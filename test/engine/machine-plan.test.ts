@@ -21,7 +21,6 @@ const machine = (cores: number, megabytes: number) => ({
 describe('threads', () => {
   it.each([
     [1, 4_096, { redirect: 1, shards: 1, pool: 1, webhooks: 1 }],
-    [2, 4_096, { redirect: 1, shards: 1, pool: 1, webhooks: 1 }],
     [16, 65_536, { redirect: 8, shards: 4, pool: 4, webhooks: 4 }],
     // A small container on a large machine: each thread takes memory that it does not have.
     [16, 256, { redirect: 1, shards: 1, pool: 1, webhooks: 1 }],

@@ -5,15 +5,13 @@ import { crc32OfView } from '../../src/store/checksum.ts';
 
 test('crc32OfView is the crc32 of zlib, of any part of a buffer and from any seed', () => {
   const seed = fc.integer({ min: 0, max: 2 ** 32 - 1 });
-  const part = fc.uint8Array({ minLength: 1, maxLength: 300 }).chain((bytes) => {
-    const start = fc.nat({ max: bytes.length - 1 });
-    return fc.tuple(fc.constant(bytes), start, fc.integer({ min: 1, max: bytes.length }));
-  });
+  const bytes = fc.uint8Array({ minLength: 1, maxLength: 300 });
   fc.assert(
-    fc.property(part, seed, ([bytes, start, length], from) => {
-      const end = Math.min(start + length, bytes.length);
-      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-      expect(crc32OfView(view, start, end, from)).toBe(crc32(bytes.subarray(start, end), from));
+    fc.property(bytes, fc.nat({ max: 20 }), seed, (part, start, from) => {
+      const view = new DataView(
+        Uint8Array.from([...new Uint8Array(start), ...part, ...part]).buffer,
+      );
+      expect(crc32OfView(view, start, start + part.length, from)).toBe(crc32(part, from));
     }),
   );
 });

@@ -221,12 +221,8 @@ test('what would bypass the log throws: a synchronous transaction, a cleared tab
   const { environment, tables } = store;
   expect(() => environment.transactionSync(() => tables.any.put('a', 1))).toThrow('is replicated');
   expect(() => environment.replicateWith(log)).toThrow('is replicated');
-  await expect(environment.transaction(() => environment.clear('any'))).rejects.toThrow(
-    'is replicated',
-  );
-  await expect(environment.transaction(() => environment.transactionSync(() => 1))).rejects.toThrow(
-    'is replicated',
-  );
+  for (const bypass of [() => environment.clear('any'), () => environment.transactionSync(() => 1)])
+    await expect(environment.transaction(bypass)).rejects.toThrow('is replicated');
   // A trial is undone, and an apply in it would be.
   let applied: Promise<void> | undefined;
   await environment.transaction(() => {

@@ -11,8 +11,7 @@ import {
   type StoredWrite,
   type Work,
 } from '../../src/store/replicated-transactions.ts';
-
-const notActive = (): Failure => new Failure('not_active', 'not now');
+import { notActive } from './replicated-store.ts';
 
 /** Works put into `data`; a batch takes at most `batchMax` of them. */
 class Cluster {

@@ -11,24 +11,18 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-export interface TemporaryManagement {
-  readonly folder: string;
-  store: Management;
-  /** Closes and opens again, as a restart does. */
-  reopen(): Promise<Management>;
-}
-
 /** Each of its tables is a commit that waits for the disk: only the first of a worker makes them. */
 let emptyFile: Uint8Array | undefined;
 
-export function temporaryManagement(): TemporaryManagement {
+export function temporaryManagement() {
   const folder = temporaryFolder();
   const path = join(folder, 'management.mdb');
   if (emptyFile !== undefined) writeFileSync(path, emptyFile);
-  const temporary: TemporaryManagement = {
+  const temporary = {
     folder,
     store: openManagement(path, 'create'),
-    async reopen() {
+    /** Closes and opens again, as a restart does. */
+    async reopen(): Promise<Management> {
       await temporary.store.close();
       temporary.store = openManagement(path, 'create');
       return temporary.store;

@@ -1,9 +1,6 @@
 /** Both sides of a takeover for tests: a host that does what the test says, and sockets that say anything. */
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect } from 'vitest';
 import { type DataFolder, openDataFolder } from '../../../src/engine/data-folder.ts';
@@ -14,6 +11,7 @@ import type { Limits, Tails } from '../../../src/engine/takeover/messages.ts';
 import type { TakeoverHost } from '../../../src/engine/takeover/successor-connection.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import { createLog, type Logger } from '../../../src/telemetry/log.ts';
+import { temporaryFolder } from '../../store/temporary-management.ts';
 import { soon } from '../../support/soon.ts';
 
 export const dataVersions = { management: 7, scans: 2, delivery: 5 };
@@ -164,7 +162,7 @@ export async function listenAs(
 
 /** A data folder whose service, the test's host, waits for successors. */
 export async function openHostedFolder() {
-  const folder = openDataFolder(mkdtempSync(join(tmpdir(), 'quietzone-takeover-')));
+  const folder = openDataFolder(temporaryFolder());
   const lock = await lockDataFolder(folder);
   const host = new TestHost();
   const told = collectLog();

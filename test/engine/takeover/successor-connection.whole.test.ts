@@ -1,7 +1,6 @@
 /** The running service's side of a takeover, against a successor that says anything. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DataFolder } from '../../../src/engine/data-folder.ts';
 import type { FolderLock } from '../../../src/engine/takeover/folder-lock.ts';
@@ -44,7 +43,6 @@ afterEach(async () => {
   for (const talker of talkers.splice(0)) talker.close();
   for (const child of children.splice(0)) child.kill('SIGKILL');
   await lock.unlock();
-  rmSync(folder.path, { recursive: true, force: true });
 });
 
 /** Hosts again, with shorter times. */

@@ -1,7 +1,7 @@
 /** Both sides of a takeover against each other. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DataFolder } from '../../../src/engine/data-folder.ts';
 import { type FolderLock, replaceLock } from '../../../src/engine/takeover/folder-lock.ts';
@@ -32,7 +32,6 @@ afterEach(async () => {
   for (const predecessor of opened.splice(0)) predecessor.close();
   for (const child of children.splice(0)) child.kill('SIGKILL');
   await lock.unlock();
-  rmSync(folder.path, { recursive: true, force: true });
 });
 
 async function find(): Promise<PredecessorConnection> {
