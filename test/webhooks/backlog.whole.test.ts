@@ -1,7 +1,6 @@
 /** What waits in the outbox alone: listed, found, sent in order, settled when its endpoint goes; over crashes. */
 import { expect, it } from 'vitest';
 import type { Delivery } from '../../src/webhooks/deliveries/delivery.ts';
-import { eventually } from './eventually.ts';
 import { type Harness, openHarness } from './webhooks-harness.ts';
 
 const eventIdsOf = (harness: Harness): string[] =>
@@ -25,8 +24,7 @@ it('lists and finds what waits, also what is not in memory, and sends it in orde
   const harness = await openHarness();
   const { no } = await harness.endpoint();
   harness.sender.answer = () => 'hang';
-  const ids = await harness.emit(many);
-  await harness.settle();
+  const ids = await harness.happen(many);
   const { deliveries } = harness.webhooks;
   const waiting = listed(harness, no, 'pending');
   expect(waiting.map(({ eventIds }) => eventIds[0])).toEqual(ids.toReversed());
@@ -40,21 +38,17 @@ it('lists and finds what waits, also what is not in memory, and sends it in orde
   }
   harness.sender.answer = () => 200;
   harness.sender.end(200);
-  await eventually(async () => {
-    await harness.settle();
-    return deliveries.figures(no).waiting === 0;
-  }, 'all is sent');
+  await harness.until(() => deliveries.figures(no).waiting === 0, 'all is sent');
   expect(eventIdsOf(harness)).toEqual(ids);
   const byId = new Map(waiting.map(({ id, body }) => [id, body]));
-  for (const { deliveryId, text } of harness.sender.sent) expect(byId.get(deliveryId)).toBe(text);
+  for (const { deliveryId, body } of harness.sender.sent) expect(byId.get(deliveryId)).toBe(body);
 });
 
 it('makes dead letters of all that waits for an endpoint that is disabled, and replays them', async () => {
   const harness = await openHarness();
   const { no, id } = await harness.endpoint();
   harness.sender.answer = () => 'hang';
-  const ids = await harness.emit(1_200);
-  await harness.settle();
+  const ids = await harness.happen(1_200);
   await harness.webhooks.endpoints.change(1, id, { status: 'disabled' });
   await harness.settle();
   const { deliveries } = harness.webhooks;
@@ -65,35 +59,33 @@ it('makes dead letters of all that waits for an endpoint that is disabled, and r
   expect(dead.map(({ eventIds }) => eventIds[0])).toEqual(ids.toReversed());
   expect(new Set(dead.map(({ deadReason }) => deadReason))).toEqual(new Set(['endpoint_disabled']));
   expect(deliveries.figures(no).waiting).toBe(0);
+  const { deadLetters } = deliveries;
+  const range = { fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER };
+  expect([
+    await deadLetters.replayRange(1, range),
+    await deadLetters.replayRange(2, range),
+  ]).toEqual([0, 0]);
   // Enabled again it goes on with what comes; what is dead stays so until a person replays it.
   const [missed] = await harness.emit();
   await harness.webhooks.endpoints.change(1, id, { status: 'enabled' });
   harness.sender.answer = () => 200;
-  const [next] = await harness.emit();
-  await harness.settle();
+  const [next] = await harness.happen();
   expect(eventIdsOf(harness).slice(16)).toEqual([next]);
-  const range = { fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER };
-  expect(await deliveries.deadLetters.replayRange(1, range)).toBe(1_200);
-  await eventually(async () => {
-    await harness.pass(100);
-    return deliveries.figures(no).waiting === 0;
-  }, 'all is sent again');
+  expect(await deadLetters.replayRange(1, range)).toBe(1_200);
+  await harness.until(() => deliveries.figures(no).waiting === 0, 'all is sent again', 100);
   const replayed = harness.sender.sent.slice(17);
   expect(replayed.map(({ eventId }) => eventId).toSorted()).toEqual(ids.toSorted());
   const bodies = new Map(dead.map((delivery) => [delivery.id, delivery.body]));
-  for (const { deliveryId, text } of replayed) expect(bodies.get(deliveryId)).toBe(text);
+  for (const { deliveryId, body } of replayed) expect(bodies.get(deliveryId)).toBe(body);
   expect(eventIdsOf(harness)).not.toContain(missed);
 });
-
-/** Of which some wait for an hour. */
-const old = 1_200;
 
 it('gives rows to what waits for an hour, and sends it later in the same order', async () => {
   const harness = await openHarness();
   const { no } = await harness.endpoint();
   harness.sender.answer = () => 'hang';
-  const ids = await harness.emit(old);
-  await harness.settle();
+  const old = 1_200;
+  const ids = await harness.happen(old);
   const started = harness.sender.sent.length;
   expect(started).toBeLessThan(old);
   expect(harness.webhooks.deliveredEvent).toBe(0);

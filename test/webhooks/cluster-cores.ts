@@ -16,20 +16,16 @@ import { type DeliveryTables, openDeliveryTables } from '../../src/store/deliver
 import type { Management } from '../../src/store/management/management.ts';
 import type { Replicator, StoredWrite } from '../../src/store/replicated-transactions.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
 import type { AttemptSender, SentResult } from '../../src/webhooks/attempt/attempt-sender.ts';
-import { openWebhooks, type Webhooks } from '../../src/webhooks/open-webhooks.ts';
-import { EngineHarness, type ScanInput } from '../scans/engine-harness.ts';
+import type { Webhooks } from '../../src/webhooks/open-webhooks.ts';
+import type { EngineHarness } from '../scans/engine-harness.ts';
 import { temporaryFolder, temporaryManagement } from '../store/temporary-management.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
-import { phone } from './outboxes/scan-engine.ts';
+import { openBareEngine, openBareWebhooks, scansBy } from './bare-webhooks.ts';
 
-export const workspaceNo = 1;
-const journals = 2;
 const log = createLog('silent', { write: () => undefined });
 /** Between two notes of where blocks end. */
 export const noteMs = 10_000;
-const cipher = { encrypt: (text: string) => text, decrypt: (text: string) => text };
 
 /** The log, of one core: it alone may write while it leads. */
 class CoreReplicator implements Replicator {
@@ -70,15 +66,7 @@ export class Core {
   ) {
     const { shards, windowBytesMax } = options;
     this.name = name;
-    this.engine = new EngineHarness({
-      journals,
-      windowBytesMax,
-      segmentBytesMax: 10_000_000,
-      actorsMax: 1_000,
-      rawRetentionDays: 30,
-      codeOf: (no) => ({ id: `qr_${no}` }),
-    });
-    this.engine.startShards(shards);
+    this.engine = openBareEngine(shards, { journals: 2, windowBytesMax });
     this.tables = openDeliveryTables(join(temporaryFolder(), 'delivery.mdb'), 'create');
     this.store = new EnvironmentStore(this.tables.environment);
     const scans = this.engine.store;
@@ -164,14 +152,9 @@ export class Cluster {
 
   /** One frame of a journal, on all cores. @param counts scans of each code */
   scan(journal: number, counts: ReadonlyMap<number, number>): void {
-    const common = { workspaceNo, agent: phone, referer: '', isPrefetch: false };
-    const address = new Uint8Array(16);
-    const inputs = [...counts].flatMap(([codeNo, count]) =>
-      Array.from({ length: count }, (): ScanInput => ({ codeNo, address, ...common })),
-    );
     for (const { engine } of this.cores) {
       engine.nowMs = this.clock.now();
-      engine.scan(journal, this.clock.now(), inputs);
+      engine.scan(journal, this.clock.now(), scansBy(counts));
     }
   }
 
@@ -182,7 +165,7 @@ export class Cluster {
     this.entriesLeft = Number.MAX_SAFE_INTEGER;
     const { management, clock } = this;
     const ids = this.#ids;
-    const webhooks = openWebhooks({
+    const webhooks = openBareWebhooks({
       file: core.tables.environment.path,
       cluster: {
         tables: core.tables,
@@ -191,33 +174,13 @@ export class Cluster {
       },
       management,
       outbox: new Outbox(management, ids, clock),
-      scanned: {
-        store: core.engine.store,
-        codeOf: (no) => ({ id: `qr_${no}` }),
-        committed: core.committed,
-        onDelivered: (block) => {
-          core.delivered = block;
-        },
+      engine: core.engine,
+      committed: core.committed,
+      onDelivered: (block) => {
+        core.delivered = block;
       },
       ids,
       clock,
-      steady: clock,
-      randomBytes: (into) => into.fill(1),
-      random: () => 0.5,
-      cipher,
-      settings: {
-        threads: 1,
-        retryDelaysMs: [1_000, 3_000, 9_000],
-        inFlightMax: 64,
-        deliveriesKept: 100_000,
-        timeoutMs: 1_000,
-        allowNetworks: ['127.0.0.0/8'],
-        docsUrl: '',
-      },
-      log,
-      metrics: new Metrics((metric, cause) => {
-        throw new Error(`Cannot collect ${metric}`, { cause });
-      }),
       sender,
     });
     core.webhooks = webhooks;

@@ -20,8 +20,7 @@ it('removes a damaged delivery from the queue and sends the others', async () =>
   const harness = await openHarness();
   const endpoint = await harness.endpoint();
   harness.sender.answer = () => 500;
-  const [damaged, ...others] = await harness.emit(4);
-  await harness.settle();
+  const [damaged, ...others] = await harness.happen(4);
   await harness.crash(() => damage(harness, 'delivery', /^rows$/));
   await harness.pass(6_000, 1_000);
   expect(sentIds(harness)).toEqual(others.toSorted());
@@ -31,8 +30,7 @@ it('removes a damaged delivery from the queue and sends the others', async () =>
   expect(harness.app.logLines.join('')).toContain(
     'damaged webhook deliveries removed from the queue',
   );
-  const [next] = await harness.emit();
-  await harness.settle();
+  const [next] = await harness.happen();
   expect(sentIds(harness)).toContain(next);
 });
 
@@ -43,11 +41,9 @@ it.each([
 ])('sends and counts on where a record of %s is damaged', async (table, counted) => {
   const harness = await openHarness();
   const { no } = await harness.endpoint();
-  await harness.emit(3);
-  await harness.settle();
+  await harness.happen(3);
   await harness.crash(() => damage(harness, 'delivery', table));
-  await harness.emit(2);
-  await harness.settle();
+  await harness.happen(2);
   expect(harness.sender.sent).toHaveLength(2);
   const { deliveries } = harness.webhooks;
   expect(deliveries.count(no, 'delivered')).toBe(counted);
@@ -58,11 +54,9 @@ it.each([
 it('finds a damaged position again, behind what waits for a retry: nothing is doubled or left out', async () => {
   const harness = await openHarness();
   await harness.endpoint();
-  await harness.emit(2);
-  await harness.settle();
+  await harness.happen(2);
   harness.sender.answer = () => 500;
-  const failed = await harness.emit(2);
-  await harness.settle();
+  const failed = await harness.happen(2);
   await harness.stop();
   const missed = await harness.emit(3);
   await harness.crash(() => damage(harness, 'delivery', /^positions$/));
@@ -75,12 +69,10 @@ it('finds a damaged position again, behind what waits for a retry: nothing is do
 it('finds a damaged backlog again: what was in flight is sent again, and what waited', async () => {
   const harness = await openHarness();
   const endpoint = await harness.endpoint();
-  const before = await harness.emit(3);
-  await harness.settle();
+  const before = await harness.happen(3);
   harness.sender.answer = ({ attempt }) => (attempt === 1 ? 'hang' : 500);
-  const events = await harness.emit(20);
-  await harness.settle();
-  expect(harness.sender.hanging).toBe(16);
+  const events = await harness.happen(20);
+  expect(harness.sender.sent).toHaveLength(3 + 16);
   const [first, second, third] = events;
   // The oldest stays in flight.
   harness.sender.end(200, ({ eventId }) => eventId === second);
@@ -102,8 +94,7 @@ it('sends nothing to an endpoint whose record is damaged, and deletes nothing of
   const harness = await openHarness();
   const endpoint = await harness.endpoint();
   harness.sender.answer = () => 500;
-  await harness.emit(2);
-  await harness.settle();
+  await harness.happen(2);
   await harness.crash(() => damage(harness, 'management', /^webhook_endpoints$/));
   await harness.pass(6_000, 1_000);
   expect(harness.sender.sent).toEqual([]);

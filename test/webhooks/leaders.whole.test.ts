@@ -1,32 +1,18 @@
 /** Webhooks when another core takes the lead: each scan arrives, with the same id and bytes, and what was settled does not come again. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { scannedEventId } from '../../src/scans/scanned-event.ts';
-import { storedBlocks } from '../../src/scans/stored-blocks.ts';
 import { settledByLeader } from '../../src/webhooks/outboxes/scan-takeover.ts';
 import { eventually } from './eventually.ts';
 import { Random } from '../crash/random.ts';
 import { seedsOfToday } from '../seconds/runs.ts';
-import { Cluster, type Core, noteMs, Receivers, workspaceNo } from './cluster-cores.ts';
+import { scannedEntries } from './bare-webhooks.ts';
+import { Cluster, type Core, noteMs, Receivers } from './cluster-cores.ts';
 
 /** Events of people's scans, as a core has them in its blocks. */
-function eventIdsOf({ engine }: Core): string[] {
-  engine.store.environment.refresh();
-  const ids: string[] = [];
-  for (const [, block] of storedBlocks(engine.store, {})) {
-    const groups = block?.groups ?? 0;
-    for (let group = 0; group < groups; group++) {
-      if (block === undefined) continue;
-      const first = block.first(group);
-      for (let entry = first; entry < first + block.count(group); entry++) {
-        ids.push(scannedEventId(block, entry));
-      }
-    }
-  }
-  return ids;
-}
+const eventIdsOf = ({ engine }: Core): string[] =>
+  Array.from(scannedEntries(engine), ({ eventId }) => eventId);
 
-const actor = { workspaceNo, userId: 'usr_00000000000000000001' };
+const actor = { workspaceNo: 1, userId: 'usr_00000000000000000001' };
 
 /** Events that an endpoint's log or rows have, as the log of the cluster says. */
 function settledIn({ tables }: Core): Set<string> {

@@ -4,9 +4,9 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { Signal } from '../../src/model/signal.ts';
 import { openDeliveryTables } from '../../src/store/delivery/delivery.ts';
 import { SentEvents } from '../../src/webhooks/outboxes/sent-events.ts';
-import type { EngineHarness, ScanInput } from '../scans/engine-harness.ts';
-import { eventually } from './eventually.ts';
-import { bot, codeOf, openScanEngine, phone } from './outboxes/scan-engine.ts';
+import { type EngineHarness, scanOf } from '../scans/engine-harness.ts';
+import { phone } from './bare-webhooks.ts';
+import { bot, codeOf, openScanEngine } from './outboxes/scan-engine.ts';
 import { startMs } from '../support/fakes/test-clock.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
 import { type Harness, type HarnessSettings, openHarness } from './webhooks-harness.ts';
@@ -44,14 +44,12 @@ async function openScans(settings: HarnessSettings = {}): Promise<Scans> {
       return range.mock.calls.length;
     },
     window(counts, referer = 'https://example.com/', atMs = startMs) {
-      const address = new Uint8Array(16);
-      const inputs = Object.entries(counts).flatMap(([code, count]) =>
-        Array.from({ length: count }, (): ScanInput[] => {
-          const codeNo = Number(code);
-          const common = { codeNo, workspaceNo: codeNo < 10 ? 1 : 2, referer, address };
-          return [phone, bot].map((agent) => ({ ...common, agent, isPrefetch: false }));
-        }).flat(),
-      );
+      const inputs = Object.entries(counts).flatMap(([code, count]) => {
+        const workspaceNo = Number(code) < 10 ? 1 : 2;
+        return Array.from({ length: count }, () => [phone, bot])
+          .flat()
+          .map((agent) => scanOf(Number(code), { workspaceNo, referer, agent }));
+      });
       engine.scan(0, atMs, inputs);
       while (engine.cycle(0));
       committed.fire();
@@ -68,34 +66,24 @@ const listOf = (text: string): unknown[] => {
 it('sends one scan per body for quiet codes and lists for busy ones, people alone', async () => {
   const { harness, window, engine } = await openScans();
   const lists = await harness.endpoint({ url: 'https://lists.example/', events: ['qr.scanned'] });
-  const small = await harness.endpoint({
-    url: 'https://small.example/',
-    events: ['*'],
-    maxBatch: 30,
-  });
-  const single = await harness.endpoint({
-    url: 'https://single.example/',
-    events: ['*'],
-    maxBatch: 1,
-  });
+  const small = await harness.endpoint({ url: 'https://small.example/', maxBatch: 30 });
+  const single = await harness.endpoint({ url: 'https://single.example/', maxBatch: 1 });
   await harness.endpoint({ url: 'https://deaf.example/', events: ['qr.created'] });
   window({ 1: 10, 2: 11, 3: 250, 9: 5, 10: 40 });
-  await eventually(async () => {
-    await harness.settle();
-    return [lists, small, single].every(
-      ({ no }) => harness.webhooks.deliveries.figures(no).waiting === 0,
-    );
-  }, 'all is sent');
+  const { deliveries } = harness.webhooks;
+  const isSent = (): boolean =>
+    [lists, small, single].every(({ no }) => deliveries.figures(no).waiting === 0);
+  await harness.until(isSent, 'all is sent');
   const sizes = (url: string, codeId: string): number[] =>
     harness.sender.sent
-      .filter((task) => task.url === url && task.text.includes(`"${codeId}"`))
-      .map(({ text }) => listOf(text).length);
+      .filter((task) => task.url === url && task.body.includes(`"${codeId}"`))
+      .map(({ body }) => listOf(body).length);
   expect(sizes(lists.url, 'qr_1')).toEqual(Array.from({ length: 10 }, () => 1));
   expect(sizes(lists.url, 'qr_2')).toEqual([11]);
   expect(sizes(lists.url, 'qr_3').sort((a, b) => a - b)).toEqual([50, 100, 100]);
   expect(Math.max(...sizes(small.url, 'qr_3'))).toBe(30);
   expect(sizes(single.url, 'qr_3')).toEqual(Array.from({ length: 250 }, () => 1));
-  expect(harness.sender.sent.some(({ text }) => text.includes('"qr_10"'))).toBe(false);
+  expect(harness.sender.sent.some(({ body }) => body.includes('"qr_10"'))).toBe(false);
   expect(harness.sender.sent.some(({ url }) => url === 'https://deaf.example/')).toBe(false);
   // Each scan once, as the list of events shows it.
   const shown = engine.queries.events
@@ -103,10 +91,10 @@ it('sends one scan per body for quiet codes and lists for busy ones, people alon
     .data.map((event) => JSON.stringify(event));
   for (const { url } of [lists, small, single]) {
     const sent = harness.sender.sent.filter((task) => task.url === url);
-    const texts = sent.flatMap(({ text }) => listOf(text).map((event) => JSON.stringify(event)));
+    const texts = sent.flatMap(({ body }) => listOf(body).map((event) => JSON.stringify(event)));
     expect(texts.sort()).toEqual([...shown].sort());
-    const ofEvent = sent.filter(({ text, eventId }) => text.includes(eventId));
-    expect(ofEvent).toEqual(sent.filter(({ text }) => text.startsWith('{')));
+    const ofEvent = sent.filter(({ body, eventId }) => body.includes(eventId));
+    expect(ofEvent).toEqual(sent.filter(({ body }) => body.startsWith('{')));
     expect(new Set(sent.map(({ eventId }) => eventId)).size).toBe(sent.length);
   }
 });
@@ -115,14 +103,12 @@ it('keeps a list below 64 KB', async () => {
   const { harness, window } = await openScans();
   const { no } = await harness.endpoint();
   window({ 1: 100 }, `https://example.com/${'ä'.repeat(600)}`);
-  await eventually(async () => {
-    await harness.settle();
-    return harness.webhooks.deliveries.figures(no).waiting === 0;
-  }, 'all is sent');
+  const { deliveries } = harness.webhooks;
+  await harness.until(() => deliveries.figures(no).waiting === 0, 'all is sent');
   const bytes = harness.sender.sent.map(({ body }) => body.length);
   expect(Math.max(...bytes)).toBeLessThanOrEqual(65_536);
   expect(Math.max(...bytes)).toBeGreaterThan(30_000);
-  expect(harness.sender.sent.flatMap(({ text }) => listOf(text))).toHaveLength(100);
+  expect(harness.sender.sent.flatMap(({ body }) => listOf(body))).toHaveLength(100);
 });
 
 it('sends lists over codes to an endpoint that is behind, and says how late it is', async () => {
@@ -143,23 +129,29 @@ it('sends lists over codes to an endpoint that is behind, and says how late it i
   await harness.settle();
   const batched = harness.sender.sent.slice(16);
   // What is left of the first block, and a list for each of the others.
-  expect(batched.map(({ text }) => listOf(text).length)).toEqual([18, 34, 34, 34, 34]);
+  expect(batched.map(({ body }) => listOf(body).length)).toEqual([18, 34, 34, 34, 34]);
   await harness.crash();
   await harness.settle();
-  const again = harness.sender.sent.map(({ deliveryId, text }) => [deliveryId, text]);
-  expect(again).toEqual(batched.map(({ deliveryId, text }) => [deliveryId, text]));
+  const again = harness.sender.sent.map(({ deliveryId, body }) => [deliveryId, body]);
+  expect(again).toEqual(batched.map(({ deliveryId, body }) => [deliveryId, body]));
   const shown = engine.queries.events.page(1, undefined, 1_000).data.length;
   expect([shown, harness.webhooks.deliveries.figures(no).waiting]).toEqual([170, 0]);
   expect([await metric(), harness.webhooks.behind]).toEqual([0, undefined]);
 });
 
-it('finds sent scans of an earlier time than it was first asked for', async () => {
-  const { harness, window } = await openScans();
-  const { no } = await harness.endpoint({ maxBatch: 1 });
+/** Two scans of each of three times are sent, one by one. */
+async function openSent(settings: HarnessSettings = {}) {
+  const scans = await openScans(settings);
+  const { no } = await scans.harness.endpoint({ maxBatch: 1 });
   for (const minutes of [0, 10, 20]) {
-    window({ 1: 2 }, undefined, startMs + minutes * 60_000);
-    await harness.settle();
+    scans.window({ 1: 2 }, undefined, startMs + minutes * 60_000);
+    await scans.harness.settle();
   }
+  return { ...scans, no };
+}
+
+it('finds sent scans of an earlier time than it was first asked for', async () => {
+  const { harness, no } = await openSent();
   await harness.crash(() => {
     const tables = openDeliveryTables(join(harness.app.dataDir, 'delivery.mdb'));
     onTestFinished(() => tables.environment.close());
@@ -170,12 +162,7 @@ it('finds sent scans of an earlier time than it was first asked for', async () =
 });
 
 it('reads again from the oldest scans of the log where the position is damaged', async () => {
-  const { harness, window } = await openScans({ deliveriesKept: 4 });
-  const { no } = await harness.endpoint({ maxBatch: 1 });
-  for (const minutes of [0, 10, 20]) {
-    window({ 1: 2 }, undefined, startMs + minutes * 60_000);
-    await harness.settle();
-  }
+  const { harness, window, no } = await openSent({ deliveriesKept: 4 });
   expect(harness.webhooks.deliveries.count(no)).toBe(4);
   await harness.crash(() => {
     const stored = new StoredBytes(join(harness.app.dataDir, 'delivery.mdb'));

@@ -14,6 +14,7 @@ import type { Webhooks } from '../../src/webhooks/open-webhooks.ts';
 import { openTestApp, type TestApp } from '../support/test-app.ts';
 import type { TestAppOptions } from '../support/test-app-options.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
+import { eventually } from './eventually.ts';
 
 export const delaysMs = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000];
 const workspaceNo = 1;
@@ -21,7 +22,6 @@ const workspaceNo = 1;
 export interface Sent extends AttemptTask {
   /** When it was handed over, by the time since the start of the test. */
   readonly atMs: number;
-  readonly text: string;
 }
 
 /** The result: a status, or a class of failure. */
@@ -43,14 +43,9 @@ class ScriptedSender implements AttemptSender {
     return this.#answering === 0;
   }
 
-  get hanging(): number {
-    return this.#hanging.size;
-  }
-
   send(tasks: readonly AttemptTask[], onResult: OnResult): void {
     for (const task of tasks) {
-      const text = task.body;
-      const sent = { ...task, atMs: this.#time.monotonicMs(), text };
+      const sent = { ...task, atMs: this.#time.monotonicMs() };
       this.sent.push(sent);
       const answer = this.answer(sent);
       if (answer === 'hang') this.#hanging.set(task.deliveryId, { sent, end: onResult });
@@ -104,7 +99,6 @@ class ScriptedSender implements AttemptSender {
 
 export interface HarnessSettings {
   readonly retryDelaysMs?: readonly number[];
-  readonly inFlightMax?: number;
   readonly deliveriesKept?: number;
 }
 
@@ -136,6 +130,21 @@ export class Harness {
         return this.app.outbox.append('qr.deleted', workspaceNo, data, this.time.now()).id;
       }),
     );
+  }
+
+  /** Commits events, and settles. */
+  async happen(count = 1): Promise<string[]> {
+    const ids = await this.emit(count);
+    await this.settle();
+    return ids;
+  }
+
+  /** Settles, or lets time pass, until it is so. */
+  async until(isSo: () => boolean, what: string, ms = 0): Promise<void> {
+    await eventually(async () => {
+      await this.pass(ms);
+      return isSo();
+    }, what);
   }
 
   /** Ticks, and waits until everything that follows has happened. */
@@ -192,16 +201,16 @@ const stopsWithTest = (harness: Harness): void => onTestFinished(async () => awa
 /** Ends with the test. */
 export async function openHarness(
   settings: HarnessSettings = {},
-  more: Pick<TestAppOptions, 'scanned' | 'dataDir' | 'plan'> & { clock?: TestClock } = {},
+  more: Pick<TestAppOptions, 'scanned'> = {},
 ): Promise<Harness> {
-  const { clock = new TestClock() } = more;
+  const clock = new TestClock();
   const sender = new ScriptedSender(clock);
-  const { retryDelaysMs = delaysMs, inFlightMax = 64, deliveriesKept = 1_000 } = settings;
+  const { retryDelaysMs = delaysMs, deliveriesKept = 1_000 } = settings;
   const environment = {
     QZ_WEBHOOKS_RETRY_DELAYS_MS: retryDelaysMs.join(','),
     QZ_WEBHOOKS_DELIVERIES_KEPT: String(deliveriesKept),
   };
-  const app = await openTestApp({ ...more, clock, sender, environment, attemptsMax: inFlightMax });
+  const app = await openTestApp({ ...more, clock, sender, environment, attemptsMax: 64 });
   const harness = new Harness(app, clock, sender);
   stopsWithTest(harness);
   return harness;

@@ -4,8 +4,6 @@
  */
 import type { EventKind } from '../../../src/model/event.ts';
 import type { EndpointRecord } from '../../../src/model/webhook.ts';
-import { scannedEventId } from '../../../src/scans/scanned-event.ts';
-import { storedBlocks } from '../../../src/scans/stored-blocks.ts';
 import {
   type LogKey,
   type OutboxName,
@@ -14,6 +12,7 @@ import {
 } from '../../../src/store/delivery/delivery.ts';
 import { isFor } from '../../../src/webhooks/endpoints/endpoint-index.ts';
 import { comparePositions } from '../../../src/webhooks/outboxes/outbox-reader.ts';
+import { scannedEntries } from '../bare-webhooks.ts';
 import type { World } from './world.ts';
 
 interface Entry {
@@ -31,20 +30,12 @@ const endOfEntry = ({ outbox, sequence, entry }: Entry): Position =>
 /** Everything in both outboxes, oldest first. */
 function entriesOf(world: World): Entry[] {
   world.management.environment.refresh();
-  world.engine.store.environment.refresh();
   const entries: Entry[] = [];
   for (const { sequence, id, kind } of world.outbox.after(0, 1_000_000)) {
     entries.push({ outbox: 'events', eventId: id, kind, sequence, entry: 0 });
   }
-  for (const [sequence, block] of storedBlocks(world.engine.store, {})) {
-    if (block === undefined) continue;
-    for (let group = 0; group < block.groups; group++) {
-      const first = block.first(group);
-      for (let entry = first; entry < first + block.count(group); entry++) {
-        const eventId = scannedEventId(block, entry);
-        entries.push({ outbox: 'scans', eventId, kind: 'qr.scanned', sequence, entry });
-      }
-    }
+  for (const scan of scannedEntries(world.engine)) {
+    entries.push({ outbox: 'scans', kind: 'qr.scanned', ...scan });
   }
   return entries;
 }

@@ -12,22 +12,16 @@ import {
 } from '../../../src/store/delivery/delivery.ts';
 import { type Management, openManagement } from '../../../src/store/management/management.ts';
 import { openMeta } from '../../../src/store/open-environment.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
-import { openWebhooks, type Webhooks } from '../../../src/webhooks/open-webhooks.ts';
+import type { Webhooks } from '../../../src/webhooks/open-webhooks.ts';
 import { Random } from '../../crash/random.ts';
-import { EngineHarness, type ScanInput } from '../../scans/engine-harness.ts';
+import type { EngineHarness } from '../../scans/engine-harness.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
+import { openBareEngine, openBareWebhooks, scansBy } from '../bare-webhooks.ts';
 import { cycle, Disk, Killed } from './disk.ts';
 import { FakeTimers } from './fake-timers.ts';
 import { Receiver } from './receiver.ts';
 
-const retryDelaysMs = [1_000, 3_000, 9_000];
 const workspaceNo = 1;
-const phone =
-  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
-
-const cipher = { encrypt: (text: string) => text, decrypt: (text: string) => text };
 
 export class World {
   readonly random: Random;
@@ -36,7 +30,6 @@ export class World {
   readonly engine: EngineHarness;
   readonly receiver: Receiver;
   readonly timers: FakeTimers;
-  readonly logLines: string[] = [];
   /** Ids of deliveries that are not of an outbox: a person sent them again. */
   readonly sentByHand = new Set<string>();
   /** Scans up to this block may expire. */
@@ -66,14 +59,7 @@ export class World {
       },
     };
     this.#keptMax = this.random.pick([20, 100_000]);
-    this.engine = new EngineHarness({
-      journals: 1,
-      segmentBytesMax: 1_000_000,
-      actorsMax: 1_000,
-      rawRetentionDays: 30,
-      codeOf: (no) => ({ id: `qr_${no}` }),
-    });
-    this.engine.startShards(1);
+    this.engine = openBareEngine(1);
     this.receiver = new Receiver(this.clock);
     this.timers = new FakeTimers(this.clock);
     this.disk = new Disk({
@@ -113,37 +99,19 @@ export class World {
       this.#closers.push(() => management.close());
       this.#management = management;
       this.#outbox = new Outbox(management, this.#ids, clock);
-      const webhooks = openWebhooks({
+      const webhooks = openBareWebhooks({
         file: join(own, 'delivery.mdb'),
         management,
         outbox: this.#outbox,
-        scanned: {
-          store: this.engine.store,
-          codeOf: (no) => ({ id: `qr_${no}` }),
-          committed: this.#blocks,
-          onDelivered: (block) => {
-            if (disk.folder === own && !disk.isDead) this.deliveredBlock = block;
-          },
+        engine: this.engine,
+        committed: this.#blocks,
+        onDelivered: (block) => {
+          if (disk.folder === own && !disk.isDead) this.deliveredBlock = block;
         },
         ids: this.#ids,
         clock,
-        steady: clock,
-        randomBytes: (into) => into.fill(1),
-        random: () => 0.5,
-        cipher,
-        settings: {
-          threads: 1,
-          retryDelaysMs,
-          inFlightMax: random.pick([3, 12, 64]),
-          deliveriesKept: this.#keptMax,
-          timeoutMs: 1_000,
-          allowNetworks: [],
-          docsUrl: '',
-        },
-        log: createLog('warn', { write: (line) => void this.logLines.push(line) }),
-        metrics: new Metrics((metric, cause) => {
-          throw new Error(`Cannot collect ${metric}`, { cause });
-        }),
+        inFlightMax: random.pick([3, 12, 64]),
+        deliveriesKept: this.#keptMax,
         sender: this.receiver.sender(() => disk.folder === own && !disk.isDead),
       });
       // Closing it again is harmless.
@@ -196,13 +164,8 @@ export class World {
 
   /** One window. @param counts scans of each code */
   scan(counts: ReadonlyMap<number, number>): void {
-    const address = new Uint8Array(16);
-    const common = { workspaceNo, agent: phone, referer: '', address, isPrefetch: false };
-    const inputs = [...counts].flatMap(([codeNo, count]) =>
-      Array.from({ length: count }, (): ScanInput => ({ codeNo, ...common })),
-    );
     this.engine.nowMs = this.clock.now();
-    this.engine.scan(0, this.clock.now(), inputs);
+    this.engine.scan(0, this.clock.now(), scansBy(counts));
     while (this.engine.cycle(0));
     this.#blocks.fire();
   }

@@ -30,31 +30,18 @@ export const endpointOf = (more: Partial<EndpointRecord> = {}): EndpointRecord =
 });
 
 /** What must never change of a delivery; when it is due may. */
-export const fixed = ({
-  id,
-  endpointNo,
-  workspaceNo,
-  kind,
-  eventIds,
-  body,
-  outboxRef,
-}: Delivery) => ({
-  id,
-  endpointNo,
-  workspaceNo,
-  kind,
-  eventIds,
-  text: body,
-  outboxRef,
-});
+export const fixed = (one: Delivery) => {
+  const { id, endpointNo, workspaceNo, kind, eventIds, body, outboxRef } = one;
+  return { id, endpointNo, workspaceNo, kind, eventIds, body, outboxRef };
+};
 
 /** Reads on until there is no more. @param check called with each position that something may be continued from */
 export function readAll(
   read: (from: Position) => ReadResult,
   check: (position: Position, before: readonly Delivery[]) => void = () => undefined,
+  from = firstPosition,
 ): Delivery[] {
   const created: Delivery[] = [];
-  let from = firstPosition;
   for (;;) {
     const stretch = read(from);
     created.push(...stretch.created);
