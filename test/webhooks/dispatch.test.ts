@@ -28,7 +28,7 @@ it('sends each event to each endpoint that listens, with the bytes of the outbox
 
 it('tries 8 times at the specified delays, however the wall clock steps, then makes a dead letter', async () => {
   const harness = await openHarness();
-  const { no } = await harness.endpoint();
+  const { no, id } = await harness.endpoint();
   harness.sender.answer = () => 500;
   const [eventId] = await harness.happen();
   for (const [index, delayMs] of delaysMs.entries()) {
@@ -52,6 +52,10 @@ it('tries 8 times at the specified delays, however the wall clock steps, then ma
     consecutiveFailures: 8,
     waiting: 0,
   });
+  const metrics = await harness.app.metrics.text();
+  expect(metrics).toContain('quietzone_webhook_deliveries{state="dead"} 1');
+  expect(metrics).toContain(`quietzone_webhook_attempts_total{endpoint="${id}",result="status"} 8`);
+  expect(metrics).toContain(`quietzone_webhook_first_attempt_seconds_count{endpoint="${id}"} 1`);
 });
 
 it('sends nothing more after a 410, though that is not committed yet', async () => {

@@ -90,16 +90,3 @@ it('sends again what was answered when the store takes no writes after the crash
   expect(eventIdsOf(harness).sort()).toEqual([...ids].sort());
   expect(harness.webhooks.deliveries.count(no, 'delivered')).toBe(3);
 });
-
-it('shows in metrics what is pending, what is in flight and the results of endpoints', async () => {
-  const harness = await openHarness();
-  const { id } = await harness.endpoint();
-  harness.sender.answer = ({ attempt }) => (attempt === 1 ? 500 : 'hang');
-  await harness.happen(2);
-  await harness.pass(6_000, 500);
-  const text = await harness.app.metrics.text();
-  expect(text).toContain('quietzone_webhook_deliveries{state="pending"} 2');
-  expect(text).toContain('quietzone_webhook_in_flight 2');
-  expect(text).toContain(`quietzone_webhook_attempts_total{endpoint="${id}",result="status"} 2`);
-  expect(text).toContain(`quietzone_webhook_first_attempt_seconds_count{endpoint="${id}"} 2`);
-});

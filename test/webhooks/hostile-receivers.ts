@@ -43,7 +43,6 @@ const row = (
 ): HostileReceiver => ({ name, behaves, failure, ...more });
 
 const gigabyte = 1_073_741_824;
-const answer = (more: object): Scripted => ({ behaviour: { kind: 'answer', ...more } });
 const raw = (bytes: string): Scripted => ({ behaviour: { kind: 'raw', bytes } });
 /** Once the whole request is there. */
 const wild = (act: (socket: Socket, index: number) => void): Wild => ({
@@ -55,14 +54,9 @@ const says = (...parts: readonly string[]): Wild =>
 const tls = (certificate: CertificateName): Wild => ({ ...says(ok), certificate });
 const early = { when: 'head', act: (socket: Socket) => void socket.write(ok) } as const;
 const chunkedHead = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n';
-const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n';
 
 const slow: readonly HostileReceiver[] = [
   row('hangs', { behaviour: { kind: 'hang' } }, 'timeout', { isSlow: true }),
-  row('drips a byte a second', { behaviour: { kind: 'drip', everyMs: 1_000 } }, 'timeout', {
-    status: 200,
-    isSlow: true,
-  }),
   row(
     'never ends its handshake',
     { behaviour: { kind: 'hang' }, options: { tls: 'stalled' } },
@@ -87,69 +81,30 @@ const slow: readonly HostileReceiver[] = [
   ),
 ];
 
-const flooding: readonly HostileReceiver[] = [
-  row(
-    'answers a gigabyte',
-    wild((socket) => {
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${gigabyte}\r\n\r\n`);
-      pour(socket, 'x'.repeat(65_536));
-    }),
-    undefined,
-    { status: 200, isExpensive: true },
-  ),
-  row('fails with a gigabyte', { behaviour: { kind: 'flood', status: 500 } }, 'status', {
-    status: 500,
-    isExpensive: true,
+const flooding = row(
+  'answers a gigabyte',
+  wild((socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${gigabyte}\r\n\r\n`);
+    pour(socket, 'x'.repeat(65_536));
   }),
-  row(
-    'sends a head without end',
-    wild((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\n');
-      pour(socket, 'X-More: yes\r\n'.repeat(1_000));
-    }),
-    'protocol',
-    { isExpensive: true },
-  ),
-  row(
-    'sends trailers without end',
-    wild((socket) => {
-      socket.write(`${chunkedHead}2\r\nok\r\n0\r\n`);
-      pour(socket, 'X-Sum: 1\r\n'.repeat(1_000));
-    }),
-    'protocol',
-    { status: 200, isExpensive: true },
-  ),
-  row(
-    'gives interim answers without end',
-    wild((socket) => pour(socket, hints.repeat(200))),
-    'protocol',
-    { orElse: 'timeout', isExpensive: true },
-  ),
-];
+  undefined,
+  { status: 200, isExpensive: true },
+);
 
-const refusing: readonly HostileReceiver[] = [
-  row(
-    '429, come again in an age',
-    answer({ status: 429, headers: { 'retry-after': '9'.repeat(30) } }),
-    'status',
-    { status: 429 },
-  ),
-  row(
-    '503, come again in the year 9999',
-    answer({ status: 503, headers: { 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' } }),
-    'status',
-    { status: 503 },
-  ),
-  row(
-    '429, come again yesterday',
-    answer({ status: 429, headers: { 'retry-after': '-86400' } }),
-    'status',
-    { status: 429 },
-  ),
-];
+const refusing = row(
+  '503, come again in the year 9999',
+  {
+    behaviour: {
+      kind: 'answer',
+      status: 503,
+      headers: { 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' },
+    },
+  },
+  'status',
+  { status: 503 },
+);
 
 const breaking: readonly HostileReceiver[] = [
-  row('resets', { behaviour: { kind: 'reset' } }, 'reset'),
   row(
     'resets amid its answer',
     wild((socket) => {
@@ -198,7 +153,6 @@ const odd: readonly HostileReceiver[] = [
     { status: 200 },
   ),
   row('HTTP/1.0', raw('HTTP/1.0 200 OK\r\n\r\nok'), undefined, { status: 200 }),
-  row('early hints', says(hints, hints, ok), undefined, { status: 200 }),
   row('processing', says('HTTP/1.1 102 Processing\r\n\r\n', ok), undefined, { status: 200 }),
   row('trailers', says(chunkedHead, '2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n'), undefined, {
     status: 200,
@@ -206,7 +160,6 @@ const odd: readonly HostileReceiver[] = [
 ];
 
 const lying: readonly HostileReceiver[] = [
-  row('another protocol', raw('SSH-2.0-OpenSSH_9.2\r\n'), 'protocol'),
   row('a status of nine', raw('HTTP/1.1 9 OK\r\n\r\n'), 'protocol'),
   row(
     'two lengths',
@@ -232,9 +185,9 @@ const redirecting = (canary: string): HostileReceiver => ({
 /** All of them. @param canary target of redirects */
 export const hostileReceivers = (canary: string): readonly HostileReceiver[] => [
   ...slow,
-  ...flooding,
+  flooding,
   redirecting(canary),
-  ...refusing,
+  refusing,
   ...breaking,
   ...secure,
   ...odd,

@@ -1,6 +1,7 @@
 /** Webhooks when another core takes the lead: each scan arrives, with the same id and bytes, and what was settled does not come again. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import type { Webhooks } from '../../src/webhooks/open-webhooks.ts';
 import { settledByLeader } from '../../src/webhooks/outboxes/scan-takeover.ts';
 import { eventually } from './eventually.ts';
 import { Random } from '../crash/random.ts';
@@ -12,7 +13,12 @@ import { Cluster, type Core, noteMs, Receivers } from './cluster-cores.ts';
 const eventIdsOf = ({ engine }: Core): string[] =>
   Array.from(scannedEntries(engine), ({ eventId }) => eventId);
 
-const actor = { workspaceNo: 1, userId: 'usr_00000000000000000001' };
+/** @returns the number of an endpoint for scans */
+async function listen({ endpoints }: Webhooks, maxBatch: number): Promise<number> {
+  const actor = { workspaceNo: 1, userId: 'usr_00000000000000000001' };
+  const wanted = { url: 'https://one.example/', events: ['qr.scanned'], maxBatch } as const;
+  return (await endpoints.create(actor, wanted)).endpoint.no;
+}
 
 /** Events that an endpoint's log or rows have, as the log of the cluster says. */
 function settledIn({ tables }: Core): Set<string> {
@@ -87,13 +93,9 @@ async function failOver(seed: number): Promise<void> {
   for (const core of cluster.cores) core.count();
   const before = new Set(eventIdsOf(first!));
   cluster.clock.move(10_000);
-  let webhooks = await cluster.lead(first!, receivers);
+  const webhooks = await cluster.lead(first!, receivers);
   const endpoints = [];
-  for (const maxBatch of [100, 7, 1]) {
-    const url = `https://${maxBatch}.example/`;
-    const created = { url, events: ['qr.scanned' as const], maxBatch };
-    endpoints.push((await webhooks.endpoints.create(actor, created)).endpoint.no);
-  }
+  for (const maxBatch of [100, 7, 1]) endpoints.push(await listen(webhooks, maxBatch));
   const repeated = new Set<string>();
   const hangs = random.pick([0, 0.02, 0.3]);
   receivers.answer = () => {
@@ -117,7 +119,7 @@ async function failOver(seed: number): Promise<void> {
     }
     if (random.chance(0.5)) next.count();
     cluster.clock.move(4_000);
-    webhooks = await cluster.lead(next, receivers);
+    await cluster.lead(next, receivers);
   }
   receivers.answer = () => 200;
   for (const core of cluster.cores) core.count();
@@ -142,8 +144,7 @@ async function oneLeading() {
   const core = cluster.cores[0]!;
   const receivers = new Receivers();
   const webhooks = await cluster.lead(core, receivers);
-  const url = 'https://one.example/';
-  await webhooks.endpoints.create(actor, { url, events: ['qr.scanned'], maxBatch: 1 });
+  await listen(webhooks, 1);
   await webhooks.start();
   return { cluster, core, receivers, webhooks };
 }
@@ -208,9 +209,7 @@ it('sends what it had read when it led before, and the leader since then had not
   const cluster = new Cluster([1, 1]);
   const [one, other] = [cluster.cores[0]!, cluster.cores[1]!];
   const receivers = new Receivers();
-  const { endpoints } = await cluster.lead(one, receivers);
-  const url = 'https://one.example/';
-  await endpoints.create(actor, { url, events: ['qr.scanned'], maxBatch: 1 });
+  await listen(await cluster.lead(one, receivers), 1);
   const scan = (journal: number, ...countedBy: readonly Core[]): void => {
     cluster.clock.move(1);
     cluster.scan(journal, new Map([[1, 5]]));

@@ -5,15 +5,11 @@ import { freePorts, type ServiceProcess, startProcess } from '../support/process
 export interface RealService {
   readonly service: ServiceProcess;
   readonly api: Client;
-  /** The first start printed it; a later one on the same folder is given it. */
-  readonly key: string;
 }
 
 export interface RealOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly nodeOptions?: readonly string[];
-  /** Of a start before. */
-  readonly key?: string;
 }
 
 export async function openReal(dataDir: string, options: RealOptions = {}): Promise<RealService> {
@@ -23,8 +19,7 @@ export async function openReal(dataDir: string, options: RealOptions = {}): Prom
     environment: { QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8', ...options.environment },
     nodeOptions: options.nodeOptions ?? [],
   });
-  const key = options.key ?? service.apiKey;
-  return { service, key, api: new Client(`${service.apiUrl}/v1`, key) };
+  return { service, api: new Client(`${service.apiUrl}/v1`, service.apiKey) };
 }
 
 /** @throws Error when it is not created */

@@ -1,9 +1,5 @@
 /**
  * A receiver below HTTP: bytes on sockets, TLS with any certificate, for what node's own server will not do. It reads just enough of HTTP/1.1 to know where a head and a request end.
- *
- *     const wild = await openWild({ when: 'head', act: (socket) => socket.write(ok) });
- *     ... send to wild.url ...
- *     wild.requests, wild.open, wild.poured
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -22,11 +18,6 @@ export type CertificateName = 'trusted' | 'expired' | 'other-host' | 'certificat
 
 export interface WildReceiver {
   readonly url: string;
-  /** Heads that have come. */
-  readonly requests: number;
-  /** Sockets open now, and ever. */
-  readonly open: number;
-  readonly connections: number;
   close(): Promise<void>;
 }
 
@@ -49,9 +40,9 @@ export async function openWild(
   certificate?: CertificateName,
 ): Promise<WildReceiver> {
   const sockets = new Set<Socket>();
-  const counts = { requests: 0, connections: 0 };
+  let requests = 0;
   const take = (socket: Socket): void => {
-    if (wildness.when === 'open') wildness.act(socket, counts.connections - 1);
+    if (wildness.when === 'open') wildness.act(socket, 0);
     let bytes = Buffer.alloc(0);
     let index = -1;
     socket.on('data', (chunk) => {
@@ -59,7 +50,7 @@ export async function openWild(
       const end = bytes.indexOf(headEnd);
       if (end === -1) return;
       if (index === -1) {
-        index = counts.requests++;
+        index = requests++;
         if (wildness.when === 'head') wildness.act(socket, index);
       }
       const length = Number(/^content-length: (\d+)/im.exec(bytes.toString('latin1'))?.[1] ?? 0);
@@ -71,7 +62,6 @@ export async function openWild(
   };
   const server = certificate === undefined ? createServer(take) : secureServer(certificate, take);
   server.on('connection', (socket: Socket) => {
-    counts.connections += 1;
     sockets.add(socket);
     socket.on('error', () => undefined);
     socket.once('close', () => sockets.delete(socket));
@@ -82,15 +72,6 @@ export async function openWild(
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   return {
     url: `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port}/wild`,
-    get requests() {
-      return counts.requests;
-    },
-    get open() {
-      return sockets.size;
-    },
-    get connections() {
-      return counts.connections;
-    },
     async close() {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));

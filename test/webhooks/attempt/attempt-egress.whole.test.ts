@@ -33,32 +33,21 @@ async function openNamed(answer: (name: string) => readonly string[] | 'silent',
   return { sender, server, pass };
 }
 
-describe('a literal address', () => {
-  const spellings = [
-    '127.0.0.1',
-    '2130706433',
-    '[::ffff:7f00:1]',
-    '[64:ff9b::7f00:1]',
-    'any.localhost',
-    '①②⑦.0.0.1',
-  ];
-  it.each(spellings)('%s is refused without a connection', async (host) => {
+it.each(['127.0.0.1', '[64:ff9b::7f00:1]', 'any.localhost', '①②⑦.0.0.1'])(
+  'the literal address %s is refused without a connection',
+  async (host) => {
     const sender = openSender({ allowNetworks });
     for (const scheme of ['http', 'https']) {
       const url = `${scheme}://${host}:${canary.port}/hook`;
       expect(await sender.send(taskFor(url))).toMatchObject({ failure: 'blocked_ip' });
     }
     expect(sender.connections).toBe(0);
-  });
-});
+  },
+);
 
 describe('a name', () => {
-  it.each([
-    ['the canary alone', ['127.0.0.1']],
-    ['a good address and the canary', [outside, '127.0.0.1']],
-    ['a good address, and the canary mapped', [outside, '::ffff:7f00:1']],
-  ])('that answers %s is refused', async (_what, addresses) => {
-    const { sender } = await openNamed(() => addresses);
+  it('that answers a good address and the canary is refused', async () => {
+    const { sender } = await openNamed(() => [outside, '127.0.0.1']);
     const url = `http://hook.test:${canary.port}/`;
     expect(await sender.send(taskFor(url))).toMatchObject({ failure: 'blocked_ip' });
     expect(sender.connections).toBe(0);
@@ -94,16 +83,16 @@ describe('a name', () => {
 describe('a name server that hangs', () => {
   const answer = (name: string): readonly string[] | 'silent' =>
     name.startsWith('hangs') ? 'silent' : [outside];
-  const hangingUrl = (index: number, port: number): string => `http://hangs-${index}.test:${port}/`;
 
   it('delays no other name', async () => {
     const receiver = await openTestReceiver(undefined, { host: outside });
     const { sender } = await openNamed(answer);
-    const hanging = Array.from({ length: 100 }, (_, index) =>
-      sender.send(taskFor(hangingUrl(index, receiver.port))),
-    );
-    const url = (index: number) => `http://works-${index}.test:${receiver.port}/`;
-    const working = Array.from({ length: 20 }, (_, index) => sender.send(taskFor(url(index))));
+    const sendTo = (name: string, count: number) =>
+      Array.from({ length: count }, (_, index) =>
+        sender.send(taskFor(`http://${name}-${index}.test:${receiver.port}/`)),
+      );
+    const hanging = sendTo('hangs', 100);
+    const working = sendTo('works', 20);
     const first = await Promise.race([Promise.all(working), Promise.race(hanging)]);
     expect(first).toHaveLength(20);
     expect(receiver.requests.length).toBe(20);
@@ -113,27 +102,16 @@ describe('a name server that hangs', () => {
     }
   });
 
-  it('ends its attempts at their deadline', async () => {
+  it('ends an attempt at its deadline', async () => {
     // Below the 2 s of a lookup's first try.
     const { sender } = await openNamed(answer, { timeoutMs: 400 });
-    const hanging = Array.from({ length: 100 }, (_, index) =>
-      sender.send(taskFor(hangingUrl(index, 80))),
-    );
-    for (const record of await Promise.all(hanging)) {
-      expect(record).toMatchObject({ failure: 'timeout' });
-    }
+    expect(await sender.send(taskFor('http://hangs.test/'))).toMatchObject({ failure: 'timeout' });
   });
 });
 
-describe('a redirect', () => {
-  it.each([301, 302, 303, 307, 308])(
-    'of status %i to the canary is not followed',
-    async (status) => {
-      const to = canary.url();
-      const receiver = await openTestReceiver({ kind: 'redirect', to, status }, { host: outside });
-      const sender = openSender({ allowNetworks: ['127.0.0.0/8'] });
-      const record = await sender.send(taskFor(receiver.url()));
-      expect(record).toMatchObject({ status, failure: 'redirect' });
-    },
-  );
+it('a redirect to the canary is not followed', async () => {
+  const redirect = { kind: 'redirect', to: canary.url(), status: 307 } as const;
+  const receiver = await openTestReceiver(redirect, { host: outside });
+  const record = await openSender({ allowNetworks: ['127.0.0.0/8'] }).send(taskFor(receiver.url()));
+  expect(record).toMatchObject({ status: 307, failure: 'redirect' });
 });

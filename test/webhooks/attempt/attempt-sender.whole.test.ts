@@ -2,8 +2,9 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { AttemptTask } from '../../../src/model/webhook.ts';
 import { PoolSender, type SentResult } from '../../../src/webhooks/attempt/attempt-sender.ts';
-import { openReceiver } from '../../support/fakes/receiver.ts';
+import type { Receiver } from '../../support/fakes/receiver.ts';
 import { eventually } from '../eventually.ts';
+import { openTestReceiver, taskFor } from './sender.ts';
 
 /** After its time is over, so long the results of a task may still arrive. */
 const lateMsMax = 200;
@@ -25,23 +26,15 @@ const statusOf = (result: SentResult): number | undefined =>
 const failureOf = (result: SentResult): string | undefined =>
   typeof result === 'object' ? result.failure : undefined;
 
-function taskTo(url: string, no: number, endpointNo = no): AttemptTask {
-  return {
-    deliveryId: `dlv_${no}`,
-    endpointNo,
-    eventId: `evt_${no}`,
-    kind: 'qr.scanned',
-    attempt: 1,
-    url,
-    body: 'x'.repeat(no),
-    secrets: [`whsec_${Buffer.alloc(32, 7).toString('base64')}`],
-  };
-}
+const taskTo = (url: string, no: number, endpointNo = no): AttemptTask =>
+  taskFor(url, { deliveryId: `dlv_${no}`, endpointNo, body: 'x'.repeat(no) });
+/** To one endpoint. */
+const tasksTo = (receiver: Receiver, count: number): AttemptTask[] =>
+  Array.from({ length: count }, (_, index) => taskTo(receiver.url('/'), index + 1, 1));
 
 it('reports each attempt once, whatever the others of its task do', async () => {
-  const healthy = await openReceiver();
-  const hanging = await openReceiver({ kind: 'hang' });
-  onTestFinished(async () => await healthy.close());
+  const healthy = await openTestReceiver();
+  const hanging = await openTestReceiver({ kind: 'hang' });
   const sender = openSender(60_000, 2);
   const ends: Array<[string, SentResult]> = [];
   const tasks = Array.from({ length: 90 }, (_, index) =>
@@ -63,14 +56,13 @@ it('reports each attempt once, whatever the others of its task do', async () => 
 
 it('has 16 attempts of an endpoint in flight, whatever it is given, and starts them in order', async () => {
   const gates = Array.from({ length: 200 }, () => Promise.withResolvers<void>());
-  const receiver = await openReceiver(({ body }) => ({
+  const receiver = await openTestReceiver(({ body }) => ({
     kind: 'answer',
     after: gates[body.length - 1]!.promise,
   }));
-  onTestFinished(async () => await receiver.close());
   const sender = openSender(60_000, 2);
   const ended: string[] = [];
-  const tasks = Array.from({ length: 200 }, (_, index) => taskTo(receiver.url('/'), index + 1, 1));
+  const tasks = tasksTo(receiver, 200);
   sender.send(tasks.slice(0, 100), (id) => ended.push(id));
   sender.send(tasks.slice(100), (id) => ended.push(id));
   await receiver.arrived(widthMax);
@@ -86,12 +78,11 @@ it('has 16 attempts of an endpoint in flight, whatever it is given, and starts t
 });
 
 it('reports an unknown result when it is closed before an answer', async () => {
-  const hanging = await openReceiver({ kind: 'hang' });
-  onTestFinished(async () => await hanging.close());
+  const hanging = await openTestReceiver({ kind: 'hang' });
   const sender = openSender(60_000);
   const ends: SentResult[] = [];
   // In flight, and waiting for their turn.
-  const tasks = Array.from({ length: 100 }, (_, index) => taskTo(hanging.url('/'), index + 1, 1));
+  const tasks = tasksTo(hanging, 100);
   sender.send(tasks, (_, attempt) => ends.push(attempt));
   await hanging.arrived(1);
   await sender.close();
@@ -99,13 +90,10 @@ it('reports an unknown result when it is closed before an answer', async () => {
 });
 
 it('does not give up a later attempt with the task of an earlier one', async () => {
-  const quick = await openReceiver({ kind: 'answer', status: 500 });
-  const hanging = await openReceiver({ kind: 'hang' });
+  const quick = await openTestReceiver({ kind: 'answer', status: 500 });
+  const hanging = await openTestReceiver({ kind: 'hang' });
   const givenUp = Promise.withResolvers<void>();
-  const slow = await openReceiver({ kind: 'answer', after: givenUp.promise });
-  onTestFinished(async () => {
-    await Promise.all([quick.close(), hanging.close(), slow.close()]);
-  });
+  const slow = await openTestReceiver({ kind: 'answer', after: givenUp.promise });
   const sender = openSender(4_000);
   const ends: Array<[string, number | undefined]> = [];
   const onResult = (id: string, result: SentResult): void => void ends.push([id, statusOf(result)]);
@@ -127,11 +115,11 @@ it('does not give up a later attempt with the task of an earlier one', async () 
 });
 
 it('sends what stands apart at once, whatever its endpoint has waiting', async () => {
-  const hanging = await openReceiver({ kind: 'hang' });
-  const quick = await openReceiver();
+  const hanging = await openTestReceiver({ kind: 'hang' });
+  const quick = await openTestReceiver();
   onTestFinished(async () => void (await Promise.all([hanging.close(), quick.close()])));
   const sender = openSender(60_000);
-  const tasks = Array.from({ length: 100 }, (_, index) => taskTo(hanging.url('/'), index + 1, 1));
+  const tasks = tasksTo(hanging, 100);
   sender.send(tasks, () => undefined);
   await hanging.arrived(widthMax);
   const sample = { ...taskTo(quick.url('/'), 500), endpointNo: undefined };
@@ -141,44 +129,33 @@ it('sends what stands apart at once, whatever its endpoint has waiting', async (
   expect(statusOf(result)).toBe(200);
 });
 
-it('gives back at once, in order, what of an endpoint is not started', async () => {
-  const hanging = await openReceiver({ kind: 'hang' });
-  onTestFinished(async () => await hanging.close());
-  const sender = openSender(60_000);
-  const ends: Array<[string, SentResult]> = [];
-  // More than its thread is handed.
-  const tasks = Array.from({ length: 192 }, (_, index) => taskTo(hanging.url('/'), index + 1, 1));
-  sender.send(tasks, (id, result) => ends.push([id, result]));
-  await hanging.arrived(widthMax);
-  sender.recall(1);
-  sender.recall(2);
-  await eventually(() => ends.length === 192 - widthMax, 'all but those in flight came back');
-  expect(ends.every(([, result]) => result === 'unsent')).toBe(true);
-  const order = ends.map(([id]) => Number(id.slice(4))).toSorted((one, other) => one - other);
-  expect(order).toEqual(Array.from({ length: 192 - widthMax }, (_, at) => at + widthMax + 1));
-  expect(hanging.requests).toHaveLength(widthMax);
-});
-
-it('hands over nothing newer while older ones come back', async () => {
-  const gate = Promise.withResolvers<void>();
-  const receiver = await openReceiver({ kind: 'answer', after: gate.promise });
-  onTestFinished(async () => await receiver.close());
-  const sender = openSender(60_000);
-  const ends: Array<[string, SentResult]> = [];
-  const onResult = (id: string, result: SentResult): void => void ends.push([id, result]);
-  const tasks = Array.from({ length: 60 }, (_, index) => taskTo(receiver.url('/'), index + 1, 1));
-  // So few that its thread would be handed the next at once.
-  sender.send(tasks.slice(0, 40), onResult);
-  await receiver.arrived(widthMax);
-  sender.recall(1);
-  sender.send(tasks.slice(40), onResult);
-  await eventually(() => ends.length === 60 - widthMax, 'older and newer came back');
-  expect(ends.every(([, result]) => result === 'unsent')).toBe(true);
-  // They all are sent after that, in the order in which they are given.
-  sender.send(tasks.slice(widthMax), onResult);
-  gate.resolve();
-  await eventually(() => ends.length === 2 * 60 - widthMax, 'each has a result');
-  expect(receiver.requests).toHaveLength(60);
-  const first = receiver.requests.slice(0, 2 * widthMax).map(({ body }) => body.length);
-  expect(Math.max(...first)).toBeLessThan(3 * widthMax);
-});
+it.each([
+  ['that its thread has', 40],
+  ['and more than its thread is handed', 192],
+])(
+  'gives back what is not started %s, and hands over nothing newer meanwhile',
+  async (_, count) => {
+    const gate = Promise.withResolvers<void>();
+    const receiver = await openTestReceiver({ kind: 'answer', after: gate.promise });
+    const sender = openSender(60_000);
+    const ends: Array<[string, SentResult]> = [];
+    const onResult = (id: string, result: SentResult): void => void ends.push([id, result]);
+    const tasks = tasksTo(receiver, count + 20);
+    sender.send(tasks.slice(0, count), onResult);
+    await receiver.arrived(widthMax);
+    sender.recall(1);
+    sender.send(tasks.slice(count), onResult);
+    await eventually(() => ends.length === tasks.length - widthMax, 'older and newer came back');
+    expect(ends.every(([, result]) => result === 'unsent')).toBe(true);
+    const back = ends.map(([id]) => Number(id.slice(4))).toSorted((one, other) => one - other);
+    expect(back).toEqual(tasks.slice(widthMax).map(({ body }) => body.length));
+    expect(receiver.requests).toHaveLength(widthMax);
+    // They all are sent after that, in the order in which they are given.
+    sender.send(tasks.slice(widthMax), onResult);
+    gate.resolve();
+    await eventually(() => ends.length === 2 * tasks.length - widthMax, 'each has a result');
+    expect(receiver.requests).toHaveLength(tasks.length);
+    const first = receiver.requests.slice(0, 2 * widthMax).map(({ body }) => body.length);
+    expect(Math.max(...first)).toBeLessThan(3 * widthMax);
+  },
+);

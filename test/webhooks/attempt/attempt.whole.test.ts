@@ -1,11 +1,9 @@
 /** One attempt against a real receiver that behaves well, badly, or not at all. */
-import { Webhook } from 'standardwebhooks';
-import StripeClient from 'stripe';
 import { describe, expect, it } from 'vitest';
 import type { AttemptRecord } from '../../../src/model/webhook.ts';
 import { type Behaviour, healthy } from '../../support/fakes/receiver.ts';
 import { soon } from '../../support/soon.ts';
-import { openSender, openTestReceiver, secret, taskFor } from './sender.ts';
+import { openSender, openTestReceiver, taskFor } from './sender.ts';
 
 const answer = (status: number, headers = {}): Behaviour => ({ kind: 'answer', status, headers });
 
@@ -44,21 +42,6 @@ describe('a delivery', () => {
         'x-service-attempt': '3',
         'webhook-id': task.eventId,
       });
-    }
-  });
-
-  it('is verified by both public verifiers as it came over the wire', async () => {
-    const receiver = await openTestReceiver();
-    const older = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;
-    await openSender().send(taskFor(receiver.url(), { secrets: [secret, older] }));
-    const [request] = receiver.requests;
-    const { body = Buffer.alloc(0), headers = {} } = request ?? {};
-    const header = String(headers['x-service-signature']);
-    for (const key of [secret, older]) {
-      new Webhook(key).verify(body, headers as Record<string, string>);
-      expect(new StripeClient('sk_test').webhooks.constructEvent(body, header, key).id).toMatch(
-        /^evt_/,
-      );
     }
   });
 });
@@ -135,6 +118,7 @@ describe('the answer', () => {
     ['Sunday, 06-Nov-94 08:49:37 GMT', 0],
     ['Fri, 31 Dec 9999 23:59:59 GMT', 365 * 86_400_000],
     ['1.5', undefined],
+    ['-86400', undefined],
     ['soon', undefined],
     ['2015', 2_015_000],
     ['', undefined],

@@ -7,7 +7,7 @@ import { Attempts } from '../../../src/webhooks/attempt/attempt.ts';
 import { openNameLookup } from '../../../src/webhooks/attempt/name-lookup.ts';
 import { openReceiver, type Receiver, type Script } from '../../support/fakes/receiver.ts';
 
-export const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
 export interface SenderOptions {
   readonly timeoutMs?: number;

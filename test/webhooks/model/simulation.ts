@@ -9,15 +9,6 @@ import { check, orderFaults } from './checks.ts';
 import { Killed } from './disk.ts';
 import { World } from './world.ts';
 
-export interface SimulationResult {
-  readonly seed: number;
-  readonly steps: number;
-  readonly starts: number;
-  readonly sent: number;
-  /** The first is what to look at. */
-  readonly faults: readonly string[];
-}
-
 const kinds = ['qr.created', 'qr.deleted'] as const;
 const subscriptions: ReadonlyArray<readonly (EventKind | '*')[]> = [
   ['*'],
@@ -40,7 +31,7 @@ class Simulation {
   readonly faults: string[] = [];
   readonly #healths = new Map<number, number>();
   readonly #replayed = new Set<string>();
-  readonly #trace: string[] = [];
+  readonly trace: string[] = [];
   starts = 0;
   step = 0;
 
@@ -61,10 +52,6 @@ class Simulation {
     if (this.faults.length === 0) await this.#end();
   }
 
-  get trace(): readonly string[] {
-    return this.#trace;
-  }
-
   #note(faults: readonly string[]): void {
     for (const fault of faults)
       this.faults.push(`step ${this.step}, start ${this.starts}: ${fault}`);
@@ -79,7 +66,7 @@ class Simulation {
       if (!(error instanceof Failure)) throw error;
     }
     if (!disk.isDead) return;
-    this.#trace.push(`${this.step} killed`);
+    this.trace.push(`${this.step} killed`);
     await this.#restart();
   }
 
@@ -95,7 +82,7 @@ class Simulation {
       this.starts += 1;
       disk.writesLeft = random.pick([3, 10, 40, 120, 400]) - random.between(0, 3);
       if (await this.#start()) return;
-      this.#trace.push(`${this.step} killed in its start`);
+      this.trace.push(`${this.step} killed in its start`);
       world.bury(() => 200);
     }
   }
@@ -154,7 +141,7 @@ class Simulation {
     ];
     let at = random.next() * actions.reduce((sum, [weight]) => sum + weight, 0);
     const [, name, run] = actions.find(([weight]) => (at -= weight) < 0) ?? actions[0]!;
-    this.#trace.push(`${this.step} ${name}`);
+    this.trace.push(`${this.step} ${name}`);
     return run;
   }
 
@@ -310,10 +297,8 @@ class Simulation {
   }
 }
 
-export async function simulate(
-  seed: number,
-  steps: number,
-): Promise<SimulationResult & { trace: readonly string[] }> {
+/** The first of its faults is what to look at. */
+export async function simulate(seed: number, steps: number) {
   const simulation = new Simulation(seed);
   const { world } = simulation;
   try {
@@ -322,12 +307,5 @@ export async function simulate(
     await world.close();
   }
   const { starts, faults, trace } = simulation;
-  return {
-    seed,
-    steps: simulation.step - 1,
-    starts,
-    sent: world.receiver.received.size,
-    faults,
-    trace,
-  };
+  return { starts, sent: world.receiver.received.size, faults, trace };
 }
