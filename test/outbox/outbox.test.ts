@@ -17,25 +17,6 @@ function openOutbox() {
   return { temporary, clock, outbox, append };
 }
 
-test('events are read in order, each once, with the bytes that were written', async () => {
-  const { outbox, append } = openOutbox();
-  await Promise.all(Array.from({ length: 25 }, (_, at) => append(1, String(at))));
-  const seen: string[] = [];
-  for (let cursor = 0; ;) {
-    const batch = outbox.after(cursor, 10);
-    if (batch.length === 0) break;
-    for (const event of batch) {
-      expect(event.sequence).toBe(cursor + 1);
-      cursor = event.sequence;
-      const body: { id: string; data: { note: string } } = JSON.parse(event.body);
-      expect(body.id).toBe(event.id);
-      expect(body).not.toHaveProperty('createdAt');
-      seen.push(body.data.note);
-    }
-  }
-  expect(seen).toEqual(Array.from({ length: 25 }, (_, at) => String(at)));
-});
-
 test('expires what is old and delivered, a batch at a time, and sequence numbers continue', async () => {
   const { temporary, outbox, append, clock } = openOutbox();
   await append(1, 'old', 1_010);

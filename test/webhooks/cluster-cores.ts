@@ -115,8 +115,7 @@ export class Cluster {
     this.clock = new TestClock();
     const { clock, management } = this;
     this.cores = shards.map((count, at): Core => {
-      const isLeading = (): boolean => this.leader === core;
-      const base = { clock, management, isLeading };
+      const base = { clock, management, isLeading: () => this.leader === core };
       const core = new Core(`core-${at}`, { shards: count, windowBytesMax }, base);
       return core;
     });
@@ -225,8 +224,8 @@ export class Receivers {
   readonly counts = new Map<string, number>();
   /** Those that were refused: they come again. */
   readonly failed = new Set<string>();
-  readonly texts = new Map<string, string>();
   readonly faults: string[] = [];
+  readonly #texts = new Map<string, string>();
   /** By endpoint and `webhook-id`. */
   readonly #bodies = new Map<string, string>();
   readonly #ends = new Map<string, (result: SentResult) => void>();
@@ -240,7 +239,7 @@ export class Receivers {
       send: (tasks, onResult) => {
         if (!isAlive()) return;
         for (const task of tasks) {
-          this.note(task);
+          this.#note(task);
           const answer = this.answer(task);
           const id = task.deliveryId;
           this.#ends.set(id, (result) => {
@@ -264,7 +263,7 @@ export class Receivers {
     };
   }
 
-  note({ endpointNo, eventId, body }: Pick<AttemptTask, 'endpointNo' | 'eventId' | 'body'>): void {
+  #note({ endpointNo, eventId, body }: AttemptTask): void {
     const request = `${endpointNo} ${eventId}`;
     const before = this.#bodies.get(request);
     if (before !== undefined && before !== body) {
@@ -275,9 +274,9 @@ export class Receivers {
       const text = JSON.stringify(event);
       const key = `${endpointNo} ${event.id}`;
       this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
-      const known = this.texts.get(event.id);
+      const known = this.#texts.get(event.id);
       if (known !== undefined && known !== text) this.faults.push(`${event.id} has other bytes`);
-      this.texts.set(event.id, text);
+      this.#texts.set(event.id, text);
     }
   }
 

@@ -20,11 +20,10 @@ it('removes a damaged delivery from the queue and sends the others', async () =>
   const harness = await openHarness();
   const endpoint = await harness.endpoint();
   harness.sender.answer = () => 500;
-  const [damaged, ...others] = await harness.happen(4);
+  const [, ...others] = await harness.happen(4);
   await harness.crash(() => damage(harness, 'delivery', /^rows$/));
   await harness.pass(6_000, 1_000);
   expect(sentIds(harness)).toEqual(others.toSorted());
-  expect(sentIds(harness)).not.toContain(damaged);
   expect(harness.webhooks.deliveries.figures(endpoint.no).waiting).toBe(0);
   expect(harness.webhooks.deliveries.list(endpoint.no, { limit: 10 }).data).toHaveLength(3);
   expect(harness.app.logLines.join('')).toContain(
@@ -73,7 +72,7 @@ it('finds a damaged backlog again: what was in flight is sent again, and what wa
   harness.sender.answer = ({ attempt }) => (attempt === 1 ? 'hang' : 500);
   const events = await harness.happen(20);
   expect(harness.sender.sent).toHaveLength(3 + 16);
-  const [first, second, third] = events;
+  const [, second, third] = events;
   // The oldest stays in flight.
   harness.sender.end(200, ({ eventId }) => eventId === second);
   harness.sender.end(500, ({ eventId }) => eventId === third);
@@ -82,7 +81,6 @@ it('finds a damaged backlog again: what was in flight is sent again, and what wa
   await harness.settle();
   const again = events.filter((id) => id !== second && id !== third);
   expect(sentIds(harness)).toEqual(again.toSorted());
-  expect(again).toContain(first);
   await harness.pass(6_000, 500);
   const { deliveries } = harness.webhooks;
   const { data } = deliveries.list(endpoint.no, { state: 'delivered', limit: 50 });

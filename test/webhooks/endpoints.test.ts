@@ -1,6 +1,7 @@
 /** Endpoints on a real store: who listens, what signs, and what a restart knows. */
 import { getRandomValues } from 'node:crypto';
 import { expect, test } from 'vitest';
+import type { EventKind } from '../../src/model/event.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { EndpointRecord } from '../../src/model/webhook.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
@@ -10,11 +11,7 @@ import { temporaryManagement } from '../store/temporary-management.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
 
 const owner = { workspaceNo: 1, userId: 'usr_00000000000000000001' };
-const wanted: NewEndpoint = {
-  url: 'https://example.com/hook',
-  events: ['qr.created'],
-  maxBatch: 100,
-};
+const wanted: NewEndpoint = { url: 'https://a.example/', events: ['qr.created'], maxBatch: 100 };
 const hourMs = 3_600_000;
 
 function openEndpoints() {
@@ -35,8 +32,7 @@ function openEndpoints() {
           return Buffer.from(encrypted.slice(state.prefix.length), 'hex').toString();
         },
       },
-      urlFault: (url) =>
-        url.includes('bad') ? { path: 'url', code: 'blocked_ip', message: 'No' } : undefined,
+      urlFault: () => undefined,
       lastBlock: () => state.lastBlock,
     });
   const outbox = new Outbox(temporary.store, ids, clock);
@@ -50,8 +46,8 @@ test('an endpoint listens to what it subscribes to, in its workspace, while enab
   const { store } = openEndpoints();
   const one = (await store.create(owner, wanted)).endpoint;
   const all = (await store.create(owner, { ...wanted, events: ['*'] })).endpoint;
-  const listening = (workspaceNo: number, kind: EndpointRecord['events'][number]): number[] =>
-    kind === '*' ? [] : store.forEvent(workspaceNo, kind).map(({ no }) => no);
+  const listening = (workspaceNo: number, kind: EventKind): number[] =>
+    store.forEvent(workspaceNo, kind).map(({ no }) => no);
   expect([one.no, all.no]).toEqual([1, 2]);
   expect(listening(1, 'qr.created')).toEqual([1, 2]);
   expect(listening(1, 'qr.scanned')).toEqual([2]);
@@ -91,15 +87,10 @@ test('starts after the events of its creation, and leaves out those while it is 
   expect(on.pauses).toEqual([{ from, to }]);
   expect(on).not.toHaveProperty('disabledReason');
   expect(on).not.toHaveProperty('disabledAtMs');
-  expect([1, 2, 3, 4].map((event) => isFor(on, 'qr.created', event))).toEqual([
-    false,
-    true,
-    false,
-    true,
-  ]);
-  expect(
-    [7, 8, 9, 10, 12, 13].map((block) => isFor({ ...on, events: ['*'] }, 'qr.scanned', block)),
-  ).toEqual([false, true, true, false, false, true]);
+  const all: EndpointRecord = { ...on, events: ['*'] };
+  expect([1, 2, 3, 4].filter((event) => isFor(on, 'qr.created', event))).toEqual([2, 4]);
+  const blocks = [7, 8, 9, 10, 12, 13].filter((block) => isFor(all, 'qr.scanned', block));
+  expect(blocks).toEqual([8, 9, 13]);
 });
 
 test('of kinds that it subscribes to later it gets what comes from then on', async () => {
@@ -112,9 +103,9 @@ test('of kinds that it subscribes to later it gets what comes from then on', asy
   const more = await change(['qr.created', 'qr.scanned', 'qr.deleted']);
   const then = { event: 1, block: 9 };
   expect(more.since).toEqual({ 'qr.scanned': then, 'qr.deleted': then });
-  expect([1, 2].map((event) => isFor(more, 'qr.created', event))).toEqual([true, true]);
-  expect([1, 2].map((event) => isFor(more, 'qr.deleted', event))).toEqual([false, true]);
-  expect([8, 9, 10].map((block) => isFor(more, 'qr.scanned', block))).toEqual([false, false, true]);
+  expect([1, 2].filter((event) => isFor(more, 'qr.created', event))).toEqual([1, 2]);
+  expect([1, 2].filter((event) => isFor(more, 'qr.deleted', event))).toEqual([2]);
+  expect([8, 9, 10].filter((block) => isFor(more, 'qr.scanned', block))).toEqual([10]);
   await happen();
   // What stays keeps its beginning, also where all is asked for; what was left begins again.
   expect((await store.change(1, id, { description: 'x' })).since).toEqual(more.since);
@@ -191,12 +182,8 @@ test('the dispatcher disables what is gone; listeners are called for every chang
   await store.disable(endpoint.no, 'gone');
   await store.disable(endpoint.no, 'failing');
   expect(store.byNo(endpoint.no)).toMatchObject({ disabledReason: 'gone' });
-  expect(
-    await store.change(1, endpoint.id, { status: 'disabled', description: 'x' }),
-  ).toMatchObject({
-    disabledReason: 'gone',
-    description: 'x',
-  });
+  const again = await store.change(1, endpoint.id, { status: 'disabled', description: 'x' });
+  expect(again).toMatchObject({ disabledReason: 'gone', description: 'x' });
   await store.change(1, endpoint.id, { status: 'enabled', description: null });
   expect(store.byNo(endpoint.no)).not.toHaveProperty('description');
   const removing = store.delete(1, endpoint.id);

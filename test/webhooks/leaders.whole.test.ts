@@ -146,35 +146,33 @@ async function oneLeading() {
   const webhooks = await cluster.lead(core, receivers);
   await listen(webhooks, 1);
   await webhooks.start();
-  return { cluster, core, receivers, webhooks };
-}
-
-it('stores what was sent while the log took nothing, and sends only while the lease is held', async () => {
-  const { cluster, core, receivers } = await oneLeading();
   const pass = async (): Promise<void> => {
     cluster.clock.move(100);
     await pause(5);
   };
-  const scan = async (times: number): Promise<void> => {
-    for (let left = times; left > 0; left--) {
-      cluster.scan(0, new Map([[1, 1]]));
-      core.count();
-      await pass();
-    }
+  const scan = async (count = 1): Promise<void> => {
+    cluster.scan(0, new Map([[1, count]]));
+    core.count();
+    await pass();
   };
+  return { cluster, core, receivers, webhooks, pass, scan };
+}
+
+it('stores what was sent while the log took nothing, and sends only while the lease is held', async () => {
+  const { cluster, core, receivers, pass, scan } = await oneLeading();
   const isSettled = async (): Promise<boolean> => {
     await pass();
     return settledIn(core).size === eventIdsOf(core).length;
   };
-  await scan(3);
+  for (let left = 3; left > 0; left--) await scan();
   await eventually(isSettled, 'all is stored');
   expect(receivers.counts.size).toBe(3);
   const takeEntries = cluster.holdLog();
-  await scan(30);
+  for (let left = 30; left > 0; left--) await scan();
   takeEntries();
   await eventually(isSettled, 'all is stored later');
   cluster.isHeld = false;
-  await scan(5);
+  for (let left = 5; left > 0; left--) await scan();
   expect(receivers.counts.size).toBe(33);
   cluster.isHeld = true;
   await eventually(isSettled, 'all is stored again');
@@ -183,13 +181,11 @@ it('stores what was sent while the log took nothing, and sends only while the le
 });
 
 it('stores the results that there are when it stops, and waits for attempts in flight as long as it may', async () => {
-  const { cluster, core, receivers, webhooks } = await oneLeading();
+  const { cluster, core, receivers, webhooks, scan } = await oneLeading();
   let answered = 5;
   receivers.answer = () => (answered-- > 0 ? 200 : 'hang');
   const takeEntries = cluster.holdLog();
-  cluster.clock.move(100);
-  cluster.scan(0, new Map([[1, 8]]));
-  core.count();
+  await scan(8);
   await eventually(() => receivers.counts.size === 8, 'all are sent');
   await pause(5);
   const stopped = webhooks.stop(20);
@@ -197,10 +193,7 @@ it('stores the results that there are when it stops, and waits for attempts in f
   takeEntries();
   await stopped;
   expect(settledIn(core).size).toBe(5);
-  cluster.clock.move(100);
-  cluster.scan(0, new Map([[1, 1]]));
-  core.count();
-  await pause(5);
+  await scan();
   expect(receivers.counts.size).toBe(8);
   await cluster.bury(core, receivers);
 });

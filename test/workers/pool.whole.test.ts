@@ -75,38 +75,27 @@ describe('several tasks on a thread', () => {
     await Promise.all([...waits, ...more]);
     expect(pool.stats()).toMatchObject({ running: 0, waiting: 0 });
   });
-
-  it('all end with their thread, which is one death', async () => {
-    const pool = open({ tasksPerThread: 3, queueMax: 10 });
-    await pool.run(echo('started'));
-    const { task } = createWait();
-    const waits = [1, 2].map(() => pool.run(task));
-    const all = await Promise.allSettled([...waits, pool.run({ kind: 'exit' })]);
-    expect(all.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
-    expect(pool.stats()).toMatchObject({ running: 0, deaths: 1 });
-    expect(await pool.run(echo('replaced'))).toBe('replaced');
-  });
 });
 
 describe('a thread that dies', () => {
-  it('rejects its task with WorkerDied and is replaced', async () => {
-    const pool = open({ queueMax: 10 });
+  it('rejects its tasks with WorkerDied, is one death, and its successor runs those behind it', async () => {
+    const pool = open({ tasksPerThread: 3, queueMax: 100 });
     for (const [before, kind] of (['exit', 'crash'] as const).entries()) {
-      await expect(pool.run({ kind })).rejects.toBeInstanceOf(WorkerDied);
+      await pool.run(echo('started'));
+      const { task } = createWait();
+      const probes = [
+        task,
+        task,
+        { kind } as const,
+        ...Array.from({ length: 30 }, () => echo('x')),
+      ];
+      const ends = await Promise.allSettled(probes.map((probe) => pool.run(probe)));
+      const died = ends.filter((end) => end.status === 'rejected');
+      expect(died.every(({ reason }) => reason instanceof WorkerDied)).toBe(true);
+      expect(ends.slice(0, 3).map(({ status }) => status)).toEqual(died.map(() => 'rejected'));
+      expect(pool.stats()).toMatchObject({ running: 0, waiting: 0, deaths: before + 1 });
       expect(await pool.run(echo('replaced'))).toBe('replaced');
-      expect(pool.stats().deaths).toBe(before + 1);
     }
-  });
-
-  it('leaves no task waiting: its successor runs those behind it', async () => {
-    const pool = open({ threads: 2, queueMax: 100 });
-    const deaths: Probe[] = [{ kind: 'exit' }, { kind: 'exit' }, { kind: 'exit' }];
-    const probes = [...deaths, ...Array.from({ length: 30 }, (_, i) => echo(`${i}`))];
-    const results = await Promise.allSettled(probes.map((probe) => pool.run(probe)));
-    const died = results.filter((result) => result.status === 'rejected');
-    expect(died.every(({ reason }) => reason instanceof WorkerDied)).toBe(true);
-    expect(pool.stats()).toMatchObject({ running: 0, waiting: 0, deaths: died.length });
-    expect(await pool.run(echo('end'))).toBe('end');
   });
 });
 
@@ -163,7 +152,6 @@ describe('close', () => {
     await closed;
     await expect(running).resolves.toBe('waited');
     await expect(pool.run(echo('late'))).rejects.toThrow(/closed/);
-    await pool.close();
   });
 
   it('cuts off tasks that run for too long, which is no death', async () => {

@@ -10,10 +10,20 @@ const open = new AddressGuard(['127.0.0.0/8']);
 const names = { resolve: (): Promise<readonly string[]> => Promise.resolve(['127.0.0.1']) };
 const targetOf = (receiver: Receiver): Target => new Egress(open, names).target(receiver.url());
 
-function openConnections(guard: AddressGuard, connectionsMax = 100, idleMs = 4_000): Connections {
+function openConnections(guard = open, connectionsMax = 100, idleMs = 4_000): Connections {
   const connections = new Connections(guard, connectionsMax, idleMs);
   onTestFinished(() => connections.close());
   return connections;
+}
+
+/** Connections to a receiver: `take` gives one. */
+async function openReceived(guard?: AddressGuard, idleMs?: number) {
+  const receiver = await openTestReceiver();
+  const connections = openConnections(guard, 100, idleMs);
+  const target = targetOf(receiver);
+  const take = (...addresses: readonly string[]): Connection =>
+    connections.take(target, addresses.length === 0 ? ['127.0.0.1'] : addresses);
+  return { receiver, connections, take };
 }
 
 /** POSTs and waits for the end; rejects with what the handler is told. */
@@ -31,9 +41,8 @@ function post(connection: Connection): Promise<void> {
 
 describe('Connections', () => {
   it('are closed when they have been idle', async () => {
-    const receiver = await openTestReceiver();
-    const connections = openConnections(open, 100, 200);
-    const connection = connections.take(targetOf(receiver), ['127.0.0.1']);
+    const { receiver, connections, take } = await openReceived(open, 200);
+    const connection = take();
     await post(connection);
     connection.release();
     expect([connections.all.size, receiver.open]).toEqual([1, 1]);
@@ -41,10 +50,8 @@ describe('Connections', () => {
   });
 
   it('send nothing to an address that is denied after all', async () => {
-    const receiver = await openTestReceiver();
-    const connections = openConnections(new AddressGuard([]));
-    const connection = connections.take(targetOf(receiver), ['127.0.0.1']);
-    await expect(post(connection)).rejects.toMatchObject({ failure: 'blocked_ip' });
+    const { receiver, take } = await openReceived(new AddressGuard([]));
+    await expect(post(take())).rejects.toMatchObject({ failure: 'blocked_ip' });
     expect(receiver.requests.length).toBe(0);
   });
 
@@ -58,33 +65,27 @@ describe('Connections', () => {
       expect(connections.all.size).toBeLessThanOrEqual(2);
     }
     await expect.poll(() => receivers.map((receiver) => receiver.open), soon).toEqual([0, 0, 1, 1]);
-    const running = receivers.map((receiver) =>
-      connections.take(targetOf(receiver), ['127.0.0.1']),
-    );
+    const running = receivers.map((one) => connections.take(targetOf(one), ['127.0.0.1']));
     await Promise.all(running.map(post));
     expect(receivers.map((receiver) => receiver.open)).toEqual([1, 1, 1, 1]);
   });
 
   it('are shared when origin and addresses are the same', async () => {
-    const receiver = await openTestReceiver();
-    const connections = openConnections(open);
-    const target = targetOf(receiver);
-    const first = connections.take(target, ['127.0.0.1', '127.0.0.2']);
+    const { take } = await openReceived();
+    const first = take('127.0.0.1', '127.0.0.2');
     await post(first);
     first.release();
-    expect(connections.take(target, ['127.0.0.1'])).not.toBe(first);
-    expect(connections.take(target, ['127.0.0.2', '127.0.0.1'])).toBe(first);
-    expect(connections.take(target, ['127.0.0.2', '127.0.0.1'])).not.toBe(first);
+    expect(take('127.0.0.1')).not.toBe(first);
+    expect(take('127.0.0.2', '127.0.0.1')).toBe(first);
+    expect(take('127.0.0.2', '127.0.0.1')).not.toBe(first);
   });
 
   it('are replaced by a new one to the same addresses, though another is idle', async () => {
-    const receiver = await openTestReceiver();
-    const connections = openConnections(open);
-    const target = targetOf(receiver);
-    const [first, idle] = [1, 2].map(() => connections.take(target, ['127.0.0.1']));
-    for (const connection of [first, idle]) await post(connection!);
-    idle!.release();
-    const fresh = connections.replace(first!);
+    const { receiver, connections, take } = await openReceived();
+    const [first, idle] = [take(), take()];
+    for (const connection of [first, idle]) await post(connection);
+    idle.release();
+    const fresh = connections.replace(first);
     expect([fresh === first, fresh === idle, connections.all.size]).toEqual([false, false, 2]);
     await post(fresh);
     expect([fresh.remoteIp, receiver.connections]).toEqual(['127.0.0.1', 3]);

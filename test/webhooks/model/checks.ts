@@ -51,24 +51,12 @@ export function check(world: World, mode: 'any time' | 'at the end'): string[] {
   return faults;
 }
 
-/** Events of an endpoint, by what became of them; without what a person sent again. */
-interface Known {
-  readonly logged: ReadonlySet<string>;
-  /** With the state of their row. */
-  readonly rows: ReadonlyMap<string, string>;
-  readonly succeeded: ReadonlySet<string>;
-  readonly listed: ReadonlySet<string>;
-  readonly faults: string[];
-}
-
-function knownOf(world: World, no: number): Known {
+/** Events of an endpoint, by what became of them; without what a person sent again. Rows have their state. */
+function knownOf(world: World, no: number) {
   const { tables, receiver, webhooks } = world;
   const faults: string[] = [];
-  const [logged, rows, succeeded] = [
-    new Set<string>(),
-    new Map<string, string>(),
-    new Set<string>(),
-  ];
+  const [logged, succeeded, listed] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  const rows = new Map<string, string>();
   const log = { start: [no, ''] as LogKey, end: [no + 1, ''] as LogKey };
   for (const { value } of tables.log.range(log)) {
     const [id, , eventIds] = value;
@@ -84,7 +72,6 @@ function knownOf(world: World, no: number): Known {
     const parsed: unknown = JSON.parse(text);
     for (const one of Array.isArray(parsed) ? parsed : [parsed]) succeeded.add(String(one.id));
   }
-  const listed = new Set<string>();
   const list = webhooks.deliveries.list(no, { limit: 1_000_000 }).data;
   for (const { id, eventIds } of list) {
     if (!world.sentByHand.has(id)) for (const eventId of eventIds) listed.add(eventId);
@@ -103,15 +90,11 @@ function endpointFaults(
   const { no } = endpoint;
   const { logged, rows, succeeded, listed, faults } = knownOf(world, no);
   const stored = tables.backlogs.get(no) ?? {};
-  const positions = {
-    events: tables.positions.get('events'),
-    scans: tables.positions.get('scans'),
-  };
   for (const entry of entries) {
     const { outbox, eventId, kind, sequence } = entry;
     if (!isFor(endpoint, kind, sequence)) continue;
     const backlog = stored[outbox];
-    const read = positions[outbox] ?? [0, 0];
+    const read = tables.positions.get(outbox) ?? [0, 0];
     const to = backlog?.to ?? read;
     const isOpen = backlog?.open.some(
       ([at, first, last]) =>

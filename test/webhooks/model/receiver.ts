@@ -11,7 +11,6 @@ export interface Received {
   readonly order: number;
   /** Answers that were given, with the number of the attempt; the process may have died before them. */
   readonly answers: Array<{ readonly attempt: number; readonly status: number }>;
-  attempts: number;
 }
 
 interface Hanging {
@@ -68,9 +67,8 @@ export class Receiver {
     }
     if (known === undefined) {
       const order = this.received.size;
-      this.received.set(id, { task, text, order, answers: [], attempts: 1 });
+      this.received.set(id, { task, text, order, answers: [] });
     } else {
-      known.attempts += 1;
       if (known.text !== text) this.faults.push(`${id} has other bytes: ${known.text} | ${text}`);
       if (known.task.endpointNo !== task.endpointNo || known.task.eventId !== task.eventId) {
         this.faults.push(`${id} has another endpoint or event`);

@@ -39,10 +39,11 @@ export class World {
   readonly #ids;
   readonly #closers: Array<() => Promise<void>> = [];
   readonly #keptMax: number;
-  #management: Management | undefined;
-  #webhooks: Webhooks | undefined;
-  #outbox: Outbox | undefined;
-  #tables: DeliveryTables | undefined;
+  /** Of the process that runs. */
+  management!: Management;
+  webhooks!: Webhooks;
+  outbox!: Outbox;
+  tables!: DeliveryTables;
 
   constructor(seed: number) {
     this.random = new Random(seed);
@@ -72,18 +73,6 @@ export class World {
   get isLogWhole(): boolean {
     return this.#keptMax > 1_000;
   }
-  get webhooks(): Webhooks {
-    return given(this.#webhooks);
-  }
-  get management(): Management {
-    return given(this.#management);
-  }
-  get outbox(): Outbox {
-    return given(this.#outbox);
-  }
-  get tables(): DeliveryTables {
-    return given(this.#tables);
-  }
 
   async make(): Promise<void> {
     await openManagement(join(this.disk.folder, 'management.mdb'), 'create').close();
@@ -97,12 +86,12 @@ export class World {
     try {
       const management = openManagement(join(own, 'management.mdb'));
       this.#closers.push(() => management.close());
-      this.#management = management;
-      this.#outbox = new Outbox(management, this.#ids, clock);
+      this.management = management;
+      this.outbox = new Outbox(management, this.#ids, clock);
       const webhooks = openBareWebhooks({
         file: join(own, 'delivery.mdb'),
         management,
-        outbox: this.#outbox,
+        outbox: this.outbox,
         engine: this.engine,
         committed: this.#blocks,
         onDelivered: (block) => {
@@ -116,8 +105,8 @@ export class World {
       });
       // Closing it again is harmless.
       this.#closers.push(() => webhooks.environment.close());
-      this.#webhooks = webhooks;
-      this.#tables = deliveryTables(webhooks.environment, openMeta(webhooks.environment));
+      this.webhooks = webhooks;
+      this.tables = deliveryTables(webhooks.environment, openMeta(webhooks.environment));
       return !disk.isDead;
     } catch (error) {
       if (error instanceof Killed) return false;
@@ -127,7 +116,7 @@ export class World {
 
   /** The process is dead: what is on the disk is all that the next one has. */
   bury(statusOf: Parameters<Receiver['lose']>[0]): void {
-    void this.#webhooks?.stop();
+    void this.webhooks?.stop();
     this.timers.clear();
     this.receiver.lose(statusOf);
     this.disk.next();
@@ -172,7 +161,7 @@ export class World {
 
   async close(): Promise<void> {
     this.disk.kill();
-    void this.#webhooks?.stop();
+    void this.webhooks?.stop();
     this.timers.clear();
     await this.cycles(20);
     this.timers.restore();
@@ -181,9 +170,4 @@ export class World {
     await this.engine.close();
     rmSync(this.#root, { recursive: true, force: true });
   }
-}
-
-function given<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('Cannot use webhooks: none are open');
-  return value;
 }

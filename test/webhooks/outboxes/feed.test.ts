@@ -80,7 +80,7 @@ it('starts each again until it is settled, over any number of processes', () => 
     at: fc.nat(100),
   });
   fc.assert(
-    fc.property(fc.array(act, { maxLength: 150 }), (acts) => {
+    fc.property(fc.array(act, { maxLength: 150, size: 'max' }), (acts) => {
       let { feed } = openFeed();
       let routed = 0;
       let stored: Backlog | undefined;
