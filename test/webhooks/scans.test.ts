@@ -4,28 +4,14 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { Signal } from '../../src/model/signal.ts';
 import { openDeliveryTables } from '../../src/store/delivery/delivery.ts';
 import { SentEvents } from '../../src/webhooks/outboxes/sent-events.ts';
-import { type EngineHarness, scanOf } from '../scans/engine-harness.ts';
+import { scanOf } from '../scans/engine-harness.ts';
 import { phone } from './bare-webhooks.ts';
 import { bot, codeOf, openScanEngine } from './outboxes/scan-engine.ts';
 import { startMs } from '../support/fakes/test-clock.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
-import { type Harness, type HarnessSettings, openHarness } from './webhooks-harness.ts';
+import { type HarnessSettings, openHarness } from './webhooks-harness.ts';
 
-interface Scans {
-  readonly harness: Harness;
-  readonly engine: EngineHarness;
-  delivered: number;
-  /** Walks over the blocks. */
-  readonly reads: number;
-  /** One window with so many scans of each code, and the same number of a bot's. */
-  readonly window: (
-    scans: Readonly<Record<number, number>>,
-    referer?: string,
-    atMs?: number,
-  ) => void;
-}
-
-async function openScans(settings: HarnessSettings = {}): Promise<Scans> {
+async function openScans(settings: HarnessSettings = {}) {
   const engine = openScanEngine();
   const committed = new Signal();
   const { store } = engine;
@@ -36,14 +22,20 @@ async function openScans(settings: HarnessSettings = {}): Promise<Scans> {
   const harness = await openHarness(settings, {
     scanned: { store, codeOf, committed, onDelivered },
   });
-  const scans: Scans = {
+  const scans = {
     harness,
     engine,
     delivered: 0,
+    /** Walks over the blocks. */
     get reads() {
       return range.mock.calls.length;
     },
-    window(counts, referer = 'https://example.com/', atMs = startMs) {
+    /** One window with so many scans of each code, and the same number of a bot's. */
+    window: (
+      counts: Readonly<Record<number, number>>,
+      referer = 'https://example.com/',
+      atMs = startMs,
+    ) => {
       const inputs = Object.entries(counts).flatMap(([code, count]) => {
         const workspaceNo = Number(code) < 10 ? 1 : 2;
         return Array.from({ length: count }, () => [phone, bot])

@@ -1,5 +1,5 @@
 /** Connections below the attempts: the last check before a byte is sent, and how many stay open. */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { type Connection, Connections } from '../../../src/webhooks/attempt/connections.ts';
 import { AddressGuard, Egress, type Target } from '../../../src/webhooks/attempt/egress.ts';
 import type { Receiver } from '../../support/fakes/receiver.ts';
@@ -39,55 +39,53 @@ function post(connection: Connection): Promise<void> {
   });
 }
 
-describe('Connections', () => {
-  it('are closed when they have been idle', async () => {
-    const { receiver, connections, take } = await openReceived(open, 200);
-    const connection = take();
+it('closes connections that have been idle', async () => {
+  const { receiver, connections, take } = await openReceived(open, 200);
+  const connection = take();
+  await post(connection);
+  connection.release();
+  expect([connections.all.size, receiver.open]).toEqual([1, 1]);
+  await expect.poll(() => [connections.all.size, receiver.open], soon).toEqual([0, 0]);
+});
+
+it('sends nothing to an address that is denied after all', async () => {
+  const { receiver, take } = await openReceived(new AddressGuard([]));
+  await expect(post(take())).rejects.toMatchObject({ failure: 'blocked_ip' });
+  expect(receiver.requests.length).toBe(0);
+});
+
+it('closes the longest idle one above the bound, never one that runs', async () => {
+  const receivers = await Promise.all([1, 2, 3, 4].map(() => openTestReceiver()));
+  const connections = openConnections(open, 2);
+  for (const receiver of receivers) {
+    const connection = connections.take(targetOf(receiver), ['127.0.0.1']);
     await post(connection);
     connection.release();
-    expect([connections.all.size, receiver.open]).toEqual([1, 1]);
-    await expect.poll(() => [connections.all.size, receiver.open], soon).toEqual([0, 0]);
-  });
+    expect(connections.all.size).toBeLessThanOrEqual(2);
+  }
+  await expect.poll(() => receivers.map((receiver) => receiver.open), soon).toEqual([0, 0, 1, 1]);
+  const running = receivers.map((one) => connections.take(targetOf(one), ['127.0.0.1']));
+  await Promise.all(running.map(post));
+  expect(receivers.map((receiver) => receiver.open)).toEqual([1, 1, 1, 1]);
+});
 
-  it('send nothing to an address that is denied after all', async () => {
-    const { receiver, take } = await openReceived(new AddressGuard([]));
-    await expect(post(take())).rejects.toMatchObject({ failure: 'blocked_ip' });
-    expect(receiver.requests.length).toBe(0);
-  });
+it('shares connections when origin and addresses are the same', async () => {
+  const { take } = await openReceived();
+  const first = take('127.0.0.1', '127.0.0.2');
+  await post(first);
+  first.release();
+  expect(take('127.0.0.1')).not.toBe(first);
+  expect(take('127.0.0.2', '127.0.0.1')).toBe(first);
+  expect(take('127.0.0.2', '127.0.0.1')).not.toBe(first);
+});
 
-  it('close the longest idle one above their bound, never one that runs', async () => {
-    const receivers = await Promise.all([1, 2, 3, 4].map(() => openTestReceiver()));
-    const connections = openConnections(open, 2);
-    for (const receiver of receivers) {
-      const connection = connections.take(targetOf(receiver), ['127.0.0.1']);
-      await post(connection);
-      connection.release();
-      expect(connections.all.size).toBeLessThanOrEqual(2);
-    }
-    await expect.poll(() => receivers.map((receiver) => receiver.open), soon).toEqual([0, 0, 1, 1]);
-    const running = receivers.map((one) => connections.take(targetOf(one), ['127.0.0.1']));
-    await Promise.all(running.map(post));
-    expect(receivers.map((receiver) => receiver.open)).toEqual([1, 1, 1, 1]);
-  });
-
-  it('are shared when origin and addresses are the same', async () => {
-    const { take } = await openReceived();
-    const first = take('127.0.0.1', '127.0.0.2');
-    await post(first);
-    first.release();
-    expect(take('127.0.0.1')).not.toBe(first);
-    expect(take('127.0.0.2', '127.0.0.1')).toBe(first);
-    expect(take('127.0.0.2', '127.0.0.1')).not.toBe(first);
-  });
-
-  it('are replaced by a new one to the same addresses, though another is idle', async () => {
-    const { receiver, connections, take } = await openReceived();
-    const [first, idle] = [take(), take()];
-    for (const connection of [first, idle]) await post(connection);
-    idle.release();
-    const fresh = connections.replace(first);
-    expect([fresh === first, fresh === idle, connections.all.size]).toEqual([false, false, 2]);
-    await post(fresh);
-    expect([fresh.remoteIp, receiver.connections]).toEqual(['127.0.0.1', 3]);
-  });
+it('replaces a connection by a new one to the same addresses, though another is idle', async () => {
+  const { receiver, connections, take } = await openReceived();
+  const [first, idle] = [take(), take()];
+  for (const connection of [first, idle]) await post(connection);
+  idle.release();
+  const fresh = connections.replace(first);
+  expect([fresh === first, fresh === idle, connections.all.size]).toEqual([false, false, 2]);
+  await post(fresh);
+  expect([fresh.remoteIp, receiver.connections]).toEqual(['127.0.0.1', 3]);
 });

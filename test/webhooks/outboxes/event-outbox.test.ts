@@ -24,14 +24,13 @@ function openOutbox() {
   const temporary = temporaryManagement();
   const clock = new TestClock();
   const ids = createIdSource(clock, getRandomValues);
-  const open = () => {
-    const outbox = new Outbox(temporary.store, ids, clock);
-    return {
-      outbox,
-      reader: new EventOutbox(outbox, new WheelClock(clock, clock, undefined)),
-    };
+  const outbox = new Outbox(temporary.store, ids, clock);
+  const readerOf = (from: Outbox) => new EventOutbox(from, new WheelClock(clock, clock, undefined));
+  const reader = readerOf(outbox);
+  const reopen = async () => {
+    await temporary.reopen();
+    return readerOf(new Outbox(temporary.store, ids, clock));
   };
-  const { outbox, reader } = open();
   const append = (events: readonly Appended[]): void => {
     temporary.store.environment.transactionSync(() => {
       for (const { kind, workspaceNo } of events) {
@@ -41,7 +40,7 @@ function openOutbox() {
     });
     reader.refresh();
   };
-  return { temporary, clock, open, outbox, reader, append };
+  return { temporary, clock, reopen, reader, append };
 }
 
 const own = { workspaceNo: 1, kind: 'qr.created' } as const;
@@ -97,14 +96,13 @@ it('goes on over stretches without a delivery, many readings long', () => {
 });
 
 it('passes over a damaged event, however it is read', async () => {
-  const { temporary, append, open } = openOutbox();
+  const { temporary, append, reopen } = openOutbox();
   append(times(6, own));
   await temporary.store.close();
   const stored = new StoredBytes(join(temporary.folder, 'management.mdb'));
   stored.flip('events', stored.keys('events')[2]!, 99);
   await stored.close();
-  await temporary.reopen();
-  const { reader } = open();
+  const reader = await reopen();
   const places = expectSame(reader, endpointOf(), [1, 2, 6]).map(
     ({ outboxRef }) => outboxRef!.ref[0],
   );
