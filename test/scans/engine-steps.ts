@@ -5,12 +5,13 @@ import type { ScannedCode } from '../../src/model/code.ts';
 import { isMissed, type RouteLabel } from '../../src/model/routing/labels.ts';
 import type { Routing } from '../../src/model/routing/routing.ts';
 import type { BreakdownBy } from '../../src/scans/query/answers.ts';
-import { EngineHarness, type FailPoint } from './engine-harness.ts';
+import type { EngineHarness, FailPoint } from './engine-harness.ts';
 import { refererHosts } from './plain-model.ts';
 
 export const baseDay = 20_730;
 export const codes = 7;
 export const journals = 3;
+export const actorsMax = 4;
 const qrIdOf = (codeNo: number): string | undefined => (codeNo === 4 ? undefined : `qr_${codeNo}`);
 /** Codes 5 to 7 have had labels, the first of them since noon of the base day. */
 export const labels: readonly RouteLabel[] = Array.from({ length: 58 }, (_, index) => {
@@ -75,7 +76,7 @@ const ms = fc.integer({ min: 0, max: dayMs - 1 });
 const scans = fc.array(scan, { minLength: 1, maxLength: 6 });
 const journal = fc.integer({ min: 0, max: journals - 1 });
 const shard = fc.integer({ min: 0, max: 3 });
-const shards = fc.integer({ min: 1, max: 4 });
+export const shardCount = fc.integer({ min: 1, max: 4 });
 const after = fc.integer({ min: 0, max: 3 });
 const point = fc.constantFrom<FailPoint>('before', 'after');
 const garbage = fc.uint8Array({ minLength: 1, maxLength: 80 });
@@ -85,7 +86,7 @@ export const step = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: named('scan'), journal, day, ms, scans }) },
   { weight: 8, arbitrary: fc.record({ kind: named('cycle'), shard }) },
   { weight: 2, arbitrary: fc.record({ kind: named('checkpoint'), shard }) },
-  { weight: 2, arbitrary: fc.record({ kind: named('crash'), shards }) },
+  { weight: 2, arbitrary: fc.record({ kind: named('crash'), shards: shardCount }) },
   { weight: 2, arbitrary: fc.record({ kind: named('fail'), after, point }) },
   { weight: 2, arbitrary: fc.record({ kind: named('heal') }) },
   { weight: 1, arbitrary: fc.record({ kind: named('tear'), journal, garbage }) },
@@ -93,32 +94,6 @@ export const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: named('prune') }) },
 );
 export type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
-
-/** Random lives of an engine, closed at their ends. */
-export async function everyLife(
-  numRuns: number,
-  live: (engine: EngineHarness, steps: readonly Step[], limit: number) => Promise<void>,
-): Promise<void> {
-  const steps = fc.array(step, { minLength: 10, maxLength: 60, size: 'max' });
-  const limits = fc.integer({ min: 1, max: 9 });
-  const property = fc.asyncProperty(steps, shards, limits, async (life, count, limit) => {
-    const engine = new EngineHarness({
-      journals,
-      segmentBytesMax: 700,
-      actorsMax: 4,
-      rawRetentionDays: 40_000,
-      codeOf,
-    });
-    engine.nowMs = baseDay * dayMs;
-    try {
-      engine.startShards(count);
-      await live(engine, life, limit);
-    } finally {
-      await engine.close();
-    }
-  });
-  await fc.assert(property, { numRuns });
-}
 
 export async function run(engine: EngineHarness, step: Step): Promise<void> {
   switch (step.kind) {

@@ -1,14 +1,23 @@
 /** Engines over a few scans, or over a random life in small segments. */
+import fc from 'fast-check';
 import { onTestFinished } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import { EngineHarness, type HarnessOptions } from './engine-harness.ts';
-import { baseDay, codeOf, journals } from './engine-steps.ts';
+import {
+  actorsMax,
+  baseDay,
+  codeOf,
+  journals,
+  shardCount,
+  type Step,
+  step,
+} from './engine-steps.ts';
 
 function createEngine(more: Partial<HarnessOptions>): EngineHarness {
   const engine = new EngineHarness({
     journals: 1,
     segmentBytesMax: 100_000,
-    actorsMax: 4,
+    actorsMax,
     rawRetentionDays: 40_000,
     codeOf,
     ...more,
@@ -38,4 +47,19 @@ export async function withEngine(
   } finally {
     await engine.close();
   }
+}
+
+/** With what random steps may do to it. */
+export async function everyLife(
+  numRuns: number,
+  live: (engine: EngineHarness, steps: readonly Step[], limit: number) => Promise<void>,
+): Promise<void> {
+  const steps = fc.array(step, { minLength: 10, maxLength: 60, size: 'max' });
+  const property = fc.asyncProperty(
+    steps,
+    shardCount,
+    fc.integer({ min: 1, max: 9 }),
+    (life, count, limit) => withEngine(count, (engine) => live(engine, life, limit)),
+  );
+  await fc.assert(property, { numRuns });
 }
