@@ -1,5 +1,6 @@
 /** The journal writer on a disk that fails: what it was given comes out in order and once, or is counted as dropped. */
-import { appendFileSync, mkdirSync, realpathSync, renameSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { JournalReader } from '../../src/scans/journal/reader.ts';
@@ -13,8 +14,12 @@ import {
   segmentFile,
 } from '../../src/scans/journal/segments.ts';
 import type { JournalDisk } from '../../src/scans/journal/writer.ts';
-import { diskAt, JournalWriter, systemDisk } from '../../src/scans/journal/writer.ts';
-import { openFilesIn } from '../support/leaks.ts';
+import {
+  diskAt,
+  JournalWriter,
+  refusedWriteText,
+  systemDisk,
+} from '../../src/scans/journal/writer.ts';
 import {
   codesFrom,
   frameOf,
@@ -22,6 +27,15 @@ import {
   temporaryJournal,
   type TemporaryJournal,
 } from './journal-files.ts';
+
+it('a refused write names what is free and how long a file may be', () => {
+  const limit = (soft: string): void =>
+    void execFileSync('prlimit', ['--pid', String(process.pid), `--fsize=${soft}:`]);
+  limit('8589934592');
+  const text = refusedWriteText('/tmp/a.log', 'wrote 1 of 2 bytes');
+  limit('unlimited');
+  expect(text).toMatch(/bytes; \d+ MiB are free, a file may have 8589934592 bytes \(ulimit -f\)$/);
+});
 
 /** The real disk, until a test makes it fail. Syncs end when the test says so. */
 class MoodyDisk implements JournalDisk {
@@ -128,8 +142,12 @@ describe('append and retry', () => {
         const ownReader = new JournalReader(own.folder, 1);
         let appended = 0;
         for (const step of moods) {
-          if (step === 'append') writer.append(frameOf(appended++, 1), 1);
-          else if (step === 'retry') writer.retry();
+          if (step === 'append') {
+            const frame = frameOf(appended++, 1);
+            writer.append(frame, 1);
+            // As the next batch writes over it: what waits is a copy.
+            frame.fill(0);
+          } else if (step === 'retry') writer.retry();
           else if (step === 'rotate') writer.rotate(0);
           else if (step === 'sync') await writer.sync().catch(() => undefined);
           else Object.assign(moody, step);
@@ -166,18 +184,6 @@ describe('append and retry', () => {
     writer.append(frameOf(16, 2), 2);
     expect(read()).toEqual([...codesFrom(0, 8), 16, 17]);
     expect(writer.waitingScans).toBe(0);
-    await writer.close();
-  });
-
-  it('copies what waits: the batch it came from is written over', async () => {
-    const writer = journal.open({ disk });
-    disk.isFull = true;
-    const frame = frameOf(3, 1);
-    writer.append(frame, 1);
-    frame.fill(0);
-    disk.isFull = false;
-    writer.retry();
-    expect(read()).toEqual([3]);
     await writer.close();
   });
 
@@ -223,24 +229,7 @@ describe('sync', () => {
     await writer.close();
   });
 
-  it('rejects while frames wait, and when the disk refuses; a later one succeeds', async () => {
-    const writer = journal.open({ disk });
-    writer.append(frameOf(0, 1), 1);
-    disk.syncError = new Error('EIO');
-    await expect(writer.sync()).rejects.toThrow('EIO');
-    disk.syncError = null;
-    await writer.sync();
-    disk.isFull = true;
-    writer.append(frameOf(1, 1), 1);
-    await expect(writer.sync()).rejects.toThrow('ENOSPC');
-    disk.isFull = false;
-    writer.retry();
-    await writer.sync();
-    await writer.close();
-    expect(disk.descriptors.size).toBe(0);
-  });
-
-  it('covers the segments that were left behind, also after a failed one, then closes them', async () => {
+  it('rejects while frames wait, and covers the segments that were left behind by failed ones', async () => {
     const writer = journal.open({ disk, segmentBytesMax: 1 });
     for (let i = 0; i < 4; i++) writer.append(frameOf(i, 1), 1);
     disk.syncError = new Error('EIO');
@@ -259,6 +248,12 @@ describe('sync', () => {
     expect(synced.size).toBe(4);
     expect(disk.descriptors.size).toBe(1);
     disk.isSyncManual = false;
+    disk.isFull = true;
+    writer.append(frameOf(4, 1), 1);
+    await expect(writer.sync()).rejects.toThrow('ENOSPC');
+    disk.isFull = false;
+    writer.retry();
+    await writer.sync();
     await writer.close();
     expect(disk.descriptors.size).toBe(0);
   });
@@ -335,18 +330,4 @@ describe('rotate', () => {
       own.remove();
     }
   });
-});
-
-it('a reader that has read all of it lets go of a segment: deleted, it leaves the disk', async () => {
-  const writer = journal.open({ segmentMsMax: 0 });
-  writer.append(frameOf(0, 2), 2);
-  const end = writer.position;
-  expect(reader.read(0, end, () => undefined)).toBe(end);
-  expect(openFilesIn(journal.folder).length).toBeGreaterThan(1);
-  expect(reader.read(end, end, () => undefined)).toBe(end);
-  writer.rotate(0);
-  await writer.sync();
-  pruneJournal(journal.folder, end);
-  expect(openFilesIn(journal.folder)).toEqual([segmentFile(realpathSync(journal.folder), end)]);
-  await writer.close();
 });
