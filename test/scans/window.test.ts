@@ -2,10 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isMissed } from '../../src/model/routing/labels.ts';
-import { Sketch } from '../../src/model/sketch/sketch.ts';
 import { refererHost, ScanBlock } from '../../src/scans/block.ts';
 import { countryCode, countryNumber } from '../../src/model/scan.ts';
-import { Dimension, Rollup } from '../../src/scans/rollup.ts';
 import { type Scan, setBlockSequence, Window } from '../../src/scans/window.ts';
 
 const u32 = fc.integer({ min: 0, max: 2 ** 32 - 1 });
@@ -117,41 +115,6 @@ describe('Window and ScanBlock', () => {
       bytes[0] = version;
       expect(() => new ScanBlock(bytes)).toThrow(`version ${version}, expected 1`);
     }
-  });
-});
-
-describe('countInto', () => {
-  it('counts scans in every dimension, bots and visits without a redirect only in their own', () => {
-    const property = fc.property(fc.array(scan, { minLength: 1, maxLength: 40 }), (scans) => {
-      const window = new Window();
-      for (const one of scans) window.add({ ...one, codeNo: 1 });
-      const block = new ScanBlock(window.close(0, () => 0));
-      const rollup = new Rollup(1_000);
-      const sketch = Sketch.empty();
-      const ofWorkspace = new Rollup(1_000);
-      for (let entry = 0; entry < scans.length; entry++) {
-        const isCounted = block.countInto(entry, rollup, sketch, 'codes');
-        expect(isCounted).toBe(isScan(scans[entry]!));
-        block.countInto(entry, ofWorkspace, Sketch.empty(), 'workspaces');
-      }
-      const people = scans.filter(isScan);
-      expect(rollup.scans).toBe(people.length);
-      expect(sketch.estimate()).toBeLessThanOrEqual(people.length);
-      const { platform, device, os, browser, country, quarter, bot } = Dimension;
-      for (const dimension of [platform, device, os, browser, country, quarter]) {
-        const sum = [...rollup.values(dimension)].reduce((total, { count }) => total + count, 0);
-        expect(sum).toBe(people.length);
-      }
-      const bots = [...rollup.values(bot)].reduce((total, { count }) => total + count, 0);
-      expect(bots).toBe(scans.filter((one) => one.bot !== 0).length);
-      const routed = scans.filter((one) => one.bot === 0 && one.route !== 0);
-      for (let value = 0; value < 64; value++) {
-        const times = routed.filter(({ route }) => route === value).length;
-        expect(rollup.get(Dimension.route, value)).toBe(times);
-        expect(ofWorkspace.get(Dimension.route, value)).toBe(isMissed(value) ? times : 0);
-      }
-    });
-    fc.assert(property, { numRuns: 100 });
   });
 });
 

@@ -114,18 +114,6 @@ it('a query for bots is canceled as well, and never cached', () => {
   expect(canceled()).toEqual([true, false]);
 });
 
-it('each client sees the progress of its pass', async () => {
-  const { controls, cache, end } = endless();
-  const [first, second] = [new QueryClient(), new QueryClient()];
-  const ended = Promise.allSettled([cache.run(query, first), cache.run(austria, second)]);
-  controls[0]!.share = 0.5;
-  controls[1]!.share = 0.25;
-  expect([first, second].map(({ waitsFor }) => waitsFor?.share)).toEqual([0.5, 0.25]);
-  end();
-  await ended;
-  expect(first.waitsFor).toBeUndefined();
-});
-
 it('a client that joins a pass is refused like the first; a question about bots has its own pass over all', async () => {
   const { state, cache } = counter();
   const ranges = { oldestRawMs: () => undefined, expiredBeforeMs: () => -Infinity };

@@ -196,17 +196,6 @@ it('keeps no ended journal file open', async () => {
   await expect.poll(files, soon).toHaveLength(1);
 });
 
-it('starts again when it dies asleep', async () => {
-  const code = newCode();
-  const thread = engine.threads[0]!;
-  const unreadable: unknown = null;
-  thread.send(unreadable as ShardCommand);
-  await expect.poll(() => thread.restarts, soon).toBe(1);
-  engine.scan(code);
-  await engine.counted();
-  expect(scansOf(code)).toBe(1);
-});
-
 it('counts what is journaled when it is stopped asleep', async () => {
   const code = newCode();
   engine.scan(code);

@@ -187,16 +187,6 @@ describe('a query over raw scans', () => {
     expect(run(stored.store, query)).not.toEqual(all);
   });
 
-  it('shows by what it has counted in all that blocks have expired', () => {
-    const stored = open();
-    for (let day = 0; day < 3; day++) {
-      stored.add(someScan({ timeMs: baseMs + day * dayMs }), someScan({ timeMs: baseMs }));
-    }
-    stored.store.environment.transactionSync(() => stored.store.blocks.remove(1));
-    const found = run(stored.store, { ...wholeQuery, expected: 6 });
-    expect(found).toMatchObject({ all: 4, scans: 4, damagedBlocks: 0 });
-  });
-
   it('passes over a damaged block, and counts it', async () => {
     const stored = open();
     for (let at = 0; at < 3; at++) stored.add(someScan({ timeMs: baseMs + at }));
