@@ -30,19 +30,6 @@ describe('bestLanguage', () => {
   });
 });
 
-describe('preferredLanguage', () => {
-  it.each([
-    ['de', ['de-AT'], false],
-    ['den', ['de'], false],
-    ['*', ['de'], false],
-    ['', ['de'], false],
-    [' , ;q=1, ', ['de'], false],
-    ['*,de;q=0.1', ['de'], true],
-  ])('%s in %j: %s', (header, ranges, expected) => {
-    expect(matchesLanguage(header, ranges)).toBe(expected);
-  });
-});
-
 describe('a header of any length', () => {
   it('is read as far as whole entries fit into 1,024 characters', () => {
     const padding = `x-${'a'.repeat(509)},`;
@@ -53,6 +40,8 @@ describe('a header of any length', () => {
   });
 
   it('is read for 32 entries', () => {
+    expect(matchesLanguage('den', ['de'])).toBe(false);
+    expect(matchesLanguage('*,de;q=0.1', ['de'])).toBe(true);
     expect(matchesLanguage(`${'sv;q=0.1,'.repeat(31)}de`, ['de'])).toBe(true);
     expect(matchesLanguage(`${'sv;q=0.1,'.repeat(32)}de`, ['de'])).toBe(false);
   });

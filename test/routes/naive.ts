@@ -75,10 +75,7 @@ function isTime(
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-export function clockOf(
-  zone: string,
-  ms: number,
-): [weekday: (typeof weekdays)[number], clock: string] {
+function clockOf(zone: string, ms: number): [weekday: (typeof weekdays)[number], clock: string] {
   const format =
     formats.get(zone) ??
     new Intl.DateTimeFormat('en-GB', {

@@ -92,15 +92,6 @@ describe('own files beside bundled ones', () => {
       'Bonn, DE',
     ]);
   });
-
-  it('of countries are asked where the bundled cities know nothing, or are not used', () => {
-    const beside = { cityFileV4: bundled, countryFile: own.countryFile! };
-    expect(placesIn(beside, '9.9.9.9', '2003::1')).toEqual([
-      placesIn({ cityFileV4: bundled }, '9.9.9.9')[0],
-      'ZZ',
-    ]);
-    expect(placesIn({ countryFile: own.countryFile! }, '9.9.9.9')).toEqual(['FR']);
-  });
 });
 
 it('bundled countries without cities know no city', () => {

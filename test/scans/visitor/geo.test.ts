@@ -18,10 +18,7 @@ const place = (address: string, from = geo) => from.lookup(parseAddress(address)
 describe('bundled databases', () => {
   it.each([
     ['8.8.8.8', 'US', /Mountain View/],
-    ['1.1.1.1', 'AU', /./],
-    ['194.25.0.60', 'DE', /./],
     ['133.11.0.1', 'JP', /Chiyoda/],
-    ['212.58.244.20', 'GB', /./],
     ['2600:1700::1', 'US', /./],
     ['2003::1', 'DE', /Bonn/],
   ])('know %s as %s and %s', (address, country, city) => {
@@ -30,17 +27,11 @@ describe('bundled databases', () => {
   });
 
   it.each([
-    '0.0.0.0',
     '10.0.0.1',
     '100.64.0.1',
     '127.0.0.1',
-    '169.254.1.1',
-    '172.16.0.1',
-    '172.31.255.255',
     '192.168.178.20',
     '224.0.0.1',
-    '255.255.255.255',
-    '::',
     '::1',
     'fc00::1',
     'fe80::1',
@@ -93,16 +84,5 @@ describe('Visitor', () => {
       country: countryNumber('US'),
       city: 'Mountain View, US',
     });
-  });
-
-  it('has a hash of its address, user agent and key', () => {
-    const others = [
-      visitorOf('8.8.8.8'),
-      visitorOf('8.8.4.4'),
-      visitorOf('8.8.8.8', undefined, ' '),
-      visitorOf('8.8.8.8', { key: Buffer.alloc(16, 8), geo: data }),
-    ];
-    const hashes = others.map(({ visitorHigh, visitorLow }) => `${visitorHigh} ${visitorLow}`);
-    expect(new Set(hashes).size).toBe(4);
   });
 });

@@ -65,22 +65,14 @@ describe("an operator's files", () => {
 
   it.each([
     ['Vienna (Floridsdorf)', 'Vienna'],
-    ['Vienna(Floridsdorf)', 'Vienna'],
-    ['London (City of London)', 'London'],
     ['Zurich (Zurich (Kreis 11) / Oerlikon)', 'Zurich'],
     ['Yongsan-dong (Hangangno 3(sam)-ga)', 'Yongsan-dong'],
     ['Mumbai (Kurla (w)', 'Mumbai'],
     ['Cologne (Ehrenfeld, Cologne)', 'Cologne'],
-    ['Washington D.C. (Navy Yard)', 'Washington D.C.'],
-    ['Washington D.C.', 'Washington D.C.'],
-    ['St. John’s', 'St. John’s'],
-    ['Winston-Salem', 'Winston-Salem'],
     ['Frankfurt (Oder)', 'Frankfurt (Oder)'],
     ['Kempten (Allgau) (Ursulasried)', 'Kempten (Allgau)'],
-    ['Kempten (Allgäu)', 'Kempten (Allgäu)'],
     ['Freiburg (Elbe) Flecken', 'Freiburg (Elbe) Flecken'],
     ['(Floridsdorf)', '(Floridsdorf)'],
-    ['Mexico City', 'Mexico City'],
     ['', ''],
     [`${'long '.repeat(40)}(district)`, 'long '.repeat(40).slice(0, 128)],
   ])('%s is counted as %s', (name, city) => {
