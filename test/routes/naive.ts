@@ -2,6 +2,7 @@
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import type { RouteConditions, RouteOutcome, Routing } from '../../src/model/routing/routing.ts';
 import { weekdays } from '../../src/model/day.ts';
+import { localTime } from '../scans/zones/naive-zones.ts';
 
 /** A scan in words. */
 export interface NaiveScan {
@@ -67,27 +68,10 @@ function isTime(
   { days = weekdays, from = '00:00', to = '24:00', timezone }: NonNullable<RouteConditions['time']>,
   nowMs: number,
 ): boolean {
-  const [weekday, clock] = clockOf(timezone, nowMs);
+  const { weekday: name, hour, minute } = localTime(timezone, nowMs);
+  const weekday = weekdays.find((day) => day === name)!;
+  const clock = `${hour}:${minute}`;
   const before = weekdays[(weekdays.indexOf(weekday) + 6) % 7]!;
   if (from < to) return days.includes(weekday) && from <= clock && clock < to;
   return (days.includes(weekday) && from <= clock) || (days.includes(before) && clock < to);
-}
-
-const formats = new Map<string, Intl.DateTimeFormat>();
-
-function clockOf(zone: string, ms: number): [weekday: (typeof weekdays)[number], clock: string] {
-  const format =
-    formats.get(zone) ??
-    new Intl.DateTimeFormat('en-GB', {
-      timeZone: zone,
-      weekday: 'short',
-      hour: '2-digit',
-      minute: '2-digit',
-      hourCycle: 'h23',
-    });
-  formats.set(zone, format);
-  const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, value]));
-  const weekday = weekdays.find((day) => day === parts.get('weekday')?.toLowerCase());
-  if (weekday === undefined) throw new Error(`Cannot read the day of ${zone}`);
-  return [weekday, `${parts.get('hour')}:${parts.get('minute')}`];
 }

@@ -5,7 +5,8 @@ import { isPerson } from '../plain-model.ts';
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function localTime(zone: string, timeMs: number) {
+/** What the clock on the wall shows. */
+export function localTime(zone: string, timeMs: number) {
   let format = formats.get(zone);
   if (format === undefined) {
     format = new Intl.DateTimeFormat('en-US', {

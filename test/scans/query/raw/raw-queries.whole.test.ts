@@ -9,7 +9,13 @@ import { RawControl, type RawQuery } from '../../../../src/scans/query/raw/raw-q
 import type { Scan } from '../../../../src/scans/window.ts';
 import { openFilesIn } from '../../../support/leaks.ts';
 import { soon } from '../../../support/soon.ts';
-import { openStoredScans, plainAnswer, shownAnswer, type StoredScans } from './stored-scans.ts';
+import {
+  openStoredScans,
+  plainAnswer,
+  shownAnswer,
+  storedScan,
+  type StoredScans,
+} from './stored-scans.ts';
 
 const fromMs = 20_700 * dayMs;
 const opened: Array<{ close(): Promise<void> }> = [];
@@ -17,24 +23,17 @@ afterEach(async () => {
   for (const it of opened.splice(0).toReversed()) await it.close();
 });
 
-const scanOf = (scan: number): Scan => ({
-  codeNo: scan % 300,
-  workspaceNo: 1,
-  timeMs: fromMs + scan * 1_000,
-  journal: 0,
-  position: scan,
-  visitorHigh: Math.imul(scan, 0x9e3779b1) >>> 0,
-  visitorLow: Math.imul(scan, 0xc2b2ae35) >>> 0,
-  country: countryNumber(scan % 3 === 0 ? 'DE' : 'US'),
-  city: `Town ${scan % 40}, ${scan % 3 === 0 ? 'DE' : 'US'}`,
-  referer: '',
-  device: 1,
-  platform: 1,
-  os: 1,
-  browser: 1,
-  bot: 0,
-  route: 0,
-});
+const scanOf = (scan: number): Scan => {
+  const country = scan % 3 === 0 ? 'DE' : 'US';
+  return storedScan({
+    codeNo: scan % 300,
+    timeMs: fromMs + scan * 1_000,
+    visitorHigh: Math.imul(scan, 0x9e3779b1) >>> 0,
+    visitorLow: Math.imul(scan, 0xc2b2ae35) >>> 0,
+    country: countryNumber(country),
+    city: `Town ${scan % 40}, ${country}`,
+  });
+};
 
 /** @param blocks of a hundred scans each: 25,000 take some ten slices */
 function fill(blocks: number): StoredScans {

@@ -10,7 +10,13 @@ import { walkRaw } from '../../../../src/scans/query/raw/raw-walk.ts';
 import type { Scan } from '../../../../src/scans/window.ts';
 import { dayStoredMax, type ScanStore } from '../../../../src/store/scans/scans.ts';
 import { StoredBytes } from '../../../support/stored-bytes.ts';
-import { openStoredScans, plainAnswer, shownAnswer, type StoredScans } from './stored-scans.ts';
+import {
+  openStoredScans,
+  plainAnswer,
+  shownAnswer,
+  storedScan,
+  type StoredScans,
+} from './stored-scans.ts';
 import { runs } from '../../../seconds/runs.ts';
 
 const open = (): StoredScans => {
@@ -128,11 +134,6 @@ const wholeQuery: RawQuery = {
   of: 'workspaces',
 };
 
-function someScan(more: Partial<Scan>): Scan {
-  const [one] = fc.sample(scan, { numRuns: 1, seed: 7 });
-  return { ...one!, codeNo: 2, workspaceNo: 1, timeMs: baseMs, bot: 0, route: 0, ...more };
-}
-
 describe('a query over raw scans', () => {
   it('counts what a plain count does, sketch and names to the byte', () => {
     const stored = open();
@@ -161,7 +162,7 @@ describe('a query over raw scans', () => {
     const stored = open();
     const hours = (count: number): number => baseMs + count * 3_600_000;
     const add = (...times: number[]): void =>
-      stored.add(...times.map((timeMs) => someScan({ timeMs })));
+      stored.add(...times.map((timeMs) => storedScan({ timeMs })));
     // A shard that was behind for hours counts its scans after another's, in whose middle the search lands.
     add(hours(1));
     add(hours(10));
@@ -178,8 +179,8 @@ describe('a query over raw scans', () => {
   it('finds bots in blocks before their time, of whom nothing is expected, where it reads all', () => {
     const stored = open();
     const hours = (count: number): number => baseMs + count * 3_600_000;
-    stored.add(someScan({ timeMs: hours(10), bot: 1 }));
-    stored.add(someScan({ timeMs: hours(1), bot: 1 }));
+    stored.add(storedScan({ timeMs: hours(10), bot: 1 }));
+    stored.add(storedScan({ timeMs: hours(1), bot: 1 }));
     const stretch = { fromMs: hours(9.5), endMs: hours(10.5) };
     const query = { ...wholeQuery, ...stretch, expected: 0 };
     const all = shownAnswer(plainAnswer(stored.store, query));
@@ -189,8 +190,8 @@ describe('a query over raw scans', () => {
 
   it('passes over a damaged block, and counts it', async () => {
     const stored = open();
-    for (let at = 0; at < 3; at++) stored.add(someScan({ timeMs: baseMs + at }));
-    stored.add(someScan({ codeNo: 1, workspaceNo: 2 }));
+    for (let at = 0; at < 3; at++) stored.add(storedScan({ timeMs: baseMs + at }));
+    stored.add(storedScan({ codeNo: 1, workspaceNo: 2, timeMs: baseMs }));
     const bytes = new StoredBytes(stored.path);
     try {
       const [, second, , fourth] = bytes.keys('blocks');

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { browserNames, deviceNames, osNames } from '../../../../src/model/scan.ts';
+import { browserNames, countryNumber, deviceNames, osNames } from '../../../../src/model/scan.ts';
 import { Sketch } from '../../../../src/model/sketch/sketch.ts';
 import { refererHost, ScanBlock } from '../../../../src/scans/block.ts';
 import { quarterMs } from '../../../../src/model/day.ts';
@@ -54,6 +54,27 @@ export function openStoredScans(): StoredScans {
     },
   };
 }
+
+/** Of a person with an iPhone in Germany. */
+export const storedScan = (more: Partial<Scan>): Scan => ({
+  codeNo: 2,
+  workspaceNo: 1,
+  timeMs: 0,
+  journal: 0,
+  position: 0,
+  visitorHigh: 0,
+  visitorLow: 0,
+  country: countryNumber('DE'),
+  city: '',
+  referer: '',
+  device: 1,
+  platform: 1,
+  os: 1,
+  browser: 1,
+  bot: 0,
+  route: 0,
+  ...more,
+});
 
 type Entry = readonly [block: ScanBlock, entry: number, codeNo: number];
 
