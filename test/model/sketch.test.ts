@@ -228,21 +228,6 @@ describe('stored pieces', () => {
     expect(sketch.add(hashes.hi, hashes.lo)).toBe(false);
     expect(sketch.dirtyChunks()).toEqual([]);
   });
-
-  it('kept up to date by dirty chunks are the whole sketch', () => {
-    const hashes = visitorHashes(11);
-    const sketch = Sketch.empty();
-    const chunks = new Map<number, Uint8Array>();
-    for (let index = 0; index < 5_000; index++) {
-      hashes.make(index);
-      sketch.add(hashes.hi, hashes.lo);
-      if (index % 37 !== 0) continue;
-      for (const dirty of sketch.dirtyChunks()) chunks.set(dirty, sketch.chunkBytes(dirty).slice());
-      sketch.clean();
-      const stored = { inline: sketch.inlineBytes(), chunks };
-      if (index % 370 === 0) expect(image(load(stored))).toBe(image(sketch));
-    }
-  });
 });
 
 describe('corrupt bytes', () => {

@@ -2,15 +2,7 @@
  * The scan engine in one thread: real journals, store and shards, and a plain list of what was journaled. A test decides
  * who moves when, who crashes, and which commit fails.
  */
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { JournalLag } from '../../src/engine/watch/journal-lag.ts';
@@ -203,13 +195,6 @@ export class EngineHarness {
     for (let journal = 0; journal < this.#options.journals; journal++) {
       mkdirSync(journalFolder(this.#journalRoot, journal), { recursive: true });
     }
-  }
-
-  /** What is at the path of the journals now; undefined = nothing. */
-  get journalNames(): string[] | undefined {
-    return existsSync(this.#journalRoot)
-      ? readdirSync(this.#journalRoot, { recursive: true }).map(String)
-      : undefined;
   }
 
   showJournals(): void {

@@ -45,16 +45,6 @@ async function write(frames: readonly Buffer[], segmentBytesMax = 1e9): Promise<
   return writer.position;
 }
 
-describe('JournalWriter and JournalReader', () => {
-  it('read frames that are larger together than one read', async () => {
-    const frames = Array.from({ length: 12 }, (_, i) => frameOf(i * 500, 500, 'x'.repeat(512)));
-    const end = await write(frames);
-    expect(end).toBeGreaterThan(2 * frameBytesMax);
-    expect(readAll(reader, 0, end).codes).toEqual(codesFrom(0, 6_000));
-    expect(reader.damagedBytes).toBe(0);
-  });
-});
-
 describe('recoverJournal', () => {
   it('cuts a tail torn at every length back to the last sound frame', async () => {
     const frames = [frameOf(0, 2), frameOf(2, 1), frameOf(3, 3)];

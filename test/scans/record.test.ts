@@ -133,19 +133,11 @@ describe('a sealed frame', () => {
 });
 
 describe('a record whose lengths contradict each other', () => {
-  const plain = (agent: string): Made => ({
-    partition: 3,
-    codeNo: 7,
-    workspaceNo: 1,
-    isPrefetch: false,
-    route: 0,
-    address: Uint8Array.of(192, 0, 2, 1),
-    agent,
-    referer: '',
-  });
   /** A frame of three records, the middle one changed at `offset` and sealed again. */
   function frameWith(offset: number, value: number): Buffer {
-    for (const agent of ['first', 'second', 'third']) add(plain(agent));
+    for (const agent of ['first', 'second', 'third']) {
+      batch.add(3, 7, 1, 0, new Uint8Array(4), agent, '');
+    }
     const frame = Buffer.from(batch.finish(1));
     const second = 32 + 20 + 'first'.length;
     frame.writeUInt16LE(value, second + offset);
