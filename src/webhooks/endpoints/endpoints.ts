@@ -6,6 +6,7 @@
  * So an event that is caused after the API's answer finds the endpoint as the answer shows it. Only this process
  * changes endpoints.
  */
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../model/clock.ts';
 import { Failure, type Fault } from '../../model/failure.ts';
 import type { IdSource, RandomBytes } from '../../model/ids.ts';
@@ -36,6 +37,8 @@ export interface NewEndpoint {
   readonly description?: string | undefined;
   readonly maxBatch: number;
 }
+
+const secretsMax = 1_000;
 
 /** Absent = unchanged; `description: null` deletes it. */
 interface EndpointChange {
@@ -73,6 +76,8 @@ export class Endpoints {
   readonly #index = new EndpointIndex();
   readonly #listeners = new Set<Listener>();
   readonly #damaged = new Set<EndpointNo>();
+  /** Decrypted secrets: a decryption costs as much as a signature. */
+  readonly #secrets = new LRUCache<string, string>({ max: secretsMax });
 
   constructor(options: EndpointsOptions) {
     this.#options = options;
@@ -81,6 +86,14 @@ export class Endpoints {
       this.#index.put(this.#usable(value));
     }
   }
+
+  readonly #decrypt = (encrypted: string): string | undefined => {
+    const known = this.#secrets.get(encrypted);
+    if (known !== undefined) return known;
+    const secret = this.#options.cipher.decrypt(encrypted);
+    if (secret !== undefined) this.#secrets.set(encrypted, secret);
+    return secret;
+  };
 
   /** Its record cannot be read: nothing is sent to it, and nothing of it is deleted. */
   isDamaged(no: EndpointNo): boolean {
@@ -224,8 +237,8 @@ export class Endpoints {
   /** The secrets that sign now, newest first; none for a deleted endpoint. */
   secretsOf(no: EndpointNo): readonly string[] {
     const record = this.#index.byNo(no);
-    const { cipher, clock } = this.#options;
-    return record === undefined ? [] : decryptSecrets(cipher, record.secrets, clock.now());
+    const nowMs = this.#options.clock.now();
+    return record === undefined ? [] : decryptSecrets(this.#decrypt, record.secrets, nowMs);
   }
 
   /** Expiry of the last older secret; undefined if only the newest is valid. */
@@ -339,10 +352,10 @@ export class Endpoints {
 
   /** Nothing is sent unsigned: if the signing keys are lost, the endpoint is disabled until it gets a new secret. */
   #usable(stored: EndpointRecord): EndpointRecord {
-    const { cipher, clock, numbers } = this.#options;
+    const { clock, numbers } = this.#options;
     const record = renumbered(stored, numbers);
     const nowMs = clock.now();
-    if (decryptSecrets(cipher, record.secrets, nowMs).length > 0) return record;
+    if (decryptSecrets(this.#decrypt, record.secrets, nowMs).length > 0) return record;
     return disabled(record, 'secret_lost', nowMs);
   }
 

@@ -32,8 +32,11 @@ export function createSecret(
 }
 
 /** The secrets that sign now, newest first, without those that another (lost) key encrypted. */
-export const decryptSecrets = (cipher: Cipher, stored: StoredSecrets, nowMs: number): string[] =>
-  validOf(stored, nowMs).flatMap(({ encrypted }) => cipher.decrypt(encrypted) ?? []);
+export const decryptSecrets = (
+  decrypt: Cipher['decrypt'],
+  stored: StoredSecrets,
+  nowMs: number,
+): string[] => validOf(stored, nowMs).flatMap(({ encrypted }) => decrypt(encrypted) ?? []);
 
 export function validOf(stored: StoredSecrets, nowMs: number): StoredSecrets {
   return stored.filter(({ expiresAtMs = Infinity }) => nowMs < expiresAtMs);
