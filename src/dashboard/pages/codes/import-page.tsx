@@ -147,7 +147,7 @@ function Result({ created, failed, errors }: BulkResult) {
   return (
     <>
       <Notice tone={failed === 0 ? 'good' : 'warn'} title={`${plural(created, 'code')} created`}>
-        {failed > 0 && <p>{plural(failed, 'row')} failed and were skipped.</p>}
+        {failed > 0 && <p>{plural(failed, 'row')} failed.</p>}
       </Notice>
       {errors.length > 0 && (
         <Table caption="Rows that failed" columns={['Row', 'Why']}>
