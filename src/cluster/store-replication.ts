@@ -225,12 +225,15 @@ export class StoreReplication {
     await this.#messages.close();
   }
 
-  /** The brokers were replaced, or the stream deleted: a machine that has applied more stops then, and says why. */
+  /**
+   * A broker that starts late does not know the stream yet; making it again changes nothing then. Where the brokers were
+   * replaced or the stream was deleted, it is empty: a machine that has applied more stops, and says why.
+   */
   #madeAgain(): void {
     if (this.#isMaking || this.#isClosed) return;
-    this.#options.log.error(
+    this.#options.log.warn(
       { log: this.#options.name },
-      'the brokers have lost this log: it is made anew, empty',
+      'a broker does not know the stream of this log: making it',
     );
     void this.#makeStream();
   }
