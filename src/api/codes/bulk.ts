@@ -102,7 +102,7 @@ export function bulkRoutes(options: BulkOptions): Route[] {
         '`;` or `|`, `campaignIds` separated by `;`, `startsAt`, `expiresAt`, `scanLimit`, `externalId`, `paused`, `fallbackUrl`, `utm.…`, ' +
         '`metadata.…`): the export of codes is such a table. ' +
         'A row that fails stops no other; a body that cannot be read, or has too many rows, creates ' +
-        'nothing. Sent again under its Idempotency-Key, a request that was cut off goes on where it ' +
+        'nothing. Sent again under its Idempotency-Key, a request that was cut off continues where it ' +
         'stopped. Emits `qr.created` for each code.',
       body: z.array(createBody).max(rowsMax),
       bodyMedia: [ndjsonType, 'text/csv'],

@@ -108,7 +108,7 @@ const fields = {
   campaignIds,
   ...routingFields,
 };
-/** What PATCH and PUT can change beside `target`; absent or null = default. */
+/** What PUT can change, next to `target`; absent or null = default. */
 const changeable = {
   ...unsetFields(fields),
   utm: unset(fields.utm).meta({ description: 'Parameters that every target gets' }),

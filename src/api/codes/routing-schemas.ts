@@ -302,6 +302,7 @@ export const routingFields = {
     example: 'https://example.com/closed',
   }),
 };
+
 /** Of an answer. */
 export const shownRouting = {
   rules: routingFields.rules,
