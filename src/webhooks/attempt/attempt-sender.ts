@@ -49,6 +49,7 @@ const aheadMax = 176;
 
 /** The scheduler bounds the attempts, so the pool refuses none. */
 const tasksMax = 1_000_000;
+
 interface Thread {
   readonly pool: Pool<AttemptBatch, void>;
   handed: number;

@@ -52,7 +52,7 @@ export class Feeds {
   readonly #oneByOne = pLimit(1);
   /** Endpoints whose oldest deliveries are being moved to rows: newer ones wait. */
   readonly #moving = new Set<EndpointNo>();
-  #changed = new Set<EndpointNo>();
+  readonly #changed = new Set<EndpointNo>();
   #committing: ReadonlySet<Delivery> = new Set();
   /** Called with endpoints that got work; the dispatcher sets it. */
   onWork: (endpointNos: Iterable<EndpointNo>) => void = () => undefined;
@@ -199,7 +199,7 @@ export class Feeds {
     });
   }
 
-  /** Settled deliveries whose commit readers see already, shortly before it is reported here. */
+  /** The deliveries of a commit that readers see already and `transaction` has not noted yet. */
   #stored(): ReadonlySet<Delivery> {
     const last = [...this.#committing].at(-1);
     const { rows, log } = this.#store.tables;
@@ -380,7 +380,7 @@ export class Feeds {
   }
 }
 
-/** Whether it is stored only because it is ahead of the outbox's position: the next position replaces it. */
+/** Whether nothing waits, and only a position ahead of the outbox's is stored. The next save removes it if it can. */
 function isAhead(backlog: StoredBacklog | undefined, positions: Positions): boolean {
   if (backlog === undefined) return false;
   return outboxNames.every((name) => {
