@@ -1,6 +1,6 @@
 /**
  * One or three brokers on this machine, for the time of a demo or a test: JetStream on disk and synced with every write,
- * as operators are told to run it. They can be killed, stopped as a process that hangs is, and started again on what they
+ * as the guide asks operators to run it. They can be killed, stopped as a process that hangs is, and started again on what they
  * stored. They are ended by their process ids, also where the process that started them exits.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -21,7 +21,7 @@ import type { NatsServer } from './nats-server.ts';
 /** A broker alone is there in 0.1 s, three agree in 0.2 to 6 s, and a machine may be ten times as busy. */
 const readyMsMax = 100_000;
 /**
- * Three new brokers that have not formed a cluster by then begin anew, with twice the time at each further try. 2.10.27
+ * Three new brokers that have not formed a cluster by then begin again, with twice the time at each further try. 2.10.27
  * never formed one in 9 of 122 first starts: some took the cluster for one of two, and a restart does not always help.
  * 2.15.1 always did.
  */
@@ -198,7 +198,7 @@ export class Broker {
     await ended;
   }
 
-  /** SIGSTOP: its connections stay, and nothing answers. */
+  /** SIGSTOP: its connections stay, and it does not answer. */
   stop(): void {
     this.#isStopped = true;
     this.#child?.kill('SIGSTOP');

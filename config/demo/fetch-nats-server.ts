@@ -3,7 +3,7 @@
  * newest one. Where that cannot be done, one line says why and the exit code is 0: the tests then run without.
  *
  * It is the package of a newer Debian suite, from the archive that the machine's apt uses already, unpacked and not
- * installed. apt does the work in a folder of its own, so that lists, cache, sources and pins of the machine stay as
+ * installed. apt does the work in its own folder, so that lists, cache, sources and pins of the machine stay as
  * they are. It checks the signature by the keys of the package debian-archive-keyring alone.
  */
 import { execFileSync } from 'node:child_process';

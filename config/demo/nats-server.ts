@@ -3,7 +3,7 @@
  * in PATH that will do; else the newest that fetch-nats-server.ts fetched. Tests of brokers are registered only where one
  * is found, and print why where none is.
  *
- * Below 2.10.27 none will do: on 2.9.10, which Debian 12 has, more than one writer won 130 of 300 races for one sequence.
+ * A version below 2.10.27 will not do: on 2.9.10, which Debian 12 has, more than one writer won 130 of 300 races for one sequence.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -27,7 +27,7 @@ export interface Places {
   /** Nothing else is searched when it is given. */
   readonly named: string | undefined;
   readonly folders: readonly string[];
-  /** Each server in a folder of its own. */
+  /** Each server in its own folder. */
   readonly fetched: string;
 }
 

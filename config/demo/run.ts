@@ -3,7 +3,7 @@
  * happens when some of them die. It takes commands until it is ended with Ctrl-C; the folder can be deleted afterwards.
  *
  *   <folder>/brokers/             what the brokers store
- *   <folder>/node1/ …             data folders, with node1.log … beside them
+ *   <folder>/node1/ …             data folders, with node1.log … next to them
  *   <folder>/secret, password     of the cluster, and of its first owner
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -27,7 +27,7 @@ const help = `
   status            who leads, and what runs
   quit              stops everything (Ctrl-C)
 `;
-/** Beside the usual ports of Quietzone and NATS, which may be in use; a number from 1 to 3 is added. */
+/** Apart from the usual ports of Quietzone and NATS, which may be in use; a number from 1 to 3 is added. */
 const ports = {
   api: 8090,
   redirect: 8190,
@@ -52,7 +52,7 @@ function secretIn(name: string): string {
   return readFileSync(file, 'utf8');
 }
 
-/** The service of this checkout, on a data folder and ports of its own. */
+/** The service of this checkout, on its own data folder and ports. */
 class Node {
   readonly name: string;
   readonly #no: number;

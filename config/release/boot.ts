@@ -57,7 +57,7 @@ function start(): void {
   // An earlier start may have laid the files out, but geo data is read from the executable: it must not be cut off.
   readPart(pack.parts.end);
   const folder = openRuntimeFolder(options);
-  // Other builds delete a folder that nobody has touched for long.
+  // Other builds delete a folder that no start has touched for long.
   setInterval(() => touch(folder), dayMs).unref();
   // `require` refuses a module that awaits at its top level.
   const main = pathToFileURL(join(folder, 'main.mjs')).href;

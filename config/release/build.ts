@@ -14,7 +14,7 @@
  *   executable.ts       Node, the code that runs first, and the data behind it
  *   packages/           what is made of the executable
  *
- * What the executable runs first: boot.ts, which lays its files out with runtime-folder.ts. A step of its own, for an
+ * What the executable runs first: boot.ts, which lays its files out with runtime-folder.ts. A separate step, for an
  * older glibc: lmdb.ts.
  *
  * The same commit and the same `strip` give the same bytes, in any folder. Without `strip` the file keeps Node's symbols,

@@ -5,7 +5,7 @@
  *
  * Native files, and the one package whose code does not survive renaming, are redirected by plugins. Spaces and comments
  * are left out: V8 keeps the text of what it runs, at two bytes a character if any is beyond Latin-1, as some are in
- * comments. That saves the main thread 3 MB. Names stay: a stack trace tells functions, and with
+ * comments. That saves the main thread 3 MB. Names stay: a stack trace names functions, and with
  * NODE_OPTIONS=--enable-source-maps lines of the sources.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -71,7 +71,7 @@ export async function bundleProgram(options: BundleOptions): Promise<Bundle> {
     // Nothing is written there: paths in source maps are relative to it.
     outdir: 'dist/runtime',
     ...nodeOptions,
-    // Names of packages stand in the output as they lie in this folder, wherever a link leads.
+    // Names of packages are in the output as they lie in this folder, wherever a link leads.
     preserveSymlinks: true,
     write: false,
     metafile: true,
@@ -87,7 +87,7 @@ export async function bundleProgram(options: BundleOptions): Promise<Bundle> {
     sourcemap: 'linked',
     sourcesContent: false,
   });
-  // Piscina starts the file of this name beside its own code.
+  // Piscina starts the file of this name next to its own code.
   const piscina = await build({
     ...common,
     entryPoints: { worker: 'node_modules/piscina/dist/worker.js' },

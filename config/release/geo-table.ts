@@ -6,7 +6,7 @@
  *     table     |  London, GB  |  GB  |  nothing   | Graz, AT |
  *
  * City and country are of one record, never of two: the databases disagree on the country of one address in twenty,
- * and a city of one beside the country of the other is a place that does not exist (`London, US`).
+ * and a city of one with the country of the other is a place that does not exist (`London, US`).
  *
  * The trees of cities and countries are walked side by side, 16 bits of the address at a time: that is a node of the table.
  * Takes 6 s of a core and 430 MB for the bundled files.

@@ -5,7 +5,7 @@
  *   <root>/.new-XXXXXX/                             being made; renamed when it is whole
  *
  * What lies there is run, so a folder is taken only where it belongs to this user or to root and nobody else may write it,
- * and every file is checked by its SHA-256 at each start: a damaged folder is made anew. Never in the data folder, which
+ * and every file is checked by its SHA-256 at each start: a damaged folder is made again. Never in the data folder, which
  * a restore expects to be empty.
  */
 import { hash } from 'node:crypto';
@@ -155,7 +155,7 @@ function isAsPacked(path: string, { size, sha256 }: PackFile): boolean {
   }
 }
 
-/** Group and others get what the owner has, but for writing. */
+/** Group and others get what the owner has, except writing. */
 function readableByAll(mode: number): number {
   return mode | ((mode & 0o500) >> 3) | ((mode & 0o500) >> 6);
 }

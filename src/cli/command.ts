@@ -54,7 +54,7 @@ export function configOf(context: Process, options: CommonOptions): Config {
 }
 
 /**
- * Opens the stores, beside a running service or without one, and closes them whatever happens.
+ * Opens the stores, whether or not a service runs, and closes them whatever happens.
  * @param open finds the data folder; makes one only where the command's purpose is to fill it
  */
 export async function administer(
@@ -79,7 +79,7 @@ export async function administer(
   }
 }
 
-/** A service beside the command has the processor first. */
+/** A service that runs meanwhile gets the processor first. */
 export function yieldToService(): void {
   // On Linux a priority is a thread's: a test's own would never rise again.
   if (!isMainThread) return;

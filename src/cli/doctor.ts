@@ -96,7 +96,7 @@ function nodeText({ dataDir, cluster }: Config): string {
   return `data folder is of the node ${name}, role ${role}`;
 }
 
-/** An edge has links and journals, and nothing that must fit together: what is wrong in them is fetched again. */
+/** An edge has links and journals, which need not fit together: it fetches again what is wrong in them. */
 async function edgeParts(config: Config): Promise<DoctorFinding[]> {
   if (await isFolderLocked(dataFolderAt(resolve(config.dataDir)))) return [good(runningText)];
   return [good(freeText), ...(await ports(config))];

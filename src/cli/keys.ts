@@ -1,4 +1,4 @@
-/** `quietzone keys`: API keys, beside a running service too; it sees a change with its next request. */
+/** `quietzone keys`: API keys, also while a service runs; it sees a change with its next request. */
 import { type Command, Option } from 'commander';
 import { isoTime } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';

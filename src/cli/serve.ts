@@ -106,7 +106,7 @@ async function greet(
   }
 }
 
-/** A terminal that closes sends SIGHUP; what repeats itself changes nothing: the drain has a bound of its own. */
+/** A terminal that closes sends SIGHUP; what repeats itself changes nothing: the drain has its own bound. */
 const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
 
 /**
@@ -167,13 +167,13 @@ class Shutdown {
       );
   }
 
-  /** Until this process is open, the service is the other one's: it goes on when this one ends, and takes back what it gave. */
+  /** Until this process is open, the service is the other one's: it continues when this one ends, and takes back what it gave. */
   takesOverFrom(predecessor: Pick<PredecessorConnection, 'isGone'>): void {
     this.#predecessor = predecessor;
     if (this.stopping.aborted) this.#abandon();
   }
 
-  /** What supervises the process is told. */
+  /** Notifies what supervises the process. */
   async #failed({ failed = new Promise(() => undefined) }: App): Promise<void> {
     await failed;
     this.#exitCode = 1;

@@ -1,4 +1,4 @@
-/** `quietzone users`: people and their passwords, beside a running service too. */
+/** `quietzone users`: people and their passwords, also while a service runs. */
 import { randomFillSync } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { isoTime } from '../model/day.ts';

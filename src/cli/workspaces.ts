@@ -1,4 +1,4 @@
-/** `quietzone workspaces`, plans and limits, and `quietzone billing`, checkouts of the manual provider; beside a running service too. */
+/** `quietzone workspaces`, plans and limits, and `quietzone billing`, checkouts of the manual provider; also while a service runs. */
 import { Argument, type Command, InvalidArgumentError } from 'commander';
 import type { Administration } from '../app.ts';
 import { isoTime } from '../model/day.ts';
@@ -56,7 +56,7 @@ function listWorkspaces({ workspaces, users }: WorkspaceServices): object[] {
   });
 }
 
-/** Limits of its own are for Enterprise alone. @throws Failure validation_failed, not_found */
+/** Only Enterprise has its own limits. @throws Failure validation_failed, not_found */
 async function setPlan(
   services: WorkspaceServices,
   id: string,

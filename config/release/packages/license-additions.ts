@@ -53,7 +53,7 @@ export const additions: readonly Addition[] = [
   // Built from the sources in msgpackr-extract, which hold the text.
   { package: /^@msgpackr-extract\//, texts: files('msgpackr-extract/LICENSE') },
   {
-    // The repack has a license of its own.
+    // The repack has its own license.
     package: /^uws-pack$/,
     license: 'MIT AND Apache-2.0 AND OpenSSL AND ISC AND Zlib',
     texts: [

@@ -1,7 +1,7 @@
 /**
  * Which packages are inside the executable, and their licenses. The bundler's list of inputs says which were really
  * bundled; native files and data are named by their packages. A package needs an identifier and a text: what its
- * package.json and its files do not say stands in license-additions.ts, and a package without either stops the build.
+ * package.json and its files do not say is in license-additions.ts, and a package without either stops the build.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * The guides under /docs: Markdown files beside this one, drawn when they are first asked for. `{{name}}` in them is
+ * The guides under /docs: Markdown files next to this one, drawn when they are first asked for. `{{name}}` in them is
  * what the installation or the code knows: public address, retry delays, samples of every event. The worked example
  * of a delivery is signed by the code that signs deliveries.
  */

@@ -15,7 +15,7 @@ export interface Document {
   /** Second-level headings, the contents of the page. */
   readonly headings: readonly Heading[];
   readonly html: string;
-  /** What stands under the title and under each heading, as it was written. */
+  /** What is under the title and under each heading, as it was written. */
   readonly sections: ReadonlyArray<Heading & { readonly content: string }>;
 }
 

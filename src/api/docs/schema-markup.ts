@@ -1,6 +1,6 @@
 /**
- * Fields of the OpenAPI document as rows for the reference page. What an object has inside stands folded beneath
- * it, so that a row is read on a phone too, and each field has an address of its own:
+ * Fields of the OpenAPI document as rows for the reference page. What an object has inside is folded beneath
+ * it, so that a row is read on a phone too, and each field has its own address:
  *
  *   createQrCode.body.design   object Design or null        What the image looks like…
  *                                > Design: 10 fields
@@ -23,7 +23,7 @@ export interface Field {
   readonly description?: string | undefined;
 }
 
-/** A field as it stands on the page. */
+/** A field as it is on the page. */
 export interface ShownField {
   readonly id: string;
   readonly name: string;

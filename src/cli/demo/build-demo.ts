@@ -1,6 +1,6 @@
 /**
- * Makes a demo: the workspace of a chain of restaurants, with 90 days of scans, in a data folder of its own. The service makes
- * all of it, so it is what it would be had it happened:
+ * Makes a demo: the workspace of a chain of restaurants, with 90 days of scans, in its own data folder. The service makes all
+ * of it, so it is as if it had really happened:
  *
  *   service, by a clock of the past   people, codes, campaigns, through the API            script.ts, content.ts
  *   no service                        the scans of all days, into a journal                traffic.ts, journal.ts
@@ -97,7 +97,7 @@ export async function buildDemo(
   }
 }
 
-/** Those of the environment, but for what would take a demo out of its folder, or to other machines. No file of settings. */
+/** Settings of the environment, except those that would take a demo out of its folder or to other machines. Reads no file. */
 export const demoSettings = (
   environment: Environment,
   folder: string,

@@ -1,11 +1,11 @@
 /**
  * The chain of restaurants of the demo: content.json, typed. A restaurant prints the codes of `prints`, with its changes, and
- * one of its own. Days are counted back from the day on which the demo is made; negative = to come.
+ * its own code. Days are counted back from the day on which the demo is made; negative = to come.
  *
  *   {city}, {dark} ...   in a print: words and colors of its restaurant
  *   scans                pattern -> scans on an ordinary day in a restaurant of weight 1; `hours` and `weekdays` divide them
  *   cities               country, language, weight among travelers, first three bytes of networks of 1,024 addresses that
- *                        the bundled table of places knows as that city; nothing is sent to them
+ *                        the bundled table of places knows as that city; the demo sends nothing to them
  */
 import content from './content.json' with { type: 'json' };
 

@@ -1,6 +1,6 @@
 /**
- * Scans into a journal of the data folder, one frame each as a quiet redirect thread writes them, with what such a thread
- * would have recorded of them. The next start counts them as it counts what a crash has left.
+ * Scans into a journal of the data folder, one frame each, with the same record that a quiet redirect thread writes. The
+ * next start counts them as it counts what a crash has left.
  */
 import type { Config } from '../../config.ts';
 import type { DataFolder } from '../../engine/data-folder.ts';

@@ -1,4 +1,4 @@
-/** What `quietzone demo` does: makes the demo where it is not there, then serves it beside a receiver for its webhooks. */
+/** What `quietzone demo` does: makes the demo where there is none, then serves it together with a receiver for its webhooks. */
 import { resolve } from 'node:path';
 import { loadConfig } from '../../config.ts';
 import { DataFolderError } from '../../engine/data-folder.ts';

@@ -10,14 +10,14 @@ import { bodiesOf, logoOf, restaurants, site } from './content.ts';
 import { paths } from './receiver.ts';
 import { chanceOf, days, pick } from './traffic.ts';
 
-/** In a domain that nobody has (RFC 2606). */
+/** In a domain that nobody can register (RFC 2606). */
 export const owner = 'owner@saffron-and-rye.example';
 export const colleagues = [
   { email: 'ana@saffron-and-rye.example', name: 'Ana Duarte', role: 'editor' },
   { email: 'tom@saffron-and-rye.example', name: 'Tom Keller', role: 'viewer' },
 ] as const;
 
-/** The machine's clock, moved back: what is made by it was made then, as far as the stores can tell. It never goes back. */
+/** The machine's clock, moved back: the stores record what is made as made at that time. It only moves forward. */
 export class PastClock implements Clock {
   /** UTC day on which the demo is made. */
   readonly today = dayOf(systemClock.now());

@@ -1,10 +1,10 @@
 /**
- * `quietzone import FILE`: links of a file, of any length, as QR codes; beside a running service or without.
+ * `quietzone import FILE`: links of a file, of any length, as QR codes; whether or not a service runs.
  *
  *   file -> rows (source.ts) -> drafts -> 100 a transaction, with the note how far the file has come
  *        -> the running service reads the numbered changes of links (codes/links/link-refresher.ts)
  *
- * The same file again goes on where it stopped, and does nothing when it is done. A dry run takes the same
+ * The same file again continues where it stopped, and does nothing when it is done. A dry run takes the same
  * way and checks the drafts in place of storing them.
  */
 import { createHash } from 'node:crypto';
@@ -34,7 +34,7 @@ import {
 import { workspaceOf } from '../command.ts';
 import { ProgressBar } from '../copy-progress.ts';
 
-/** Between two batches the store's lock is free for the service that runs beside. */
+/** Between two batches the store's lock is free for a running service. */
 const pauseMs = 1;
 
 export interface ImportRequest {

@@ -2,7 +2,7 @@
  * What an import prints: the rows that failed or lost something, and the sums.
  *
  * The errors file is CSV: row, line, slug, target, code, message. It belongs to one import and is
- * continued by it: lines of rows that a crash left uncertain are taken out before the run goes on.
+ * continued by it: lines of rows that a crash left uncertain are taken out before the run continues.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { csvLine } from '../../model/csv.ts';

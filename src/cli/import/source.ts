@@ -6,7 +6,7 @@
  *   bitly, dub, shlink, kutt, yourls  as those tools write them: CSV, a JSON list, JSON lines, or an answer
  *                                     of their API with the list inside
  *
- * Memory is a row, but for a JSON document with the list inside, which is parsed whole: at most 256 MB.
+ * Memory holds one row, or a whole JSON document with the list inside: at most 256 MB.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -222,7 +222,7 @@ const keysOf = (value: unknown): string[] =>
     ? Object.keys(value)
     : [];
 
-/** By the first bytes; for a brace, by whether the first line is a record of its own. */
+/** By the first bytes; for a brace, by whether the first line is a whole record. */
 function layoutOf(file: string, head: Buffer): Layout {
   const text = head
     .toString('utf8')
