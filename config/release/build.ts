@@ -25,7 +25,7 @@
  *   COMMIT, SOURCE_DATE_EPOCH          where there is no repository
  */
 import { execFileSync } from 'node:child_process';
-import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -175,8 +175,8 @@ async function buildTarget(target: Target, folder: string): Promise<string[]> {
   const boot = await bundleBoot(root);
   const isStripped = await makeExecutable({ target, node, boot, pack, appended, file });
   if (!isStripped) report("NOT STRIPPED of Node's symbols: strip is not installed");
-  const { size } = await stat(file);
-  report(`${file}: ${megabytes(size)}, SHA-256 ${sha256(await readFile(file))}`);
+  const bytes = await readFile(file);
+  report(`${file}: ${megabytes(bytes.length)}, SHA-256 ${sha256(bytes)}`);
   if (values.quick === true) return [file];
   const time = buildTime();
   await writeFile(join(folder, 'THIRD-PARTY.txt'), files.get('THIRD-PARTY.txt') ?? '');
@@ -184,7 +184,7 @@ async function buildTarget(target: Target, folder: string): Promise<string[]> {
     join(folder, 'quietzone.cdx.json'),
     sbomText(root, packages, new Date(time * 1_000)),
   );
-  await writeFile(join(folder, 'quietzone.zst'), await zstd(await readFile(file), level));
+  await writeFile(join(folder, 'quietzone.zst'), await zstd(bytes, level));
   await copyFile(join(root, 'config/release/packages/Dockerfile'), join(folder, 'Dockerfile'));
   const deb = makeDeb({ root, folder, version, target, glibc, time });
   report(deb === undefined ? 'NO .deb: dpkg-deb is not installed' : `made ${deb}`);
