@@ -185,7 +185,7 @@ function addDemoCommand(program: Command, context: CommandContext): void {
       'make a folder with 60 codes and 90 days of scans of a restaurant chain, and serve it',
     )
     .option('--dir <folder>', 'folder of the demo alone', 'demo')
-    .option('--again', 'make it anew where it is there: what was changed in it is lost')
+    .option('--again', 'make it again where it exists: what was changed in it is lost')
     .addOption(new Option('--existing', 'serve the one that is there').conflicts('again'))
     .option('--no-serve', 'only make it')
     .action(async (options: DemoCommandOptions) => {

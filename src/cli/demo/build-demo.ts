@@ -68,7 +68,7 @@ export async function buildDemo(
     const app = await openApp(whileMade(config), log, { machine: { ...machine, clock, steady } });
     try {
       apiKey = app.firstSecrets?.apiKey ?? apiKey;
-      // The demo shows them itself, as often as it is asked.
+      // `quietzone demo` prints the sign-in itself, each time it runs.
       app.secretsShown();
       await work({ api: script.apiAt(`http://${host}:${app.apiPort}/v1`, apiKey), clock, ids });
     } finally {
@@ -164,12 +164,12 @@ function clearFolder(folder: string, again: boolean): void {
   const found = readDemo(folder);
   if (names.length > 0 && found === undefined) {
     throw new DataFolderError(
-      `Cannot make a demo in ${folder}: it has other files, expected a folder of its own; name one with --dir`,
+      `Cannot make a demo in ${folder}: it has other files, expected an empty folder or a demo; name one with --dir`,
     );
   }
   if (found?.complete === true && !again) {
     throw new DataFolderError(
-      `Cannot make a demo in ${folder}: there is one; serve it with --existing, or make it anew with --again`,
+      `Cannot make a demo in ${folder}: there is one; serve it with --existing, or make it again with --again`,
     );
   }
   makeFolder(folder);

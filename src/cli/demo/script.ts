@@ -21,7 +21,7 @@ export const colleagues = [
 export class PastClock implements Clock {
   /** UTC day on which the demo is made. */
   readonly today = dayOf(systemClock.now());
-  /** Of no boot that there was: the next start goes by the wall clock. */
+  /** A boot that never was, so that the next start goes by the wall clock. */
   readonly steady = { bootId: '', sinceBootMs: () => this.now() };
   #behindMs = Infinity;
 
@@ -33,7 +33,7 @@ export class PastClock implements Clock {
     return systemClock.monotonicMs();
   }
 
-  /** Not beyond the machine's own time. @param ago days before today @param hour UTC */
+  /** At most to the machine's own time. @param ago days before today @param hour UTC */
   moveTo(ago: number, hour: number): void {
     const behindMs = systemClock.now() - (this.today - ago) * dayMs - hour * hourMs;
     this.#behindMs = Math.max(0, Math.min(this.#behindMs, behindMs));
@@ -169,7 +169,7 @@ export async function untilCounted({ api, clock }: Scene, scans: number): Promis
   });
 }
 
-/** Asks less often than a workspace may, and longer than anything takes that works. */
+/** Asks less often than the limit of requests allows, and longer than a demo that works needs. */
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   for (let asked = 0; asked < 400; asked += 1) {
     if (await isSo()) return;

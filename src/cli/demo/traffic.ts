@@ -1,7 +1,6 @@
 /**
  * Who scans what and when. Each code has so many scans an hour as its patterns, its restaurant and what happens to it say, by
- * guests who come again. Each day draws from its own chance, so that it is the same at whatever time the
- * demo is made.
+ * guests who come again. Each day draws from its own chance, so that it is the same at whatever time the demo is made.
  */
 import { dayMs, hourMs, minuteMs, weekdays } from '../../model/day.ts';
 import { calendarOf, weekdayOf } from '../../model/zones/calendar.ts';
