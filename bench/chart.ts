@@ -44,14 +44,14 @@ type Theme = typeof themes.light;
 const width = 720;
 const margin = 16;
 const barStart = 232;
-/** Of the longest bar; its figures stand behind it. */
+/** Of the longest bar; its figures are behind it. */
 const barWidthMax = 376;
 const barHeight = 18;
 const rowHeight = 30;
 const firstRow = 72;
 const captionGap = 14;
 const captionHeight = 18;
-/** Between the two parts of a bar: who cannot tell the shades apart sees where one ends. */
+/** Between the two parts of a bar: a reader who cannot distinguish the shades sees where one ends. */
 const gap = 2;
 
 export function drawChart({ bars, caption }: Chart, theme: Theme): string {

@@ -1,4 +1,4 @@
-/** Codes in a store of their own, with nothing of a service around them: no link table, no counts. */
+/** Codes in their own store, without a service: no link table, no counts. */
 import { getRandomValues } from 'node:crypto';
 import type { CodesOptions } from '../src/codes/codes.ts';
 import { createIdSource } from '../src/model/ids.ts';

@@ -1,4 +1,4 @@
-/** One part in a process of its own: prints its rows as one line of JSON. `node part.ts FILE [--quick]` */
+/** One part in its own process: prints its rows as one line of JSON. `node part.ts FILE [--quick]` */
 import { pathToFileURL } from 'node:url';
 import type { Part } from './parts.ts';
 

@@ -1,4 +1,4 @@
-/** Tables and figures in plain text, and whether a target is met: for people, nothing fails by it. */
+/** Tables and figures in plain text, and whether a target is met: for people; a missed target fails no run. */
 
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);

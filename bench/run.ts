@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: the parts, then the loads. README.md beside it says what is compared and how it stands.
+ * `npm run bench`: the parts, then the loads. README.md next to it says what is compared, and has the results.
  *
  *   --only parts | loads | NAME   one half, one part or one load
  *   --quick                       everything tiny: shows that it works, measures nothing
@@ -7,7 +7,7 @@
  *   --rounds N  --seconds S       samples of each contestant and their length (default 7 of 2 s)
  *   --previous REV                another revision among the contestants, in a temporary work tree
  *
- * Redirects are drawn too, for README: .github/bench-light.svg and -dark.svg, but for --quick.
+ * Redirects are drawn too, for README: .github/bench-light.svg and -dark.svg, except with --quick.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -72,7 +72,7 @@ export class Arena {
     return server;
   }
 
-  /** The service on a data folder of its own, with codes 1 to `codes`. */
+  /** The service on its own data folder, with codes 1 to `codes`. */
   async service(setting: ServiceSetting): Promise<Service> {
     const dataDir = this.folder();
     const port = await freePort();
@@ -159,7 +159,7 @@ export class Arena {
     return this.start({ file, args, port, path: '/', target, scheme });
   }
 
-  /** Another revision in a work tree of its own, with this one's packages. */
+  /** Another revision in its own work tree, with this one's packages. */
   checkOut(revision: string): string {
     const tree = join(this.folder(), 'tree');
     git('worktree', 'add', '--detach', tree, revision);

@@ -19,7 +19,7 @@ async function runAutocannon(spec: LoadSpec): Promise<LoadResult> {
     url: `${spec.scheme ?? 'http:'}//127.0.0.1:${spec.port}`,
     connections: spec.connections,
     duration: spec.seconds,
-    // It ends with a sample, which is a second unless told otherwise.
+    // It ends with a sample, which is a second unless set otherwise.
     sampleInt: Math.min(1, spec.seconds) * 1e3,
     ...(spec.rate === undefined ? {} : { overallRate: spec.rate }),
     setupClient: (client) => {

@@ -1,5 +1,5 @@
 /**
- * What redirects feel of queries over raw scans: how long they take at a steady rate, alone and beside a query thread that has
+ * What redirects feel of queries over raw scans: how long they take at a steady rate, alone and next to a query thread that has
  * one query after the other, in rotation. The thread is that of another process, over a store that nothing else reads: it
  * shares the machine's cores and memory with the service, and nothing else.
  */

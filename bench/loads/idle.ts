@@ -3,7 +3,7 @@
  *
  *   start ─▶ first redirect ─▶ settled ─▶ measured: CPU and wake-ups of each thread ─▶ memory
  *
- * A burst afterwards tells which thread redirects. Every round starts each contestant anew on its own folder, one after
+ * A burst afterwards shows which thread redirects. Every round starts each contestant again on its own folder, one after
  * the other. The first start, which makes what a folder has but once, is not measured.
  */
 import { setTimeout as wait } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** What a load generator is asked for and what it tells. */
+/** What a load generator is asked for and what it reports. */
 import type { LoadRequest } from './requests.ts';
 
 export interface LoadSpec {

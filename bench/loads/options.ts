@@ -1,4 +1,4 @@
-/** What every load is given and what it tells; the codes and requests that most of them use. */
+/** What every load is given and what it reports; the codes and requests that most of them use. */
 import type { Chart } from '../chart.ts';
 import { formatTable } from '../report.ts';
 import { autocannonGenerator } from './autocannon.ts';

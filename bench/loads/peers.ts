@@ -1,4 +1,4 @@
-/** The processes beside the service that deliveries are measured with, and what passes between them and us. */
+/** The processes next to the service that deliveries are measured with, and what passes between them and us. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 

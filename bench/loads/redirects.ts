@@ -109,7 +109,7 @@ function chartOf(results: readonly Result[], { generator, rounds }: Schedule): C
   };
 }
 
-/** By threads, then beside the targets. */
+/** By threads, then next to the targets. */
 function figuresOf(results: readonly Result[]): string[] {
   const [bare, direct, proxied, hot, routed] = results as [Result, Result, Result, Result, Result];
   const above = (result: Result): number => differenceOf(result, bare, redirectOf);

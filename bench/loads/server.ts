@@ -1,4 +1,4 @@
-/** A server under load: a child process of its own, so that its CPU time and memory are its alone. */
+/** A server under load: a separate child process, so that its CPU time and memory are its alone. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type IncomingMessage, request } from 'node:http';
 import { request as requestTls } from 'node:https';

@@ -1,4 +1,4 @@
-/** The loads by name: what each compares, its table, and its figures beside the targets. */
+/** The loads by name: what each compares, its table, and its figures next to the targets. */
 import { formatTable, formatTarget, median, quantile } from '../report.ts';
 import { Arena } from './arena.ts';
 import { compare, type Contestant } from './compare.ts';
@@ -140,7 +140,7 @@ async function deliver(options: LoadOptions): Promise<LoadReport> {
   }
 }
 
-/** The same on this revision and on the other one, where it is asked for, each in an arena of its own. */
+/** The same on this revision and on the other one, where it is asked for, each in its own arena. */
 async function onRevisions(
   { previous }: LoadOptions,
   measure: (arena: Arena, setting: { readonly tree?: string }) => Promise<string>,

@@ -1,7 +1,7 @@
 /**
  * What does a redirect's look-up cost, and does it still cost that with 10 million codes?
  *
- * Every case looks up the same number of paths, each a string object of its own, laid out one after
+ * Every case looks up the same number of paths, each its own string object, laid out one after
  * the other: a real path is fresh in cache too, so the difference between two sizes is the table's.
  * Codes are drawn at random, over enough of them that a table's lines don't stay in the cache.
  */
@@ -99,7 +99,7 @@ function check(reader: LinkReader, paths: readonly string[], codes: number): voi
   reader.leave();
 }
 
-/** One size's cases, each a batch of look-ups that goes on where the last one stopped. */
+/** One size's cases, each a batch of look-ups that continues where the last one stopped. */
 function addCases(bench: Bench, table: Table, codes: number, count: number): string[] {
   const reader = new LinkReader(table.memory, 0);
   const hits = drawPaths(codes, count, 0);

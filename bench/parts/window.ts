@@ -1,7 +1,7 @@
 /**
  * What does a window of 5,000 scans cost, from entries to numbers on the disk?
  *
- * All of one code, and each of a code of its own: the two ends between which real traffic lies. Gather
+ * All of one code, and each of its own code: the two ends between which real traffic lies. Gather
  * and close are the window's; take is the actors'; commit and checkpoint are the store's.
  */
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** What most redirectors stand on: node:http with one constant redirect. */
+/** What most redirectors are built on: node:http with one constant redirect. */
 import { createServer } from 'node:http';
 
 const [port, target = ''] = process.argv.slice(2);

@@ -49,7 +49,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
   };
   program
     .command('backup <dir>')
-    .description('copy all data to a new folder, also beside a running service, and check the copy')
+    .description('copy all data to a new folder, also while a service runs, and check the copy')
     .option('--keep-damaged', 'copy damaged data, too, to <dir>.damaged, and exit with 1')
     .option(...configOption)
     .action((dir: string, options: CopyOptions) =>
@@ -85,7 +85,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     );
   program
     .command('verify')
-    .description('read all data and say what is damaged, also beside a running service')
+    .description('read all data and say what is damaged, also while a service runs')
     .option('--json', 'print JSON for scripts')
     .option(...configOption)
     .action((options: VerifyOptions) =>

@@ -3,8 +3,8 @@
  * unit, and for scripts. It starts `serve --takeover --ready-on 3` and ends as soon as that process serves, which a byte on
  * descriptor 3 says; the reason of a failure is on standard error.
  *
- * The successor is in the unit's control group, so systemd adopts it and finds its number in service.pid. It has a session of
- * its own: what stops this command, a key or the end of a terminal, does not stop it. It gets the environment that it would
+ * The successor is in the unit's control group, so systemd adopts it and finds its number in service.pid. It has its own
+ * session: what stops this command, a key or the end of a terminal, does not stop it. It gets the environment that it would
  * give itself (engine/machine/allocator.ts): a process that replaces itself has no descriptor 3 afterwards.
  */
 import { type ChildProcess, spawn } from 'node:child_process';

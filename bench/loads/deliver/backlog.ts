@@ -1,6 +1,6 @@
 /**
- * A backlog that nobody takes: one endpoint hangs to the deadline and gets a million events, five others, each of a
- * workspace of its own, answer. Measured before, with the backlog, after a restart with it, and while it is sent because
+ * A backlog that nobody takes: one endpoint hangs to the deadline and gets a million events, five others, each of its
+ * own workspace, answer. Measured before, with the backlog, after a restart with it, and while it is sent because
  * the endpoint answers: how long a first attempt at those waits, and the memory; besides how long the service takes to
  * read the backlog, to stop and to start.
  *

@@ -1,4 +1,4 @@
-/** A service with endpoints in many workspaces, and their receivers, which see each attempt and hang when they are told. */
+/** A service with endpoints in many workspaces, and their receivers, which see each attempt and hang on command. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';

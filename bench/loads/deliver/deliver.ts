@@ -1,6 +1,6 @@
 /**
  * Webhooks: the cost of a delivery against a bare loop of POSTs, the time from a redirect to its receiver, and the
- * slow-down of redirects while deliveries never pause. The real service, a receiver in a process of its own, loopback.
+ * slow-down of redirects while deliveries never pause. The real service, a receiver in its own process, loopback.
  *
  * For the cost the events of a sample are written to the outbox in one transaction of another process, which the
  * service finds at its next look, once a second: creating them is not measured, and nothing pauses from the first

@@ -48,7 +48,7 @@ export async function reportDeliver(arena: Arena, options: DeliverOptions): Prom
       : { warmUps, rounds, count: deliveriesPerSample };
     texts.push(await costText(events, bounds, previous));
     texts.push(await feltText(events, { rate: feltRate, rounds, seconds }));
-    // What is measured has a service of its own; a look whether the bench works needs no second one.
+    // What is measured has its own service; a look whether the bench works needs no second one.
     if (isQuick) {
       await events.listen('qr.scanned');
       await addDelay(events);

@@ -23,7 +23,7 @@ import { coldCodes, hotCodes, openScanStage, type Stage } from './stage.ts';
 const connections = 64;
 /** Of ten scans nine are of ten busy codes, sent as lists; the tenth goes alone. */
 const hotRepeats = 900;
-/** One measurement each; the load is opened anew for it. */
+/** One measurement each; the load is opened again for it. */
 const sliceSeconds = 5;
 /** The last scans' windows, deliveries and commits. */
 const settleMs = 2_000;

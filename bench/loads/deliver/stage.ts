@@ -1,4 +1,4 @@
-/** A service whose endpoints are at a receiver of its own, and a bare loop of POSTs to the same. */
+/** A service whose endpoints are at its own receiver, and a bare loop of POSTs to the same. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { EventKind } from '../../../src/model/event.ts';
 import type { Arena, Service, ServiceSetting } from '../arena.ts';

@@ -1,6 +1,6 @@
 /**
  * The least memory: the service in a container's limit, from its start through 500 scans/s with a webhook endpoint, while
- * people use the dashboard, the reference and the API, draw images of every kind, and run a command beside it. The
+ * people use the dashboard, the reference and the API, draw images of every kind, and run a command meanwhile. The
  * generator and the receiver are outside of the limit.
  *
  * `held` is memory that cannot be taken back: anonymous and shared pages of the service and its children, every 100 ms.
@@ -52,7 +52,7 @@ export interface MemoryResult {
   readonly received: number;
   readonly redirectP99Ms: number;
   readonly images: number;
-  /** The most that the command beside the service took, and its exit code. */
+  /** The most memory that the command next to the service took, and its exit code. */
   readonly command: { readonly bytes: number; readonly status: number | null };
 }
 
@@ -184,7 +184,7 @@ class People {
   }
 }
 
-/** `quietzone keys list` beside the service, outside of its limit. */
+/** `quietzone keys list` next to the service, outside of its limit. */
 function listKeys(dataDir: string): MemoryResult['command'] {
   const script = `process.on('exit', () => process.stderr.write('took ' + process.resourceUsage().maxRSS + ' kB'))`;
   const { status, stderr } = spawnSync(

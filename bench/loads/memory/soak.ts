@@ -13,7 +13,7 @@ import type { Server } from '../server.ts';
 
 const mebibyte = 2 ** 20;
 const million = 1e6;
-/** A line through half of fewer says nothing. */
+/** A line through half of fewer shows nothing. */
 const samplesMin = 10;
 
 /** How far it goes: 2 million scans, 10 million with --full. */
@@ -61,7 +61,7 @@ export async function soak(options: LoadOptions): Promise<LoadReport> {
 type Load = readonly [name: string, requests: readonly LoadRequest[]];
 type Soaked = ReadonlyMap<string, readonly Sample[]>;
 
-/** Each load on a service of its own. */
+/** Each load on its own service. */
 async function soakApart(options: LoadOptions, codes: number, loads: readonly Load[]) {
   const soaked = new Map<string, readonly Sample[]>();
   for (const load of loads) {

@@ -8,7 +8,7 @@ export interface Addition {
   /** SPDX expression instead of the package's own. */
   readonly license?: string;
   readonly texts?: readonly AddedText[];
-  /** Stands in the list of licenses, before the texts. */
+  /** Printed in the list of licenses, before the texts. */
   readonly note?: string;
 }
 

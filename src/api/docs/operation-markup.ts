@@ -97,7 +97,7 @@ function textExample(content: oas31.ContentObject): unknown {
   return Object.values(content).find(({ example }) => example !== undefined)?.example;
 }
 
-/** Quotation marks stand as they are: five bytes less for each of five thousand. */
+/** Quotation marks stay as they are: five bytes less for each of five thousand. */
 function code(text: string): string {
   return `<code>${escapeHtml(text).replaceAll('&quot;', '"')}</code>`;
 }

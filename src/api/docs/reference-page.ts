@@ -20,7 +20,7 @@ import { FieldMarkup, type ShownField } from './schema-markup.ts';
 
 export interface ReferencePage {
   readonly reply: Reply;
-  /** What stands on it, for the search. */
+  /** What is on it, for the search. */
   readonly basics: Document;
   readonly fields: readonly ShownField[];
 }

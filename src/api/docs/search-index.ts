@@ -1,6 +1,6 @@
 /**
  * What the pages under /docs search: operations, fields, errors and the sections of the guides. A field that is
- * the same in several places is found once, where it stands first.
+ * the same in several places is found once, at its first place.
  */
 import type { OpenApi } from '../openapi/document.ts';
 import { operationOf } from '../openapi/read.ts';
