@@ -133,22 +133,13 @@ class SocketLock implements FolderLock {
   /** Takes the lock if no process has it, or one that has ended. */
   async take(action: string): Promise<void> {
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
-      const beside = await this.#listenBeside(action);
-      try {
-        linkSync(beside.path, this.path);
-        this.#held = beside;
-        return;
-      } catch (error) {
-        beside.server.close();
-        const code = systemErrorCode(error);
-        if (code === 'EEXIST') await this.#removeStale(action);
-        else if (code !== 'ENOENT') {
-          throw new DataFolderError(
-            `Cannot ${action}: data folder ${this.folder.path} cannot be locked (${code}), expected a file system with hard links`,
-          );
-        }
-      } finally {
-        rmSync(beside.path, { force: true });
+      const code = await this.#listenBy(linkSync, action);
+      if (code === undefined) return;
+      if (code === 'EEXIST') await this.#removeStale(action);
+      else if (code !== 'ENOENT') {
+        throw new DataFolderError(
+          `Cannot ${action}: data folder ${this.folder.path} cannot be locked (${code}), expected a file system with hard links`,
+        );
       }
     }
     throw this.#isBeingLocked(action);
@@ -156,17 +147,25 @@ class SocketLock implements FolderLock {
 
   async replace(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      const beside = await this.#listenBeside('take over');
-      try {
-        renameSync(beside.path, this.path);
-        this.#held = beside;
-        return;
-      } catch (error) {
-        beside.server.close();
-        const code = systemErrorCode(error);
-        if (code === 'ENOENT' && attempt < attemptsMax) continue;
-        throw new DataFolderError(`Cannot lock data folder ${this.folder.path}: ${code}`);
-      }
+      const code = await this.#listenBy(renameSync, 'take over');
+      if (code === undefined) return;
+      if (code === 'ENOENT' && attempt < attemptsMax) continue;
+      throw new DataFolderError(`Cannot lock data folder ${this.folder.path}: ${code}`);
+    }
+  }
+
+  /** @param give gives a listening socket the lock's name @returns the system's code if it refuses */
+  async #listenBy(give: typeof renameSync, action: string): Promise<string | undefined> {
+    const beside = await this.#listenBeside(action);
+    try {
+      give(beside.path, this.path);
+      this.#held = beside;
+      return undefined;
+    } catch (error) {
+      beside.server.close();
+      return systemErrorCode(error);
+    } finally {
+      rmSync(beside.path, { force: true });
     }
   }
 
