@@ -247,8 +247,7 @@ export class Codes {
     const designOf =
       design === undefined
         ? undefined
-        : (old?: Design) =>
-            mergePatch<{ design?: object | undefined }>({ design: old }, { design }).design;
+        : (old: object = {}) => (design === null ? undefined : mergePatch(old, design));
     return await this.#edit(actor, id, { check, target, designOf, build });
   }
 
