@@ -226,8 +226,8 @@ export class StoreReplication {
   }
 
   /**
-   * A broker that starts late does not know the stream yet; making it again changes nothing then. Where the brokers were
-   * replaced or the stream was deleted, it is empty: a machine that has applied more stops, and says why.
+   * A broker that starts late does not know the stream yet: making it again changes nothing. If the brokers were replaced or
+   * the stream was deleted, the new stream is empty: a machine that has applied more stops, and says why.
    */
   #madeAgain(): void {
     if (this.#isMaking || this.#isClosed) return;
