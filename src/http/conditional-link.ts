@@ -10,7 +10,6 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { LinkReader } from '../links/reader.ts';
 import { missedRoutes } from '../model/routing/labels.ts';
 import type { EndedReason } from '../model/routing/pages.ts';
-import type { VisitorClass } from '../model/scan.ts';
 import { preferredLanguage } from '../routes/language.ts';
 import type { ProgramReader, RouteFacts } from '../routes/program-reader.ts';
 import { queryPairs } from '../routes/query-text.ts';
@@ -143,7 +142,6 @@ class ScanFacts implements RouteFacts {
   readonly #address = new Uint8Array(16);
   #request: HttpRequest | undefined;
   #agent: KnownAgent | undefined;
-  #class: VisitorClass | undefined;
   #country: number | undefined;
   #language: string | undefined;
   #query: readonly string[] | undefined;
@@ -160,20 +158,19 @@ class ScanFacts implements RouteFacts {
     this.#request = request;
     this.#agent = agent;
     this.nowMs = nowMs;
-    this.#class = undefined;
     this.#country = undefined;
     this.#language = undefined;
     this.#query = undefined;
   }
 
   get device(): number {
-    return this.#visitorClass.device;
+    return this.#known.visitorClass.device;
   }
   get os(): number {
-    return this.#visitorClass.os;
+    return this.#known.visitorClass.os;
   }
   get browser(): number {
-    return this.#visitorClass.browser;
+    return this.#known.visitorClass.browser;
   }
   get country(): number {
     return (this.#country ??= this.#geo.lookup(this.#address, 0).countryNumber);
@@ -193,10 +190,6 @@ class ScanFacts implements RouteFacts {
 
   splitPoint(words: Int32Array, seed: number): number {
     return splitPoint(words, seed, this.#address, this.#known.hashes);
-  }
-
-  get #visitorClass(): VisitorClass {
-    return (this.#class ??= this.#known.visitorClass);
   }
 
   get #known(): KnownAgent {
