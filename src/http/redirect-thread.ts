@@ -44,7 +44,10 @@ export interface RedirectSetup {
   readonly backlogBytesMax: number;
 }
 
-/** Both stop listening and wait for open connections, then `drain` ends, and `hand-over` journals nothing more. */
+/**
+ * `drain` and `hand-over` stop listening and wait for open connections. Then `drain` ends the thread; after `hand-over` it
+ * journals nothing more.
+ */
 export type RedirectCommand =
   | { readonly kind: 'drain' | 'hand-over'; readonly msMax: number }
   | { readonly kind: 'resume' }

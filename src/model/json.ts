@@ -2,7 +2,9 @@
  * Parses JSON bodies strictly. `JSON.parse` alone accepts 500,000 nested arrays (and `stringify` then overflows the stack),
  * turns 1e400 into Infinity, rounds big integers, keeps the last of two equal keys, and makes own `__proto__` properties.
  *
- *   bytes --UTF-8, fatal--> text --scan: depth, equal keys--> JSON.parse, which refuses what it misread --walk: values-->
+ *   bytes --UTF-8, fatal--> text --scan: depth, equal keys--> JSON.parse --walk: values--> unknown
+ *
+ * The scan may misread invalid text, which JSON.parse then refuses.
  */
 import { Failure, type Fault, faultPathLengthMax } from './failure.ts';
 import { shownText } from './text.ts';

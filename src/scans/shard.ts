@@ -151,7 +151,7 @@ export class Shard {
     });
   }
 
-  /** One window, sometimes a checkpoint. @returns whether more waits, without scans journaled meanwhile */
+  /** One window, sometimes a checkpoint. @returns whether more waits, apart from scans journaled meanwhile */
   cycle(): boolean {
     const { clock, store } = this.#options;
     const startedMs = clock.monotonicMs();

@@ -146,7 +146,7 @@ export class Sketch {
     }
   }
 
-  /** Union with stored bytes. `estimate` throws for an impossible register. @throws Failure data_damaged for a list */
+  /** Union with stored bytes. Only `estimate` checks registers. @throws Failure data_damaged for a list or a form */
   mergeParts(inline: Uint8Array, chunk: ChunkSource): void {
     if (inline.length > 0) {
       this.#mergeEntries(parseEntries(inline, inlineVisitorsMax, -1));

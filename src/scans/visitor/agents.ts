@@ -45,7 +45,7 @@ export class Agents {
   readonly #known = new Map<string, KnownAgent>();
   readonly #hash: SipHash;
 
-  /** @param hash by default under a public key: the key of a split hides its hashes, which are the same on every machine */
+  /** @param hash by default with a public key, so that every machine splits alike; the secret of a split hides the hashes */
   constructor(hash = new SipHash(new Uint8Array(16))) {
     this.#hash = hash;
   }

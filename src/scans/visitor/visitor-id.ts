@@ -5,8 +5,8 @@
  *     visitor hash  SipHash(visitor key, 8 address bytes ‖ agent hash)            once per scan
  *     split point   SipHash(the code's key, 8 address bytes ‖ unkeyed agent hash)
  *
- * IPv4 uses the last 8 bytes of its mapped form (00 00 ff ff a b c d); IPv6 its /64, the first 8: the lower half of a phone's
- * changes daily. The two never collide, because 0::/32 is not routed. The first two keys derive from the installation's.
+ * IPv4 uses the last 8 bytes of its mapped form (00 00 ff ff a b c d); IPv6 its /64, the first 8: a phone changes the
+ * lower half daily. The two never collide, because 0::/32 is not routed. The first two keys derive from the installation's.
  */
 import { SipHash, word } from './sip-hash.ts';
 
