@@ -93,12 +93,15 @@ export class RecentBlocks {
         if (block.workspaceNo(group) === workspaceNo) eachEntry(block, group);
       }
     }
+    // A block beyond `cachedMax` may have been damaged since.
+    this.#checkpointOf(counter);
   }
 
   *#since(sequence: number): Generator<NumberedBlock> {
     for (let at = sequence; at <= this.#to; at++) {
       const block = this.#cached.get(at) ?? this.#read(at);
-      if (block !== undefined) yield [at, block];
+      if (block === undefined) this.#damagedAt = Math.max(this.#damagedAt, at);
+      else yield [at, block];
     }
   }
 
