@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { copyEnvironment } from '../../src/engine/backup/copy-files.ts';
+import { pinSnapshot } from '../../src/engine/backup/folder-access.ts';
 import { readMeta } from '../../src/store/data-file/format.ts';
 import { walkDataFile, walkSnapshot } from '../../src/store/data-file/walk.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
@@ -37,7 +38,13 @@ test('a copy and a walk beside a writer see one moment of it', async () => {
   for (let copy = 0; copy < copies; copy++) {
     const to = join(folder, `copy-${copy}.mdb`);
     // After the meta pages are read, the writer reuses pages, as it does while a large file is copied.
-    await copyEnvironment(path, to, () => undefined, moreCommits);
+    await copyEnvironment(
+      path,
+      to,
+      () => undefined,
+      async () => pinSnapshot(path),
+      moreCommits,
+    );
     expect(walkDataFile(to).fault).toBeUndefined();
     expect(readMeta(to)?.isSynced).toBe(true);
     const copied = new StoreEnvironment(to);
@@ -78,7 +85,12 @@ test.each([
     await environment.flush();
   }
   asOfAnotherBoot(path, onDisk);
-  await copyEnvironment(path, to, () => undefined);
+  await copyEnvironment(
+    path,
+    to,
+    () => undefined,
+    async () => pinSnapshot(path),
+  );
   expect(walkDataFile(to).fault).toBeUndefined();
   const copied = new StoreEnvironment(to);
   expect(copied.table<number, string>('texts').get(commits % 2)).toHaveLength(200_000);

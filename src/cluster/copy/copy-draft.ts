@@ -7,6 +7,7 @@
  */
 import { bytesToCopy, copyData, hashedFiles } from '../../engine/backup/copy-data.ts';
 import { assertSpace, type CopyProgress, removeLocks } from '../../engine/backup/copy-files.ts';
+import { ownAccess } from '../../engine/backup/folder-access.ts';
 import { ownVersions } from '../../engine/backup/manifest.ts';
 import { quickFaults } from '../../engine/data-files.ts';
 import { DataFolderError, dataFolderAt, makeFolder } from '../../engine/data-folder.ts';
@@ -33,6 +34,7 @@ export async function makeDraft({ path, draft, progress }: DraftOptions): Promis
   progress.begin(bytes);
   const copied = await copyData({
     folder,
+    access: ownAccess(folder),
     content,
     draft,
     progress,

@@ -20,6 +20,7 @@ import {
   remove,
   removeLocks,
 } from './copy-files.ts';
+import { type FolderAccess, ownAccess } from './folder-access.ts';
 import { type Manifest, manifestName, manifestVersion, ownVersions } from './manifest.ts';
 import { inWords } from './system-reason.ts';
 import {
@@ -30,8 +31,7 @@ import {
   makeFolder,
 } from '../data-folder.ts';
 import { replaceFile, syncFolder } from '../small-files.ts';
-import { faultText } from '../installation/folder-faults.ts';
-import { assertFinished, backupMark, inspectFolder } from '../installation/installation.ts';
+import { assertFinished, backupMark } from '../installation/installation.ts';
 import { findingText } from '../verify/findings.ts';
 import { verifyFolder } from '../verify/verify.ts';
 
@@ -39,6 +39,8 @@ export interface BackupOptions {
   readonly createdAt: string;
   readonly progress: CopyProgress;
   readonly damaged?: 'keep' | undefined;
+  /** Default: this process owns the folder. */
+  readonly access?: FolderAccess | undefined;
 }
 
 export interface BackupSummary {
@@ -135,18 +137,18 @@ function realPathOf(path: string): string {
 }
 
 async function fill(folder: DataFolder, draft: string, options: BackupOptions) {
-  const { progress, createdAt } = options;
-  const inspection = await inspectFolder(folder);
-  assertFinished('back up', folder, inspection);
-  const damage = inspection.faults.map(faultText);
+  const { progress, createdAt, access = ownAccess(folder) } = options;
+  const state = await access.inspect();
+  assertFinished('back up', folder, state);
+  const damage = [...state.faults];
   accept(folder, damage, options);
-  const mark = damage.length === 0 ? backupMark(inspection) : undefined;
-  const { unsound } = inspection.parts;
+  const mark = damage.length === 0 ? state.mark && backupMark(state.mark) : undefined;
+  const unsound = new Set(state.unsound);
   const content = 'folder';
   const bytes = bytesToCopy({ folder, content });
   assertSpace(draft, bytes, `back up to ${dirname(draft)}`);
   progress.begin(bytes);
-  const copied = await copyData({ folder, content, draft, progress, unsound, mark });
+  const copied = await copyData({ folder, access, content, draft, progress, unsound, mark });
   progress.check();
   const { findings } = await verifyFolder(dataFolderAt(draft));
   damage.push(...copied.unreadable, ...findings.map(findingText));
@@ -156,7 +158,7 @@ async function fill(folder: DataFolder, draft: string, options: BackupOptions) {
   const manifest: Manifest = {
     version: manifestVersion,
     createdAt,
-    installation: inspection.parts.mark?.id ?? '',
+    installation: state.mark?.id ?? '',
     data: ownVersions(),
     damaged: damage,
     files,

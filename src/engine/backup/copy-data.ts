@@ -17,6 +17,7 @@ import {
   remove,
   UnreadableError,
 } from './copy-files.ts';
+import type { FolderAccess } from './folder-access.ts';
 import { HeldJournals } from './held-journals.ts';
 import { dataVersions } from './manifest.ts';
 import { bytesOf } from '../data-files.ts';
@@ -38,6 +39,7 @@ export type CopyContent = 'folder' | 'stores';
 
 export interface CopyTask {
   readonly folder: DataFolder;
+  readonly access: Pick<FolderAccess, 'pin'>;
   readonly content: CopyContent;
   readonly draft: string;
   readonly progress: CopyProgress;
@@ -98,11 +100,11 @@ class CopiedSet {
 
   /** @param onSnapshot see `copyEnvironment` */
   async addDataFile(name: string, onSnapshot?: () => Promise<void>): Promise<void> {
-    const { folder, draft, progress, unsound, mark } = this.#task;
+    const { folder, access, draft, progress, unsound, mark } = this.#task;
     const [from, to] = [join(folder.path, name), join(draft, name)];
     await this.#unlessUnreadable(name, async () => {
       if (unsound.has(name)) await copyFile(from, to, this.onBytes);
-      else await copyEnvironment(from, to, this.onBytes, onSnapshot);
+      else await copyEnvironment(from, to, this.onBytes, () => access.pin(name), onSnapshot);
       if (mark !== undefined) await markCopy(to, mark);
       this.dataFiles.push(name);
       progress.file(name, bytesOf(to));

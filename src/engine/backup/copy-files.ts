@@ -10,7 +10,6 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { metaBytes, pickMeta } from '../../store/data-file/format.ts';
 import { keepNewest } from '../../store/copied-file.ts';
-import { StoreEnvironment } from '../../store/environment.ts';
 import { systemErrorCode } from '../../model/failure.ts';
 import { freeBytes } from '../../store/space-guard.ts';
 import { DataFolderError, makeFolder } from '../data-folder.ts';
@@ -151,8 +150,8 @@ async function readSource(
 }
 
 /**
- * Copies a snapshot of a data file while others write. A read transaction protects its pages, and those of a newer snapshot
- * that a commit makes before the meta pages are read. LMDB's own copy would write without syncs.
+ * Copies the newest snapshot of a data file while others write. LMDB's own copy would write without syncs.
+ * @param pin protects the pages of this snapshot, and of newer ones until the copy ends (folder-access.ts)
  * @param onSnapshot runs when the snapshot is taken, before it is copied
  * @throws UnreadableError
  */
@@ -160,19 +159,21 @@ export async function copyEnvironment(
   from: string,
   to: string,
   onBytes: (bytes: number) => void,
+  pin: () => Promise<() => Promise<void>>,
   onSnapshot = async (): Promise<void> => undefined,
 ): Promise<void> {
-  const environment = new StoreEnvironment(from);
-  const release = environment.holdSnapshot();
-  const file = await open(from, 'r');
+  const release = await pin();
   try {
-    const { start, bytes } = readStart(file.fd);
-    await onSnapshot();
-    await copyHandle(file, to, onBytes, { from: 0, to: bytes }, start);
+    const file = await open(from, 'r');
+    try {
+      const { start, bytes } = readStart(file.fd);
+      await onSnapshot();
+      await copyHandle(file, to, onBytes, { from: 0, to: bytes }, start);
+    } finally {
+      await file.close();
+    }
   } finally {
-    await file.close();
-    release();
-    await environment.close();
+    await release();
   }
   await keepNewest(to);
 }

@@ -60,6 +60,8 @@ export class FolderFaultsError extends DataFolderError {
 export interface Inspection {
   readonly parts: FolderParts;
   readonly faults: readonly Fault[];
+  /** True before a first start has ended. */
+  readonly isUnfinished: boolean;
 }
 
 /** @throws DataFolderError if the disk is too full to open the stores */
@@ -69,20 +71,23 @@ export async function inspectFolder(
 ): Promise<Inspection> {
   assertStoreSpace(folder);
   const parts = await readParts(folder, scope);
-  return { parts, faults: compareParts(parts) };
+  const faults = compareParts(parts);
+  const { mark } = parts;
+  const isUnfinished = mark === undefined ? faults.length === 0 : mark.state === 'new';
+  return { parts, faults, isUnfinished };
 }
-
-/** True before a first start has ended. */
-export const isUnfinished = ({ parts: { mark }, faults }: Inspection): boolean =>
-  mark === undefined ? faults.length === 0 : mark.state === 'new';
 
 export function assertSound(action: string, folder: DataFolder, { faults }: Inspection): void {
   if (faults.length > 0) throw new FolderFaultsError(action, folder, faults);
 }
 
 /** @throws DataFolderError if no first start has made all parts */
-export function assertFinished(action: string, folder: DataFolder, inspection: Inspection): void {
-  if (!isUnfinished(inspection)) return;
+export function assertFinished(
+  action: string,
+  folder: DataFolder,
+  { isUnfinished }: Pick<Inspection, 'isUnfinished'>,
+): void {
+  if (!isUnfinished) return;
   throw new DataFolderError(
     `Cannot ${action}: the first start in data folder ${folder.path} is not finished, ` +
       'expected a service that has started',
@@ -95,7 +100,7 @@ export async function makeInstallation(
   inspection: Inspection,
   random: RandomBytes,
 ): Promise<void> {
-  if (!isUnfinished(inspection)) return;
+  if (!inspection.isUnfinished) return;
   const mark = inspection.parts.mark ?? (await beginInstallation(folder));
   await withEnvironment(folder.managementFile, 'existing', async (management) => {
     for (const name of keyFileNames) makeKeyFile(folder, name, random);
@@ -148,9 +153,12 @@ function nextMark(mark: ManagementMark): ManagementMark {
 }
 
 /** One new mark for all copies of a backup: a start between two copies leaves no trace, and two backups do not mix. */
-export function backupMark({ parts: { mark } }: Inspection): ManagementMark | undefined {
-  return mark && { ...mark, token: newToken(), previous: '', state: 'opened' };
-}
+export const backupMark = (mark: ManagementMark): ManagementMark => ({
+  ...mark,
+  token: newToken(),
+  previous: '',
+  state: 'opened',
+});
 
 export async function markCopy(path: string, mark: ManagementMark): Promise<void> {
   await withEnvironment(path, 'existing', async (environment) => {

@@ -29,7 +29,6 @@ import {
   beginScansAnew,
   inspectFolder,
   type Inspection,
-  isUnfinished,
   beginInstallation,
   makeInstallation,
   markStart,
@@ -103,7 +102,7 @@ export class ServiceFolder {
         inspection = await inspectFolder(folder);
       }
       assertSound('start', folder, inspection);
-      if (start === 'existing' && isUnfinished(inspection))
+      if (start === 'existing' && inspection.isUnfinished)
         throw noFirstStart(dataDir, 'has no data');
       if (predecessor === undefined) writePidFile(folder, log);
       return new ServiceFolder(folder, inspection, owner, files, log);
@@ -116,7 +115,7 @@ export class ServiceFolder {
 
   /** For a node of a cluster: makes management.mdb; `make` follows when the cluster's keys are here. @returns true = a first start */
   async beginMaking(): Promise<boolean> {
-    if (!isUnfinished(this.#inspection)) return false;
+    if (!this.#inspection.isUnfinished) return false;
     if (this.#inspection.parts.mark === undefined) await beginInstallation(this.folder);
     return true;
   }
@@ -149,7 +148,7 @@ export class ServiceFolder {
       await scans.environment.close();
       await delivery.environment.close();
     }
-    if (!isUnfinished(this.#inspection)) await this.#markStart(management.environment);
+    if (!this.#inspection.isUnfinished) await this.#markStart(management.environment);
   }
 
   /** If the disk refuses, the marks of the last start stay, and the service continues. */

@@ -23,7 +23,6 @@ import {
   assertSound,
   beginInstallation,
   inspectFolder,
-  isUnfinished,
   makeInstallation,
 } from '../../engine/installation/installation.ts';
 import { syncFolder } from '../../engine/small-files.ts';
@@ -65,7 +64,7 @@ export async function join(options: JoinOptions): Promise<NodeIdentity> {
     }
     const inspection = await inspectFolder(folder);
     assertSound('join a cluster', folder, inspection);
-    if (!isUnfinished(inspection)) throw hasData(folder);
+    if (!inspection.isUnfinished) throw hasData(folder);
     if (inspection.parts.mark === undefined) await beginInstallation(folder);
     const identity = await joinAsCore(context, folder, progress);
     const { randomBytes } = machine;

@@ -22,7 +22,6 @@ import {
   backupMark,
   beginScansAnew,
   inspectFolder,
-  isUnfinished,
   markCopy,
 } from '../../../src/engine/installation/installation.ts';
 import { StoreEnvironment } from '../../../src/store/environment.ts';
@@ -226,7 +225,7 @@ describe('a stop at each step', () => {
       isWhole = await stopAt(step, () => make(data));
       if (isWhole) expect(step).toBe(8);
       const stopped = await inspectFolder(openDataFolder(data));
-      expect([stopped.faults, isUnfinished(stopped)]).toEqual([[], !isWhole]);
+      expect([stopped.faults, stopped.isUnfinished]).toEqual([[], !isWhole]);
       await make(data);
       await mark(data);
       expect(readdirSync(data)).toEqual(expect.arrayContaining([...parts]));
@@ -291,8 +290,9 @@ describe('signing keys', () => {
 
 /** As a backup marks its copies. */
 async function markAll(path: string): Promise<void> {
-  const mark = backupMark(await inspectFolder(openDataFolder(path)));
-  if (mark === undefined) throw new Error('Cannot mark the copies: no mark, expected one');
+  const { parts } = await inspectFolder(openDataFolder(path));
+  if (parts.mark === undefined) throw new Error('Cannot mark the copies: no mark, expected one');
+  const mark = backupMark(parts.mark);
   for (const name of ['scans.mdb', 'delivery.mdb', 'management.mdb']) {
     await markCopy(join(path, name), mark);
   }

@@ -1,0 +1,47 @@
+/**
+ * How a backup reaches the data files. Only the process that owns the data folder opens them in LMDB: a command asks the
+ * service that runs (commands/folder-commands.ts) to inspect the folder and to keep the pages of a snapshot.
+ */
+import { join } from 'node:path';
+import type { ManagementMark } from '../../store/installation.ts';
+import { StoreEnvironment } from '../../store/environment.ts';
+import type { DataFolder } from '../data-folder.ts';
+import { faultText } from '../installation/folder-faults.ts';
+import { inspectFolder, type Inspection } from '../installation/installation.ts';
+
+export interface FolderState extends Pick<Inspection, 'isUnfinished'> {
+  /** A clause for each. */
+  readonly faults: readonly string[];
+  /** Names of data files that LMDB must not open. */
+  readonly unsound: readonly string[];
+  readonly mark?: ManagementMark | undefined;
+}
+
+export interface FolderAccess {
+  /** @throws DataFolderError */
+  inspect(): Promise<FolderState>;
+  /** Keeps the pages of a data file's current snapshot. @param name such as `scans.mdb` @returns lets them be reused */
+  pin(name: string): Promise<() => Promise<void>>;
+}
+
+/** For the process that owns the folder. */
+export const ownAccess = (folder: DataFolder): FolderAccess => ({
+  inspect: () => stateOf(folder),
+  pin: async (name) => pinSnapshot(join(folder.path, name)),
+});
+
+export async function stateOf(folder: DataFolder): Promise<FolderState> {
+  const { parts, faults, isUnfinished } = await inspectFolder(folder);
+  const { mark, unsound } = parts;
+  return { faults: faults.map(faultText), unsound: [...unsound], mark, isUnfinished };
+}
+
+/** @returns releases it */
+export function pinSnapshot(path: string): () => Promise<void> {
+  const environment = new StoreEnvironment(path);
+  const release = environment.holdSnapshot();
+  return async () => {
+    release();
+    await environment.close();
+  };
+}
