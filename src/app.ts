@@ -131,7 +131,8 @@ export async function openApp(
     const dashboard = new DashboardFiles(shipped.dashboard());
     const running = await RunningService.open({ base, engine, dashboard, service });
     closers.push(() => running.stop());
-    service.hostTakeovers(running, base.clock);
+    service.hostTakeovers(running, base.clock, {});
+    closers.push(() => service.endCommands());
     // Not earlier: a start that fails prints one line.
     for (const warning of warnings) log.warn(warning);
     predecessor?.listening();

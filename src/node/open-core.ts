@@ -139,7 +139,8 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   });
   // First what stands by: the API's port answers from here on.
   await role.update();
-  service.hostTakeovers(noTakeovers, base.clock);
+  service.hostTakeovers(noTakeovers, base.clock, {});
+  closers.push(() => service.endCommands());
   await node.follow(engine);
   for (const warning of warnings) log.warn(warning);
   if (isFirstStart) await untilBegun(node, role, base, context.stopping);

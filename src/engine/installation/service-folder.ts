@@ -36,7 +36,8 @@ import {
 import { isScansLost } from './folder-faults.ts';
 import { openDataFiles, type OpenDataFiles } from '../opening/data-files-opening.ts';
 import { type FolderLock, lockDataFolder, replaceLock } from '../takeover/folder-lock.ts';
-import { hostTakeovers } from '../takeover/host-takeovers.ts';
+import type { CommandTable } from '../commands/command-table.ts';
+import { type Hosting, hostTakeovers, takeoverTimes } from '../takeover/host-takeovers.ts';
 import { PredecessorConnection, type TakeoverHello } from '../takeover/predecessor-connection.ts';
 import type { TakeoverHost } from '../takeover/successor-connection.ts';
 import { removePidFile, writePidFile } from '../takeover/pid-file.ts';
@@ -59,7 +60,7 @@ export class ServiceFolder {
   readonly #files: OpenDataFiles | undefined;
   readonly #log: Logger;
   #lock: FolderLock | undefined;
-  #hosting: { close(): Promise<void> } | undefined;
+  #hosting: Hosting | undefined;
 
   private constructor(
     folder: DataFolder,
@@ -171,11 +172,16 @@ export class ServiceFolder {
     return await lockOnceDead(() => lockDataFolder(this.folder));
   }
 
-  /** Lets another process take over from this one. Call it after `begin`. */
-  hostTakeovers(host: TakeoverHost, clock: Clock): void {
+  /** Lets another process take over from this one, and commands ask it. Call it after `begin`. */
+  hostTakeovers(host: TakeoverHost, clock: Clock, commands: CommandTable): void {
     if (this.#lock !== undefined) {
-      this.#hosting = hostTakeovers(this.#lock, host, clock, this.#log);
+      this.#hosting = hostTakeovers(this.#lock, host, clock, this.#log, takeoverTimes, commands);
     }
+  }
+
+  /** Call it before what commands use closes. */
+  async endCommands(): Promise<void> {
+    await this.#hosting?.endCommands();
   }
 
   /** After the death of the process that replaced our lock. */

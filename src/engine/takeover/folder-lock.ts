@@ -234,7 +234,10 @@ class SocketLock implements FolderLock {
         else fail(new DataFolderError(`Cannot lock the data folder: ${error.message}`));
       });
       asOwnerOf(this.folder, () => {
+        // Only the folder's user may connect: a connection may run any command.
+        const mask = isMainThread ? process.umask(0o177) : undefined;
         server.listen(path, () => done({ server, path, identity: identityOf(path) }));
+        if (mask !== undefined) process.umask(mask);
       });
       server.unref();
     });

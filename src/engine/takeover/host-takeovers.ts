@@ -1,6 +1,6 @@
 /**
- * The running service accepts connections on the folder's lock: of successors, one at a time (successor-connection.ts), and
- * of processes that open the data files (../opening/host-openings.ts).
+ * The running service accepts connections on the folder's lock: of commands (../commands/host-commands.ts), of successors, one
+ * at a time (successor-connection.ts), and of processes that open the data files (../opening/host-openings.ts).
  */
 import type { Socket } from 'node:net';
 import type { Clock } from '../../model/clock.ts';
@@ -13,6 +13,8 @@ import {
   type TakeoverHost,
   type TakeoverTimes,
 } from './successor-connection.ts';
+import { HostedCommands } from '../commands/host-commands.ts';
+import type { CommandTable } from '../commands/command-table.ts';
 import { HostedOpenings } from '../opening/host-openings.ts';
 
 export const takeoverTimes: TakeoverTimes = {
@@ -26,14 +28,22 @@ export const takeoverTimes: TakeoverTimes = {
 /** Connections without a first message. */
 const askedMax = 16;
 
-/** @returns ends it when the service stops; a takeover under way ends with the process */
+export interface Hosting {
+  /** Refuses new commands; resolves when those that run have ended. */
+  endCommands(): Promise<void>;
+  /** A takeover under way ends with the process. */
+  close(): Promise<void>;
+}
+
 export function hostTakeovers(
   lock: FolderLock,
   host: TakeoverHost,
   clock: Clock,
   log: Logger,
   times: TakeoverTimes = takeoverTimes,
-): { close(): Promise<void> } {
+  table: CommandTable = {},
+): Hosting {
+  const commands = new HostedCommands(table, log);
   const openings = new HostedOpenings(lock.folder, log, times.openMsMax);
   const connected = new Set<SuccessorConnection>();
   let current: SuccessorConnection | undefined;
@@ -56,12 +66,16 @@ export function hostTakeovers(
         if (refusal === undefined) current = admitted;
         return refusal;
       },
+      onCommand: (channel, message) => commands.run(channel, message),
       onOpen: (channel, message) => openings.admit(channel, message),
-      beforeYield: () => openings.pause(),
+      beforeYield: async () => {
+        await Promise.all([commands.pause(), openings.pause()]);
+      },
       onOver: (over) => {
         connected.delete(over);
         if (current !== over) return;
         current = undefined;
+        commands.resume();
         openings.resume();
       },
     });
@@ -69,7 +83,9 @@ export function hostTakeovers(
   };
   lock.onConnection = onConnection;
   return {
+    endCommands: () => commands.close(),
     close: async () => {
+      await commands.close();
       if (lock.onConnection === onConnection) lock.onConnection = undefined;
       for (const successor of connected) successor.stop();
       await openings.close();

@@ -5,6 +5,14 @@
  *     status --->
  *                          <--- running; a command, and a service that starts or stops, refuses unasked
  *
+ *   a command (../commands/)                          running service
+ *     command {name, input} --->
+ *                          <--- refused {reason}        it did not begin: try again
+ *                          <--- started
+ *                          <--- progress {value}        any number of times
+ *                          <--- result {value}, or failed {code, detail, faults}
+ *     ends the connection --->                          aborts the command if it still runs
+ *
  *   any process (opening/)                            running service
  *     open {pid, pidNamespace} --->                     takes the writer's lock of every data file
  *                          <--- held
@@ -32,11 +40,16 @@
  *                    it takes back once the connection has ended, until it has received `understood`.
  *   after `yielded`  the successor skips faults. It kills a predecessor that does not end within 20 s of `listening`.
  */
+import type { Fault, FailureCode } from '../../model/failure.ts';
 import { parseJson } from '../small-files.ts';
 
 export const protocol = 1;
 /** A line of the conversation. */
 export const lineBytesMax = 65_536;
+/** A command with its input. */
+export const commandBytesMax = 1_048_576;
+/** A result of a command: some list every key of every workspace. */
+export const resultBytesMax = 67_108_864;
 /** Of a predecessor once it has accepted: the limits of a million codes have 20 MB. */
 export const yieldedBytesMax = 67_108_864;
 
@@ -67,7 +80,14 @@ export interface OpenMessage {
   readonly pidNamespace: string;
 }
 
+export interface CommandMessage {
+  readonly type: 'command';
+  readonly name: string;
+  readonly input: unknown;
+}
+
 export type SuccessorMessage =
+  | CommandMessage
   | OpenMessage
   /** Of a start that found the folder locked. */
   | { readonly type: 'status' }
@@ -95,7 +115,19 @@ export interface YieldedMessage {
   readonly tails: Tails;
 }
 
+export interface FailedMessage {
+  readonly type: 'failed';
+  /** Null = not a `Failure`; `detail` is for the operator. */
+  readonly code: FailureCode | null;
+  readonly detail: string;
+  readonly faults: readonly Fault[];
+}
+
 export type PredecessorMessage =
+  | { readonly type: 'started' }
+  | { readonly type: 'progress'; readonly value: unknown }
+  | { readonly type: 'result'; readonly value: unknown }
+  | FailedMessage
   /** No commit is under way until the connection ends. */
   | { readonly type: 'held' }
   | { readonly type: 'running' }
@@ -127,12 +159,21 @@ const isPairs: Check = (value) =>
   Array.isArray(value) && value.every((item) => isCounts(item) && item.length === 2);
 const textLengthMax = 2_000;
 const isText: Check = (value) => typeof value === 'string' && value.length <= textLengthMax;
+const isString: Check = (value) => typeof value === 'string';
+const isAny: Check = () => true;
+const isFaults: Check = (value) =>
+  Array.isArray(value) &&
+  value.every(
+    (fault) =>
+      isFields(fault) && ['path', 'code', 'message'].every((name) => isString(fault[name])),
+  );
 const isVersions: Check = (value) =>
   isFields(value) && ['management', 'scans', 'delivery'].every((name) => isCount(value[name]));
 
 type KnownSuccessorMessage = Exclude<SuccessorMessage, { readonly type: 'other protocol' }>;
 
 const successorShapes: Shapes<KnownSuccessorMessage> = {
+  command: { name: isText, input: isAny },
   open: { pid: isCount, pidNamespace: isText },
   status: {},
   takeover: {
@@ -149,6 +190,14 @@ const successorShapes: Shapes<KnownSuccessorMessage> = {
 };
 
 const predecessorShapes: Shapes<PredecessorMessage> = {
+  started: {},
+  progress: { value: isAny },
+  result: { value: isAny },
+  failed: {
+    code: (value) => value === null || isString(value),
+    detail: isString,
+    faults: isFaults,
+  },
   held: {},
   running: {},
   refused: { reason: isText },

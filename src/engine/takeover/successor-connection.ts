@@ -12,6 +12,8 @@ import type { Logger } from '../../telemetry/log.ts';
 import { Channel } from './channel.ts';
 import { killOther } from './kill-other.ts';
 import {
+  commandBytesMax,
+  type CommandMessage,
   type DataVersions,
   type Limits,
   lineBytesMax,
@@ -56,9 +58,10 @@ interface SuccessorOptions {
   readonly times: TakeoverTimes;
   /** @returns why it may not take over */
   readonly admit: (successor: SuccessorConnection, hello: TakeoverMessage) => string | undefined;
+  readonly onCommand: (channel: SuccessorChannel, message: CommandMessage) => void;
   /** Another process, which opens the data files. */
   readonly onOpen: (channel: SuccessorChannel, message: OpenMessage) => void;
-  /** Resolves when no process opens the data files, and none does so until `onOver`. */
+  /** Resolves when no command runs and no process opens the data files, and none does so until `onOver`. */
   readonly beforeYield: () => Promise<void>;
   readonly onOver: (successor: SuccessorConnection) => void;
 }
@@ -104,7 +107,7 @@ export class SuccessorConnection {
     this.#log = options.log;
     this.#channel = new Channel(socket, {
       parse: parseSuccessorMessage,
-      lineBytesMax,
+      lineBytesMax: commandBytesMax,
       onMessage: (message) => this.#take(message),
       onFault: (fault) => this.#fault(fault),
     });
@@ -133,6 +136,7 @@ export class SuccessorConnection {
     switch (this.#state) {
       case 'asked':
         if (type === 'takeover') return this.#meet(message);
+        if (type === 'command') return this.#command(message);
         if (type === 'open') return this.#open(message);
         if (type === 'status') return this.#sayRunning();
         if (type !== 'other protocol') break;
@@ -157,6 +161,11 @@ export class SuccessorConnection {
     this.#fault(`"${type}" while ${this.#state}`);
   }
 
+  #command(message: CommandMessage): void {
+    this.#over();
+    this.#options.onCommand(this.#channel, message);
+  }
+
   #open(message: OpenMessage): void {
     this.#over();
     this.#options.onOpen(this.#channel, message);
@@ -170,6 +179,7 @@ export class SuccessorConnection {
   #meet(hello: TakeoverMessage): void {
     const { host, admit, log } = this.#options;
     const { pid, release } = hello;
+    this.#channel.lineBytesMax = lineBytesMax;
     this.#pid = pid;
     this.#log = log.child({ pid, release });
     const refusal = admit(this, hello);

@@ -88,7 +88,7 @@ test.each([
   ['an unknown message', '{"type":"hello"}\n', /no message/],
   ['a deep one', `${'['.repeat(60_000)}\n`, /no message/],
   ['a message that does not fit', '{"type":"ready"}\n', /"ready" while asked/],
-  ['a line without end', 'x'.repeat(70_000), /a line of more than 65536 bytes/],
+  ['a line without end', 'x'.repeat(1_100_000), /a line of more than 1048576 bytes/],
 ])('asked, %s: the connection is ended', async (_name, text, fault) => {
   const talker = await talk();
   talker.write(text);

@@ -1,0 +1,13 @@
+/** What a running service does for commands; host-commands.ts runs them, ask-service.ts asks for them. */
+
+export interface CommandControl {
+  /** Reports how far the command is, as JSON. */
+  readonly progress: (value: unknown) => void;
+  /** Aborts when the client disconnects, or when the service stops or is upgraded. */
+  readonly signal: AbortSignal;
+}
+
+/** By name: checks its input, and returns JSON. @throws Failure, DataFolderError with a text for the operator */
+export type CommandTable = Readonly<
+  Record<string, (input: unknown, control: CommandControl) => Promise<unknown>>
+>;

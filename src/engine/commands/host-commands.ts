@@ -1,0 +1,91 @@
+/** The running service's side of a command: one on each connection, `runningMax` at once. */
+import { Failure, messageOf } from '../../model/failure.ts';
+import { DataFileError } from '../../store/damage.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { DataFolderError } from '../data-folder.ts';
+import type { CommandMessage, FailedMessage } from '../takeover/messages.ts';
+import type { SuccessorChannel } from '../takeover/successor-connection.ts';
+import type { CommandTable } from './command-table.ts';
+
+const runningMax = 16;
+
+export class HostedCommands {
+  readonly #table: CommandTable;
+  readonly #log: Logger;
+  readonly #running = new Map<AbortController, Promise<unknown>>();
+  #isPaused = false;
+  #isClosed = false;
+
+  constructor(table: CommandTable, log: Logger) {
+    this.#table = table;
+    this.#log = log;
+  }
+
+  run(channel: SuccessorChannel, { name, input }: CommandMessage): void {
+    if (this.#isPaused || this.#isClosed) {
+      return channel.sendLast({ type: 'refused', reason: 'the service is stopping or upgraded' });
+    }
+    if (this.#running.size >= runningMax) {
+      return channel.sendLast({ type: 'refused', reason: `${runningMax} commands run already` });
+    }
+    const aborting = new AbortController();
+    void channel.closed.then(() => aborting.abort(new Error('the command has disconnected')));
+    // The client runs a command again only if it has not started.
+    channel.send({ type: 'started' });
+    const ended = this.#run(channel, name, input, aborting.signal).then(() =>
+      this.#running.delete(aborting),
+    );
+    this.#running.set(aborting, ended);
+  }
+
+  /** Aborts what runs and refuses new commands until `resume`. Resolves when no command runs. */
+  async pause(): Promise<void> {
+    this.#isPaused = true;
+    const reason = new Failure(
+      'not_active',
+      'The service stopped or was upgraded before the command ended; run it again',
+    );
+    for (const aborting of this.#running.keys()) aborting.abort(reason);
+    await Promise.all(this.#running.values());
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.pause();
+  }
+
+  async #run(
+    channel: SuccessorChannel,
+    name: string,
+    input: unknown,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const progress = (value: unknown): void => channel.send({ type: 'progress', value });
+    try {
+      const command = Object.hasOwn(this.#table, name) ? this.#table[name] : undefined;
+      if (command === undefined) {
+        throw new DataFolderError(`The running service has no command ${name}: upgrade it`);
+      }
+      const value = await command(input, { progress, signal });
+      channel.sendLast({ type: 'result', value: value ?? null });
+    } catch (err) {
+      channel.sendLast(this.#failed(name, signal.aborted ? signal.reason : err));
+    }
+  }
+
+  #failed(command: string, error: unknown): FailedMessage {
+    if (error instanceof Failure) {
+      return { type: 'failed', code: error.code, detail: error.message, faults: error.faults };
+    }
+    const isExpected = error instanceof DataFolderError || error instanceof DataFileError;
+    if (!isExpected) this.#log.error({ err: error, command }, 'command failed');
+    const detail = isExpected
+      ? messageOf(error)
+      : 'The service failed to run the command; its log has the reason';
+    return { type: 'failed', code: null, detail, faults: [] };
+  }
+}

@@ -1,0 +1,192 @@
+/** Commands that ask a running service over the lock of its data folder. */
+import { chownSync, lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { askService } from '../../../src/engine/commands/ask-service.ts';
+import type { CommandTable } from '../../../src/engine/commands/command-table.ts';
+import {
+  type DataFolder,
+  DataFolderError,
+  openDataFolder,
+} from '../../../src/engine/data-folder.ts';
+import { type FolderLock, lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
+import {
+  type Hosting,
+  hostTakeovers,
+  takeoverTimes,
+} from '../../../src/engine/takeover/host-takeovers.ts';
+import { invalid } from '../../../src/model/failure.ts';
+import { systemClock } from '../../../src/system-clock.ts';
+import { temporaryFolder } from '../../store/temporary-management.ts';
+import { soon } from '../../support/soon.ts';
+import { collectLog, takeover, talkTo, TestHost } from '../takeover/conversation.ts';
+
+let folder: DataFolder;
+let lock: FolderLock;
+let hosting: Hosting | undefined;
+let host: TestHost;
+let calls: unknown[];
+const told = collectLog();
+
+beforeEach(async () => {
+  folder = openDataFolder(temporaryFolder());
+  lock = await lockDataFolder(folder);
+  host = new TestHost();
+  calls = [];
+});
+afterEach(async () => {
+  await hosting?.close();
+  await lock.unlock();
+  hosting = undefined;
+  told.lines.splice(0);
+});
+
+function serve(table: CommandTable): void {
+  hosting = hostTakeovers(lock, host, systemClock, told.log, takeoverTimes, table);
+}
+
+/** Runs until its client or the service leaves. */
+const endless: CommandTable['x'] = async (input, { signal }) => {
+  calls.push(input);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  signal.addEventListener('abort', () => resolve());
+  await promise;
+  calls.push('aborted');
+  signal.throwIfAborted();
+};
+
+test('the service runs a command and reports its progress', async () => {
+  serve({
+    sum: async (input, { progress }) => {
+      for (const part of [1, 2]) progress({ part });
+      return { input };
+    },
+    nothing: async () => undefined,
+  });
+  const seen: unknown[] = [];
+  const input = { text: 'é'.repeat(400_000) };
+  const answer = await askService(folder, 'sum', input, (value) => seen.push(value));
+  expect(answer).toEqual({ result: { input } });
+  expect(seen).toEqual([{ part: 1 }, { part: 2 }]);
+  expect(await askService(folder, 'nothing', undefined)).toEqual({ result: null });
+});
+
+test('without a service there is no answer', async () => {
+  await lock.unlock();
+  expect(await askService(folder, 'sum', {})).toBeUndefined();
+});
+
+test('a failure arrives with its code, text and faults; a defect is logged', async () => {
+  serve({
+    refuse: async () => {
+      throw invalid('name', 'too_long', 'Use 1 to 100 characters');
+    },
+    folder: async () => {
+      throw new DataFolderError('Cannot read it');
+    },
+    crash: async () => {
+      throw new Error('a secret');
+    },
+  });
+  await expect(askService(folder, 'refuse', {})).rejects.toMatchObject({
+    code: 'validation_failed',
+    message: 'Use 1 to 100 characters',
+    faults: [{ path: 'name', code: 'too_long', message: 'Use 1 to 100 characters' }],
+  });
+  await expect(askService(folder, 'folder', {})).rejects.toThrow(/^Cannot read it$/);
+  expect(told.lines).toEqual([]);
+  await expect(askService(folder, 'crash', {})).rejects.toThrow('its log has the reason');
+  expect(told.lines).toEqual(['error: command failed']);
+  await expect(askService(folder, 'toString', {})).rejects.toThrow('has no command toString');
+});
+
+test('an input of more than a megabyte is refused', async () => {
+  serve({ endless });
+  await expect(askService(folder, 'endless', 'x'.repeat(1_048_576))).rejects.toMatchObject({
+    code: 'body_too_large',
+  });
+  expect(calls).toEqual([]);
+});
+
+test('a client that disconnects aborts its command', async () => {
+  serve({ endless });
+  const talker = await talkTo(folder);
+  talker.say({ type: 'command', name: 'endless', input: 1 });
+  expect(await talker.next()).toEqual({ type: 'started' });
+  talker.close();
+  await expect.poll(() => calls, soon).toEqual([1, 'aborted']);
+});
+
+test('a service that stops aborts its commands and refuses new ones until it has ended', async () => {
+  serve({ endless });
+  const answer = askService(folder, 'endless', 1);
+  await expect.poll(() => calls, soon).toEqual([1]);
+  const [ended] = await Promise.allSettled([answer, hosting?.endCommands()]);
+  expect(ended).toMatchObject({ reason: { code: 'not_active' } });
+  const late = askService(folder, 'endless', 2);
+  const talker = await talkTo(folder);
+  talker.say({ type: 'command', name: 'endless', input: 3 });
+  expect(await talker.next()).toMatchObject({ type: 'refused' });
+  await lock.unlock();
+  expect(await late).toBeUndefined();
+  expect(calls).toEqual([1, 'aborted']);
+});
+
+test('a command waits while the service yields to a successor that dies', async () => {
+  serve({ echo: async (input) => input });
+  const successor = await talkTo(folder);
+  successor.say(takeover);
+  await successor.next();
+  successor.say({ type: 'ready' });
+  await successor.next();
+  const answer = askService(folder, 'echo', 1);
+  await host.hasCalls('yield');
+  successor.close();
+  expect(await answer).toEqual({ result: 1 });
+});
+
+test('a service runs 16 commands at once; the next one waits', async () => {
+  let most = 0;
+  let running = 0;
+  const wait = Promise.withResolvers<void>();
+  serve({
+    wait: async () => {
+      running += 1;
+      most = Math.max(most, running);
+      if (running === 16) setTimeout(wait.resolve, 100);
+      await wait.promise;
+      running -= 1;
+    },
+  });
+  await Promise.all(Array.from({ length: 20 }, () => askService(folder, 'wait', {})));
+  expect(most).toBe(16);
+});
+
+test('a connection that ends before the command has started is tried again', async () => {
+  let connections = 0;
+  lock.onConnection = (socket) => {
+    connections += 1;
+    socket.on('error', () => undefined);
+    if (connections === 3) serve({ echo: async (input) => input });
+    socket.destroy();
+  };
+  expect(await askService(folder, 'echo', 1)).toEqual({ result: 1 });
+});
+
+test('a service that ends while a command runs is not asked again', async () => {
+  lock.onConnection = (socket) => {
+    calls.push('connected');
+    socket.on('error', () => undefined);
+    socket.end('{"type":"started"}\n');
+  };
+  await expect(askService(folder, 'x', 1)).rejects.toThrow('The service ended before');
+  expect(calls).toEqual(['connected']);
+});
+
+test('only the user of the data folder may connect', async () => {
+  const path = join(folder.path, 'service.sock');
+  expect(lstatSync(path).mode & 0o777).toBe(0o600);
+  if (process.getuid?.() !== 0) return;
+  chownSync(path, 65_534, -1);
+  await expect(askService(folder, 'x', 1)).rejects.toThrow('belongs to user 65534');
+});
