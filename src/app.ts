@@ -14,6 +14,7 @@ import { assertNoNodeFolder, commandRefusal } from './cluster/nodes/node-folder.
 import type { CodeDraft } from './codes/code-creation.ts';
 import type { Codes } from './codes/codes.ts';
 import type { Config } from './config.ts';
+import { folderCommands } from './engine/commands/folder-commands.ts';
 import { openWithClosers } from './engine/closers.ts';
 import { type DataFolder, openDataFolder } from './engine/data-folder.ts';
 import type { FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
@@ -131,7 +132,7 @@ export async function openApp(
     const dashboard = new DashboardFiles(shipped.dashboard());
     const running = await RunningService.open({ base, engine, dashboard, service });
     closers.push(() => running.stop());
-    service.hostTakeovers(running, base.clock, {});
+    service.hostTakeovers(running, base.clock, folderCommands(folder));
     closers.push(() => service.endCommands());
     // Not earlier: a start that fails prints one line.
     for (const warning of warnings) log.warn(warning);

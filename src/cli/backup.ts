@@ -2,7 +2,9 @@
 import type { Command } from 'commander';
 import { assertNoEdgeFolder } from '../cluster/nodes/node-folder.ts';
 import { openExistingDataFolder, openFolderToRestore } from '../engine/data-folder.ts';
-import { openDataFiles } from '../engine/opening/data-files-opening.ts';
+import type { BackupSummary } from '../engine/backup/backup.ts';
+import { serviceAccess, verifyByService } from '../engine/commands/folder-commands.ts';
+import { withFolderLock } from '../engine/takeover/folder-lock.ts';
 import type { Verification } from '../engine/verify/verify.ts';
 import { isoTime } from '../model/day.ts';
 import { systemClock } from '../system-clock.ts';
@@ -60,13 +62,13 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
         const createdAt = isoTime(systemClock.now());
         const damaged = options.keepDamaged && 'keep';
         const { backup } = await import('../engine/backup/backup.ts');
-        const files = await openDataFiles(folder, 'read');
-        try {
-          const summary = await backup(folder, dir, { createdAt, progress, damaged });
-          end('Backed up', summary, `to ${summary.path}`);
-        } finally {
-          await files.close();
-        }
+        const access = await serviceAccess(folder);
+        const work = (): Promise<BackupSummary> =>
+          backup(folder, dir, { createdAt, progress, damaged, access });
+        const summary = await (access === undefined
+          ? withFolderLock(folder, 'back up', work)
+          : work());
+        end('Backed up', summary, `to ${summary.path}`);
       }),
     );
   program
@@ -100,22 +102,13 @@ async function verify(
 ): Promise<void> {
   const folder = openExistingDataFolder(configOf(context, options).dataDir);
   assertNoEdgeFolder('verify', folder.path);
-  yieldToService();
-  const { partFindings, verifyFolder } = await import('../engine/verify/verify.ts');
-  const files = await openDataFiles(folder, 'read');
-  try {
-    const read = await verifyFolder(folder, {
-      onBegin: (bytes) => progress.begin(bytes),
-      onBytes: (bytes) => progress.add(bytes),
-    });
-    progress.stop();
-    const parts = await partFindings(folder, read.findings);
-    const found = { ...read, findings: [...read.findings, ...parts] };
-    context.result(options.json === true ? JSON.stringify(found) : textOf(found));
-    if (found.findings.length > 0) context.fail();
-  } finally {
-    await files.close();
-  }
+  const { verifyWhole } = await import('../engine/verify/verify.ts');
+  const found =
+    (await verifyByService(folder, progress)) ??
+    (await withFolderLock(folder, 'verify', () => verifyWhole(folder, progress)));
+  progress.stop();
+  context.result(options.json === true ? JSON.stringify(found) : textOf(found));
+  if (found.findings.length > 0) context.fail();
 }
 
 function textOf({ files, findings, notes }: Verification): string {

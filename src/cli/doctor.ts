@@ -8,14 +8,13 @@ import { messageOf } from '../model/failure.ts';
 import { geoWarning } from '../model/scan.ts';
 import type { Config } from '../config.ts';
 import { DataFolderError, dataFolderAt, openDataFolder, openMode } from '../engine/data-folder.ts';
-import type { StartScope } from '../engine/data-files.ts';
-import { type Fault, faultText, remedyFor } from '../engine/installation/folder-faults.ts';
-import { inspectFolder, type Inspection } from '../engine/installation/installation.ts';
-import { openDataFiles, type OpenDataFiles } from '../engine/opening/data-files-opening.ts';
+import { faultText, remedyFor } from '../engine/installation/folder-faults.ts';
+import { type FolderState, stateOf } from '../engine/backup/folder-access.ts';
+import { serviceAccess } from '../engine/commands/folder-commands.ts';
 import { configWarnings } from '../engine/start-checks.ts';
 import { measureResources, memoryBytesMin, threadCounts } from '../engine/machine/machine-plan.ts';
 import { examineLimits, readLimits } from '../engine/machine/machine-limits.ts';
-import { isFolderLocked } from '../engine/takeover/folder-lock.ts';
+import { isFolderLocked, withFolderLock } from '../engine/takeover/folder-lock.ts';
 import { assertPortFree, assertTlsFiles, type TlsFiles } from '../http/port.ts';
 import { shipped } from '../shipped.ts';
 import { systemClock } from '../system-clock.ts';
@@ -104,36 +103,25 @@ async function edgeParts(config: Config): Promise<DoctorFinding[]> {
 
 /** Whether the parts of the folder fit together, as a start would find them, and what else it needs. */
 async function parts(config: Config): Promise<DoctorFinding[]> {
-  let files: OpenDataFiles | undefined;
-  const lock = await examine(async () => {
-    files = await openDataFiles(openDataFolder(config.dataDir), 'read');
-    return files.isServiceRunning ? runningText : freeText;
-  });
-  if (files === undefined) return [lock];
+  const folder = openDataFolder(config.dataDir);
   try {
-    if (files.isServiceRunning) return [lock, ...(await folderParts(config.dataDir, 'quick'))];
-    return [lock, ...(await folderParts(config.dataDir, 'start')), ...(await ports(config))];
-  } finally {
-    await files.close();
+    const running = await serviceAccess(folder);
+    if (running !== undefined) return [good(runningText), ...partsOf(await running.inspect())];
+    const found = await withFolderLock(folder, 'examine', () => stateOf(folder, 'start'));
+    return [good(freeText), ...partsOf(found), ...(await ports(config))];
+  } catch (error) {
+    return [bad(messageOf(error))];
   }
 }
 
-async function folderParts(dataDir: string, scope: StartScope): Promise<DoctorFinding[]> {
-  const folder = openDataFolder(dataDir);
-  let faults: readonly Fault[] = [];
-  const found = await examine(async () => {
-    const inspection = await inspectFolder(folder, scope);
-    ({ faults } = inspection);
-    return folderText(inspection);
-  });
-  if (faults.length === 0) return [found];
-  return faults.map((fault) => bad(`${faultText(fault)}: ${remedyFor([fault])}`));
-}
-
-function folderText({ parts: { mark } }: Inspection): string {
-  if (mark === undefined) return 'data folder is new';
-  if (mark.state === 'new') return 'data folder is unfinished: the first start goes on';
-  return `parts of the data folder fit together: installation ${mark.id}, start ${mark.run}`;
+function partsOf({ faults, mark }: FolderState): DoctorFinding[] {
+  if (faults.length > 0) {
+    return faults.map((fault) => bad(`${faultText(fault)}: ${remedyFor([fault])}`));
+  }
+  if (mark === undefined) return [good('data folder is new')];
+  if (mark.state === 'new') return [good('data folder is unfinished: the first start continues')];
+  const text = `parts of the data folder fit together: installation ${mark.id}, start ${mark.run}`;
+  return [good(text)];
 }
 
 function tlsFiles(listener: TlsFiles): string {

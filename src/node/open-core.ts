@@ -19,6 +19,7 @@ import {
 } from '../cluster/nodes/node-file.ts';
 import { beginStart, noteRunning } from '../cluster/nodes/start-record.ts';
 import type { Config } from '../config.ts';
+import { folderCommands } from '../engine/commands/folder-commands.ts';
 import { type Closers, openWithClosers } from '../engine/closers.ts';
 import { DataFolderError } from '../engine/data-folder.ts';
 import type { FirstSecrets, FirstStart } from '../engine/installation/first-start.ts';
@@ -139,7 +140,7 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   });
   // First what stands by: the API's port answers from here on.
   await role.update();
-  service.hostTakeovers(noTakeovers, base.clock, {});
+  service.hostTakeovers(noTakeovers, base.clock, folderCommands(service.folder));
   closers.push(() => service.endCommands());
   await node.follow(engine);
   for (const warning of warnings) log.warn(warning);

@@ -31,6 +31,7 @@ import {
   makeFolder,
 } from '../data-folder.ts';
 import { replaceFile, syncFolder } from '../small-files.ts';
+import { faultText } from '../installation/folder-faults.ts';
 import { assertFinished, backupMark } from '../installation/installation.ts';
 import { findingText } from '../verify/findings.ts';
 import { verifyFolder } from '../verify/verify.ts';
@@ -140,7 +141,7 @@ async function fill(folder: DataFolder, draft: string, options: BackupOptions) {
   const { progress, createdAt, access = ownAccess(folder) } = options;
   const state = await access.inspect();
   assertFinished('back up', folder, state);
-  const damage = [...state.faults];
+  const damage = state.faults.map(faultText);
   accept(folder, damage, options);
   const mark = damage.length === 0 ? state.mark && backupMark(state.mark) : undefined;
   const unsound = new Set(state.unsound);

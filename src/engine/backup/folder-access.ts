@@ -5,13 +5,11 @@
 import { join } from 'node:path';
 import type { ManagementMark } from '../../store/installation.ts';
 import { StoreEnvironment } from '../../store/environment.ts';
+import type { StartScope } from '../data-files.ts';
 import type { DataFolder } from '../data-folder.ts';
-import { faultText } from '../installation/folder-faults.ts';
 import { inspectFolder, type Inspection } from '../installation/installation.ts';
 
-export interface FolderState extends Pick<Inspection, 'isUnfinished'> {
-  /** A clause for each. */
-  readonly faults: readonly string[];
+export interface FolderState extends Pick<Inspection, 'faults' | 'isUnfinished'> {
   /** Names of data files that LMDB must not open. */
   readonly unsound: readonly string[];
   readonly mark?: ManagementMark | undefined;
@@ -30,10 +28,10 @@ export const ownAccess = (folder: DataFolder): FolderAccess => ({
   pin: async (name) => pinSnapshot(join(folder.path, name)),
 });
 
-export async function stateOf(folder: DataFolder): Promise<FolderState> {
-  const { parts, faults, isUnfinished } = await inspectFolder(folder);
+export async function stateOf(folder: DataFolder, scope?: StartScope): Promise<FolderState> {
+  const { parts, faults, isUnfinished } = await inspectFolder(folder, scope);
   const { mark, unsound } = parts;
-  return { faults: faults.map(faultText), unsound: [...unsound], mark, isUnfinished };
+  return { faults, unsound: [...unsound], mark, isUnfinished };
 }
 
 /** @returns releases it */

@@ -23,6 +23,7 @@ const triesMax = 600;
 const retryMs = 50;
 
 /**
+ * @param ending ends the connection, and with it the command, whose result is null then
  * @returns undefined if no service runs
  * @throws Failure as the service refused it; DataFolderError if the service hangs or belongs to another user, or the folder
  * stays in use
@@ -32,6 +33,7 @@ export async function askService(
   name: string,
   input: unknown,
   onProgress: (value: unknown) => void = () => undefined,
+  ending?: AbortSignal,
 ): Promise<{ readonly result: unknown } | undefined> {
   const message: CommandMessage = { type: 'command', name, input: input ?? null };
   if (Buffer.byteLength(lineOf(message)) > commandBytesMax) {
@@ -41,7 +43,7 @@ export async function askService(
     );
   }
   for (let tries = 1; tries <= triesMax; tries++) {
-    const answer = await ask(folder, message, onProgress);
+    const answer = await ask(folder, message, onProgress, ending);
     if (answer === 'none') return undefined;
     if (answer !== 'not started') return answer;
     await pause(retryMs);
@@ -55,6 +57,7 @@ async function ask(
   folder: DataFolder,
   message: CommandMessage,
   onProgress: (value: unknown) => void,
+  ending: AbortSignal | undefined,
 ): Promise<{ readonly result: unknown } | 'none' | 'not started'> {
   const socket = await connectToOwner(folder, `run ${message.name}`);
   if (socket === undefined) return 'none';
@@ -73,6 +76,7 @@ async function ask(
     onFault: () => resolve(undefined),
   });
   void channel.closed.then(() => resolve(undefined));
+  ending?.addEventListener('abort', () => socket.destroy());
   channel.send(message);
   const waiting = new AbortController();
   try {
@@ -85,6 +89,7 @@ async function ask(
       const { code, detail, faults } = answer;
       throw code === null ? new DataFolderError(detail) : new Failure(code, detail, { faults });
     }
+    if (ending?.aborted === true) return { result: null };
     if (!isStarted) return 'not started';
     throw new DataFolderError(
       'The service ended before the command did: see whether it is done, else run it again',

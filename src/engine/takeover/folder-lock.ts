@@ -65,6 +65,20 @@ export async function lockDataFolder(folder: DataFolder, action = 'start'): Prom
   return lock;
 }
 
+/** For a command while no service runs. @throws DataFolderLockedError, and what `work` throws */
+export async function withFolderLock<T>(
+  folder: DataFolder,
+  action: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const lock = await lockDataFolder(folder, action);
+  try {
+    return await work();
+  } finally {
+    await lock.unlock();
+  }
+}
+
 /** For a takeover: replaces the running service's lock at once. @throws DataFolderError */
 export async function replaceLock(folder: DataFolder): Promise<FolderLock> {
   const lock = new SocketLock(folder);

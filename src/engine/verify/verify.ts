@@ -49,11 +49,13 @@ const framesKind = 'damaged frames';
 const journalRemedy = 'the next start counts all intact scans and logs the loss: nothing to do';
 const resultRemedy = 'the next start sends these deliveries again: nothing to do';
 
-export interface VerifyOptions {
+export interface VerifyProgress {
   /** Called with the number of bytes to read. */
-  readonly onBegin?: (bytes: number) => void;
-  readonly onBytes?: (bytes: number) => void;
+  begin(bytes: number): void;
+  add(bytes: number): void;
 }
+
+const noProgress: VerifyProgress = { begin: () => undefined, add: () => undefined };
 
 export interface VerifiedFile {
   readonly name: string;
@@ -70,11 +72,21 @@ export interface Verification {
 /** @param folder may lack files: `partFindings` reports them */
 export async function verifyFolder(
   folder: DataFolder,
-  { onBegin, onBytes }: VerifyOptions = {},
+  progress = noProgress,
 ): Promise<Verification> {
-  const verifier = new Verifier(folder, onBytes ?? (() => undefined));
-  onBegin?.(2 * verifier.bytes);
+  const verifier = new Verifier(folder, (bytes) => progress.add(bytes));
+  progress.begin(2 * verifier.bytes);
   return await verifier.run();
+}
+
+/** The same, and how the parts fit together. @throws DataFolderError if the disk is too full to open stores */
+export async function verifyWhole(
+  folder: DataFolder,
+  progress?: VerifyProgress,
+): Promise<Verification> {
+  const verified = await verifyFolder(folder, progress);
+  const parts = await partFindings(folder, verified.findings);
+  return { ...verified, findings: [...verified.findings, ...parts] };
 }
 
 /** Remedies without a backup, by table. */
@@ -277,10 +289,7 @@ async function verifyResults(
  * @param found damaged files in it are not named again
  * @throws DataFolderError if the disk is too full to open stores
  */
-export async function partFindings(
-  folder: DataFolder,
-  found: readonly Finding[],
-): Promise<Finding[]> {
+async function partFindings(folder: DataFolder, found: readonly Finding[]): Promise<Finding[]> {
   const { faults, parts } = await inspectFolder(folder);
   const known = new Set(found.map(({ file }) => file));
   if (parts.mark !== undefined && faults.length === 0 && !known.has('scans.mdb')) {

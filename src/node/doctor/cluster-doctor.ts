@@ -21,8 +21,8 @@ import {
   scanSubjects,
 } from '../../cluster/scans/scan-channels.ts';
 import type { Config } from '../../config.ts';
-import { openDataFolder } from '../../engine/data-folder.ts';
-import { openDataFiles, type OpenDataFiles } from '../../engine/opening/data-files-opening.ts';
+import { dataFolderAt } from '../../engine/data-folder.ts';
+import { isFolderLocked, withFolderLock } from '../../engine/takeover/folder-lock.ts';
 import type { Clock } from '../../model/clock.ts';
 import { messageOf } from '../../model/failure.ts';
 import { openManagement } from '../../store/management/management.ts';
@@ -73,29 +73,27 @@ function wantedOf({ cluster }: Config) {
   return { streams: [], replicas, publishes, subscribes };
 }
 
-/** The secret, compared with the rows that this core has applied; and whether it can go on with the brokers' log. */
+/** Of a stopped core: its secret against the rows it has applied, and whether it can continue with the brokers' log. */
 async function dataFindings(config: Config): Promise<DoctorFinding[]> {
-  const { dataDir, cluster } = config;
-  const path = resolve(dataDir, 'management.mdb');
-  if (!existsSync(path)) return [];
-  let files: OpenDataFiles | undefined;
+  const folder = dataFolderAt(resolve(config.dataDir));
+  const { managementFile: path } = folder;
+  if (!existsSync(path) || (await isFolderLocked(folder))) return [];
   try {
-    files = await openDataFiles(openDataFolder(dataDir), 'read');
-    const store = openManagement(path, 'read');
-    try {
-      checkSecret({ store, keys: new ClusterKeys(cluster.secret) });
-      const isShared = [...store.cluster.secrets.keys({ limit: 1 })].length > 0;
-      if (!isShared) return [];
-      const position = new EnvironmentStore(store.environment).position();
-      const found = await logFindings(config, position);
-      return [good('cluster.secret is that of the cluster'), ...found];
-    } finally {
-      await store.close();
-    }
+    return await withFolderLock(folder, 'examine', async () => {
+      const store = openManagement(path, 'read');
+      try {
+        checkSecret({ store, keys: new ClusterKeys(config.cluster.secret) });
+        const isShared = [...store.cluster.secrets.keys({ limit: 1 })].length > 0;
+        if (!isShared) return [];
+        const position = new EnvironmentStore(store.environment).position();
+        const found = await logFindings(config, position);
+        return [good('cluster.secret is that of the cluster'), ...found];
+      } finally {
+        await store.close();
+      }
+    });
   } catch (error) {
     return [bad(messageOf(error))];
-  } finally {
-    await files?.close();
   }
 }
 

@@ -1,0 +1,77 @@
+/**
+ * What a command asks of the service that owns the data folder, in place of opening its data files: `inspect` for `backup`
+ * and `doctor`, `snapshot` for `backup`, `verify`.
+ */
+import { join } from 'node:path';
+import { Failure } from '../../model/failure.ts';
+import {
+  type FolderAccess,
+  type FolderState,
+  pinSnapshot,
+  stateOf,
+} from '../backup/folder-access.ts';
+import { storesOf } from '../data-files.ts';
+import { type DataFolder, DataFolderError } from '../data-folder.ts';
+import type { Verification, VerifyProgress } from '../verify/verify.ts';
+import { verifyInThread, type VerifyStep } from '../verify/verify-thread.ts';
+import { askService } from './ask-service.ts';
+import type { CommandTable } from './command-table.ts';
+
+export const folderCommands = (folder: DataFolder): CommandTable => ({
+  inspect: () => stateOf(folder),
+  /** Keeps the snapshot of one data file until the client disconnects. */
+  snapshot: async (input, { progress, signal }) => {
+    const path = join(folder.path, String(input));
+    if (!storesOf(folder).includes(path)) {
+      throw new Failure('not_found', `There is no data file ${String(input)}`);
+    }
+    const release = pinSnapshot(path);
+    const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve));
+    progress('pinned');
+    await aborted;
+    await release();
+    // The copy of a client that still waits is of no use.
+    signal.throwIfAborted();
+  },
+  verify: (_input, control) => verifyInThread(folder, control),
+});
+
+/** The folder of a running service. @returns undefined if none runs @throws DataFolderError */
+export async function serviceAccess(folder: DataFolder): Promise<FolderAccess | undefined> {
+  const asked = await askService(folder, 'inspect', null);
+  if (asked === undefined) return undefined;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the service of this folder has made it
+  const state = asked.result as FolderState;
+  return { inspect: async () => state, pin: (name) => pin(folder, name) };
+}
+
+/** @returns undefined if no service runs @throws Failure, DataFolderError */
+export async function verifyByService(
+  folder: DataFolder,
+  progress: VerifyProgress,
+): Promise<Verification | undefined> {
+  const asked = await askService(folder, 'verify', null, (step) => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as below
+    const { kind, bytes } = step as VerifyStep;
+    progress[kind](bytes);
+  });
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the service of this folder has made it
+  return asked?.result as Verification | undefined;
+}
+
+async function pin(folder: DataFolder, name: string): Promise<() => Promise<void>> {
+  const ending = new AbortController();
+  const { promise: pinned, resolve } = Promise.withResolvers<unknown>();
+  const asked = askService(folder, 'snapshot', name, resolve, ending.signal);
+  const ended = asked.then((answer) => {
+    if (answer !== undefined) return;
+    throw new DataFolderError(`Cannot back up ${folder.path}: the service has ended; run it again`);
+  });
+  // The release of the pin reports it.
+  ended.catch(() => undefined);
+  await Promise.race([pinned, ended]);
+  return async () => {
+    ending.abort();
+    await ended;
+  };
+}
