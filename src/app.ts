@@ -34,7 +34,7 @@ import {
   prepareProcess,
   thisMachine,
 } from './modules.ts';
-import { startEngine, takeOver } from './open-engine.ts';
+import { startEngine } from './open-engine.ts';
 import { shipped } from './shipped.ts';
 import { RunningService } from './takeover-host.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
@@ -49,7 +49,7 @@ export interface App {
   secretsShown(): void;
   /** Resolves when another process has taken over, and this one has answered everything. Then call `close`. */
   readonly takenOver: Promise<void>;
-  /** Resolves when a node of a cluster cannot continue; the log has the reason. Then call `close`. */
+  /** Resolves when the service cannot continue; the log has the reason. Then call `close`. */
   readonly failed?: Promise<void>;
   /** Ends the service: nothing in flight fails, every answered scan is stored. */
   close(): Promise<void>;
@@ -111,35 +111,29 @@ export async function openApp(
   assertNoNodeFolder(resolve(config.dataDir));
   const release = { release: shipped.version, dataVersions };
   return await openWithClosers(async (closers) => {
-    const service = await ServiceFolder.open(config.dataDir, start, log, takeover && release);
+    const service = await ServiceFolder.open(config.dataDir, start, log, release, takeover);
     closers.push(() => service.close());
     const { folder, predecessor } = service;
     if (predecessor !== undefined) onPredecessor?.(predecessor);
     const warnings = await prepareProcess(config, folder.path, predecessor?.ports);
+    await service.take();
     await service.make(machine.randomBytes);
     const base = { ...openBase(config, folder, log, machine), heldPorts: predecessor?.ports };
     closers.push(() => base.management.close());
-    let firstSecrets: FirstSecrets | undefined;
     const firstStart = openFirstStart(base);
-    const begin = async (): Promise<void> => {
-      await service.begin(base.management);
-      firstSecrets = await firstStart.open();
-    };
-    if (predecessor === undefined) await begin();
-    const engine = await (predecessor === undefined
-      ? startEngine(base, closers)
-      : takeOver(base, closers, predecessor, begin));
+    await service.begin(base.management);
+    const firstSecrets = await firstStart.open();
+    const engine = await startEngine(base, closers, { predecessor });
     const dashboard = new DashboardFiles(shipped.dashboard());
     const running = await RunningService.open({ base, engine, dashboard, service });
     closers.push(() => running.stop());
-    service.hostTakeovers(running, base.clock, folderCommands(folder));
+    service.hostTakeovers(running, folderCommands(folder));
     closers.push(() => service.endCommands());
     // Not earlier: a start that fails prints one line.
     for (const warning of warnings) log.warn(warning);
-    predecessor?.listening();
-    const { apiPort, takenOver } = running;
+    const { apiPort, takenOver, abandoned: failed } = running;
     const redirectPort = engine.threads.redirects.port;
     const secretsShown = (): void => firstStart.shown();
-    return { apiPort, redirectPort, firstSecrets, secretsShown, takenOver };
+    return { apiPort, redirectPort, firstSecrets, secretsShown, takenOver, failed };
   });
 }

@@ -1,19 +1,19 @@
 /**
  * Opens the engine: link table, redirect threads and shards.
  *
- *   start      the folder is ours -> shards count -> links loaded -> redirect threads listen
- *   takeover   links loaded, threads booted -> the predecessor yields -> the folder is ours -> the last changes, limits
- *                -> shards count -> redirect threads listen
+ *   shards count what is journaled -> links loaded -> redirect threads listen
+ *
+ * At a takeover the predecessor redirects meanwhile, and its journals are counted when it has ended. A scan limit may be
+ * exceeded by the scans of these seconds.
  */
 import { loadLinks } from './codes/links/link-loader.ts';
 import { LinkRefresher } from './codes/links/link-refresher.ts';
 import type { Closers } from './engine/closers.ts';
-import { DataFolderError, readSecret } from './engine/data-folder.ts';
+import { readSecret } from './engine/data-folder.ts';
 import { visitorKeyBytes, visitorKeyFile } from './engine/installation/key-files.ts';
 import { raise } from './engine/installation/numbers.ts';
 import { PageFeed, ZoneFeed } from './engine/workspace-feeds.ts';
 import { threadCounts } from './engine/machine/machine-plan.ts';
-import type { Tails } from './engine/takeover/messages.ts';
 import type { PredecessorConnection } from './engine/takeover/predecessor-connection.ts';
 import { EngineThreads, type EngineThreadsOptions } from './engine/threads.ts';
 import { openImages } from './images/image-service.ts';
@@ -30,81 +30,32 @@ const newLinksExpected = 10_000;
 
 type NodeOf = (scans: ScanStore) => EngineThreadsOptions['node'];
 
+export interface EngineStart {
+  readonly node?: NodeOf;
+  readonly predecessor?: PredecessorConnection | undefined;
+}
+
 /** The folder is this process's own. Resolves when shards count and redirect threads listen. */
-export async function startEngine(base: Base, closers: Closers, node?: NodeOf): Promise<Engine> {
-  const engine = makeEngine(base, closers, node);
-  const { threads, codes, refresher } = engine;
+export async function startEngine(
+  base: Base,
+  closers: Closers,
+  { node, predecessor }: EngineStart = {},
+): Promise<Engine> {
+  const engine = makeEngine(base, closers, node, predecessor?.journals);
+  const { threads, codes } = engine;
+  // Next to a process that still redirects, one thread after the other leaves it a CPU.
+  const pace = predecessor === undefined ? 'at once' : 'one by one';
   // The threads boot while this one fills the link table.
-  void threads.shards.boot();
+  void threads.shards.boot(pace);
   const catchingUp = threads.startCounting();
-  const openRedirects = await threads.redirects.boot();
+  const openRedirects = await threads.redirects.boot(pace);
   loadLinks(codes.links, base);
   await catchingUp;
   codes.links.loadLimited();
-  refresher.start();
   await openRedirects();
+  await predecessor?.listening();
+  if (predecessor !== undefined) threads.journals.recoverOthers();
   return engine;
-}
-
-/**
- * The same at a takeover: the predecessor redirects until shortly after this resolves.
- * @param begin makes the folder this process's own
- */
-export async function takeOver(
-  base: Base,
-  closers: Closers,
-  predecessor: PredecessorConnection,
-  begin: () => Promise<void>,
-): Promise<Engine> {
-  const engine = makeEngine(base, closers, undefined, predecessor.journals);
-  const { threads, codes, refresher } = engine;
-  loadLinks(codes.links, base);
-  await threads.shards.boot('one by one');
-  const openRedirects = await threads.redirects.boot('one by one');
-  // Leaves few changes to follow while the predecessor holds changes back.
-  await refresher.refresh();
-  // On a full disk the predecessor has scans in memory that it cannot journal, and this process would lose its own.
-  if (base.management.environment.isFull) {
-    throw new DataFolderError(
-      `Cannot take over: data folder ${base.folder.path} has no space left`,
-    );
-  }
-  const yielded = await predecessor.yield();
-  await begin();
-  if (yielded === 'gone') threads.journals.recoverOthers();
-  else followTails(threads, predecessor, yielded.tails, base);
-  await refresher.refresh();
-  const catchingUp = threads.startCounting();
-  if (yielded === 'gone') await catchingUp;
-  codes.links.loadLimited(yielded === 'gone' ? [] : yielded.limits);
-  refresher.start();
-  await openRedirects();
-  const changesFollowed = async (): Promise<number> => {
-    if (!predecessor.isWriting) return 0;
-    base.management.environment.refresh();
-    await predecessor.followed(base.management.last('link'));
-    return 0;
-  };
-  return { ...engine, changesFollowed };
-}
-
-/** Counts the scans that the predecessor still journals. */
-function followTails(
-  { journals, folder }: EngineThreads,
-  predecessor: PredecessorConnection,
-  tails: Tails,
-  { log }: Base,
-): void {
-  predecessor.onTails = (reported) => {
-    for (const [journal, position] of reported) journals.tails.publish(journal, position);
-  };
-  predecessor.onTails(tails);
-  predecessor.ended
-    .then(() => folder.whenInPlace())
-    .then(() => journals.recoverOthers())
-    .catch((err: unknown) => {
-      log.error({ err }, 'cannot recover journals, the next start recovers them');
-    });
 }
 
 /** Starts no thread. @param othersJournals of the predecessor, in a takeover */

@@ -1,9 +1,8 @@
 /**
  * The services: all modules that change the stores, except shards (EngineThreads). One process writes at any time: at a takeover
- * the predecessor's services end before the successor opens its own.
+ * the predecessor's services close before the successor opens the stores.
  *
  *   open      webhooks -> billing -> mail -> campaigns, watches, retention, digests -> metrics -> API listens -> expiry
- *   endWork   ends background writes, stores data in memory; the API still answers
  *   close     the API drains, then everything else closes in reverse
  */
 import { ApiServer } from './api/api.ts';
@@ -91,8 +90,6 @@ export interface ServicesOptions {
 
 export interface Services {
   readonly apiPort: number;
-  /** Afterwards only requests of the API write, and only to management.mdb. */
-  endWork(): Promise<void>;
   /** Ends deliveries and stores their results. @param attemptsMsMax for attempts in flight */
   endDeliveries(attemptsMsMax: number): Promise<void>;
   close(): Promise<void>;
@@ -102,7 +99,7 @@ export interface Services {
 export const openServices = (options: ServicesOptions): Promise<Services> =>
   openWithClosers(async (closers) => {
     const work = await openWork(options, closers);
-    const { webhooks, storeWaiting } = work;
+    const { webhooks } = work;
     const scheduled = await startSchedulers(options, work, closers);
     const stopping = new Signal();
     const apiPort = await openApi(options, { ...work, ...scheduled, stopping }, closers);
@@ -114,16 +111,8 @@ export const openServices = (options: ServicesOptions): Promise<Services> =>
       void webhooks.stop();
       await expiry.close();
     });
-    const endWork = async (): Promise<void> => {
-      await webhooks.stop();
-      work.watched.close();
-      await Promise.all([expiry, ...scheduled.schedulers].map((one) => one.close()));
-      await webhooks.finish();
-      await webhooks.environment.hold();
-      await storeWaiting();
-    };
     const endDeliveries = (attemptsMsMax: number) => webhooks.stop(attemptsMsMax);
-    return { apiPort, endWork, endDeliveries };
+    return { apiPort, endDeliveries };
   });
 
 type Work = Awaited<ReturnType<typeof openWork>>;
@@ -131,9 +120,7 @@ type Work = Awaited<ReturnType<typeof openWork>>;
 async function openWork({ base, engine, cluster }: ServicesOptions, closers: Closers) {
   const { codes, queries, scans, threads } = engine;
   const workspaces = openWorkspaceModule(base);
-  let stored: Promise<void> | undefined;
-  const storeWaiting = (): Promise<void> => (stored ??= workspaces.close());
-  closers.push(storeWaiting);
+  closers.push(() => workspaces.close());
   const metrics = createMetrics(base.log);
   const webhooks = openWebhookModule(base, {
     cluster: cluster?.webhooks(scans),
@@ -160,7 +147,6 @@ async function openWork({ base, engine, cluster }: ServicesOptions, closers: Clo
   const letters = mail?.letters;
   return {
     workspaces,
-    storeWaiting,
     metrics,
     webhooks,
     watched,
@@ -178,9 +164,7 @@ async function startSchedulers(
 ) {
   const { config, clock, log } = base;
   const { codes, queries, scans, threads } = engine;
-  const schedulers: Array<{ close(): Promise<unknown> }> = [];
   const add = <T extends { close(): Promise<unknown> }>(scheduler: T): T => {
-    schedulers.push(scheduler);
     closers.push(() => scheduler.close());
     return scheduler;
   };
@@ -207,7 +191,7 @@ async function startSchedulers(
     const send = (letter: Parameters<typeof mail.digest>[0]) => mail.digest(letter);
     add(new DigestScheduler({ digests, numbers, send, publicUrl, clock, log })).start();
   }
-  return { schedulers, watches, retention };
+  return { watches, retention };
 }
 
 /** False if scans are not answered or not counted: a watch ignores such an hour. */

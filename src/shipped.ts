@@ -21,7 +21,6 @@ export const workers = {
   render: 'images/render.worker.ts',
   attempt: 'webhooks/attempt/attempt.worker.ts',
   'target-request': 'webhooks/attempt/target-request.worker.ts',
-  hold: 'engine/opening/hold.worker.ts',
   verify: 'engine/verify/verify.worker.ts',
   'scan-transfer': 'cluster/scans/scan-transfer.worker.ts',
   'core-copy': 'cluster/copy/core-copy.worker.ts',

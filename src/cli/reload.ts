@@ -17,14 +17,15 @@ import { messageOf } from '../model/failure.ts';
 import { type DataFolder, dataFolderAt } from '../engine/data-folder.ts';
 import { leanEnvironment, programArguments } from '../engine/machine/allocator.ts';
 import { measureResources } from '../engine/machine/machine-plan.ts';
-import { isFolderLocked } from '../engine/takeover/folder-lock.ts';
-import { readPidFile } from '../engine/takeover/pid-file.ts';
+import { folderOwner } from '../engine/takeover/folder-lock.ts';
 import { type CommonOptions, configOf, type Process } from './command.ts';
 
 /** The successor's end of the pipe on which it says that it serves. */
 const readyDescriptor = 3;
 /** What ends the new process may end the old one a moment later: too little memory, or an operator. */
 const settleMs = 1_000;
+/** New processes that may die after the old one has yielded; it redirects meanwhile. */
+const attemptsMax = 3;
 
 export interface ReloadOptions extends CommonOptions {
   /** Seconds. The default, 60, is below the 90 that the unit gives a reload; a start with ten million codes takes a few. */
@@ -47,34 +48,42 @@ export async function reload(
   const folder = dataFolderAt(resolve(dataDir));
   if (cluster.nats.length > 0 || readNodeFile(folder.path) !== undefined) return nodeRefusal;
   // Settings may name another folder by now: a service on that one would be a second one.
-  if (!(await isFolderLocked(folder))) {
+  if ((await folderOwner(folder)) === undefined) {
     return `Cannot reload: no service runs on data folder ${folder.path}, expected one: start or restart it`;
   }
-  const successor = startSuccessor(context, options);
-  const outcome = await Promise.race<Outcome>([
-    readinessOf(successor),
-    endOf(successor),
-    pause(options.timeout * 1_000, { state: 'late' }, { ref: false }),
-  ]);
-  if (outcome.state === 'ended') {
-    return `Cannot reload: the new process ${outcome.how}, ${await remainderOf(folder)}`;
-  }
-  if (outcome.state === 'late') {
-    // Where it owns the folder, the old process may have ended.
-    if (readPidFile(folder) !== successor.pid) {
-      successor.kill('SIGKILL');
-      return `Cannot reload: the new process has not taken over within ${options.timeout} s and was ended, ${await remainderOf(folder)}`;
+  const late = pause(options.timeout * 1_000, { state: 'late' } as const, { ref: false });
+  for (let attempt = 1; ; attempt++) {
+    const successor = startSuccessor(context, options);
+    const outcome = await Promise.race<Outcome>([readinessOf(successor), endOf(successor), late]);
+    if (outcome.state === 'serves') {
+      context.progress(`Reloaded: process ${successor.pid} has taken over`);
+      leave(successor);
+      return undefined;
     }
-    context.progress(`Process ${successor.pid} has taken over and is still starting`);
+    if (outcome.state === 'late') {
+      successor.kill('SIGKILL');
+      const seconds = options.timeout;
+      return `Cannot reload: the new process did not serve within ${seconds} s and was killed, ${await remainderOf(folder)}`;
+    }
+    const remainder = await remainderOf(folder);
+    if (remainder !== remainders.yielded || attempt === attemptsMax) {
+      return `Cannot reload: the new process ${outcome.how}, ${remainder}`;
+    }
+    context.progress(`The new process ${outcome.how}, starting another one`);
   }
-  leave(successor);
-  return undefined;
 }
+
+/** By the state of the old process. */
+const remainders = {
+  running: 'the running service continues',
+  busy: 'the service is starting or stopping',
+  yielded: 'the old process redirects for up to 60 s: start the service',
+  none: 'no service runs now: start it',
+} as const;
 
 async function remainderOf(folder: DataFolder): Promise<string> {
   await pause(settleMs);
-  if (await isFolderLocked(folder)) return 'the running service goes on';
-  return `and no service runs on data folder ${folder.path} now: start it`;
+  return remainders[(await folderOwner(folder)) ?? 'none'];
 }
 
 function startSuccessor({ environment }: Process, { config }: CommonOptions): ChildProcess {

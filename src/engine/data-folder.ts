@@ -30,8 +30,8 @@ export class DataFolderError extends Error {
   override readonly name: string = 'DataFolderError';
 }
 
-/** busy = a command, or a service that starts or stops. */
-export type FolderOwner = 'running' | 'busy';
+/** busy = a command, or a service that starts or stops; yielded = a service that redirects until its successor comes. */
+export type FolderOwner = 'running' | 'busy' | 'yielded';
 
 export class DataFolderLockedError extends DataFolderError {
   override readonly name = 'DataFolderLockedError';

@@ -2,8 +2,8 @@
  * The journals of scans, for the control thread: it recovers them before a thread writes, and deletes counted segments.
  * Shards count every journal in `tails`.
  *
- * At a takeover two processes write journals with different numbers. The other process reports the tails of its journals, which
- * are recovered when it has ended. In a cluster the caller sets the numbers of own journals; a thread (cluster/scans/) writes
+ * At a takeover two processes write journals with different numbers. Those of the other process are recovered, and counted,
+ * when it has ended. In a cluster the caller sets the numbers of own journals; a thread (cluster/scans/) writes
  * those of other nodes after this recovery, and recovers new ones itself.
  */
 import {
@@ -60,7 +60,7 @@ export class Journals {
   readonly own: readonly number[];
 
   constructor(options: JournalsOptions) {
-    const { root, threads, own, others = [], log } = options;
+    const { root, threads, own, others = [], known, log } = options;
     this.root = identify(root);
     this.#options = options;
     this.#log = log;
@@ -70,12 +70,10 @@ export class Journals {
         `Cannot use ${this.own.length} journals, expected one for each of ${threads}`,
       );
     }
+    // Counted so far; the rest when the other process has ended.
+    for (const journal of others) this.tails.publish(journal, known.endAtLeast(journal));
     const left = this.#known().filter((journal) => !others.includes(journal));
     for (const journal of new Set([...left, ...this.own])) this.recover(journal);
-  }
-
-  ownTails(): Array<readonly [journal: number, position: number]> {
-    return this.own.map((journal) => [journal, this.tails.position(journal)]);
   }
 
   /** Recovers all journals but our own, after the other process has ended: the shards count them. */

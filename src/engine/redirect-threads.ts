@@ -1,6 +1,6 @@
 /**
  * Starts, supervises and drains the redirect threads. A thread that dies restarts at the end of its journal.
- * A takeover: `freezeLimits`, another process listens on the ports, `handOver`, `stop`. If it fails, `resume`.
+ * At a takeover another process listens on the ports too, then `handOver` and `stop`.
  */
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
@@ -122,31 +122,10 @@ export class RedirectThreads {
     };
   }
 
-  /** Before the link table hands over its limits: exhausted limited links redirect to themselves. Threads that start do not listen. */
-  freezeLimits(): void {
-    this.#setGate(gate.handedOver);
-  }
-
-  /** Stops listening, and closes each connection with its next answer. Resolves when none is open, or after `msMax`. */
-  async handOver(msMax: number): Promise<void> {
-    this.freezeLimits();
-    await Promise.all(this.states.map((state) => handedOver(state, msMax)));
-  }
-
-  /** Listens again, with the limits back in the link table. Resolves when all threads listen; one that cannot dies and retries. */
-  async resume(): Promise<void> {
-    this.#setGate(gate.open);
-    const listening = new Promise<void>((resolve) => {
-      this.#onListening = (reason) => {
-        if (reason === undefined && this.#isListening) resolve();
-      };
-    });
-    for (const state of this.states) {
-      state.isListening = false;
-      state.onHandedOver?.();
-      state.thread.send({ kind: 'resume' });
-    }
-    if (!this.#isListening) await listening;
+  /** Stops listening, and sends clients of open connections to new ones. Resolves when nothing is journaled any more. */
+  async handOver(): Promise<void> {
+    this.#setGate(gate.closed);
+    await Promise.all(this.states.map(handedOver));
   }
 
   updatePages(changes: PageChanges): void {
@@ -164,7 +143,7 @@ export class RedirectThreads {
   /** @param drainMsMax how long to wait for open connections */
   async stop(drainMsMax: number): Promise<void> {
     // Threads at the gate pass it and do not listen.
-    if (Atomics.load(this.#gate, 0) === gate.wait) this.#setGate(gate.handedOver);
+    if (Atomics.load(this.#gate, 0) === gate.wait) this.#setGate(gate.closed);
     const drain = { kind: 'drain', msMax: drainMsMax } as const;
     const cutOffMs = drainMsMax + drainGraceMs;
     await Promise.all(this.states.map(({ thread }) => thread.stop(drain, cutOffMs)));
@@ -288,15 +267,11 @@ export function redirectTotals({ figures, before }: RedirectState): RedirectTota
   };
 }
 
-/** Resolves when the thread has handed over, has died, listens again, or does not answer. */
-async function handedOver(state: RedirectState, msMax: number): Promise<void> {
+/** Resolves when the thread has handed over, or has died. */
+async function handedOver(state: RedirectState): Promise<void> {
   await new Promise<void>((resolve) => {
-    const cutOff = setTimeout(resolve, msMax + drainGraceMs);
-    state.onHandedOver = () => {
-      clearTimeout(cutOff);
-      resolve();
-    };
-    state.thread.send({ kind: 'hand-over', msMax });
+    state.onHandedOver = resolve;
+    state.thread.send({ kind: 'hand-over' });
   });
   state.onHandedOver = undefined;
 }

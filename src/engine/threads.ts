@@ -106,7 +106,7 @@ export class EngineThreads {
     this.#stopBeganMs ??= this.#options.clock.monotonicMs();
   }
 
-  /** The service continues, because its successor is dead or another role begins. */
+  /** Another role begins, or redirects get their time anew. */
   cancelStop(): void {
     this.#stopBeganMs = undefined;
   }

@@ -6,12 +6,8 @@ import type { Brand } from '../model/routing/pages.ts';
 import type { GeoData } from '../scans/visitor/geo/geo.ts';
 import type { ErrorPageKind, PageChanges } from './pages.ts';
 
-/**
- * Word 0 of a memory that all redirect threads share: a new thread waits until the link table is filled, or listens.
- * `handedOver`: another process listens, or will, and has the scans that limited links have left. A new thread does not
- * listen, and a used-up link redirects to itself.
- */
-export const gate = { wait: 0, open: 1, handedOver: 2 } as const;
+/** Word 0 of a memory that all redirect threads share. A new thread waits until the link table is filled, listens, or does not. */
+export const gate = { wait: 0, open: 1, closed: 2 } as const;
 
 export interface RedirectSetup {
   /** Its reader index in the link table. */
@@ -45,12 +41,12 @@ export interface RedirectSetup {
 }
 
 /**
- * `drain` and `hand-over` stop listening and wait for open connections. Then `drain` ends the thread; after `hand-over` it
- * journals nothing more.
+ * Both stop listening. `drain` waits for open connections and ends the thread; after `hand-over` the thread journals nothing
+ * more, and sends each client to a new connection, which another process answers.
  */
 export type RedirectCommand =
-  | { readonly kind: 'drain' | 'hand-over'; readonly msMax: number }
-  | { readonly kind: 'resume' }
+  | { readonly kind: 'drain'; readonly msMax: number }
+  | { readonly kind: 'hand-over' }
   | { readonly kind: 'pages'; readonly changes: PageChanges };
 
 export const noRefusals = (): Record<ErrorPageKind, number> => ({
@@ -83,7 +79,7 @@ export type RedirectMessage =
   | { readonly kind: 'booted' }
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'cannot-listen'; readonly port: number; readonly reason: string }
-  /** All connections are closed, or `msMax` has passed. */
+  /** Nothing is journaled any more. */
   | { readonly kind: 'handed-over' }
   | { readonly kind: 'figures'; readonly figures: RedirectFigures }
   | { readonly kind: 'stopped'; readonly figures: RedirectFigures };

@@ -22,7 +22,6 @@ import type { Geo } from '../scans/visitor/geo/geo.ts';
 import { ConditionalLink, isPrefetch } from './conditional-link.ts';
 import type { LatencyHistogram } from '../telemetry/latency-histogram.ts';
 import { type Connection, connectionAfter, inNextCycle, sendFramed } from './framing.ts';
-import { gate } from './redirect-thread.ts';
 import { headerNames } from './uws-app.ts';
 import type { Refusals } from './refusals.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
@@ -36,8 +35,6 @@ export interface RedirectOptions {
   readonly addresses: ScannerAddresses;
   readonly refusals: Refusals;
   readonly clock: Clock;
-  /** The values of `gate` in redirect-thread.ts. */
-  readonly gate: Int32Array;
   /** Microseconds from the cycle's first request to its last answer, once per redirect. */
   readonly latency: LatencyHistogram;
 }
@@ -57,6 +54,8 @@ export class Redirect {
   #cycleStartMs = 0;
   /** Whether answers close their connections, because the thread is about to stop. */
   isDraining = false;
+  /** Another process has the scans: clients are sent to it. */
+  isHandedOver = false;
   redirects = 0;
 
   constructor(options: RedirectOptions) {
@@ -79,6 +78,8 @@ export class Redirect {
         const connection = connectionAfter(request, this.isDraining);
         const isOdd = connection !== 'keep';
         if (isOdd && this.#options.refusals.misframed(response, request, connection)) return;
+        if (this.isHandedOver)
+          return this.#options.refusals.sendBack(response, request, connection);
         handle(response, request, connection);
       } catch (error) {
         setImmediate(() => {
@@ -112,9 +113,6 @@ export class Redirect {
     const conditional = this.#conditional;
     conditional.decide('scan', link, response, request, connection, this.#cycleTimeMs);
     const { ended, answer, isRecorded, flags, address, agent, isLimited } = conditional;
-    if (ended === 'used_up' && this.#isHandedOver) {
-      return this.#options.refusals.sendBack(response, request, connection);
-    }
     const record = isRecorded ? this.#record(link, flags, address, agent, request) : 0;
     if (answer === undefined && ended !== undefined) {
       this.#refuse(ended, link, response, request, connection);
@@ -162,10 +160,6 @@ export class Redirect {
     const { links } = this.#options;
     this.#conditional.decide('look', link, response, request, connection, this.#cycleTimeMs);
     const { ended, answer } = this.#conditional;
-    if (ended === 'used_up' && this.#isHandedOver) {
-      this.#options.refusals.sendBack(response, request, connection);
-      return undefined;
-    }
     if (answer !== undefined) return answer;
     if (ended === undefined) return redirectTo(links, link, connection).slice();
     this.#refuse(ended, link, response, request, connection);
@@ -239,11 +233,6 @@ export class Redirect {
     const { links, refusals } = this.#options;
     if (ended === 'damaged') refusals.damaged(response, request, connection);
     else refusals.ended(ended, links.workspaceNo(link), response, request, connection);
-  }
-
-  /** Whether another process has the scans that limited links have left. */
-  get #isHandedOver(): boolean {
-    return Atomics.load(this.#options.gate, 0) === gate.handedOver;
   }
 }
 

@@ -59,7 +59,6 @@ const redirect = new Redirect({
   addresses,
   refusals,
   clock: systemClock,
-  gate: setup.gate,
   latency,
 });
 
@@ -105,12 +104,8 @@ process.on('exit', closeApps);
 
 let sentCounts: Omit<RedirectFigures, 'latency'> | undefined;
 let listening = 0;
-/** Number of the last command; the work of an earlier one ends without a message. */
-let commands = 0;
-const isLast = (command: number): boolean => command === commands;
 
 function listen(): void {
-  redirect.isDraining = false;
   for (const [at, listener] of listeners.entries()) {
     listener.listen((isListening) => {
       if (!isListening) {
@@ -122,13 +117,11 @@ function listen(): void {
         process.exit(1);
       }
       listening += 1;
-      if (listening === listeners.length) sendListening();
+      if (listening === listeners.length) {
+        send({ kind: 'listening', port: listeners[0]!.port });
+      }
     });
   }
-}
-
-function sendListening(): void {
-  send({ kind: 'listening', port: listeners[0]!.port });
 }
 
 /** Runs every `syncMs` while there is data to sync, then once when the open segment reaches its age limit. */
@@ -156,20 +149,18 @@ function sendFigures(): void {
   send(message);
 }
 
-/** Stops listening and waits until no connection is open, `msMax` has passed, or the next command. */
-async function leave(msMax: number): Promise<void> {
-  const command = commands;
-  const endMs = systemClock.monotonicMs() + msMax;
-  listening = 0;
+/** Each connection closes with its next answer. */
+async function leave(): Promise<void> {
   redirect.isDraining = true;
   await Promise.all(listeners.map((listener) => listener.leave(systemClock)));
-  while (addresses.open > 0 && systemClock.monotonicMs() < endMs && isLast(command)) {
-    await new Promise((resolve) => setTimeout(resolve, drainPollMs));
-  }
 }
 
 async function drain(msMax: number): Promise<void> {
-  await leave(msMax);
+  const endMs = systemClock.monotonicMs() + msMax;
+  await leave();
+  while (addresses.open > 0 && systemClock.monotonicMs() < endMs) {
+    await new Promise((resolve) => setTimeout(resolve, drainPollMs));
+  }
   closeApps();
   clearTimeout(syncTimer);
   clearInterval(figuresTimer);
@@ -179,29 +170,19 @@ async function drain(msMax: number): Promise<void> {
   process.exit(0);
 }
 
-async function handOver(msMax: number): Promise<void> {
-  const command = commands;
-  await leave(msMax);
-  if (!isLast(command)) return;
-  closeApps();
+async function handOver(): Promise<void> {
+  redirect.isHandedOver = true;
+  // The answers of this cycle are journaled when it ends.
+  await leave();
   journal.retry();
   await journal.sync().catch(() => undefined);
   send(figures());
-  if (isLast(command)) send({ kind: 'handed-over' });
-}
-
-function resume(): void {
-  if (listening === 0) listen();
-  else sendListening();
+  send({ kind: 'handed-over' });
 }
 
 channel.onCommand((command) => {
   if (command.kind === 'pages') return pages.update(command.changes);
-  commands += 1;
-  if (command.kind === 'resume') resume();
-  else if (command.kind === 'drain') void drain(command.msMax);
-  else void handOver(command.msMax);
-  return undefined;
+  return void (command.kind === 'drain' ? drain(command.msMax) : handOver());
 });
 
 send({ kind: 'booted' });

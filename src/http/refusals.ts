@@ -2,8 +2,7 @@
  * All answers of the short-link port except redirects of links: the pages of `pages.ts`, as HTML or, for `Accept`, as JSON.
  * Counts them by kind, and throttles unknown codes by address. `/` redirects to `redirect.rootUrl`.
  *
- * During a takeover a limited link redirects to itself: on a new connection its client reaches the process that has the
- * limit. Browsers follow 20 redirects, so each waits.
+ * At the end of a takeover a link redirects to itself: on a new connection its client reaches the process that has taken over.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { EndedReason } from '../model/routing/pages.ts';
@@ -26,9 +25,6 @@ const codeShaped = /^\/[A-Za-z0-9_/%-]{3,192}$/;
 
 /** An operator has to restore a damaged link first. */
 const damagedRetrySeconds = 300;
-
-/** 20 of these pauses last longer than a takeover. */
-const sendBackMs = 200;
 
 interface Details {
   readonly retryAfterSeconds?: number;
@@ -88,20 +84,13 @@ export class Refusals {
     this.#send('damaged', response, request, connection, { retryAfterSeconds });
   }
 
-  /** Not counted here: the other process counts it. */
+  /** For another process, which a new connection reaches. Not counted here. */
   sendBack(response: HttpResponse, request: HttpRequest, connection: Connection): void {
     const query = request.getQuery();
     // Raw, as sent: uWS refuses control characters in a request line.
     const asked = request.getUrl() + (query === undefined ? '' : `?${query}`);
-    let isAborted = false;
-    response.onAborted(() => {
-      isAborted = true;
-    });
-    setTimeout(() => {
-      if (isAborted) return;
-      const end = connection === 'closing' ? connection : 'close';
-      response.cork(() => redirect(response, asked, end));
-    }, sendBackMs);
+    const end = connection === 'closing' ? connection : 'close';
+    sendFramed(response, request, () => redirect(response, asked, end));
   }
 
   /** Refuses ambiguous framing, without a count: browsers never send it. @returns whether it refused */

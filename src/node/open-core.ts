@@ -85,8 +85,9 @@ export async function openCore(
   const config = fitToMemory(configured);
   assertSameNode(config);
   return await openWithClosers(async (closers) => {
-    const service = await ServiceFolder.open(config.dataDir, start, log);
+    const service = await ServiceFolder.open(config.dataDir, start, log, noTakeovers);
     closers.push(() => service.close());
+    await service.take();
     const machine = { ...thisMachine, ...given };
     return await open({ config, log, machine, service, closers, stopping });
   });
@@ -118,7 +119,9 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
     onEnd: (detail) => ending.tell(detail),
   });
   closers.push(() => node.close());
-  const engine = await startEngine(base, closers, (scans) => node.engineNode(scans));
+  const engine = await startEngine(base, closers, {
+    node: (scans) => node.engineNode(scans),
+  });
   closers.push(startClosingLimits(base, engine));
   const dashboard = new DashboardFiles(shipped.dashboard());
   const roles = new Roles({ base, node, dashboard, engine });
@@ -140,7 +143,7 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   });
   // First what stands by: the API's port answers from here on.
   await role.update();
-  service.hostTakeovers(noTakeovers, base.clock, folderCommands(service.folder));
+  service.hostTakeovers(noTakeovers, folderCommands(service.folder));
   closers.push(() => service.endCommands());
   await node.follow(engine);
   for (const warning of warnings) log.warn(warning);

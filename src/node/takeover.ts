@@ -1,7 +1,4 @@
-/**
- * Nodes of a cluster are restarted one by one, and taken over by none. What opens the data files beside a node is let in
- * like beside any service.
- */
+/** Nodes of a cluster are restarted one by one, and never taken over. */
 import { NodeError } from '../cluster/nodes/node-error.ts';
 import type { TakeoverHost } from '../engine/takeover/successor-connection.ts';
 import { dataVersions } from '../modules.ts';
@@ -17,17 +14,16 @@ export function assertNoTakeover(takeover: true | undefined): void {
 
 const refused = (): Promise<never> => Promise.reject(new Error(`Cannot be taken over: ${refusal}`));
 
-/** None gets past its refusal. */
+/** Refuses every takeover. */
 export const noTakeovers: TakeoverHost = {
   release: shipped.version,
   dataVersions,
   journals: [],
   ports: [],
   refusal,
+  hasYielded: false,
   yield: refused,
-  tails: () => [],
   finish: refused,
-  takeBack: refused,
-  follow: refused,
   ended: () => undefined,
+  orphaned: () => undefined,
 };

@@ -22,7 +22,6 @@ import type {
   TableKey,
   ValueTable,
 } from './table.ts';
-import { maxDbs } from './hold-open.ts';
 import {
   type BatchRun,
   ReplicatedTransactions,
@@ -206,16 +205,6 @@ export class StoreEnvironment {
     this.#held = undefined;
   }
 
-  /** Runs `work` while no thread or process can commit here. `work` itself writes nothing. */
-  holdWriters(work: () => void): void {
-    const holding = (): unknown => {
-      work();
-      return ABORT;
-    };
-    // oxlint-disable-next-line typescript/no-unsafe-enum-assignment
-    this.#root.transactionSync(holding, abortableWithoutFlush);
-  }
-
   #check(): void {
     if (this.#held !== undefined) throw this.#held();
     this.#guard.check();
@@ -323,6 +312,8 @@ export async function withEnvironment<T>(
   }
 }
 
+/** Tables that a process may open in one file: management.mdb has 84. Each takes 61 bytes in each transaction. */
+const maxDbs = 96;
 /** After a refused commit the `close` of lmdb-js never ends, and the process would exit before it reports what is lost. */
 const refusedCloseMsMax = 1_000;
 

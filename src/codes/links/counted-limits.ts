@@ -16,12 +16,8 @@ export class CountedLimits {
   readonly #scansOf: (codeNo: CodeNo) => number;
   /** The limit the table counts down from, by code; as many entries as there are limited codes. */
   readonly #limits = new Map<CodeNo, number>();
-  /** Scans that limited codes have had in the process before this one; until their links are in the table. */
-  #given = new Map<CodeNo, number>();
   /** Codes with nothing left, because their scans on all nodes have reached the limit. */
   readonly #closed = new Set<CodeNo>();
-  /** Another process counts limits down, so the table gives no scan. */
-  areTaken = false;
 
   constructor(scansOf: (codeNo: CodeNo) => number) {
     this.#scansOf = scansOf;
@@ -31,20 +27,9 @@ export class CountedLimits {
     return this.#limits.keys();
   }
 
-  [Symbol.iterator](): Iterator<[codeNo: CodeNo, limit: number]> {
-    return this.#limits.entries();
-  }
-
-  /** Scans of codes are known, also where they are not counted yet. @returns those that are in the table without it */
-  give(given: Iterable<readonly [CodeNo, number]>): CodeNo[] {
-    this.#given = new Map(given);
-    return [...this.#given.keys()].filter((codeNo) => this.#limits.delete(codeNo));
-  }
-
   /** The link is in the table with this limit. */
   set(codeNo: CodeNo, limit: number | undefined): void {
     this.#closed.delete(codeNo);
-    this.#given.delete(codeNo);
     if (limit === undefined) this.#limits.delete(codeNo);
     else this.#limits.set(codeNo, limit);
   }
@@ -52,11 +37,6 @@ export class CountedLimits {
   delete(codeNo: CodeNo): void {
     this.#limits.delete(codeNo);
     this.#closed.delete(codeNo);
-  }
-
-  clear(): void {
-    this.#limits.clear();
-    this.#closed.clear();
   }
 
   /** Its link has nothing left; the next change of it begins at what is counted. */
@@ -67,22 +47,20 @@ export class CountedLimits {
   /** Whether all that is counted has reached the limit, and the code was not closed before. */
   isToClose(codeNo: CodeNo): boolean {
     const limit = this.#limits.get(codeNo);
-    if (limit === undefined || this.areTaken || this.#closed.has(codeNo)) return false;
+    if (limit === undefined || this.#closed.has(codeNo)) return false;
     return (this.#scansIfKnown(codeNo) ?? 0) >= limit;
   }
 
   /**
    * A limit that is counted down already changes by the difference, exactly, whatever is scanned
-   * meanwhile; a new one begins at what is counted, which runs behind by a window (about 120 ms), or at
-   * what another process has taken. A code
-   * that is over its limit stands below zero, so that a raised limit gives no more than it should.
+   * meanwhile; a new one begins at what is counted, which runs behind by a window (about 120 ms). A code
+   * over its limit is below zero, so that a raised limit gives no more than it should.
    */
   scansLeft(codeNo: CodeNo, scanLimit: number | undefined): ScansLeft | 'unknown' {
     if (scanLimit === undefined) return { scansLeft: noLimit, more: 0 };
-    if (this.areTaken) return { scansLeft: 0, more: 0 };
     const before = this.#closed.has(codeNo) ? undefined : this.#limits.get(codeNo);
     if (before !== undefined) return { scansLeft: keepScansLeft, more: scanLimit - before };
-    const scans = this.#given.get(codeNo) ?? this.#scansIfKnown(codeNo);
+    const scans = this.#scansIfKnown(codeNo);
     if (scans === undefined) return 'unknown';
     const left = scanLimit - scans;
     return { scansLeft: Math.max(0, left), more: Math.min(0, left) };

@@ -30,12 +30,6 @@ const noLimit = -1;
 /** The table is in another process, which follows the numbered changes (link-refresher.ts). */
 export type Remote = 'remote';
 
-/**
- * How many scans limited codes have had, exactly: what the cells of the link table know before all is counted. Not what
- * is left of the limits, so that a limit that changes before its link is in the table again changes by the difference.
- */
-export type Limits = ReadonlyArray<readonly [codeNo: CodeNo, scansUsed: number]>;
-
 const nowhere = { target: '', expiresAtMs: 0, scansLeft: noLimit, state: 'damaged' } as const;
 
 /** Blocks that `publishAll` publishes without a pause: about 2 ms. */
@@ -110,32 +104,13 @@ export class LinkLoader {
     });
   }
 
-  /**
-   * The limited codes that `load` left out, with the scans they have left now; what does not fit stays pending.
-   * @param given what `takeLimits` of the predecessor returned: the scans of these codes are known, also where they are not counted yet
-   */
-  loadLimited(given: Limits | ReadonlyMap<number, number> = []): void {
-    for (const codeNo of this.#limits.give(given)) this.#pending.add(codeNo);
+  /** The limited codes that `load` left out, with the scans they have left now; what does not fit stays pending. */
+  loadLimited(): void {
     this.#isLoading = false;
     for (let before = 0; this.#pending.size !== before;) {
       before = this.#pending.size;
       this.publishPending();
     }
-  }
-
-  /**
-   * Takes what is left of every limit out of the table: no redirect uses a scan from now on. Call `freezeLimits` of the
-   * redirect threads before, or they answer that the limit is reached.
-   */
-  takeLimits(): Limits {
-    this.#store.environment.refresh();
-    this.#limits.areTaken = true;
-    const limits: [CodeNo, number][] = [];
-    for (const [codeNo, limit] of this.#limits) {
-      const left = this.#takeScansLeft(codeNo);
-      if (left !== undefined) limits.push([codeNo, limit - left]);
-    }
-    return limits;
   }
 
   #takeScansLeft(codeNo: CodeNo): number | undefined {
@@ -158,14 +133,6 @@ export class LinkLoader {
       }
       if (++looked % lookedLimitsMax === 0) await yieldToEventLoop();
     }
-  }
-
-  /** Gives the limited codes back what they have left by the store, after `takeLimits`; all must be counted. */
-  reloadLimited(): void {
-    this.#limits.areTaken = false;
-    for (const codeNo of this.#limits.codeNos) this.#pending.add(codeNo);
-    this.#limits.clear();
-    this.loadLimited();
   }
 
   /** Writes the link of a dynamic code and numbers the change. Inside the transaction of its change. */

@@ -2,20 +2,20 @@
  * Opens the data folder for a service or a command, which inspects it before it changes anything.
  *
  *   service   lock -> inspect -> make the parts of a first start -> raise numbers -> mark the start
- *   takeover  inspect while the old service runs -> [it yields] -> lock -> raise numbers -> mark the start
- *   command   the service's permission to open the files, or the lock if none runs -> inspect
+ *   takeover  the old service yields -> the same
+ *   command   while no service runs: lock -> inspect
  */
 import { randomFillSync } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Clock } from '../../model/clock.ts';
 import type { RandomBytes } from '../../model/ids.ts';
 import { openDeliveryTables } from '../../store/delivery/delivery.ts';
 import type { StoreEnvironment } from '../../store/environment.ts';
 import type { Management } from '../../store/management/management.ts';
 import { openScanStore } from '../../store/scans/scans.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import { assertStoreSpace } from '../data-files.ts';
 import {
   type DataFolder,
   DataFolderError,
@@ -34,10 +34,9 @@ import {
   markStart,
 } from './installation.ts';
 import { isScansLost } from './folder-faults.ts';
-import { openDataFiles, type OpenDataFiles } from '../opening/data-files-opening.ts';
 import { type FolderLock, lockDataFolder, replaceLock } from '../takeover/folder-lock.ts';
 import type { CommandTable } from '../commands/command-table.ts';
-import { type Hosting, hostTakeovers, takeoverTimes } from '../takeover/host-takeovers.ts';
+import { type Hosting, hostTakeovers } from '../takeover/host-takeovers.ts';
 import { PredecessorConnection, type TakeoverHello } from '../takeover/predecessor-connection.ts';
 import type { TakeoverHost } from '../takeover/successor-connection.ts';
 import { removePidFile, writePidFile } from '../takeover/pid-file.ts';
@@ -54,70 +53,77 @@ const lockRetryMs = 20;
 
 export class ServiceFolder {
   readonly folder: DataFolder;
-  /** The service that this process takes over from. It owns the lock until `begin`. */
+  /** The service that this process takes over from. It owns the folder until `take`. */
   readonly predecessor: PredecessorConnection | undefined;
-  #inspection: Inspection;
-  readonly #files: OpenDataFiles | undefined;
+  readonly #start: ServiceStart;
   readonly #log: Logger;
+  #inspection: Inspection | undefined;
   #lock: FolderLock | undefined;
   #hosting: Hosting | undefined;
 
   private constructor(
     folder: DataFolder,
-    inspection: Inspection,
     owner: FolderLock | PredecessorConnection,
-    files: OpenDataFiles | undefined,
+    start: ServiceStart,
     log: Logger,
   ) {
     this.folder = folder;
-    this.#inspection = inspection;
-    this.#files = files;
     this.predecessor = owner instanceof PredecessorConnection ? owner : undefined;
     this.#lock = owner instanceof PredecessorConnection ? undefined : owner;
+    this.#start = start;
     this.#log = log;
   }
 
   /**
-   * @param takeover undefined = the folder must not be in use
-   * @throws DataFolderError if it is locked, cannot be taken over, or has faults
+   * Locks the folder, or finds the service to take over from: the one that runs, at a `takeover`, or one whose successor has
+   * died.
+   * @throws DataFolderError if the folder is locked, or cannot be taken over
    */
   static async open(
     dataDir: string,
     start: ServiceStart,
     log: Logger,
-    takeover?: TakeoverHello,
+    hello: TakeoverHello,
+    takeover = false,
   ): Promise<ServiceFolder> {
     if (start === 'existing' && !existsSync(dataDir)) throw noFirstStart(dataDir, 'does not exist');
     const folder = openDataFolder(dataDir);
-    const predecessor = takeover && (await PredecessorConnection.find(folder, takeover, log));
-    const owner = predecessor ?? (await lockOnceFree(folder));
-    let files: OpenDataFiles | undefined;
-    try {
-      files = predecessor && (await openDataFiles(folder, 'read'));
-      // A running service has read all of it.
-      let inspection = await inspectFolder(folder, predecessor === undefined ? 'start' : 'quick');
-      const isAnew = start === 'scans-anew' && predecessor === undefined;
-      if (isAnew && isScansLost(inspection.faults)) {
-        const aside = await beginScansAnew(folder, inspection);
-        log.warn({ aside }, 'statistics begin anew');
-        inspection = await inspectFolder(folder);
-      }
-      assertSound('start', folder, inspection);
-      if (start === 'existing' && inspection.isUnfinished)
-        throw noFirstStart(dataDir, 'has no data');
-      if (predecessor === undefined) writePidFile(folder, log);
-      return new ServiceFolder(folder, inspection, owner, files, log);
-    } catch (error) {
-      await files?.close();
-      await (owner instanceof PredecessorConnection ? owner.close() : owner.unlock());
-      throw error;
+    const find = () => PredecessorConnection.find(folder, hello, log);
+    const owner = (takeover && (await find())) || (await lockOnceFree(folder, find));
+    return new ServiceFolder(folder, owner, start, log);
+  }
+
+  /**
+   * Makes the folder this process's own, and inspects it. Call it before a store is opened.
+   * @throws DataFolderError if it has faults
+   */
+  async take(): Promise<void> {
+    const { folder, predecessor } = this;
+    const log = this.#log;
+    await predecessor?.yield();
+    // The lock of a predecessor that has died is stale; one that is not has been taken by another process.
+    this.#lock ??= await (predecessor?.isGone === false
+      ? replaceLock(folder)
+      : lockOnceDead(() => lockDataFolder(folder)));
+    let inspection = await inspectFolder(folder, predecessor === undefined ? 'start' : 'quick');
+    if (this.#start === 'scans-anew' && isScansLost(inspection.faults)) {
+      const aside = await beginScansAnew(folder, inspection);
+      log.warn({ aside }, 'statistics begin anew');
+      inspection = await inspectFolder(folder);
     }
+    assertSound('start', folder, inspection);
+    if (this.#start === 'existing' && inspection.isUnfinished) {
+      throw noFirstStart(folder.path, 'has no data');
+    }
+    this.#inspection = inspection;
+    writePidFile(folder, log);
   }
 
   /** For a node of a cluster: makes management.mdb; `make` follows when the cluster's keys are here. @returns true = a first start */
   async beginMaking(): Promise<boolean> {
-    if (!this.#inspection.isUnfinished) return false;
-    if (this.#inspection.parts.mark === undefined) await beginInstallation(this.folder);
+    const { parts, isUnfinished } = this.#inspected;
+    if (!isUnfinished) return false;
+    if (parts.mark === undefined) await beginInstallation(this.folder);
     return true;
   }
 
@@ -127,19 +133,19 @@ export class ServiceFolder {
   }
 
   async make(randomBytes: RandomBytes): Promise<void> {
-    await makeInstallation(this.folder, this.#inspection, randomBytes);
+    await makeInstallation(this.folder, this.#inspected, randomBytes);
+  }
+
+  get #inspected(): Inspection {
+    if (this.#inspection === undefined) throw new Error('the data folder is not inspected');
+    return this.#inspection;
   }
 
   /**
-   * Makes the folder this process's own. Call it before anything gives out a number or writes to the stores.
+   * Call it before anything gives out a number or writes to the stores.
    * @param raise which numbers move; a core of a cluster raises only its blocks
    */
   async begin(management: Management, raise = raiseNumbers): Promise<void> {
-    if (this.#lock === undefined) {
-      this.#lock = await this.#replaceLock();
-      writePidFile(this.folder, this.#log);
-    }
-    management.environment.refresh();
     const { scansFile, deliveryFile } = this.folder;
     const scans = openScanStore(scansFile);
     const delivery = openDeliveryTables(deliveryFile);
@@ -149,7 +155,7 @@ export class ServiceFolder {
       await scans.environment.close();
       await delivery.environment.close();
     }
-    if (!this.#inspection.isUnfinished) await this.#markStart(management.environment);
+    if (!this.#inspected.isUnfinished) await this.#markStart(management.environment);
   }
 
   /** If the disk refuses, the marks of the last start stay, and the service continues. */
@@ -166,16 +172,10 @@ export class ServiceFolder {
     }
   }
 
-  /** A dead predecessor leaves a stale lock. If the lock is not stale, another process has taken it. */
-  async #replaceLock(): Promise<FolderLock> {
-    if (this.predecessor?.isGone === false) return await replaceLock(this.folder);
-    return await lockOnceDead(() => lockDataFolder(this.folder));
-  }
-
   /** Lets another process take over from this one, and commands ask it. Call it after `begin`. */
-  hostTakeovers(host: TakeoverHost, clock: Clock, commands: CommandTable): void {
+  hostTakeovers(host: TakeoverHost, commands: CommandTable): void {
     if (this.#lock !== undefined) {
-      this.#hosting = hostTakeovers(this.#lock, host, clock, this.#log, takeoverTimes, commands);
+      this.#hosting = hostTakeovers(this.#lock, host, this.#log, commands);
     }
   }
 
@@ -184,7 +184,7 @@ export class ServiceFolder {
     await this.#hosting?.endCommands();
   }
 
-  /** After the death of the process that replaced our lock. */
+  /** After the death of the process that replaced our lock. @throws DataFolderLockedError if another one has it */
   async lockAgain(): Promise<void> {
     await lockOnceDead(async () => this.#lock?.retake());
     writePidFile(this.folder, this.#log);
@@ -193,20 +193,28 @@ export class ServiceFolder {
   async close(): Promise<void> {
     await this.#hosting?.close();
     removePidFile(this.folder);
-    await this.#files?.close();
     await this.#lock?.unlock();
-    // Last: a predecessor that still answers connections takes this for our end, and locks the folder again.
     this.predecessor?.close();
   }
 }
 
-/** Does not wait for a running service. */
-const lockOnceFree = (folder: DataFolder): Promise<FolderLock> =>
-  retryWhile(
-    () => lockDataFolder(folder),
-    ({ owner }) => owner === 'busy',
-    busyLockTriesMax,
-  );
+/** Does not wait for a running service. @param findYielded connects to one whose successor has died */
+async function lockOnceFree(
+  folder: DataFolder,
+  findYielded: () => Promise<PredecessorConnection | undefined>,
+): Promise<FolderLock | PredecessorConnection> {
+  const lock = async (): Promise<FolderLock | PredecessorConnection> => {
+    try {
+      return await lockDataFolder(folder);
+    } catch (error) {
+      const isYielded = error instanceof DataFolderLockedError && error.owner === 'yielded';
+      const yielded = isYielded ? await findYielded() : undefined;
+      if (yielded === undefined) throw error;
+      return yielded;
+    }
+  };
+  return await retryWhile(lock, ({ owner }) => owner !== 'running', busyLockTriesMax);
+}
 
 const lockOnceDead = <T>(lock: () => Promise<T>): Promise<T> =>
   retryWhile(lock, () => true, deadLockTriesMax);
@@ -238,23 +246,26 @@ export interface CommandFolder {
   readonly close: () => Promise<void>;
 }
 
-export const openInstallation = (dataDir: string): Promise<CommandFolder> =>
-  openForCommand(openExistingDataFolder(dataDir), false);
-
-/** For commands that may fill a new folder. @throws DataFolderError */
-export const openOrMakeInstallation = (dataDir: string): Promise<CommandFolder> =>
-  openForCommand(openDataFolder(dataDir), true);
-
-async function openForCommand(folder: DataFolder, makes: boolean): Promise<CommandFolder> {
-  const files = await openDataFiles(folder, 'change');
+/**
+ * Locks the folder for a command while no service runs.
+ * @param purpose `fill` makes a new installation where there is none
+ * @throws DataFolderLockedError if another process has it, DataFolderError if it has faults
+ */
+export async function openInstallation(
+  dataDir: string,
+  purpose: 'use' | 'fill' = 'use',
+): Promise<CommandFolder> {
+  const folder = purpose === 'fill' ? openDataFolder(dataDir) : openExistingDataFolder(dataDir);
+  const lock = await lockDataFolder(folder, 'open');
   try {
+    assertStoreSpace(folder);
     const inspection = await inspectFolder(folder);
     assertSound('open', folder, inspection);
-    if (!makes || files.isServiceRunning) assertFinished('open', folder, inspection);
+    if (purpose === 'use') assertFinished('open', folder, inspection);
     else await makeInstallation(folder, inspection, (bytes) => randomFillSync(bytes));
-    return { folder, close: () => files.close() };
+    return { folder, close: () => lock.unlock() };
   } catch (error) {
-    await files.close();
+    await lock.unlock();
     throw error;
   }
 }

@@ -19,6 +19,7 @@ import {
   lstatSync,
   openSync,
   readdirSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -34,7 +35,6 @@ import {
   type FolderOwner,
 } from '../data-folder.ts';
 import { askOwner } from './channel.ts';
-import { isOwnUser } from './kill-other.ts';
 import { lineOf, type PredecessorMessage } from './messages.ts';
 
 export interface FolderLock {
@@ -45,6 +45,19 @@ export interface FolderLock {
   retake(): Promise<void>;
   /** Removes service.sock if it is still ours. Open connections stay. */
   unlock(): Promise<void>;
+}
+
+/** Whether a user may speak for the folder: the one of this process, or the folder's own. */
+const isOwnUser = ({ path }: DataFolder, uid: number): boolean =>
+  uid === (process.geteuid?.() ?? uid) || uid === statSync(path).uid;
+
+/** A process id is valid in its namespace only: containers have their own. Empty if the system has none. */
+export function pidNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
+  }
 }
 
 const lockName = 'service.sock';
@@ -317,6 +330,10 @@ async function removeLeftovers(path: string): Promise<void> {
   }
 }
 
+/** The state of a folder's owner; undefined if no process has the lock. @throws DataFolderError */
+export const folderOwner = async (folder: DataFolder): Promise<FolderOwner | undefined> =>
+  existsSync(folder.path) ? await ownerOf(folder, 'ask the service') : undefined;
+
 /** A running service answers; another owner refuses unasked (`refuseSuccessor`). Undefined if no process has the lock. */
 async function ownerOf(folder: DataFolder, action: string): Promise<FolderOwner | undefined> {
   assertOwnSocket(folder, action);
@@ -330,12 +347,14 @@ async function ownerOf(folder: DataFolder, action: string): Promise<FolderOwner 
   if (socket === undefined) return undefined;
   const answer = await askOwner(socket, { type: 'status' });
   socket.destroy();
-  return answer === 'late' || answer?.type === 'running' ? 'running' : 'busy';
+  if (answer === 'late') return 'running';
+  return answer?.type === 'running' || answer?.type === 'yielded' ? answer.type : 'busy';
 }
 
 const ownerTexts: Readonly<Record<FolderOwner, string>> = {
   running: 'locked by a running service',
   busy: 'in use by a command, or by a service that is starting or stopping',
+  yielded: 'locked by a service whose successor has died',
 };
 
 /** Only a socket that refuses is stale: one with a full queue, or of another user, has an owner. */

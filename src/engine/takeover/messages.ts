@@ -3,7 +3,7 @@
  *
  *   another start (folder-lock.ts)                    running service
  *     status --->
- *                          <--- running; a command, and a service that starts or stops, refuses unasked
+ *                          <--- running, or yielded; a command, and a service that starts or stops, refuses unasked
  *
  *   a command (../commands/)                          running service
  *     command {name, input} --->
@@ -13,32 +13,21 @@
  *                          <--- result {value}, or failed {code, detail, faults}
  *     ends the connection --->                          aborts the command if it still runs
  *
- *   any process (opening/)                            running service
- *     open {pid, pidNamespace} --->                     takes the writer's lock of every data file
- *                          <--- held
- *     opens them, ends the connection --->              lets go
- *
  *   successor (predecessor-connection.ts)             predecessor (successor-connection.ts)
- *     takeover {protocol, release, dataVersions, pid, pidNamespace} --->
+ *     takeover {protocol, release, dataVersions, pidNamespace} --->
  *                          <--- accepted {release, pid, journals, ports}, or refused {reason}
- *     boots
- *     ready --->                                        yields its services: 20 s at most
- *                          <--- yielded {limits, tails}, or refused {reason}
- *     opens its services and listens
- *     listening --->                                    stops listening, answers what is open
- *     changed {link} --->  <--- followed {link}         from `yielded` to `ended`
- *                          <--- tails {tails}           while it journals
- *                          <--- ended {tails, lostScans}
- *     understood, ends the connection --->              exits
+ *     ready --->                                        stops the API, the services and the shards
+ *                          <--- yielded                 it only redirects, and writes its own journals
+ *     locks the folder, opens the stores, loads the links, listens for redirects
+ *     listening --->                                    stops listening, syncs its journals, sends clients to new connections
+ *                          <--- ended                   it writes nothing any more
+ *     counts the predecessor's journals, opens the API  exits when its connections are closed
  *
- * The connection is the sign of life: the kernel ends it with the last thread of a process. So neither side ends it while
- * the other one could take that for its death and begin to write.
+ * The end of the connection is the death of the other process.
  *
- *   before `ready`   a fault, or 20 s of silence, ends the connection, and the running service continues. A fault is a line
- *                    that is no message, or that the state does not expect.
- *   after `ready`    the successor may write. The predecessor kills it at a fault, or if it does not listen within 30 s;
- *                    it takes back once the connection has ended, until it has received `understood`.
- *   after `yielded`  the successor skips faults. It kills a predecessor that does not end within 20 s of `listening`.
+ *   before `ready`   the running service continues as if nothing had happened
+ *   after `ready`    a predecessor whose successor dies locks the folder again, redirects, and yields to the next start; after
+ *                    60 s without one it exits
  */
 import type { Fault, FailureCode } from '../../model/failure.ts';
 import { parseJson } from '../small-files.ts';
@@ -50,8 +39,6 @@ export const lineBytesMax = 65_536;
 export const commandBytesMax = 1_048_576;
 /** A result of a command: some list every key of every workspace. */
 export const resultBytesMax = 67_108_864;
-/** Of a predecessor once it has accepted: the limits of a million codes have 20 MB. */
-export const yieldedBytesMax = 67_108_864;
 
 export interface DataVersions {
   readonly management: number;
@@ -59,24 +46,11 @@ export interface DataVersions {
   readonly delivery: number;
 }
 
-/** The ends of journals: what lies before them is journaled. */
-export type Tails = ReadonlyArray<readonly [journal: number, position: number]>;
-/** How many scans limited codes have had, exactly (codes/links/link-loader.ts). */
-export type Limits = ReadonlyArray<readonly [codeNo: number, scansUsed: number]>;
-
 export interface TakeoverMessage {
   readonly type: 'takeover';
   readonly protocol: typeof protocol;
   readonly release: string;
   readonly dataVersions: DataVersions;
-  readonly pid: number;
-  readonly pidNamespace: string;
-}
-
-/** Of a process that opens the data files: a successor, or a command. */
-export interface OpenMessage {
-  readonly type: 'open';
-  readonly pid: number;
   readonly pidNamespace: string;
 }
 
@@ -88,18 +62,13 @@ export interface CommandMessage {
 
 export type SuccessorMessage =
   | CommandMessage
-  | OpenMessage
   /** Of a start that found the folder locked. */
   | { readonly type: 'status' }
   | TakeoverMessage
   /** Of a later release: the rest of it is unknown. */
   | { readonly type: 'other protocol'; readonly protocol: number }
   | { readonly type: 'ready' }
-  | { readonly type: 'listening' }
-  /** Link changes up to this number are stored. */
-  | { readonly type: 'changed'; readonly link: number }
-  /** `ended` was received: the successor goes on alone. */
-  | { readonly type: 'understood' };
+  | { readonly type: 'listening' };
 
 export interface AcceptedMessage {
   readonly type: 'accepted';
@@ -107,12 +76,6 @@ export interface AcceptedMessage {
   readonly pid: number;
   readonly journals: readonly number[];
   readonly ports: readonly number[];
-}
-
-export interface YieldedMessage {
-  readonly type: 'yielded';
-  readonly limits: Limits;
-  readonly tails: Tails;
 }
 
 export interface FailedMessage {
@@ -128,16 +91,12 @@ export type PredecessorMessage =
   | { readonly type: 'progress'; readonly value: unknown }
   | { readonly type: 'result'; readonly value: unknown }
   | FailedMessage
-  /** No commit is under way until the connection ends. */
-  | { readonly type: 'held' }
   | { readonly type: 'running' }
   | { readonly type: 'refused'; readonly reason: string }
   | AcceptedMessage
-  | YieldedMessage
-  | { readonly type: 'tails'; readonly tails: Tails }
-  /** Redirects by every link change up to this number. */
-  | { readonly type: 'followed'; readonly link: number }
-  | { readonly type: 'ended'; readonly tails: Tails; readonly lostScans: number };
+  /** Also the answer to `status` of a service that waits for its next successor. */
+  | { readonly type: 'yielded' }
+  | { readonly type: 'ended' };
 
 export const lineOf = (message: SuccessorMessage | PredecessorMessage): string =>
   `${JSON.stringify(message)}\n`;
@@ -155,8 +114,6 @@ const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 const isCounts = (value: unknown): value is number[] =>
   Array.isArray(value) && value.every((item) => isCount(item));
-const isPairs: Check = (value) =>
-  Array.isArray(value) && value.every((item) => isCounts(item) && item.length === 2);
 const textLengthMax = 2_000;
 const isText: Check = (value) => typeof value === 'string' && value.length <= textLengthMax;
 const isString: Check = (value) => typeof value === 'string';
@@ -174,19 +131,15 @@ type KnownSuccessorMessage = Exclude<SuccessorMessage, { readonly type: 'other p
 
 const successorShapes: Shapes<KnownSuccessorMessage> = {
   command: { name: isText, input: isAny },
-  open: { pid: isCount, pidNamespace: isText },
   status: {},
   takeover: {
     protocol: isCount,
     release: isText,
     dataVersions: isVersions,
-    pid: isCount,
     pidNamespace: isText,
   },
   ready: {},
   listening: {},
-  changed: { link: isCount },
-  understood: {},
 };
 
 const predecessorShapes: Shapes<PredecessorMessage> = {
@@ -198,14 +151,11 @@ const predecessorShapes: Shapes<PredecessorMessage> = {
     detail: isString,
     faults: isFaults,
   },
-  held: {},
   running: {},
   refused: { reason: isText },
   accepted: { release: isText, pid: isCount, journals: isCounts, ports: isCounts },
-  yielded: { limits: isPairs, tails: isPairs },
-  tails: { tails: isPairs },
-  followed: { link: isCount },
-  ended: { tails: isPairs, lostScans: isCount },
+  yielded: {},
+  ended: {},
 };
 
 /** Undefined for a line that is no message of a successor. */

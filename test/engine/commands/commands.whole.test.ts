@@ -10,13 +10,8 @@ import {
   openDataFolder,
 } from '../../../src/engine/data-folder.ts';
 import { type FolderLock, lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
-import {
-  type Hosting,
-  hostTakeovers,
-  takeoverTimes,
-} from '../../../src/engine/takeover/host-takeovers.ts';
+import { type Hosting, hostTakeovers } from '../../../src/engine/takeover/host-takeovers.ts';
 import { invalid } from '../../../src/model/failure.ts';
-import { systemClock } from '../../../src/system-clock.ts';
 import { temporaryFolder } from '../../store/temporary-management.ts';
 import { soon } from '../../support/soon.ts';
 import { collectLog, takeover, talkTo, TestHost } from '../takeover/conversation.ts';
@@ -42,7 +37,7 @@ afterEach(async () => {
 });
 
 function serve(table: CommandTable): void {
-  hosting = hostTakeovers(lock, host, systemClock, told.log, takeoverTimes, table);
+  hosting = hostTakeovers(lock, host, told.log, table);
 }
 
 /** Runs until its client or the service leaves. */

@@ -10,12 +10,7 @@ import {
 } from '../../../src/engine/commands/folder-commands.ts';
 import type { DataFolder } from '../../../src/engine/data-folder.ts';
 import { type FolderLock, lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
-import {
-  type Hosting,
-  hostTakeovers,
-  takeoverTimes,
-} from '../../../src/engine/takeover/host-takeovers.ts';
-import { systemClock } from '../../../src/system-clock.ts';
+import { type Hosting, hostTakeovers } from '../../../src/engine/takeover/host-takeovers.ts';
 import { StoreEnvironment } from '../../../src/store/environment.ts';
 import { temporaryFolder } from '../../store/temporary-management.ts';
 import { collectLog, TestHost } from '../takeover/conversation.ts';
@@ -28,15 +23,7 @@ let hosting: Hosting;
 beforeEach(async () => {
   folder = await makeWholeFolder(temporaryFolder());
   lock = await lockDataFolder(folder);
-  const table = folderCommands(folder);
-  hosting = hostTakeovers(
-    lock,
-    new TestHost(),
-    systemClock,
-    collectLog().log,
-    takeoverTimes,
-    table,
-  );
+  hosting = hostTakeovers(lock, new TestHost(), collectLog().log, folderCommands(folder));
 });
 afterEach(async () => {
   await hosting.close();

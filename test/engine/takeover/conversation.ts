@@ -4,23 +4,19 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { expect } from 'vitest';
 import { type DataFolder, openDataFolder } from '../../../src/engine/data-folder.ts';
-import { lockDataFolder, lockPath } from '../../../src/engine/takeover/folder-lock.ts';
+import {
+  lockDataFolder,
+  lockPath,
+  pidNamespace,
+} from '../../../src/engine/takeover/folder-lock.ts';
 import { hostTakeovers } from '../../../src/engine/takeover/host-takeovers.ts';
-import { pidNamespace } from '../../../src/engine/takeover/kill-other.ts';
-import type { Limits, Tails } from '../../../src/engine/takeover/messages.ts';
 import type { TakeoverHost } from '../../../src/engine/takeover/successor-connection.ts';
-import { systemClock } from '../../../src/system-clock.ts';
 import { createLog, type Logger } from '../../../src/telemetry/log.ts';
 import { temporaryFolder } from '../../store/temporary-management.ts';
 import { soon } from '../../support/soon.ts';
 
 export const dataVersions = { management: 7, scans: 2, delivery: 5 };
 export const hello = { release: '2.0.0', dataVersions };
-export const limits: Limits = [
-  [5, 100],
-  [9, 0],
-];
-export const tails: Tails = [[0, 4_096]];
 export const accepted = {
   type: 'accepted',
   release: '1.0.0',
@@ -28,66 +24,43 @@ export const accepted = {
   journals: [0, 1],
   ports: [80],
 };
-export const takeover = {
-  type: 'takeover',
-  protocol: 1,
-  ...hello,
-  pid: process.pid,
-  pidNamespace: pidNamespace(),
-};
+export const takeover = { type: 'takeover', protocol: 1, ...hello, pidNamespace: pidNamespace() };
 
-type Step = 'yield' | 'finish' | 'takeBack' | 'follow';
-
-/** Answers each step when the test lets it, or at once. */
+/** Answers each step at once, or when the test lets it. */
 export class TestHost implements TakeoverHost {
   readonly release = '1.0.0';
   readonly dataVersions = dataVersions;
   readonly journals = [0, 1];
   readonly ports = [80];
   refusal: string | undefined;
-  position = 4_096;
+  hasYielded = false;
   readonly calls: string[] = [];
-  onCall: ((call: string) => void) | undefined;
-  readonly #held = new Map<Step, PromiseWithResolvers<void>>();
+  readonly #held = new Map<string, Promise<void>>();
 
-  /** The step waits until `release`, or fails with `fail`. */
-  hold(step: Step): { go: () => void; fail: (error: Error) => void } {
-    const held = Promise.withResolvers<void>();
-    this.#held.set(step, held);
-    return { go: held.resolve, fail: held.reject };
+  /** The step waits until the returned function is called. */
+  hold(step: 'yield' | 'finish'): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#held.set(step, promise);
+    return resolve;
   }
 
-  async #step(step: Step, call: string = step): Promise<void> {
-    this.calls.push(call);
-    this.onCall?.(call);
-    await this.#held.get(step)?.promise;
+  async yield(): Promise<void> {
+    this.calls.push('yield');
+    await this.#held.get('yield');
+    this.hasYielded = true;
   }
 
-  async yield(): Promise<{ limits: Limits; tails: Tails }> {
-    await this.#step('yield');
-    return { limits, tails };
-  }
-
-  tails(): Tails {
-    return [[0, this.position]];
-  }
-
-  async finish(): Promise<{ tails: Tails; lostScans: number }> {
-    await this.#step('finish');
-    return { tails: this.tails(), lostScans: 3 };
-  }
-
-  async takeBack(): Promise<void> {
-    await this.#step('takeBack');
-    this.calls.push('taken back');
-  }
-
-  async follow(link: number): Promise<void> {
-    await this.#step('follow', `follow ${link}`);
+  async finish(): Promise<void> {
+    this.calls.push('finish');
+    await this.#held.get('finish');
   }
 
   ended(): void {
     this.calls.push('ended');
+  }
+
+  orphaned(): void {
+    this.calls.push('orphaned');
   }
 
   async hasCalls(...calls: string[]): Promise<void> {
@@ -166,7 +139,7 @@ export async function openHostedFolder() {
   const lock = await lockDataFolder(folder);
   const host = new TestHost();
   const told = collectLog();
-  return { folder, lock, host, told, hosted: hostTakeovers(lock, host, systemClock, told.log) };
+  return { folder, lock, host, told, hosting: hostTakeovers(lock, host, told.log) };
 }
 
 export interface TestLog {

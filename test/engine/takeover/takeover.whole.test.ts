@@ -1,122 +1,229 @@
-/** Both sides of a takeover against each other. */
+/** Both sides of a takeover over a real lock: against each other, against any line, and with processes that die. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DataFolder } from '../../../src/engine/data-folder.ts';
-import { type FolderLock, replaceLock } from '../../../src/engine/takeover/folder-lock.ts';
-import type { Tails } from '../../../src/engine/takeover/messages.ts';
+import {
+  type FolderLock,
+  folderOwner,
+  lockDataFolder,
+  replaceLock,
+} from '../../../src/engine/takeover/folder-lock.ts';
+import { type Hosting, hostTakeovers } from '../../../src/engine/takeover/host-takeovers.ts';
 import { PredecessorConnection } from '../../../src/engine/takeover/predecessor-connection.ts';
 import { soon } from '../../support/soon.ts';
 import {
+  accepted,
   collectLog,
+  dataVersions,
   hello,
-  limits,
+  listenAs,
   openHostedFolder,
-  tails,
-  type TestLog,
+  takeover,
+  type Talker,
+  talkTo,
   type TestHost,
+  type TestLog,
 } from './conversation.ts';
 
 let folder: DataFolder;
 let lock: FolderLock;
 let host: TestHost;
 let told: TestLog;
-const opened: PredecessorConnection[] = [];
-const children: ChildProcess[] = [];
+let hosting: Hosting;
+const closers: Array<() => unknown> = [];
 
 beforeEach(async () => {
-  ({ folder, lock, host, told } = await openHostedFolder());
+  ({ folder, lock, host, told, hosting } = await openHostedFolder());
 });
 afterEach(async () => {
-  for (const predecessor of opened.splice(0)) predecessor.close();
-  for (const child of children.splice(0)) child.kill('SIGKILL');
+  for (const close of closers.splice(0).toReversed()) await close();
+  await hosting.close();
   await lock.unlock();
 });
 
-async function find(): Promise<PredecessorConnection> {
-  const predecessor = await PredecessorConnection.find(folder, hello, collectLog().log);
+async function talk(...messages: object[]): Promise<Talker> {
+  const talker = await talkTo(folder);
+  closers.push(() => talker.close());
+  talker.say(...messages);
+  return talker;
+}
+
+async function find(msMax?: number): Promise<PredecessorConnection> {
+  const predecessor = await PredecessorConnection.find(folder, hello, told.log, msMax);
   if (predecessor === undefined) throw new Error('no predecessor');
-  opened.push(predecessor);
+  closers.push(() => predecessor.close());
   return predecessor;
 }
 
 test('a whole takeover', async () => {
   const predecessor = await find();
-  expect(predecessor.journals).toEqual([0, 1]);
-  expect(predecessor.ports).toEqual([80]);
-  expect(host.calls).toEqual([]);
-  expect(await predecessor.yield()).toEqual({ limits, tails });
+  expect([predecessor.journals, predecessor.ports]).toEqual([[0, 1], [80]]);
+  expect([host.calls, await folderOwner(folder)]).toEqual([[], 'running']);
+  await predecessor.yield();
+  expect(host.calls).toEqual(['yield']);
   const successor = await replaceLock(folder);
-  await predecessor.followed(1);
-  const received: Tails[] = [];
-  predecessor.onTails = (next) => received.push(next);
-  const finishing = host.hold('finish');
-  predecessor.listening();
-  await expect.poll(() => received, soon).toEqual([[[0, 4_096]]]);
-  host.position = 5_000;
-  await expect.poll(() => received, soon).toEqual([[[0, 4_096]], [[0, 5_000]]]);
-  await Promise.all([predecessor.followed(2), predecessor.followed(3)]);
-  await predecessor.followed(2);
+  closers.push(() => successor.unlock());
+  const finish = host.hold('finish');
   let hasEnded = false;
-  void predecessor.ended.then(() => (hasEnded = true));
-  host.position = 6_000;
-  finishing.go();
-  await host.hasCalls('yield', 'follow 1', 'finish', 'follow 2', 'follow 3', 'ended');
-  await expect.poll(() => hasEnded, soon).toBe(true);
-  expect(received.at(-1)).toEqual([[0, 6_000]]);
-  expect(predecessor.isGone).toBe(false);
-  await predecessor.followed(99);
-  expect(told.lines).toEqual([
-    'a successor is booting',
-    'the successor is ready, yielding to it',
-    'yielded to the successor',
-    'the successor listens, finishing',
-    'the successor has taken over',
-  ]);
-  await successor.unlock();
+  const ended = predecessor.listening().then(() => (hasEnded = true));
+  await host.hasCalls('yield', 'finish');
+  expect([hasEnded, predecessor.isGone]).toEqual([false, false]);
+  finish();
+  await ended;
+  await host.hasCalls('yield', 'finish', 'ended');
 });
 
-test('a million limited codes', async () => {
-  const many = Array.from({ length: 1_000_000 }, (_, i) => [i + 10_000_000, 1_000_000] as const);
-  host.yield = () => Promise.resolve({ limits: many, tails });
-  const predecessor = await find();
-  const yielded = await predecessor.yield();
-  expect(yielded).not.toBe('gone');
-  if (yielded !== 'gone') expect(yielded.limits).toHaveLength(1_000_000);
+test.each([
+  [{ ...takeover, protocol: 99 }, 'knows protocol 99 of takeovers, the running one 1; stop it'],
+  [{ ...takeover, pidNamespace: 'pid:[1]' }, 'the running service is in another container'],
+  [
+    { ...takeover, dataVersions: { ...dataVersions, scans: 3 } },
+    'this release writes version 3 of scans.mdb, the running one 2; stop it, then start this one',
+  ],
+])('a takeover is refused with its reason: %j', async (message, reason) => {
+  const talker = await talk(message);
+  expect(await talker.next()).toEqual({ type: 'refused', reason: expect.stringContaining(reason) });
+  await talker.closed;
+  expect(host.calls).toEqual([]);
 });
 
-/** A successor in a process of its own, up to a step. */
-async function startSuccessor(step: string): Promise<ChildProcess> {
-  const child = fork(new URL('successor.child.ts', import.meta.url), [folder.path, step]);
-  children.push(child);
-  expect(await once(child, 'message')).toEqual([step, undefined]);
+test('a service that stops, or has a successor already, refuses in words', async () => {
+  host.refusal = 'the running service is stopping';
+  await expect(find()).rejects.toThrow('Cannot take over: the running service is stopping');
+  host.refusal = undefined;
+  await find();
+  await expect(find()).rejects.toThrow('Cannot take over: another takeover is under way');
+});
+
+test.each([
+  ['no JSON', 'x\n'],
+  ['an unknown message', '{"type":"hello"}\n'],
+  ['a deep one', `${'['.repeat(60_000)}\n`],
+  ['a message before its time', '{"type":"ready"}\n'],
+  ['a line without end', 'x'.repeat(1_100_000)],
+])('before `ready`, %s ends the connection, and the service continues', async (_name, text) => {
+  const stranger = await talk();
+  stranger.write(text);
+  await stranger.closed;
+  const successor = await talk(takeover);
+  expect(await successor.next()).toEqual(accepted);
+  successor.write(text);
+  await successor.closed;
+  expect(host.calls).toEqual([]);
+  await find();
+});
+
+test('a connection without a message is ended', async () => {
+  await hosting.close();
+  hosting = hostTakeovers(lock, host, told.log, {}, 50);
+  await (
+    await talk()
+  ).closed;
+  expect(told.lines).toEqual(['warn: unexpected message from another process: silence']);
+});
+
+test('once the successor may write, an odd line is skipped', async () => {
+  const successor = await talk(takeover, { type: 'ready' });
+  expect([await successor.next(), await successor.next()]).toEqual([accepted, { type: 'yielded' }]);
+  successor.write('x\n');
+  successor.say({ type: 'ready' }, { type: 'listening' });
+  expect(await successor.next()).toEqual({ type: 'ended' });
+  await host.hasCalls('yield', 'finish', 'ended');
+});
+
+test('a successor that leaves before `ready` changes nothing', async () => {
+  (await find()).close();
+  await expect.poll(() => told.lines.at(-1), soon).toBe('warn: the successor has died');
+  expect(host.calls).toEqual([]);
+  await (await find()).yield();
+});
+
+test.each(['yielding', 'yielded'])(
+  '%s, the successor dies: the next start finds it',
+  async (at) => {
+    const go = at === 'yielding' ? host.hold('yield') : undefined;
+    const dead = await find();
+    const yielding = dead.yield();
+    await host.hasCalls('yield');
+    if (at === 'yielded') await yielding;
+    dead.close();
+    go?.();
+    await yielding.catch(() => undefined);
+    await host.hasCalls('yield', 'orphaned');
+    expect(await folderOwner(folder)).toBe('yielded');
+    const next = await find();
+    await next.yield();
+    await next.listening();
+    await host.hasCalls('yield', 'orphaned', 'yield', 'finish', 'ended');
+  },
+);
+
+test('the lock of a dead successor is taken back', async () => {
+  await (await find()).yield();
+  const dead = await replaceLock(folder);
+  await dead.unlock();
+  await lock.retake();
+  expect(await folderOwner(folder)).toBe('yielded');
+});
+
+/** A predecessor in a process of its own, up to a step, which it never answers. */
+async function otherService(step: 'takeover' | 'ready' | 'listening'): Promise<ChildProcess> {
+  await hosting.close();
+  await lock.unlock();
+  const child = fork(new URL('predecessor.child.ts', import.meta.url), [folder.path, step]);
+  closers.push(() => child.kill('SIGKILL'));
+  await once(child, 'message');
   return child;
 }
 
-const takenBack = ['takeBack', 'taken back'];
-test.each([
-  ['booting', []],
-  ['yielding', ['yield', ...takenBack]],
-  ['yielded', ['yield', ...takenBack]],
-  ['locked', ['yield', ...takenBack]],
-  ['listening', ['yield', 'finish', ...takenBack]],
-])(
-  '%s, the successor is killed: the lock is taken back, and the next one comes',
-  async (step, calls) => {
-    const finishing = host.hold('finish');
-    const child = await startSuccessor(step);
-    const exited = once(child, 'exit');
-    if (step !== 'booting') await expect.poll(() => host.calls[0], soon).toBe('yield');
-    if (step === 'listening') await expect.poll(() => host.calls[1], soon).toBe('finish');
-    child.kill('SIGKILL');
-    await exited;
-    await expect.poll(() => told.lines.at(-1), soon).toMatch(/taken back|is gone$/);
-    expect(host.calls).toEqual(calls);
-    await lock.retake();
-    finishing.go();
-    expect(readdirSync(folder.path)).toEqual(['service.sock']);
-    await (await find()).yield();
-    expect(host.calls).toEqual([...calls, 'yield']);
-  },
-);
+const killed = async (child: ChildProcess): Promise<void> => {
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+};
+
+test('a predecessor that dies at any step is gone, and the successor continues', async () => {
+  const asked = await otherService('takeover');
+  const finding = PredecessorConnection.find(folder, hello, told.log);
+  await once(asked, 'message');
+  await killed(asked);
+  expect(await finding).toBeUndefined();
+  for (const step of ['ready', 'listening'] as const) {
+    const child = await otherService(step);
+    const predecessor = await find();
+    if (step === 'listening') await predecessor.yield();
+    const answer = step === 'ready' ? predecessor.yield() : predecessor.listening();
+    await once(child, 'message');
+    await killed(child);
+    await answer;
+    expect(predecessor.isGone).toBe(true);
+    await predecessor.listening();
+    lock = await lockDataFolder(folder);
+  }
+});
+
+test('a predecessor that hangs fails the takeover before it has yielded, and is killed after it', async () => {
+  const hanging = await otherService('ready');
+  await expect((await find(200)).yield()).rejects.toThrow('did not answer within 0.2 s');
+  await killed(hanging);
+  const child = await otherService('listening');
+  const exited = once(child, 'exit');
+  const predecessor = await find(200);
+  await predecessor.yield();
+  await predecessor.listening();
+  expect((await exited)[1]).toBe('SIGKILL');
+});
+
+test('an answer that a release does not know fails the takeover', async () => {
+  await hosting.close();
+  await lock.unlock();
+  const { server, talker } = await listenAs(folder);
+  closers.push(() => server.close());
+  const finding = PredecessorConnection.find(folder, hello, collectLog().log);
+  const other = await talker;
+  await other.next();
+  other.say({ type: 'ended' });
+  await expect(finding).rejects.toThrow('unexpected answer "ended"');
+  other.close();
+});
