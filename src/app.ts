@@ -8,37 +8,29 @@
  * is in the store. A takeover (`serve --takeover`) boots while the old service runs (engine/takeover/messages.ts).
  */
 import { resolve } from 'node:path';
-import { importedDrafts } from './api/codes/code-bodies.ts';
-import type { Billing } from './billing/billing.ts';
-import { assertNoNodeFolder, commandRefusal } from './cluster/nodes/node-folder.ts';
-import type { CodeDraft } from './codes/code-creation.ts';
-import type { Codes } from './codes/codes.ts';
+import { administrationOf } from './administration/administration.ts';
+import { commandTable } from './administration/operations.ts';
+import { assertNoNodeFolder } from './cluster/nodes/node-folder.ts';
 import type { Config } from './config.ts';
 import { folderCommands } from './engine/commands/folder-commands.ts';
 import { openWithClosers } from './engine/closers.ts';
-import { type DataFolder, openDataFolder } from './engine/data-folder.ts';
-import type { FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
+import type { FirstSecrets } from './engine/installation/first-start.ts';
 import { fitToMemory } from './engine/machine/machine-plan.ts';
 import type { PredecessorConnection } from './engine/takeover/predecessor-connection.ts';
 import { ServiceFolder, type ServiceStart } from './engine/installation/service-folder.ts';
 import { DashboardFiles } from './http/dashboard/dashboard-files.ts';
-import type { Failure } from './model/failure.ts';
 import {
   dataVersions,
   type Machine,
   openBase,
-  openBillingModule,
-  openCodeModule,
   openFirstStart,
-  openWorkspaceModule,
   prepareProcess,
   thisMachine,
 } from './modules.ts';
 import { startEngine } from './open-engine.ts';
 import { shipped } from './shipped.ts';
 import { RunningService } from './takeover-host.ts';
-import { createLog, type Logger } from './telemetry/log.ts';
-import type { WorkspaceServices } from './workspaces/services.ts';
+import type { Logger } from './telemetry/log.ts';
 
 export interface App {
   /** The ports in use: the configured ones, or the system's choice for 0. */
@@ -63,41 +55,6 @@ export interface AppOptions {
   readonly stopping?: AbortSignal;
   /** Called once the running service has accepted. If this process ends before it is open, that service continues. */
   readonly onPredecessor?: (predecessor: Pick<PredecessorConnection, 'isGone'>) => void;
-}
-
-/** For commands; a service may run. In the data folder of a cluster's core, every change is refused. */
-export interface Administration {
-  readonly services: WorkspaceServices;
-  readonly firstStart: FirstStart;
-  readonly codes: Codes;
-  /** Checks a row of an import as the body of a new code. */
-  readonly draftOf: (row: unknown) => CodeDraft | Failure;
-  /** Without a payment provider: an operator confirms payments. */
-  readonly billing: Billing;
-  close(): Promise<void>;
-}
-
-export function openAdministration(
-  config: Config,
-  folder: DataFolder = openDataFolder(config.dataDir),
-  machine: Machine = thisMachine,
-): Administration {
-  const log = createLog(config.log.level, process.stderr);
-  const base = openBase(config, folder, log, machine);
-  const refusal = commandRefusal(folder.path);
-  if (refusal !== undefined) void base.management.environment.hold(refusal);
-  const workspaces = openWorkspaceModule(base);
-  return {
-    services: workspaces,
-    firstStart: openFirstStart(base, workspaces),
-    codes: openCodeModule(base, { links: 'remote', scansOf: () => 0 }),
-    draftOf: importedDrafts(config.shortUrlBase),
-    billing: openBillingModule(base, { workspaces, provider: undefined }),
-    async close() {
-      await workspaces.close();
-      await base.management.close();
-    },
-  };
 }
 
 /** @throws DataFolderError, NodeError, MachineLimitError, ListenError with a text for the operator */
@@ -127,7 +84,12 @@ export async function openApp(
     const dashboard = new DashboardFiles(shipped.dashboard());
     const running = await RunningService.open({ base, engine, dashboard, service });
     closers.push(() => running.stop());
-    service.hostTakeovers(running, folderCommands(folder));
+    const administration = administrationOf(base, engine.codes);
+    closers.push(() => administration.services.close());
+    service.hostTakeovers(running, {
+      ...folderCommands(folder),
+      ...commandTable(administration),
+    });
     closers.push(() => service.endCommands());
     // Not earlier: a start that fails prints one line.
     for (const warning of warnings) log.warn(warning);

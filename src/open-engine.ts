@@ -85,14 +85,14 @@ function makeEngine(
     routesSeen: (codeNo) => queries.analytics.routesSeen(codeNo),
     designs: images.designs,
   });
-  const refresher = new LinkRefresher(management, codes.links, log);
+  const refresher = new LinkRefresher(management, codes.links);
   closers.push(() => refresher.close());
   const geo = openGeo(config.geo);
   for (const warning of geo.warnings) log.warn(warning);
   closers.push(() => geo.close());
-  const pages = new PageFeed(management, log);
+  const pages = new PageFeed(management);
   closers.push(() => pages.close());
-  const zones = new ZoneFeed(management, log);
+  const zones = new ZoneFeed(management);
   closers.push(() => zones.close());
   const threads = new EngineThreads({
     config,

@@ -4,13 +4,13 @@
  * from the number.
  */
 import { randomFillSync } from 'node:crypto';
-import { openAdministration } from '../../src/app.ts';
+import { openAdministration } from '../../src/administration/administration.ts';
 import { moveTerms } from '../../src/codes/search/terms.ts';
 import type { Config } from '../../src/config.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import type { Routing } from '../../src/model/routing/routing.ts';
 import { createIdSource } from '../../src/model/ids.ts';
-import { openOrMakeInstallation } from '../../src/engine/installation/service-folder.ts';
+import { openInstallation } from '../../src/engine/installation/service-folder.ts';
 import { compileLink } from '../../src/routes/compile.ts';
 import { packCode } from '../../src/store/management/code-codec.ts';
 import { linkBlockOf, withLink, type StoredLink } from '../../src/store/management/link-blocks.ts';
@@ -44,7 +44,7 @@ export async function seedCodes(
   depth: SeedDepth,
   routing?: Routing,
 ): Promise<void> {
-  const { folder, close } = await openOrMakeInstallation(config.dataDir);
+  const { folder, close } = await openInstallation(config.dataDir, 'fill');
   const administration = openAdministration(config, folder, machine);
   await administration.services.workspaces.bootstrap(config.bootstrap);
   const [workspace] = [...administration.services.workspaces.all()];

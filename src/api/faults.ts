@@ -40,7 +40,7 @@ export function alsoFinding<S extends z.ZodType>(
 
 export function validationFailure(
   faults: readonly Fault[],
-  what: 'body' | 'query' | 'row',
+  what: 'body' | 'query' | 'row' | 'input',
 ): Failure {
   const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`;
   return new Failure('validation_failed', `The ${what} has ${count}`, { faults });

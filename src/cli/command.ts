@@ -1,16 +1,12 @@
-/** What the commands share: their process, their common options, and the stores that they open. */
+/** What the commands share: their process, their common options, and the service that they ask. */
 import { constants, setPriority } from 'node:os';
 import { resolve } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import type { Command } from 'commander';
-import type { Administration } from '../app.ts';
 import { assertNoEdgeFolder } from '../cluster/nodes/node-folder.ts';
 import { type Config, loadConfig } from '../config.ts';
 import type { Environment } from '../environment.ts';
-import { openInstallation } from '../engine/installation/service-folder.ts';
-import { Failure } from '../model/failure.ts';
-import type { WorkspaceRecord } from '../model/workspace.ts';
-import type { WorkspaceServices } from '../workspaces/services.ts';
+import { type Ask, Session, type SessionOptions } from './session.ts';
 
 /** The process of a command; a test hands in its own. */
 export interface Process {
@@ -53,29 +49,20 @@ export function configOf(context: Process, options: CommonOptions): Config {
   return loadConfig(options.config, context.environment);
 }
 
-/**
- * Opens the stores, whether or not a service runs, and closes them whatever happens.
- * @param open finds the data folder; makes one only where the command's purpose is to fill it
- */
+/** Asks the running service, or opens the data folder if none runs; closes it whatever happens. */
 export async function administer(
   context: Process,
   options: CommonOptions,
-  work: (administration: Administration, config: Config) => Promise<void> | void,
-  open: typeof openInstallation = openInstallation,
+  work: (ask: Ask) => Promise<void>,
+  session: SessionOptions = { purpose: 'use', onOpened: async () => undefined },
 ): Promise<void> {
   const config = configOf(context, options);
-  const { openAdministration } = await import('../app.ts');
   assertNoEdgeFolder('open', resolve(config.dataDir));
-  const { folder, close } = await open(config.dataDir);
+  const opened = new Session(config, session);
   try {
-    const administration = openAdministration(config, folder);
-    try {
-      await work(administration, config);
-    } finally {
-      await administration.close();
-    }
+    await work((name, input) => opened.ask(name, input));
   } finally {
-    await close();
+    await opened.close();
   }
 }
 
@@ -90,23 +77,12 @@ export function yieldToService(): void {
   }
 }
 
-/** The named workspace, or the first. @throws Failure not_found */
-export function workspaceOf(
-  { workspaces }: WorkspaceServices,
-  id: string | undefined,
-): WorkspaceRecord {
-  const [first] = workspaces.all();
-  const found = id === undefined ? first : workspaces.findById(id);
-  if (found !== undefined) return found;
-  throw new Failure('not_found', `There is no workspace ${id ?? 'yet: start the service first'}`);
-}
-
 /** Adds the command `list`, whose rows are aligned columns, or JSON for scripts. */
 export function addListCommand(
   parent: Command,
   context: CommandContext,
   description: string,
-  rowsOf: (administration: Administration, options: ListOptions) => object[],
+  rowsOf: (ask: Ask, options: ListOptions) => Promise<object[]>,
 ): Command {
   return parent
     .command('list')
@@ -114,8 +90,8 @@ export function addListCommand(
     .option('--json', 'print JSON for scripts')
     .option(...configOption)
     .action((options: ListOptions) =>
-      administer(context, options, (administration) => {
-        const rows = rowsOf(administration, options);
+      administer(context, options, async (ask) => {
+        const rows = await rowsOf(ask, options);
         context.result(options.json === true ? JSON.stringify(rows) : tableText(rows));
       }),
     );

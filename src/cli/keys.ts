@@ -1,9 +1,6 @@
 /** `quietzone keys`: API keys, also while a service runs; it sees a change with its next request. */
 import { type Command, Option } from 'commander';
-import { isoTime } from '../model/day.ts';
-import { Failure } from '../model/failure.ts';
 import { roles, type Role } from '../model/workspace.ts';
-import type { WorkspaceServices } from '../workspaces/services.ts';
 import {
   addListCommand,
   administer,
@@ -12,9 +9,9 @@ import {
   configOf,
   configOption,
   type ListOptions,
-  workspaceOf,
   workspaceOption,
 } from './command.ts';
+import type { Ask } from './session.ts';
 
 interface CreateOptions extends ListOptions {
   readonly name: string;
@@ -22,7 +19,7 @@ interface CreateOptions extends ListOptions {
 }
 
 export function addKeyCommands(program: Command, context: CommandContext): void {
-  const keys = program.command('keys').description('API keys, also beside a running service');
+  const keys = program.command('keys').description('API keys, also while a service runs');
   keys
     .command('create')
     .description('make an API key; it is shown once')
@@ -32,13 +29,10 @@ export function addKeyCommands(program: Command, context: CommandContext): void 
     .option('--json', 'print {"key": "…"} for scripts')
     .option(...configOption)
     .action((options: CreateOptions) =>
-      administer(context, options, ({ services }) => createKey(context, options, services)),
+      administer(context, options, (ask) => createKey(context, options, ask)),
     );
-  addListCommand(
-    keys,
-    context,
-    'list the API keys without their secrets',
-    ({ services }, { workspace }) => listKeys(services, workspace),
+  addListCommand(keys, context, 'list the API keys without their secrets', (ask, { workspace }) =>
+    ask('keys.list', { workspace }),
   ).option('-w, --workspace <id>', 'workspace (default: all)');
   keys
     .command('revoke')
@@ -46,8 +40,8 @@ export function addKeyCommands(program: Command, context: CommandContext): void 
     .argument('<id>', 'key')
     .option(...configOption)
     .action((id: string, options: CommonOptions) =>
-      administer(context, options, async ({ services }) => {
-        await revokeKey(services, id);
+      administer(context, options, async (ask) => {
+        await ask('keys.revoke', { id });
         context.result(`API key ${id} is revoked: its next request is refused`);
       }),
     );
@@ -62,8 +56,8 @@ export function addKeyCommands(program: Command, context: CommandContext): void 
         context.result(await rotateSigning(settings));
         return;
       }
-      await administer(context, options, ({ services }) => {
-        const kid = services.rotateSigningKeys();
+      await administer(context, options, async (ask) => {
+        const { kid } = await ask('keys.rotate-signing', {});
         context.result(
           `New API keys are signed with ${kid} from now on; those that exist stay valid`,
         );
@@ -73,49 +67,13 @@ export function addKeyCommands(program: Command, context: CommandContext): void 
 
 async function createKey(
   context: CommandContext,
-  options: CreateOptions,
-  services: WorkspaceServices,
+  { name, role, workspace, json }: CreateOptions,
+  ask: Ask,
 ): Promise<void> {
-  const workspace = workspaceOf(services, options.workspace);
-  const owner = services.users.firstOwner(workspace.no);
-  if (owner === undefined) throw new Failure('not_found', 'The workspace has no owner');
-  const { token, record } = await services.keys.create({
-    workspaceNo: workspace.no,
-    userId: owner.id,
-    name: options.name,
-    role: options.role,
-  });
-  const { id, name, role } = record;
+  const { of, ...made } = await ask('keys.create', { name, role, workspace });
   context.result(
-    options.json === true
-      ? JSON.stringify({ key: token, id, name, role })
-      : `API key ${id} (${role}) of ${workspace.name}, shown once:\n${token}`,
+    json === true
+      ? JSON.stringify(made)
+      : `API key ${made.id} (${made.role}) of ${of}, shown once:\n${made.key}`,
   );
 }
-
-/** @param id a workspace; undefined = all */
-function listKeys(services: WorkspaceServices, id: string | undefined): object[] {
-  const { keys, workspaces } = services;
-  const listed = id === undefined ? [...workspaces.all()] : [workspaceOf(services, id)];
-  return listed.flatMap((workspace) =>
-    keys.list(workspace.no).map((key) => ({
-      id: key.id,
-      workspaceId: workspace.id,
-      name: key.name,
-      role: key.role,
-      createdAt: isoTime(key.createdAtMs),
-      lastUsedAt: timeOrNull(keys.lastUsedAtMs(key.id)),
-      expiresAt: timeOrNull(key.expiresAtMs),
-      revokedAt: timeOrNull(key.revokedAtMs),
-    })),
-  );
-}
-
-async function revokeKey({ keys }: WorkspaceServices, id: string): Promise<void> {
-  const record = keys.find(id);
-  if (record === undefined) throw new Failure('not_found', `There is no API key ${id}`);
-  await keys.revoke(record.workspaceNo, id);
-}
-
-const timeOrNull = (timeMs: number | undefined): string | null =>
-  timeMs === undefined ? null : isoTime(timeMs);

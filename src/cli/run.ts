@@ -77,9 +77,17 @@ function explain(error: unknown, { progress }: Process): number {
   }
   const defect = error instanceof Error ? error.stack : undefined;
   const more = isDamage(error) ? '; `quietzone verify` names it' : '';
-  progress(error instanceof Error && isExpected ? error.message + more : (defect ?? String(error)));
+  const faults = error instanceof Failure ? faultLines(error) : [];
+  const text = error instanceof Error && isExpected ? error.message + more : defect;
+  progress([text ?? String(error), ...faults].join('\n'));
   return exitFailed;
 }
+
+/** The faults of an input that its message does not say. */
+const faultLines = ({ message, faults }: Failure): string[] =>
+  faults
+    .filter((fault) => fault.message !== message)
+    .map((fault) => `  ${fault.path}: ${fault.message}`);
 
 /** As left by a command that another user has run in the data folder. */
 function isForbiddenFile(error: unknown): error is Error & { readonly path: string } {

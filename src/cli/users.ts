@@ -1,19 +1,14 @@
 /** `quietzone users`: people and their passwords, also while a service runs. */
 import { randomFillSync } from 'node:crypto';
 import { type Command, Option } from 'commander';
-import { isoTime } from '../model/day.ts';
-import { Failure } from '../model/failure.ts';
-import { roles, type Role, type UserRecord } from '../model/workspace.ts';
+import { roles, type Role } from '../model/workspace.ts';
 import { generatePassword } from '../workspaces/passwords.ts';
-import type { WorkspaceServices } from '../workspaces/services.ts';
-import { isProven } from '../workspaces/users.ts';
 import {
   addListCommand,
   administer,
   type CommandContext,
   type CommonOptions,
   configOption,
-  workspaceOf,
   workspaceOption,
 } from './command.ts';
 
@@ -36,7 +31,7 @@ interface ChangeOptions extends CommonOptions {
 const passwordOption = ['-p, --password <text>', 'default: one is made and shown once'] as const;
 
 export function addUserCommands(program: Command, context: CommandContext): void {
-  const users = program.command('users').description('people, also beside a service');
+  const users = program.command('users').description('people, also while a service runs');
   users
     .command('create')
     .description('make a user who is a member of a workspace')
@@ -47,12 +42,10 @@ export function addUserCommands(program: Command, context: CommandContext): void
     .option(...workspaceOption)
     .option(...configOption)
     .action((options: CreateOptions) =>
-      administer(context, options, async ({ services }) => {
-        const { email, name, role } = options;
-        const workspace = workspaceOf(services, options.workspace);
-        const password = options.password ?? newPassword();
-        const user = await services.users.create(workspace.no, role, { email, name, password });
-        context.result(`User ${user.id} (${role} of ${workspace.name})${shown(options, password)}`);
+      administer(context, options, async (ask) => {
+        const { email, name, role, workspace, password = newPassword() } = options;
+        const { id, of } = await ask('users.create', { email, name, role, workspace, password });
+        context.result(`User ${id} (${role} of ${of})${shown(options, password)}`);
       }),
     );
   users
@@ -65,11 +58,11 @@ export function addUserCommands(program: Command, context: CommandContext): void
     .option(...passwordOption)
     .option(...configOption)
     .action((options: PasswordOptions) =>
-      administer(context, options, async ({ services }) => {
-        const password = options.password ?? newPassword();
-        const user = await services.accounts.resetPassword(options.email, password);
+      administer(context, options, async (ask) => {
+        const { email: user, password = newPassword() } = options;
+        const { id } = await ask('users.reset-password', { user, password });
         context.result(
-          `User ${user.id} has a new password, all sessions ended${shown(options, password)}`,
+          `User ${id} has a new password, all sessions ended${shown(options, password)}`,
         );
       }),
     );
@@ -85,8 +78,10 @@ function addAddressCommands(users: Command, context: CommandContext): void {
     .option('-e, --email <address>', 'to sign in with')
     .option(...configOption)
     .action((reference: string, options: ChangeOptions) =>
-      administer(context, options, async ({ services }) => {
-        const { id, name, email } = await changeUser(services, reference, options);
+      administer(context, options, async (ask) => {
+        const { name: newName, email: newEmail } = options;
+        const wish = { user: reference, name: newName, email: newEmail };
+        const { id, name, email } = await ask('users.change', wish);
         context.result(`User ${id} is ${name}, and signs in as ${email}`);
       }),
     );
@@ -94,7 +89,7 @@ function addAddressCommands(users: Command, context: CommandContext): void {
     users,
     context,
     'list the users, and whether their e-mail address is confirmed',
-    ({ services }, { workspace }) => listUsers(services, workspace),
+    (ask, { workspace }) => ask('users.list', { workspace }),
   ).option('-w, --workspace <id>', 'workspace (default: all)');
   users
     .command('confirm')
@@ -102,42 +97,11 @@ function addAddressCommands(users: Command, context: CommandContext): void {
     .argument('<user>', 'id, or the e-mail address of one account')
     .option(...configOption)
     .action((reference: string, options: CommonOptions) =>
-      administer(context, options, async ({ services }) => {
-        const { id, email } = await services.users.confirm(services.users.get(reference));
+      administer(context, options, async (ask) => {
+        const { id, email } = await ask('users.confirm', { user: reference });
         context.result(`User ${id} is confirmed: ${email} is theirs`);
       }),
     );
-}
-
-/** @throws Failure not_found, conflict, validation_failed */
-async function changeUser(
-  { users, profiles }: WorkspaceServices,
-  reference: string,
-  { name, email }: ChangeOptions,
-): Promise<UserRecord> {
-  if (name === undefined && email === undefined) {
-    throw new Failure('validation_failed', 'Cannot change the user: expected --name or --email');
-  }
-  const user = users.get(reference);
-  // The address first: it may be refused.
-  const moved = email === undefined ? user : await profiles.assign(user.id, email);
-  return name === undefined ? moved : await profiles.rename(user.id, name);
-}
-
-/** @param id a workspace; undefined = all */
-function listUsers(services: WorkspaceServices, id: string | undefined): object[] {
-  const { users, workspaces } = services;
-  const workspace = id === undefined ? undefined : workspaceOf(services, id);
-  const isListed = (user: UserRecord): boolean =>
-    workspace === undefined || users.roleIn(workspace.no, user.id) !== undefined;
-  return [...users.all()].filter(isListed).map((user) => ({
-    id: user.id,
-    email: user.email,
-    name: user.name,
-    confirmed: isProven(user),
-    workspaces: workspaces.of(user.id).map((one) => `${one.workspace.name} (${one.role})`),
-    createdAt: isoTime(user.createdAtMs),
-  }));
 }
 
 const newPassword = (): string => generatePassword((bytes) => randomFillSync(bytes));

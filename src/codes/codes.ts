@@ -53,7 +53,7 @@ import {
   type CodePageRequest,
   type SearchLimits,
 } from './search/listing.ts';
-import { type Remote, LinkLoader } from './links/link-loader.ts';
+import { LinkLoader } from './links/link-loader.ts';
 import type { LinkTable } from './links/link-table.ts';
 import { Memberships } from './memberships.ts';
 import { mergePatch } from './merge-patch.ts';
@@ -70,7 +70,7 @@ export interface CodesOptions {
   readonly store: Management;
   readonly outbox: Outbox;
   /** `remote` in a process beside the service. */
-  readonly links: LinkTable | Remote;
+  readonly links: LinkTable;
   readonly ids: IdSource;
   readonly clock: Clock;
   /** For short codes and the keys of splits; absent = the machine's. */
@@ -168,10 +168,13 @@ export class Codes {
     return outcomes;
   }
 
-  /** The import of a file, begun or continued. @param fingerprint of the file and its options */
-  openImport(actor: Actor, fingerprint: string): CodeImport {
+  /**
+   * The import of a file, new or resumed. @param fingerprint of the file and its options
+   * @throws Failure conflict if other rows than `rowsDone` are done
+   */
+  openImport(actor: Actor, fingerprint: string, rowsDone?: number): CodeImport {
     const { store, clock } = this.#options;
-    return new CodeImport({ store, clock, creator: this, actor, fingerprint });
+    return new CodeImport({ store, clock, creator: this, actor, fingerprint, rowsDone });
   }
 
   /** What is wrong with a draft, as far as it can be known without creating it; designs are not checked. */

@@ -3,12 +3,12 @@
  * for shards.
  *
  *   PATCH /workspaces/:id   writes the record and the number of the change, in one transaction
- *                                  │ each feed reads the number from time to time
+ *                                  │ each commit: the feed reads the number
  *   this thread             reads what has changed --> the threads that run
  *                                  └ `all`: the setup of a thread that starts
  *
- * A feed polls: a command or another core may have made the change. On an edge, the feed of links writes and numbers the
- * records (cluster/links/replica-store.ts).
+ * The change may be another core's: then the commit is of the cluster's log. On an edge, the feed of links writes and numbers
+ * the records (cluster/links/replica-store.ts).
  */
 import type { PageChanges } from '../http/pages.ts';
 import { readOr } from '../model/failure.ts';
@@ -16,40 +16,27 @@ import { isSilent, type WorkspacePages } from '../model/routing/pages.ts';
 import type { WorkspaceZone } from '../scans/days/zone-cuts.ts';
 import type { Management } from '../store/management/management.ts';
 import { pagesChangedAfter } from '../store/management/pages.ts';
-import type { Logger } from '../telemetry/log.ts';
-import { Ticker } from '../telemetry/ticker.ts';
-
-const pagesEveryMs = 500;
-/** A zone applies from the next UTC day on. A day that begins before the poll is not split: it answers fewer queries, none wrong. */
-const zonesEveryMs = 10_000;
 
 abstract class WorkspaceFeed<Changes> {
   readonly #store: Management;
   readonly #kind: 'pages' | 'zones';
-  readonly #ticker: Ticker;
+  #stop: () => void = () => undefined;
   #seen = 0;
   #onChanges: (changes: Changes) => void = () => undefined;
 
-  constructor(store: Management, kind: 'pages' | 'zones', everyMs: number, log: Logger) {
+  constructor(store: Management, kind: 'pages' | 'zones') {
     this.#store = store;
     this.#kind = kind;
-    this.#ticker = new Ticker({
-      everyMs,
-      run: () => this.#poll(),
-      log,
-      failed: `reading the ${kind} of workspaces failed, retrying`,
-      resumed: `reading the ${kind} of workspaces resumed`,
-    });
   }
 
   /** @param onChanges called with each change from here on */
   start(onChanges: (changes: Changes) => void): void {
     this.#onChanges = onChanges;
-    this.#ticker.start();
+    this.#stop = this.#store.environment.committed.listen(() => this.refresh());
   }
 
-  async close(): Promise<void> {
-    await this.#ticker.close();
+  close(): void {
+    this.#stop();
   }
 
   /** A damaged record must not stop a thread: what was read before is used. */
@@ -72,8 +59,8 @@ abstract class WorkspaceFeed<Changes> {
 export class PageFeed extends WorkspaceFeed<PageChanges> {
   readonly #pages = new Map<number, WorkspacePages>();
 
-  constructor(store: Management, log: Logger) {
-    super(store, 'pages', pagesEveryMs, log);
+  constructor(store: Management) {
+    super(store, 'pages');
   }
 
   all(): PageChanges {
@@ -94,8 +81,8 @@ export class PageFeed extends WorkspaceFeed<PageChanges> {
 export class ZoneFeed extends WorkspaceFeed<readonly WorkspaceZone[]> {
   #zones: readonly WorkspaceZone[] = [];
 
-  constructor(store: Management, log: Logger) {
-    super(store, 'zones', zonesEveryMs, log);
+  constructor(store: Management) {
+    super(store, 'zones');
   }
 
   /** Of workspaces whose zone is not UTC, or was not until today. */

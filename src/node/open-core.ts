@@ -9,6 +9,8 @@
  * redirect threads than journals asks for some first, for `journalsMsMax`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { administrationOf } from '../administration/administration.ts';
+import { commandTable } from '../administration/operations.ts';
 import type { App, AppOptions } from '../app.ts';
 import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
 import {
@@ -143,7 +145,12 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   });
   // First what stands by: the API's port answers from here on.
   await role.update();
-  service.hostTakeovers(noTakeovers, folderCommands(service.folder));
+  const administration = administrationOf(base, engine.codes);
+  closers.push(() => administration.services.close());
+  service.hostTakeovers(noTakeovers, {
+    ...folderCommands(service.folder),
+    ...commandTable(administration),
+  });
   closers.push(() => service.endCommands());
   await node.follow(engine);
   for (const warning of warnings) log.warn(warning);

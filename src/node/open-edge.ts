@@ -177,7 +177,7 @@ class EdgeLinks {
       linksExpected: this.copy.codeNoMax + newLinksExpected,
     });
     this.writer = new LinkWriter(memory, machine.clock);
-    const pages = new PageFeed(store, log);
+    const pages = new PageFeed(store);
     const geo = openGeo(config.geo);
     for (const warning of geo.warnings) log.warn(warning);
     this.threads = new EdgeThreads({
@@ -220,7 +220,7 @@ class EdgeLinks {
     const [store, writer] = [this.#store, this.writer];
     const { log, machine } = this.#options;
     const links = new LinkLoader(store, writer, (codeNo) => this.copy.scansOf(codeNo));
-    const refresher = new LinkRefresher(store, links, log);
+    const refresher = new LinkRefresher(store, links);
     this.#closers.push(() => refresher.close());
     loadLinks(links, { log, clock: machine.clock });
     // No codes are here to make it again from.

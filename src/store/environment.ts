@@ -59,7 +59,7 @@ export class StoreEnvironment {
   #replicated: ReplicatedTransactions | undefined;
   #wasRefused = false;
   /** The failure of every change while this process must not write. */
-  #held: (() => Failure) | undefined;
+  #isHeld = false;
   #underWay = 0;
   #onEnded: (() => void) | undefined;
   /** Fired after each commit of this thread until `close`: a commit that ends later cannot be read. */
@@ -191,9 +191,9 @@ export class StoreEnvironment {
   }
 
   /** Refuses all new writes of this process until `release`; resolves when the running ones have ended. */
-  async hold(refusal = heldFailure): Promise<void> {
-    this.#held = refusal;
-    this.#replicated?.refuse(refusal());
+  async hold(): Promise<void> {
+    this.#isHeld = true;
+    this.#replicated?.refuse(heldFailure());
     if (this.#underWay === 0) return;
     await new Promise<void>((resolve) => {
       this.#onEnded = resolve;
@@ -202,11 +202,11 @@ export class StoreEnvironment {
   }
 
   release(): void {
-    this.#held = undefined;
+    this.#isHeld = false;
   }
 
   #check(): void {
-    if (this.#held !== undefined) throw this.#held();
+    if (this.#isHeld) throw heldFailure();
     this.#guard.check();
   }
 

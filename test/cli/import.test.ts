@@ -2,28 +2,41 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { type Administration, openAdministration } from '../../src/app.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  openAdministration,
+  type OpenAdministration,
+} from '../../src/administration/administration.ts';
+import { findOperation, type ResultOf } from '../../src/administration/operations.ts';
 import { codeTableSample } from '../../src/api/codes/code-table.ts';
 import { loadConfig } from '../../src/config.ts';
 import {
   type CommandFolder,
-  openOrMakeInstallation,
+  openInstallation,
 } from '../../src/engine/installation/service-folder.ts';
 import { importFile, type ImportRequest } from '../../src/cli/import/import-file.ts';
-import { Failure } from '../../src/model/failure.ts';
+import type { Ask } from '../../src/cli/session.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
 let folder: string;
 let opened: CommandFolder;
-let administration: Administration;
+let administration: OpenAdministration;
+
+/** The operations without a socket. */
+const ask: Ask = async (name, input) => {
+  const control = { progress: () => undefined, signal: new AbortController().signal };
+  const result = await findOperation(name).run(administration, toJson(input), control);
+  return toJson(result) as ResultOf<typeof name>;
+};
+
+const toJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'quietzone-import-'));
   const config = loadConfig(undefined, { QZ_DATA_DIR: join(folder, 'data') });
-  opened = await openOrMakeInstallation(config.dataDir);
+  opened = await openInstallation(config.dataDir, 'fill');
   administration = openAdministration(config, opened.folder);
   await administration.services.workspaces.bootstrap(config.bootstrap);
 });
@@ -39,7 +52,11 @@ interface Told {
   readonly progress: string;
 }
 
-async function importing(file: string, more: Partial<ImportRequest> = {}): Promise<Told> {
+async function importing(
+  file: string,
+  more: Partial<ImportRequest> = {},
+  asking = ask,
+): Promise<Told> {
   const results: string[] = [];
   const progress: string[] = [];
   const console = {
@@ -48,7 +65,7 @@ async function importing(file: string, more: Partial<ImportRequest> = {}): Promi
     terminal: undefined,
   };
   const request: ImportRequest = { file, format: 'auto', isDryRun: false, ...more };
-  const isWhole = await importFile(administration, request, console, systemClock);
+  const isWhole = await importFile(asking, request, console, systemClock);
   return { isWhole, result: results.join('\n'), progress: progress.join('\n') };
 }
 
@@ -262,46 +279,52 @@ it('names all faults of a row at once', async () => {
   });
 });
 
-it('goes on with the errors file of the run before, without its uncertain lines', async () => {
-  const errors = join(folder, 'continued.csv');
-  const rows = Array.from(
-    { length: 250 },
-    (_, at) => `{"target":"${at % 50 === 0 ? 'x' : 'https://example.com/e'}"}`,
-  );
-  const file = await fileOf('continued.ndjson', rows);
-  const { codes } = administration;
-  const openImport = codes.openImport.bind(codes);
-  onTestFinished(() => {
-    codes.openImport = openImport;
-  });
-  // The second batch tells of its failures and then is not committed, as when the process dies there.
-  codes.openImport = (...given) => {
-    const run = openImport(...given);
-    const batch = run.batch.bind(run);
+it.each(['before', 'after'] as const)(
+  'an import that dies %s its second batch is committed continues with every line in the errors file',
+  async (when) => {
+    const errors = join(folder, `continued-${when}.csv`);
+    const rows = Array.from(
+      { length: 250 },
+      (_, at) => `{"target":"${at % 50 === 0 ? 'x' : `https://example.com/${when}`}"}`,
+    );
+    const file = await fileOf(`continued-${when}.ndjson`, rows);
     let batches = 0;
-    run.batch = async (drafts, onRow) => {
-      batches += 1;
-      if (batches === 1) return await batch(drafts, onRow);
-      for (const [
-        at,
-        {
-          codes: [code],
-        },
-      ] of drafts.entries()) {
-        if (code instanceof Failure) onRow(at, [code]);
-      }
-      throw new Error('killed');
+    const dying: Ask = async (name, input) => {
+      if (name === 'import.rows') batches += 1;
+      if (batches === 2 && when === 'before') throw new Error('killed');
+      const result: ResultOf<typeof name> = await ask(name, input);
+      if (batches === 2) throw new Error('killed');
+      return result;
     };
-    return run;
-  };
-  await writeFile(errors, '');
-  await expect(importing(file, { errors })).rejects.toThrow('killed');
-  codes.openImport = openImport;
-  const told = await importing(file, { errors });
-  expect(told.progress).toContain('Resumed after row 100');
-  expect(told.result).toContain('250 rows, 245 created, 5 failed');
-  const numbers = (await readFile(errors, 'utf8')).split('\r\n').map((line) => line.split(',')[0]);
-  expect(numbers).toEqual(['row', '1', '51', '101', '151', '201', '']);
+    await writeFile(errors, '');
+    await expect(importing(file, { errors }, dying)).rejects.toThrow('killed');
+    const told = await importing(file, { errors });
+    expect(told.progress).toContain(`Resumed after row ${when === 'before' ? 100 : 200}`);
+    expect(told.result).toContain('250 rows, 245 created, 5 failed');
+    const lines = (await readFile(errors, 'utf8')).split('\r\n');
+    expect(lines.map((line) => line.split(',')[0])).toEqual([
+      'row',
+      '1',
+      '51',
+      '101',
+      '151',
+      '201',
+      '',
+    ]);
+    expect(new Set(lines.slice(1, -1).map((line) => line.split(',')[4]))).toHaveLength(1);
+  },
+);
+
+it('a row that is too large for a message is refused alone', async () => {
+  const target = 'https://example.com/large';
+  const rows = [{ target }, { target, name: 'x'.repeat(524_230) }];
+  const file = await fileOf(
+    'large.ndjson',
+    rows.map((row) => JSON.stringify(row)),
+  );
+  const told = await importing(file);
+  expect(told.result).toContain('2 rows, 1 created, 1 failed');
+  expect(told.progress).toContain('line 2: body_too_large: ');
 });
 
 it('an export of codes is imported, and its computed columns are named', async () => {

@@ -71,7 +71,7 @@ describe('in the folder of a core', () => {
     const { code, stdout, stderr } = await runCommand(args, core);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(
-      /^Cannot change anything here: data folder .* is of node-1, a node of a cluster, .*API and dashboard alone\n$/,
+      /^Cannot change anything here: data folder .* is of node-1, a node of a cluster; start the node, .*\n$/,
     );
     expect(readFileSync(join(parent, 'core', 'signing-keys.json'))).toEqual(keys);
   });

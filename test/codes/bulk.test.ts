@@ -1,13 +1,13 @@
 /** Codes by the thousand: batches that stand on their own, requests that go on where they stopped, files. */
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { BulkRequest } from '../../src/codes/bulk/bulk-requests.ts';
-import type { ImportDraft, OnRow } from '../../src/codes/bulk/code-import.ts';
+import type { ImportDraft } from '../../src/codes/bulk/code-import.ts';
 import type { CodeDraft, CreateOutcome } from '../../src/codes/code-creation.ts';
 import { LinkRefresher } from '../../src/codes/links/link-refresher.ts';
+import { noLinkTable } from '../../src/codes/links/link-table.ts';
 import { linkChangesKept } from '../../src/store/management/link-changes.ts';
 import { dayMs } from '../../src/model/day.ts';
 import { Failure } from '../../src/model/failure.ts';
-import { createLog } from '../../src/telemetry/log.ts';
 import { actor, openCodes, type CodesFixture, stranger } from './codes-fixture.ts';
 
 const targetOf = (index: number): string => `https://example.com/${index}`;
@@ -158,34 +158,35 @@ describe('a bulk request', () => {
 });
 
 describe('the import of a file', () => {
-  it('knows how far it has come, also after a restart, and tells its failures', async () => {
+  it('knows how far it has come, also after a restart, and why its last rows failed', async () => {
     const fixture = await openCodes();
-    const told: unknown[] = [];
-    const onRow: OnRow = (offset, failures) =>
-      void told.push([offset, failures.map((failure) => failure?.code)]);
     const rowOf = (...codes: ImportDraft['codes']): ImportDraft => ({ codes, lost: [] });
     const one = fixture.codes.openImport(actor, 'file');
     await one.batch(
       [
         rowOf(draftOf(0)),
         rowOf(),
-        rowOf({ target: 'nonsense' }, draftOf(2)),
+        rowOf({ target: 'nonsense' }, { ...draftOf(2), slug: 'Mine' }),
         { codes: [draftOf(3)], lost: ['an address'] },
-        rowOf(new Failure('invalid_json', 'x')),
+        rowOf(new Failure('invalid_json', 'x'), { ...draftOf(4), slug: 'mine' }),
       ],
-      onRow,
+      () => 'Mine',
     );
-    expect(told).toEqual([
-      [0, [undefined]],
-      [2, ['validation_failed', undefined]],
-      [3, [undefined]],
-      [4, ['invalid_json']],
+    expect(one.record.reasons).toEqual([
+      [null],
+      [],
+      [{ code: 'invalid_url', message: expect.stringMatching(/^target: /) }, null],
+      [null],
+      [
+        { code: 'invalid_json', message: 'x' },
+        { code: 'slug_taken', message: expect.stringContaining('mine differs from Mine') },
+      ],
     ]);
     expect(one.record).toMatchObject({ rows: 5, created: 1, partial: 2, skipped: 1 });
     await fixture.restart();
     const two = fixture.codes.openImport(actor, 'file');
     expect(two.record).toEqual(one.record);
-    await two.batch([rowOf(draftOf(1))], onRow);
+    await two.batch([rowOf(draftOf(1))], () => undefined);
     await two.finish();
     expect(fixture.codes.openImport(actor, 'file').record).toMatchObject({ rows: 6, created: 2 });
     expect(fixture.codes.openImport(actor, 'file').record.finishedAtMs).toBeDefined();
@@ -208,9 +209,8 @@ describe('the import of a file', () => {
 describe('the changes of another process', () => {
   /** A codes that shares the store and not the table, as a command beside the service has it. */
   const beside = (fixture: CodesFixture) => {
-    return fixture.open({ links: 'remote' });
+    return fixture.open({ links: noLinkTable });
   };
-  const quiet = createLog('silent', process.stderr);
   const numbered = (fixture: CodesFixture): number[] => [
     ...fixture.store.bulk.linkChanges.keys({ start: 0 }),
   ];
@@ -218,7 +218,7 @@ describe('the changes of another process', () => {
   it('reach the link table: new links, new targets and deletions', async () => {
     const fixture = await openCodes();
     const other = beside(fixture);
-    const refresher = new LinkRefresher(fixture.store, fixture.codes.links, quiet);
+    const refresher = new LinkRefresher(fixture.store, fixture.codes.links);
     const [made] = await other.createMany(actor, [
       { target: targetOf(1), slug: 'one' },
       { target: targetOf(2), slug: 'two', scanLimit: 5 },
@@ -238,32 +238,6 @@ describe('the changes of another process', () => {
     expect(numbered(fixture)).toEqual([1, 2, 3, 4]);
   });
 
-  it('are looked for once a second, and four times as often once there are some', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
-    const fixture = await openCodes();
-    const other = beside(fixture);
-    const refresher = new LinkRefresher(fixture.store, fixture.codes.links, quiet);
-    const checks = vi.spyOn(refresher, 'refresh');
-    const checksIn = async (ms: number): Promise<number> => {
-      checks.mockClear();
-      for (let passed = 0; passed < ms; passed += 50) {
-        await vi.advanceTimersByTimeAsync(50);
-        await Promise.all(checks.mock.results.map(({ value }) => value));
-      }
-      return checks.mock.calls.length;
-    };
-    refresher.start();
-    expect(await checksIn(4_000)).toBeLessThanOrEqual(5);
-    await other.createMany(actor, [{ target: targetOf(1), slug: 'one' }]);
-    await checksIn(1_000);
-    expect([...fixture.links.live.keys()]).toEqual(['ONE']);
-    expect(await checksIn(4_000)).toBeGreaterThan(12);
-    await checksIn(10_000);
-    expect(await checksIn(4_000)).toBeLessThanOrEqual(5);
-    await refresher.close();
-  });
-
   it('are followed by the thousand, and those from before the start are not read', async () => {
     const fixture = await openCodes();
     const other = beside(fixture);
@@ -271,7 +245,7 @@ describe('the changes of another process', () => {
       actor,
       Array.from({ length: 700 }, (_, at) => draftOf(at)),
     );
-    const refresher = new LinkRefresher(fixture.store, fixture.codes.links, quiet);
+    const refresher = new LinkRefresher(fixture.store, fixture.codes.links);
     await other.createMany(
       actor,
       Array.from({ length: 1_300 }, (_, at) => draftOf(at)),
@@ -281,24 +255,9 @@ describe('the changes of another process', () => {
     expect([fixture.links.live.size, refresher.seen]).toEqual([1_300, 2_000]);
   });
 
-  it('of the process that has the table are numbered, and not published again', async () => {
-    const fixture = await openCodes();
-    const refresher = new LinkRefresher(fixture.store, fixture.codes.links, quiet);
-    const published = vi.spyOn(fixture.links, 'put');
-    await fixture.codes.createMany(actor, [draftOf(0), draftOf(1)]);
-    const code = await fixture.codes.create(actor, draftOf(2));
-    await fixture.codes.change(actor, code.id, { target: targetOf(9) });
-    await fixture.codes.delete(actor, code.id);
-    expect(numbered(fixture)).toEqual([1, 2, 3, 4, 5]);
-    expect(published).toHaveBeenCalledTimes(4);
-    await refresher.refresh();
-    expect(published).toHaveBeenCalledTimes(4);
-    expect(refresher.seen).toBe(5);
-  });
-
   it('are published though their number was drawn first by a change that failed', async () => {
     const fixture = await openCodes();
-    const refresher = new LinkRefresher(fixture.store, fixture.codes.links, quiet);
+    const refresher = new LinkRefresher(fixture.store, fixture.codes.links);
     const failing = fixture.codes.create(actor, { target: targetOf(1), slug: 'one' }, () => {
       throw new Failure('conflict', 'Failed');
     });
@@ -312,7 +271,7 @@ describe('the changes of another process', () => {
 
   it('are all published where a number is missing', async () => {
     const fixture = await openCodes();
-    const refresher = new LinkRefresher(fixture.store, fixture.codes.links, quiet);
+    const refresher = new LinkRefresher(fixture.store, fixture.codes.links);
     await beside(fixture).createMany(actor, [draftOf(0), draftOf(1), draftOf(2)]);
     const { environment, bulk } = fixture.store;
     await environment.transaction(() => bulk.linkChanges.remove(2));
@@ -323,7 +282,7 @@ describe('the changes of another process', () => {
   it('are in the table when a refresh resolves that began after them, however many overlap', async () => {
     const fixture = await openCodes();
     const other = beside(fixture);
-    const refresher = new LinkRefresher(fixture.store, fixture.codes.links, quiet);
+    const refresher = new LinkRefresher(fixture.store, fixture.codes.links);
     await other.createMany(
       actor,
       Array.from({ length: 1_200 }, (_, at) => draftOf(at)),

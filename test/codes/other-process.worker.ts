@@ -3,6 +3,7 @@ import { getRandomValues } from 'node:crypto';
 import { Codes } from '../../src/codes/codes.ts';
 import type { CodeDraft } from '../../src/codes/code-creation.ts';
 import type { CodeChange } from '../../src/codes/code-change.ts';
+import { noLinkTable } from '../../src/codes/links/link-table.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { Actor } from '../../src/model/workspace.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
@@ -20,7 +21,7 @@ const ids = createIdSource(systemClock, getRandomValues);
 const codes = new Codes({
   store,
   outbox: new Outbox(store, ids, systemClock),
-  links: 'remote',
+  links: noLinkTable,
   ids,
   clock: systemClock,
   randomBytes: getRandomValues,

@@ -3,13 +3,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { PageFeed } from '../../src/engine/workspace-feeds.ts';
 import type { PageChanges } from '../../src/http/pages.ts';
-import { createLog } from '../../src/telemetry/log.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 import { soon } from '../support/soon.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
 import { openTestApp } from '../support/test-app.ts';
-
-const log = createLog('silent');
 
 test('a start has them, a change arrives, and a damaged record keeps no other from its pages', async () => {
   const dataDir = temporaryFolder();
@@ -19,7 +16,7 @@ test('a start has them, a change arrives, and a damaged record keeps no other fr
   const say = (no: number, name: string | undefined): Promise<unknown> =>
     workspaces.change(no, {}, () => ({ brand: name === undefined ? {} : { name }, texts: {} }));
   for (const no of [1, second.no]) await say(no, `No ${no}`);
-  const feed = new PageFeed(before.store, log);
+  const feed = new PageFeed(before.store);
   expect(feed.all().map(([no]) => no)).toEqual([1, second.no]);
   const changes: unknown[] = [];
   feed.start((pages: PageChanges) => {
@@ -29,13 +26,13 @@ test('a start has them, a change arrives, and a damaged record keeps no other fr
   await expect.poll(() => changes, soon).toEqual([[1, undefined]]);
   await say(1, 'Again');
   await expect.poll(() => changes.at(-1), soon).toEqual([1, 'Again']);
-  await feed.close();
+  feed.close();
   await before.close();
   const bytes = new StoredBytes(join(dataDir, 'management.mdb'));
   const [first] = bytes.keys('workspace_pages');
   bytes.flip('workspace_pages', first!, 99);
   await bytes.close();
   const after = await openTestApp({ dataDir, plan: 'none' });
-  expect(new PageFeed(after.store, log).all().map(([no]) => no)).toEqual([second.no]);
+  expect(new PageFeed(after.store).all().map(([no]) => no)).toEqual([second.no]);
   await after.close();
 });

@@ -4,7 +4,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from '
 import { join } from 'node:path';
 import type { CopyProgress } from '../../src/engine/backup/copy-files.ts';
 import { type DataFolder, DataFolderError } from '../../src/engine/data-folder.ts';
-import { openOrMakeInstallation } from '../../src/engine/installation/service-folder.ts';
+import { openInstallation } from '../../src/engine/installation/service-folder.ts';
 import { openDeliveryTables } from '../../src/store/delivery/delivery.ts';
 import { openManagement } from '../../src/store/management/management.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
@@ -17,7 +17,7 @@ export const quiet: CopyProgress = {
 };
 
 export async function makeWholeFolder(path: string): Promise<DataFolder> {
-  const { folder, close } = await openOrMakeInstallation(path);
+  const { folder, close } = await openInstallation(path, 'fill');
   await openManagement(folder.managementFile).close();
   await openScanStore(folder.scansFile).environment.close();
   await openDeliveryTables(folder.deliveryFile).environment.close();

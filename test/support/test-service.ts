@@ -3,12 +3,10 @@
  * needs a process of its own (exit codes, signals, `kill -9`, a limit on files) starts one: see process.ts.
  */
 import {
-  type Administration,
-  type App,
-  type AppOptions,
   openAdministration,
-  openApp,
-} from '../../src/app.ts';
+  type OpenAdministration,
+} from '../../src/administration/administration.ts';
+import { type App, type AppOptions, openApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Clock } from '../../src/model/clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -45,12 +43,12 @@ export class TestService {
   readonly dataDir: string;
   readonly apiKey: string;
   readonly #app: App;
-  readonly #administration: Administration | undefined;
+  readonly #administration: OpenAdministration | undefined;
   readonly #logLines: string[];
   readonly #schemes: Readonly<Record<keyof Ports, 'http' | 'https'>>;
 
   private constructor(
-    [app, administration]: readonly [App, Administration | undefined],
+    [app, administration]: readonly [App, OpenAdministration | undefined],
     ports: Ports,
     options: TestServiceOptions,
     logLines: string[],
@@ -109,7 +107,9 @@ export class TestService {
   }
 
   /** Works on its data beside it, as a command does. */
-  async administer(work: (services: Administration['services']) => Promise<void>): Promise<void> {
+  async administer(
+    work: (services: OpenAdministration['services']) => Promise<void>,
+  ): Promise<void> {
     if (this.#administration === undefined) throw new Error('The service has no administration');
     await work(this.#administration.services);
   }

@@ -48,12 +48,13 @@ const arrows: Readonly<Record<string, string>> = {
     config.ts system-clock.ts mail/letters.ts store/scans/store-places.ts`,
   engine: 'store workers links scans http environment.ts config.ts workspaces/signing-keys.ts',
   'modules.ts': '*',
+  administration: '*',
   'services.ts': '*',
   'open-engine.ts': '*',
   'takeover-host.ts': '*',
   'app.ts': '*',
   node: '*',
-  cli: `app.ts cluster/control/cluster-status.ts cluster/control/control-proof.ts
+  cli: `administration app.ts cluster/control/cluster-status.ts cluster/control/control-proof.ts
     cluster/control/node-control.ts cluster/nodes/cluster-keys.ts cluster/nodes/node-error.ts
     cluster/nodes/node-file.ts cluster/nodes/node-folder.ts node engine store codes workspaces routes
     http scans environment.ts config.ts system-clock.ts`,
@@ -69,7 +70,7 @@ const homes: Readonly<Record<string, string>> = {
   undici: 'cluster webhooks/attempt',
   '@nats-io/transport-node': 'cluster/nats',
   '@nats-io/jetstream': 'cluster/nats',
-  zod: 'config.ts config-schema.ts api images/design',
+  zod: 'config.ts config-schema.ts administration api images/design',
   'zod-openapi': 'api',
   pino: 'telemetry',
   qrcode: 'images',

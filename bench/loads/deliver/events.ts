@@ -8,7 +8,7 @@
 import { randomFillSync } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import type * as App from '../../../src/app.ts';
+import type * as Admin from '../../../src/administration/administration.ts';
 import type * as Configuration from '../../../src/config.ts';
 import type * as Folder from '../../../src/engine/data-folder.ts';
 import type { EventKind } from '../../../src/model/event.ts';
@@ -28,7 +28,9 @@ export async function makeKeys(
   { dataDir, tree }: Pick<Service, 'dataDir' | 'tree'>,
   count: number,
 ): Promise<string[]> {
-  const { openAdministration }: typeof App = await import(join(tree, 'src/app.ts'));
+  const { openAdministration }: typeof Admin = await import(
+    join(tree, 'src/administration/administration.ts')
+  );
   const { loadConfig }: typeof Configuration = await import(join(tree, 'src/config.ts'));
   const administration = openAdministration(loadConfig(undefined, { QZ_DATA_DIR: dataDir }));
   const { keys, users, workspaces } = administration.services;

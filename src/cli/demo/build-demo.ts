@@ -22,7 +22,7 @@ import type { Environment } from '../../environment.ts';
 import { systemClock } from '../../system-clock.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { generatePassword } from '../../workspaces/passwords.ts';
-import { type Process, workspaceOf } from '../command.ts';
+import type { Process } from '../command.ts';
 import { journalScans } from './journal.ts';
 import { openReceiver, receiverNetwork } from './receiver.ts';
 import * as script from './script.ts';
@@ -133,7 +133,8 @@ async function journalAll(
   today: number,
   share: number,
 ): Promise<number> {
-  const { openAdministration } = await import('../../app.ts');
+  const { openAdministration } = await import('../../administration/administration.ts');
+  const { workspaceOf } = await import('../../administration/people-operations.ts');
   const { folder, close } = await openInstallation(config.dataDir);
   try {
     const administration = openAdministration(config, folder);

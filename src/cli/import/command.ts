@@ -1,11 +1,7 @@
-/** `quietzone import`: its arguments, and the stores it opens. */
+/** `quietzone import`: its arguments, and the first start that it may make. */
 import { type Command, Option } from 'commander';
-import type { Administration } from '../../app.ts';
+import type { OpenAdministration } from '../../administration/administration.ts';
 import { vendorFormats } from '../../codes/bulk/vendor-exports.ts';
-import {
-  openInstallation,
-  openOrMakeInstallation,
-} from '../../engine/installation/service-folder.ts';
 import { systemClock } from '../../system-clock.ts';
 import type { ImportRequest } from './import-file.ts';
 import {
@@ -26,7 +22,10 @@ interface ImportOptions extends CommonOptions {
 }
 
 /** A new service may begin with an import: the first workspace is made for it. */
-async function startFirst({ firstStart }: Administration, context: CommandContext): Promise<void> {
+async function startFirst(
+  { firstStart }: OpenAdministration,
+  context: CommandContext,
+): Promise<void> {
   const first = await firstStart.open();
   if (first === undefined) return;
   await context.show(firstOwner(first));
@@ -36,7 +35,7 @@ async function startFirst({ firstStart }: Administration, context: CommandContex
 export function addImportCommand(program: Command, context: CommandContext): void {
   program
     .command('import <file>')
-    .description('make codes of a file of links, also beside a running service; resumable')
+    .description('make codes of a file of links, also while a service runs; resumable')
     .addOption(
       new Option('-f, --format <format>', 'what wrote the file')
         .choices(['auto', 'csv', 'ndjson', ...vendorFormats])
@@ -51,13 +50,19 @@ export function addImportCommand(program: Command, context: CommandContext): voi
       const { dryRun, ...rest } = options;
       const isDryRun = dryRun === true;
       const { importFile } = await import('./import-file.ts');
-      const work = async (administration: Administration): Promise<void> => {
-        if (!isDryRun) await startFirst(administration, context);
-        const request = { ...rest, file, isDryRun };
-        const isWhole = await importFile(administration, request, context, systemClock);
-        if (!isWhole) context.fail();
-      };
-      const open = isDryRun ? openInstallation : openOrMakeInstallation;
-      await administer(context, options, work, open);
+      const request = { ...rest, file, isDryRun };
+      await administer(
+        context,
+        options,
+        async (ask) => {
+          if (!(await importFile(ask, request, context, systemClock))) context.fail();
+        },
+        {
+          purpose: isDryRun ? 'use' : 'fill',
+          onOpened: async (administration) => {
+            if (!isDryRun) await startFirst(administration, context);
+          },
+        },
+      );
     });
 }

@@ -1,29 +1,20 @@
 /**
  * `quietzone import FILE`: links of a file, of any length, as QR codes; whether or not a service runs.
  *
- *   file -> rows (source.ts) -> drafts -> 100 a transaction, with the note how far the file has come
- *        -> the running service reads the numbered changes of links (codes/links/link-refresher.ts)
+ *   file -> rows (source.ts) -> batches -> import.rows: 100 codes a transaction, with how far the file has come
  *
- * The same file again continues where it stopped, and does nothing when it is done. A dry run takes the same
- * way and checks the drafts in place of storing them.
+ * The same file again continues where it stopped, and does nothing when it is done. A dry run asks for `import.check` instead.
  */
 import { createHash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Administration } from '../../app.ts';
-import {
-  type ImportDraft,
-  importBatchCodes,
-  type OnRow,
-  recordAfter,
-} from '../../codes/bulk/code-import.ts';
-import type { CodeDraft } from '../../codes/code-creation.ts';
-import type { Codes } from '../../codes/codes.ts';
+import type { InputOf } from '../../administration/operations.ts';
+import { importBatchCodes, noRows, reasonOf, recordAfter } from '../../codes/bulk/code-import.ts';
 import type { Clock } from '../../model/clock.ts';
 import { foldShortCode } from '../../model/code.ts';
 import { isoTime } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
-import type { Actor } from '../../model/workspace.ts';
-import type { ImportRecord } from '../../store/management/product-tables.ts';
+import type { ImportReason, ImportRecord } from '../../store/management/product-tables.ts';
+import { ProgressBar } from '../copy-progress.ts';
+import type { Ask } from '../session.ts';
 import { FailureReport, type ImportPrinter } from './report.ts';
 import {
   type ImportFormat,
@@ -31,11 +22,9 @@ import {
   type ImportSource,
   openImportSource,
 } from './source.ts';
-import { workspaceOf } from '../command.ts';
-import { ProgressBar } from '../copy-progress.ts';
 
-/** Between two batches the store's lock is free for a running service. */
-const pauseMs = 1;
+/** JSON of a batch's rows; a message has twice as much. */
+const batchBytesMax = 524_288;
 
 export interface ImportRequest {
   readonly file: string;
@@ -47,45 +36,53 @@ export interface ImportRequest {
   readonly domain?: string;
 }
 
-export type ImportServices = Pick<Administration, 'services' | 'codes' | 'draftOf'>;
+type Rows = InputOf<'import.rows'>['rows'];
+interface Run {
+  /** What is done of the file, in this run and those before. */
+  readonly record: ImportRecord;
+  batch(rows: Rows): Promise<void>;
+  finish(): Promise<void>;
+}
 
 /** @returns whether every row became codes and lost nothing, in this run or before @throws Failure */
 export async function importFile(
-  options: ImportServices,
+  ask: Ask,
   request: ImportRequest,
   printer: ImportPrinter,
   clock: Clock,
 ): Promise<boolean> {
-  const { file, isDryRun } = request;
-  const source = await openImportSource(file, request.format, clock.now(), request.domain);
+  const { file, isDryRun, domain } = request;
+  const source = await openImportSource(file, request.format, clock.now(), domain);
   printer.progress(`${file}: ${source.bytes} bytes, read as ${source.format}`);
   for (const notice of source.notices) printer.progress(notice);
-  const run = isDryRun ? new DryRun(options.codes) : openRun(options, request, source);
+  const run: Run = isDryRun ? new DryRun(ask) : await FileRun.open(ask, request, source);
   const { rows: rowsBefore, finishedAtMs } = run.record;
   if (finishedAtMs !== undefined) {
     printer.result(`Imported already, at ${isoTime(finishedAtMs)}: ${sumsOf(run.record)}`);
     return isWhole(run.record);
   }
   if (rowsBefore > 0) printer.progress(`Resumed after row ${rowsBefore}: ${sumsOf(run.record)}`);
-  const holderOf = (slug: string): string | undefined =>
-    options.codes.holderOf(slug) ?? (run instanceof DryRun ? run.holderOf(slug) : undefined);
-  const report = new FailureReport(request.errors, rowsBefore);
+  // The run before may have died before it wrote the lines of its last batch.
+  const reported = rowsBefore - run.record.reasons.length;
+  const report = new FailureReport(request.errors, reported);
+  const last = run.record.reasons;
   const format = '{rows} rows, {failed} failed | {eta_formatted}';
   const progress = new ProgressBar(printer, clock, format);
   progress.start(source.bytes, { rows: 0, failed: 0 });
   try {
     let bytes = 0;
     const rows = source.rows((read) => (bytes = read));
-    for await (const batch of batchesOf(rows, rowsBefore)) {
+    const onDone = (row: ImportRow, number: number): void =>
+      reportRow(report, row, number, last[number - reported - 1] ?? []);
+    for await (const batch of batchesOf(rows, rowsBefore, domain, onDone)) {
       const first = run.record.rows + 1;
-      const drafts = batch.map((row) => draftOf(options, row, request.domain));
-      await run.batch(drafts, (offset, failures) => {
-        const row = batch[offset];
-        if (row !== undefined) reportRow(report, holderOf, row, first + offset, failures);
-      });
+      await run.batch(batch.map(({ sent }) => sent));
+      const { reasons } = run.record;
+      for (const [offset, { row }] of batch.entries()) {
+        reportRow(report, row, first + offset, reasons[offset] ?? []);
+      }
       const [done, failed] = [run.record.rows, failedOf(run.record)];
       progress.update(bytes, { rows: done, failed }, `${done} rows, ${failed} failed`);
-      if (!isDryRun) await sleep(pauseMs);
     }
     await run.finish();
   } finally {
@@ -97,65 +94,85 @@ export async function importFile(
   return isWhole(run.record);
 }
 
-function openRun(
-  { services, codes }: ImportServices,
-  request: ImportRequest,
-  source: ImportSource,
-) {
-  const actor = actorOf(services, request.workspace);
-  return codes.openImport(actor, fingerprintOf(source, request));
+interface BatchRow {
+  readonly row: ImportRow;
+  readonly sent: Rows[number];
 }
 
-/** Rows of a hundred codes or more, after those that are done. */
+/**
+ * Batches of a hundred codes or of `batchBytesMax`. @param done rows that are done
+ * @param domain the wanted one @param onDone gets those rows, and their numbers
+ */
 async function* batchesOf(
   rows: AsyncIterable<ImportRow>,
   done: number,
-): AsyncGenerator<ImportRow[]> {
+  domain: string | undefined,
+  onDone: (row: ImportRow, number: number) => void,
+): AsyncGenerator<BatchRow[]> {
   let seen = 0;
-  let batch: ImportRow[] = [];
-  let codes = 0;
-  for await (const row of rows) {
+  let batch: BatchRow[] = [];
+  let [codes, bytes] = [0, 0];
+  for await (const read of rows) {
     seen += 1;
-    if (seen <= done) continue;
-    batch.push(row);
-    codes += row.values.length;
-    if (codes < importBatchCodes) continue;
-    yield batch;
-    batch = [];
-    codes = 0;
+    if (seen <= done) {
+      onDone(read, seen);
+      continue;
+    }
+    const { row, sent, size } = sendable(read, domain);
+    if (codes >= importBatchCodes || bytes + size > batchBytesMax) {
+      if (batch.length > 0) yield batch;
+      batch = [];
+      [codes, bytes] = [0, 0];
+    }
+    batch.push({ row, sent });
+    codes += sent.values.length;
+    bytes += size;
   }
   if (batch.length > 0) yield batch;
 }
 
-function draftOf(
-  options: ImportServices,
-  { values, lost, domain }: ImportRow,
+/** A row as it is sent; one that is too large is refused here. */
+function sendable(
+  row: ImportRow,
   wanted: string | undefined,
-): ImportDraft {
-  const isWanted = wanted === undefined || domain === undefined || domain === wanted.toLowerCase();
-  return { codes: isWanted ? values.map(options.draftOf) : [], lost };
+): BatchRow & { readonly size: number } {
+  const isWanted =
+    wanted === undefined || row.domain === undefined || row.domain === wanted.toLowerCase();
+  const values = isWanted ? row.values : [];
+  const sent = {
+    values: values.map((value) =>
+      value instanceof Failure
+        ? { isReadable: false, body: null }
+        : { isReadable: true, body: value },
+    ),
+    lost: [...row.lost],
+  };
+  const size = Buffer.byteLength(JSON.stringify(sent));
+  if (size <= batchBytesMax) return { row, sent, size };
+  const tooLarge = new Failure('body_too_large', `This row is larger than ${batchBytesMax} bytes`);
+  return sendable({ ...row, values: [tooLarge], lost: [] }, wanted);
 }
-
-type HolderOf = (slug: string) => string | undefined;
 
 /**
  * One line for a row that failed, lost something, or became several codes.
- * @param holderOf finds who has a slug already: one that differs by case alone looks free
+ * @param reasons of each code; none for a row that is left out
  */
 function reportRow(
   report: FailureReport,
-  holderOf: HolderOf,
   row: ImportRow,
   number: number,
-  failures: ReadonlyArray<Failure | undefined>,
+  reasons: ReadonlyArray<ImportReason | null>,
 ): void {
+  if (reasons.length === 0) return;
   const { line, values, lost } = row;
   const slugs = values.map((value) => textOf(value, 'slug') ?? row.slug);
-  const made = slugs.filter((_, at) => failures[at] === undefined);
+  const made = slugs.filter((_, at) => reasons[at] === null);
   const names = made.map((slug) => slug ?? 'a generated slug').join(', ');
-  const faults = failures.flatMap((failure, at) => {
-    if (failure === undefined) return [];
-    const { code, message } = reasonOf(holderOf, failure, slugs[at]);
+  const faults = reasons.flatMap((reason, at) => {
+    if (reason === null) return [];
+    const value = values[at];
+    const own = value instanceof Failure ? reasonOf(value, undefined, () => undefined) : reason;
+    const { code, message } = own;
     return [{ code, message: values.length === 1 ? message : `${slugs[at]}: ${message}` }];
   });
   if (faults.length + lost.length === 0) {
@@ -167,18 +184,6 @@ function reportRow(
   const imported = made.length > 0 ? [`imported as ${names}`] : [];
   const message = [...imported, ...faults.map((fault) => fault.message), ...lost].join('; ');
   report.add({ row: number, line, slug: slugs[0], target, code, message });
-}
-
-/** The first fault; of a taken slug that differs by case alone, which slug has it. */
-function reasonOf(holderOf: HolderOf, failure: Failure, slug: string | undefined) {
-  const holder = failure.code === 'slug_taken' && slug !== undefined ? holderOf(slug) : slug;
-  const [fault] = failure.faults;
-  const { code, message } = fault ?? failure;
-  const text =
-    holder === undefined || holder === slug
-      ? message
-      : `${slug} differs from ${holder} by case alone, and short codes are found in any case`;
-  return { code, message: fault?.path ? `${fault.path}: ${text}` : text };
 }
 
 function textOf(value: unknown, name: 'slug' | 'target'): string | undefined {
@@ -193,19 +198,6 @@ function fingerprintOf(source: ImportSource, { domain }: ImportRequest): string 
   return createHash('sha256').update(options).update(source.hash).digest('hex');
 }
 
-/** Codes that come by the command line are their workspace's owner's. @throws Failure not_found */
-function actorOf(services: ImportServices['services'], id: string | undefined): Actor {
-  const workspace = workspaceOf(services, id);
-  const owner = services.users.firstOwner(workspace.no);
-  if (owner === undefined) throw new Failure('not_found', 'The workspace has no owner');
-  return {
-    userId: owner.id,
-    workspaceId: workspace.id,
-    workspaceNo: workspace.no,
-    role: 'owner',
-  };
-}
-
 const failedOf = ({ rows, created, partial, skipped }: ImportRecord): number =>
   rows - created - partial - skipped;
 
@@ -217,41 +209,67 @@ function sumsOf(record: ImportRecord): string {
   return `${record.rows} rows, ${record.created} created${partial}, ${failedOf(record)} failed${skipped}`;
 }
 
-/** Stores nothing and says which rows would fail; in place of CodeImport. */
-class DryRun {
-  readonly #codes: Codes;
-  /** Slugs of the rows so far, by their folded form. */
-  readonly #slugs = new Map<string, string>();
-  record: ImportRecord = { rows: 0, created: 0, partial: 0, skipped: 0, startedAtMs: 0 };
+class FileRun implements Run {
+  readonly #ask: Ask;
+  readonly #file: InputOf<'import.open'>;
+  record: ImportRecord;
 
-  constructor(codes: Codes) {
-    this.#codes = codes;
+  private constructor(ask: Ask, file: InputOf<'import.open'>, record: ImportRecord) {
+    this.#ask = ask;
+    this.#file = file;
+    this.record = record;
   }
 
-  async batch(drafts: readonly ImportDraft[], onRow: OnRow): Promise<void> {
-    const outcomes = drafts.flatMap(({ codes }) => codes.map((code) => this.#failureOf(code)));
-    this.record = recordAfter(this.record, drafts, outcomes, onRow);
-    await Promise.resolve();
+  static async open(ask: Ask, request: ImportRequest, source: ImportSource): Promise<FileRun> {
+    const { workspace } = request;
+    const file = { workspace, fingerprint: fingerprintOf(source, request) };
+    return new FileRun(ask, file, await ask('import.open', file));
+  }
+
+  async batch(rows: Rows): Promise<void> {
+    const after = this.record.rows;
+    this.record = await this.#ask('import.rows', { ...this.#file, after, rows });
+  }
+
+  async finish(): Promise<void> {
+    this.record = await this.#ask('import.finish', { ...this.#file, after: this.record.rows });
+  }
+}
+
+/** Stores nothing and finds which rows would fail. */
+class DryRun implements Run {
+  readonly #ask: Ask;
+  /** Slugs of the rows so far, by their folded form. */
+  readonly #slugs = new Map<string, string>();
+  record: ImportRecord = { ...noRows, startedAtMs: 0 };
+
+  constructor(ask: Ask) {
+    this.#ask = ask;
+  }
+
+  async batch(rows: Rows): Promise<void> {
+    const checked = await this.#ask('import.check', { rows });
+    const reasons = checked.map((row, offset) =>
+      row.map((reason, at) => reason ?? this.#taken(rows[offset]?.values[at]?.body)),
+    );
+    this.record = recordAfter(this.record, rows, reasons);
   }
 
   readonly finish = (): Promise<void> => Promise.resolve();
 
-  /** The slug of an earlier row that looks up the same as this one. */
-  holderOf(slug: string): string | undefined {
-    return this.#slugs.get(foldShortCode(slug));
-  }
-
-  #failureOf(draft: CodeDraft | Failure): Failure | undefined {
-    if (draft instanceof Failure) return draft;
-    const failure = this.#codes.faultOf(draft);
-    const { slug } = draft;
-    if (failure !== undefined || slug === undefined) return failure;
-    if (this.#slugs.has(foldShortCode(slug))) {
-      const message = 'An earlier row has this slug';
-      const faults = [{ path: 'slug', code: 'slug_taken', message }];
-      return new Failure('slug_taken', message, { faults });
+  /** Of a slug that an earlier row has. */
+  #taken(body: unknown): ImportReason | null {
+    const slug = textOf(body, 'slug');
+    if (slug === undefined) return null;
+    const folded = foldShortCode(slug);
+    if (this.#slugs.has(folded)) {
+      const failure = invalidSlug('An earlier row has this slug');
+      return reasonOf(failure, slug, () => this.#slugs.get(folded));
     }
-    this.#slugs.set(foldShortCode(slug), slug);
-    return undefined;
+    this.#slugs.set(folded, slug);
+    return null;
   }
 }
+
+const invalidSlug = (message: string): Failure =>
+  new Failure('slug_taken', message, { faults: [{ path: 'slug', code: 'slug_taken', message }] });

@@ -47,7 +47,7 @@ export class FailureReport {
     writeFileSync(file, [header, ...kept, ''].join('\r\n'));
   }
 
-  /** Written at once: what the store knows of as failed is in the file. */
+  /** Writes the line at once. */
   add({ row, line, slug, target, code, message }: FailedRow): void {
     this.#counts.set(code, (this.#counts.get(code) ?? 0) + 1);
     if (this.#shown.length < shownMax) this.#shown.push(`line ${line}: ${code}: ${message}`);

@@ -1,9 +1,9 @@
 /**
- * The data folder of a node, for what is not that node: a start of a machine alone, and commands.
+ * The data folder of a node, for a start of a machine alone, and for commands while the node is stopped.
  *
- *            a machine alone   commands that read   commands that write
- *   core     refused           as ever              refused: its data is what the cluster's log has
- *   edge     refused           refused              refused: it has links, and no codes
+ *            a machine alone   commands that read   commands that change
+ *   core     refused           allowed              refused: the cluster's log decides what its data is
+ *   edge     refused           refused              refused: it has links and no codes
  */
 import { Failure } from '../../model/failure.ts';
 import { NodeError } from './node-error.ts';
@@ -30,13 +30,12 @@ export function assertNoEdgeFolder(action: string, path: string): void {
   );
 }
 
-/** @returns what a change by a command is refused with; undefined in the folder of a machine alone */
-export function commandRefusal(path: string): (() => Failure) | undefined {
+/** For a command that changes something while no service runs. @throws Failure not_active in the folder of a node */
+export function assertChangeable(path: string): void {
   const node = readNodeFile(path);
-  if (node === undefined) return undefined;
-  return () =>
-    new Failure(
-      'not_active',
-      `Cannot change anything here: data folder ${path} is of ${node.name}, a node of a cluster, which changes by its API and dashboard alone`,
-    );
+  if (node === undefined) return;
+  throw new Failure(
+    'not_active',
+    `Cannot change anything here: data folder ${path} is of ${node.name}, a node of a cluster; start the node, then run the command again`,
+  );
 }

@@ -9,12 +9,12 @@
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
-import type { ImportRecord } from '../../store/management/product-tables.ts';
+import type { ImportReason, ImportRecord } from '../../store/management/product-tables.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { CodeDraft } from '../code-creation.ts';
 import type { Creator } from './bulk-requests.ts';
 
-/** Codes a transaction, but for the last row's further ones: the service beside may wait for the store's lock, 15 ms. */
+/** Codes a transaction, but for the last row's further ones: other requests wait for about 15 ms. */
 export const importBatchCodes = 100;
 
 /** A row: its codes as drafts, or what is wrong with them. */
@@ -25,28 +25,42 @@ export interface ImportDraft {
   readonly lost: readonly string[];
 }
 
-/** @param failures one for each code of the row: undefined where the code is made */
-export type OnRow = (offset: number, failures: ReadonlyArray<Failure | undefined>) => void;
+/** Finds the slug that is looked up the same. */
+type HolderOf = (slug: string) => string | undefined;
 
-/** The record after these rows; calls `onRow` for each that is not left out. @param outcomes one for each code */
+export const noRows = { rows: 0, created: 0, partial: 0, skipped: 0, reasons: [] } as const;
+
+/** The record after these rows. @param reasons of each row's codes */
 export function recordAfter(
   before: ImportRecord,
-  drafts: readonly ImportDraft[],
-  outcomes: readonly unknown[],
-  onRow: OnRow,
+  rows: ReadonlyArray<{ readonly lost: readonly string[] }>,
+  reasons: ImportRecord['reasons'],
 ): ImportRecord {
   let { created, partial, skipped } = before;
-  let done = 0;
-  for (const [offset, { codes, lost }] of drafts.entries()) {
-    const own = outcomes.slice(done, (done += codes.length));
-    const failures = own.map((outcome) => (outcome instanceof Failure ? outcome : undefined));
-    const made = failures.filter((failure) => failure === undefined).length;
+  for (const [offset, { lost }] of rows.entries()) {
+    const codes = reasons[offset] ?? [];
+    const made = codes.filter((reason) => reason === null).length;
     if (codes.length === 0) skipped += 1;
     else if (made === codes.length && lost.length === 0) created += 1;
     else if (made > 0) partial += 1;
-    if (codes.length > 0) onRow(offset, failures);
   }
-  return { ...before, rows: before.rows + drafts.length, created, partial, skipped };
+  return { ...before, rows: before.rows + rows.length, created, partial, skipped, reasons };
+}
+
+/** Why a code was not made: the first fault; of a slug that is taken in another case, also who has it. */
+export function reasonOf(
+  failure: Failure,
+  slug: string | undefined,
+  holderOf: HolderOf,
+): ImportReason {
+  const holder = failure.code === 'slug_taken' && slug !== undefined ? holderOf(slug) : slug;
+  const [fault] = failure.faults;
+  const { code, message } = fault ?? failure;
+  const text =
+    holder === undefined || holder === slug
+      ? message
+      : `${slug} differs from ${holder} by case alone, and short codes are found in any case`;
+  return { code, message: fault?.path ? `${fault.path}: ${text}` : text };
 }
 
 export class CodeImport {
@@ -64,19 +78,16 @@ export class CodeImport {
     readonly actor: Actor;
     /** Of the file and its options. */
     readonly fingerprint: string;
+    /** Rows that the caller has seen done. @throws Failure conflict if others are */
+    readonly rowsDone?: number | undefined;
   }) {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#creator = options.creator;
     this.#actor = options.actor;
     this.#fingerprint = options.fingerprint;
-    this.#record = this.#stored() ?? {
-      rows: 0,
-      created: 0,
-      partial: 0,
-      skipped: 0,
-      startedAtMs: options.clock.now(),
-    };
+    this.#record = this.#stored() ?? { ...noRows, startedAtMs: options.clock.now() };
+    if (options.rowsDone !== undefined && options.rowsDone !== this.#record.rows) throw notAlone();
   }
 
   /** What is done of the file, in this run and those before. */
@@ -85,18 +96,23 @@ export class CodeImport {
   }
 
   /**
-   * Imports the next rows.
-   * @param onRow called inside the transaction, before the outcome is certain, and again when the batch
-   *   is repeated after a crash
+   * Imports the next rows. The record has the reasons of those that fail, so a client that dies finds them there.
    * @throws Failure conflict when another run of the file is in progress; storage_full
    */
-  async batch(drafts: readonly ImportDraft[], onRow: OnRow): Promise<void> {
+  async batch(drafts: readonly ImportDraft[], holderOf: HolderOf): Promise<void> {
     const codes = drafts.flatMap((draft) => draft.codes);
     let next = this.#record;
     await this.#creator.createMany(this.#actor, codes, {
       beforeWrites: () => this.#checkAlone(),
       afterWrites: (outcomes) => {
-        next = recordAfter(this.#record, drafts, outcomes, onRow);
+        const all = outcomes.map((outcome, at) => {
+          const code = codes[at];
+          const slug = code instanceof Failure ? undefined : code?.slug;
+          return outcome instanceof Failure ? reasonOf(outcome, slug, holderOf) : null;
+        });
+        let done = 0;
+        const reasons = drafts.map((row) => all.slice(done, (done += row.codes.length)));
+        next = recordAfter(this.#record, drafts, reasons);
         this.#write(next);
       },
     });
@@ -115,7 +131,7 @@ export class CodeImport {
 
   #checkAlone(): void {
     if ((this.#stored()?.rows ?? 0) === this.#record.rows) return;
-    throw new Failure('conflict', 'Cannot import: another run of the same file is in progress');
+    throw notAlone();
   }
 
   #stored(): ImportRecord | undefined {
@@ -126,3 +142,6 @@ export class CodeImport {
     this.#store.bulk.imports.put([this.#actor.workspaceNo, this.#fingerprint], record);
   }
 }
+
+const notAlone = (): Failure =>
+  new Failure('conflict', 'Cannot import: another run of the same file is in progress');

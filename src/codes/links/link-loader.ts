@@ -23,12 +23,9 @@ import type { Management } from '../../store/management/management.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { CountedLimits } from './counted-limits.ts';
 import type { LinkTable } from './link-table.ts';
-import { OwnChanges } from './own-changes.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 
 const noLimit = -1;
-/** The table is in another process, which follows the numbered changes (link-refresher.ts). */
-export type Remote = 'remote';
 
 const nowhere = { target: '', expiresAtMs: 0, scansLeft: noLimit, state: 'damaged' } as const;
 
@@ -41,7 +38,7 @@ const pendingBatchMax = 100;
 
 export class LinkLoader {
   readonly #store: Management;
-  readonly #table: LinkTable | Remote;
+  readonly #table: LinkTable;
   readonly #limits: CountedLimits;
   /** Codes whose committed link is not in the table yet. */
   readonly #pending = new Set<number>();
@@ -51,16 +48,13 @@ export class LinkLoader {
   readonly #damaged = new Set<number>();
   /** Blocks that are being written again. */
   readonly #repairing = new Set<number>();
-  /** For the LinkRefresher. */
-  readonly own: OwnChanges;
   /** Blocks that were damaged and made again. */
   repairedBlocks = 0;
 
-  constructor(store: Management, table: LinkTable | Remote, scansOf: (codeNo: CodeNo) => number) {
+  constructor(store: Management, table: LinkTable, scansOf: (codeNo: CodeNo) => number) {
     this.#store = store;
     this.#table = table;
     this.#limits = new CountedLimits(scansOf);
-    this.own = new OwnChanges(store);
   }
 
   /**
@@ -68,7 +62,7 @@ export class LinkLoader {
    * only when everything journaled is counted. @returns how many links, tombstones included
    */
   load(): number {
-    const table = this.#localTable();
+    const table = this.#table;
     this.#isLoading = true;
     let count = 0;
     const take = (link: StoredLink): void => {
@@ -116,7 +110,7 @@ export class LinkLoader {
   #takeScansLeft(codeNo: CodeNo): number | undefined {
     const block = this.#block(linkBlockOf(codeNo));
     const link = block === undefined ? undefined : linkIn(block, codeNo);
-    return link === undefined ? undefined : this.#localTable().takeScansLeft(link.key);
+    return link === undefined ? undefined : this.#table.takeScansLeft(link.key);
   }
 
   /**
@@ -141,8 +135,7 @@ export class LinkLoader {
     if (link === undefined) return;
     const block = linkBlockOf(code.no);
     this.#store.links.put(block, withLink(readLinkBlock(this.#store, block), link));
-    const number = numberLinkChange(this.#store, code.no);
-    if (this.#table !== 'remote') this.own.written(code.no, number);
+    numberLinkChange(this.#store, code.no);
   }
 
   /**
@@ -151,7 +144,7 @@ export class LinkLoader {
    *   and `publishPending` brings it in when the table has capacity again
    */
   publish(code: QrCodeRecord): void {
-    if (code.shortCode === undefined || this.#table === 'remote') return;
+    if (code.shortCode === undefined) return;
     if (this.#pending.size > 0) this.publishPending();
     this.#publish(code.no);
   }
@@ -161,10 +154,9 @@ export class LinkLoader {
    * which are the static ones, are passed over.
    */
   publishMany(codeNos: readonly CodeNo[]): void {
-    if (this.#table === 'remote' || codeNos.length === 0) return;
+    if (codeNos.length === 0) return;
     this.#store.environment.refresh();
     const wanted = new Set(codeNos);
-    for (const codeNo of wanted) this.own.publishing(codeNo);
     for (const blockNo of new Set(codeNos.map(linkBlockOf))) {
       const block = this.#block(blockNo);
       if (block === undefined) continue;
@@ -222,7 +214,6 @@ export class LinkLoader {
   #publish(codeNo: CodeNo): void {
     this.#pending.add(codeNo);
     this.#store.environment.refresh();
-    this.own.publishing(codeNo);
     this.#put(this.#stored(codeNo));
   }
 
@@ -247,7 +238,7 @@ export class LinkLoader {
   /** Until the link is put; needs no memory where the table has it. */
   #hide(key: string): void {
     try {
-      this.#localTable().delete(key);
+      this.#table.delete(key);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
     }
@@ -263,20 +254,15 @@ export class LinkLoader {
     else if (link.state === 'damaged') this.#refuse(link);
     else {
       this.#limits.delete(link.codeNo);
-      this.#localTable().delete(link.key);
+      this.#table.delete(link.key);
     }
     this.#pending.delete(link.codeNo);
   }
 
   #refuse({ key, codeNo, workspaceNo }: StoredLink): void {
     this.#limits.delete(codeNo);
-    this.#localTable().put({ ...nowhere, key, codeNo, workspaceNo });
+    this.#table.put({ ...nowhere, key, codeNo, workspaceNo });
     this.#damaged.add(codeNo);
-  }
-
-  #localTable(): LinkTable {
-    if (this.#table !== 'remote') return this.#table;
-    throw new Error('Cannot publish a link: the link table is in another process');
   }
 
   #putLive(link: StoredLink): void {
@@ -284,7 +270,7 @@ export class LinkLoader {
     const left = this.#limits.scansLeft(codeNo, scanLimit);
     if (left === 'unknown') return this.#refuse(link);
     const { scansLeft, more } = left;
-    const table = this.#localTable();
+    const table = this.#table;
     table.put({ key, codeNo, workspaceNo, target, expiresAtMs, scansLeft, state: 'live', program });
     // Only now: after a put that failed the counter is still to be set.
     if (more !== 0) table.addScans(key, more);

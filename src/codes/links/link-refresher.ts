@@ -1,71 +1,43 @@
 /**
- * Brings into the link table what another process has changed.
+ * Brings into the link table what another process or machine has changed: the leader of a cluster, or a successor.
  *
- *   quietzone import …   LinkLoader.write, in the transaction of its change     link_changes: 1, 2, 3 …
- *                                                                                    │
- *   the running service  now and then: is the last number beyond the one seen? ────┘
- *                        then publishes the newest link of each code
+ *   LinkLoader.write, in the transaction of the change     link_changes: 1, 2, 3 …
+ *   refresh()   is the last number beyond the one seen? then publishes the newest link of each code since
  *
- * It checks once a second, and every 250 ms from the first change of another process until 10 s after the last.
- * The process that holds the link table numbers its own changes too, publishes them itself, and passes over them here
- * (own-changes.ts); a run that finds nothing reads one value (about 2 us). A start reads every link anyway: it begins
- * at the number that stood before that reading, and publishing a change twice changes nothing. A change that is
- * damaged, or missing because too many came meanwhile, may be of any code: all are published then.
+ * Publishing a change twice changes nothing and costs 8 us, so changes of this process are published again. If a change is
+ * damaged or missing, it may be of any code: all are published.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import type { CodeNo } from '../../model/numbers.ts';
 import { linkChangesOf } from '../../store/management/link-changes.ts';
 import type { Management } from '../../store/management/management.ts';
-import type { Logger } from '../../telemetry/log.ts';
-import { Ticker } from '../../telemetry/ticker.ts';
 import type { LinkLoader } from './link-loader.ts';
 
-/** The first change of another process is seen this much later at most. */
-const idleMs = 1_000;
-/** And those that follow it. */
-const busyMs = 250;
-/** Checks after the last change before it rests: 10 s. */
-const busyChecks = 40;
 /** Changes published without a pause: at 8 us each, 4 ms. */
 const sliceMax = 500;
 
 export class LinkRefresher {
   readonly #store: Management;
   readonly #links: LinkLoader;
-  readonly #ticker: Ticker;
   #seen: number;
-  #checksLeft = 0;
   #isClosed = false;
   /** The run in progress, and the one that waits for its end. */
   #running: Promise<void> = Promise.resolve();
   #waiting: Promise<void> | undefined;
 
-  /** To be made before the link table is filled: later changes are seen. */
-  constructor(store: Management, links: LinkLoader, log: Logger) {
+  /** Create it before the link table is filled: it sees later changes. */
+  constructor(store: Management, links: LinkLoader) {
     this.#store = store;
     this.#links = links;
     this.#seen = store.last('link');
-    this.#ticker = new Ticker({
-      everyMs: () => (this.#checksLeft > 0 ? busyMs : idleMs),
-      run: () => this.refresh(),
-      log,
-      failed: 'reading links that another process changed failed, retrying',
-      resumed: 'reading links that another process changed resumed',
-    });
   }
 
-  /** Goes on after the change `number`. */
+  /** Continues after the change `number`. */
   begin(number: number): void {
     this.#seen = number;
   }
 
-  start(): void {
-    void this.#ticker.runNow();
-  }
-
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#ticker.close();
     await this.#running;
   }
 
@@ -89,25 +61,13 @@ export class LinkRefresher {
   async #follow(): Promise<void> {
     this.#store.environment.refresh();
     const last = this.#store.last('link');
-    this.#checksLeft = Math.max(0, this.#checksLeft - 1);
     while (this.#seen < last && !this.#isClosed) {
       const upTo = Math.min(last, this.#seen + sliceMax);
-      const codeNos = this.#changedByOthers(this.#seen + 1, upTo);
-      if (codeNos?.length !== 0) this.#checksLeft = busyChecks;
-      if (codeNos === undefined) await this.#links.publishAll();
-      else this.#links.publishMany(codeNos);
-      this.#seen = codeNos === undefined ? last : upTo;
+      const changes = linkChangesOf(this.#store, this.#seen + 1, upTo);
+      if (changes === undefined) await this.#links.publishAll();
+      else this.#links.publishMany([...changes.values()]);
+      this.#seen = changes === undefined ? last : upTo;
       await yieldToEventLoop();
     }
-  }
-
-  /** Undefined where a change is missing or damaged. */
-  #changedByOthers(first: number, last: number): CodeNo[] | undefined {
-    const { own } = this.#links;
-    let from = first;
-    while (from <= last && own.take(from)) from++;
-    if (from > last) return [];
-    const changes = linkChangesOf(this.#store, from, last);
-    return changes && [...changes].flatMap(([number, no]) => (own.take(number) ? [] : [no]));
   }
 }

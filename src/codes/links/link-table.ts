@@ -14,3 +14,12 @@ export interface LinkTable {
   /** Takes all scans left of a limited link, and returns them; below zero = over its limit. Undefined without a limit. */
   takeScansLeft(key: string): number | undefined;
 }
+
+/** Of a process that does not redirect. */
+export const noLinkTable: LinkTable = {
+  bulkLoad: () => undefined,
+  put: () => undefined,
+  delete: () => undefined,
+  addScans: () => undefined,
+  takeScansLeft: () => undefined,
+};

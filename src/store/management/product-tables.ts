@@ -65,6 +65,11 @@ export interface BulkRequestRecord {
   readonly expiresAtMs: number;
 }
 
+export interface ImportReason {
+  readonly code: string;
+  readonly message: string;
+}
+
 export interface ImportRecord {
   readonly rows: number;
   /** Rows that became codes with all their data. */
@@ -74,6 +79,8 @@ export interface ImportRecord {
   /** Rows of another domain than the requested one: neither created nor failed. */
   readonly skipped: number;
   readonly startedAtMs: number;
+  /** Of the last batch, for each code of each row: why it was not made, else null. */
+  readonly reasons: ReadonlyArray<ReadonlyArray<ImportReason | null>>;
   /** Set when the last row is done. */
   readonly finishedAtMs?: number;
 }

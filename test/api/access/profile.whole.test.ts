@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openOrMakeInstallation } from '../../../src/engine/installation/service-folder.ts';
+import { openInstallation } from '../../../src/engine/installation/service-folder.ts';
 import { Browser } from '../../support/browser.ts';
 import { type Answer, Client, type Json, word } from '../../support/client.ts';
 import { type MailServer, startMailServer } from '../../support/fakes/mail-server.ts';
@@ -168,7 +168,7 @@ describe('without a mail server a new address', () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'quietzone-profile-'));
     onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
     // The command looks at all parts of the folder.
-    await (await openOrMakeInstallation(dataDir)).close();
+    await (await openInstallation(dataDir, 'fill')).close();
     const app = await startTestApi({ environment: trusting, dataDir });
     const jane = await Person.of(app, 'jane@example.com');
     const squatter = await Person.of(app, 'squatter@example.com', await second(app));

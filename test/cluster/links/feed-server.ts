@@ -137,7 +137,7 @@ export async function openReplica(
   const copy = new ReplicaStore(store);
   const openTable = async (): Promise<EdgeTable> => {
     const links = new LinkLoader(store, writer, (codeNo) => copy.scansOf(codeNo));
-    const refresher = new LinkRefresher(store, links, log);
+    const refresher = new LinkRefresher(store, links);
     links.load();
     links.loadLimited();
     return new EdgeTable({ writer, links, refresher });

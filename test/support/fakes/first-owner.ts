@@ -1,9 +1,9 @@
 /** The first owner, made before a process starts: of the CPU seconds of a first start a quarter is the hash of the password. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { openAdministration } from '../../../src/app.ts';
+import { openAdministration } from '../../../src/administration/administration.ts';
 import { loadConfig } from '../../../src/config.ts';
-import { openOrMakeInstallation } from '../../../src/engine/installation/service-folder.ts';
+import { openInstallation } from '../../../src/engine/installation/service-folder.ts';
 import { thisMachine } from '../../../src/modules.ts';
 
 /** Hashes passwords at little cost. */
@@ -15,7 +15,7 @@ export async function addFirstOwner(settings: Readonly<Record<string, string>>):
   if (existsSync(join(config.dataDir, 'management.mdb'))) return;
   const umask = process.umask(0o077);
   try {
-    const { folder, close } = await openOrMakeInstallation(config.dataDir);
+    const { folder, close } = await openInstallation(config.dataDir, 'fill');
     const administration = openAdministration(config, folder, testMachine);
     await administration.firstStart.open();
     await administration.close();

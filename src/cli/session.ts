@@ -1,0 +1,89 @@
+/**
+ * Runs the operations of a command: the service that runs on the data folder is asked; if none runs, this process locks the
+ * folder and runs them itself. A service may stop or start between two operations.
+ */
+import { resolve } from 'node:path';
+import type { OpenAdministration } from '../administration/administration.ts';
+import type * as Operations from '../administration/operations.ts';
+import type { InputOf, OperationName, ResultOf } from '../administration/operations.ts';
+import { assertChangeable } from '../cluster/nodes/node-folder.ts';
+import type { Config } from '../config.ts';
+import { askService } from '../engine/commands/ask-service.ts';
+import {
+  type DataFolder,
+  dataFolderAt,
+  DataFolderLockedError,
+  openExistingDataFolder,
+} from '../engine/data-folder.ts';
+import { openWithClosers } from '../engine/closers.ts';
+import { openInstallation } from '../engine/installation/service-folder.ts';
+
+export type Ask = Session['ask'];
+
+export interface SessionOptions {
+  readonly purpose: 'use' | 'fill';
+  /** Called once this process has opened the folder itself. */
+  readonly onOpened: (administration: OpenAdministration) => Promise<void>;
+}
+
+interface Opened {
+  readonly administration: OpenAdministration;
+  readonly operations: typeof Operations;
+  readonly close: () => Promise<void>;
+}
+
+/** Times that another process may lock the folder between the question and our own lock. */
+const triesMax = 5;
+
+export class Session {
+  readonly #config: Config;
+  readonly #options: SessionOptions;
+  readonly #folder: DataFolder;
+  #opened: Opened | undefined;
+
+  /** @throws DataFolderError if the folder has no data, unless the command fills it */
+  constructor(config: Config, options: SessionOptions) {
+    this.#config = config;
+    this.#options = options;
+    const { dataDir } = config;
+    const isNew = options.purpose === 'fill';
+    this.#folder = isNew ? dataFolderAt(resolve(dataDir)) : openExistingDataFolder(dataDir);
+  }
+
+  /** @throws Failure, DataFolderError */
+  async ask<Name extends OperationName>(name: Name, input: InputOf<Name>): Promise<ResultOf<Name>>;
+  async ask(name: OperationName, input: unknown): Promise<unknown> {
+    for (let tries = 1; this.#opened === undefined; tries++) {
+      const answer = await askService(this.#folder, name, input);
+      if (answer !== undefined) return answer.result;
+      try {
+        this.#opened = await this.#open();
+      } catch (error) {
+        if (!(error instanceof DataFolderLockedError) || tries === triesMax) throw error;
+      }
+    }
+    const { administration, operations } = this.#opened;
+    const operation = operations.findOperation(name);
+    if (operation.changes) assertChangeable(this.#folder.path);
+    const control = { progress: () => undefined, signal: new AbortController().signal };
+    return await operation.run(administration, input, control);
+  }
+
+  async close(): Promise<void> {
+    await this.#opened?.close();
+  }
+
+  #open(): Promise<Opened> {
+    return openWithClosers(async (closers) => {
+      const { purpose, onOpened } = this.#options;
+      const { folder, close: unlock } = await openInstallation(this.#config.dataDir, purpose);
+      closers.push(unlock);
+      const operations = await import('../administration/operations.ts');
+      const { openAdministration } = await import('../administration/administration.ts');
+      const administration = openAdministration(this.#config, folder);
+      closers.push(() => administration.close());
+      await onOpened(administration);
+      return { administration, operations };
+    });
+  }
+}
