@@ -2,7 +2,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { openScanQueries } from '../../src/scans/query/queries.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
-import { openDataFiles } from '../../src/engine/opening/data-files-opening.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { Arena } from './arena.ts';
@@ -17,7 +16,6 @@ export async function measureVisibleDelay(scans: number): Promise<number[]> {
   try {
     const { server, dataDir } = await arena.service({ codes });
     const folder = openDataFolder(dataDir);
-    const files = await openDataFiles(folder, 'read');
     const store = openScanStore(folder.scansFile);
     const { analytics } = openScanQueries(store, () => undefined);
     const delays: number[] = [];
@@ -39,7 +37,6 @@ export async function measureVisibleDelay(scans: number): Promise<number[]> {
       await wait((scan * 37) % 120);
     }
     await store.environment.close();
-    await files.close();
     return delays;
   } finally {
     await arena.close();

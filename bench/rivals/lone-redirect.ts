@@ -64,7 +64,6 @@ const redirect = new Redirect({
   addresses,
   refusals: new Refusals(addresses, new MissThrottle(0), { pages: new Pages({}), rootUrl: '' }),
   clock: systemClock,
-  gate: new Int32Array(1),
   latency: createLatencyHistogram(),
 });
 const app = uWS.App();

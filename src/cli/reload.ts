@@ -36,7 +36,8 @@ const nodeRefusal =
   'Cannot reload: a node of a cluster stops and starts alone (restart it), and the others serve meanwhile';
 
 type Outcome =
-  | { readonly state: 'serves' | 'late' }
+  | { readonly state: 'serves' }
+  | { readonly state: 'late' }
   | { readonly state: 'ended'; readonly how: string };
 
 /** @returns why no process has taken over; undefined = one has @throws ConfigError */

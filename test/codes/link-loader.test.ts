@@ -66,65 +66,6 @@ test('a limit is exact through re-targets, and starts anew when it changes', asy
   expect(see(short)).toBe('https://example.org/');
 });
 
-test('a limit goes on exactly in another process, whatever is counted there, and through changes', async () => {
-  const before = openTable();
-  const fixture = await openCodes({ links: before.links });
-  const made = { target, scanLimit: 3 };
-  const [used, lowered, early] = [
-    await fixture.codes.create(actor, made),
-    await fixture.codes.create(actor, made),
-    await fixture.codes.create(actor, made),
-  ];
-  const [usedCode = '', loweredCode = '', earlyCode = ''] = [used, lowered, early].map(
-    ({ shortCode }) => shortCode,
-  );
-  for (const code of [usedCode, loweredCode, loweredCode, earlyCode]) before.see(code);
-  await fixture.codes.change(actor, lowered.id, { scanLimit: 1 });
-  const limits = fixture.codes.links.takeLimits();
-  expect(limits).toEqual([
-    [used.no, 1],
-    [lowered.no, 2],
-    [early.no, 1],
-  ]);
-  expect(before.see(usedCode)).toBe('over its limit');
-  const after = openTable();
-  const codes = fixture.open({ links: after.links });
-  codes.links.load();
-  codes.links.publishMany([early.no]);
-  codes.links.loadLimited(new Map(limits));
-  await codes.change(actor, used.id, { target: 'https://example.org/' });
-  const seen = ['https://example.org/', 'https://example.org/', 'over its limit'];
-  expect(Array.from(seen, () => after.see(usedCode))).toEqual(seen);
-  expect([after.see(earlyCode), after.see(earlyCode), after.see(earlyCode)]).toEqual([
-    target,
-    target,
-    'over its limit',
-  ]);
-  await codes.change(actor, lowered.id, { scanLimit: 3 });
-  expect([after.see(loweredCode), after.see(loweredCode)]).toEqual([target, 'over its limit']);
-});
-
-test('limits that were taken for another process come back by what is counted', async () => {
-  const { links, see } = openTable();
-  const fixture = await openCodes({ links });
-  const code = await fixture.codes.create(actor, { target, scanLimit: 3 });
-  const short = code.shortCode ?? '';
-  expect(see(short)).toBe(target);
-  fixture.codes.links.takeLimits();
-  // Another process gives these: changes of it that are followed give none here.
-  await fixture.codes.change(actor, code.id, { scanLimit: 9 });
-  expect(see(short)).toBe('over its limit');
-  await fixture.codes.change(actor, code.id, { scanLimit: null });
-  await fixture.codes.change(actor, code.id, { scanLimit: 3 });
-  expect(see(short)).toBe('over its limit');
-  // One here, one there.
-  fixture.scans.set(code.no, 2);
-  fixture.codes.links.reloadLimited();
-  expect([see(short), see(short)]).toEqual([target, 'over its limit']);
-  await fixture.codes.change(actor, code.id, { scanLimit: 4 });
-  expect([see(short), see(short)]).toEqual([target, 'over its limit']);
-});
-
 test('a limit that all nodes together have reached is closed, and gives what is left of it when it is raised', async () => {
   const { links, see } = openTable();
   const fixture = await openCodes({ links });
@@ -178,13 +119,6 @@ test('limits are closed however many there are, but for those that another proce
   }
   await codes.links.closeLimits();
   expect(new Set(made.map(see))).toEqual(new Set(['over its limit']));
-  const later = await codes.create(actor, { target, scanLimit: 2 });
-  codes.links.takeLimits();
-  scans.set(later.no, 2);
-  await codes.links.closeLimits();
-  scans.set(later.no, 0);
-  codes.links.reloadLimited();
-  expect(see(later.shortCode ?? '')).toBe(target);
 });
 
 test('a start fills the real table, tombstones too', async () => {

@@ -72,7 +72,6 @@ function listen(
     addresses,
     refusals: new Refusals(addresses, new MissThrottle(0), { pages: new Pages({}), rootUrl: '' }),
     clock: systemClock,
-    gate: new Int32Array(1),
     latency: createLatencyHistogram(),
   });
   const endings: Ending[] = [];

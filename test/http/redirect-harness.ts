@@ -133,9 +133,9 @@ export async function startRedirects(
     stopped: () =>
       entries('a redirect thread stopped').map((entry) => Number(Reflect.get(entry, 'redirects'))),
     scans: () =>
-      journals
-        .ownTails()
-        .flatMap(([journal, position]) => readScans(journals.folder(journal), position)),
+      journals.own.flatMap((journal) =>
+        readScans(journals.folder(journal), journals.tails.position(journal)),
+      ),
     send: (thread, command) => redirects.states[thread]!.thread.send(command as RedirectCommand),
     drain,
     close: async () => {

@@ -178,7 +178,9 @@ test('an edge keeps what it has journaled as long as cores need it, and stores n
   await opened.edge.redirecting;
   for (let visit = 0; visit < 8; visit++) expect(await opened.visit('kept')).toBe(target);
   const { journals: own } = opened.edge.threads;
-  const written = own.ownTails().filter(([, tail]) => tail > 0);
+  const written = own.own
+    .map((no) => [no, own.tails.position(no)] as const)
+    .filter(([, tail]) => tail > 0);
   expect(written.length).toBeGreaterThan(0);
   const segments = (): number[][] => written.map(([no]) => listSegments(own.folder(no)));
   // They have ended, and none is deleted.

@@ -48,7 +48,7 @@ export interface FolderLock {
 }
 
 /** Whether a user may speak for the folder: the one of this process, or the folder's own. */
-const isOwnUser = ({ path }: DataFolder, uid: number): boolean =>
+export const isOwnUser = ({ path }: DataFolder, uid: number): boolean =>
   uid === (process.geteuid?.() ?? uid) || uid === statSync(path).uid;
 
 /** A process id is valid in its namespace only: containers have their own. Empty if the system has none. */

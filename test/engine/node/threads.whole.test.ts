@@ -62,8 +62,7 @@ test('a core without redirect threads opens, has nothing to complain of, and sto
   await open();
   expect([threads.redirects.port, threads.redirects.states]).toEqual([0, []]);
   expect(threads.redirects.checks.map(({ problem }) => problem())).toEqual([undefined, undefined]);
-  await threads.redirects.handOver(100);
-  await threads.redirects.resume();
+  await threads.redirects.handOver();
 });
 
 test('shards count journals of other nodes that appear while they run, and their segments go', async () => {

@@ -66,7 +66,7 @@ test('the other side does not read: beyond the bound the connection is ended', a
 
 test('the other side is killed while it is written to: no error is left over', async () => {
   far.destroy();
-  for (let link = 0; link < 100; link++) channel.send({ type: 'followed', link });
+  for (let sent = 0; sent < 100; sent++) channel.send({ type: 'progress', value: sent });
   await channel.closed;
   expect(received).toEqual([]);
 });

@@ -16,6 +16,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DataFolderLockedError, openDataFolder } from '../../../src/engine/data-folder.ts';
 import {
+  isOwnUser,
   connectToOwner,
   type FolderLock,
   isFolderLocked,
@@ -24,7 +25,6 @@ import {
   refuseSuccessor,
   replaceLock,
 } from '../../../src/engine/takeover/folder-lock.ts';
-import { isOwnUser } from '../../../src/engine/takeover/kill-other.ts';
 import { lineOf } from '../../../src/engine/takeover/messages.ts';
 import { soon } from '../../support/soon.ts';
 import { temporaryFolder } from '../../store/temporary-management.ts';

@@ -1,4 +1,5 @@
 /** A running service that answers up to a step, reports that step, and hangs there. */
+import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { dataFolderAt } from '../../../src/engine/data-folder.ts';
@@ -18,4 +19,7 @@ const server = createServer((socket) => {
     else socket.write(`${JSON.stringify(answers[type])}\n`);
   });
 });
-server.listen(lockPath(dataFolderAt(path)), () => process.send?.('listening'));
+const lock = lockPath(dataFolderAt(path));
+// A killed one leaves its name.
+rmSync(lock, { force: true });
+server.listen(lock, () => process.send?.('listening'));

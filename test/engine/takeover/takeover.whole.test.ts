@@ -100,7 +100,7 @@ test.each([
   ['no JSON', 'x\n'],
   ['an unknown message', '{"type":"hello"}\n'],
   ['a deep one', `${'['.repeat(60_000)}\n`],
-  ['a message before its time', '{"type":"ready"}\n'],
+  ['a message before its time', '{"type":"listening"}\n'],
   ['a line without end', 'x'.repeat(1_100_000)],
 ])('before `ready`, %s ends the connection, and the service continues', async (_name, text) => {
   const stranger = await talk();
