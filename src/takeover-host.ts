@@ -12,8 +12,8 @@ import { dataVersions } from './modules.ts';
 import { shipped } from './shipped.ts';
 import { openServices, type Services, type ServicesOptions } from './services.ts';
 
-/** How long this process redirects without a successor. */
-const orphanMsMax = 60_000;
+/** How long this process only redirects: then no successor has come, or the one that came hangs. */
+const yieldedMsMax = 60_000;
 
 interface HostOptions extends ServicesOptions {
   readonly service: ServiceFolder;
@@ -28,7 +28,7 @@ export class RunningService implements TakeoverHost {
   #yielding: Promise<void> | undefined;
   #hasYielded = false;
   #isStopping = false;
-  #orphanTimer: NodeJS.Timeout | undefined;
+  #yieldedTimer: NodeJS.Timeout | undefined;
   readonly #takenOver = Promise.withResolvers<void>();
   readonly #abandoned = Promise.withResolvers<void>();
 
@@ -65,7 +65,11 @@ export class RunningService implements TakeoverHost {
   }
 
   get refusal(): string | undefined {
-    return this.#isStopping ? 'the running service is stopping' : undefined;
+    if (this.#isStopping) return 'the running service is stopping';
+    const { base, engine } = this.#options;
+    // Scans that wait for the disk would be lost with this process.
+    const isFull = base.management.environment.isFull || engine.threads.redirects.waitingScans > 0;
+    return isFull ? 'the disk of the data folder is full' : undefined;
   }
 
   get hasYielded(): boolean {
@@ -74,12 +78,15 @@ export class RunningService implements TakeoverHost {
 
   async stop(): Promise<void> {
     this.#isStopping = true;
-    clearTimeout(this.#orphanTimer);
+    clearTimeout(this.#yieldedTimer);
     await this.#closeServices();
   }
 
   yield(): Promise<void> {
-    clearTimeout(this.#orphanTimer);
+    clearTimeout(this.#yieldedTimer);
+    this.#yieldedTimer = setTimeout(() => {
+      this.#abandon('no successor serves: exiting, so that the service is started again');
+    }, yieldedMsMax);
     return (this.#yielding ??= this.#yield());
   }
 
@@ -93,6 +100,7 @@ export class RunningService implements TakeoverHost {
   }
 
   async finish(): Promise<void> {
+    clearTimeout(this.#yieldedTimer);
     const { threads } = this.#options.engine;
     threads.cancelStop();
     await threads.redirects.handOver();
@@ -103,16 +111,13 @@ export class RunningService implements TakeoverHost {
   }
 
   orphaned(): void {
-    const { base, service } = this.#options;
-    const abandon = (): void => {
-      base.log.fatal('no successor has come: exiting, so that the service is started again');
-      this.#abandoned.resolve();
-    };
-    this.#orphanTimer = setTimeout(abandon, orphanMsMax);
-    service.lockAgain().catch((err: unknown) => {
-      base.log.fatal({ err }, 'another process has the data folder');
-      this.#abandoned.resolve();
-    });
+    const failed = (): void => this.#abandon('another process has the data folder: exiting');
+    this.#options.service.lockAgain().catch(failed);
+  }
+
+  #abandon(reason: string): void {
+    this.#options.base.log.fatal(reason);
+    this.#abandoned.resolve();
   }
 
   #closeServices(): Promise<void> {

@@ -57,7 +57,7 @@ export async function reload(
     const successor = startSuccessor(context, options);
     const outcome = await Promise.race<Outcome>([readinessOf(successor), endOf(successor), late]);
     if (outcome.state === 'serves') {
-      context.progress(`Reloaded: process ${successor.pid} has taken over`);
+      context.result(`Reloaded: process ${successor.pid} has taken over`);
       leave(successor);
       return undefined;
     }

@@ -152,6 +152,8 @@ class ScanConnection {
   readonly #port: number;
   readonly #onAnswer: (scan: Scan, status: number, location: string) => void;
   readonly #waiting: Scan[] = [];
+  /** Sent to a new connection: another process has taken over. */
+  readonly #again: Scan[] = [];
   #socket: Socket | undefined;
   #text = '';
   #isClosed = false;
@@ -165,7 +167,7 @@ class ScanConnection {
   }
 
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#waiting.length + this.#again.length;
   }
 
   send(scan: Scan): void {
@@ -185,6 +187,7 @@ class ScanConnection {
     socket.setNoDelay(true);
     socket.on('connect', () => {
       this.isOpen = true;
+      for (const scan of this.#again.splice(0)) this.send(scan);
     });
     socket.on('data', (bytes) => this.#take(bytes.toString('latin1')));
     socket.on('error', () => undefined);
@@ -206,7 +209,8 @@ class ScanConnection {
       this.#text = this.#text.slice(end);
       const scan = this.#waiting.shift();
       if (scan === undefined) throw new Error(`An answer to no request: ${head}`);
-      this.#onAnswer(scan, status, location);
+      if (location === scan.code.path) this.#again.push(scan);
+      else this.#onAnswer(scan, status, location);
       if (/^connection: close/im.test(head)) this.isOpen = false;
     }
   }

@@ -2,13 +2,13 @@
  * `kill -9` of either process during takeovers, under load. Every second kill comes within milliseconds of a step in the
  * log, each step in its order; the others at any moment of the time that a takeover takes.
  *
- *   killed                         what serves afterwards                    within
- *   successor                      the predecessor, which takes all back     2 s
- *   predecessor                    the successor, which goes on alone        2 s, while it boots what is left of that and 2 s
- *   successor that has taken over  another start                             a start and 2 s
+ *   killed                         what serves afterwards                            within
+ *   successor before `ready`       the predecessor, as before                        2 s
+ *   successor after it             another start; the predecessor redirects until it  a start and 2 s
+ *   predecessor                    the successor alone                               2 s, while it boots a start and 2 s
  *
- * After each kill exactly one process serves, and another takeover completes. No scan that was answered is lost; a scan
- * in flight may be counted.
+ * This script is the supervisor. After each kill exactly one process serves, and another takeover completes. No scan that was
+ * answered is lost; a scan in flight may be counted.
  */
 import { pause, type ServiceProcess } from '../support/process.ts';
 import { Random } from '../crash/random.ts';
@@ -77,17 +77,18 @@ class Killer {
     const moment = await this.#moment(number, log);
     const { scans } = service.load.ledger;
     const after = log.last;
-    const hasBooted = log.hasReached('ready');
-    const hasTakenOver = !isAlive(predecessor) || log.hasReached('taken over');
     const killedMs = performance.now();
     await service.kill(processes[victim]);
+    if (victim === 'successor') await log.noticesDeath();
+    const hasYielded = !isAlive(predecessor) || log.hasReached('ready');
     const survivor =
-      victim === 'successor' && hasTakenOver ? 'none' : await this.#survivor(victim, processes);
-    if (survivor === 'none') await predecessor.exit;
+      victim === 'successor' && hasYielded ? 'none' : await this.#survivor(victim, processes);
+    if (victim === 'successor' && log.hasReached('listening')) await predecessor.exit;
     service.current = survivor === 'none' ? service.start(['serve']) : processes[survivor];
     const serves = await service.servesWithin(waitMsMax);
     const servedMs = serves ? performance.now() - killedMs : undefined;
-    const isBooting = survivor === 'none' || !hasBooted;
+    const isBooting = survivor === 'none' || !log.hasReached('taken over');
+    if (survivor === 'none') await predecessor.exit;
     const limitMs = isBooting ? this.#usualMs * 2 + servedMsMax : servedMsMax;
     if (servedMs === undefined || servedMs > limitMs) {
       service.note(`kill ${number}: served after ${servedMs ?? waitMsMax} ms, at most ${limitMs}`);

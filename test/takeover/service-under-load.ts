@@ -128,6 +128,11 @@ export class ServiceUnderLoad {
     return false;
   }
 
+  async redirects(): Promise<boolean> {
+    const { redirect } = this.#options.ports;
+    return (await statusOf(`http://127.0.0.1:${redirect}`, 'HEAD', '/no-such-code')) === 404;
+  }
+
   async #isReady(): Promise<boolean> {
     const { api, redirect } = this.#options.ports;
     const [link, health] = await Promise.all([

@@ -45,6 +45,13 @@ export class TakeoverLog {
     else await this.#successor.said(pattern);
   }
 
+  /** Resolves when the predecessor has seen that its successor is dead, if it asked it, or has ended. */
+  async noticesDeath(): Promise<void> {
+    if (this.last === 'start') return;
+    const noticed = /"msg":"the (successor has died|successor listens)/;
+    await this.#predecessor.said(noticed, this.#from);
+  }
+
   hasReached(name: StepName): boolean {
     const { by, pattern } = steps[name];
     const { stderr } = by === 'predecessor' ? this.#predecessor : this.#successor;

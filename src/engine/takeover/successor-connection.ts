@@ -134,6 +134,7 @@ export class SuccessorConnection {
 
   async #finish(): Promise<void> {
     this.#state = 'finishing';
+    this.#log.info('the successor listens, handing over redirects');
     await this.#options.host.finish();
     this.#channel.sendLast({ type: 'ended' });
     this.#log.info('the successor has taken over');
