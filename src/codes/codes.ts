@@ -69,7 +69,6 @@ export type InTransaction = (code: QrCodeRecord) => void;
 export interface CodesOptions {
   readonly store: Management;
   readonly outbox: Outbox;
-  /** `remote` in a process beside the service. */
   readonly links: LinkTable;
   readonly ids: IdSource;
   readonly clock: Clock;

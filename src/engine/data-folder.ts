@@ -1,6 +1,6 @@
 /**
- * The data folder. One service at a time locks it (takeover/folder-lock.ts). Commands (`keys`, …) open the stores with the
- * service's permission, or lock the folder if none runs (opening/).
+ * The data folder. One service at a time locks it (takeover/folder-lock.ts). Commands (`keys`, …) ask that service (commands/),
+ * or lock the folder if none runs.
  *
  *   management.mdb   workspaces, users, keys, codes, their outbox
  *   scans.mdb        blocks, rollups, watermarks

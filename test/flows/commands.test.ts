@@ -1,4 +1,4 @@
-/** The commands beside a running service, which notices with its next request. */
+/** Commands that a running service carries out: a change holds from its next request. */
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -123,12 +123,17 @@ test('users, keys and plans changed on the command line hold from the next reque
   await run('workspaces', 'set-plan', id, 'pro');
   expect(await limit()).toBe('120');
   const wrong = [
-    ['workspaces', 'set-plan', id, 'pro', '--per-minute', '9'],
-    ['keys', 'revoke', 'key_00000000000000000000'],
-    ['users', 'create', '-e', email, '-n', 'again'],
-  ];
-  for (const args of wrong) {
-    expect((await runCommand(args, environment)).code).toBe(1);
+    [['workspaces', 'set-plan', id, 'pro', '--per-minute', '9'], /^Cannot set limits of pro/],
+    [['keys', 'revoke', 'key_00000000000000000000'], /^There is no API key key_0/],
+    [['users', 'create', '-e', email, '-n', 'again'], /^A user with this e-mail address exists/],
+    [
+      ['users', 'create', '-e', 'nobody', '-n', 'a\nb'],
+      /^The input has 2 faults\n {2}email: Expected an e-mail address\n {2}name: /,
+    ],
+  ] as const;
+  for (const [args, reason] of wrong) {
+    const refused = await runCommand(args, environment);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(reason) });
   }
 });
 

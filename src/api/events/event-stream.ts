@@ -5,8 +5,8 @@
  *   commit of a window or a change --signal--> stream --chunk--> client --Last-Event-ID--> …
  *
  * Lost access ends a stream: when keys or roles change, all streams end and clients reconnect; when a
- * session ends, its own stream ends before the next event. (A session that another process ends: at the
- * next event or heartbeat.)
+ * session ends, its own stream ends before the next event. (A session that expires: at the next event or
+ * heartbeat.)
  * Bounds: streams per workspace, in it per key or person, and in all, where a full service takes places from the workspace
  * with the most; one chunk per stream, which the client takes before
  * the next is made (event-feed.ts), so a slow client costs no memory. One that takes nothing for a minute
@@ -292,7 +292,7 @@ class EventStream {
         } else if (end === 'when-quiet') {
           return;
         } else if ((await this.#nextCommit()) === 'silence') {
-          // Another process may have ended the session, or committed without a signal here.
+          // The session may have expired.
           if (!isAllowed()) return;
           yield Buffer.from(':\n\n');
         }

@@ -3,7 +3,7 @@
  *
  *   file -> rows (source.ts) -> batches -> import.rows: 100 codes a transaction, with how far the file has come
  *
- * The same file again continues where it stopped, and does nothing when it is done. A dry run asks for `import.check` instead.
+ * The same file again resumes where it stopped, and does nothing when it is complete. A dry run asks for `import.check` instead.
  */
 import { createHash } from 'node:crypto';
 import type { InputOf } from '../../administration/operations.ts';
@@ -38,7 +38,7 @@ export interface ImportRequest {
 
 type Rows = InputOf<'import.rows'>['rows'];
 interface Run {
-  /** What is done of the file, in this run and those before. */
+  /** What is done of the file, in this run and earlier ones. */
   readonly record: ImportRecord;
   batch(rows: Rows): Promise<void>;
   finish(): Promise<void>;

@@ -1,10 +1,10 @@
 /**
- * The import of a file of any length: rows in batches, and in the transaction of each batch the record how
- * many are done. A run that dies goes on after them when the same file is given again; a file that is done is
- * not imported again.
+ * The import of a file of any length: rows in batches. The transaction of a batch also writes a record: how many rows are done,
+ * and why the last ones failed. A run that dies resumes after them when the same file is given again; a complete file is not
+ * imported again.
  *
- * The record belongs to the content of the file and the options that give it its meaning, not to its name.
- * Two runs of one file at a time cannot both write: a batch begins where the record stands or not at all.
+ * The record belongs to the content of the file and the options that decide its meaning, not to its name. Two runs of one file
+ * at a time cannot both write: a batch continues the record or is refused.
  */
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
@@ -90,7 +90,7 @@ export class CodeImport {
     if (options.rowsDone !== undefined && options.rowsDone !== this.#record.rows) throw notAlone();
   }
 
-  /** What is done of the file, in this run and those before. */
+  /** What is done of the file, in this run and earlier ones. */
   get record(): ImportRecord {
     return this.#record;
   }

@@ -228,7 +228,7 @@ export class CodeListing {
   }
 
   async #walkedPage(plan: Plan, from: ListPosition, skip: number, limit: number): Promise<Found> {
-    // Another process may have committed since: what is known may be so no longer.
+    // Reads the newest commit: what is known may be outdated.
     this.#store.environment.refresh();
     const known = this.#known(plan);
     // Taken before the walk: codes that change meanwhile make another version.

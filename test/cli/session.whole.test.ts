@@ -1,0 +1,83 @@
+/** Who runs the operations of a command: the service on the folder, or the command itself. */
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { Session, type SessionOptions } from '../../src/cli/session.ts';
+import { type Config, loadConfig } from '../../src/config.ts';
+import type { CommandTable } from '../../src/engine/commands/command-table.ts';
+import { dataFolderAt } from '../../src/engine/data-folder.ts';
+import { isFolderLocked, lockDataFolder } from '../../src/engine/takeover/folder-lock.ts';
+import { hostTakeovers, takeoverTimes } from '../../src/engine/takeover/host-takeovers.ts';
+import { systemClock } from '../../src/system-clock.ts';
+import { TestHost } from '../engine/takeover/conversation.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
+import { addFirstOwner } from '../support/fakes/first-owner.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+
+const log = createLog('silent');
+let config: Config;
+
+beforeEach(async () => {
+  const settings = { QZ_DATA_DIR: join(temporaryFolder(), 'data') };
+  await addFirstOwner(settings);
+  config = loadConfig(undefined, settings);
+});
+
+function openSession(options: Partial<SessionOptions> = {}): Session {
+  const session = new Session(config, {
+    purpose: 'use',
+    onOpened: async () => undefined,
+    ...options,
+  });
+  onTestFinished(() => session.close());
+  return session;
+}
+
+/** A service on the folder. @returns stops it */
+async function serve(table: CommandTable): Promise<() => Promise<void>> {
+  const lock = await lockDataFolder(dataFolderAt(config.dataDir));
+  const hosting = hostTakeovers(lock, new TestHost(), systemClock, log, takeoverTimes, table);
+  return async () => {
+    await hosting.close();
+    await lock.unlock();
+  };
+}
+
+test('without a service the command locks the folder and runs the operations itself', async () => {
+  const session = openSession();
+  const key = { name: 'Till', role: 'viewer' } as const;
+  const made = await session.ask('keys.create', key);
+  expect(made).toMatchObject({ ...key, key: expect.stringMatching(/^eyJ/) });
+  const names = (await session.ask('keys.list', {})).map(({ name }) => name);
+  expect(names).toEqual(['First key', 'Till']);
+  const { name, role, ...other } = key;
+  await expect(session.ask('keys.create', { ...other, name: '', role })).rejects.toMatchObject({
+    code: 'validation_failed',
+    faults: [{ path: 'name', code: 'too_small' }],
+  });
+  const folder = dataFolderAt(config.dataDir);
+  expect(await isFolderLocked(folder)).toBe(true);
+  await session.close();
+  expect(await isFolderLocked(folder)).toBe(false);
+});
+
+test('a service that stops and one that starts between two operations: each is asked in its turn', async () => {
+  const stop = await serve({ 'keys.list': async () => ['of the service'] });
+  let opened = 0;
+  const session = openSession({ onOpened: async () => void (opened += 1) });
+  expect([await session.ask('keys.list', {}), opened]).toEqual([['of the service'], 0]);
+  await stop();
+  expect(await session.ask('keys.list', {})).toMatchObject([{ name: 'First key' }]);
+  expect(opened).toBe(1);
+  // It keeps the folder to its end.
+  await expect(serve({})).rejects.toThrow('in use by a command');
+});
+
+test('a command waits for another one that has the folder', async () => {
+  const first = openSession();
+  await first.ask('keys.list', {});
+  const second = openSession();
+  const listed = second.ask('keys.list', {});
+  await first.ask('keys.create', { name: 'Till', role: 'viewer' });
+  await first.close();
+  expect((await listed).map(({ name }) => name)).toEqual(['First key', 'Till']);
+});
