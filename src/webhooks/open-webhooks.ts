@@ -176,7 +176,7 @@ function openScheduler(
   sender: AttemptSender,
 ): RetryScheduler {
   const everySecond = (): void => {
-    // A commit of another process, such as a command, fires no signal here.
+    // Finds commits that fired no signal here.
     management.environment.refresh();
     if (endpoints.isAny) sender.warm?.();
     dispatcher.wakeAll();

@@ -1,7 +1,6 @@
 /**
- * The access version: a number that every change of workspaces, memberships and keys raises in its
- * transaction, also from another process (`quietzone keys …`). A permission that was checked under one
- * version holds until the number differs, so a request reads one small value instead of four records.
+ * The access version: a number that every change of workspaces, memberships and keys raises in its transaction. A permission that
+ * was checked under one version is valid until the number differs, so a request reads one small value instead of four records.
  */
 import type { Management } from '../store/management/management.ts';
 

@@ -82,7 +82,7 @@ export class Workspaces {
     const made = { workspace, user, password, apiKey: key.token };
     keep?.(made);
     return await store.environment.transaction(() => {
-      // Another process may have been first.
+      // Another core may have been first.
       if (store.last('workspace') > 0) return undefined;
       this.#write({ ...workspace, no: store.next('workspace') });
       users.write(user, workspace.no, 'owner');

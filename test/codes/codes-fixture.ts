@@ -46,7 +46,7 @@ export class CodesFixture {
     return this.app.outbox;
   }
 
-  /** Codes on this store, as another process may have them. */
+  /** Codes on this store, as another core may have them. */
   open(more: Partial<CodesOptions>): Codes {
     const { config, ids, outbox, clock, management: store } = this.app.base;
     const { shortUrlBase } = config;

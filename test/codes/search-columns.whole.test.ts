@@ -1,12 +1,10 @@
 /**
  * Searches in memory find what the plain walk finds: whatever is made, changed and deleted between two of
- * them, by which process, in whatever letters; and their memory stays under its bound.
+ * them, by which core, in whatever letters; and their memory stays under its bound.
  */
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
+import { noLinkTable } from '../../src/codes/links/link-table.ts';
 import { type CodeFilter, CodeListing, type CodePage } from '../../src/codes/search/listing.ts';
 import { SearchColumns } from '../../src/codes/search/search-columns.ts';
 import { moveTerms } from '../../src/codes/search/terms.ts';
@@ -17,7 +15,6 @@ import { packCode, unpackCode } from '../../src/store/management/code-codec.ts';
 import { endOf } from '../../src/store/management/code-keys.ts';
 import { openManagement } from '../../src/store/management/management.ts';
 import { actor, type CodesFixture, openCodes, stranger } from './codes-fixture.ts';
-import type { Errand } from './other-process.worker.ts';
 import { runs } from '../seconds/runs.ts';
 
 const search = { bytesMax: 10_000_000, walkedCodesMax: 0 };
@@ -69,23 +66,6 @@ const filters = fc.record({
   dynamic: fc.constantFrom(undefined, undefined, true, false),
 });
 
-/** A process of its own with a code codes on the fixture's file. */
-async function openBeside(fixture: CodesFixture): Promise<(errand: Errand) => Promise<void>> {
-  const script = join(import.meta.dirname, 'other-process.worker.ts');
-  const path = fixture.app.base.folder.managementFile;
-  const flags = ['--disable-warning=ExperimentalWarning'];
-  const child: ChildProcess = fork(script, [path], { execArgv: flags });
-  onTestFinished(async () => {
-    child.kill();
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-  });
-  await once(child, 'message');
-  return async (errand) => {
-    child.send(errand);
-    await once(child, 'message');
-  };
-}
-
 /** Live codes of a workspace, by number. */
 function liveIds(fixture: CodesFixture, { workspaceNo }: Actor): string[] {
   fixture.store.environment.refresh();
@@ -95,26 +75,18 @@ function liveIds(fixture: CodesFixture, { workspaceNo }: Actor): string[] {
     .map(({ id }) => id);
 }
 
-type Beside = (errand: Errand) => Promise<void>;
-
-async function take(fixture: CodesFixture, beside: Beside, who: Actor, step: Step): Promise<void> {
+/** `beside`: as another core of a cluster does it, of whose changes this one has only the store. */
+async function take(fixture: CodesFixture, who: Actor, step: Step): Promise<void> {
   if (step.does === 'move') return fixture.clock.move(step.byMs);
   if (step.does === 'restart') return await fixture.restart();
-  if (step.does === 'create') {
-    const { drafts } = step;
-    if (step.where === 'beside') return await beside({ does: 'create', actor: who, drafts });
-    return void (await fixture.codes.createMany(who, drafts));
-  }
+  const codes =
+    step.where === 'here' ? fixture.codes : fixture.open({ links: noLinkTable, search });
+  if (step.does === 'create') return void (await codes.createMany(who, step.drafts));
   const ids = liveIds(fixture, who);
   const id = ids[step.which % Math.max(1, ids.length)];
   if (id === undefined) return;
-  if (step.does === 'delete') {
-    if (step.where === 'beside') return await beside({ does: 'delete', actor: who, id });
-    return void (await fixture.codes.delete(who, id));
-  }
-  const change = { name: step.name, tags: step.tags };
-  if (step.where === 'beside') return await beside({ does: 'change', actor: who, id, change });
-  await fixture.codes.change(who, id, change);
+  if (step.does === 'delete') await codes.delete(who, id);
+  else await codes.change(who, id, { name: step.name, tags: step.tags });
 }
 
 /** Pages by number and by cursor until the last. */
@@ -134,9 +106,8 @@ async function pagesOf(
   }
 }
 
-it('find what a walk finds after any changes, here and in another process', async () => {
+it('find what a walk finds after any changes, here and on another core', async () => {
   const fixture = await openCodes({ search });
-  const beside = await openBeside(fixture);
   let workspaceNo = 100;
   await fc.assert(
     fc.asyncProperty(
@@ -145,7 +116,7 @@ it('find what a walk finds after any changes, here and in another process', asyn
       async (walk, limit) => {
         const who = { ...actor, workspaceNo: ++workspaceNo };
         for (const [step, filter, idLength] of walk) {
-          await take(fixture, beside, who, step);
+          await take(fixture, who, step);
           const [id] = liveIds(fixture, who);
           const listing = { page: fixture.codes.list.bind(fixture.codes) };
           const walked = new CodeListing({

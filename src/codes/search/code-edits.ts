@@ -1,10 +1,10 @@
 /**
- * The last edits of codes, numbered, for the copies in memory (search-columns.ts): a change
- * or a deletion by any process is seen by the next search. New codes need no entry, a copy notices them
- * by their count, so creating by the thousand pays nothing; an edit pays two writes, about 4 us of a request.
+ * The last edits of codes, numbered, for the copies in memory (search-columns.ts): the next search sees a change or a deletion,
+ * whichever core made it. New codes need no entry: a copy notices them by their count, so creating by the thousand costs nothing.
+ * An edit costs two writes, about 4 us of a request.
  *
- * A ring: entry n stands at n modulo its size, so nothing has to be removed. A copy that is further behind
- * is made anew, which costs no more than reading the whole ring.
+ * A ring: entry n is at n modulo its size, so nothing is removed. A copy that is further behind is made again, which costs no
+ * more than reading the whole ring.
  */
 import type { ListPosition } from '../../store/management/code-keys.ts';
 import type { Management } from '../../store/management/management.ts';

@@ -1,7 +1,7 @@
 /**
  * The texts of the workspaces that are searched (search-column.ts), and how they stay what the store holds.
  *
- *   find -> what was edited since the last find, by any process (code-edits.ts), is read again
+ *   find -> what was edited since the last find, by any core (code-edits.ts), is read again
  *        -> does the column have as many codes as the workspace?      yes: it is the store of this moment
  *        -> no: the index is read on from the newest code it has; from the oldest when the clock has
  *           stepped back since; at the first search that is all of it, 5 to 8 us a code, in slices
