@@ -49,8 +49,7 @@ test('without a service the command locks the folder and runs the operations its
   expect(made).toMatchObject({ ...key, key: expect.stringMatching(/^eyJ/) });
   const names = (await session.ask('keys.list', {})).map(({ name }) => name);
   expect(names).toEqual(['First key', 'Till']);
-  const { name, role, ...other } = key;
-  await expect(session.ask('keys.create', { ...other, name: '', role })).rejects.toMatchObject({
+  await expect(session.ask('keys.create', { ...key, name: '' })).rejects.toMatchObject({
     code: 'validation_failed',
     faults: [{ path: 'name', code: 'too_small' }],
   });
