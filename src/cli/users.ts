@@ -28,7 +28,7 @@ interface ChangeOptions extends CommonOptions {
   readonly email?: string;
 }
 
-const passwordOption = ['-p, --password <text>', 'default: one is made and shown once'] as const;
+const passwordOption = ['-p, --password <text>', 'default: a generated one, shown once'] as const;
 
 export function addUserCommands(program: Command, context: CommandContext): void {
   const users = program.command('users').description('people, also while a service runs');
@@ -50,10 +50,10 @@ export function addUserCommands(program: Command, context: CommandContext): void
     );
   users
     .command('reset-password')
-    .description('give a user another password and end their sessions')
+    .description('set a new password for a user and end their sessions')
     .requiredOption(
       '-e, --email <address>',
-      'whose; an id (usr_…) where accounts share the address',
+      'of the user; their id (usr_…) if several accounts share the address',
     )
     .option(...passwordOption)
     .option(...configOption)
@@ -72,7 +72,7 @@ export function addUserCommands(program: Command, context: CommandContext): void
 function addAddressCommands(users: Command, context: CommandContext): void {
   users
     .command('change')
-    .description('give a user another name or e-mail address; the address is confirmed by it')
+    .description('change the name or e-mail address of a user; the new address is confirmed')
     .argument('<user>', 'id, or the e-mail address of one account')
     .option('-n, --name <name>', 'how others see them')
     .option('-e, --email <address>', 'to sign in with')
@@ -93,7 +93,7 @@ function addAddressCommands(users: Command, context: CommandContext): void {
   ).option('-w, --workspace <id>', 'workspace (default: all)');
   users
     .command('confirm')
-    .description('say that an e-mail address is the user’s: it is nobody else’s then')
+    .description('confirm that an e-mail address belongs to a user; no other account can own it')
     .argument('<user>', 'id, or the e-mail address of one account')
     .option(...configOption)
     .action((reference: string, options: CommonOptions) =>

@@ -22,7 +22,7 @@ export function addWorkspaceCommands(program: Command, context: CommandContext):
   addListCommand(workspaces, context, 'list the workspaces', (ask) => ask('workspaces.list', {}));
   workspaces
     .command('set-plan')
-    .description('change plan and, for enterprise, limits; they hold from the next request')
+    .description('change the plan and, for enterprise, the limits; effective with the next request')
     .argument('<id>', 'workspace')
     .addArgument(new Argument('<plan>', 'plan').choices(plans))
     .option('--per-minute <requests>', 'enterprise: requests a minute', wholeNumber)
@@ -56,12 +56,12 @@ export function addBillingCommands(program: Command, context: CommandContext): v
   const billing = program
     .command('billing')
     .description('checkouts, also while a service runs (plans: workspaces set-plan)');
-  addListCommand(billing, context, 'list the checkouts of all workspaces that wait', (ask) =>
+  addListCommand(billing, context, 'list the open checkouts of all workspaces', (ask) =>
     ask('billing.list', {}),
   );
   billing
     .command('confirm <checkout>')
-    .description('settle a checkout of the manual provider: its plan starts')
+    .description('confirm the payment of a manual checkout; its plan starts')
     .option(...configOption)
     .action((id: string, options: CommonOptions) =>
       administer(context, options, async (ask) => {

@@ -21,7 +21,7 @@ interface ImportOptions extends CommonOptions {
   readonly domain?: string;
 }
 
-/** A new service may begin with an import: the first workspace is made for it. */
+/** An import may be the first start of a data folder: it makes the first workspace. */
 async function startFirst(
   { firstStart }: OpenAdministration,
   context: CommandContext,
@@ -35,13 +35,13 @@ async function startFirst(
 export function addImportCommand(program: Command, context: CommandContext): void {
   program
     .command('import <file>')
-    .description('make codes of a file of links, also while a service runs; resumable')
+    .description('import a file of links as codes, also while a service runs; resumable')
     .addOption(
-      new Option('-f, --format <format>', 'what wrote the file')
+      new Option('-f, --format <format>', 'the tool that wrote the file')
         .choices(['auto', 'csv', 'ndjson', ...vendorFormats])
         .default('auto'),
     )
-    .option('--dry-run', 'change nothing: say what would fail')
+    .option('--dry-run', 'change nothing and report what would fail')
     .option('--errors <file>', 'write every failed row to this CSV file')
     .option('--domain <host>', 'only links of this old domain')
     .option(...workspaceOption)

@@ -1,7 +1,7 @@
 /**
  * `quietzone import FILE`: links of a file, of any length, as QR codes; whether or not a service runs.
  *
- *   file -> rows (source.ts) -> batches -> import.rows: 100 codes a transaction, with how far the file has come
+ *   file -> rows (source.ts) -> batches -> import.rows: one transaction for 100 codes and the import's position
  *
  * The same file again resumes where it stopped, and does nothing when it is complete. A dry run asks for `import.check` instead.
  */
@@ -37,6 +37,7 @@ export interface ImportRequest {
 }
 
 type Rows = InputOf<'import.rows'>['rows'];
+
 interface Run {
   /** What is done of the file, in this run and earlier ones. */
   readonly record: ImportRecord;
@@ -62,7 +63,7 @@ export async function importFile(
     return isWhole(run.record);
   }
   if (rowsBefore > 0) printer.progress(`Resumed after row ${rowsBefore}: ${sumsOf(run.record)}`);
-  // The run before may have died before it wrote the lines of its last batch.
+  // An earlier run may have died before it wrote the lines of its last batch.
   const reported = rowsBefore - run.record.reasons.length;
   const report = new FailureReport(request.errors, reported);
   const last = run.record.reasons;
@@ -192,7 +193,7 @@ function textOf(value: unknown, name: 'slug' | 'target'): string | undefined {
   return typeof text === 'string' ? text : undefined;
 }
 
-/** Of everything that decides what the rows become. */
+/** Of the file, and of the options that decide what its rows become. */
 function fingerprintOf(source: ImportSource, { domain }: ImportRequest): string {
   const options = `${source.format}\n${domain?.toLowerCase() ?? ''}\n`;
   return createHash('sha256').update(options).update(source.hash).digest('hex');

@@ -1,8 +1,8 @@
 /**
  * What an import prints: the rows that failed or lost something, and the sums.
  *
- * The errors file is CSV: row, line, slug, target, code, message. It belongs to one import and is
- * continued by it: lines of rows that a crash left uncertain are taken out before the run continues.
+ * The errors file is CSV: row, line, slug, target, code, message. It belongs to one import. A resumed run first removes the lines
+ * of the rows that it reports again.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { csvLine } from '../../model/csv.ts';
@@ -32,7 +32,7 @@ export class FailureReport {
   readonly #notes: string[] = [];
   readonly #counts = new Map<string, number>();
 
-  /** @param rows done by runs before this one, whose lines stay @throws Failure for a file of another kind */
+  /** @param rows of earlier runs, whose lines stay @throws Failure for a file of another kind */
   constructor(file: string | undefined, rows: number) {
     this.#file = file;
     if (file === undefined) return;

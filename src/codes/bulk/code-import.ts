@@ -14,14 +14,14 @@ import type { Management } from '../../store/management/management.ts';
 import type { CodeDraft } from '../code-creation.ts';
 import type { Creator } from './bulk-requests.ts';
 
-/** Codes a transaction, but for the last row's further ones: other requests wait for about 15 ms. */
+/** Codes of a transaction; its last row may exceed it. Other requests wait for about 15 ms. */
 export const importBatchCodes = 100;
 
-/** A row: its codes as drafts, or what is wrong with them. */
+/** A row: the drafts of its codes, or why they are invalid. */
 export interface ImportDraft {
-  /** Without any, the row is left out. */
+  /** Empty = the row is left out. */
   readonly codes: ReadonlyArray<CodeDraft | Failure>;
-  /** What the row has and no code of it, each as a sentence. */
+  /** Data of the row that no code has, each as a sentence. */
   readonly lost: readonly string[];
 }
 
