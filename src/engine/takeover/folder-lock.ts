@@ -263,8 +263,11 @@ class SocketLock implements FolderLock {
       asOwnerOf(this.folder, () => {
         // Only the folder's user may connect: a connection may run any command.
         const mask = isMainThread ? process.umask(0o177) : undefined;
-        server.listen(path, () => done({ server, path, identity: identityOf(path) }));
-        if (mask !== undefined) process.umask(mask);
+        try {
+          server.listen(path, () => done({ server, path, identity: identityOf(path) }));
+        } finally {
+          if (mask !== undefined) process.umask(mask);
+        }
       });
       server.unref();
     });
