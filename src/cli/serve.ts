@@ -167,7 +167,7 @@ class Shutdown {
       );
   }
 
-  /** Until this process is open, the service is the other one's: it continues when this one ends, and takes back what it gave. */
+  /** Until this process is open, the other one redirects, and continues when this one ends. */
   takesOverFrom(predecessor: Pick<PredecessorConnection, 'isGone'>): void {
     this.#predecessor = predecessor;
     if (this.stopping.aborted) this.#abandon();
@@ -206,7 +206,7 @@ class Shutdown {
 
   #abandon(): void {
     if (this.#isOpen || this.#predecessor === undefined || this.#predecessor.isGone) return;
-    this.#log.warn('stopped before it served: the running service goes on');
+    this.#log.warn('stopped before it served: the old process continues');
     this.#die();
   }
 }

@@ -6,8 +6,7 @@ import { type Config, loadConfig } from '../../src/config.ts';
 import type { CommandTable } from '../../src/engine/commands/command-table.ts';
 import { dataFolderAt } from '../../src/engine/data-folder.ts';
 import { isFolderLocked, lockDataFolder } from '../../src/engine/takeover/folder-lock.ts';
-import { hostTakeovers, takeoverTimes } from '../../src/engine/takeover/host-takeovers.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import { hostTakeovers } from '../../src/engine/takeover/host-takeovers.ts';
 import { TestHost } from '../engine/takeover/conversation.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 import { addFirstOwner } from '../support/fakes/first-owner.ts';
@@ -35,7 +34,7 @@ function openSession(options: Partial<SessionOptions> = {}): Session {
 /** A service on the folder. @returns stops it */
 async function serve(table: CommandTable): Promise<() => Promise<void>> {
   const lock = await lockDataFolder(dataFolderAt(config.dataDir));
-  const hosting = hostTakeovers(lock, new TestHost(), systemClock, log, takeoverTimes, table);
+  const hosting = hostTakeovers(lock, new TestHost(), log, table);
   return async () => {
     await hosting.close();
     await lock.unlock();
