@@ -14,14 +14,13 @@
  *   executable.ts       Node, the code that runs first, and the data behind it
  *   packages/           what is made of the executable
  *
- * What the executable runs first: boot.ts, which lays its files out with runtime-folder.ts. A separate step, for an
- * older glibc: lmdb.ts.
+ * The executable runs boot.ts first, which lays its files out with runtime-folder.ts.
  *
  * The same commit and the same `strip` give the same bytes, in any folder. Without `strip` the file keeps Node's symbols,
  * without `readelf` nothing checks the glibc it needs, without `dpkg-deb` there is no .deb. `--quick` makes the file
  * alone, compressed little, to be tried.
  *
- *   UWS_NODE, LMDB_NODE                other native files (natives.ts)
+ *   UWS_NODE                           another build of uWebSockets.js (natives.ts)
  *   COMMIT, SOURCE_DATE_EPOCH          where there is no repository
  */
 import { execFileSync } from 'node:child_process';
@@ -35,7 +34,7 @@ import { bundleBoot, bundleProgram } from './bundle.ts';
 import { buildDashboard } from './dashboard.ts';
 import { makeExecutable } from './executable.ts';
 import { geoPackages, makeGeoTable } from './geo-files.ts';
-import { checkRuns, type Glibc } from './glibc.ts';
+import { checkRuns, glibcMin } from './glibc.ts';
 import {
   assertAddon,
   modulesOf,
@@ -90,20 +89,16 @@ async function textNames(): Promise<string[]> {
   return ['page.js', ...guides.map((name) => `guides/${name}`)];
 }
 
-/** The oldest glibc that every native file runs on. @throws Error for a file that needs a newer one than it should */
-function checkNatives(target: Target, natives: readonly NativeSource[], node: string): Glibc {
-  const hasOwnLmdb = (process.env['LMDB_NODE'] ?? '') !== '';
-  // The published lmdb alone needs more than 2.28.
-  const glibc = hasOwnLmdb ? '2.28' : '2.34';
+/** @throws Error for a file that does not run on the oldest supported glibc */
+function checkNatives(target: Target, natives: readonly NativeSource[], node: string): void {
   const files = natives.map(({ file }) => file);
   for (const file of files) assertAddon(file);
-  const isChecked = [node, ...files].every((file) => checkRuns(file, target, glibc));
+  const isChecked = [node, ...files].every((file) => checkRuns(file, target));
   report(
     isChecked
-      ? `every native file runs on glibc ${glibc}`
-      : `NOT CHECKED that native files run on glibc ${glibc}: readelf is not installed`,
+      ? `every native file runs on glibc ${glibcMin}`
+      : `NOT CHECKED that native files run on glibc ${glibcMin}: readelf is not installed`,
   );
-  return glibc;
 }
 
 interface Source {
@@ -163,7 +158,7 @@ async function buildTarget(target: Target, folder: string): Promise<string[]> {
   const modules = await modulesOf(root, target);
   const natives = nativesOf(target, modules, process.env);
   const node = join(modules, `node-${target}/bin/node`);
-  const glibc = checkNatives(target, natives, node);
+  checkNatives(target, natives, node);
   const { version } = shipped;
   const commit = process.env['COMMIT'] || git('rev-parse', 'HEAD');
   const { files, packages } = await gather({ target, version, modules, natives });
@@ -186,7 +181,7 @@ async function buildTarget(target: Target, folder: string): Promise<string[]> {
   );
   await writeFile(join(folder, 'quietzone.zst'), await zstd(bytes, level));
   await copyFile(join(root, 'config/release/packages/Dockerfile'), join(folder, 'Dockerfile'));
-  const deb = makeDeb({ root, folder, version, target, glibc, time });
+  const deb = makeDeb({ root, folder, version, target, time });
   report(deb === undefined ? 'NO .deb: dpkg-deb is not installed' : `made ${deb}`);
   const names = await readdir(folder);
   return names.map((name) => join(folder, name));

@@ -3,7 +3,6 @@
  * libvips by a path relative to itself, so both keep the names that their packages have.
  *
  *   UWS_NODE=FILE    another build of uWebSockets.js, for Node's module version 127
- *   LMDB_NODE=FILE   another build of lmdb, such as the one that lmdb.ts makes for an older glibc
  */
 import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
@@ -67,7 +66,7 @@ export function nativesOf(
     readonly [name: string, folder: string, path: string, variable?: string]
   > = [
     [nativeNames.uws, 'uWebSockets.js', uws, 'UWS_NODE'],
-    [nativeNames.lmdb, ...lmdb, 'LMDB_NODE'],
+    [nativeNames.lmdb, ...lmdb],
     // Published for glibc on x64 alone: elsewhere msgpackr runs without it.
     ...(existsSync(join(modules, ...msgpackr))
       ? [[nativeNames.msgpackr, ...msgpackr] as const]

@@ -15,12 +15,12 @@ it('every native file has a package and its version', () => {
 });
 
 it('a file given by hand says so, and keeps the licenses of the package that it replaces', () => {
-  const natives = nativesOf(target, modules, { LMDB_NODE: 'lmdb.node' });
-  expect(natives.find(({ name }) => name === 'native/lmdb.node')).toEqual({
-    name: 'native/lmdb.node',
-    file: 'lmdb.node',
-    folder: `@lmdb/lmdb-${target}`,
-    package: 'given by LMDB_NODE',
+  const natives = nativesOf(target, modules, { UWS_NODE: 'uws.node' });
+  expect(natives.find(({ name }) => name === 'native/uws.node')).toEqual({
+    name: 'native/uws.node',
+    file: 'uws.node',
+    folder: 'uWebSockets.js',
+    package: 'given by UWS_NODE',
     version: '',
   });
 });

@@ -22,7 +22,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Glibc } from '../glibc.ts';
+import { glibcMin } from '../glibc.ts';
 import { platforms, type Target } from '../natives.ts';
 import { runTool } from '../tools.ts';
 
@@ -34,24 +34,12 @@ export interface DebInputs {
   /** As in package.json. */
   readonly version: string;
   readonly target: Target;
-  /** Oldest one that every native file runs with. */
-  readonly glibc: Glibc;
   /** Of every file in it, in seconds since 1970. */
   readonly time: number;
 }
 
-/** The libstdc++ of the GCC that came with that glibc. */
-const libstdcxxOf: Readonly<Record<Glibc, string>> = { '2.28': '8', '2.34': '11' };
-
 /** @returns its name; undefined where `dpkg-deb` is missing */
-export function makeDeb({
-  root,
-  folder,
-  version,
-  target,
-  glibc,
-  time,
-}: DebInputs): string | undefined {
+export function makeDeb({ root, folder, version, target, time }: DebInputs): string | undefined {
   const parts = join(root, 'config/release/packages/debian');
   // Passwords may go into the environment; systemd reads it as root.
   const files: ReadonlyArray<readonly [path: string, mode: number, from: string]> = [
@@ -84,7 +72,7 @@ export function makeDeb({
       `Architecture: ${architecture}`,
       'Maintainer: Quietzone contributors <quietzone@localhost.localdomain>',
       `Installed-Size: ${Math.ceil(statSync(join(folder, 'quietzone')).size / 1024)}`,
-      `Depends: libc6 (>= ${glibc}), libgcc-s1, libstdc++6 (>= ${libstdcxxOf[glibc]})`,
+      `Depends: libc6 (>= ${glibcMin}), libgcc-s1, libstdc++6 (>= 11)`,
       'Section: web',
       'Priority: optional',
       'Description: self-hosted dynamic QR codes',
