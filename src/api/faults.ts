@@ -21,21 +21,41 @@ export function check<S extends z.ZodType>(schema: S, value: unknown): Checked<z
 }
 
 /**
- * The schema, which looks further when it has found faults: those of a rule between fields, or of the domain,
- * come with its own, one a field. A body without faults is left to the domain, which has the same rules.
+ * The schema, which adds the faults of the domain to its own, one a field, so that an answer names all of them. The domain
+ * checks a body without faults itself.
+ *
+ * @param faultsOf called with the sound parts of the body
  */
 export function alsoFinding<S extends z.ZodType>(
   schema: S,
-  faultsOf: (value: unknown) => readonly Fault[],
+  faultsOf: (body: Partial<z.output<S>>, faulty: ReadonlySet<string>) => readonly Fault[],
 ): S {
-  const addMore = (value: unknown, context: z.RefinementCtx): void => {
-    const seen = new Set(context.issues.map(({ path }) => path?.join('.')));
-    for (const { path, code, message } of faultsOf(value)) {
-      if (seen.has(path)) continue;
+  const addMore = (value: z.output<S>, context: z.RefinementCtx<z.output<S>>): void => {
+    const { issues } = context;
+    const faulty = new Set(issues.map(({ path = [] }) => path.join('.')));
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
+    for (const { path, code, message } of faultsOf(soundParts(value, issues), faulty)) {
+      if (faulty.has(path)) continue;
       context.addIssue({ code: 'custom', path: path.split('.'), message, params: { code } });
     }
   };
   return schema.superRefine(addMore, { when: ({ issues }) => issues.length > 0 });
+}
+
+/** The value without its faulty parts: a faulty field is undefined, a faulty item `{}`. A list of a wrong length stays. */
+function soundParts<T extends object>(value: T, issues: readonly z.core.$ZodRawIssue[]): T {
+  const sound = structuredClone(value);
+  for (const { path = [], code, ...issue } of issues) {
+    const [last] = path.slice(-1);
+    const isListLength =
+      (code === 'too_big' || code === 'too_small') && issue['origin'] === 'array';
+    if (last === undefined || code === 'unrecognized_keys' || isListLength) continue;
+    let parent: unknown = sound;
+    for (const key of path.slice(0, -1)) parent = Reflect.get(Object(parent), key);
+    if (Array.isArray(parent)) parent[Number(last)] = {};
+    else if (typeof parent === 'object' && parent !== null) Reflect.set(parent, last, undefined);
+  }
+  return sound;
 }
 
 export function validationFailure(

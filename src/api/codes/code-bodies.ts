@@ -1,79 +1,51 @@
-/**
- * Bodies of codes as the domain takes them. Where the schema finds faults, the rules of codes/ are asked for
- * theirs, so that all come at once; a body without faults is left to codes/, which has the same rules.
- */
-import { z } from 'zod';
+/** Bodies of codes as the domain takes them. A body with faults of its schema gets those of the rules of codes/ too. */
+import type { z } from 'zod';
 import type { CodeDraft } from '../../codes/code-creation.ts';
-import { routeFaults, targetCheck } from '../../codes/routing/route-faults.ts';
+import { type ReadRoutes, routeFaults, targetCheck } from '../../codes/routing/route-faults.ts';
+import { mergePatch } from '../../codes/merge-patch.ts';
 import { contentFaults } from '../../codes/rules.ts';
 import { isFaults, validateTarget } from '../../codes/targets.ts';
-import { type CodeType, codeTypes, type QrCodeRecord } from '../../model/code.ts';
+import { codeTypes, type QrCodeRecord } from '../../model/code.ts';
 import { Failure, type Fault } from '../../model/failure.ts';
 import { alsoFinding, check, validationFailure } from '../faults.ts';
 import { type createBody, importBody } from './code-schemas.ts';
-import { readRouting } from './readable-routing.ts';
-
-/** What the rules go by; a field that is not of its kind is the schema's fault alone. */
-const ruledFields = z.object({
-  type: z.enum(codeTypes).default('url'),
-  target: z.string().optional().catch(undefined),
-  dynamic: z.boolean().optional().catch(undefined),
-  slug: z.string().nullish().catch(undefined),
-});
-
-/** The body of a new code. @param schema what a single create takes, or an import */
-export function newCodeBody<S extends z.ZodType>(schema: S, ownHosts: readonly string[]): S {
-  return alsoFinding(schema, (body) => {
-    const fields = ruledFields.safeParse(body);
-    if (!fields.success) return [];
-    const { type, target, dynamic = type === 'url', slug } = fields.data;
-    const content = { type, dynamic, slug: slug ?? undefined, metadata: {} };
-    return [
-      ...targetFaults(type, target, ownHosts),
-      ...contentFaults(content),
-      ...routesFaults(body, { dynamic, slug: slug ?? '' }, ownHosts),
-    ];
-  });
-}
 
 type Kind = Pick<QrCodeRecord, 'type' | 'dynamic'>;
+/** The body of a new code. @param schema what a single create takes, or an import */
+export function newCodeBody<S extends z.ZodType<z.output<typeof createBody>>>(
+  schema: S,
+  ownHosts: readonly string[],
+): S {
+  return alsoFinding(schema, ({ type = 'url', dynamic = type === 'url', ...body }, faulty) =>
+    faulty.has('type') ? [] : bodyFaults(body, { type, dynamic }, ownHosts),
+  );
+}
 
 /** Bodies of a change, by the code: its type says what its target may be, and only a dynamic one has routes. */
-export function changeBodies<S extends z.ZodType>(
+export function changeBodies<S extends z.ZodType<object>>(
   schema: S,
   ownHosts: readonly string[],
 ): (code: Kind | undefined) => S | undefined {
-  const bodyOf = ({ type, dynamic }: Kind): S =>
-    alsoFinding(schema, (body) => {
-      const fields = ruledFields.safeParse(body);
-      return [
-        ...targetFaults(type, fields.data?.target, ownHosts),
-        ...routesFaults(body, { dynamic, slug: '' }, ownHosts),
-      ];
-    });
+  const bodyOf = (kind: Kind): S => alsoFinding(schema, (body) => bodyFaults(body, kind, ownHosts));
   const dynamicBody = bodyOf({ type: 'url', dynamic: true });
   const staticBodies = new Map(codeTypes.map((type) => [type, bodyOf({ type, dynamic: false })]));
   return (code) => (code?.dynamic === true ? dynamicBody : code && staticBodies.get(code.type));
 }
 
-/** Without what only the store knows: the name of the campaign, and what a code has that is changed. */
-function routesFaults(
-  body: unknown,
-  code: { readonly dynamic: boolean; readonly slug: string },
-  ownHosts: readonly string[],
-): Fault[] {
-  const { routes, expiresAtMs } = readRouting(body);
-  const about = { ...code, campaign: '', expiresAtMs };
-  return routeFaults(routes, about, targetCheck(ownHosts));
-}
+type ReadBody = ReadRoutes &
+  Partial<Pick<CodeDraft, 'target' | 'slug' | 'expiresAtMs' | 'scanLimit'>>;
 
-function targetFaults(
-  type: CodeType,
-  target: string | undefined,
-  ownHosts: readonly string[],
-): readonly Fault[] {
+/** Faults by the rules that need no store: neither the campaign's name nor what the code already has. */
+function bodyFaults(body: object, { type, dynamic }: Kind, ownHosts: readonly string[]): Fault[] {
+  // Without the nulls of a change.
+  const fields = mergePatch<ReadBody>({}, fieldsOf(body));
+  const { target, slug = '', expiresAtMs } = fields;
   const checked = target === undefined ? [] : validateTarget(type, target, ownHosts);
-  return isFaults(checked) ? checked : [];
+  return [
+    ...(isFaults(checked) ? checked : []),
+    ...contentFaults({ ...fields, type, dynamic, metadata: {} }),
+    ...routeFaults(fields, { dynamic, slug, campaign: '', expiresAtMs }, targetCheck(ownHosts)),
+  ];
 }
 
 /** A row of many as a draft, or what is wrong with it. */

@@ -221,7 +221,7 @@ function matching(view: CodeView, header: RawCall['header']): CodeCheck {
   };
 }
 
-function changeRoute<B extends z.ZodType>(
+function changeRoute<B extends z.ZodType<object>>(
   { codes, view, ownHosts }: QrCodesOptions,
   {
     change,

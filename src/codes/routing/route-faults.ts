@@ -1,7 +1,7 @@
 /**
- * What is wrong with the routes of a code by rules that go over several fields, or that every target has: all of it at
- * once, each with its path. Shapes and bounds of single fields are the schema's (api/codes/routing-schemas.ts), which
- * asks here too when it has found faults, so any field may be missing.
+ * Faults of a code's routes by rules over several fields, and by the rules of targets: all at once, each with its path. The
+ * schema checks shapes and bounds of single fields (api/codes/routing-schemas.ts). A body with faults of its schema is
+ * checked here too, without its faulty parts, so any field may be missing.
  */
 import type { Fault } from '../../model/failure.ts';
 import { reservedLabels, targetLabel } from '../../model/routing/labels.ts';
@@ -16,7 +16,7 @@ interface Leading {
   readonly target?: string | undefined;
 }
 
-/** Routes as they are given, as far as they can be read. */
+/** The sound parts of a request's routes. */
 export interface ReadRoutes {
   readonly rules?:
     | ReadonlyArray<{

@@ -71,6 +71,39 @@ test('faults of shape and of rules come together, those of other fields too', as
   });
 });
 
+test('a part of the wrong kind hides no fault of another part', async () => {
+  const body = {
+    target: 'nowhere',
+    tags: 'menu',
+    rules: [7, { label: 'a', if: 7, then: 7 }, rule({ os: ['iOS'] }, { label: 'target' })],
+    split: [null, leading('a')],
+    utm: { source: '{x}', medium: {} },
+    startsAt: {},
+  };
+  const expected = {
+    target: 'invalid_url',
+    tags: 'wrong_type',
+    'rules.0': 'wrong_type',
+    'rules.1.if': 'wrong_type',
+    'rules.1.then': 'wrong_type',
+    'rules.2.label': 'reserved',
+    'split.0': 'wrong_type',
+    'split.1.label': 'duplicate',
+    'utm.source': 'unknown_token',
+    'utm.medium': 'wrong_type',
+    startsAt: 'wrong_type',
+  };
+  expect(faultsOf(await client.call('POST', '/v1/qr-codes', { body }))).toEqual(expected);
+  const made = await client.call('POST', '/v1/qr-codes', { body: { target } });
+  const path = `/v1/qr-codes/${word(made.json.id)}`;
+  expect(faultsOf(await client.call('PATCH', path, { body }))).toEqual(expected);
+  const text = { type: 'text', target: 'Hi', name: 7, expiresAt: '2040-01-01T00:00:00Z' };
+  expect(faultsOf(await client.call('POST', '/v1/qr-codes', { body: text }))).toEqual({
+    name: 'wrong_type',
+    expiresAt: 'dynamic_only',
+  });
+});
+
 test('what is stored counts too: a change sees the end, the target and the labels that stay', async () => {
   const made = await client.call('POST', '/v1/qr-codes', {
     body: {
