@@ -1,9 +1,9 @@
 /**
- * How many bulk requests are read and made at a time: each may hold the rows of 24 MB of body and what it
- * answers, so the product is the memory they can take (measured: 3 × 260 MB). The others wait, their
- * bodies paused; when too many wait it is 503. A workspace has at most two of the places, so one cannot
- * keep out the rest: p-limit knows no such share.
+ * Bounds how many bulk requests are in progress: each may hold the rows of 24 MB of body and their answers, so the
+ * product is the memory that they take (measured: 3 × 260 MB). The others wait with their bodies paused. A workspace has
+ * at most two of the places, so it cannot keep out the others.
  */
+import pLimit, { type LimitFunction } from 'p-limit';
 import { Failure } from '../../model/failure.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 
@@ -19,50 +19,42 @@ const atOncePerWorkspaceMax = 2;
 const waitingMax = 32;
 const retryAfterSeconds = 5;
 
-interface Waiting {
-  readonly workspaceNo: WorkspaceNo;
-  readonly enter: () => void;
-}
-
 export class BulkGate {
-  readonly #atOnceMax: number;
-  readonly #inside = new Map<number, number>();
-  #waiting: Waiting[] = [];
+  readonly #requestsMax: number;
+  readonly #all: LimitFunction;
+  readonly #shares = new Map<WorkspaceNo, { readonly limit: LimitFunction; requests: number }>();
+  #requests = 0;
 
   constructor(atOnceMax: number = standardBounds.atOnceMax) {
-    this.#atOnceMax = atOnceMax;
+    this.#requestsMax = atOnceMax + waitingMax;
+    this.#all = pLimit(atOnceMax);
   }
 
   /** @returns gives the place back @throws Failure overloaded */
   async enter(workspaceNo: WorkspaceNo): Promise<() => void> {
-    if (!this.#hasPlace(workspaceNo)) {
-      if (this.#waiting.length >= waitingMax) {
-        throw new Failure('overloaded', 'Too many bulk requests wait', { retryAfterSeconds });
-      }
-      await new Promise<void>((enter) => this.#waiting.push({ workspaceNo, enter }));
-    } else {
-      this.#take(workspaceNo);
+    if (this.#requests >= this.#requestsMax) {
+      throw new Failure('overloaded', 'Too many bulk requests wait', { retryAfterSeconds });
     }
-    return () => this.#leave(workspaceNo);
-  }
-
-  #hasPlace(workspaceNo: WorkspaceNo): boolean {
-    const all = [...this.#inside.values()].reduce((sum, count) => sum + count, 0);
-    return all < this.#atOnceMax && (this.#inside.get(workspaceNo) ?? 0) < atOncePerWorkspaceMax;
-  }
-
-  #take(workspaceNo: WorkspaceNo): void {
-    this.#inside.set(workspaceNo, (this.#inside.get(workspaceNo) ?? 0) + 1);
-  }
-
-  #leave(workspaceNo: WorkspaceNo): void {
-    const left = (this.#inside.get(workspaceNo) ?? 1) - 1;
-    if (left === 0) this.#inside.delete(workspaceNo);
-    else this.#inside.set(workspaceNo, left);
-    const next = this.#waiting.find((waiting) => this.#hasPlace(waiting.workspaceNo));
-    if (next === undefined) return;
-    this.#waiting = this.#waiting.filter((waiting) => waiting !== next);
-    this.#take(next.workspaceNo);
-    next.enter();
+    const share = this.#shares.get(workspaceNo) ?? {
+      limit: pLimit(atOncePerWorkspaceMax),
+      requests: 0,
+    };
+    this.#shares.set(workspaceNo, share);
+    this.#requests += 1;
+    share.requests += 1;
+    const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+    await new Promise<void>((enter) => {
+      const occupy = async (): Promise<void> => {
+        enter();
+        await left;
+      };
+      void share.limit(async () => await this.#all(occupy));
+    });
+    return () => {
+      this.#requests -= 1;
+      share.requests -= 1;
+      if (share.requests === 0) this.#shares.delete(workspaceNo);
+      leave();
+    };
   }
 }

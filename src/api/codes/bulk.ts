@@ -11,6 +11,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
+import type { BulkResult } from '../../codes/bulk/bulk-requests.ts';
 import { smallPieces } from '../../codes/bulk/pieces.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
@@ -114,10 +115,9 @@ export function bulkRoutes(options: BulkOptions): Route[] {
       run: async (call) => {
         const { actor } = call;
         if (actor === undefined) throw new Error('Cannot create codes: no actor');
-        const format = bodyFormatOf(call);
         const leave = await gate.enter(actor.workspaceNo);
         try {
-          return await new BulkCall(options, body, actor, call).answer(format);
+          return await perform(options, body, actor, call);
         } finally {
           leave();
         }
@@ -136,93 +136,50 @@ function bodyFormatOf({ contentType }: RawCall): BulkFormat {
   throw new Failure('unsupported_media_type', detail);
 }
 
-interface Outcome {
-  readonly created: number;
-  readonly failed: number;
-  readonly ignoredColumns?: readonly string[];
-}
-interface Read extends Pick<Outcome, 'ignoredColumns'> {
-  readonly rows: unknown[];
-  readonly fingerprint: string;
-}
-const outcome = z.object({ created: count, failed: count });
-
-/** One request on its way. */
-class BulkCall {
-  readonly #options: BulkOptions;
-  readonly #actor: Actor;
-  readonly #call: RawCall;
-  readonly #body: typeof createBody;
-  #isReplayed = false;
-
-  constructor(options: BulkOptions, body: typeof createBody, actor: Actor, call: RawCall) {
-    this.#options = options;
-    this.#body = body;
-    this.#actor = actor;
-    this.#call = call;
-  }
-
-  async answer(format: BulkFormat): Promise<StreamedResult> {
-    const lines: string[] = [];
-    const sums = await this.#perform(format, (made) => lines.push(...made));
-    const replayed = this.#isReplayed ? { 'Idempotent-Replayed': 'true' } : {};
-    const headers = { 'Content-Type': 'application/json', ...replayed };
-    return { status: 200, headers, body: document(sums, lines) };
-  }
-
-  async #perform(
-    format: BulkFormat,
-    onLines: (lines: readonly string[]) => void,
-  ): Promise<Outcome> {
-    const { rows, fingerprint, ...ignored } = await this.#read(format);
-    const { codes, idempotency } = this.#options;
-    const { workspaceNo } = this.#actor;
-    const key = this.#call.header('idempotency-key');
-    const name = key === undefined ? undefined : answerName(this.#actor, key);
-    const run = async () =>
-      await codes.bulk.run(this.#actor, {
-        rows: rows.length,
-        draftOf: (index) => rowDraft(this.#body, rows[index]),
-        lineOf: (index, made) => this.#line(index, made),
-        onLines,
-        idempotency: name === undefined ? undefined : { name, fingerprint },
-      });
-    if (name === undefined) return { ...sumsOf(await run()), ...ignored };
-    const request = { workspaceNo, name, fingerprint };
-    const { answer, replayed } = await idempotency.run(request, async () => {
-      const summary = await run();
-      // An answer that is cut is not the last word: the same request may go on.
-      return {
-        status: summary.isCut ? 507 : 200,
-        headers: {},
-        body: JSON.stringify(sumsOf(summary)),
-      };
+async function perform(
+  { codes, view, idempotency, clock }: BulkOptions,
+  body: typeof createBody,
+  actor: Actor,
+  call: RawCall,
+): Promise<StreamedResult> {
+  const { rows, fingerprint, ignoredColumns } = await readRows(call, clock);
+  const key = call.header('idempotency-key');
+  const name = key === undefined ? undefined : answerName(actor, key);
+  const run = async (): Promise<BulkResult> =>
+    await codes.bulk.run(actor, {
+      rows: rows.length,
+      draftOf: (index) => rowDraft(body, rows[index]),
+      lineOf: (index, made) => lineOf(view, index, made),
+      idempotency: name === undefined ? undefined : { name, fingerprint },
     });
-    this.#isReplayed = replayed;
-    if (replayed) {
-      for (const kept of codes.bulk.linesOf(workspaceNo, name)) onLines(kept);
-    }
-    return { ...outcome.parse(JSON.parse(answer.body)), ...ignored };
+  let result: BulkResult | undefined;
+  let isReplayed = false;
+  if (name !== undefined) {
+    const request = { workspaceNo: actor.workspaceNo, name, fingerprint };
+    const { replayed } = await idempotency.run(request, async () => {
+      result = await run();
+      // A cut answer is not final: the same request may continue.
+      return { status: result.isCut ? 507 : 200, headers: {}, body: '' };
+    });
+    isReplayed = replayed;
   }
+  // The lines of a replayed answer are stored: no code is created again.
+  result ??= await run();
+  const { created, failed, lines } = result;
+  const headers = {
+    'Content-Type': 'application/json',
+    ...(isReplayed ? { 'Idempotent-Replayed': 'true' } : {}),
+  };
+  return { status: 200, headers, body: document({ created, failed, ignoredColumns }, lines) };
+}
 
-  /** @throws Failure for a body that cannot be read as a whole, or has too many rows */
-  async #read(format: BulkFormat): Promise<Read> {
-    const hash = createHash('sha256').update(`POST /v1/qr-codes/bulk\n${format}\n`);
-    const rows: unknown[] = [];
-    let ignoredColumns: readonly string[] = [];
-    const pieces = smallPieces(this.#pieces(hash));
-    for await (const { value } of bulkRows(format, pieces, (names) => (ignoredColumns = names))) {
-      if (rows.length === rowsMax) throw tooManyRows();
-      rows.push(value);
-    }
-    const ignored = ignoredColumns.length === 0 ? {} : { ignoredColumns };
-    return { rows, fingerprint: hash.digest('base64url'), ...ignored };
-  }
-
-  async *#pieces(hash: { update(bytes: Uint8Array): unknown }): AsyncGenerator<Uint8Array> {
-    const { clock } = this.#options;
-    const endMs = clock.monotonicMs() + bodyMsMax;
-    for await (const piece of this.#call.chunks()) {
+/** @throws Failure for a body that cannot be read as a whole, or has too many rows */
+async function readRows(call: RawCall, clock: Clock) {
+  const format = bodyFormatOf(call);
+  const hash = createHash('sha256').update(`POST /v1/qr-codes/bulk\n${format}\n`);
+  const endMs = clock.monotonicMs() + bodyMsMax;
+  async function* timedPieces(): AsyncGenerator<Uint8Array> {
+    for await (const piece of call.chunks()) {
       if (clock.monotonicMs() > endMs) {
         throw new Failure('request_timeout', 'Cannot read the body: it did not arrive in time');
       }
@@ -230,28 +187,31 @@ class BulkCall {
       yield piece;
     }
   }
-
-  #line(index: number, made: QrCodeRecord | Failure): string {
-    if (!(made instanceof Failure)) {
-      return JSON.stringify({ index, status: 201, qrCode: this.#options.view.whole(made) });
-    }
-    const { code, message: detail, faults } = made;
-    const errors = faults.length > 0 ? { errors: faults } : {};
-    return JSON.stringify({
-      index,
-      status: problemKinds[code].status,
-      error: { code, detail, ...errors },
-    });
+  const rows: unknown[] = [];
+  let ignoredColumns: readonly string[] | undefined;
+  const onIgnored = (names: readonly string[]): void => {
+    if (names.length > 0) ignoredColumns = names;
+  };
+  for await (const { value } of bulkRows(format, smallPieces(timedPieces()), onIgnored)) {
+    if (rows.length === rowsMax) throw tooManyRows();
+    rows.push(value);
   }
+  return { rows, fingerprint: hash.digest('base64url'), ignoredColumns };
 }
 
-function sumsOf({ created, failed }: Outcome): Outcome {
-  return { created, failed };
+function lineOf(view: CodeView, index: number, made: QrCodeRecord | Failure): string {
+  if (!(made instanceof Failure)) {
+    return JSON.stringify({ index, status: 201, qrCode: view.whole(made) });
+  }
+  const { code, message: detail, faults } = made;
+  const errors = faults.length > 0 ? { errors: faults } : {};
+  const { status } = problemKinds[code];
+  return JSON.stringify({ index, status, error: { code, detail, ...errors } });
 }
 
 /** Results of 10,000 rows are some 7 MB: they are sent in pieces, with other requests in between. */
-async function* document(sums: Outcome, lines: readonly string[]): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(`${JSON.stringify(sums).slice(0, -1)},"results":[`);
+async function* document(head: object, lines: readonly string[]): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(`${JSON.stringify(head).slice(0, -1)},"results":[`);
   for (let at = 0; at < lines.length; at += linesPerPiece) {
     const piece = lines.slice(at, at + linesPerPiece).join(',');
     yield Buffer.from(at === 0 ? piece : `,${piece}`);

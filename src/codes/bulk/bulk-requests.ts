@@ -4,18 +4,16 @@
  *   rows 0–49    one transaction: codes, their events, the answer's lines, "50 rows are done"
  *   rows 50–99   one transaction …                    other requests are handled in between
  *
- * Under an Idempotency-Key the lines of the answer commit with the codes they describe. A request that
- * was cut off (kill -9, full disk) and comes again answers with the lines it finds and goes on after them:
- * the same codes, none twice. Without a key nothing is kept.
+ * Under an Idempotency-Key the lines of the answer commit with the codes that they describe. A request that was cut off
+ * (kill -9, full disk) continues after its stored lines when it is sent again. Without a key nothing is stored.
  *
- * Batches are small because a transaction holds the thread: 50 rows are about 8 ms. Kept lines are
- * some 700 bytes a row for a day, about what the codes themselves take.
+ * Batches are small because a transaction holds the thread: 50 rows take about 8 ms. Stored lines take some 700 bytes a
+ * row for a day, about what the codes themselves take.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
-import type { BulkRequestRecord } from '../../store/management/product-tables.ts';
 import type { Range } from '../../store/environment.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { CodeDraft, CreateOutcome } from '../code-creation.ts';
@@ -23,8 +21,8 @@ import type { WorkspaceNo } from '../../model/numbers.ts';
 
 /** Rows a transaction; see above. */
 const batchRows = 50;
-/** Longer than the day that the answer itself is kept, by what the longest request takes. */
-const keptMs = 25 * 3_600_000;
+/** Longer than the day that the answer itself is stored, by the duration of the longest request. */
+const retentionMs = 25 * 3_600_000;
 /** Requests whose lines are removed at a time: a few thousand keys at most. */
 const expiredMax = 10;
 
@@ -46,20 +44,20 @@ export interface BatchHooks {
 
 export interface BulkRequest {
   readonly rows: number;
-  /** A row as a draft, or what is wrong with it already. */
+  /** A row as a draft, or its failure. */
   readonly draftOf: (index: number) => CodeDraft | Failure;
   /** A row's line of the answer. */
   readonly lineOf: (index: number, outcome: CreateOutcome) => string;
-  /** Takes the lines of rows that are committed, in order. */
-  readonly onLines: (lines: readonly string[]) => void;
-  /** Under which name of sender and Idempotency-Key the lines are kept; undefined = nothing is. */
+  /** Names the sender and its Idempotency-Key; undefined = nothing is stored. */
   readonly idempotency: { readonly name: string; readonly fingerprint: string } | undefined;
 }
 
-export interface BulkSummary {
+export interface BulkResult {
+  /** One for each row, in order. */
+  readonly lines: readonly string[];
   readonly created: number;
   readonly failed: number;
-  /** The last rows were not tried, because the store was full: the same request again goes on there. */
+  /** The store was full, so the last rows were not tried: the same request continues there. */
   readonly isCut: boolean;
 }
 
@@ -76,37 +74,39 @@ export class BulkRequests {
 
   /**
    * Creates the codes that the request has not created yet.
-   * @throws Failure idempotency_conflict for another body under the key; storage_full when already the first
-   *   rows do not fit: nothing is created then
+   * @throws Failure idempotency_conflict for another body under the key; storage_full if not even the first rows fit:
+   *   nothing is created then
    */
-  async run(actor: Actor, request: BulkRequest): Promise<BulkSummary> {
-    const kept = this.#kept(actor, request);
-    let created = kept?.created ?? 0;
-    if (kept !== undefined) await this.#repeatKept(actor, request);
-    for (let first = kept?.rows ?? 0; first < request.rows; first += batchRows) {
-      let batch: Batch;
+  async run(actor: Actor, request: BulkRequest): Promise<BulkResult> {
+    const { rows, idempotency, lineOf } = request;
+    const stored = idempotency && this.#find(actor.workspaceNo, idempotency.name);
+    if (stored !== undefined && stored.fingerprint !== idempotency?.fingerprint) {
+      const detail = 'This Idempotency-Key was used with another request within 24 hours';
+      throw new Failure('idempotency_conflict', detail);
+    }
+    const lines =
+      stored === undefined ? [] : await this.#linesOf(actor.workspaceNo, idempotency?.name ?? '');
+    let created = stored?.created ?? 0;
+    const result = (isCut: boolean): BulkResult => ({
+      lines,
+      created,
+      failed: rows - created,
+      isCut,
+    });
+    while (lines.length < rows) {
       try {
-        batch = await this.#batch(actor, request, first, created);
+        created += await this.#batch(actor, request, lines, created);
       } catch (error) {
-        if (!(error instanceof Failure) || first === 0) throw error;
-        await failRest(request, first, error);
-        return { created, failed: request.rows - created, isCut: true };
+        if (!(error instanceof Failure) || lines.length === 0) throw error;
+        while (lines.length < rows) lines.push(lineOf(lines.length, error));
+        return result(true);
       }
-      created += batch.created;
-      request.onLines(batch.lines);
       await yieldToEventLoop();
     }
-    return { created, failed: request.rows - created, isCut: false };
+    return result(false);
   }
 
-  /** The lines kept under a name, in order. */
-  *linesOf(workspaceNo: WorkspaceNo, name: string): Generator<readonly string[]> {
-    for (const { value } of this.#store.bulk.answers.range(answersOf(workspaceNo, name))) {
-      yield value.split('\n');
-    }
-  }
-
-  /** Removes the kept lines of some requests whose time is over. Every 30 s. */
+  /** Removes the lines of some expired requests. Every 30 s. */
   async expire(): Promise<void> {
     const { environment, bulk } = this.#store;
     await environment.transaction(() => {
@@ -114,78 +114,66 @@ export class BulkRequests {
       const expired = [...bulk.expiry.keys({ start: [0, 0, ''], end, limit: expiredMax })];
       for (const [expiresAtMs, workspaceNo, name] of expired) {
         bulk.expiry.remove([expiresAtMs, workspaceNo, name]);
-        // The name may be in use again since.
+        // Another request may use the name by now.
         if (bulk.requests.get([workspaceNo, name])?.expiresAtMs !== expiresAtMs) continue;
         this.#delete(workspaceNo, name);
       }
     });
   }
 
-  #kept({ workspaceNo }: Actor, request: BulkRequest): BulkRequestRecord | undefined {
-    if (request.idempotency === undefined) return undefined;
-    const { name, fingerprint } = request.idempotency;
-    const kept = this.#find(workspaceNo, name);
-    if (kept === undefined || kept.fingerprint === fingerprint) return kept;
-    const detail = 'This Idempotency-Key was used with another request within 24 hours';
-    throw new Failure('idempotency_conflict', detail);
+  #find(workspaceNo: WorkspaceNo, name: string) {
+    const stored = this.#store.bulk.requests.get([workspaceNo, name]);
+    return stored === undefined || stored.expiresAtMs <= this.#clock.now() ? undefined : stored;
   }
 
-  #find(workspaceNo: WorkspaceNo, name: string): BulkRequestRecord | undefined {
-    const kept = this.#store.bulk.requests.get([workspaceNo, name]);
-    return kept === undefined || kept.expiresAtMs <= this.#clock.now() ? undefined : kept;
-  }
-
-  async #repeatKept({ workspaceNo }: Actor, request: BulkRequest): Promise<void> {
-    const name = request.idempotency?.name ?? '';
-    for (const lines of this.linesOf(workspaceNo, name)) {
-      request.onLines(lines);
+  /** In order. */
+  async #linesOf(workspaceNo: WorkspaceNo, name: string): Promise<string[]> {
+    const lines: string[] = [];
+    for (const { value } of this.#store.bulk.answers.range(answersOf(workspaceNo, name))) {
+      lines.push(...value.split('\n'));
       await yieldToEventLoop();
     }
+    return lines;
   }
 
+  /** Creates the next rows and appends their lines once they are committed. @returns codes created */
   async #batch(
     actor: Actor,
     request: BulkRequest,
-    first: number,
+    lines: string[],
     createdBefore: number,
-  ): Promise<Batch> {
-    const drafts: Array<CodeDraft | Failure> = [];
-    const end = Math.min(first + batchRows, request.rows);
-    for (let index = first; index < end; index += 1) drafts.push(request.draftOf(index));
-    let batch: Batch = { lines: [], created: 0 };
-    await this.#creator.createMany(actor, drafts, {
-      afterWrites: (outcomes) => {
-        batch = {
-          lines: outcomes.map((outcome, at) => request.lineOf(first + at, outcome)),
-          created: outcomes.filter((outcome) => !(outcome instanceof Failure)).length,
-        };
-        this.#keep(actor.workspaceNo, request, first, createdBefore, batch);
+  ): Promise<number> {
+    const first = lines.length;
+    const count = Math.min(batchRows, request.rows - first);
+    const drafts = Array.from({ length: count }, (_, at) => request.draftOf(first + at));
+    let batch: readonly string[] = [];
+    const outcomes = await this.#creator.createMany(actor, drafts, {
+      afterWrites: (made) => {
+        batch = made.map((outcome, at) => request.lineOf(first + at, outcome));
+        this.#write(actor.workspaceNo, request, first, batch, createdBefore + createdIn(made));
       },
     });
-    return batch;
+    lines.push(...batch);
+    return createdIn(outcomes);
   }
 
-  /** Inside the transaction of the batch. */
-  #keep(
+  /** Inside the transaction of the batch. @param created by the request so far */
+  #write(
     workspaceNo: WorkspaceNo,
     { idempotency }: BulkRequest,
     first: number,
-    createdBefore: number,
-    batch: Batch,
+    lines: readonly string[],
+    created: number,
   ): void {
     if (idempotency === undefined) return;
     const { name, fingerprint } = idempotency;
     const { requests, answers, expiry } = this.#store.bulk;
     if (first === 0) this.#delete(workspaceNo, name);
     const expiresAtMs =
-      requests.get([workspaceNo, name])?.expiresAtMs ?? this.#clock.now() + keptMs;
-    requests.put([workspaceNo, name], {
-      fingerprint,
-      rows: first + batch.lines.length,
-      created: createdBefore + batch.created,
-      expiresAtMs,
-    });
-    answers.put([workspaceNo, name, first], batch.lines.join('\n'));
+      requests.get([workspaceNo, name])?.expiresAtMs ?? this.#clock.now() + retentionMs;
+    const rows = first + lines.length;
+    requests.put([workspaceNo, name], { fingerprint, rows, created, expiresAtMs });
+    answers.put([workspaceNo, name, first], lines.join('\n'));
     if (first === 0) expiry.put([expiresAtMs, workspaceNo, name], 1);
   }
 
@@ -197,23 +185,10 @@ export class BulkRequests {
   }
 }
 
-/** The table's keys of a request's kept lines. */
+const createdIn = (outcomes: readonly CreateOutcome[]): number =>
+  outcomes.filter((outcome) => !(outcome instanceof Failure)).length;
+
+/** Keys of a request's stored lines. */
 function answersOf(workspaceNo: WorkspaceNo, name: string): Range<[number, string, number]> {
   return { start: [workspaceNo, name, 0], end: [workspaceNo, name, Infinity] };
-}
-
-interface Batch {
-  readonly lines: readonly string[];
-  readonly created: number;
-}
-
-/** The rows from `first` on were not tried. */
-async function failRest(request: BulkRequest, first: number, failure: Failure): Promise<void> {
-  for (let at = first; at < request.rows; at += batchRows) {
-    const end = Math.min(at + batchRows, request.rows);
-    const lines: string[] = [];
-    for (let index = at; index < end; index += 1) lines.push(request.lineOf(index, failure));
-    request.onLines(lines);
-    await yieldToEventLoop();
-  }
 }
