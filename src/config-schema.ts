@@ -75,10 +75,6 @@ export const configSchema = z.strictObject({
       z.string().regex(/^#[\da-f]{6}$/i, 'must be a colour as #0f6b5c'),
     ]),
   }),
-  codes: z.strictObject({
-    /** For the texts of searched workspaces, 22 MB for 100,000 codes; a workspace that does not fit is searched slowly. */
-    searchBytesMax: count(0, 4_294_967_296),
-  }),
   scans: z.strictObject({
     /** Each owns its share of the 64 partitions. */
     shards: count(0, 64),

@@ -163,7 +163,6 @@ export function openCodeModule(
     ...base,
     store,
     shortUrlBase: config.shortUrlBase,
-    search: { bytesMax: config.codes.searchBytesMax },
     ...given,
   });
 }

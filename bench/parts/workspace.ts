@@ -3,8 +3,7 @@
  *
  * 500 of the codes are scanned every day for two months, the rest never. Lists come with the scans of each
  * item, as the API sends them. Numbers come from the sums that the engine keeps; beside them stands what
- * they would cost from the codes one by one, and what keeping them costs a scan. Searches look through texts in
- * memory; beside them stand the first one, which reads these, and one that walks the codes in the store instead.
+ * they would cost from the codes one by one, and what keeping them costs a scan. A search reads every code.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -53,7 +52,6 @@ const tiny: Size = { codeCount: 1_000, active: 20, days: 40 };
 const scansPerDay = 8;
 const firstDay = 20_635; // 1 July 2026
 const pageLimit = 20;
-const searchBytesMax = 134_217_728; // the default
 const wave = 1_000;
 const namesMax = 100;
 const partitions = Array.from({ length: partitionCount }, (_, partition) => partition);
@@ -72,10 +70,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
   try {
     const queries = openScanQueries(scans, (codeNo) => codes.findScanned(codeNo));
     const parts = codesOptions(management);
-    const codes = new Codes({
-      ...parts,
-      search: { bytesMax: searchBytesMax, walkedCodesMax: 0 },
-    });
+    const codes = new Codes(parts);
     const members = await fill(codes, size.codeCount);
     const campaigns = openCampaigns({
       ...parts,
@@ -88,7 +83,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
     return [
       kept,
       ...(await listRows({ codes, queries, campaignId: campaign.id }, size, options.quick)),
-      ...(await searchRows(codes, new Codes(parts), size, options.quick)),
+      ...(await searchRows(codes, options.quick)),
       ...(await numberRows({ codes, queries }, size, options.quick)),
     ];
   } finally {
@@ -233,32 +228,15 @@ async function listRows(
 }
 
 /** First pages of searches whose total is not known: a day that excludes nothing makes each another one. */
-async function searchRows(
-  codes: Codes,
-  walkingCodes: Codes,
-  { codeCount }: Size,
-  quick: boolean,
-): Promise<Row[]> {
+async function searchRows(codes: Codes, quick: boolean): Promise<Row[]> {
   let fresh = 0;
-  const search = async (filter: CodeFilter, one = codes): Promise<number> => {
+  const search = async (filter: CodeFilter): Promise<number> => {
     fresh = (fresh + 1) % firstDay;
     const request = { filter: { ...filter, fromDay: fresh }, limit: pageLimit };
-    return (await one.list(actor.workspaceNo, request)).total;
+    return (await codes.list(actor.workspaceNo, request)).total;
   };
-  const heapBefore = settledHeapBytes();
-  const startedMs = systemClock.monotonicMs();
   const found = await search({ search: 'products/77' });
-  const spentMs = systemClock.monotonicMs() - startedMs;
-  const megabytes = (settledHeapBytes() - heapBefore) / 1e6;
-  const walked = await search({ search: 'products/77' }, walkingCodes);
-  if (found !== (quick ? 11 : 1_111) || walked !== found) {
-    throw new Error(`Cannot bench: ${found} and ${walked} found`);
-  }
-  const first: Row = {
-    name: 'search: the first, texts come into memory',
-    nanosecondsPerOperation: spentMs * 1e6,
-    note: `${megabytes.toFixed(1)} MB for ${codeCount.toLocaleString('en')} codes`,
-  };
+  if (found !== (quick ? 11 : 1_111)) throw new Error(`Cannot bench: ${found} found`);
   const bench = newBench(quick)
     .add('search: found in few', async () => void (await search({ search: `ducts/${fresh}` })))
     .add('search: two words', async () => void (await search({ search: `ster ${fresh}` })))
@@ -270,21 +248,12 @@ async function searchRows(
     })
     .add('search: found in all, of a tag', async () => {
       await search({ search: 'example.com', tag: 'even' });
-    })
-    .add('search: walked, without texts in memory', async () => {
-      await search({ search: `ducts/${fresh}` }, walkingCodes);
     });
-  return [first, ...rowsOf(await bench.run())];
+  return rowsOf(await bench.run());
 }
 
 function letter(number: number): string {
   return String.fromCharCode(0x61 + (number % 26));
-}
-
-/** What lives on the heap; exact only where the collector can be called (`--expose-gc`). */
-function settledHeapBytes(): number {
-  globalThis.gc?.();
-  return process.memoryUsage().heapUsed;
 }
 
 async function numberRows(

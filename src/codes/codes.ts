@@ -51,7 +51,6 @@ import {
   type CodeSlice,
   type CodePage,
   type CodePageRequest,
-  type SearchLimits,
 } from './search/listing.ts';
 import { LinkLoader } from './links/link-loader.ts';
 import type { LinkTable } from './links/link-table.ts';
@@ -82,8 +81,6 @@ export interface CodesOptions {
   readonly routesSeen?: RoutesSeen;
   /** Absent = a design is a defect: for commands that make none. */
   readonly designs?: DesignRule;
-  /** Absent = a search reads every code: for commands that make none. */
-  readonly search?: SearchLimits;
 }
 
 /** A design is checked outside the transaction: tries to find it unchanged inside. */

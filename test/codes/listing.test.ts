@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CodeFilter, SearchLimits } from '../../src/codes/search/listing.ts';
+import type { CodeFilter } from '../../src/codes/search/listing.ts';
 import type { CodeStatus, QrCodeRecord } from '../../src/model/code.ts';
 import type { Failure } from '../../src/model/failure.ts';
 import { dayOf } from '../../src/model/day.ts';
@@ -36,10 +36,8 @@ const campaignsOf = new Map<string, readonly string[]>();
 const statuses = ['active', 'expired', 'used_up'] as const;
 
 /** 50 codes over ten days, some changed, some deleted, and another workspace's among them. */
-async function filled(
-  search: SearchLimits,
-): Promise<{ fixture: CodesFixture; model: QrCodeRecord[] }> {
-  const fixture = await openCodes({ search });
+async function filled(): Promise<{ fixture: CodesFixture; model: QrCodeRecord[] }> {
+  const fixture = await openCodes();
   const model: QrCodeRecord[] = [];
   for (const [at, id] of campaigns.entries()) await putCampaign(fixture, id, at + 1);
   for (let made = 0; made < 50; made++) {
@@ -111,14 +109,11 @@ function statusOf(fixture: CodesFixture | undefined, code: QrCodeRecord): CodeSt
 
 const ids = (codes: readonly QrCodeRecord[]): string[] => codes.map(({ id }) => id);
 
-describe.each<[string, SearchLimits]>([
-  ['walked', { bytesMax: 0 }],
-  ['in memory', { bytesMax: 1_000_000, walkedCodesMax: 0 }],
-])('list, searches %s', (_, limits) => {
+describe('list', () => {
   /** For tests that only read. */
   let shared: Awaited<ReturnType<typeof filled>>;
   beforeAll(async () => {
-    shared = await filled(limits);
+    shared = await filled();
   });
   afterAll(() => shared.fixture.app.close());
 
@@ -176,7 +171,7 @@ describe.each<[string, SearchLimits]>([
   });
 
   test('remembered totals end with the next change', async () => {
-    const { fixture, model } = await filled(limits);
+    const { fixture, model } = await filled();
     const total = async (): Promise<number> =>
       (await fixture.codes.list(1, { filter: { search: 'spring' }, limit: 1 })).total;
     const spring = expected(model, { search: 'spring' });
@@ -187,7 +182,7 @@ describe.each<[string, SearchLimits]>([
   });
 
   test('a status follows the clock and the scans: no total is remembered beyond them', async () => {
-    const { fixture, model } = await filled(limits);
+    const { fixture, model } = await filled();
     const check = async (): Promise<void> => {
       for (const status of statuses) {
         const { data, total } = await fixture.codes.list(1, { filter: { status }, limit: 100 });
@@ -212,7 +207,7 @@ describe.each<[string, SearchLimits]>([
   });
 
   test('a cursor goes on where its page ended, whatever was made or deleted meanwhile', async () => {
-    const { fixture, model } = await filled(limits);
+    const { fixture, model } = await filled();
     const all = expected(model, {});
     const first = await fixture.codes.list(1, { filter: {}, limit: 10 });
     await fixture.codes.create(actor, { target: 'https://example.com/new' });
@@ -235,7 +230,7 @@ describe.each<[string, SearchLimits]>([
   });
 
   test('is the same after a restart', async () => {
-    const { fixture, model } = await filled(limits);
+    const { fixture, model } = await filled();
     await fixture.restart();
     const page = await fixture.codes.list(1, { filter: { tag: 'a' }, limit: 100 });
     expect(ids(page.data)).toEqual(ids(expected(model, { tag: 'a' })));

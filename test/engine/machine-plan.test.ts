@@ -39,9 +39,9 @@ describe('caches', () => {
 
   it('take together less than a quarter of the least memory', () => {
     const least = { cores: 2, memoryBytes: memoryBytesMin };
-    const { codes, images, scans } = fitToMemory(config, least);
+    const { images, scans } = fitToMemory(config, least);
     const { actorsMax, windowBytesMax } = shardBounds(least);
-    const bytes = codes.searchBytesMax + images.cacheBytesMax + scans.backlogBytesMax;
+    const bytes = images.cacheBytesMax + scans.backlogBytesMax;
     expect(bytes + windowBytesMax).toBeLessThanOrEqual(memoryBytesMin / 4);
     expect([actorsMax, attemptsMax(least)]).toEqual([32_768, 1_024]);
   });

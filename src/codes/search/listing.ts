@@ -2,16 +2,14 @@
  * Lists of codes, newest or oldest first, from the term index.
  *
  *   one term            total from its counter (with days: counted keys, 35 ns each), page by range
- *   several terms       walk the rarest term, look the others up; count what passes
- *   a search            the same where the rarest term has few codes; else all texts of the workspace are
- *                       searched in memory (search-columns.ts), or walked where they do not fit
+ *   several terms       walk the rarest term, look the others up; count the matches
+ *   a search            the same, and read each record: 5 µs a code, 0.5 s for 100,000
  *
- * A walk runs in slices, so a search through 100,000 codes never holds the thread longer than some
- * milliseconds at a time. What was counted is remembered until the workspace's codes change.
- * A cursor is the position of the last item: the next page costs the same at any depth.
+ * A walk runs in slices of 1 to 2 ms. Totals are cached until the workspace's codes change. A cursor is the position of
+ * the last item: the next page costs the same at any depth.
  *
- * A code whose record is damaged is left out, and said to be: `unreadable` counts those of the page, and of a search those
- * that were to be looked through. A total by terms counts them, for the index has them.
+ * A code with a damaged record is left out and counted as `unreadable`: those of the page, and all that a search could not
+ * read. A total by terms includes them, because the index has them.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
@@ -36,16 +34,12 @@ import { unpackCode } from '../../store/management/code-codec.ts';
 import type { Management } from '../../store/management/management.ts';
 import { tagLengthMax } from '../rules.ts';
 import { BoundsReader } from './bounds-reader.ts';
-import type { SearchColumn } from './search-column.ts';
 import { hasWord, searchText, searchWords } from './search-text.ts';
-import { SearchColumns } from './search-columns.ts';
 import { allCodes, formTerm, listVersion, termCount } from './terms.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
-/** Positions one slice of a walk looks at: at 1–3 µs each, about 1 ms. */
-const sliceMax = 500;
-/** Default of SearchLimits. */
-const walkedCodesMax = 1_000;
+/** Positions in one slice of a walk, at 1 to 6 µs each. */
+const sliceMax = 300;
 /** Remembered totals over all workspaces; each is about 200 bytes. */
 const totalsMax = 1_000;
 /** Searches that wait for others; one more is answered 503. */
@@ -91,28 +85,17 @@ export interface CodeSlice {
   readonly unreadable: number;
 }
 
-export interface SearchLimits {
-  /** Memory for the texts of all workspaces; 0 = every search walks. */
-  readonly bytesMax: number;
-  /** A search walks a term of so few codes; default 1,000, about 5 ms. */
-  readonly walkedCodesMax?: number;
-}
-
 export interface ListingOptions {
   readonly store: Management;
   readonly clock: Clock;
   /** Lifetime scans of a code. */
   readonly scansOf: (codeNo: CodeNo) => number;
-  /** Absent = every search walks. */
-  readonly search?: SearchLimits | undefined;
 }
 
 /** What a filter comes to: positions of `driver` in [oldest, newest], that have `others`, status and text. */
 interface Plan {
   readonly workspaceNo: WorkspaceNo;
   readonly driver: Term;
-  /** Codes that have the driver. */
-  readonly driverCount: number;
   readonly others: readonly Term[];
   /** Folded, the longest first; none = any text. */
   readonly words: readonly string[];
@@ -128,8 +111,6 @@ interface Plan {
 export class CodeListing {
   readonly #options: ListingOptions;
   readonly #store: Management;
-  readonly #columns: SearchColumns;
-  readonly #walkedCodesMax: number;
   readonly #totals = new LRUCache<string, KnownTotal>({ max: totalsMax });
   /** Walks come one after the other: together they hold the thread no longer than one does. */
   readonly #walkLock = pLimit(1);
@@ -137,8 +118,6 @@ export class CodeListing {
   constructor(options: ListingOptions) {
     this.#options = options;
     this.#store = options.store;
-    this.#columns = new SearchColumns(options.store, options.search?.bytesMax ?? 0);
-    this.#walkedCodesMax = options.search?.walkedCodesMax ?? walkedCodesMax;
   }
 
   async page(workspaceNo: WorkspaceNo, request: CodePageRequest): Promise<CodePage> {
@@ -198,7 +177,6 @@ export class CodeListing {
     return {
       workspaceNo,
       driver: ranked[0]?.term ?? allCodes,
-      driverCount: ranked[0]?.count ?? termCount(this.#store, workspaceNo, allCodes),
       others: ranked.slice(1).map(({ term }) => term),
       words: searchWords(filter.search ?? ''),
       status: filter.status,
@@ -270,16 +248,6 @@ export class CodeListing {
     from: ListPosition,
     visit: (position: ListPosition) => 'go on' | 'stop',
   ): Promise<void> {
-    const { words, oldest } = plan;
-    const column = await this.#columnFor(plan);
-    if (column !== undefined) {
-      for (const no of column.unreadable) plan.unreadable.add(no);
-      const terms = [plan.driver, ...plan.others].filter(({ kind }) => kind !== 'all');
-      await column.walk({ words, terms, newest: from, oldest }, (position) =>
-        bounds.isIn(plan.status, position.no) ? visit(position) : 'go on',
-      );
-      return;
-    }
     let at = from;
     for (;;) {
       const slice = this.#slice(plan, at, 0, sliceMax);
@@ -291,17 +259,6 @@ export class CodeListing {
       at = beyond(plan, last);
       await yieldToEventLoop();
     }
-  }
-
-  /** Undefined where walking is less work, or the only way. */
-  async #columnFor(plan: Plan): Promise<SearchColumn | undefined> {
-    const { workspaceNo, words, driver, driverCount, others } = plan;
-    // A column is in the order of the newest.
-    if (words.length === 0 || plan.isAscending) return undefined;
-    // A campaign has at most 1,000 codes: a column does not know them.
-    const isOfCampaign = [driver, ...others].some(({ kind }) => kind === 'campaign');
-    if (isOfCampaign || driverCount <= this.#walkedCodesMax) return undefined;
-    return await this.#columns.find(workspaceNo);
   }
 
   #slice(plan: Plan, from: ListPosition, offset: number, limit: number): ListPosition[] {

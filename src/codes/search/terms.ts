@@ -15,7 +15,6 @@ import {
   type Term,
 } from '../../store/management/code-keys.ts';
 import { tagKey } from '../../model/fold.ts';
-import { noteEdit } from './code-edits.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 
 export const allCodes: Term = { kind: 'all', text: '' };
@@ -25,7 +24,7 @@ export const listVersion: Term = { kind: 'version', text: '' };
 /** No list has been counted under it. */
 const versionAfterDamage = 2 ** 40;
 
-export function termsOf(code: Pick<QrCodeRecord, 'type' | 'dynamic' | 'tags' | 'design'>): Term[] {
+function termsOf(code: Pick<QrCodeRecord, 'type' | 'dynamic' | 'tags' | 'design'>): Term[] {
   const terms: Term[] = [allCodes, { kind: 'form', text: code.type }];
   terms.push({ kind: 'form', text: code.dynamic ? 'dynamic' : 'static' });
   if (code.type === 'url' && !code.dynamic) terms.push({ kind: 'form', text: 'static-url' });
@@ -79,7 +78,6 @@ export function moveTerms(
   }
   if (after !== undefined) keepSpellings(store, after, before?.tags ?? []);
   sums.add(code.workspaceNo, listVersion, 1);
-  if (before !== undefined) noteEdit(store, code);
   if (counts === undefined) sums.write();
 }
 
@@ -127,7 +125,7 @@ function countTerm(store: Management, workspaceNo: WorkspaceNo, term: Term): num
   return store.codeTerms.count({ start, end });
 }
 
-export function termName(term: Term): string {
+function termName(term: Term): string {
   return `${term.kind}:${term.text}`;
 }
 

@@ -93,12 +93,11 @@ export const attemptsMax = (resources: Resources = measureResources()): number =
 
 /** The configuration with what takes memory bounded by its share, where memory is scarce. */
 export function fitToMemory(config: Config, resources: Resources = measureResources()): Config {
-  const { codes, images, scans } = config;
+  const { images, scans } = config;
   const bounded = (bytes: number, parts: number): number =>
     Math.min(bytes, share(resources, parts));
   return {
     ...config,
-    codes: { ...codes, searchBytesMax: bounded(codes.searchBytesMax, 16) },
     images: { ...images, cacheBytesMax: bounded(images.cacheBytesMax, 32) },
     scans: { ...scans, backlogBytesMax: bounded(scans.backlogBytesMax, 16) },
   };

@@ -14,7 +14,6 @@
  *   short_codes          folded short code                                    -> codeNo, never removed
  *   external_ids         [workspaceNo, external id]                           -> codeNo of a live code
  *   links                codeNo >> 4                                          -> block of links (link-blocks.ts)
- *   code_edits           a number, modulo the ring's size (codes/search/code-edits.ts) -> StoredEdit
  *   idempotency          [workspaceNo, name]  (workspaces/idempotency.ts)      -> StoredAnswer
  *   installation         mark, fingerprints of key files                      (store/installation.ts)
  *   …                    ids and indexes as declared below; product-tables.ts, pages.ts, cluster.ts
@@ -33,7 +32,7 @@ import { type EnvironmentVersion, openEnvironment } from '../open-environment.ts
 import { openInstallationTable } from '../installation.ts';
 import { openPageTables } from './pages.ts';
 import { openProductTables } from './product-tables.ts';
-import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
 
 export interface StoredEvent {
   readonly id: string;
@@ -56,18 +55,10 @@ interface StoredQuota {
   readonly days: ReadonlyArray<readonly [number, number]>;
 }
 
-type StoredEdit = readonly [
-  sequence: number,
-  workspaceNo: WorkspaceNo,
-  createdAtMs: number,
-  codeNo: CodeNo,
-];
-
 export type Sequence =
   | 'workspace'
   | 'code'
   | 'link'
-  | 'edit'
   | 'event'
   | 'endpoint'
   | 'campaign'
@@ -96,7 +87,6 @@ function openTables(environment: StoreEnvironment) {
     externalIds: environment.table<[number, string], number>('external_ids'),
     links: environment.table<number, Uint8Array>('links', { key: 'uint32', value: 'binary' }),
     deletedCodes: environment.set<[number, number]>('deleted_codes'),
-    codeEdits: environment.table<number, StoredEdit>('code_edits', { key: 'uint32' }),
     events: environment.table<number, StoredEvent>('events'),
     workspaceEvents: environment.set<[number, number]>('workspace_events'),
     idempotency: environment.table<[number, string], StoredAnswer>('idempotency'),
