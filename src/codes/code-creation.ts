@@ -34,7 +34,6 @@ import {
 import type { LinkLoader } from './links/link-loader.ts';
 import type { Memberships } from './memberships.ts';
 import type { CodeRouting } from './routing/code-routing.ts';
-import type { GivenRoutes } from './routing/route-fields.ts';
 import { contentFaults } from './rules.ts';
 import { type CheckedTarget, isFaults, validateTarget } from './targets.ts';
 import { spelledTags } from './tags.ts';
@@ -48,20 +47,12 @@ import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 const shortCodeTriesMax = 16;
 
 /** A new code. Absent = default. */
-export interface CodeDraft extends GivenRoutes {
+export interface CodeDraft extends Omit<CodeReplacement, 'design'> {
   /** Default `url`. */
   readonly type?: CodeType | undefined;
-  readonly target: string;
   /** Default true for `url`, false for the types that are always static. */
   readonly dynamic?: boolean | undefined;
-  readonly name?: string | undefined;
   readonly slug?: string | undefined;
-  readonly campaignIds?: readonly string[] | undefined;
-  readonly tags?: readonly string[] | undefined;
-  readonly expiresAtMs?: number | undefined;
-  readonly scanLimit?: number | undefined;
-  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
-  readonly externalId?: string | undefined;
   /** A logo in it may be a data URL. */
   readonly design?: object | undefined;
 }

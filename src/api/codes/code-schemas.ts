@@ -295,18 +295,27 @@ const shownExpiresAt = time.nullable().meta({
   example: null,
 });
 
+/** Of a code and of an item of a list. */
+const shownFields = {
+  id,
+  type,
+  target: shownTarget,
+  status,
+  scans,
+  createdAt,
+  name: shownName,
+  dynamic,
+  shortUrl,
+  imageUrl,
+  slug: shownSlug,
+  tags: shownTags,
+  campaignIds: shownCampaignIds,
+  expiresAt: shownExpiresAt,
+};
+
 export const qrCode = z
   .object({
-    id,
-    type,
-    target: shownTarget,
-    dynamic,
-    shortUrl,
-    imageUrl,
-    slug: shownSlug,
-    name: shownName,
-    tags: shownTags,
-    campaignIds: shownCampaignIds,
+    ...shownFields,
     campaigns: z
       .array(
         z.object({
@@ -318,7 +327,6 @@ export const qrCode = z
       )
       .max(codeCampaignsMax)
       .meta({ description: 'The same with their names and days, oldest first' }),
-    expiresAt: shownExpiresAt,
     scanLimit: count.nullable().meta({
       description: 'Scans after which it leads to `fallbackUrl`, or answers 410; null = no limit',
       example: null,
@@ -332,10 +340,7 @@ export const qrCode = z
       .string()
       .nullable()
       .meta({ description: 'Your own id of it; null without', example: 'table-12' }),
-    status,
-    scans,
     createdBy: idField('usr', 'User who made it'),
-    createdAt,
     updatedAt,
   })
   .meta({ id: 'QrCode' });
@@ -353,23 +358,6 @@ export const putBody = z
       'Full replacement: absent or null resets. Takes what GET gave: fields that cannot change are ignored where they are as they are',
   });
 
-export const qrCodeItem = z
-  .object({
-    id,
-    type,
-    target: shownTarget,
-    status,
-    scans,
-    createdAt,
-    name: shownName,
-    dynamic,
-    shortUrl,
-    imageUrl,
-    slug: shownSlug,
-    tags: shownTags,
-    campaignIds: shownCampaignIds,
-    expiresAt: shownExpiresAt,
-  })
-  .meta({ id: 'QrCodeItem' });
+export const qrCodeItem = z.object(shownFields).meta({ id: 'QrCodeItem' });
 
 export const qrCodePage = partialPageSchema('QrCodePage', qrCodeItem);

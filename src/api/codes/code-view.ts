@@ -37,34 +37,20 @@ export class CodeView {
 
   whole(code: QrCodeRecord): z.input<typeof qrCode> {
     const campaigns = this.#numbers.campaignsOf(code.no);
-    const scans = this.#numbers.scansOf(code.no);
     return {
-      id: code.id,
-      type: code.type,
-      target: code.target,
-      dynamic: code.dynamic,
-      ...this.#shortUrl(code),
-      imageUrl: this.#imageUrl(code),
-      slug: code.shortCode ?? null,
-      name: code.name ?? null,
-      tags: [...code.tags],
-      campaignIds: campaigns.map(({ id }) => id),
+      ...this.#shared(code, campaigns),
       campaigns: campaigns.map(({ id, name, startDay, endDay }) => ({
         id,
         name,
         startDate: formatDay(startDay),
         endDate: endDay === undefined ? null : formatDay(endDay),
       })),
-      expiresAt: timeOrNull(code.expiresAtMs),
       scanLimit: code.scanLimit ?? null,
       metadata: code.metadata,
       design: code.design ?? null,
       ...shownRoutes(code.routing),
       externalId: code.externalId ?? null,
-      status: this.#status(code, scans),
-      scans,
       createdBy: code.createdBy,
-      createdAt: isoTime(code.createdAtMs),
       updatedAt: isoTime(code.updatedAtMs),
     };
   }
@@ -86,6 +72,10 @@ export class CodeView {
   }
 
   item(code: QrCodeRecord): z.input<typeof qrCodeItem> {
+    return this.#shared(code, this.#numbers.campaignsOf(code.no));
+  }
+
+  #shared(code: QrCodeRecord, campaigns: readonly CampaignRecord[]): z.input<typeof qrCodeItem> {
     const scans = this.#numbers.scansOf(code.no);
     return {
       id: code.id,
@@ -100,7 +90,7 @@ export class CodeView {
       imageUrl: this.#imageUrl(code),
       slug: code.shortCode ?? null,
       tags: [...code.tags],
-      campaignIds: this.#numbers.campaignsOf(code.no).map(({ id }) => id),
+      campaignIds: campaigns.map(({ id }) => id),
       expiresAt: timeOrNull(code.expiresAtMs),
     };
   }

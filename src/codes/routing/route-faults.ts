@@ -9,7 +9,7 @@ import { routeTargetsMax } from '../../model/routing/routing.ts';
 import { utmToken, utmTokens, withUtm } from '../../routes/utm.ts';
 import { fault } from '../rules.ts';
 import { type CheckedTarget, isFaults, tooLong, urlLengthMax, validateTarget } from '../targets.ts';
-import { type GivenUtm, keptUtm } from './route-fields.ts';
+import { type GivenRoutes, type GivenUtm, keptUtm } from './route-fields.ts';
 
 interface Leading {
   readonly label?: string | undefined;
@@ -17,24 +17,13 @@ interface Leading {
 }
 
 /** The sound parts of a request's routes. */
-export interface ReadRoutes {
-  readonly rules?:
-    | ReadonlyArray<{
-        readonly label?: string | undefined;
-        readonly then?:
-          | {
-              readonly target?: string | undefined;
-              readonly split?: readonly Leading[] | undefined;
-            }
-          | undefined;
-      }>
-    | undefined;
+export interface ReadRoutes extends Omit<GivenRoutes, 'rules' | 'split'> {
+  readonly rules?: readonly ReadRule[] | undefined;
   readonly split?: readonly Leading[] | undefined;
-  readonly utm?: GivenUtm | undefined;
-  readonly passQuery?: boolean | undefined;
-  readonly startsAtMs?: number | undefined;
-  readonly paused?: boolean | undefined;
-  readonly fallbackUrl?: string | undefined;
+}
+interface ReadRule {
+  readonly label?: string | undefined;
+  readonly then?: (Pick<Leading, 'target'> & Pick<ReadRoutes, 'split'>) | undefined;
 }
 
 /** What else of a code its routes are checked by. */

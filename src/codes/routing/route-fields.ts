@@ -5,6 +5,7 @@
  *   given    targets as they were written, a field absent or null      -> its default
  *   kept     hrefs, times in UTC, no value twice; undefined            =  everything at its default: a plain code
  */
+import { isDeepStrictEqual } from 'node:util';
 import { isoTime } from '../../model/day.ts';
 import {
   type DateWindow,
@@ -73,13 +74,7 @@ export function keptRoutes(
     paused,
     ...(fallbackUrl === undefined ? {} : { fallbackUrl: hrefOf(fallbackUrl) }),
   };
-  return isPlain(kept) ? undefined : kept;
-}
-
-function isPlain(fields: RouteFields): boolean {
-  const { rules, split, utm, passQuery, startsAtMs, paused, fallbackUrl } = fields;
-  const isSet = [split, utm, startsAtMs, fallbackUrl].some((field) => field !== undefined);
-  return rules.length === 0 && !isSet && !passQuery && !paused;
+  return isDeepStrictEqual(kept, plainFields) ? undefined : kept;
 }
 
 /** Undefined without a value. */

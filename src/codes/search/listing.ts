@@ -144,17 +144,12 @@ export class CodeListing {
   async *all(workspaceNo: WorkspaceNo, filter: CodeFilter): AsyncGenerator<CodeSlice> {
     const plan = this.#plan(workspaceNo, filter);
     if (plan === undefined) return;
-    for (let at = firstOf(plan); ;) {
-      const slice = this.#slice(plan, at, 0, sliceMax);
+    for await (const slice of this.#slices(plan, firstOf(plan))) {
       const bounds = new BoundsReader(this.#options);
       plan.unreadable.clear();
       const wanted = slice.filter((position) => this.#passes(plan, bounds, position));
       const { codes, unreadable } = this.#records(wanted);
       yield { codes, unreadable: unreadable + plan.unreadable.size };
-      const last = slice[slice.length - 1];
-      if (last === undefined || slice.length < sliceMax) return;
-      at = beyond(plan, last);
-      await yieldToEventLoop();
     }
   }
 
@@ -217,14 +212,14 @@ export class CodeListing {
     await this.#walk(plan, bounds, from, (position) => {
       matches++;
       if (matches > skip && positions.length <= limit) positions.push(position);
-      return known !== undefined && positions.length > limit ? 'stop' : 'go on';
+      return known !== undefined && positions.length > limit ? 'stop' : 'continue';
     });
     if (known !== undefined) return { positions, ...known };
     if (from !== firstOf(plan)) {
       matches = 0;
       await this.#walk(plan, bounds, firstOf(plan), () => {
         matches++;
-        return 'go on';
+        return 'continue';
       });
     }
     const total = this.#remember(plan, version, matches, bounds.holdsUntilMs);
@@ -241,20 +236,26 @@ export class CodeListing {
     return await this.#walkLock(walk);
   }
 
-  /** Visits what passes the plan from `from` on, a slice at a time. */
+  /** Visits the matches of the plan, beginning at `from`. */
   async #walk(
     plan: Plan,
     bounds: BoundsReader,
     from: ListPosition,
-    visit: (position: ListPosition) => 'go on' | 'stop',
+    visit: (position: ListPosition) => 'continue' | 'stop',
   ): Promise<void> {
-    let at = from;
-    for (;;) {
-      const slice = this.#slice(plan, at, 0, sliceMax);
+    for await (const slice of this.#slices(plan, from)) {
       for (const position of slice) {
         if (this.#passes(plan, bounds, position) && visit(position) === 'stop') return;
       }
-      const last = slice[slice.length - 1];
+    }
+  }
+
+  /** Positions of the driver, in slices with other requests in between. */
+  async *#slices(plan: Plan, from: ListPosition): AsyncGenerator<ListPosition[]> {
+    for (let at = from; ;) {
+      const slice = this.#slice(plan, at, 0, sliceMax);
+      yield slice;
+      const last = slice.at(-1);
       if (last === undefined || slice.length < sliceMax) return;
       at = beyond(plan, last);
       await yieldToEventLoop();
@@ -344,7 +345,7 @@ function nameOf(plan: Plan): string {
 const firstOf = ({ isAscending, oldest, newest: last }: Plan): ListPosition =>
   isAscending ? oldest : last;
 
-/** Where the list goes on behind a position, which may be one of another filter. */
+/** Where the list continues after a position, which may belong to another filter. */
 function beyond({ isAscending, oldest, newest: last }: Plan, at: ListPosition): ListPosition {
   if (isAscending) return isEarlier(at, oldest) ? oldest : { ...at, no: at.no + 1 };
   return isEarlier(last, before(at)) ? last : before(at);
