@@ -1,7 +1,6 @@
 /**
- * The first file of a start from sources: runs their bundle (program.mjs). Where none can be made or kept, Node runs the
- * sources themselves: the same program, half a second later and without the dashboard. A start of the service makes the
- * geo table first where `npm ci` has made none.
+ * The first file of a start from sources: runs their bundle (program.mjs). A start of the service first makes the geo table
+ * if `npm ci` has made none.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -21,9 +20,8 @@ if (isStart && !existsSync(table)) {
 }
 
 const folder = await openProgram().catch((error) => {
-  process.stderr.write(
-    `Cannot bundle the sources, running them as they are, without the dashboard: ${error.message}\n`,
-  );
+  const remedy = 'run `npm ci` as the owner of this checkout';
+  process.stderr.write(`Cannot bundle the sources: ${error.message}; ${remedy}\n`);
+  process.exit(1);
 });
-if (folder === undefined) await import('../src/main.ts');
-else await import(pathToFileURL(join(folder, 'main.mjs')).href);
+await import(pathToFileURL(join(folder, 'main.mjs')).href);

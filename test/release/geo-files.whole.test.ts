@@ -80,9 +80,10 @@ const isWhole = (): boolean => {
 // Each test goes on with what the one before has left.
 it('is made by the first start where it is missing, which says so, and by no other command', async () => {
   cpSync(join(root, 'config/start.mjs'), inCheckout('config/start.mjs'));
-  // The service itself is of no interest here.
-  writeFileSync(inCheckout('config/program.mjs'), 'export const openProgram = async () => {};');
-  writeFileSync(inCheckout('src/main.ts'), 'process.stdout.write("started");');
+  // In place of the service.
+  const program = 'export const openProgram = async () => import.meta.dirname;';
+  writeFileSync(inCheckout('config/program.mjs'), program);
+  writeFileSync(inCheckout('config/main.mjs'), 'process.stdout.write("started");');
   expect(await node('config/start.mjs', 'version')).toMatchObject({
     output: 'started',
     errors: '',

@@ -2,16 +2,16 @@
  * The gallery of parts (test/dashboard/gallery) behind a real server, built, named and sent as the dashboard is, under
  * its policy. There is no API: what parts ask for is refused.
  */
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { serialize } from 'node:v8';
 import type { Locator, Page } from 'playwright-core';
-import { sendDashboard } from '../../../config/dev/dashboard-server.ts';
 import { buildDashboard } from '../../../config/release/dashboard.ts';
 import {
   type DashboardBundle,
   DashboardFiles,
 } from '../../../src/http/dashboard/dashboard-files.ts';
+import type { Request } from '../../../src/http/request.ts';
 import { sharedBrowser, waitMs } from '../harness.ts';
 
 const script = '../../test/dashboard/gallery/gallery.tsx';
@@ -76,5 +76,34 @@ export async function openGallery(): Promise<Gallery> {
     open,
     complaints,
     close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
+
+function sendDashboard(
+  files: DashboardFiles,
+  message: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const reply = files.reply(requestOf(message));
+  const body = reply?.body instanceof Uint8Array ? reply.body : undefined;
+  response.writeHead(reply?.status ?? 404, reply?.headers).end(body);
+}
+
+function requestOf({ url = '/', method = 'GET', headers }: IncomingMessage): Request {
+  const { pathname, search } = new URL(url, 'http://localhost');
+  return {
+    id: 'req_1',
+    method,
+    path: pathname,
+    query: search.slice(1),
+    header: (name) => {
+      const value = headers[name];
+      return typeof value === 'string' ? value : undefined;
+    },
+    clientAddress: '127.0.0.1',
+    peerAddress: '127.0.0.1',
+    body: async () => new Uint8Array(),
+    chunks: async function* none() {},
+    aborted: false,
   };
 }
