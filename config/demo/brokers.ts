@@ -170,6 +170,11 @@ export class Broker {
     return this.#child !== undefined && !this.#isStopped;
   }
 
+  /** Undefined where it does not run. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
   /** Starts it, for the first time or again: with its ports and on what it stored. */
   start(): void {
     if (this.#child !== undefined) throw new Error(`Cannot start broker ${this.name}: it runs`);

@@ -1,6 +1,7 @@
 /**
- * `npm run cluster:demo -- [--folder cluster-demo]`: a cluster on this machine, three brokers and three nodes, to try what
- * happens when some of them die. It takes commands until it is ended with Ctrl-C; the folder can be deleted afterwards.
+ * `npm run cluster:demo -- [--folder cluster-demo]`: a cluster of three brokers and three nodes on this machine. It prints
+ * who leads and the process id of each; one that you kill is started again after 15 s. Ctrl-C stops all of them; the folder
+ * can be deleted afterwards.
  *
  *   <folder>/brokers/             what the brokers store
  *   <folder>/node1/ …             data folders, with node1.log … next to them
@@ -11,22 +12,12 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { startBrokers } from './brokers.ts';
+import { Broker, startBrokers } from './brokers.ts';
 import { findNatsServer } from './nats-server.ts';
 
-const help = `
-  kill active       the node that leads; another one takes over
-  kill node 2       this node
-  kill broker 2     this broker; two of three go on
-  kill brokers      all of them: links still work, changes wait
-  start             whatever is down
-  status            who leads, and what runs
-  quit              stops everything (Ctrl-C)
-`;
 /** Apart from the usual ports of Quietzone and NATS, which may be in use; a number from 1 to 3 is added. */
 const ports = {
   api: 8090,
@@ -37,9 +28,9 @@ const ports = {
   monitor: 8290,
 };
 const numbers = [1, 2, 3];
-const readyMsMax = 120_000;
-const pollMs = 100;
+const pollMs = 200;
 const askMs = 1_000;
+const restartMs = 15_000;
 const program = fileURLToPath(new URL('../start.mjs', import.meta.url));
 
 const { values } = parseArgs({ options: { folder: { type: 'string', default: 'cluster-demo' } } });
@@ -65,8 +56,8 @@ class Node {
     this.#environment = environment;
   }
 
-  get isRunning(): boolean {
-    return this.#child !== undefined;
+  get pid(): number | undefined {
+    return this.#child?.pid;
   }
 
   get text(): string {
@@ -93,32 +84,26 @@ class Node {
     });
     closeSync(log);
     this.#child = child;
-    child.once('close', (code, signal) => {
-      this.#child = undefined;
-      if (ending === undefined && signal !== 'SIGKILL') say(`${this.name} ended with ${code}`);
-    });
+    child.once('close', () => (this.#child = undefined));
   }
 
-  /** SIGKILL is what a machine that loses power looks like to the others. */
-  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+  async end(): Promise<void> {
     if (this.#child === undefined) return;
     const closed = once(this.#child, 'close');
-    this.#child.kill(signal);
+    this.#child.kill('SIGTERM');
     await closed;
   }
 
-  /** As its metrics say. */
-  async role(): Promise<string> {
-    if (!this.isRunning) return 'down';
+  /** By its metrics. */
+  async isLeader(): Promise<boolean> {
+    if (this.#child === undefined) return false;
     try {
       const signal = AbortSignal.timeout(askMs);
-      const answer = await fetch(`http://127.0.0.1:${ports.metrics + this.#no}/metrics`, {
-        signal,
-      });
-      const roles = /^quietzone_cluster_role\{.*role="(active|standby)".*\} 1$/m;
-      return roles.exec(await answer.text())?.[1] ?? 'starting';
+      const url = `http://127.0.0.1:${ports.metrics + this.#no}/metrics`;
+      const text = await (await fetch(url, { signal })).text();
+      return /^quietzone_cluster_role\{.*role="active".*\} 1$/m.test(text);
     } catch {
-      return 'starting';
+      return false;
     }
   }
 }
@@ -134,7 +119,6 @@ if ('missing' in server) {
   say(server.missing);
   process.exit(1);
 }
-let ending: Promise<void> | undefined;
 mkdirSync(folder, { recursive: true });
 say(`Starting three brokers (nats-server ${server.version}) and three nodes in ${folder} …`);
 const brokers = await startBrokers({
@@ -159,81 +143,43 @@ const environment = {
   QZ_WEBHOOKS_THREADS: '1',
 };
 const nodes = numbers.map((no) => new Node(no, environment));
-const all = [...brokers.all, ...nodes];
-const terminal = createInterface({
-  input: process.stdin,
-  output: process.stdout,
-  prompt: 'demo> ',
-});
+let isEnding = false;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end());
-terminal.on('SIGINT', () => void end());
-terminal.on('close', () => void end());
 for (const node of nodes) node.start();
-await sayLeader();
-await sayStatus();
-say(`\n  Sign in   owner@localhost.localdomain\n  Password  ${secretIn('password')}\n${help}`);
-/** One after the other, as they were typed. */
-let done = Promise.resolve();
-terminal.on('line', (line) => void (done = done.then(() => command(line))));
-terminal.prompt();
+for (const node of nodes) say(`  ${node.name}  ${node.text}`);
+say(`\n  Sign in   owner@localhost.localdomain\n  Password  ${secretIn('password')}\n`);
+for (const one of [...brokers.all, ...nodes]) void supervise(one);
+await reportLeaders();
 
-async function findLeader(): Promise<Node | undefined> {
-  const roles = await Promise.all(nodes.map((node) => node.role()));
-  return nodes[roles.indexOf('active')];
-}
-
-/** Waits for it. */
-async function sayLeader(): Promise<void> {
-  const startedMs = performance.now();
-  for (;;) {
-    const node = await findLeader();
-    const ms = performance.now() - startedMs;
-    if (node !== undefined) return say(`${node.name} leads after ${(ms / 1_000).toFixed(1)} s`);
-    if (ms > readyMsMax || nodes.every(({ isRunning }) => !isRunning)) {
-      return say(`No node leads: see the logs in ${folder}`);
-    }
-    await pause(pollMs);
+/** Starts it again a while after its end. */
+async function supervise(one: Node | Broker): Promise<void> {
+  const what = one instanceof Broker ? 'broker ' : '';
+  while (!isEnding) {
+    say(`${what}${one.name} runs: kill -9 ${one.pid}`);
+    while (one.pid !== undefined) await pause(pollMs);
+    if (isEnding) return;
+    say(`${what}${one.name} ended, it starts again in ${restartMs / 1_000} s`);
+    await pause(restartMs);
+    if (!isEnding) one.start();
   }
 }
 
-async function sayStatus(): Promise<void> {
-  for (const node of nodes) say(`  ${node.name}  ${(await node.role()).padEnd(8)}  ${node.text}`);
-  for (const { name, isRunning } of brokers.all)
-    say(`  broker ${name}  ${isRunning ? 'runs' : 'down'}`);
-}
-
-async function command(line: string): Promise<void> {
-  const words = line.trim();
-  const [, what = '', no = 0] = /^kill (active|brokers?|node) ?([1-3])?$/.exec(words) ?? [];
-  const broker = brokers.all[Number(no) - 1];
-  const node = nodes[Number(no) - 1];
-  if (words === 'quit') return end();
-  if (words === 'status') await sayStatus();
-  else if (words === 'start') {
-    for (const one of all) if (!one.isRunning) one.start();
-  } else if (what === 'brokers') await Promise.all(brokers.all.map((one) => one.kill()));
-  else if (what === 'broker' && broker !== undefined) await broker.kill();
-  else if (what === 'node' && node !== undefined) await node.end('SIGKILL');
-  else if (what === 'active') {
-    const leader = await findLeader();
-    await leader?.end('SIGKILL');
-    say(
-      leader === undefined
-        ? 'no node leads now'
-        : `${leader.name} is killed; it comes back with: start`,
-    );
-    if (leader !== undefined) await sayLeader();
-  } else if (words !== '') say(help);
-  terminal.prompt();
+async function reportLeaders(): Promise<void> {
+  let known: string | undefined;
+  for (; !isEnding; await pause(pollMs)) {
+    const leads = await Promise.all(nodes.map((node) => node.isLeader()));
+    const leader = nodes[leads.indexOf(true)]?.name;
+    if (leader !== known) say(leader === undefined ? 'no node leads' : `${leader} leads`);
+    known = leader;
+  }
 }
 
 /** In the order in which an operator stops a cluster: nodes, then brokers. */
-function end(): Promise<void> {
-  ending ??= (async () => {
-    say('\nStopping …');
-    await Promise.all(nodes.map((node) => node.end('SIGTERM')));
-    await brokers.close();
-    process.exit(0);
-  })();
-  return ending;
+async function end(): Promise<void> {
+  if (isEnding) return;
+  isEnding = true;
+  say('\nStopping …');
+  await Promise.all(nodes.map((node) => node.end()));
+  await brokers.close();
+  process.exit(0);
 }
