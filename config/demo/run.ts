@@ -143,7 +143,8 @@ const environment = {
   QZ_WEBHOOKS_THREADS: '1',
 };
 const nodes = numbers.map((no) => new Node(no, environment));
-let isEnding = false;
+const ending = new AbortController();
+const { signal: ended } = ending;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end());
 for (const node of nodes) node.start();
 for (const node of nodes) say(`  ${node.name}  ${node.text}`);
@@ -154,19 +155,19 @@ await reportLeaders();
 /** Starts it again a while after its end. */
 async function supervise(one: Node | Broker): Promise<void> {
   const what = one instanceof Broker ? 'broker ' : '';
-  while (!isEnding) {
+  while (!ended.aborted) {
     say(`${what}${one.name} runs: kill -9 ${one.pid}`);
     while (one.pid !== undefined) await pause(pollMs);
-    if (isEnding) return;
+    if (ended.aborted) return;
     say(`${what}${one.name} ended, it starts again in ${restartMs / 1_000} s`);
     await pause(restartMs);
-    if (!isEnding) one.start();
+    if (!ended.aborted) one.start();
   }
 }
 
 async function reportLeaders(): Promise<void> {
   let known: string | undefined;
-  for (; !isEnding; await pause(pollMs)) {
+  for (; !ended.aborted; await pause(pollMs)) {
     const leads = await Promise.all(nodes.map((node) => node.isLeader()));
     const leader = nodes[leads.indexOf(true)]?.name;
     if (leader !== known) say(leader === undefined ? 'no node leads' : `${leader} leads`);
@@ -176,8 +177,8 @@ async function reportLeaders(): Promise<void> {
 
 /** In the order in which an operator stops a cluster: nodes, then brokers. */
 async function end(): Promise<void> {
-  if (isEnding) return;
-  isEnding = true;
+  if (ended.aborted) return;
+  ending.abort();
   say('\nStopping …');
   await Promise.all(nodes.map((node) => node.end()));
   await brokers.close();
