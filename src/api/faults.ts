@@ -26,7 +26,7 @@ export function check<S extends z.ZodType>(schema: S, value: unknown): Checked<z
  *
  * @param faultsOf called with the sound parts of the body
  */
-export function alsoFinding<S extends z.ZodType>(
+export function withDomainFaults<S extends z.ZodType>(
   schema: S,
   faultsOf: (body: Partial<z.output<S>>, faulty: ReadonlySet<string>) => readonly Fault[],
 ): S {

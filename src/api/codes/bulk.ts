@@ -12,7 +12,6 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import type { BulkResult } from '../../codes/bulk/bulk-requests.ts';
-import { smallPieces } from '../../codes/bulk/pieces.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { Failure } from '../../model/failure.ts';
@@ -192,7 +191,7 @@ async function readRows(call: RawCall, clock: Clock) {
   const onIgnored = (names: readonly string[]): void => {
     if (names.length > 0) ignoredColumns = names;
   };
-  for await (const { value } of bulkRows(format, smallPieces(timedPieces()), onIgnored)) {
+  for await (const { value } of bulkRows(format, timedPieces(), onIgnored)) {
     if (rows.length === rowsMax) throw tooManyRows();
     rows.push(value);
   }

@@ -7,7 +7,7 @@ import { contentFaults } from '../../codes/rules.ts';
 import { isFaults, validateTarget } from '../../codes/targets.ts';
 import { codeTypes, type QrCodeRecord } from '../../model/code.ts';
 import { Failure, type Fault } from '../../model/failure.ts';
-import { alsoFinding, check, validationFailure } from '../faults.ts';
+import { withDomainFaults, check, validationFailure } from '../faults.ts';
 import { type createBody, importBody } from './code-schemas.ts';
 
 type Kind = Pick<QrCodeRecord, 'type' | 'dynamic'>;
@@ -16,7 +16,7 @@ export function newCodeBody<S extends z.ZodType<z.output<typeof createBody>>>(
   schema: S,
   ownHosts: readonly string[],
 ): S {
-  return alsoFinding(schema, ({ type = 'url', dynamic = type === 'url', ...body }, faulty) =>
+  return withDomainFaults(schema, ({ type = 'url', dynamic = type === 'url', ...body }, faulty) =>
     faulty.has('type') ? [] : bodyFaults(body, { type, dynamic }, ownHosts),
   );
 }
@@ -26,7 +26,8 @@ export function changeBodies<S extends z.ZodType<object>>(
   schema: S,
   ownHosts: readonly string[],
 ): (code: Kind | undefined) => S | undefined {
-  const bodyOf = (kind: Kind): S => alsoFinding(schema, (body) => bodyFaults(body, kind, ownHosts));
+  const bodyOf = (kind: Kind): S =>
+    withDomainFaults(schema, (body) => bodyFaults(body, kind, ownHosts));
   const dynamicBody = bodyOf({ type: 'url', dynamic: true });
   const staticBodies = new Map(codeTypes.map((type) => [type, bodyOf({ type, dynamic: false })]));
   return (code) => (code?.dynamic === true ? dynamicBody : code && staticBodies.get(code.type));

@@ -12,7 +12,7 @@ import type { EndpointRecord } from '../../model/webhook.ts';
 import type { EndpointFigures } from '../../webhooks/deliveries/deliveries.ts';
 import type { CreatedEndpoint } from '../../webhooks/endpoints/endpoints.ts';
 import { sampleEvent } from '../events/sample-events.ts';
-import { alsoFinding } from '../faults.ts';
+import { withDomainFaults } from '../faults.ts';
 import { count, createdAt, idField, plainText, time, updatedAt } from '../fields.ts';
 import { created, deleteRoute, getRoute, keptResult, listRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
@@ -219,8 +219,8 @@ export function webhookRoutes(options: WebhooksOptions): Route[] {
 
 function writeRoutes({ endpoints }: Webhooks): [create: Route, update: Route] {
   const checkUrl = (raw: unknown): readonly Fault[] => urlFaults(endpoints, raw);
-  const checkedBody = alsoFinding(endpointBody, checkUrl);
-  const checkedPatch = alsoFinding(endpointPatch, checkUrl);
+  const checkedBody = withDomainFaults(endpointBody, checkUrl);
+  const checkedPatch = withDomainFaults(endpointPatch, checkUrl);
   const createWebhook = createRoute({
     method: 'POST',
     path: '/webhooks',

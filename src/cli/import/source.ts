@@ -12,7 +12,6 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
 import { type BulkRow, bulkRows, ignoredColumns } from '../../codes/bulk/rows.ts';
-import { parseJson } from '../../model/json.ts';
 import { csvColumns, readCsv } from '../../codes/bulk/csv-rows.ts';
 import {
   missingFromTable,
@@ -22,7 +21,6 @@ import {
   vendorFormats,
   recogniseVendorExport,
 } from '../../codes/bulk/vendor-exports.ts';
-import { listRows, ndjsonRows } from '../../codes/bulk/json-rows.ts';
 import { Failure, systemErrorCode } from '../../model/failure.ts';
 
 type KnownFormat = 'csv' | 'ndjson' | VendorFormat;
@@ -108,16 +106,21 @@ async function* rowsOf(
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<ImportRow> {
   const { file, layout, format } = reading;
-  const pieces = layout === 'document' ? undefined : piecesOf(file, onBytes);
   if (isVendorFormat(format)) {
-    const records = pieces === undefined ? documentRows(file) : recordsOf(layout, pieces);
-    for await (const record of records) yield vendorRow(format, record, reading);
+    for await (const record of recordsOf(layout, file, onBytes)) {
+      yield vendorRow(format, record, reading);
+    }
     return;
   }
-  if (pieces === undefined) throw unreadable('a list of codes is expected, not one JSON document');
-  const written = layout === 'csv' ? 'csv' : layout === 'list' ? 'json' : 'ndjson';
-  for await (const row of bulkRows(written, pieces)) yield plainRow(row);
+  if (layout === 'document') {
+    throw unreadable('a list of codes is expected, not one JSON document');
+  }
+  for await (const row of bulkRows(bulkFormats[layout], piecesOf(file, onBytes))) {
+    yield plainRow(row);
+  }
 }
+
+const bulkFormats = { csv: 'csv', list: 'json', lines: 'ndjson' } as const;
 
 function vendorRow(format: VendorFormat, { value, line }: BulkRow, reading: Reading): ImportRow {
   if (value instanceof Failure) return plainRow({ value, line });
@@ -131,25 +134,20 @@ function plainRow({ value, line }: BulkRow): ImportRow {
   return { values: [value], lost: [], line, domain: undefined };
 }
 
-/** Rows as objects, or what is wrong with them. */
+/** Rows as objects, or their failures. In a document the line of a record is its number, from 1. */
 async function* recordsOf(
   layout: Layout,
-  pieces: AsyncIterable<Uint8Array>,
+  file: string,
+  onBytes: (bytes: number) => void,
 ): AsyncGenerator<BulkRow> {
-  if (layout === 'csv') {
-    for await (const { cells, line } of (await readCsv(pieces)).rows) {
+  if (layout === 'document') {
+    const records = await recordsIn(file);
+    yield* records.map((value, index) => ({ value, line: index + 1 }));
+  } else if (layout === 'csv') {
+    for await (const { cells, line } of (await readCsv(piecesOf(file, onBytes))).rows) {
       yield { value: cells instanceof Failure ? cells : Object.fromEntries(cells), line };
     }
-    return;
-  }
-  for await (const { bytes, line } of layout === 'list' ? listRows(pieces) : ndjsonRows(pieces)) {
-    yield { value: bytes instanceof Failure ? bytes : parsed(bytes), line };
-  }
-}
-
-/** The records of a document: the rows' lines are their numbers, from 1. */
-async function* documentRows(file: string): AsyncGenerator<BulkRow> {
-  for (const [index, value] of (await recordsIn(file)).entries()) yield { value, line: index + 1 };
+  } else yield* bulkRows(bulkFormats[layout], piecesOf(file, onBytes));
 }
 
 async function recordsIn(file: string): Promise<unknown[]> {
@@ -210,10 +208,7 @@ async function recognise(file: string, layout: Layout, head: Buffer): Promise<Kn
 async function namesOf(file: string, layout: Layout, head: Buffer): Promise<readonly string[]> {
   if (layout === 'csv') return await csvColumns(head);
   if (layout === 'document') return keysOf((await recordsIn(file))[0]);
-  const rows = layout === 'list' ? listRows(once(head)) : ndjsonRows(once(head));
-  for await (const { bytes } of rows) {
-    return bytes instanceof Failure ? [] : keysOf(parsed(bytes));
-  }
+  for await (const { value } of bulkRows(bulkFormats[layout], once(head))) return keysOf(value);
   return [];
 }
 
@@ -242,15 +237,6 @@ function layoutOf(file: string, head: Buffer): Layout {
 
 function isVendorFormat(format: KnownFormat): format is VendorFormat {
   return vendorFormats.some((vendor) => vendor === format);
-}
-
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    return parseJson(bytes);
-  } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
-  }
 }
 
 async function headOf(file: string): Promise<Buffer> {
