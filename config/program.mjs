@@ -26,7 +26,7 @@ const touchMs = 3_600_000;
 const keptMs = 48 * touchMs;
 const keyDigits = 16;
 
-/** The folder of the bundle; made where there is none. @throws Error where it cannot be made, or not be kept */
+/** The folder of the bundle; made if there is none. @throws Error if it cannot be made or stored */
 export async function openProgram() {
   const folder = join(cache, keyOfSources());
   if (!isReadable(folder)) await make(folder);

@@ -1,7 +1,7 @@
 /**
  * One or three brokers on this machine, for the time of a demo or a test: JetStream on disk and synced with every write,
- * as the guide asks operators to run it. They can be killed, stopped as a process that hangs is, and started again on what they
- * stored. They are ended by their process ids, also where the process that started them exits.
+ * as the guide asks operators to run it. They can be killed, stopped like a process that hangs, and started again on what they
+ * stored. They are ended by their process ids, also when the process that started them exits.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ const readyMsMax = 100_000;
  */
 const formMsMax = 10_000;
 const formTriesMax = 4;
-/** Characters of a broker's log that are kept. */
+/** Characters of a broker's log in memory. */
 const logLengthMax = 64 * 1024;
 /** Of these, what an error shows of each. */
 const messageLengthMax = 4096;
@@ -42,7 +42,7 @@ export interface Place {
 
 export interface BrokersOptions {
   readonly places: readonly Place[];
-  /** Theirs alone. What earlier brokers stored there is taken up. */
+  /** Theirs alone. Brokers continue with what earlier ones stored there. */
   readonly folder: string;
   readonly server: NatsServer;
   /** Users and their permissions; without it every client may do everything. */
@@ -87,7 +87,7 @@ export async function startBrokers(options: BrokersOptions): Promise<Brokers> {
   const close = async (): Promise<void> => {
     await Promise.all(all.map((broker) => broker.kill()));
   };
-  const startAnew = async (): Promise<void> => {
+  const restart = async (): Promise<void> => {
     await close();
     for (const { name } of all) rmSync(join(folder, name, 'jetstream'), { recursive: true });
     for (const broker of all) broker.start();
@@ -96,7 +96,7 @@ export async function startBrokers(options: BrokersOptions): Promise<Brokers> {
     for (const broker of all) broker.start();
     for (let tries = 0; tries < (isNew ? formTriesMax : 0); tries += 1) {
       if (await becomeReady(all, formMsMax * 2 ** tries)) break;
-      await startAnew();
+      await restart();
     }
     await ready(all);
   } catch (error) {
@@ -115,7 +115,7 @@ export async function startBrokers(options: BrokersOptions): Promise<Brokers> {
 
 type Command = readonly [path: string, ...args: string[]];
 
-/** Clients are not shown the other brokers: one that was given the addresses of a proxy must not find a way past it. */
+/** Clients do not learn the other brokers' addresses: a client behind a proxy must not bypass it. */
 function configurationOf(place: Place, places: readonly Place[], folder: string): string {
   const others = places.filter(({ name }) => name !== place.name);
   const routes = others.map(({ route }) => `nats://127.0.0.1:${route}`);
@@ -148,7 +148,7 @@ export class Broker {
   readonly name: string;
   readonly url: string;
   readonly port: number;
-  /** What it logged, in all its lives; the end of it where that is much. */
+  /** The end of what it logged, in all its lives. */
   log = '';
   readonly #monitorUrl: string;
   readonly #command: Command;
@@ -215,7 +215,7 @@ export class Broker {
     this.#isStopped = false;
   }
 
-  /** What its monitoring says at this path; undefined where it does not answer yet, or finds itself unfit. */
+  /** The answer of its monitoring; undefined if it does not answer yet or reports itself unfit. */
   async ask(path: string): Promise<unknown> {
     try {
       const signal = AbortSignal.timeout(1000);

@@ -1,6 +1,6 @@
 /**
- * Fetches a nats-server for the demo and the tests: `npm run fetch:nats`, with `-- --all` the oldest that cluster mode runs on and a
- * newest one. Where that cannot be done, one line says why and the exit code is 0: the tests then run without.
+ * Fetches a nats-server for the demo and the tests: `npm run fetch:nats`; with `-- --all` the oldest that cluster mode runs on,
+ * and a new one. If it cannot, one line says why and the exit code is 0: the tests then run without a broker.
  *
  * It is the package of a newer Debian suite, from the archive that the machine's apt uses already, unpacked and not
  * installed. apt does the work in its own folder, so that lists, cache, sources and pins of the machine stay as
@@ -118,6 +118,6 @@ try {
   else say(`${found.version} is there (${found.path})`);
 } catch (error) {
   const { message, stderr = '' }: { message: string; stderr?: string } = Object(error);
-  // What apt prints says more than its exit.
+  // The text of apt says more than its exit code.
   say(`not run: ${/^E: (.+)/m.exec(stderr)?.[1] ?? message.split('\n')[0]}`);
 }

@@ -1,9 +1,9 @@
 /**
  * The nats-server that the demo and tests run, where the machine has one: `QUIETZONE_NATS_SERVER` names it; else the first
- * in PATH that will do; else the newest that fetch-nats-server.ts fetched. Tests of brokers are registered only where one
- * is found, and print why where none is.
+ * usable one in PATH; else the newest that fetch-nats-server.ts fetched. Tests of brokers are registered only if one is
+ * found, and print the reason otherwise.
  *
- * A version below 2.10.27 will not do: on 2.9.10, which Debian 12 has, more than one writer won 130 of 300 races for one sequence.
+ * 2.10.27 or newer: on 2.9.10, which Debian 12 has, more than one writer won 130 of 300 races for one sequence.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -18,13 +18,13 @@ export interface NatsServer {
 }
 
 export interface Missing {
-  /** One sentence: what was found, and why it will not do. */
+  /** One sentence: what was found, and why it cannot be used. */
   readonly missing: string;
 }
 
 /** Where to search. */
 export interface Places {
-  /** Nothing else is searched when it is given. */
+  /** If set, nothing else is searched. */
   readonly named: string | undefined;
   readonly folders: readonly string[];
   /** Each server in its own folder. */
@@ -45,7 +45,7 @@ const placesHere = (): Places => ({
   fetched: fetchedServers,
 });
 
-/** The one to use where one is enough. */
+/** The server to use where one is enough. */
 export async function findNatsServer(places = placesHere()): Promise<NatsServer | Missing> {
   const { named, folders, fetched } = places;
   if (named !== undefined) return examine(named);
@@ -59,7 +59,7 @@ export async function findNatsServer(places = placesHere()): Promise<NatsServer 
   };
 }
 
-/** Every version at hand, oldest first, for what must be right with each of them. */
+/** Every version found, oldest first, for tests that must pass on each. */
 export async function findNatsServers(places = placesHere()): Promise<readonly NatsServer[]> {
   const found = await findNatsServer(places);
   if ('missing' in found) return [];
@@ -68,7 +68,7 @@ export async function findNatsServers(places = placesHere()): Promise<readonly N
   return isNew ? [...others, found].sort(byVersion) : others;
 }
 
-/** Those that will do, oldest first. */
+/** The usable ones, oldest first. */
 export async function findFetched(folder: string): Promise<readonly NatsServer[]> {
   if (!existsSync(folder)) return [];
   const paths = readdirSync(folder).map((name) => join(folder, name, 'nats-server'));

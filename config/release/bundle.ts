@@ -39,7 +39,7 @@ export interface BundleOptions {
   readonly hasMsgpackrNative: boolean;
 }
 
-/** What CommonJS packages find in a module's scope; its imports have names that no package uses. */
+/** Names that CommonJS packages expect in a module's scope; its imports have names that no package uses. */
 const banner = `import { createRequire as bannerRequireOf } from 'node:module';
 import { fileURLToPath as bannerPathOf } from 'node:url';
 const require = bannerRequireOf(import.meta.url), __filename = bannerPathOf(import.meta.url), __dirname = bannerPathOf(new URL('.', import.meta.url));`;

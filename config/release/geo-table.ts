@@ -150,7 +150,7 @@ const bytesOf = (words: Uint32Array<ArrayBuffer>): Buffer => Buffer.from(words.b
 
 const padded = (bytes: Buffer): Buffer => Buffer.concat([bytes, Buffer.alloc(-bytes.length & 3)]);
 
-/** What the addresses below two nodes divide into, ascending. Neighbors differ. */
+/** The division of the addresses below two nodes, ascending. Neighbors differ. */
 class Division {
   readonly #cities: Tree;
   readonly #countries: Tree;

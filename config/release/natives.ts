@@ -14,7 +14,7 @@ import { promisify } from 'node:util';
 export const targets = ['linux-x64', 'linux-arm64'] as const;
 export type Target = (typeof targets)[number];
 
-/** What Debian, compilers and `readelf` call a target. */
+/** Names of a target at Debian, compilers and `readelf`. */
 export const platforms: Readonly<
   Record<Target, { readonly debian: string; readonly triple: string; readonly machine: string }>
 > = {

@@ -4,8 +4,8 @@
  *   <root>/<16 hexadecimal digits of the pack>/     0700, files 0400, native ones 0500
  *   <root>/.new-XXXXXX/                             being made; renamed when it is whole
  *
- * What lies there is run, so a folder is taken only where it belongs to this user or to root and nobody else may write it,
- * and every file is checked by its SHA-256 at each start: a damaged folder is made again. Never in the data folder, which
+ * The files there are run, so a folder must belong to this user or to root, and no other user may write to it. Each start
+ * checks every file by its SHA-256 and makes a damaged folder again. Never in the data folder, which
  * a restore expects to be empty.
  */
 import { hash } from 'node:crypto';
@@ -196,7 +196,7 @@ function putInPlace(draft: string, folder: string, options: RuntimeFolderOptions
   rmSync(broken, { recursive: true, force: true });
 }
 
-/** What killed starts have left, and this user's folders of builds that are not started any more. */
+/** Deletes unfinished folders of killed starts, and this user's folders of builds that are no longer used. */
 function deleteOld(root: string, folder: string): void {
   touch(folder);
   try {
@@ -212,6 +212,6 @@ function deleteOld(root: string, folder: string): void {
       }
     }
   } catch {
-    // What stays takes disk space, and nothing else.
+    // A folder that stays only takes disk space.
   }
 }

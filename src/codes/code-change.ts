@@ -1,6 +1,5 @@
 /**
- * What a change makes of a code: the fields it can touch, the merge patch, and the difference that
- * goes into the event.
+ * The change of a code: the editable fields, the merge patch, and the difference for the event.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { QrCodeRecord } from '../model/code.ts';
@@ -40,7 +39,7 @@ export type CodeChange = { readonly target?: string | undefined } & {
 export interface DesignRule {
   /**
    * @param code what the symbol says depends on these alone
-   * @returns the design as it is kept, a logo by its name
+   * @returns the design as it is stored, with the name of its logo
    * @throws Failure validation_failed, unscannable, overloaded, storage_full
    */
   accept(
@@ -50,7 +49,7 @@ export interface DesignRule {
   ): Promise<Design>;
 }
 
-/** What PATCH and PUT can change. */
+/** The fields that PATCH and PUT can change. */
 export type Editable = Pick<
   QrCodeRecord,
   'target' | 'name' | 'tags' | 'expiresAtMs' | 'scanLimit' | 'metadata' | 'externalId' | 'design'
@@ -59,7 +58,7 @@ export type Editable = Pick<
 /** A code with the campaigns that it is in, oldest first. */
 export type CodeInCampaigns = QrCodeRecord & Pick<Editable, 'campaignIds'>;
 
-/** Spread over a record, takes out every editable field that can be absent. */
+/** Spread over a record, removes every editable field that can be absent. */
 export const cleared = {
   name: undefined,
   expiresAtMs: undefined,
@@ -101,19 +100,19 @@ function publicFields(code: Editable): Record<string, unknown> {
   };
 }
 
-/** The record of a code that is deleted: what only says where it led is not kept. */
+/** The record of a deleted code, without the fields that only say where it led. */
 export function deletedCode(current: QrCodeRecord, deletedAtMs: number): QrCodeRecord {
   const routing = current.routing && deletedRouting(current.routing);
   return compact({ ...current, routing, deletedAtMs });
 }
 
-/** What a code would be after the change. */
+/** The editable fields after the change. */
 export function patched(current: CodeInCampaigns, change: CodeChange): CodeReplacement {
   const routes: RouteFields = current.routing ?? plainFields;
   return mergePatch<CodeReplacement>({ ...editableOf(current), ...routes }, compact(change));
 }
 
-/** The editable fields with their defaults; the routes are checked and made apart (routing/code-routing.ts). */
+/** The editable fields with their defaults; routing/code-routing.ts checks and makes the routes. */
 export function editableOf(fields: CodeReplacement): Editable {
   const { target, name, tags = [], expiresAtMs, scanLimit, metadata = {}, externalId } = fields;
   const { campaignIds = [], design } = fields;

@@ -1,12 +1,11 @@
 /**
- * A new code: what is checked before the transaction, and what is written inside it.
+ * A new code: checked before the transaction, written inside it.
  *
- *   prepare(actor, draft)    no lock: target, rules; a design is checked on the symbol it is for
+ *   prepare(actor, draft)    without a lock: target, rules; a design on the symbol that it is for
  *   insert(actor, prepared)  inside a transaction: short code, record, indexes, link, event
  *
- * One code and thousands are created by the same two steps, so a row of a file obeys the rules of a
- * single request. `insert` checks before its first write: a row that fails
- * leaves nothing behind, and the rows beside it in the transaction stand.
+ * One code and thousands are created by the same two steps, so a row of a file obeys the rules of a single request.
+ * `insert` checks before its first write: a row that fails writes nothing, and the other rows of the transaction are made.
  */
 import { randomFillSync } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -57,17 +56,17 @@ export interface CodeDraft extends Omit<CodeReplacement, 'design'> {
   readonly design?: object | undefined;
 }
 
-/** A draft without faults: only the transaction knows whether its slug is free. */
+/** A draft without faults; whether its slug is free is checked in the transaction. */
 export interface PreparedDraft {
   readonly slug: string | undefined;
   /** The slug, or a drawn short code that is almost surely free; undefined for a static code. */
   readonly wanted: string | undefined;
-  /** Name of its campaign, which was checked with the targets. */
+  /** Name of its campaign, checked as part of the targets. */
   readonly campaign: string;
   readonly fields: Editable & Pick<QrCodeRecord, 'type' | 'dynamic'>;
 }
 
-/** What became of a draft among many. */
+/** The result of one draft among many. */
 export type CreateOutcome = QrCodeRecord | Failure;
 
 export interface CodeCreationOptions {
@@ -188,7 +187,7 @@ export class CodeCreation {
     return created;
   }
 
-  /** Many in one transaction: each stands or fails by itself; a failure stays one. */
+  /** Many in one transaction: each succeeds or fails by itself; a failure stays one. */
   insertMany(actor: Actor, drafts: ReadonlyArray<PreparedDraft | Failure>): CreateOutcome[] {
     const counts = new TermCounts(this.#options.store);
     const made = drafts.map((draft) => {
@@ -196,7 +195,7 @@ export class CodeCreation {
       try {
         return this.insert(actor, draft, counts);
       } catch (error) {
-        // What is damaged may be met after the first write: the whole transaction is undone.
+        // Damage may be found after the first write: the whole transaction is undone.
         if (error instanceof Failure && !isDamage(error)) return error;
         throw error;
       }
@@ -205,7 +204,7 @@ export class CodeCreation {
     return made;
   }
 
-  /** The design as it may be kept; one that the code has already was checked before. */
+  /** The design to store; one that the code already has was checked before. */
   async acceptedDesign(
     actor: Actor,
     code: Pick<QrCodeRecord, 'dynamic' | 'shortCode' | 'target' | 'design'>,
@@ -220,7 +219,7 @@ export class CodeCreation {
     return await designs.accept(actor.workspaceNo, code, design);
   }
 
-  /** The fields as they would be kept. @throws Failure validation_failed with every fault, static_code */
+  /** The fields to store. @throws Failure validation_failed with every fault, static_code */
   checkedChange(
     current: QrCodeRecord,
     given: CodeReplacement,

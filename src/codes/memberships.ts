@@ -44,7 +44,7 @@ export class Memberships {
     this.#clock = clock;
   }
 
-  /** What `{campaign}` stands for in a changed code, and stood for so far where its oldest campaign stays. */
+  /** The value of `{campaign}` after a change and, if the oldest campaign stays, before it. */
   namesAfter(
     routing: QrCodeRecord['routing'],
     [before]: readonly CampaignRecord[],
@@ -56,7 +56,7 @@ export class Memberships {
       : { campaign };
   }
 
-  /** What `{campaign}` stands for: the name of the oldest; empty without one that can be read. */
+  /** The value of `{campaign}`: the name of the oldest; empty without a readable one. */
   nameOf(workspaceNo: WorkspaceNo, ids: readonly string[]): string {
     const found = ids.flatMap((id) => readOr(() => this.#find(workspaceNo, id), undefined) ?? []);
     return found.sort(byAge)[0]?.name ?? '';
@@ -121,7 +121,7 @@ export class Memberships {
     return campaign;
   }
 
-  /** What a code's campaigns were, and are: after `campaignsAfter`, inside the same transaction. */
+  /** Moves a code between campaigns. Call it after `campaignsAfter`, inside the same transaction. */
   move(
     code: QrCodeRecord,
     before: readonly CampaignRecord[],
@@ -140,7 +140,7 @@ export class Memberships {
     }
   }
 
-  /** What keeps `codes` from being the list of a campaign. @param campaignNo undefined for a new one */
+  /** Faults of `codes` as the list of a campaign. @param campaignNo undefined for a new one */
   listFaults(campaignNo: number | undefined, codes: readonly QrCodeRecord[]): Fault[] {
     const faults: Fault[] = [];
     let more = 0;

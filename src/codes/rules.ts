@@ -1,16 +1,15 @@
 /**
- * What a QR code may hold. The bounds of single fields are checked once, by the schemas that are made from
- * them (api/codes/code-schemas.ts), for a request, a row of many and a row of an import. The rules that
- * go by other fields, or by what is stored, are checked here before a code is written.
+ * The rules of a QR code. Schemas check the bounds of single fields (api/codes/code-schemas.ts), for a request, a row of
+ * many and a row of an import. Rules over several fields, or over what is stored, are checked here before a code is written.
  */
 import { foldShortCode, type QrCodeRecord, reservedShortCodes } from '../model/code.ts';
 import type { Fault } from '../model/failure.ts';
 
 export const nameLengthMax = 120;
-/** What a client may ask for. */
+/** Of a client's own slug. */
 export const slugPattern = /^[A-Za-z0-9_-]{3,64}$/;
 /**
- * What an import may bring, because it is printed: YOURLS counts from 1, and slugs of Shlink, Dub and YOURLS may have
+ * Of an imported slug, which is printed already: YOURLS counts from 1, and slugs of Shlink, Dub and YOURLS may have
  * several segments (`menu/summer`). The same letters, 1 to 64 with the slashes, no segment empty: neither `..` nor an
  * encoded slash can be among them, so that a path means the same to every proxy before the redirect.
  */

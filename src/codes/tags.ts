@@ -1,6 +1,6 @@
 /**
  * The tags of a workspace: which there are, how often, and how they are spelled (model/fold.ts). The index counts codes
- * by tag anyway (search/terms.ts); a spelling is kept as long as a code has the tag.
+ * by tag anyway (search/terms.ts); a spelling is stored as long as a code has the tag.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { WorkspaceNo } from '../model/numbers.ts';
@@ -20,7 +20,7 @@ export interface TagCount {
 
 /**
  * Tags as the workspace spells them, each once. Inside the transaction that writes them.
- * @param mine of the code so far: those stay as they are, and one that no other code has may be spelled anew
+ * @param mine the code's tags before: they stay as they are, but the code may respell a tag that no other code has
  */
 export function spelledTags(
   store: Management,
@@ -56,7 +56,7 @@ export async function listTags(
     for (const key of slice) {
       after = `${key[1]}\0`;
       if (!key[1].includes(wanted)) continue;
-      // The key of a tag is the tag in lower case: it stands in for a spelling that is damaged.
+      // The key, the tag in lower case, replaces a damaged spelling.
       const tag = store.tagSpellings.get(key, ([, folded]) => folded) ?? key[1];
       found.push({ tag, codes: termCount(store, workspaceNo, { kind: 'tag', text: key[1] }) });
     }

@@ -4,7 +4,7 @@
  *   /usr/bin/quietzone                          the executable
  *   /usr/lib/systemd/system/quietzone.service   neither enabled nor started by the package
  *   /usr/lib/sysctl.d/50-quietzone.conf         what a takeover needs of the kernel
- *   /etc/quietzone/environment                  its settings, kept as the administrator leaves them
+ *   /etc/quietzone/environment                  its settings; an upgrade keeps the administrator's
  *   /usr/share/doc/quietzone/                   licenses: its own, and those of what is inside
  *   /usr/lib/quietzone/runtime/<id>/            laid out by postinst with `quietzone unpack`
  *

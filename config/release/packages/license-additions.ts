@@ -1,6 +1,5 @@
 /**
- * What packages do not say themselves: an identifier or a text that is missing from them, and parts of others inside
- * their native files. A package with neither text nor entry stops the build.
+ * Missing data of packages: an identifier or a text that they lack, and parts of others inside their native files. A package with neither text nor entry stops the build.
  */
 export interface Addition {
   /** Name of the package as it is published. */

@@ -108,7 +108,7 @@ const fields = {
   campaignIds,
   ...routingFields,
 };
-/** What PUT can change, next to `target`; absent or null = default. */
+/** The fields that PUT can change, next to `target`; absent or null = default. */
 const changeable = {
   ...unsetFields(fields),
   utm: unset(fields.utm).meta({ description: 'Parameters that every target gets' }),
@@ -153,7 +153,7 @@ export const importBody = createBody.extend({
 });
 
 const partialGradient = { ...gradient.shape, type: gradient.shape.type.nullable() };
-/** What comes out is checked by `design`. */
+/** `design` checks the result of the merge. */
 const designPatch = z
   .strictObject({
     ...patchFields(design.shape),

@@ -12,7 +12,7 @@ const spellings = new Map(
   ['UTC', ...Intl.supportedValuesOf('timeZone')].map((zone) => [zone.toLowerCase(), zone]),
 );
 
-/** @param others words that are taken beside names, as they are */
+/** @param others words that are accepted next to names */
 export const timeZoneField = (message: string, others: readonly string[] = []) =>
   z
     .string()

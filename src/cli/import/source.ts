@@ -1,6 +1,6 @@
 /**
- * The file of an import as rows, whatever tool wrote it. The head tells the format; the file is read once for its fingerprint
- * and then streamed.
+ * The file of an import as rows, whatever tool wrote it. The head decides the format. The file is read once for its
+ * fingerprint and then streamed.
  *
  *   csv, ndjson                       as POST /qr-codes/bulk takes them
  *   bitly, dub, shlink, kutt, yourls  as those tools write them: CSV, a JSON list, JSON lines, or an answer
@@ -36,7 +36,7 @@ const pieceBytes = 65_536;
 export interface ImportRow extends Pick<BulkRow, 'line'> {
   /** As the bodies of single creates, not yet checked: several for a link of several addresses. */
   readonly values: readonly unknown[];
-  /** What the link has and its codes lack, each as a sentence. */
+  /** Data of the link that its codes lack, each as a sentence. */
   readonly lost: readonly string[];
   /** Host of the old short link; undefined when the file does not say. */
   readonly domain: string | undefined;
@@ -50,14 +50,14 @@ export interface ImportSource {
   readonly bytes: number;
   /** SHA-256 of its content, hex. */
   readonly hash: string;
-  /** What the file cannot say of its links, and what of it is not read; for the operator. */
+  /** Data that the file lacks or that is not read; for the operator. */
   readonly notices: readonly string[];
   /** @param onBytes called with the bytes read so far */
   rows(onBytes: (bytes: number) => void): AsyncIterable<ImportRow>;
 }
 
 /**
- * @param nowMs tells what of a link is over
+ * @param nowMs decides what has ended
  * @param domain old domain whose links are wanted; absent = every one's
  * @throws Failure with a text for the operator
  */
@@ -197,7 +197,7 @@ function field(value: unknown, name: string): unknown {
 async function recognise(file: string, layout: Layout, head: Buffer): Promise<KnownFormat> {
   const names = await namesOf(file, layout, head);
   const vendor = recogniseVendorExport(names);
-  // Ours has `target` as Kutt and YOURLS have: theirs beside it tell them apart.
+  // Our `target` is also a name of Kutt and YOURLS, whose other names tell them apart.
   if (vendor !== undefined) return vendor;
   if (names.includes('target') && layout !== 'document') return layout === 'csv' ? 'csv' : 'ndjson';
   const seen = names.length === 0 ? 'nothing' : names.slice(0, 12).join(', ');

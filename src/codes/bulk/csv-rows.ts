@@ -14,7 +14,7 @@ import { Failure } from '../../model/failure.ts';
 const rowCharactersMax = 65_536;
 /** Beyond this it is taken for a quote that is never closed: bounds memory. */
 const recordBytesMax = 2_097_152;
-/** What a decoder puts for bytes that are not UTF-8. */
+/** A decoder replaces bytes that are not UTF-8 by it. */
 const replacement = '\uFFFD';
 /** A first row without a line break in so many bytes is no header. */
 const headerBytesMax = 65_536;
@@ -48,7 +48,7 @@ export async function csvColumns(head: Uint8Array): Promise<readonly string[]> {
   const nothing: AsyncIterator<Uint8Array> = {
     next: async () => await Promise.resolve({ done: true, value: undefined }),
   };
-  // What follows the header may be cut anywhere: it is not looked at.
+  // The rows may be cut anywhere: only the header is read.
   const records = recordsOf(head, nothing, { to: 1 });
   try {
     return await columnsOf(records);
@@ -80,7 +80,7 @@ function checkColumns(columns: readonly string[]): void {
 
 interface CsvRecord {
   readonly cells: readonly string[];
-  /** Of the whole row, as it stands in the file. */
+  /** Of the whole row, as it is in the file. */
   readonly characters: number;
   readonly line: number;
 }

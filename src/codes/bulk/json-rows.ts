@@ -5,7 +5,7 @@
  *   {…}\n{…}\n{…}\n            element is for the JSON parser, so a broken row breaks no other
  *
  * Memory is one row of at most `rowBytesMax`; the bytes of a longer one are thrown away, and the row is
- * reported. What makes the list itself unreadable (no list, no end, something after it) ends it all.
+ * reported. A fault of the list itself (no list, no end, something after it) ends the reading.
  */
 import { Failure } from '../../model/failure.ts';
 
@@ -85,7 +85,7 @@ export async function* ndjsonRows(pieces: AsyncIterable<Uint8Array>): AsyncGener
   if (!row.isBlank) yield row.end();
 }
 
-/** Where in the list a byte stands. */
+/** Position of a byte relative to the list. */
 type Place = 'before' | 'inside' | 'after';
 
 /** The elements of the list that the whole text is. @throws Failure invalid_json, validation_failed */

@@ -1,6 +1,6 @@
 /**
- * The rows of a bulk body, whatever it is written in: JSON list, NDJSON or CSV. What comes out of each is
- * the value that a single create would have as its body, so one schema checks both.
+ * The rows of a bulk body in any format: JSON list, NDJSON or CSV. Each row becomes the value that a single create would
+ * have as its body, so one schema checks both.
  *
  * All rows are read before the first is made: a body that breaks off, is no list or has too many rows makes
  * nothing. A row that cannot be read is a Failure in its place and stops no other.
@@ -47,7 +47,7 @@ const plainColumns: readonly string[] = [
   'fallbackUrl',
   'metadata',
 ];
-/** What the export of codes has beside them. */
+/** Further columns of the export of codes. */
 const computedColumns: readonly string[] = [
   'id',
   'shortUrl',
@@ -145,7 +145,7 @@ function objectColumn(name: string): readonly [(typeof objects)[number], string]
   return object && [object, name.slice(object.length + 1)];
 }
 
-/** Cells as the fields they stand for; a cell of another kind stays text, and the schema refuses it. */
+/** Cells as fields; a cell of another kind stays text, and the schema refuses it. */
 function fieldsOf(cells: Exclude<CsvRow['cells'], Failure>): Record<string, unknown> {
   const fields: Array<[string, unknown]> = [];
   const parts = new Map<string, Array<[string, string]>>();

@@ -1,5 +1,5 @@
 /**
- * What other tools write when their links are taken out, and what of it becomes a QR code.
+ * Exports of other tools, and the QR codes that their links become.
  *
  *   bitly    CSV: Link, Custom Link, Destination URL, Title, Tags, Date Created, clicks or engagements; or its
  *            API's link, long_url, custom_bitlinks, title, tags, created_at
@@ -12,8 +12,8 @@
  *
  * Column names are compared without case, spaces, `_` and `-`, so releases and locales of a tool may differ.
  * Slug, target, title, tags, start, expiry, visit limit and rules become the code's; clicks, date and address of the
- * old link stay as metadata, because they are no scans of this service. What the old link did and a code cannot do
- * (a password, a ban, a rule by city) is refused rather than lost. Each tool has its file in vendors/.
+ * old link become metadata, because they are not scans of this service. A link with something that a code cannot do
+ * (a password, a ban, a rule by city) is refused. Each tool has its file in vendors/.
  */
 import { Failure } from '../../model/failure.ts';
 import { nameLengthMax, tagLengthMax, tagsMax } from '../rules.ts';
@@ -32,7 +32,7 @@ export type VendorFormat = (typeof vendorFormats)[number];
 export interface VendorCode {
   /** As bodies of single creates, not yet checked: one for each address of the link; or why it cannot be a code. */
   readonly values: ReadonlyArray<Record<string, unknown> | Failure>;
-  /** What the link has and its codes lack, each as a sentence. */
+  /** Data of the link that its codes lack, each as a sentence. */
   readonly lost: readonly string[];
   /** Host of the old short link, lower case; undefined when the export does not say. */
   readonly domain: string | undefined;
@@ -57,7 +57,7 @@ export function recogniseVendorExport(names: readonly string[]): VendorFormat | 
   return hasLink && (has('destinationurl') || has('longurl')) ? 'bitly' : undefined;
 }
 
-/** What a table of this tool leaves out of its links, as a sentence; undefined when the columns have it. */
+/** Data of links that a table of this tool lacks, as a sentence; undefined if its columns have all. */
 export function missingFromTable(
   format: VendorFormat,
   names: readonly string[],
@@ -83,7 +83,7 @@ export function unusedColumns(format: VendorFormat, names: readonly string[]): r
 
 /**
  * A row of an export as what single creates would have as their bodies.
- * @param nowMs tells what is over, and has no effect any more
+ * @param nowMs decides what has ended
  * @param wanted host whose addresses are taken; absent, or without one of the link = the host of its first address
  */
 export function vendorCode(
@@ -155,7 +155,7 @@ const readers: Readonly<Record<VendorFormat, (row: VendorRow, nowMs: number) => 
   yourls: yourlsLink,
 };
 
-/** Where the code comes from, kept with it. */
+/** The origin of the code, for its metadata. */
 function originOf(format: VendorFormat, link: VendorLink): Record<string, unknown> {
   const isCut = link.tags.length > tagsMax || nameOf(link.title) !== link.title;
   return {
@@ -168,7 +168,7 @@ function originOf(format: VendorFormat, link: VendorLink): Record<string, unknow
   };
 }
 
-/** Of a title kept in full: metadata has 4 KB for everything. */
+/** Of a title in the metadata, which has 4 KB for everything. */
 const titleLengthMax = 1_000;
 
 /** A title as a name: one line, cut where it is longer than a name may be. */

@@ -23,9 +23,9 @@ export interface CodeRoutingOptions {
 
 export interface CheckedRoutes {
   readonly faults: readonly Fault[];
-  /** As they would be kept; undefined = all at their defaults. */
+  /** As they would be stored; undefined = all at their defaults. */
   readonly kept?: RouteFields | undefined;
-  /** What `{campaign}` stands for in them. */
+  /** The value of `{campaign}` in them. */
   readonly campaign: string;
 }
 

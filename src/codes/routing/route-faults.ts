@@ -26,10 +26,10 @@ interface ReadRule {
   readonly then?: (Pick<Leading, 'target'> & Pick<ReadRoutes, 'split'>) | undefined;
 }
 
-/** What else of a code its routes are checked by. */
+/** Other fields of the code that the checks need. */
 export interface OtherFields {
   readonly dynamic: boolean;
-  /** As it will be kept; undefined = not known, or at fault itself. */
+  /** As it will be stored; undefined = unknown or faulty. */
   readonly target?: string | undefined;
   /** Its short code. */
   readonly slug: string;

@@ -1,6 +1,6 @@
 /**
- * The seven fields that say where a code leads: as a request gives them, as they are kept, and as events and the API show
- * them. What scans and redirects need beside them (labels, seed, campaign) is in stored-routing.ts.
+ * The seven fields that say where a code leads: as a request has them, as they are stored, and as events and the API show
+ * them. Scans and redirects also need labels, seed and campaign (stored-routing.ts).
  *
  *   given    targets as they were written, a field absent or null      -> its default
  *   kept     hrefs, times in UTC, no value twice; undefined            =  everything at its default: a plain code
@@ -49,7 +49,7 @@ export interface GivenRoutes {
 /** The fields of a code without any. */
 export const plainFields: RouteFields = { rules: [], passQuery: false, paused: false };
 
-/** @param hrefOf the target as it is kept @returns undefined when every field is at its default */
+/** @param hrefOf the target as it is stored @returns undefined when every field is at its default */
 export function keptRoutes(
   given: GivenRoutes,
   hrefOf: (target: string) => string,

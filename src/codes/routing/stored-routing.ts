@@ -1,6 +1,6 @@
 /**
- * What a code's record keeps beside the fields that people set: the numbers of labels, the key that deals visitors out,
- * and what `{campaign}` stands for.
+ * The stored routing of a code: the fields that people set, the numbers of labels, the key that assigns visitors to
+ * variants, and the value of `{campaign}`.
  *
  * A label has its number for as long as there are scans under it. There are 58: when all are taken, those are given to
  * new labels that no rule has had for a minute and no scan carries.
@@ -16,7 +16,7 @@ const unusedMsMin = 60_000;
 const seedBytes = 16;
 
 export interface RoutingSources {
-  /** What `{campaign}` stands for. */
+  /** The value of `{campaign}`. */
   readonly campaign: string;
   readonly nowMs: number;
   /** Numbers that scans of the code carry; undefined = unknown, so that none is given to another label. */

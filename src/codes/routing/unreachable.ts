@@ -12,7 +12,7 @@ import type {
 import { weekdays } from '../../model/day.ts';
 import { fault } from '../rules.ts';
 
-/** Advice, not faults: such rules are kept as they are. At most one a rule. */
+/** Warnings, not faults: such rules are stored as they are. At most one a rule. */
 export function unreachableRules(rules: readonly RouteRule[]): Fault[] {
   return rules.flatMap(({ if: conditions }, at) => {
     const first = rules.slice(0, at).find((earlier) => follows(conditions, earlier.if));

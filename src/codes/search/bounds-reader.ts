@@ -1,8 +1,7 @@
 /**
- * Which codes of a walk are paused, not begun, expired or over their limit. What bounds a code is in its stored link,
- * sixteen of them a block (store/management/link-blocks.ts), and neighbours of a list are mostly of one block: so a
- * status needs no index, which time and scans would have to keep, and no record is read. Static codes have no link: they
- * are active.
+ * Statuses of the codes of a walk: paused, not started, expired, used up. The bounds of a code are in its stored link,
+ * sixteen links a block (store/management/link-blocks.ts), and neighbors of a list mostly share a block. So a status needs
+ * no index that time and scans would change, and no record is read. Static codes have no link: they are active.
  *
  * One is made for each walk; a change that is committed during it may or may not be seen.
  */
@@ -26,8 +25,7 @@ export class BoundsReader {
   #blockNo = -1;
   #block: ReadonlyMap<CodeNo, CodeBounds> = new Map();
   /**
-   * What was found holds until then: the next code begins or expires, or a scan may be a code's last, which can be
-   * at once.
+   * The result is valid until then: the next code begins or expires. A scan may use a code up at any time: then it is 0.
    */
   holdsUntilMs = Infinity;
 

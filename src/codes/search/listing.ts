@@ -92,7 +92,7 @@ export interface ListingOptions {
   readonly scansOf: (codeNo: CodeNo) => number;
 }
 
-/** What a filter comes to: positions of `driver` in [oldest, newest], that have `others`, status and text. */
+/** How a filter is answered: positions of `driver` in [oldest, newest] with `others`, status and text. */
 interface Plan {
   readonly workspaceNo: WorkspaceNo;
   readonly driver: Term;
@@ -104,7 +104,7 @@ interface Plan {
   readonly newest: ListPosition;
   readonly wholeTime: boolean;
   readonly isAscending: boolean;
-  /** Numbers of codes that a search could not look into. */
+  /** Numbers of codes that a search could not read. */
   readonly unreadable: Set<CodeNo>;
 }
 
@@ -112,7 +112,7 @@ export class CodeListing {
   readonly #options: ListingOptions;
   readonly #store: Management;
   readonly #totals = new LRUCache<string, KnownTotal>({ max: totalsMax });
-  /** Walks come one after the other: together they hold the thread no longer than one does. */
+  /** One walk at a time, so that together they take no more of the thread than one does. */
   readonly #walkLock = pLimit(1);
 
   constructor(options: ListingOptions) {
@@ -196,7 +196,7 @@ export class CodeListing {
     const { workspaceNo, driver } = plan;
     if (plan.newest.createdAtMs < plan.oldest.createdAtMs) return 0;
     const start = termKey(workspaceNo, driver, plan.oldest);
-    // The end is excluded and nothing stands at the last number of a millisecond.
+    // The end is excluded, and no code has the last number of a millisecond.
     return this.#store.codeTerms.count({ start, end: termKey(workspaceNo, driver, plan.newest) });
   }
 
@@ -204,7 +204,7 @@ export class CodeListing {
     // Reads the newest commit: what is known may be outdated.
     this.#store.environment.refresh();
     const known = this.#known(plan);
-    // Taken before the walk: codes that change meanwhile make another version.
+    // Read before the walk: codes that change meanwhile make another version.
     const version = this.#version(plan.workspaceNo);
     const positions: ListPosition[] = [];
     const bounds = new BoundsReader(this.#options);
@@ -264,7 +264,7 @@ export class CodeListing {
 
   #slice(plan: Plan, from: ListPosition, offset: number, limit: number): ListPosition[] {
     const { workspaceNo, driver, oldest, newest: last, isAscending } = plan;
-    // The end of a range is excluded; nothing stands at `oldest` or `newest`, for codes are numbered from 1.
+    // The end of a range is excluded; no code is at `oldest` or `newest`, because numbers begin at 1.
     const keys = this.#store.codeTerms.keys({
       start: termKey(workspaceNo, driver, from),
       end: termKey(workspaceNo, driver, isAscending ? last : oldest),
@@ -320,7 +320,7 @@ export class CodeListing {
   }
 }
 
-/** Of a filter; holds until the workspace's codes change, and for a status until a code's may. */
+/** Of a filter; valid until the workspace's codes change, and for a status until a code's may. */
 interface KnownTotal {
   readonly version: number;
   readonly total: number;
@@ -332,7 +332,7 @@ interface Found {
   /** One more than the limit when there is a next page. */
   readonly positions: readonly ListPosition[];
   readonly total: number;
-  /** That could not be looked into. */
+  /** Codes that the search could not read. */
   readonly unreadable: number;
 }
 

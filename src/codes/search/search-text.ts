@@ -1,5 +1,5 @@
 /**
- * What of a code is searched, as one text:
+ * The searched fields of a code, as one text:
  *
  *   id NUL target NUL name NUL short code NUL external id      folded (model/fold.ts)
  *

@@ -81,7 +81,7 @@ export function moveTerms(
   if (counts === undefined) sums.write();
 }
 
-/** Of tags that are new to the workspace, or spelled anew (codes/tags.ts). */
+/** Of tags that are new to the workspace, or respelled (codes/tags.ts). */
 function keepSpellings(
   store: Management,
   { workspaceNo, tags }: QrCodeRecord,
@@ -89,7 +89,7 @@ function keepSpellings(
 ): void {
   for (const tag of tags) {
     const key: [number, string] = [workspaceNo, tagKey(tag)];
-    // A damaged spelling is written anew.
+    // A damaged spelling is replaced.
     const known = store.tagSpellings.get(key, () => undefined);
     if (known === tag || (known !== undefined && before.includes(tag))) continue;
     store.tagSpellings.put(key, tag);
