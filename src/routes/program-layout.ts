@@ -69,20 +69,6 @@ const ruleBytesMax = 4_800;
 export const programBytesMax =
   rulesMax * ruleBytesMax + (routeTargetsMax + 1) * (urlBytesMax + 64) + 1_688;
 
-/** The state of a code, for lists. @param at offset of the program in `bytes` */
-export function programBounds(
-  bytes: Buffer,
-  at: number,
-): { readonly paused: boolean; readonly startsAtMs: number | undefined } {
-  const startsAtMs =
-    bytes.readUInt32LE(at + 4 * programWord.startsAtMs) +
-    bytes.readUInt32LE(at + 4 * programWord.startsAtMs + 4) * wordRange;
-  return {
-    paused: (bytes.readUInt32LE(at) & programFlag.paused) !== 0,
-    startsAtMs: startsAtMs === 0 ? undefined : startsAtMs,
-  };
-}
-
 /** A zone of a program, and the index of the word that refers to it. */
 export interface ProgramZone {
   readonly word: number;

@@ -3,7 +3,7 @@
  *
  *   one term            total from its counter (with days: counted keys, 35 ns each), page by range
  *   several terms       walk the rarest term, look the others up; count the matches
- *   a search            the same, and read each record: 5 µs a code, 0.5 s for 100,000
+ *   a search, a status  the same, and read each record: 5 µs a code, 0.5 s for 100,000
  *
  * A walk runs in slices of 1 to 2 ms. Totals are cached until the workspace's codes change. A cursor is the position of
  * the last item: the next page costs the same at any depth.
@@ -15,7 +15,13 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 import type { Clock } from '../../model/clock.ts';
-import type { CodeSort, CodeStatus, CodeType, QrCodeRecord } from '../../model/code.ts';
+import {
+  type CodeSort,
+  type CodeStatus,
+  codeStatusAt,
+  type CodeType,
+  type QrCodeRecord,
+} from '../../model/code.ts';
 import { dayMs } from '../../model/day.ts';
 import { formatCursor, parseCursor } from '../../model/cursor.ts';
 import { Failure } from '../../model/failure.ts';
@@ -33,7 +39,6 @@ import {
 import { unpackCode } from '../../store/management/code-codec.ts';
 import type { Management } from '../../store/management/management.ts';
 import { tagLengthMax } from '../rules.ts';
-import { BoundsReader } from './bounds-reader.ts';
 import { hasWord, searchText, searchWords } from './search-text.ts';
 import { allCodes, formTerm, listVersion, termCount } from './terms.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
@@ -106,6 +111,8 @@ interface Plan {
   readonly isAscending: boolean;
   /** Numbers of codes that a search could not read. */
   readonly unreadable: Set<CodeNo>;
+  /** The next time at which the status of a code that was read may change. */
+  validUntilMs: number;
 }
 
 export class CodeListing {
@@ -145,9 +152,8 @@ export class CodeListing {
     const plan = this.#plan(workspaceNo, filter);
     if (plan === undefined) return;
     for await (const slice of this.#slices(plan, firstOf(plan))) {
-      const bounds = new BoundsReader(this.#options);
       plan.unreadable.clear();
-      const wanted = slice.filter((position) => this.#passes(plan, bounds, position));
+      const wanted = slice.filter((position) => this.#passes(plan, position));
       const { codes, unreadable } = this.#records(wanted);
       yield { codes, unreadable: unreadable + plan.unreadable.size };
     }
@@ -180,6 +186,7 @@ export class CodeListing {
       wholeTime: fromMs === 0 && toMs === undefined,
       isAscending: filter.sort === 'createdAt',
       unreadable: new Set(),
+      validUntilMs: Infinity,
     };
   }
 
@@ -207,9 +214,8 @@ export class CodeListing {
     // Read before the walk: codes that change meanwhile make another version.
     const version = this.#version(plan.workspaceNo);
     const positions: ListPosition[] = [];
-    const bounds = new BoundsReader(this.#options);
     let matches = 0;
-    await this.#walk(plan, bounds, from, (position) => {
+    await this.#walk(plan, from, (position) => {
       matches++;
       if (matches > skip && positions.length <= limit) positions.push(position);
       return known !== undefined && positions.length > limit ? 'stop' : 'continue';
@@ -217,12 +223,12 @@ export class CodeListing {
     if (known !== undefined) return { positions, ...known };
     if (from !== firstOf(plan)) {
       matches = 0;
-      await this.#walk(plan, bounds, firstOf(plan), () => {
+      await this.#walk(plan, firstOf(plan), () => {
         matches++;
         return 'continue';
       });
     }
-    const total = this.#remember(plan, version, matches, bounds.holdsUntilMs);
+    const total = this.#remember(plan, version, matches);
     return { positions, total, unreadable: plan.unreadable.size };
   }
 
@@ -239,13 +245,12 @@ export class CodeListing {
   /** Visits the matches of the plan, beginning at `from`. */
   async #walk(
     plan: Plan,
-    bounds: BoundsReader,
     from: ListPosition,
     visit: (position: ListPosition) => 'continue' | 'stop',
   ): Promise<void> {
     for await (const slice of this.#slices(plan, from)) {
       for (const position of slice) {
-        if (this.#passes(plan, bounds, position) && visit(position) === 'stop') return;
+        if (this.#passes(plan, position) && visit(position) === 'stop') return;
       }
     }
   }
@@ -275,17 +280,31 @@ export class CodeListing {
     return Array.from(keys, (key) => positionOf(key));
   }
 
-  #passes(plan: Plan, bounds: BoundsReader, position: ListPosition): boolean {
+  #passes(plan: Plan, position: ListPosition): boolean {
     const { codeTerms, codes } = this.#store;
-    if (!bounds.isIn(plan.status, position.no)) return false;
+    const { words, status } = plan;
     const all = plan.others.every((t) => codeTerms.has(termKey(plan.workspaceNo, t, position)));
-    if (!all || plan.words.length === 0) return all;
+    if (!all || (words.length === 0 && status === undefined)) return all;
     const packed = codes.get(position.no, () => 'damaged' as const);
     if (packed === 'damaged') plan.unreadable.add(position.no);
     if (packed === undefined || packed === 'damaged') return false;
-    // On the packed form: making a record of each code would double the time of a search.
-    const text = searchText(packed);
-    return plan.words.every((word) => hasWord(text, word));
+    if (words.length > 0) {
+      const text = searchText(packed);
+      if (!words.every((word) => hasWord(text, word))) return false;
+    }
+    return status === undefined || this.#statusOf(plan, unpackCode(position.no, packed)) === status;
+  }
+
+  #statusOf(plan: Plan, { no, routing, expiresAtMs, scanLimit }: QrCodeRecord): CodeStatus {
+    const { clock, scansOf } = this.#options;
+    const bounds = { ...routing, expiresAtMs, scanLimit };
+    const status = codeStatusAt(bounds, clock.now(), () => scansOf(no));
+    const endMs = status === 'expired' ? Infinity : (expiresAtMs ?? Infinity);
+    const startMs = status === 'not_started' ? (routing?.startsAtMs ?? Infinity) : Infinity;
+    // Any scan may be the last one of a limited code.
+    const limitMs = status === 'active' && scanLimit !== undefined ? 0 : Infinity;
+    plan.validUntilMs = Math.min(plan.validUntilMs, endMs, startMs, limitMs);
+    return status;
   }
 
   #records(positions: readonly ListPosition[]): CodeSlice {
@@ -309,13 +328,13 @@ export class CodeListing {
   #known(plan: Plan): { readonly total: number; readonly unreadable: number } | undefined {
     const known = this.#totals.get(nameOf(plan));
     if (known?.version !== this.#version(plan.workspaceNo)) return undefined;
-    if (this.#options.clock.now() >= known.holdsUntilMs) return undefined;
+    if (this.#options.clock.now() >= known.validUntilMs) return undefined;
     return { total: known.total, unreadable: known.unreadable };
   }
 
-  #remember(plan: Plan, version: number, total: number, holdsUntilMs = Infinity): number {
-    const unreadable = plan.unreadable.size;
-    this.#totals.set(nameOf(plan), { version, total, unreadable, holdsUntilMs });
+  #remember(plan: Plan, version: number, total: number): number {
+    const { unreadable, validUntilMs } = plan;
+    this.#totals.set(nameOf(plan), { version, total, unreadable: unreadable.size, validUntilMs });
     return total;
   }
 }
@@ -325,7 +344,7 @@ interface KnownTotal {
   readonly version: number;
   readonly total: number;
   readonly unreadable: number;
-  readonly holdsUntilMs: number;
+  readonly validUntilMs: number;
 }
 
 interface Found {

@@ -11,9 +11,9 @@
  * routed codes larger than a page; the largest entry has 2.6 MB. scanLimit 0xffffffff = none. expiresAtMs 0 = never.
  * Key and target are ASCII.
  */
-import type { CodeBounds, LinkState } from '../../model/code.ts';
+import type { LinkState } from '../../model/code.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
-import { programBounds, programBytesMax } from '../../routes/program-layout.ts';
+import { programBytesMax } from '../../routes/program-layout.ts';
 
 export interface StoredLink {
   readonly key: string;
@@ -81,24 +81,6 @@ export function linksIn(blockNo: number, block: Uint8Array): StoredLink[] {
     links.push(decodeLink(bytes, at, firstNo));
   }
   return links;
-}
-
-/** The links' bounds by code number. Without the text, it takes a twentieth of `linksIn`'s time. */
-export function boundsIn(blockNo: number, block: Uint8Array): Map<CodeNo, CodeBounds> {
-  const bytes = asBuffer(block);
-  const bounds = new Map<CodeNo, CodeBounds>();
-  for (let at = 0; at < bytes.length; at += entryBytes(bytes, at)) {
-    const expiresAtMs = bytes.readDoubleLE(at + 9);
-    const scanLimit = bytes.readUInt32LE(at + 17);
-    const isRouted = (bytes[at + 1]! & flagRouted) !== 0;
-    if (expiresAtMs === 0 && scanLimit === noLimit && !isRouted) continue;
-    bounds.set(blockNo * (slotMask + 1) + (bytes[at] ?? 0), {
-      expiresAtMs: expiresAtMs === 0 ? undefined : expiresAtMs,
-      scanLimit: scanLimit === noLimit ? undefined : scanLimit,
-      ...(isRouted && programBounds(bytes, targetEndOf(bytes, at) + programHeadBytes)),
-    });
-  }
-  return bounds;
 }
 
 const targetEndOf = (bytes: Buffer, at: number): number =>
