@@ -31,9 +31,7 @@ export class Packing {
     if (status !== 200 || typeof body !== 'string' || body.length < bytesMin) return reply;
     if (!isStatic && !isList(route)) return reply;
     const ETag = `W/${tagOf(body)}`;
-    const { Vary } = reply.headers;
-    const vary = Vary === undefined ? 'Accept-Encoding' : `${Vary}, Accept-Encoding`;
-    const headers = { ...reply.headers, ETag, Vary: vary };
+    const headers = { ...reply.headers, ETag, Vary: 'Accept-Encoding' };
     if (isKnown(request.header('if-none-match'), ETag)) return { status: 304, headers };
     const coding = codingOf(request.header('accept-encoding'));
     if (coding === undefined) return { ...reply, headers };

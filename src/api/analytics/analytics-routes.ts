@@ -14,7 +14,7 @@ import type { Clock } from '../../model/clock.ts';
 import type { Calendar, WeekStart } from '../../model/zones/calendar.ts';
 import { type Until, untilsOf } from '../../model/zones/comparison.ts';
 import type { LocalRange } from '../../model/zones/local-range.ts';
-import type { QueryClient, Subject } from '../../scans/query/subject.ts';
+import type { Subject } from '../../scans/query/subject.ts';
 import type { Analytics, BreakdownRow } from '../../scans/query/answers.ts';
 import { undefinedWhereUnknown } from '../../scans/query/spans.ts';
 import type { ScanFilter } from '../../scans/query/filter.ts';
@@ -35,7 +35,6 @@ import {
   type ZoneSettings,
 } from './analytics-query.ts';
 import { comparedDays, cutAt, formatUntil } from './comparison.ts';
-import { withProgress } from './progress.ts';
 import {
   type AnyBreakdownBy,
   breakdown,
@@ -54,9 +53,6 @@ import {
 export const analyticsTag = 'Analytics';
 const totalsColumns = ['metric', 'key', 'value'];
 const seriesColumns = ['start', 'scans'];
-/** JSON, or progress and JSON, by the Accept header. */
-const varied = { Vary: 'Accept' };
-const headers = ['Vary'] as const;
 
 export const seriesDescription =
   'Every quarter of an hour (at most 7 days), hour (92), day (3,660), week (120) or month (120), empty ones too.';
@@ -144,20 +140,11 @@ export function analyticsRoutes<Of extends Scope, Found extends Analytics>(
   ];
 }
 
-/** With progress, for clients that ask for it and for no file. */
-const answerWithProgress = (
-  { header }: Pick<Call<unknown, undefined>, 'header'>,
-  format: Format,
-  answer: (client: QueryClient | undefined) => Promise<Result | StreamedResult>,
-): Promise<Result | StreamedResult> =>
-  withProgress(format === 'json' ? header('accept') : undefined, answer);
-
 /** What a call asks for, and what it is compared with. @throws Failure not_found, validation_failed */
 async function ask<Of extends Scope, Found extends Analytics>(
   { codes, zoneOf, clock }: AnalyticsServices,
   { scopeOf, routesOf }: AnalyticsResource<Of, Found>,
   { actor, id, query }: AskedCall,
-  client: QueryClient | undefined,
 ) {
   const settings = zoneOf(actor.workspaceNo);
   const calendar = calendarFor(query.timezone, settings);
@@ -165,12 +152,7 @@ async function ask<Of extends Scope, Found extends Analytics>(
     const scope = scopeOf({ actor, id, query: days, calendar });
     const filter = filterOf(query, routesOf && ((label) => routesOf(scope, label)));
     const subject = await narrowed(scope.subject, actor.workspaceNo, query, codes);
-    return {
-      ...scope,
-      subject: { ...subject, client },
-      filter,
-      weekStart: settings?.weekStart ?? 'mon',
-    };
+    return { ...scope, subject, filter, weekStart: settings?.weekStart ?? 'mon' };
   };
   const scope = await within(query);
   const range = scope.shown ?? scope.range;
@@ -252,24 +234,21 @@ function totalsRoutes<Of extends Scope, Found extends Analytics>(
     tag,
     query: z.object({ ...range, ...questionShape }),
     jsonOnly: [],
-    answer: { status: 200, schema, what: 'The numbers', headers },
+    answer: { status: 200, schema, what: 'The numbers' },
     files: csvAs(totalsColumns, ['totalScans', '', 42], ['device', 'ios', 20]),
     failures,
-    handle: async (call, format) =>
-      await answerWithProgress(call, format, async (client) => {
-        const { scope, comparisons, timezone } = await ask(services, resource, call, client);
-        const found = await find(scope, call.actor);
-        const compared = await compare(services, comparisons, found, async (before) => {
-          const previous = await find(before, call.actor);
-          return [{ ...previous, ...(await ofPrevious?.(before)) }, previous];
-        });
-        if (format === 'json') {
-          return jsonResult(200, { ...found, timezone, ...compared?.fields }, varied);
-        }
-        const before = compared === undefined ? [] : previousRows(compared.totals);
-        const shown = scope.shown ?? scope.range;
-        return csvFile(fileName, shown, [totalsColumns, ...rows(found), ...before]);
-      }),
+    handle: async (call, format) => {
+      const { scope, comparisons, timezone } = await ask(services, resource, call);
+      const found = await find(scope, call.actor);
+      const compared = await compare(services, comparisons, found, async (before) => {
+        const previous = await find(before, call.actor);
+        return [{ ...previous, ...(await ofPrevious?.(before)) }, previous];
+      });
+      if (format === 'json') return jsonResult(200, { ...found, timezone, ...compared?.fields });
+      const before = compared === undefined ? [] : previousRows(compared.totals);
+      const shown = scope.shown ?? scope.range;
+      return csvFile(fileName, shown, [totalsColumns, ...rows(found), ...before]);
+    },
   });
 }
 
@@ -283,7 +262,7 @@ function seriesRoutes<Of extends Scope, Found extends Analytics>(
     tag,
     query: z.object({ ...range, interval, ...questionShape }),
     jsonOnly: ['compare'],
-    answer: { status: 200, schema: timeseries, what: 'The points, oldest first', headers },
+    answer: { status: 200, schema: timeseries, what: 'The points, oldest first' },
     files: csvAs(seriesColumns, ['2026-03-01T00:00:00.000Z', 42]),
     failures,
     handle: async (call, format) => {
@@ -316,7 +295,7 @@ function breakdownRoutes<Of extends Scope, Found extends Analytics>(
     description: 'Scans of each. Cities and referrers beyond the bound of a day are `other`.',
     query: z.object({ ...range, by, ...questionShape }),
     jsonOnly: ['compare'],
-    answer: { status: 200, schema: breakdown, what: 'The shares, most scans first', headers },
+    answer: { status: 200, schema: breakdown, what: 'The shares, most scans first' },
     files: csvAs(['country', 'scans'], ['DE', 30], ['AT', 12]),
     failures,
     handle: async (call, format) => {
@@ -335,7 +314,7 @@ function breakdownRoutes<Of extends Scope, Found extends Analytics>(
 async function answerTable<Of extends Scope, Found extends Analytics, Row>(
   services: AnalyticsServices,
   resource: AnalyticsResource<Of, Found>,
-  call: AskedCall & Pick<Call<unknown, undefined>, 'header'>,
+  call: AskedCall,
   format: Format,
   table: {
     readonly named: Readonly<Record<string, string>>;
@@ -344,20 +323,17 @@ async function answerTable<Of extends Scope, Found extends Analytics, Row>(
     readonly cells: (row: Row) => Rows[number];
   },
 ): Promise<Result | StreamedResult> {
-  return await answerWithProgress(call, format, async (client) => {
-    const { scope, comparisons, timezone } = await ask(services, resource, call, client);
-    const { named, columns, rowsOf, cells } = table;
-    const data = await rowsOf(scope);
-    const shown = scope.shown ?? scope.range;
-    const [name = ''] = Object.values(named);
-    if (format === 'csv') return csvFile(`scans-by-${name}`, shown, [columns, ...data.map(cells)]);
-    const compared = await compare(services, comparisons, undefined, async (before) => [
-      { ...named, data: await rowsOf(before) },
-      await totalsOf(services, before),
-    ]);
-    const found = { ...named, ...formatRange(shown), data, timezone, ...compared?.fields };
-    return jsonResult(200, found, varied);
-  });
+  const { scope, comparisons, timezone } = await ask(services, resource, call);
+  const { named, columns, rowsOf, cells } = table;
+  const data = await rowsOf(scope);
+  const shown = scope.shown ?? scope.range;
+  const [name = ''] = Object.values(named);
+  if (format === 'csv') return csvFile(`scans-by-${name}`, shown, [columns, ...data.map(cells)]);
+  const compared = await compare(services, comparisons, undefined, async (before) => [
+    { ...named, data: await rowsOf(before) },
+    await totalsOf(services, before),
+  ]);
+  return jsonResult(200, { ...named, ...formatRange(shown), data, timezone, ...compared?.fields });
 }
 
 async function rowsBy<Of extends Scope, Found extends Analytics>(

@@ -67,7 +67,7 @@ const some = {
     'The session, for browsers',
     'quietzone=…; Max-Age=2592000; Path=/; HttpOnly; SameSite=Lax',
   ),
-  Vary: text('Vary', 'The same address answers in several forms', 'Accept'),
+  Vary: text('Vary', 'The answer depends on this header of the request', 'Accept-Encoding'),
   'WWW-Authenticate': text(
     'Authenticate',
     'With 401: how to authenticate',

@@ -6,9 +6,8 @@
 import { type Signal, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { now } from './browser-clock.ts';
-import { call, send } from './http.ts';
-import { type Problem, problemOf, unreachable } from './problem.ts';
-import { answerFrom } from './progress.ts';
+import { call } from './http.ts';
+import { type Problem, problemOf } from './problem.ts';
 
 /** A younger answer is not reloaded, unless a change made here invalidates it. */
 const freshMs = 8_000;
@@ -19,8 +18,6 @@ interface Entry {
   readonly data: Signal<unknown>;
   readonly problem: Signal<Problem | undefined>;
   readonly isLoading: Signal<boolean>;
-  /** What is done of the request under way, 0 to 1, where it is told. */
-  readonly share: Signal<number | undefined>;
   loadedMs: number;
   /** The request under way, and what cancels it. */
   reading: Promise<void> | undefined;
@@ -41,22 +38,17 @@ export interface Resource<T> {
   readonly isStale: boolean;
   readonly problem: Problem | undefined;
   readonly isLoading: boolean;
-  /** What is done of the loading, 0 to 1, where it is told. */
-  readonly share: number | undefined;
   readonly reload: () => Promise<void>;
 }
 
-/** With `progress` where the answer may take seconds and the API tells how far it is. */
-export type Reading = 'plain' | 'progress';
-
 /** Loads `path` while the component is mounted; undefined = nothing. */
-export function useResource<T>(path: string | undefined, how: Reading = 'plain'): Resource<T> {
+export function useResource<T>(path: string | undefined): Resource<T> {
   const before = useRef<{ path: string; data: T } | undefined>(undefined);
   const entry = path === undefined ? undefined : entryOf(path);
   const current = generation.value;
   useEffect(() => (path === undefined ? undefined : use(path)), [path]);
   useEffect(() => {
-    if (path !== undefined) void readIfOld(path, how);
+    if (path !== undefined) void readIfOld(path);
   }, [path, current]);
   // The caller knows the type of the path's answer, as with `response.json()`.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -69,9 +61,8 @@ export function useResource<T>(path: string | undefined, how: Reading = 'plain')
     isStale: data === undefined && shown !== undefined,
     problem: entry?.problem.value,
     isLoading: entry?.isLoading.value ?? false,
-    share: entry?.share.value,
     reload: async () => {
-      if (path !== undefined) await read(path, how);
+      if (path !== undefined) await read(path);
     },
   };
 }
@@ -152,7 +143,6 @@ function entryOf(path: string): Entry {
     data: signal(undefined),
     problem: signal(undefined),
     isLoading: signal(true),
-    share: signal(undefined),
     loadedMs: 0,
     reading: undefined,
     controller: undefined,
@@ -187,18 +177,18 @@ function cancel(entry: Entry): void {
   entry.isLoading.value = entry.data.peek() === undefined;
 }
 
-async function readIfOld(path: string, how: Reading): Promise<void> {
+async function readIfOld(path: string): Promise<void> {
   const entry = entryOf(path);
   if (now() - entry.loadedMs < freshMs) return;
-  await (entry.reading ?? read(path, how));
+  await (entry.reading ?? read(path));
 }
 
-async function read(path: string, how: Reading): Promise<void> {
+async function read(path: string): Promise<void> {
   const entry = entryOf(path);
   clearTimeout(entry.retry);
   entry.isLoading.value = true;
   const controller = new AbortController();
-  const reading = readOnce({ path, how, entry, signal: controller.signal });
+  const reading = readOnce({ path, entry, signal: controller.signal });
   entry.reading = reading;
   entry.controller = controller;
   await reading;
@@ -211,43 +201,26 @@ async function read(path: string, how: Reading): Promise<void> {
 
 interface Request {
   readonly path: string;
-  readonly how: Reading;
   readonly entry: Entry;
   readonly signal: AbortSignal;
 }
 
-async function readOnce({ path, how, entry, signal }: Request): Promise<void> {
-  entry.share.value = undefined;
-  const tell = (share: number): void => {
-    entry.share.value = share;
-  };
+async function readOnce({ path, entry, signal }: Request): Promise<void> {
   try {
-    entry.data.value = await (how === 'plain'
-      ? call<unknown>('GET', path, { signal })
-      : readEvents(path, signal, tell));
+    entry.data.value = await call<unknown>('GET', path, { signal });
     entry.problem.value = undefined;
     entry.loadedMs = now();
   } catch (error) {
     if (signal.aborted) return;
     const problem = problemOf(error);
     entry.problem.value = problem;
-    retryLater({ path, how, entry, signal }, problem);
+    retryLater({ path, entry, signal }, problem);
   }
 }
 
-async function readEvents(
-  path: string,
-  signal: AbortSignal,
-  tell: (share: number) => void,
-): Promise<unknown> {
-  const { body } = await send('GET', path, { signal, accept: 'text/event-stream' });
-  if (body === null) throw unreachable();
-  return await answerFrom<unknown>(body, tell);
-}
-
-function retryLater({ path, how, entry }: Request, { retryAtMs }: Problem): void {
+function retryLater({ path, entry }: Request, { retryAtMs }: Problem): void {
   if (retryAtMs === undefined) return;
   entry.retry = window.setTimeout(() => {
-    if (entries.get(path) === entry) void read(path, how);
+    if (entries.get(path) === entry) void read(path);
   }, retryAtMs - now());
 }

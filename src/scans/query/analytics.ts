@@ -246,7 +246,7 @@ export class ScanAnalytics {
       const codes = of === 'codes' ? numbers : undefined;
       const asked = { workspaceNo: subject.workspace, codes, of, filter: {} } as const;
       const query = { ...asked, fromMs, endMs, expected, readsAll };
-      const answer = await this.#answers.run(query, subject.client);
+      const answer = await this.#answers.run(query);
       const isExpired = readsAll && fromMs < this.#ranges.expiredBeforeMs();
       if (isExpired || answer.all < expected) throw partExpired();
       rollup.merge(answer.rollup);

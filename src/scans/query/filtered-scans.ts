@@ -67,8 +67,7 @@ export class FilteredScans {
     const known = this.#raw.find(query);
     // Read before the pass, which then sees at least these.
     const expecting = known?.query ?? { ...query, expected: await this.#scansOf(subject, range) };
-    const { client } = subject;
-    const answer = await (known?.wait(client) ?? this.#raw.run(expecting, client));
+    const answer = await (known?.answer ?? this.#raw.run(expecting));
     if (!hasAll(answer, expecting)) {
       throw answer.damagedBlocks > 0 ? blocksDamaged(answer.damagedBlocks) : this.#expired();
     }

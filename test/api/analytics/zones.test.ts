@@ -364,13 +364,3 @@ test('a campaign counts its schedule of UTC days, in whichever zone it is read',
   const filtered = await get(`${path}?os=Android`);
   expect(filtered.json).toMatchObject({ totalScans: 7, conversionRate: null });
 });
-
-test('a client that asks for events gets the answer, or what is refused, as the last one', async () => {
-  const headers = { accept: 'text/event-stream' };
-  const last = async (days: string): Promise<string> =>
-    (await client.call('GET', `/v1/analytics/summary?${days}&os=Android`, { headers })).text;
-  const answered = await last('from=2026-11-01&to=2026-11-02');
-  expect(answered).toMatch(/event: result\ndata: .*"totalScans":7,.*\n\n$/);
-  const refused = await last('from=2026-07-01&to=2026-07-01');
-  expect(refused).toMatch(/event: problem\ndata: .*"code":"raw_scans_expired".*\n\n$/);
-});

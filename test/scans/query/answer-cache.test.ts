@@ -2,14 +2,8 @@
 import { expect, it } from 'vitest';
 import { Sketch } from '../../../src/model/sketch/sketch.ts';
 import { FilteredScans } from '../../../src/scans/query/filtered-scans.ts';
-import { QueryClient } from '../../../src/scans/query/subject.ts';
 import { AnswerCache } from '../../../src/scans/query/raw/answer-cache.ts';
-import type {
-  RawAnswer,
-  RawControl,
-  RawQuery,
-  RawScanCounter,
-} from '../../../src/scans/query/raw/raw-query.ts';
+import type { RawAnswer, RawQuery } from '../../../src/scans/query/raw/raw-query.ts';
 import { Rollup } from '../../../src/scans/rollup.ts';
 
 const query: RawQuery = {
@@ -46,6 +40,9 @@ it('one pass answers all clients that ask at once; other questions have their ow
     await cache.run({ ...query, codes: Uint32Array.from(codes) });
   await cache.run(austria);
   expect(state.asked).toBe(4);
+  // What is asked of bots has no expected number, so each has a pass of its own.
+  await Promise.all([cache.run(bots), cache.run(bots)]);
+  expect(state.asked).toBe(6);
 });
 
 it('an answer is cached only with all expected scans, and given only with all that came since', async () => {
@@ -57,54 +54,6 @@ it('an answer is cached only with all expected scans, and given only with all th
     counts.push(state.asked);
   }
   expect(counts).toEqual([1, 2, 2, 3]);
-});
-
-/** Passes that run until they are canceled and then `end`. */
-function endless() {
-  const controls: RawControl[] = [];
-  const ends: Array<() => void> = [];
-  const run: RawScanCounter['run'] = (_query, control) =>
-    new Promise((_resolve, reject) => {
-      controls.push(control!);
-      ends.push(() => reject(new Error('ended')));
-    });
-  const cache = new AnswerCache({ run });
-  const canceled = (): boolean[] => controls.map(({ isCanceled }) => isCanceled);
-  const end = (): void => {
-    for (const one of ends) one();
-  };
-  return { cache, canceled, end };
-}
-
-it('a pass ends when the last client that waits for it cancels, not before', async () => {
-  const { cache, canceled, end } = endless();
-  const [first, second, third] = [new QueryClient(), new QueryClient(), new QueryClient()];
-  const waits = [first, second].map((client) => cache.run(query, client));
-  const ended = Promise.allSettled(waits);
-  first.cancel();
-  expect(canceled()).toEqual([false]);
-  second.cancel();
-  expect(canceled()).toEqual([true]);
-  // A new client does not get a canceled pass, and a canceled client starts no query.
-  const again = cache.run(query, third);
-  await expect(cache.run(query, first)).rejects.toThrow('was canceled');
-  await expect(cache.run(austria, first)).rejects.toThrow('was canceled');
-  expect(canceled()).toEqual([true, false]);
-  third.cancel();
-  end();
-  expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-  await expect(again).rejects.toThrow('was canceled');
-  expect(cache.find(query)).toBeUndefined();
-});
-
-it('a pass continues for a caller that cannot cancel; one for bots is canceled, and never shared', () => {
-  const { cache, canceled } = endless();
-  const [first, second] = [new QueryClient(), new QueryClient()];
-  void cache.run(query, first);
-  void cache.run(query);
-  for (const client of [first, second]) cache.run(bots, client).catch(() => undefined);
-  first.cancel();
-  expect(canceled()).toEqual([false, true, false]);
 });
 
 it('a client that joins a pass is refused like the first; a question about bots has its own pass over all', async () => {

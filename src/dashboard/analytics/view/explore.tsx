@@ -4,7 +4,6 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { formatPercent } from '../../client/format.ts';
 import { currentSession } from '../../client/session.ts';
 import { ExportButton } from '../../parts/export-button.tsx';
 import { Card, Ready } from '../../parts/page.tsx';
@@ -129,14 +128,8 @@ function SlowNotice({ loaded: { totals, series, groups } }: { readonly loaded: L
       </span>
       {isSlow && (
         <div class="slow">
-          <progress
-            class="progress"
-            aria-label="Counted so far"
-            max={1}
-            {...(totals.share === undefined ? {} : { value: totals.share })}
-          />
+          <progress class="progress" />
           Counting scans one by one
-          {totals.share !== undefined && `, ${formatPercent(totals.share)} done`}
         </div>
       )}
     </>

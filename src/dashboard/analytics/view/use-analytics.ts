@@ -4,7 +4,7 @@
  *   totals, series  ->  one breakdown for each card, as its open tab says  ->  hours of the week
  *
  * With filters all at once: the service then reads single scans, and one pass over them answers all that is asked
- * meanwhile; the totals tell how far it is. What was shown stays until the new answer is there; a request that is no longer wanted is cancelled.
+ * meanwhile. The previous answer stays until the new one arrives; a request whose answer is no longer wanted is canceled.
  */
 import { now } from '../../client/browser-clock.ts';
 import { type Resource, useResource } from '../../client/resource.ts';
@@ -79,7 +79,7 @@ export function useView({ subject, wholeOf, standard = thirtyDays }: ViewOptions
 export function useAnalytics<T extends Totals>(view: View, hasRoutes: boolean): Loaded<T> {
   const { subject, state } = view;
   const isAtOnce = Object.keys(state.filters).length > 0;
-  const totals = useResource<T>(totalsPath(subject, state), isAtOnce ? 'progress' : 'plain');
+  const totals = useResource<T>(totalsPath(subject, state));
   const series = useResource<Series>(seriesPath(subject, state));
   const isFirst = isSettled(totals) && isSettled(series);
   const mayLoad = !isAboutQuery(totals.problem) && (isAtOnce || isFirst);

@@ -15,7 +15,6 @@ export function useOpenCampaigns(): Resource<readonly Campaign[]> {
     isStale: active.isStale || scheduled.isStale,
     problem: active.problem ?? scheduled.problem,
     isLoading: active.isLoading || scheduled.isLoading,
-    share: undefined,
     reload: async () => {
       await Promise.all([active.reload(), scheduled.reload()]);
     },

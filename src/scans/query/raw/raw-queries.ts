@@ -45,8 +45,9 @@ export class RawQueries implements RawScanCounter {
     });
   }
 
-  async run(query: RawQuery, control = new RawControl()): Promise<RawAnswer> {
+  async run(query: RawQuery): Promise<RawAnswer> {
     const { workspaceNo } = query;
+    const control = new RawControl();
     const limit = this.#workspaces.get(workspaceNo) ?? pLimit(1);
     if (
       limit.activeCount + limit.pendingCount > waitingOfWorkspaceMax ||

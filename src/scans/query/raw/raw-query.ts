@@ -1,4 +1,4 @@
-/** A query over raw scans, its answer, and the memory through which a client follows and cancels it. */
+/** A query over raw scans, its answer, and the memory through which it is canceled. */
 import type { CodeNo, WorkspaceNo } from '../../../model/numbers.ts';
 import type { Sketch } from '../../../model/sketch/sketch.ts';
 import type { TimeRange } from '../../../model/zones/local-range.ts';
@@ -33,11 +33,8 @@ export interface RawAnswer {
 }
 
 export interface RawScanCounter {
-  /**
-   * @param control of this query alone
-   * @throws Failure overloaded, data_damaged, validation_failed (more than eleven years); Error when canceled
-   */
-  run(query: RawQuery, control?: RawControl): Promise<RawAnswer>;
+  /** @throws Failure overloaded, data_damaged, validation_failed (more than eleven years); Error when canceled */
+  run(query: RawQuery): Promise<RawAnswer>;
 }
 
 /** Memory shared by the two threads of a query. */
@@ -45,7 +42,7 @@ export class RawControl {
   readonly shared: SharedArrayBuffer;
   readonly #words: Int32Array;
 
-  constructor(shared: SharedArrayBuffer = new SharedArrayBuffer(8)) {
+  constructor(shared: SharedArrayBuffer = new SharedArrayBuffer(4)) {
     this.shared = shared;
     this.#words = new Int32Array(shared);
   }
@@ -56,13 +53,4 @@ export class RawControl {
   get isCanceled(): boolean {
     return Atomics.load(this.#words, 0) === 1;
   }
-  /** Of the blocks that are read, 0 to 1. */
-  get share(): number {
-    return Atomics.load(this.#words, 1) / shareUnit;
-  }
-  set share(share: number) {
-    Atomics.store(this.#words, 1, Math.floor(share * shareUnit));
-  }
 }
-
-const shareUnit = 1_000_000;

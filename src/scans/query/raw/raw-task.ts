@@ -1,5 +1,5 @@
 /**
- * A query in the pool's thread: reads slice by slice, reports progress, and ends when it is canceled. Other queries of the
+ * A query in the pool's thread: reads slice by slice, and ends when it is canceled. Other queries of the
  * thread run between slices. The store is open only while a query runs: a thread that dies with an open snapshot would keep
  * its pages for ever.
  */
@@ -28,8 +28,6 @@ export async function runRawTask(task: RawTask): Promise<PackedRawAnswer | undef
       if (control.isCanceled) return undefined;
       const step = walk.next();
       if (step.done === true) return packAnswer(step.value);
-      // Progress never decreases, even when a walk starts again.
-      control.share = Math.max(control.share, step.value);
       await yieldToEventLoop();
     }
   } finally {

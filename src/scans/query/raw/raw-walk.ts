@@ -29,13 +29,11 @@ const blockCostBytes = 32;
 /** Eleven years, 8 bytes each. */
 const quartersMax = 400_000;
 
-type Share = number;
-
 /**
- * @returns the answer; yields the share done, 0 to 1
+ * @returns the answer; yields after each slice
  * @throws Failure data_damaged; validation_failed when the range is too long
  */
-export function* walkRaw(store: ScanStore, query: RawQuery): Generator<Share, RawAnswer> {
+export function* walkRaw(store: ScanStore, query: RawQuery): Generator<void, RawAnswer> {
   const { fromMs, endMs } = query;
   if ((endMs - fromMs) / quarterMs > quartersMax) {
     throw invalid('from', 'range_too_long', 'Expected a range of at most 11 years with a filter');
@@ -76,7 +74,7 @@ class RawWalk {
     return { rollup, sketch, quarters, codes, all, damagedBlocks: this.#damagedBlocks };
   }
 
-  *read(): Generator<Share> {
+  *read(): Generator<void> {
     this.#store.environment.refresh();
     const begin = firstBlockOf(this.#store, this.#earliestMs);
     yield* this.#readBlocks(begin, newestSequence(this.#store));
@@ -85,13 +83,13 @@ class RawWalk {
     yield* this.#readBlocks(oldest, begin - 1);
   }
 
-  *#readBlocks(from: number, to: number): Generator<Share> {
+  *#readBlocks(from: number, to: number): Generator<void> {
     let next: number | undefined = from;
     while (next !== undefined && next <= to) {
       this.#store.environment.refresh();
       next = this.#readSlice(next, to);
       if (this.#isPast && this.#isComplete()) return;
-      if (next !== undefined) yield (next - from) / (to - from + 1);
+      if (next !== undefined) yield;
     }
   }
 

@@ -1,11 +1,11 @@
-/** Queries over raw scans in their thread: side by side, one after the other, given up, and too many. */
+/** Queries over raw scans in their thread: side by side, one after the other, canceled, and too many. */
 import { getPriority } from 'node:os';
 import { readdirSync } from 'node:fs';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { dayMs } from '../../../../src/model/day.ts';
 import { countryNumber } from '../../../../src/model/scan.ts';
 import { RawQueries } from '../../../../src/scans/query/raw/raw-queries.ts';
-import { RawControl, type RawQuery } from '../../../../src/scans/query/raw/raw-query.ts';
+import type { RawQuery } from '../../../../src/scans/query/raw/raw-query.ts';
 import type { Scan } from '../../../../src/scans/window.ts';
 import { openFilesIn } from '../../../support/leaks.ts';
 import { soon } from '../../../support/soon.ts';
@@ -80,18 +80,6 @@ describe('RawQueries', () => {
     expect(found.sketch.estimate()).toBe(1_000);
     expect(openFilesIn(stored.path.replace('/scans.mdb', '')).length).toBe(before);
     if (process.platform === 'linux') expect(priorities()).toContain(19);
-  });
-
-  it('reports progress, and ends when it is canceled', async () => {
-    const { queries, query } = open(largeBlocks);
-    const canceled = new RawControl();
-    const begun = queries.run(query, canceled);
-    await expect.poll(() => canceled.share, soon).toBeGreaterThan(0);
-    canceled.cancel();
-    await expect(begun).rejects.toThrow('was canceled');
-    expect(canceled.share).toBeLessThan(1);
-    await expect(queries.run(query, canceled)).rejects.toThrow('was canceled');
-    expect((await queries.run(query)).all).toBe(600_000);
   });
 
   it('runs one query of a workspace at a time, and refuses what is too much', async () => {
