@@ -270,23 +270,22 @@ export async function openMailModule(
   return { letters: new Letters(mailer), close: () => mailer.close() };
 }
 
-/** Answers of a cluster's machine to the other machines, before the API or a leader answers. */
-export interface FirstAnswers {
+/** Paths for the other machines of a cluster; they answer before the API or the leader does. */
+export interface ClusterEndpoints {
   reply(request: Request): Reply | Promise<Reply> | undefined;
 }
 
-const answeringFirst = (first: FirstAnswers | undefined, then: Handler): Handler =>
-  first === undefined
+const withClusterEndpoints = (endpoints: ClusterEndpoints | undefined, then: Handler): Handler =>
+  endpoints === undefined
     ? then
     : {
-        handle: async (request) => await (first.reply(request) ?? then.handle(request)),
+        handle: async (request) => await (endpoints.reply(request) ?? then.handle(request)),
         refuse: (request, failure) => then.refuse(request, failure),
         ...(then.ready && { ready: then.ready }),
-        bodyBytesMax: (method, path) => then.bodyBytesMax?.(method, path),
       };
 
 export interface PortsOptions extends Pick<HttpServerOptions, 'handler' | 'forwarded'> {
-  readonly first?: FirstAnswers | undefined;
+  readonly first?: ClusterEndpoints | undefined;
   readonly metrics: Metrics;
   readonly redirects: { readonly shed: number };
   readonly ipQuota: WorkspaceServices['ipQuota'];
@@ -308,7 +307,7 @@ export async function openPorts(
     closers.push(() => metricsServer.close());
   }
   const { host, httpPort, publicUrl } = config.api;
-  const server = await openApiServer(base, answeringFirst(first, handler), { forwarded });
+  const server = await openApiServer(base, withClusterEndpoints(first, handler), { forwarded });
   closers.push(() => server.drain(drainMsMax));
   closers.push(watchShedConnections(metrics, log, { redirect: redirects, api: server }));
   if (httpPort > 0) {

@@ -57,8 +57,12 @@ export class Guard {
     try {
       verified = await this.#workspaces.keys.verify(token);
     } catch (error) {
-      if (!(error instanceof Failure) || error.code !== 'unauthorized') throw error;
-      return this.#asAnonymous(request, access, 'the API key is not valid');
+      if (!(error instanceof Failure)) throw error;
+      if (error.code === 'unauthorized') {
+        return this.#asAnonymous(request, access, 'the API key is not valid');
+      }
+      const rate = this.countRefused(request);
+      return { rate, actor: undefined, session: undefined, failure: error };
     }
     const { actor, limits } = verified;
     const rate = this.#workspaces.quota.take(actor.workspaceNo, limits);

@@ -192,6 +192,12 @@ export function problemReply(failure: Failure, request: Request, docsUrl: string
   return write(failure.code, failure.message, failure.faults, request, docsUrl, extra);
 }
 
+/** @param allow the methods of the path, as in the Allow header */
+export function otherMethodReply(request: Request, allow: string, docsUrl: string): TextReply {
+  const detail = `There is no ${request.method} here, expected ${allow}`;
+  return write('method_not_allowed', detail, [], request, docsUrl, { Allow: allow });
+}
+
 /** The answer to a defect: the log has the rest. */
 export function defectReply(request: Request, docsUrl: string): TextReply {
   return write(

@@ -10,12 +10,14 @@ interface Node {
   readonly routes: Map<Method, Route>;
 }
 
+export interface RouteMatch {
+  readonly kind: 'route';
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+}
+
 export type Match =
-  | {
-      readonly kind: 'route';
-      readonly route: Route;
-      readonly params: Readonly<Record<string, string>>;
-    }
+  | RouteMatch
   | { readonly kind: 'other_method'; readonly allow: string }
   | { readonly kind: 'none' };
 

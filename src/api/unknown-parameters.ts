@@ -6,23 +6,21 @@
  *
  * Names are percent-encoded in UTF-8, so that no name is a second header or looks like two.
  */
-import type { Reply } from '../http/request.ts';
+import { type Reply, withHeader } from '../http/request.ts';
 import type { RouteDescription } from './route.ts';
 
-const unknownParametersHeader = 'X-Unknown-Parameters';
 /** Together at most 1.4 KB: proxies take 4 KB and more. */
 const namesMax = 20;
 const nameLengthMax = 64;
 const more = '...';
 
-/** @param route undefined = it knows none */
 export function withUnknownParameters(
   reply: Reply,
   query: string,
-  route: Pick<RouteDescription, 'query'> | undefined,
+  route: Pick<RouteDescription, 'query'>,
 ): Reply {
   if (query === '') return reply;
-  const known = route?.query?.shape ?? {};
+  const known = route.query?.shape ?? {};
   const unknown = new Set<string>();
   for (const name of new URLSearchParams(query).keys()) {
     if (Object.hasOwn(known, name)) continue;
@@ -30,8 +28,7 @@ export function withUnknownParameters(
     if (unknown.size > namesMax) break;
   }
   if (unknown.size === 0) return reply;
-  const headers = { ...reply.headers, [unknownParametersHeader]: [...unknown].join(',') };
-  return { ...reply, headers };
+  return withHeader(reply, 'X-Unknown-Parameters', [...unknown].join(','));
 }
 
 function encoded(name: string): string {

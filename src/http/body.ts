@@ -23,7 +23,8 @@ type Flow = Pick<HttpResponse, 'pause' | 'resume'>;
 type BodyState = 'arriving' | 'complete' | 'too_large' | 'aborted';
 
 export class Body {
-  readonly #bytesMax: number;
+  #bytesMax = 0;
+  readonly #declared: number | 'chunked';
   readonly #chunks: Uint8Array[] = [];
   readonly #watchers = new Set<() => void>();
   readonly #flow: Flow;
@@ -36,14 +37,21 @@ export class Body {
 
   /** @param declared length in the headers: too much is refused before it arrives */
   constructor(bytesMax: number, declared: number | 'chunked', flow: Flow) {
-    this.#bytesMax = bytesMax;
+    this.#declared = declared;
     this.#flow = flow;
+    this.limit(bytesMax);
     if (declared === 0) {
       this.#state = 'complete';
       this.#isEnded = true;
-    } else if (declared !== 'chunked' && declared > bytesMax) {
-      this.#state = 'too_large';
     }
+  }
+
+  /** Replaces the limit, before bytes arrive. */
+  limit(bytesMax: number): void {
+    this.#bytesMax = bytesMax;
+    if (this.#isEnded) return;
+    const isTooLarge = this.#declared !== 'chunked' && this.#declared > bytesMax;
+    this.#state = isTooLarge ? 'too_large' : 'arriving';
   }
 
   get isEnded(): boolean {

@@ -20,6 +20,8 @@ export interface Request {
   body(): Promise<Uint8Array>;
   /** Streams the body, in place of `body()`; a client that is faster than its reader is paused. @throws as `body` */
   chunks(): AsyncIterable<Uint8Array>;
+  /** Replaces the server's limit of the body; for `handle`, before it awaits anything. */
+  limitBody(bytesMax: number): void;
   readonly aborted: boolean;
 }
 
@@ -59,8 +61,6 @@ export interface Handler {
   refuse(request: Request, failure: Failure): Reply;
   /** Answers to plain GETs that depend on the address alone. */
   readonly ready?: ReadyAnswers;
-  /** Limit of this body, in place of the server's. */
-  bodyBytesMax?(method: string, path: string): number | undefined;
 }
 
 export interface ReadyAnswers {
@@ -81,3 +81,11 @@ export interface Reply {
   /** Absent for 304. An iterable is streamed as fast as the client reads, and ended (`return`) when the client goes. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
 }
+
+export const isRead = ({ method }: Pick<Request, 'method'>): boolean =>
+  method === 'GET' || method === 'HEAD';
+
+export const withHeader = (reply: Reply, name: string, value: string): Reply => ({
+  ...reply,
+  headers: { ...reply.headers, [name]: value },
+});

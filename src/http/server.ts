@@ -150,9 +150,8 @@ export class HttpServer {
     if (this.#sendReady(res, req)) return;
     const headers = new Headers();
     req.forEach((name, value) => headers.add(name, value));
-    const { bodyBytesMax = standardBodyBytesMax, handler } = this.#options;
-    const here = handler.bodyBytesMax?.(req.getMethod().toUpperCase(), req.getUrl());
-    const body = new Body(here ?? bodyBytesMax, headers.bodyBytes, res);
+    const { bodyBytesMax = standardBodyBytesMax } = this.#options;
+    const body = new Body(bodyBytesMax, headers.bodyBytes, res);
     if (!body.isEnded) this.#arriving.add(body);
     res.onAborted(() => {
       this.#arriving.delete(body);
@@ -212,6 +211,7 @@ export class HttpServer {
       clientAddress: forwarded?.clientOf({ method, path, header }) ?? resolve(),
       body: () => body.read(bodyTimeoutMs),
       chunks: () => body.chunks(bodyTimeoutMs),
+      limitBody: (bytesMax) => body.limit(bytesMax),
       get aborted() {
         return body.isAborted;
       },

@@ -5,7 +5,7 @@ import { type Closers, openWithClosers } from '../engine/closers.ts';
 import { createMetrics, registerEngineMetrics } from '../engine/engine-metrics.ts';
 import { engineChecks, meteredHealth } from '../engine/operator-metrics.ts';
 import { StoredData } from '../engine/watch/stored-data.ts';
-import { type Base, type FirstAnswers, openPorts } from '../modules.ts';
+import { type Base, type ClusterEndpoints, openPorts } from '../modules.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Ticker } from '../telemetry/ticker.ts';
@@ -20,7 +20,7 @@ export interface StandbyOptions {
   readonly leader: () => { readonly url: string } | undefined;
   readonly proof: ForwardingProof;
   /** Answers before the leader is asked. */
-  readonly first: FirstAnswers;
+  readonly first: ClusterEndpoints;
   readonly checks: readonly HealthCheck[];
   /** The process stops, and not only the role that it had before. */
   readonly isStopping: () => boolean;

@@ -20,6 +20,7 @@ function requestOf(path: string, headers: Partial<Record<KnownHeader, string>>):
     peerAddress: '127.0.0.1',
     body: async () => new Uint8Array(),
     chunks: async function* none() {},
+    limitBody: () => undefined,
     aborted: false,
   };
 }

@@ -32,6 +32,7 @@ async function serve(
   });
   const handler: Handler = {
     handle: async (request) => {
+      if (request.path === '/large') request.limitBody(16 * mebibyte);
       try {
         return await handle(request);
       } catch (error) {
@@ -40,7 +41,6 @@ async function serve(
       }
     },
     refuse,
-    bodyBytesMax: (_method, path) => (path === '/large' ? 16 * mebibyte : undefined),
   };
   const server = await HttpServer.open({
     host: '127.0.0.1',

@@ -1,12 +1,80 @@
 /**
- * How long a change may take before it is answered, where a log of several machines decides what is committed: while
- * that log is away, a transaction waits for it. The answer then says that the outcome is unknown; the change goes on by
- * itself, and what it answers in the end is kept under its Idempotency-Key: who sends it again waits for the same one.
+ * What other machines and processes add to the API's answers.
  *
- *   body arrives | <-- ms --> | outcome_unknown
+ *   read     X-Quietzone-Stale: 1 while another machine may have made changes
+ *   change   503 not_active while another machine may lead, before the request counts for a quota
+ *            503 outcome_unknown when the log of the machines does not commit in time (ReplyDeadline)
+ *            2xx when all redirect by the change; X-Links-Behind says how many machines do not yet
  */
-import { Failure } from '../model/failure.ts';
-import type { OperationId } from './roles.ts';
+import { isRead, type Reply, type Request, withHeader } from '../../http/request.ts';
+import { Failure } from '../../model/failure.ts';
+import { problemReply } from '../problem.ts';
+import type { OperationId } from '../roles.ts';
+import type { Route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+
+type Work = (request: Request) => Promise<Reply>;
+type GateOptions = Pick<
+  ApiServices,
+  'changesFollowed' | 'isStale' | 'changesRefused' | 'answerWithinMs'
+>;
+
+/** Undefined where this process alone redirects and makes changes. @param docsUrl of the reference page of problems */
+export function openGate(options: GateOptions, docsUrl: string): ClusterGate | undefined {
+  const { changesFollowed, isStale, answerWithinMs } = options;
+  const isShared = [changesFollowed, isStale, answerWithinMs].some((one) => one !== undefined);
+  return isShared ? new ClusterGate(options, docsUrl) : undefined;
+}
+
+export class ClusterGate {
+  readonly #options: GateOptions;
+  readonly #docsUrl: string;
+
+  constructor(options: GateOptions, docsUrl: string) {
+    this.#options = options;
+    this.#docsUrl = docsUrl;
+  }
+
+  get isStale(): boolean {
+    return this.#options.isStale?.() === true;
+  }
+
+  /** @param mayChange whether links may change */
+  async pass(request: Request, mayChange: boolean, work: Work): Promise<Reply> {
+    if (isRead(request)) {
+      const reply = await work(request);
+      return this.isStale ? withHeader(reply, 'X-Quietzone-Stale', '1') : reply;
+    }
+    if (this.isStale) return this.#notActive(request);
+    const reply = await work(request);
+    const { status } = reply;
+    // A change that was made is in the log. A refusal may come from old data.
+    if (status >= 400 && status < 500 && this.isStale) return this.#notActive(request);
+    if (!mayChange || status >= 300) return reply;
+    const behind = (await this.#options.changesFollowed?.()) ?? 0;
+    return behind > 0 ? withHeader(reply, 'X-Links-Behind', String(behind)) : reply;
+  }
+
+  /** Answers a change within the deadline of its route. @param work does not reject */
+  async limit(request: Request, { operationId }: Route, work: Work): Promise<Reply> {
+    const { answerWithinMs: ms } = this.#options;
+    if (ms === undefined || isRead(request)) return await work(request);
+    const deadline = new ReplyDeadline(slowOperations.has(operationId) ? ms * slowFactor : ms);
+    const late = deadline.passed.then(() => problemReply(outcomeUnknown(), request, this.#docsUrl));
+    try {
+      return await Promise.race([work(deadline.over(request)), late]);
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  #notActive(request: Request): Reply {
+    const why = this.#options.changesRefused?.() ?? 'another machine may lead by now';
+    const detail = `Cannot change anything here: ${why}`;
+    const failure = new Failure('not_active', detail, { retryAfterSeconds: 1 });
+    return problemReply(failure, request, this.#docsUrl);
+  }
+}
 
 /**
  * They wait for others, or make many changes: a payment provider, a receiver of webhooks (15 s), threads that draw, bulk,
@@ -28,51 +96,62 @@ const slowOperations: ReadonlySet<OperationId> = new Set<OperationId>([
 /** So many times longer they may take. */
 const slowFactor = 12;
 
-export class AnswerBound {
+/**
+ * While the log is away, a transaction waits for it. The late answer is stored under its Idempotency-Key, and a repeated
+ * request waits for the same one.
+ *
+ *   body arrives | <-- ms --> | outcome_unknown
+ */
+class ReplyDeadline {
   readonly #ms: number;
-  readonly #late = Promise.withResolvers<never>();
+  readonly #passed = Promise.withResolvers<void>();
   #timer: NodeJS.Timeout | undefined;
+  readonly passed = this.#passed.promise;
 
-  /** @param ms of an operation that waits for nobody else */
-  constructor(ms: number, operationId: OperationId) {
-    this.#ms = slowOperations.has(operationId) ? ms * slowFactor : ms;
+  constructor(ms: number) {
+    this.#ms = ms;
     this.#begin();
   }
 
-  /** The body as the client sends it: for its time the client answers. */
-  async body(read: Promise<Uint8Array>): Promise<Uint8Array> {
+  clear(): void {
     clearTimeout(this.#timer);
-    const body = await read;
+  }
+
+  /** `request`; the time that its body takes to arrive does not count. */
+  over(request: Request): Request {
+    return {
+      ...request,
+      body: () => this.#body(request),
+      chunks: () => this.#chunks(request),
+      get aborted() {
+        return request.aborted;
+      },
+    };
+  }
+
+  async #body(request: Request): Promise<Uint8Array> {
+    this.clear();
+    const body = await request.body();
     this.#begin();
     return body;
   }
 
-  /** The same, piece by piece. */
-  async *chunks(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    clearTimeout(this.#timer);
-    yield* pieces;
+  async *#chunks(request: Request): AsyncGenerator<Uint8Array> {
+    this.clear();
+    yield* request.chunks();
     this.#begin();
-  }
-
-  /** @throws what `work` throws; Failure outcome_unknown */
-  async limit<T>(work: Promise<T>): Promise<T> {
-    try {
-      return await Promise.race([work, this.#late.promise]);
-    } finally {
-      clearTimeout(this.#timer);
-    }
   }
 
   #begin(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#late.reject(outcomeUnknown()), this.#ms);
+    this.#timer = setTimeout(() => this.#passed.resolve(), this.#ms);
   }
 }
 
 const outcomeUnknown = (): Failure =>
   new Failure(
     'outcome_unknown',
-    'The machines of the cluster did not agree in time: whether the change was made is not known. ' +
+    'The machines of the cluster did not agree in time, so the change may have been made or not. ' +
       'A POST that is sent again with the same Idempotency-Key is made once',
     { retryAfterSeconds: 1 },
   );

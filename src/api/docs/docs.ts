@@ -4,14 +4,14 @@
  */
 import type { Reply } from '../../http/request.ts';
 import { createOpenApi } from '../openapi/document.ts';
-import type { Route } from '../route.ts';
+import type { Result, Route } from '../route.ts';
 import { type GuideOptions, guidePage, readGuides } from './guides.ts';
 import { frontPage } from './front-page.ts';
 import { referencePage } from './reference-page.ts';
 import { searchEntries } from './search-index.ts';
 
 export class Docs {
-  readonly openApi: () => Reply;
+  readonly openApi: () => Result;
   readonly #pages: ReadonlyMap<string, () => Reply>;
   readonly #guides: () => ReadonlyMap<string, Reply>;
 
@@ -44,7 +44,7 @@ function once<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value;
 }
 
-function jsonReply(value: unknown): Reply {
+function jsonReply(value: unknown): Result {
   const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'public, max-age=300' };
   return { status: 200, headers, body: JSON.stringify(value) };
 }

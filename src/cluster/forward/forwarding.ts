@@ -22,8 +22,14 @@ import { Readable } from 'node:stream';
 import { buildConnector, Pool } from 'undici';
 import { standardBounds } from '../../api/codes/bulk-gate.ts';
 import { liveReply, readyReply } from '../../api/health.ts';
-import { problemReply } from '../../api/problem.ts';
-import { type Handler, knownHeaders, type Reply, type Request } from '../../http/request.ts';
+import { otherMethodReply, problemReply } from '../../api/problem.ts';
+import {
+  type Handler,
+  isRead,
+  knownHeaders,
+  type Reply,
+  type Request,
+} from '../../http/request.ts';
 import { Failure } from '../../model/failure.ts';
 import type { HealthReport } from '../../telemetry/health.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -96,15 +102,15 @@ export class ForwardingHandler implements Handler {
     this.#watch = new LeaderWatch(() => this.#origin, changedMs);
   }
 
-  bodyBytesMax(_method: string, path: string): number {
-    return path === bulkPath ? standardBounds.bodyBytesMax : otherBodyBytesMax;
-  }
-
   async handle(request: Request): Promise<Reply> {
+    const isBulk = request.path === bulkPath;
+    request.limitBody(isBulk ? standardBounds.bodyBytesMax : otherBodyBytesMax);
     const own = await this.#own(request);
     if (own !== undefined) return own;
     const origin = this.#origin;
-    if (!knownMethods.has(request.method)) return this.#otherMethod(request, [...knownMethods]);
+    const { docsUrl } = this.#options;
+    const { method } = request;
+    if (!knownMethods.has(method)) return otherMethodReply(request, allMethods, docsUrl);
     if (origin === undefined || this.#options.proof.isForwarded(request)) {
       return this.refuse(request, notActive('no machine of the cluster is known to lead'));
     }
@@ -135,18 +141,11 @@ export class ForwardingHandler implements Handler {
   }
 
   async #own(request: Request): Promise<Reply | undefined> {
-    const { health } = this.#options;
+    const { health, docsUrl } = this.#options;
     const { path } = request;
     if (path !== '/health/live' && path !== '/health/ready') return undefined;
-    if (!isRead(request)) return this.#otherMethod(request, ['GET', 'HEAD']);
+    if (!isRead(request)) return otherMethodReply(request, 'GET, HEAD', docsUrl);
     return path === '/health/live' ? liveReply() : readyReply(health());
-  }
-
-  #otherMethod(request: Request, expected: readonly string[]): Reply {
-    const allow = expected.join(', ');
-    const detail = `There is no ${request.method} here, expected ${allow}`;
-    const reply = this.refuse(request, new Failure('method_not_allowed', detail));
-    return { ...reply, headers: { ...reply.headers, Allow: allow } };
   }
 
   async #forward(request: Request, origin: string): Promise<Reply> {
@@ -249,8 +248,7 @@ const knownMethods: ReadonlySet<string> = new Set([
   'PATCH',
   'DELETE',
 ]);
-
-const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD';
+const allMethods = [...knownMethods].join(', ');
 
 const hasBody = (request: Request): boolean =>
   request.header('transfer-encoding') !== undefined ||
