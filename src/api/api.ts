@@ -16,7 +16,6 @@ import { z } from 'zod';
 import {
   type Handler,
   isRead,
-  type KnownHeader,
   type ReadyAnswers,
   type Reply,
   type Request,
@@ -49,9 +48,10 @@ import {
   replayedProblem,
   type TextReply,
 } from './problem.ts';
-import { operationAccess, type Access } from './roles.ts';
 import {
-  createPublicRoute,
+  type Access,
+  createRoute,
+  isIdempotent,
   type Result,
   type Route,
   type StreamedResult,
@@ -190,21 +190,10 @@ export class ApiServer implements Handler {
   async #run(request: Request, match: RouteMatch, admission: Admission): Promise<Reply> {
     const { route, params } = match;
     const { actor, session } = admission;
-    const { query, clientAddress } = request;
-    const call = {
-      actor,
-      session,
-      clientAddress,
-      params,
-      query,
-      contentType: request.header('content-type'),
-      body: () => request.body(),
-      chunks: () => request.chunks(),
-      header: (name: KnownHeader) => request.header(name),
-    };
+    const call = { ...request, actor, session, params };
     const key = request.header('idempotency-key');
     if (takesBody(route)) assertPlain(request.header('content-encoding'));
-    if (!isKept(route) || key === undefined) {
+    if (key === undefined || route.keepsItsAnswer === true || !isIdempotent(route)) {
       return resultReply(await route.run({ ...call, keep: undefined }));
     }
     const named = namedFor(actor, request, key);
@@ -289,15 +278,15 @@ export class ApiServer implements Handler {
 }
 
 /** An unknown path asks for any key. */
-const accessOf = (match: Match): Access =>
-  match.kind === 'route' ? operationAccess[match.route.operationId] : 'viewer';
+const accessOf = (match: Match): Access => (match.kind === 'route' ? match.route.access : 'viewer');
 
 /** Not in the document, which describes everything else. */
 const openApiRoute = (docs: Docs): Route =>
-  createPublicRoute({
+  createRoute({
     method: 'GET',
     path: '/openapi.json',
     operationId: 'getOpenApi',
+    access: 'public',
     tag: 'Sessions',
     summary: 'Get this document',
     description: 'OpenAPI 3.1.',
@@ -305,12 +294,6 @@ const openApiRoute = (docs: Docs): Route =>
     failures: [],
     handle: () => docs.openApi(),
   });
-
-function isKept(route: Route): boolean {
-  const isSigned = operationAccess[route.operationId] === 'signed';
-  const isOwn = route.isRepeatable === true || route.keepsItsAnswer === true;
-  return route.method === 'POST' && !isOwn && !isSigned;
-}
 
 /**
  * Workspaces are numbered from 1; 0 is for callers without one, by client address. They may be replayed a secret

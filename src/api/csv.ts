@@ -1,10 +1,10 @@
 /** What is answered as JSON and, whole, as files: one route for each, made from one description. */
 import { z } from 'zod';
 import { type Cell, csvLine } from '../model/csv.ts';
-import { exportOf } from './roles.ts';
 import {
   type Call,
   createRoute,
+  type KeyedAccess,
   type Result,
   type Route,
   type RouteDescription,
@@ -23,6 +23,7 @@ interface TableDescription<Q extends z.ZodObject> extends Omit<
   RouteDescription,
   'method' | 'body' | 'samples'
 > {
+  readonly access: KeyedAccess;
   readonly query: Q;
   /** Names of the query that say nothing of a file. */
   readonly jsonOnly: ReadonlyArray<keyof Q['shape'] & string>;
@@ -49,7 +50,8 @@ export function tableRoutes(table: TableDescription<z.ZodObject>): Route[] {
     createRoute({
       ...json,
       method: 'GET',
-      operationId: exportOf(json.operationId, format),
+      operationId:
+        json.operationId.replace(/^(?:get|list)/, 'export') + (format === 'csv' ? '' : 'Lines'),
       path: `${json.path}/export.${format}`,
       summary: `${json.summary} as ${format.toUpperCase()}`,
       description: `All rows of \`${json.operationId}\` as a file, with its parameters${but}.${note}`,

@@ -14,7 +14,7 @@ import type { WorkspaceServices } from '../workspaces/services.ts';
 import type { Session, SignedIn } from '../workspaces/sessions.ts';
 import type { QuotaAnswer } from '../workspaces/window-count.ts';
 import type { SessionCookie } from './workspaces/cookie.ts';
-import type { Access } from './roles.ts';
+import type { Access } from './route.ts';
 
 export interface Admission {
   readonly rate: QuotaAnswer;

@@ -13,6 +13,7 @@ import {
   type Call,
   createRoute,
   jsonResult,
+  type KeyedAccess,
   type RawCall,
   type noQuery,
   type Result,
@@ -23,7 +24,7 @@ import {
 type Described = Pick<
   RouteDescription,
   'path' | 'operationId' | 'tag' | 'summary' | 'description' | 'isRepeatable' | 'requestHeaders'
->;
+> & { readonly access: KeyedAccess };
 type Read<Q extends z.ZodObject> = Call<z.output<Q>, undefined>;
 
 /** @param read the answer's value; 404 belongs to every path that names something by its id */

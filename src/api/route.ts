@@ -1,16 +1,15 @@
 /**
- * A route: one line of the API's table. `createRoute` closes over the types of its query and body, so
+ * A route: one line of the API's table, with its permission. `createRoute` closes over the types of its query and body, so
  * that handlers are typed and the table is not: reading, checking and handling are one `run`.
  */
 import { z } from 'zod';
-import type { KnownHeader } from '../http/request.ts';
+import type { Request } from '../http/request.ts';
 import { Failure, type FailureCode, type Fault, invalid } from '../model/failure.ts';
-import type { Actor } from '../model/workspace.ts';
+import type { Actor, Role } from '../model/workspace.ts';
 import { check, validationFailure } from './faults.ts';
 import type { AnswerHeader } from './openapi/headers.ts';
 import type { Tag } from './openapi/tags.ts';
 import { parseJson } from '../model/json.ts';
-import type { OperationId } from './roles.ts';
 import type { Session } from '../workspaces/sessions.ts';
 
 /** A route without query parameters. */
@@ -35,43 +34,48 @@ export interface StreamedResult {
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
 }
 
-/** A request that was let in, not yet read. */
-export interface RawCall {
+/**
+ * Who may call a route: the least role of a key or a person; `person` is every signed-in person, whatever the role, and no
+ * key. `public` needs no key and counts against the caller's address. `signed` needs none either: the body's signature names
+ * the sender, and only a bad one counts.
+ */
+export type Access = KeyedAccess | 'public' | 'signed';
+export type KeyedAccess = Role | 'person';
+
+/** A request that the guard has admitted, before its query and body are read. */
+export interface RawCall extends Pick<
+  Request,
+  'body' | 'chunks' | 'clientAddress' | 'header' | 'query'
+> {
   readonly actor: Actor | undefined;
   /** Set when the actor is signed in by a cookie and no key was given. */
   readonly session: Session | undefined;
-  readonly clientAddress: string;
   /** Path parameters by name. */
   readonly params: Readonly<Record<string, string>>;
-  readonly query: string;
-  readonly contentType: string | undefined;
-  readonly body: () => Promise<Uint8Array>;
-  /** The body piece by piece, in place of `body`: for routes with a `bodyBytesMax` of their own. */
-  readonly chunks: () => AsyncIterable<Uint8Array>;
-  readonly header: (name: KnownHeader) => string | undefined;
   /** Stores the answer under the request's Idempotency-Key, inside the transaction of its effect; absent without a key. */
   readonly keep: ((result: Result) => void) | undefined;
 }
 
 /** A request that was read and checked. */
-export interface Call<Query, Body, Who = Actor> {
+export interface Call<Query, Body, Who = Actor> extends Pick<
+  RawCall,
+  'clientAddress' | 'header' | 'keep' | 'params' | 'session'
+> {
   readonly actor: Who;
-  readonly session: Session | undefined;
-  readonly clientAddress: string;
-  readonly params: Readonly<Record<string, string>>;
   /** The path's parameter, where it has one: the id of the resource. */
   readonly id: string;
   readonly query: Query;
   readonly body: Body;
-  readonly header: (name: KnownHeader) => string | undefined;
-  readonly keep: RawCall['keep'];
 }
 
 export interface RouteDescription {
   readonly method: Method;
   /** Below /v1; parameters as `:id`. */
   readonly path: string;
-  readonly operationId: OperationId;
+  readonly operationId: string;
+  readonly access: Access;
+  /** It makes many changes, or waits for others: a payment provider, an endpoint, threads that draw, the next leader. */
+  readonly isSlow?: true;
   readonly tag: Tag;
   readonly summary: string;
   readonly description: string;
@@ -107,7 +111,7 @@ export interface RouteDescription {
   /** Bytes a body may have here, when not the API's `bodyBytesMax`. */
   readonly bodyBytesMax?: number;
   /** The operation whose rows it has as a file: its parameters are described there. */
-  readonly fileOf?: OperationId;
+  readonly fileOf?: string;
   /** Beyond those that every operation may answer. */
   readonly failures: readonly FailureCode[];
 }
@@ -129,23 +133,32 @@ type Specification<Q extends z.ZodObject, B extends z.ZodType, Who> = RouteDescr
   readonly handle: (call: Call<z.output<Q>, z.output<B>, Who>) => Promise<AnyResult> | AnyResult;
 };
 
-/** A route that needs no key: the actor is there when the request has one. */
-export function createPublicRoute<
+/** The actor of a public route is undefined without a key and a session. */
+export function createRoute<
   Q extends z.ZodObject = typeof noQuery,
   B extends z.ZodType = typeof noBody,
->(specification: Specification<Q, B, Actor | undefined>): Route;
-export function createPublicRoute(
-  specification: Specification<z.ZodObject, z.ZodType, Actor | undefined>,
-): Route {
+>(specification: Specification<Q, B, Actor> & { readonly access: KeyedAccess }): Route;
+export function createRoute<
+  Q extends z.ZodObject = typeof noQuery,
+  B extends z.ZodType = typeof noBody,
+>(specification: Specification<Q, B, Actor | undefined> & { readonly access: 'public' }): Route;
+export function createRoute(specification: Specification<z.ZodObject, z.ZodType, Actor>): Route {
   const { handle, bodyFor, ...given } = specification;
   const description = { query: noQuery, body: noBody, ...given };
   return {
     ...description,
-    run: async ({ actor, params, header, keep, session, clientAddress, ...raw }) => {
+    run: async ({ params, header, keep, session, clientAddress, ...raw }) => {
+      if (raw.actor === undefined && description.access !== 'public') {
+        throw new Error(`Cannot run ${description.operationId}: no actor`);
+      }
+      // Undefined only for the handler of a public route, which expects that.
+      const actor = raw.actor!;
       assertKeyHasMeaning(description.method, header('idempotency-key'));
       const [id = ''] = Object.values(params);
       const query = readQuery(description.query, raw.query);
-      const value = takesBody(description) ? await readBody(raw, description) : undefined;
+      const value = takesBody(description)
+        ? await readBody({ ...raw, header }, description)
+        : undefined;
       const body = check(bodyFor?.(actor, id) ?? description.body, value);
       if (!body.ok) throw validationFailure(body.faults, 'body');
       const call = { actor, params, id, header, keep, session, clientAddress };
@@ -154,22 +167,9 @@ export function createPublicRoute(
   };
 }
 
-/** A route whose actor the guard has let in. */
-export function createRoute<
-  Q extends z.ZodObject = typeof noQuery,
-  B extends z.ZodType = typeof noBody,
->(specification: Specification<Q, B, Actor>): Route {
-  const { handle, bodyFor, ...description } = specification;
-  const known = (actor: Actor | undefined): Actor => {
-    if (actor === undefined) throw new Error(`Cannot run ${description.operationId}: no actor`);
-    return actor;
-  };
-  return createPublicRoute<Q, B>({
-    ...description,
-    ...(bodyFor && { bodyFor: (actor, id) => bodyFor(known(actor), id) }),
-    handle: ({ actor, ...call }) => handle({ ...call, actor: known(actor) }),
-  });
-}
+/** Whether an answer is stored under the request's Idempotency-Key. */
+export const isIdempotent = ({ method, isRepeatable, access }: RouteDescription): boolean =>
+  method === 'POST' && isRepeatable !== true && access !== 'signed';
 
 /** Only the answers to a POST are kept. @throws Failure validation_failed */
 function assertKeyHasMeaning(method: Method, key: string | undefined): void {
@@ -224,12 +224,12 @@ export function mediaTypeOf(contentType: string | undefined): { name: string; is
 }
 
 async function readBody(
-  call: Pick<RawCall, 'body' | 'contentType'>,
+  call: Pick<RawCall, 'body' | 'header'>,
   route: RouteDescription,
 ): Promise<unknown> {
   if (!needsBody(route) && (await call.body()).length === 0) return undefined;
   const { method } = route;
-  const { name, isUtf8 } = mediaTypeOf(call.contentType);
+  const { name, isUtf8 } = mediaTypeOf(call.header('content-type'));
   const isKnown = (method === 'PATCH' ? patchTypes : jsonTypes).has(name);
   if (!isKnown || !isUtf8) {
     throw new Failure(

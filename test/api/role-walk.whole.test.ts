@@ -1,13 +1,16 @@
 /**
  * Every operation of the OpenAPI document: with every role, with no key, with another workspace's key
- * and ids. The document is the list, so an operation without a walk fails here.
+ * and ids. The document is the list, so an operation without a walk fails here. access/permissions.txt is the same list on
+ * one page: a changed permission is a changed line.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { operationAccess, type Access } from '../../src/api/roles.ts';
 import { roleAtLeast, roles, type Role } from '../../src/model/workspace.ts';
 import { roundLogo } from '../images/sample-designs.ts';
 import { Client, type Answer, type Json, word } from '../support/client.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
+
+/** `none`: no key, or a signature of the body. */
+type Access = Role | 'person' | 'none';
 
 interface Operation {
   readonly id: string;
@@ -47,9 +50,17 @@ afterAll(async () => {
 
 function describeOne(path: string, method: string, operation: Json): Operation {
   const id = word(operation.operationId);
-  const access = Object.entries(operationAccess).find(([name]) => name === id)?.[1];
-  if (access === undefined) throw new Error(`${id} has no line in the table`);
-  return { id, method: method.toUpperCase(), path, access };
+  return { id, method: method.toUpperCase(), path, access: accessIn(word(operation.description)) };
+}
+
+/** What the last sentence of a description says. */
+function accessIn(description: string): Access {
+  if (description.endsWith(' Needs no key.')) return 'none';
+  if (description.endsWith(' For people who are signed in, not for API keys.')) return 'person';
+  const least = / Least role: (\w+)\.$/.exec(description)?.[1];
+  const role = roles.find((one) => one === least);
+  if (role === undefined) throw new Error(`Cannot find the permission in: ${description}`);
+  return role;
 }
 
 let strangers = 0;
@@ -156,22 +167,22 @@ async function send(
 }
 
 const mayEnter = (role: Role, access: Access): boolean => {
-  if (access === 'public' || access === 'signed') return true;
+  if (access === 'none') return true;
   return access !== 'person' && roleAtLeast(role, access);
 };
 
-test('the table has no line without an operation', () => {
-  const documented = operations.map(({ id }) => id);
-  const rest = Object.keys(operationAccess).filter((id) => !documented.includes(id));
-  expect(rest).toEqual(['getOpenApi']);
+test('permissions are those of the golden page', async () => {
+  const line = ({ id, method, path, access }: Operation): string =>
+    `${access.padEnd(7)} ${method.padEnd(6)} ${path.padEnd(54)} ${id}\n`;
+  await expect(operations.map(line).join('')).toMatchFileSnapshot('access/permissions.txt');
 });
 
 describe('roles', () => {
-  test.each(roles)('%s may do exactly what the table says', async (role) => {
+  test.each(roles)('%s may do exactly what the document says', async (role) => {
     const key = await service.keyOf(role);
     for (const operation of operations) {
       const { id, access } = operation;
-      if (access === 'public' || access === 'signed') continue;
+      if (access === 'none') continue;
       const one = operation.path.includes('{') ? await idFor(operation) : '';
       const answer = await send(operation, one, { key });
       const isForbidden = answer.status === 403;
@@ -183,9 +194,9 @@ describe('roles', () => {
   });
 });
 
-test('no key: 401 wherever the table does not say public', async () => {
+test('no key: 401 wherever the document does not say that none is needed', async () => {
   for (const operation of operations) {
-    if (operation.access === 'public' || operation.access === 'signed') continue;
+    if (operation.access === 'none') continue;
     const answer = await send(operation, 'x', { key: undefined, headers: stranger() });
     expect(`${operation.id} ${answer.status}`).toBe(`${operation.id} 401`);
   }

@@ -21,7 +21,6 @@ import type { ScanFilter } from '../../scans/query/filter.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import { csvResult, csvText, type Format, tableRoutes } from '../csv.ts';
 import type { Tag } from '../openapi/tags.ts';
-import type { OperationId } from '../roles.ts';
 import { type Call, jsonResult, type Result, type Route, type StreamedResult } from '../route.ts';
 import {
   calendarFor,
@@ -77,7 +76,7 @@ export type ScopeCall = Pick<Call<RangeQuery, undefined>, 'actor' | 'id' | 'quer
 
 interface Described {
   readonly path: string;
-  readonly operationId: OperationId;
+  readonly operationId: string;
   readonly summary: string;
 }
 
@@ -231,6 +230,7 @@ function totalsRoutes<Of extends Scope, Found extends Analytics>(
   const { schema, fileName, find, ofPrevious, rows, ...described } = resource.totals;
   return tableRoutes({
     ...described,
+    access: 'viewer',
     tag,
     query: z.object({ ...range, ...questionShape }),
     jsonOnly: [],
@@ -259,6 +259,7 @@ function seriesRoutes<Of extends Scope, Found extends Analytics>(
   const { tag, failures, rangeShape: range, series } = resource;
   return tableRoutes({
     ...series,
+    access: 'viewer',
     tag,
     query: z.object({ ...range, interval, ...questionShape }),
     jsonOnly: ['compare'],
@@ -290,6 +291,7 @@ function breakdownRoutes<Of extends Scope, Found extends Analytics>(
   return tableRoutes({
     path,
     operationId,
+    access: 'viewer',
     summary,
     tag,
     description: 'Scans of each. Cities and referrers beyond the bound of a day are `other`.',

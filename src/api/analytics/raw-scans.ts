@@ -93,6 +93,7 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
   return tableRoutes({
     path: '/qr-codes/:id/scans',
     operationId: 'listScans',
+    access: 'viewer',
     tag: analyticsTag,
     summary: 'Raw scans',
     description:

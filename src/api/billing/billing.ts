@@ -194,6 +194,7 @@ export function billingRoutes(billing: Billing): Route[] {
   const listPlans = getRoute({
     path: '/billing/plans',
     operationId: 'listPlans',
+    access: 'viewer',
     tag,
     summary: 'List plans and prices',
     description: 'Every plan with its limits, the smallest first, and how one is bought here.',
@@ -204,6 +205,7 @@ export function billingRoutes(billing: Billing): Route[] {
   const getSubscription = getRoute({
     path: '/billing/subscription',
     operationId: 'getSubscription',
+    access: 'viewer',
     tag,
     summary: 'Get the subscription',
     description:
@@ -216,6 +218,7 @@ export function billingRoutes(billing: Billing): Route[] {
   const getCheckout = getRoute({
     path: '/billing/checkout/:id',
     operationId: 'getCheckout',
+    access: 'owner',
     tag,
     summary: 'Get a checkout',
     description: '`complete` once its plan has started; kept for 30 days.',
@@ -241,6 +244,8 @@ function openCheckout(billing: Billing): Route {
     method: 'POST',
     path: '/billing/checkout',
     operationId: 'openCheckout',
+    access: 'owner',
+    isSlow: true,
     tag,
     summary: 'Start a checkout',
     description:
@@ -265,6 +270,7 @@ function confirmCheckout(billing: Billing): Route {
     method: 'POST',
     path: '/billing/checkout/:id/confirm',
     operationId: 'confirmCheckout',
+    access: 'owner',
     tag,
     summary: 'Confirm a checkout',
     description:
@@ -287,6 +293,8 @@ function changeSubscription(billing: Billing): Route {
     method: 'PATCH',
     path: '/billing/subscription',
     operationId: 'changeSubscription',
+    access: 'owner',
+    isSlow: true,
     tag,
     summary: 'Change plan or interval',
     description:
@@ -309,6 +317,8 @@ function cancelSubscription(billing: Billing): Route {
     method: 'DELETE',
     path: '/billing/subscription',
     operationId: 'cancelSubscription',
+    access: 'owner',
+    isSlow: true,
     tag,
     summary: 'Cancel the subscription',
     description:
@@ -330,6 +340,8 @@ function resumeSubscription(billing: Billing): Route {
     method: 'POST',
     path: '/billing/subscription/resume',
     operationId: 'resumeSubscription',
+    access: 'owner',
+    isSlow: true,
     tag,
     summary: 'Take a cancellation back',
     description: 'Before `effectiveAt`; afterwards a new checkout starts a new subscription.',

@@ -38,6 +38,8 @@ function openPortal(billing: Billing): Route {
     method: 'POST',
     path: '/billing/portal',
     operationId: 'openPortal',
+    access: 'owner',
+    isSlow: true,
     tag,
     summary: 'Open the customer portal',
     description: 'With Stripe: a link, good for a few minutes, to invoices and means of payment.',
@@ -57,6 +59,8 @@ function receiveStripeEvent(billing: Billing): Route {
     method: 'POST',
     path: '/billing/stripe/webhook',
     operationId: 'receiveStripeEvent',
+    access: 'signed',
+    isSlow: true,
     tag,
     summary: 'Receive an event of Stripe',
     description:

@@ -35,6 +35,7 @@ export function usageRoutes({ workspaces, codes }: UsageOptions): Route[] {
     getRoute({
       path: '/billing/usage',
       operationId: 'getUsage',
+      access: 'viewer',
       tag: 'Billing',
       summary: 'Get usage',
       description:

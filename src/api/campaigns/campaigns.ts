@@ -61,6 +61,7 @@ function createOne(options: CampaignsOptions): Route {
     method: 'POST',
     path: '/campaigns',
     operationId: 'createCampaign',
+    access: 'editor',
     tag,
     summary: 'Create a campaign',
     description:
@@ -84,6 +85,7 @@ function listMany(options: CampaignsOptions): Route {
   return getRoute({
     path: '/campaigns',
     operationId: 'listCampaigns',
+    access: 'viewer',
     tag,
     summary: 'List campaigns',
     description: 'Newest first. A page past the end is empty.',
@@ -115,6 +117,7 @@ function getOne(options: CampaignsOptions): Route {
   return getRoute({
     path: '/campaigns/:id',
     operationId: 'getCampaign',
+    access: 'viewer',
     tag,
     summary: 'Get a campaign',
     description: 'With its codes, its status by the clock, and what it came to once it has ended.',
@@ -129,6 +132,7 @@ function patchOne(options: CampaignsOptions): Route {
     method: 'PATCH',
     path: '/campaigns/:id',
     operationId: 'updateCampaign',
+    access: 'editor',
     tag,
     summary: 'Update a campaign',
     description:
@@ -149,6 +153,7 @@ function deleteOne({ campaigns }: CampaignsOptions): Route {
   return deleteRoute({
     path: '/campaigns/:id',
     operationId: 'deleteCampaign',
+    access: 'editor',
     tag,
     summary: 'Delete a campaign',
     description: 'For good. Its codes stay; an end that is due is told before, one to come never.',

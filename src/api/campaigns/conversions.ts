@@ -27,6 +27,7 @@ function createOne({ conversions }: ConversionsOptions): Route {
     method: 'POST',
     path: '/conversions',
     operationId: 'createConversion',
+    access: 'editor',
     tag,
     summary: 'Count a conversion',
     description:
@@ -58,6 +59,7 @@ function listDays({ conversions, codes, clock }: ConversionsOptions): Route {
     method: 'GET',
     path: '/qr-codes/:id/conversions',
     operationId: 'getConversions',
+    access: 'viewer',
     tag,
     summary: 'Conversions of a code',
     description: 'By UTC day, over a range of days, both ends included.',

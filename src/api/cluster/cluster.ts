@@ -12,7 +12,6 @@ import { type Actor, roleAtLeast } from '../../model/workspace.ts';
 import type { Workspaces } from '../../workspaces/workspaces.ts';
 import { count, time } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
-import { operationAccess } from '../roles.ts';
 
 /** Of this machine's part in a cluster. */
 export interface ClusterAccess {
@@ -145,9 +144,12 @@ const handoverSchema = z
   })
   .meta({ id: 'HandedOver' });
 
+/** The least role that sees the cluster. */
+const access = 'admin';
+
 /** Whether there is a cluster for them: decides what `getCluster` answers, and whether the dashboard has a page of it. */
 export function seesCluster({ cluster, workspaces }: ClusterOptions, actor: Actor): boolean {
-  const isAllowed = roleAtLeast(actor.role, operationAccess.getCluster);
+  const isAllowed = roleAtLeast(actor.role, access);
   return cluster !== undefined && isAllowed && workspaces.isFirst(actor.workspaceNo);
 }
 
@@ -163,6 +165,7 @@ export function clusterRoutes(options: ClusterOptions): Route[] {
     method: 'GET',
     path: '/cluster',
     operationId: 'getCluster',
+    access,
     tag,
     summary: 'Get the cluster',
     description:
@@ -176,6 +179,8 @@ export function clusterRoutes(options: ClusterOptions): Route[] {
     method: 'POST',
     path: '/cluster/handover',
     operationId: 'handOverCluster',
+    access: 'owner',
+    isSlow: true,
     tag,
     summary: 'Let another core lead',
     description:

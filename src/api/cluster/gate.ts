@@ -9,7 +9,6 @@
 import { isRead, type Reply, type Request, withHeader } from '../../http/request.ts';
 import { Failure } from '../../model/failure.ts';
 import { problemReply } from '../problem.ts';
-import type { OperationId } from '../roles.ts';
 import type { Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -56,10 +55,10 @@ export class ClusterGate {
   }
 
   /** Answers a change within the deadline of its route. @param work does not reject */
-  async limit(request: Request, { operationId }: Route, work: Work): Promise<Reply> {
+  async limit(request: Request, { isSlow }: Route, work: Work): Promise<Reply> {
     const { answerWithinMs: ms } = this.#options;
     if (ms === undefined || isRead(request)) return await work(request);
-    const deadline = new ReplyDeadline(slowOperations.has(operationId) ? ms * slowFactor : ms);
+    const deadline = new ReplyDeadline(isSlow === true ? ms * slowFactor : ms);
     const late = deadline.passed.then(() => problemReply(outcomeUnknown(), request, this.#docsUrl));
     try {
       return await Promise.race([work(deadline.over(request)), late]);
@@ -76,24 +75,7 @@ export class ClusterGate {
   }
 }
 
-/**
- * They wait for others, or make many changes: a payment provider, a receiver of webhooks (15 s), threads that draw, bulk,
- * the next leader (10 s).
- */
-const slowOperations: ReadonlySet<OperationId> = new Set<OperationId>([
-  'cancelSubscription',
-  'changeSubscription',
-  'createQrCodes',
-  'downloadImages',
-  'handOverCluster',
-  'openCheckout',
-  'openPortal',
-  'previewQrCode',
-  'receiveStripeEvent',
-  'resumeSubscription',
-  'testWebhook',
-]);
-/** So many times longer they may take. */
+/** A slow route may take so many times longer. */
 const slowFactor = 12;
 
 /**

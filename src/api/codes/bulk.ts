@@ -94,6 +94,8 @@ export function bulkRoutes(options: BulkOptions): Route[] {
       method: 'POST',
       path: '/qr-codes/bulk',
       operationId: 'createQrCodes',
+      access: 'editor',
+      isSlow: true,
       tag: 'QR codes',
       summary: 'Create many QR codes',
       description:
@@ -126,8 +128,8 @@ export function bulkRoutes(options: BulkOptions): Route[] {
 }
 
 /** @throws Failure unsupported_media_type */
-function bodyFormatOf({ contentType }: RawCall): BulkFormat {
-  const { name, isUtf8 } = mediaTypeOf(contentType);
+function bodyFormatOf({ header }: RawCall): BulkFormat {
+  const { name, isUtf8 } = mediaTypeOf(header('content-type'));
   const format = formats.get(name);
   if (format !== undefined && isUtf8) return format;
   const detail =

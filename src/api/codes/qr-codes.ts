@@ -54,6 +54,7 @@ function createOne({ codes, view, ownHosts }: QrCodesOptions): Route {
     method: 'POST',
     path: '/qr-codes',
     operationId: 'createQrCode',
+    access: 'editor',
     tag,
     summary: 'Create a QR code',
     description:
@@ -83,6 +84,7 @@ function listMany({ codes, view, positions }: QrCodesOptions): Route[] {
   return tableRoutes({
     path: '/qr-codes',
     operationId: 'listQrCodes',
+    access: 'viewer',
     tag,
     summary: 'List QR codes',
     description: 'The workspace’s codes. A page past the end is empty.',
@@ -145,6 +147,7 @@ function getOne({ codes, view }: QrCodesOptions): Route {
     method: 'GET',
     path: '/qr-codes/:id',
     operationId: 'getQrCode',
+    access: 'viewer',
     tag,
     summary: 'Get a QR code',
     description: 'The whole resource with its lifetime scans.',
@@ -239,6 +242,7 @@ function changeRoute<B extends z.ZodType<object>>(
   const bodies = changeBodies(described.body, ownHosts);
   return createRoute<typeof noQuery, B>({
     path: '/qr-codes/:id',
+    access: 'editor',
     tag,
     answer: { status: 200, schema: qrCode, what: 'The code as it is now', headers: ['ETag'] },
     requestHeaders: ifMatchHeader,
@@ -264,6 +268,7 @@ function deleteOne({ codes, view }: QrCodesOptions): Route {
   return deleteRoute({
     path: '/qr-codes/:id',
     operationId: 'deleteQrCode',
+    access: 'editor',
     tag,
     summary: 'Delete a QR code',
     description:

@@ -85,6 +85,7 @@ export function resolveRoutes({ codes, scansOf, clock }: ResolveOptions): Route[
     method: 'GET',
     path: '/qr-codes/:id/resolve',
     operationId: 'resolveQrCode',
+    access: 'viewer',
     tag: 'QR codes',
     summary: 'Try where a code leads',
     description:

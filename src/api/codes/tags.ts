@@ -36,6 +36,7 @@ export function tagRoutes(codes: Codes): Route[] {
     getRoute({
       path: '/qr-codes/tags',
       operationId: 'listTags',
+      access: 'viewer',
       tag: 'QR codes',
       summary: 'List tags',
       description:

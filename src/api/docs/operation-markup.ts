@@ -4,8 +4,7 @@ import type { oas31 } from 'zod-openapi';
 import { exampleIn, operationOf, parameterOf, responseOf } from '../openapi/read.ts';
 import { resolve } from '../openapi/schema.ts';
 import { problemKinds } from '../problem.ts';
-import { type Access, operationAccess } from '../roles.ts';
-import type { Route } from '../route.ts';
+import type { Access, Route } from '../route.ts';
 import { inline } from './markdown.ts';
 import { type FieldMarkup, fieldsOf } from './schema-markup.ts';
 
@@ -14,12 +13,12 @@ const jsonType = 'application/json';
 const everyHeader = /^X-/;
 
 export function operationMarkup(markup: FieldMarkup, route: Route): string {
-  const { operationId, method, path, summary, description, fileOf } = route;
+  const { access, operationId, method, path, summary, description, fileOf } = route;
   const described = operationOf(markup.document, route);
   return `<article class="operation ${method.toLowerCase()}" id="${operationId}">
 <h3><a href="#${operationId}">${escapeHtml(summary)}</a></h3>
 <div class="address">${verb(route)}<code>/v1${escapeHtml(path)}</code>
-<span class="role">${accessText(operationAccess[operationId])}</span></div>
+<span class="role">${accessText(access)}</span></div>
 <p>${inline(description)}</p>
 ${fileOf === undefined ? parameters(markup, described, operationId) : ''}
 ${body(markup, described, operationId)}
@@ -111,7 +110,7 @@ function refusals({ failures }: Route): string {
 }
 
 function curl(markup: FieldMarkup, described: oas31.OperationObject, route: Route): string {
-  const { method, path, operationId } = route;
+  const { access, method, path } = route;
   const server = markup.document.servers?.[0]?.url ?? '';
   const given = parametersOf(markup, described);
   const exampleOf = (name: string): string => {
@@ -131,7 +130,7 @@ function curl(markup: FieldMarkup, described: oas31.OperationObject, route: Rout
   const isImplied = method === 'GET' || (method === 'POST' && sent !== undefined);
   const lines = [
     `curl ${isImplied ? '' : `-X ${method} `}"${server}${address}${query === '' ? '' : `?${query}`}"`,
-    ...credentials(operationAccess[operationId]),
+    ...credentials(access),
     ...(sent === undefined ? [] : ['-H "Content-Type: application/json"', `-d '${sent}'`]),
   ];
   return lines.join(' \\\n  ');

@@ -100,6 +100,7 @@ export function eventStreamRoutes(options: EventStreamOptions): Route[] {
     method: 'GET',
     path: '/events/stream',
     operationId: 'streamEvents',
+    access: 'viewer',
     tag: 'Events',
     summary: 'Follow events live',
     description:

@@ -71,6 +71,7 @@ export function eventRoutes({ outbox, scans, positions, places }: EventsOptions)
   const listEvents = getRoute({
     path: '/events',
     operationId: 'listEvents',
+    access: 'viewer',
     tag: 'Events',
     summary: 'List events',
     description:

@@ -23,6 +23,7 @@ function addOne(logos: Logos): Route {
     method: 'POST',
     path: '/logos',
     operationId: 'createLogo',
+    access: 'editor',
     tag,
     summary: 'Upload a logo',
     description:
@@ -54,6 +55,7 @@ function listAll(logos: Logos): Route {
     method: 'GET',
     path: '/logos',
     operationId: 'listLogos',
+    access: 'viewer',
     tag,
     summary: 'List logos',
     description: 'All of the workspace, newest first; there are 200 at most.',
@@ -71,6 +73,7 @@ function getOne(logos: Logos): Route {
     method: 'GET',
     path: '/logos/:id',
     operationId: 'getLogo',
+    access: 'viewer',
     tag,
     summary: 'Get a logo',
     description: 'What is known of it; its picture is in the images of codes.',
@@ -90,7 +93,7 @@ function getOne(logos: Logos): Route {
 async function readFile(
   call: RawCall,
 ): Promise<{ readonly bytes: Uint8Array; readonly mediaType: LogoMediaType }> {
-  const { name } = mediaTypeOf(call.contentType);
+  const { name } = mediaTypeOf(call.header('content-type'));
   const own = logoMediaTypes.find((type): type is LogoMediaType => type === name);
   if (own !== undefined) return { bytes: await call.body(), mediaType: own };
   if (name !== 'application/json') {

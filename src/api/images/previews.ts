@@ -37,6 +37,8 @@ function previewOne({ codes, designs, ownHosts }: PreviewsOptions): Route {
     method: 'POST',
     path: '/qr-codes/preview',
     operationId: 'previewQrCode',
+    access: 'viewer',
+    isSlow: true,
     tag,
     summary: 'Preview a design',
     description:
@@ -68,6 +70,8 @@ function archiveMany({ codes, images, shortUrlBase }: PreviewsOptions): Route {
     method: 'POST',
     path: '/qr-codes/images',
     operationId: 'downloadImages',
+    access: 'viewer',
+    isSlow: true,
     tag,
     summary: 'Download many images',
     description:

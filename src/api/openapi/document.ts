@@ -11,8 +11,7 @@ import type {
   ZodOpenApiPathsObject,
   ZodOpenApiResponsesObject,
 } from 'zod-openapi';
-import { type Access, operationAccess } from '../roles.ts';
-import { needsBody, pathOf, takesBody, type Route } from '../route.ts';
+import { type Access, isIdempotent, needsBody, pathOf, takesBody, type Route } from '../route.ts';
 import { SessionCookie } from '../workspaces/cookie.ts';
 import { addExamples } from './examples.ts';
 import { emptyBody } from '../fields.ts';
@@ -165,13 +164,12 @@ class OperationParts {
   }
 
   operation(route: Route): ZodOpenApiOperationObject {
-    const { answer, query, requestHeaders } = route;
-    const access = operationAccess[route.operationId];
+    const { access, answer, query, requestHeaders } = route;
     const hasBody = takesBody(route) && route.body?.type !== 'undefined';
     const hasQuery = query !== undefined && !isEmpty(query.shape);
     const path = pathParameters(route.path);
     const headers = {
-      ...(isKept(route) ? idempotencyHeader : {}),
+      ...(isIdempotent(route) ? idempotencyHeader : {}),
       ...(isList(route.operationId) ? ifNoneMatchHeader : {}),
       ...requestHeaders,
     };
@@ -225,18 +223,13 @@ function mayForbid(access: Access, { method }: Route): boolean {
   return !isKeyless(access) && !(access === 'viewer' && method === 'GET');
 }
 
-/** Whether an answer is kept under the request's Idempotency-Key. */
-function isKept({ method, isRepeatable, operationId }: Route): boolean {
-  return method === 'POST' && isRepeatable !== true && operationAccess[operationId] !== 'signed';
-}
-
 function successOf(status: number, description: string, route: Route): ZodOpenApiResponsesObject {
   const { answer } = route;
   const { schema, mediaTypes = [jsonType], headers = [] } = answer;
   const own: AnswerHeader[] = [
     ...(route.method === 'GET' ? (['X-Unknown-Parameters'] as const) : []),
     ...(status === 201 ? (['Location'] as const) : []),
-    ...(isKept(route) ? (['Idempotent-Replayed'] as const) : []),
+    ...(isIdempotent(route) ? (['Idempotent-Replayed'] as const) : []),
     ...(isList(route.operationId) ? (['ETag', 'Vary'] as const) : []),
     ...headers,
   ];

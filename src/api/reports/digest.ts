@@ -54,6 +54,7 @@ export function digestRoutes({ digests, users, sendsMail }: DigestRoutesOptions)
   const getDigest = getRoute({
     path: '/profile/digest',
     operationId: 'getDigest',
+    access: 'person',
     tag,
     summary: 'Get your digest',
     description: 'Whether you get the numbers of the workspace you are in by mail, and how often.',
@@ -65,6 +66,7 @@ export function digestRoutes({ digests, users, sendsMail }: DigestRoutesOptions)
     method: 'PUT',
     path: '/profile/digest',
     operationId: 'updateDigest',
+    access: 'person',
     tag,
     summary: 'Change your digest',
     description:

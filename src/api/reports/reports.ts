@@ -98,6 +98,7 @@ export function reportRoutes(options: ReportRoutesOptions): Route[] {
   const listReports = listRoute({
     path: '/reports',
     operationId: 'listReports',
+    access: 'viewer',
     tag,
     summary: 'List shared reports',
     description: `Newest first, those that are over too; at most ${reportsMax}.`,
@@ -109,6 +110,7 @@ export function reportRoutes(options: ReportRoutesOptions): Route[] {
   const getReport = getRoute({
     path: '/reports/:id',
     operationId: 'getReport',
+    access: 'viewer',
     tag,
     summary: 'Get a shared report',
     description: 'With its link, for those who may share.',
@@ -119,6 +121,7 @@ export function reportRoutes(options: ReportRoutesOptions): Route[] {
   const deleteReport = deleteRoute({
     path: '/reports/:id',
     operationId: 'deleteReport',
+    access: 'editor',
     tag,
     summary: 'Revoke a shared report',
     description: 'Its link shows nothing from now on.',
@@ -132,6 +135,7 @@ const createReport = (options: ReportRoutesOptions): Route =>
     method: 'POST',
     path: '/reports',
     operationId: 'createReport',
+    access: 'editor',
     tag,
     summary: 'Share a report',
     description:

@@ -42,6 +42,7 @@ function createOne(options: WatchRoutesOptions): Route {
     method: 'POST',
     path: '/watches',
     operationId: 'createWatch',
+    access: 'editor',
     tag,
     summary: 'Create a watch',
     description:
@@ -71,6 +72,7 @@ function listMany(options: WatchRoutesOptions): Route {
   return getRoute({
     path: '/watches',
     operationId: 'listWatches',
+    access: 'viewer',
     tag,
     summary: 'List watches',
     description: 'Newest first, with their state and their open incidents.',
@@ -104,6 +106,7 @@ function listIncidents(options: WatchRoutesOptions): Route {
   return getRoute({
     path: '/watches/incidents',
     operationId: 'listIncidents',
+    access: 'viewer',
     tag,
     summary: 'List incidents',
     description:
@@ -132,6 +135,7 @@ function getOne(options: WatchRoutesOptions): Route {
   return getRoute({
     path: '/watches/:id',
     operationId: 'getWatch',
+    access: 'viewer',
     tag,
     summary: 'Get a watch',
     description: 'With its state, when it was last looked at, and its open incidents.',
@@ -146,6 +150,7 @@ function patchOne(options: WatchRoutesOptions): Route {
     method: 'PATCH',
     path: '/watches/:id',
     operationId: 'updateWatch',
+    access: 'editor',
     tag,
     summary: 'Update a watch',
     description:
@@ -162,6 +167,7 @@ function deleteOne({ watches }: WatchRoutesOptions): Route {
   return deleteRoute({
     path: '/watches/:id',
     operationId: 'deleteWatch',
+    access: 'editor',
     tag,
     summary: 'Delete a watch',
     description: 'Its open incidents end as `deleted`, and stay in the list.',

@@ -84,6 +84,7 @@ function listRoute(webhooks: Webhooks, positions: Positions): Route {
   return getRoute({
     path: '/webhooks/dead-letters',
     operationId: 'listDeadLetters',
+    access: 'admin',
     tag,
     summary: 'List dead letters',
     description:
@@ -115,6 +116,7 @@ function replayRoute({ deliveries }: Webhooks): Route {
     method: 'POST',
     path: '/webhooks/dead-letters/:id/replay',
     operationId: 'replayDeadLetter',
+    access: 'admin',
     tag,
     summary: 'Replay a dead letter',
     description:
@@ -136,6 +138,7 @@ function replayRangeRoute({ endpoints, deliveries }: Webhooks): Route {
     method: 'POST',
     path: '/webhooks/dead-letters/replay',
     operationId: 'replayDeadLetters',
+    access: 'admin',
     tag,
     summary: 'Replay dead letters of a time',
     description: 'All of them, of one enabled endpoint or of every one that is enabled.',

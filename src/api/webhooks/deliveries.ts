@@ -200,6 +200,7 @@ export function deliveryRoutes(webhooks: Webhooks, positions: Positions): Route[
   const listDeliveries = getRoute({
     path: '/webhooks/:id/deliveries',
     operationId: 'listDeliveries',
+    access: 'admin',
     tag,
     summary: 'List an endpoint’s deliveries',
     description:
@@ -222,6 +223,7 @@ export function deliveryRoutes(webhooks: Webhooks, positions: Positions): Route[
   const getDelivery = getRoute({
     path: '/webhooks/deliveries/:id',
     operationId: 'getDelivery',
+    access: 'admin',
     tag,
     summary: 'Get a delivery',
     description: 'With every attempt and the exact body. The id is that of `X-Service-Delivery`.',
@@ -233,6 +235,7 @@ export function deliveryRoutes(webhooks: Webhooks, positions: Positions): Route[
     method: 'POST',
     path: '/webhooks/deliveries/:id/redeliver',
     operationId: 'redeliver',
+    access: 'admin',
     tag,
     summary: 'Send a delivery again',
     description:

@@ -225,6 +225,7 @@ function writeRoutes({ endpoints }: Webhooks): [create: Route, update: Route] {
     method: 'POST',
     path: '/webhooks',
     operationId: 'createWebhook',
+    access: 'admin',
     tag,
     summary: 'Create an endpoint',
     description:
@@ -246,6 +247,7 @@ function writeRoutes({ endpoints }: Webhooks): [create: Route, update: Route] {
     method: 'PATCH',
     path: '/webhooks/:id',
     operationId: 'updateWebhook',
+    access: 'admin',
     tag,
     summary: 'Change an endpoint',
     description:
@@ -269,6 +271,7 @@ function readRoutes({ endpoints, deliveries }: Webhooks): Route[] {
   const listWebhooks = listRoute({
     path: '/webhooks',
     operationId: 'listWebhooks',
+    access: 'admin',
     tag,
     summary: 'List endpoints',
     description:
@@ -281,6 +284,7 @@ function readRoutes({ endpoints, deliveries }: Webhooks): Route[] {
   const getWebhook = getRoute({
     path: '/webhooks/:id',
     operationId: 'getWebhook',
+    access: 'admin',
     tag,
     summary: 'Get an endpoint',
     description: 'With how its deliveries fare.',
@@ -295,6 +299,7 @@ function deleteRouteOf({ endpoints, deliveries }: Webhooks): Route {
   return deleteRoute({
     path: '/webhooks/:id',
     operationId: 'deleteWebhook',
+    access: 'admin',
     tag,
     summary: 'Delete an endpoint',
     description:
@@ -312,6 +317,7 @@ function rotateRoute({ endpoints }: Webhooks): Route {
     method: 'POST',
     path: '/webhooks/:id/rotate-secret',
     operationId: 'rotateWebhookSecret',
+    access: 'admin',
     tag,
     summary: 'Rotate an endpoint’s secret',
     description:
@@ -338,6 +344,8 @@ function testRoute({ webhooks: { endpoints, deliveries }, ids, clock }: Webhooks
     method: 'POST',
     path: '/webhooks/:id/test',
     operationId: 'testWebhook',
+    access: 'admin',
+    isSlow: true,
     tag,
     summary: 'Send a sample',
     description:

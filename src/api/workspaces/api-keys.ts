@@ -83,6 +83,7 @@ export function apiKeyRoutes({ workspaces: { keys }, clock }: ApiKeysOptions): R
     method: 'POST',
     path: '/api-keys',
     operationId: 'createApiKey',
+    access: 'admin',
     tag,
     summary: 'Create an API key',
     description: 'It speaks for you, with a role up to yours. The secret is shown this once.',
@@ -107,6 +108,7 @@ export function apiKeyRoutes({ workspaces: { keys }, clock }: ApiKeysOptions): R
   const listApiKeys = listRoute({
     path: '/api-keys',
     operationId: 'listApiKeys',
+    access: 'admin',
     tag,
     summary: 'List API keys',
     description: 'The workspace’s keys, revoked ones too, newest first. Never their secrets.',
@@ -118,6 +120,7 @@ export function apiKeyRoutes({ workspaces: { keys }, clock }: ApiKeysOptions): R
   const deleteApiKey = deleteRoute({
     path: '/api-keys/:id',
     operationId: 'deleteApiKey',
+    access: 'admin',
     tag,
     summary: 'Revoke an API key',
     description:
@@ -128,6 +131,7 @@ export function apiKeyRoutes({ workspaces: { keys }, clock }: ApiKeysOptions): R
     method: 'POST',
     path: '/api-keys/:id/rotate',
     operationId: 'rotateApiKey',
+    access: 'admin',
     tag,
     summary: 'Rotate an API key',
     description:

@@ -9,7 +9,7 @@ import { inviteStates, type InviteState, type MadeInvite } from '../../workspace
 import type { WorkspaceServices } from '../../workspaces/services.ts';
 import { createdAt, idField, time } from '../fields.ts';
 import { created, deleteRoute, keptResult, listRoute, pageSchema } from '../resource.ts';
-import { createPublicRoute, createRoute, jsonResult, type Result, type Route } from '../route.ts';
+import { createRoute, jsonResult, type Result, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import {
   email,
@@ -106,6 +106,7 @@ export function inviteRoutes(options: InvitesOptions): Route[] {
   const listInvites = listRoute({
     path: '/team/invites',
     operationId: 'listInvites',
+    access: 'admin',
     tag,
     summary: 'List invites',
     description: 'Newest first; those that are over stay for a month.',
@@ -117,6 +118,7 @@ export function inviteRoutes(options: InvitesOptions): Route[] {
   const deleteInvite = deleteRoute({
     path: '/team/invites/:id',
     operationId: 'deleteInvite',
+    access: 'admin',
     tag,
     summary: 'Withdraw an invite',
     description: 'Its link ends at once.',
@@ -133,6 +135,7 @@ function createInvite({ workspaces, mail, publicUrl }: InvitesOptions): Route {
     method: 'POST',
     path: '/team/invites',
     operationId: 'createInvite',
+    access: 'admin',
     tag,
     summary: 'Invite somebody',
     description:
@@ -190,10 +193,11 @@ async function sendMail(
 }
 
 function previewInvite(services: WorkspaceServices): Route {
-  return createPublicRoute({
+  return createRoute({
     method: 'POST',
     path: '/team/invites/preview',
     operationId: 'previewInvite',
+    access: 'public',
     tag,
     summary: 'Look at an invite',
     description: 'By the token of the link, as often as you like before it is accepted.',
@@ -210,10 +214,11 @@ function previewInvite(services: WorkspaceServices): Route {
 }
 
 function acceptInvite({ accounts, invites }: WorkspaceServices): Route {
-  return createPublicRoute({
+  return createRoute({
     method: 'POST',
     path: '/team/invites/accept',
     operationId: 'acceptInvite',
+    access: 'public',
     tag,
     summary: 'Accept an invite',
     description:

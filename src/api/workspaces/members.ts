@@ -31,6 +31,7 @@ export function memberRoutes({ members }: WorkspaceServices): Route[] {
   const listMembers = listRoute({
     path: '/team/members',
     operationId: 'listMembers',
+    access: 'viewer',
     tag,
     summary: 'List members',
     description: 'Everybody in the workspace, newest user first.',
@@ -43,6 +44,7 @@ export function memberRoutes({ members }: WorkspaceServices): Route[] {
     method: 'PATCH',
     path: '/team/members/:userId',
     operationId: 'updateMember',
+    access: 'admin',
     tag,
     summary: 'Change a member’s role',
     description:
@@ -57,6 +59,7 @@ export function memberRoutes({ members }: WorkspaceServices): Route[] {
   const deleteMember = deleteRoute({
     path: '/team/members/:userId',
     operationId: 'deleteMember',
+    access: 'admin',
     tag,
     summary: 'Remove a member',
     description:

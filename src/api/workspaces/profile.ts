@@ -72,6 +72,7 @@ export function profileRoutes(options: ProfileOptions): Route[] {
   const getProfile = getRoute({
     path: '/profile',
     operationId: 'getProfile',
+    access: 'person',
     tag,
     summary: 'Get your profile',
     description: 'Your name and e-mail address.',
@@ -83,6 +84,7 @@ export function profileRoutes(options: ProfileOptions): Route[] {
     method: 'PATCH',
     path: '/profile',
     operationId: 'updateProfile',
+    access: 'person',
     tag,
     summary: 'Change your name or e-mail address',
     description:
@@ -102,6 +104,7 @@ export function profileRoutes(options: ProfileOptions): Route[] {
     method: 'POST',
     path: '/profile/confirm-email',
     operationId: 'confirmEmail',
+    access: 'person',
     tag,
     summary: 'Confirm your new e-mail address',
     description: 'By the token of the link that was mailed to it, once, within a day.',

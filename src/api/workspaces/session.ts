@@ -11,7 +11,7 @@ import type { WorkspaceServices } from '../../workspaces/services.ts';
 import type { Session } from '../../workspaces/sessions.ts';
 import { emptyBody } from '../fields.ts';
 import { getRoute } from '../resource.ts';
-import { createPublicRoute, createRoute, jsonResult, type Route } from '../route.ts';
+import { createRoute, jsonResult, type Route } from '../route.ts';
 import type { SessionCookie } from './cookie.ts';
 import { type ProfileOptions, tellOwner } from './profile.ts';
 import {
@@ -97,6 +97,7 @@ export function sessionRoutes(
     method: 'POST',
     path: '/auth/sign-out',
     operationId: 'signOut',
+    access: 'person',
     tag,
     summary: 'Sign out',
     description: 'Ends this session at once.',
@@ -118,6 +119,7 @@ export function sessionRoutes(
     method: 'POST',
     path: '/auth/password',
     operationId: 'changePassword',
+    access: 'person',
     tag,
     summary: 'Change your password',
     description: 'Needs the old one. Your other sessions end; API keys go on.',
@@ -135,6 +137,7 @@ export function sessionRoutes(
   const getSession = getRoute({
     path: '/session',
     operationId: 'getSession',
+    access: 'viewer',
     tag,
     summary: 'Who am I',
     description: 'The user and the workspace that this key or session acts for, and as what.',
@@ -150,10 +153,11 @@ function signInRoute(
   cookie: SessionCookie,
   view: SessionView,
 ): Route {
-  return createPublicRoute({
+  return createRoute({
     method: 'POST',
     path: '/auth/sign-in',
     operationId: 'signIn',
+    access: 'public',
     tag,
     summary: 'Sign in',
     description:

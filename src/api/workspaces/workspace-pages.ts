@@ -74,6 +74,7 @@ const getOne = ({ workspaces }: Modules): Route =>
   getRoute({
     path: '/workspaces/:id',
     operationId: 'getWorkspace',
+    access: 'viewer',
     tag,
     summary: 'Get a workspace',
     description: 'The one you are in, with its brand and what its pages say.',
@@ -90,6 +91,7 @@ const patchOne = (modules: Modules): Route =>
     method: 'PATCH',
     path: '/workspaces/:id',
     operationId: 'updateWorkspace',
+    access: 'admin',
     tag,
     summary: 'Change a workspace',
     description:
@@ -117,6 +119,7 @@ const previewOne = (modules: Modules, installation: Brand): Route =>
     method: 'POST',
     path: '/workspaces/:id/page-preview',
     operationId: 'previewPage',
+    access: 'admin',
     tag,
     summary: 'Preview a page',
     description: 'What a scan would get after a change, which is not made.',

@@ -19,6 +19,7 @@ export function workspaceRoutes(services: WorkspaceServices, view: SessionView):
   const listWorkspaces = listRoute({
     path: '/workspaces',
     operationId: 'listWorkspaces',
+    access: 'viewer',
     tag,
     summary: 'List your workspaces',
     description: 'Those you are a member of, newest first; an API key sees its own alone.',
@@ -35,6 +36,7 @@ export function workspaceRoutes(services: WorkspaceServices, view: SessionView):
     method: 'POST',
     path: '/workspaces',
     operationId: 'createWorkspace',
+    access: 'person',
     tag,
     summary: 'Create a workspace',
     description: 'A Free one that you own. Your session stays where it is: switch to go there.',
@@ -53,6 +55,7 @@ export function workspaceRoutes(services: WorkspaceServices, view: SessionView):
     method: 'POST',
     path: '/workspaces/:id/switch',
     operationId: 'switchWorkspace',
+    access: 'person',
     tag,
     summary: 'Switch to a workspace',
     description: 'From the next request on your session works there.',
