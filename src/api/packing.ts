@@ -12,7 +12,7 @@ import type { Reply, Request } from '../http/request.ts';
 const bytesMin = 1_024;
 /** Names of routes: operations, or paths of pages. */
 export const isList = (route: string): boolean => /^list[A-Z]/.test(route);
-const staticName = /^(?:getOpenApi$|\/docs|\/$)/;
+const staticName = /^(?:getOpenApi$|\/docs)/;
 
 const compress: Readonly<Record<Coding, (body: string) => Promise<Uint8Array>>> = {
   br: (body) =>

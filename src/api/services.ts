@@ -76,7 +76,7 @@ export interface ApiServices {
   readonly health: () => HealthReport;
   readonly metrics: Metrics;
   readonly geo: Pick<OpenGeo, 'date'>;
-  /** Absent where no dashboard is served: its addresses are those of the API's own pages. */
+  /** Absent in tests. */
   readonly dashboard?: DashboardPages;
 }
 

@@ -211,7 +211,7 @@ describe('pages, health, metrics', () => {
     'cluster',
     'security',
   ];
-  const pages = ['/', '/docs', ...guides.map((name) => `/docs/${name}`)];
+  const pages = ['/docs', ...guides.map((name) => `/docs/${name}`)];
 
   test.each(pages)('%s is one self-contained page under a strict policy', async (path) => {
     const answer = await client.call('GET', path, { key: undefined });
@@ -236,9 +236,10 @@ describe('pages, health, metrics', () => {
     for (const [page, text] of texts) {
       for (const [, link = ''] of text.matchAll(/<a [^>]*href="([^"]+)"/g)) {
         const [path = '', id] = link.split('#');
-        // Other sites: the two that the licenses of the geo data ask us to name, and a standard.
+        // The dashboard, which the test application does not serve.
+        if (link === '/') continue;
         if (link.startsWith('https:')) {
-          expect(link).toMatch(/^https:\/\/(db-ip\.com|www\.nro\.net|www\.standardwebhooks\.com)$/);
+          expect(link).toBe('https://www.standardwebhooks.com');
         } else if (id !== undefined) {
           expect([link, texts.get(path === '' ? page : path)?.includes(`id="${id}"`)]).toEqual([
             link,

@@ -128,22 +128,28 @@ const changeShape = z
   })
   .meta({ id: 'Change', description: 'Against `previous`, as fractions; with `compare` alone' });
 
-/** Totals with the zone of their days and, with `compare`, the period before. */
-export const comparedTotals = <Shape extends z.ZodRawShape>(
+/** An answer with the zone of its days and, with `compare`, the period before. @param id of that period's schema */
+const compared = <Shape extends z.ZodRawShape, Before extends z.ZodRawShape>(
   shape: Shape,
   id: string,
-  ofPrevious: z.ZodRawShape = {},
+  before: Before,
 ) =>
   z.object({
     ...shape,
     timezone: timezoneName,
     ...untilShape,
     previous: z
-      .object({ from: firstDay, to: lastDay, ...untilShape, ...shape, ...ofPrevious })
+      .object({ ...before, ...untilShape })
       .optional()
       .meta({ id, description: 'The period of `compare`' }),
     change: changeShape.optional(),
   });
+
+export const comparedTotals = <Shape extends z.ZodRawShape>(
+  shape: Shape,
+  id: string,
+  ofPrevious: z.ZodRawShape = {},
+) => compared(shape, id, { from: firstDay, to: lastDay, ...shape, ...ofPrevious });
 
 const seriesFields = {
   interval: z.enum(intervals).meta({ description: 'Length of a point', example: 'day' }),
@@ -165,18 +171,9 @@ const seriesFields = {
         'Every point of the range, oldest first, empty ones too; the first begins with the range',
     }),
 };
-export const timeseries = z
-  .object({
-    ...seriesFields,
-    timezone: timezoneName,
-    ...untilShape,
-    previous: z
-      .object({ ...seriesFields, ...untilShape })
-      .optional()
-      .meta({ id: 'SeriesBefore', description: 'The period of `compare`' }),
-    change: changeShape.optional(),
-  })
-  .meta({ id: 'Timeseries' });
+export const timeseries = compared(seriesFields, 'SeriesBefore', seriesFields).meta({
+  id: 'Timeseries',
+});
 
 const breakdownFields = {
   by: z
@@ -201,18 +198,9 @@ const breakdownFields = {
         'Most scans first; `weekday` and `hour_of_week` in the order of the week, empty ones too',
     }),
 };
-export const breakdown = z
-  .object({
-    ...breakdownFields,
-    timezone: timezoneName,
-    ...untilShape,
-    previous: z
-      .object({ ...breakdownFields, ...untilShape })
-      .optional()
-      .meta({ id: 'BreakdownBefore', description: 'The period of `compare`' }),
-    change: changeShape.optional(),
-  })
-  .meta({ id: 'Breakdown' });
+export const breakdown = compared(breakdownFields, 'BreakdownBefore', breakdownFields).meta({
+  id: 'Breakdown',
+});
 
 export type TotalsRow = readonly [metric: string, key: string, value: number];
 

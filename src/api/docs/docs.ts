@@ -6,7 +6,6 @@ import type { Reply } from '../../http/request.ts';
 import { createOpenApi } from '../openapi/document.ts';
 import type { Result, Route } from '../route.ts';
 import { type GuideOptions, guidePage, readGuides } from './guides.ts';
-import { frontPage } from './front-page.ts';
 import { referencePage } from './reference-page.ts';
 import { searchEntries } from './search-index.ts';
 
@@ -26,7 +25,6 @@ export class Docs {
     });
     this.openApi = once(() => jsonReply(document()));
     this.#pages = new Map([
-      ['/', once(() => frontPage(options.publicUrl))],
       ['/docs', () => reference().reply],
       ['/docs/search.json', search],
     ]);

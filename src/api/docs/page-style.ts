@@ -1,5 +1,5 @@
 /**
- * The style sheet of the front page and the reference: one sheet, light and dark, from a phone up.
+ * The style sheet of the pages under /docs: one sheet, light and dark, from a phone up.
  * Contrast is at least 4.5:1 for every text, in both.
  */
 export const pageStyle = `
@@ -24,14 +24,6 @@ pre code{background:none;padding:0;font-size:inherit;overflow-wrap:normal}
 .brand{display:flex;align-items:center;gap:.6rem;font-weight:650;color:var(--ink);text-decoration:none;letter-spacing:-.01em}
 .brand svg{width:28px;height:28px;flex:none}
 .soft{color:var(--soft)}
-.front{max-width:46rem;margin:0 auto;padding:clamp(2rem,8vh,6rem) 1.25rem 3rem}
-.front h1{margin:2.2rem 0 .6rem}
-.front .lead{font-size:1.12rem;color:var(--soft)}
-.links{display:grid;grid-template-columns:repeat(auto-fit,minmax(12rem,1fr));gap:.8rem;list-style:none;padding:0;margin:1.6rem 0}
-.links a{display:block;background:var(--card);border:1px solid var(--line);border-radius:12px;padding:.9rem 1.1rem;text-decoration:none;color:var(--ink);height:100%}
-.links a:hover{border-color:var(--accent)}
-.links b{display:block;color:var(--accent)}
-.links span{font-size:.9rem;color:var(--soft)}
 .guide h1{margin-bottom:1rem}
 .guide li{max-width:44rem;margin:.3rem 0}
 .guide table{width:auto;min-width:min(100%,44rem)}

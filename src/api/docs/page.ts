@@ -1,5 +1,5 @@
 /**
- * The frame of the pages that work without the dashboard. Their content security policy allows this style sheet and
+ * The frame of the pages under /docs. Their content security policy allows this style sheet and
  * this script, named by their hashes, the icon, and the search index of this host: no form, no other origin. So
  * they leak nothing, and work without the script, which only adds search and copy buttons.
  */
@@ -32,12 +32,9 @@ const headers = {
   'Cache-Control': 'no-cache',
 };
 
-/** The logo, as markup. */
-export const logo = icon;
-
 /** What the navigation of every page under /docs begins with: search, which the script brings to life, and contents. */
 export function navigationFrame(contents: string): string {
-  return `<a class="brand" href="/">${logo}Quietzone</a>
+  return `<a class="brand" href="/">${icon}Quietzone</a>
 <div class="search" role="search" hidden>
 <input type="search" placeholder="Search   Ctrl K" aria-keyshortcuts="Control+K Meta+K" aria-label="Search operations, fields and guides" role="combobox" aria-expanded="false" aria-controls="found" aria-autocomplete="list" autocomplete="off" spellcheck="false" maxlength="100">
 <div id="found" role="listbox" aria-label="Found" hidden></div>

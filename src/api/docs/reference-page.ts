@@ -8,7 +8,6 @@
 import { escapeHtml } from '../../model/text.ts';
 import type { Reply } from '../../http/request.ts';
 import { roles } from '../../model/workspace.ts';
-import { firstRequest } from './front-page.ts';
 import type { OpenApi } from '../openapi/document.ts';
 import { guideLinks, readGuide } from './guides.ts';
 import { anchor, type Document, inline, renderMarkdown } from './markdown.ts';
@@ -77,6 +76,12 @@ function basics(server: string): Document {
   });
   return renderMarkdown(source);
 }
+
+/** The `curl` that creates a code. */
+const firstRequest = (publicUrl: string): string => `curl ${publicUrl}/v1/qr-codes \\
+  -H "Authorization: Bearer $API_KEY" \\
+  -H "Content-Type: application/json" \\
+  -d '{"target": "https://example.com/menu"}'`;
 
 function problems(): string {
   const rows = Object.entries(problemKinds).map(

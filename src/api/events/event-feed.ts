@@ -8,15 +8,12 @@
  * came since, so going on from there neither repeats nor skips one. Within a chunk, events of the outbox come before scans.
  */
 import type { EventKind } from '../../model/event.ts';
-import type { Outbox } from '../../outbox/outbox.ts';
-import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { EventCursor } from '../../scans/query/scan-events.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { Role } from '../../model/workspace.ts';
-import type { StorePlaces } from '../../store/scans/store-places.ts';
-import type { Positions } from '../positions.ts';
 import { eventText } from './event-view.ts';
 import {
+  type EventLogs,
   type FeedPosition,
   type Passed,
   type StreamStart,
@@ -38,15 +35,8 @@ export interface FeedFilter {
   readonly codeId: string | undefined;
 }
 
-export interface FeedSources {
-  readonly outbox: Outbox;
-  readonly scans: Pick<ScanQueries['events'], 'newest' | 'after' | 'isPast'>;
-  readonly positions: Positions;
-  readonly places?: StorePlaces | undefined;
-}
-
 export class EventFeed {
-  readonly #sources: FeedSources;
+  readonly #sources: EventLogs;
   readonly #filter: FeedFilter;
   #event: number;
   #scan: EventCursor;
@@ -62,7 +52,7 @@ export class EventFeed {
   readonly hasGap: boolean;
 
   /** @param from where the client was; undefined = from now on */
-  constructor(sources: FeedSources, filter: FeedFilter, from: StreamStart | undefined) {
+  constructor(sources: EventLogs, filter: FeedFilter, from: StreamStart | undefined) {
     this.#sources = sources;
     this.#filter = filter;
     const { outbox, scans } = sources;

@@ -18,16 +18,12 @@ import { z } from 'zod';
 import { type EventKind, eventKinds } from '../../model/event.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Signal } from '../../model/signal.ts';
-import type { Outbox } from '../../outbox/outbox.ts';
 import { EventFeed, type FeedFilter } from './event-feed.ts';
 import { sampleEnvelope } from './event-schemas.ts';
-import { readPosition, type StreamStart } from './stream-position.ts';
+import { type EventLogs, readPosition, type StreamStart } from './stream-position.ts';
 import { givenId } from '../fields.ts';
 import { createRoute, type Route } from '../route.ts';
-import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
-import type { StorePlaces } from '../../store/scans/store-places.ts';
-import type { Positions } from '../positions.ts';
 
 /** A comment after so much silence. */
 const heartbeatMs = 15_000;
@@ -79,11 +75,7 @@ const what =
 
 const sample = `id: dGhlIHBvc2l0aW9uIG9mIHRoZSBzdHJlYW0sIGVuY3J5cHRlZCBhbmQgb3BhcXVl\ndata: ${JSON.stringify(sampleEnvelope('qr.deleted'))}\n\n`;
 
-export interface EventStreamOptions {
-  readonly outbox: Outbox;
-  readonly scans: ScanQueries['events'];
-  readonly positions: Positions;
-  readonly places?: StorePlaces | undefined;
+export interface EventStreamOptions extends EventLogs {
   /** Fired after commits of changes and of windows. */
   readonly committed: readonly Signal[];
   /** Differs when keys, roles or memberships have changed. */

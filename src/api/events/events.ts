@@ -13,16 +13,15 @@
 import { z } from 'zod';
 import type { EventEnvelope, EventKind } from '../../model/event.ts';
 import { idTimeMs } from '../../model/ids.ts';
-import type { Outbox } from '../../outbox/outbox.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { Role } from '../../model/workspace.ts';
 import type { StorePlaces } from '../../store/scans/store-places.ts';
-import type { Positions } from '../positions.ts';
 import { eventText } from './event-view.ts';
 import { queryInteger } from '../fields.ts';
 import { event } from './event-schemas.ts';
 import { cursorPageSchema, getRoute } from '../resource.ts';
 import type { Route } from '../route.ts';
+import type { EventLogs } from './stream-position.ts';
 import { kind } from '../webhooks/deliveries.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 
@@ -60,14 +59,7 @@ interface Row {
   readonly sequence: number | undefined;
 }
 
-export interface EventsOptions {
-  readonly outbox: Outbox;
-  readonly scans: ScanQueries['events'];
-  readonly positions: Positions;
-  readonly places?: StorePlaces | undefined;
-}
-
-export function eventRoutes({ outbox, scans, positions, places }: EventsOptions): Route[] {
+export function eventRoutes({ outbox, scans, positions, places }: EventLogs): Route[] {
   const listEvents = getRoute({
     path: '/events',
     operationId: 'listEvents',
@@ -90,9 +82,7 @@ export function eventRoutes({ outbox, scans, positions, places }: EventsOptions)
   return [listEvents];
 }
 
-interface Logs {
-  readonly outbox: Outbox;
-  readonly scans: ScanQueries['events'];
+interface Logs extends Pick<EventLogs, 'outbox' | 'scans'> {
   readonly workspaceNo: WorkspaceNo;
   /** Role of the reader: some fields are for admins alone. */
   readonly role: Role;

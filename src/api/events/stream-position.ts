@@ -50,7 +50,8 @@ export interface FeedPosition {
 /** `unknown`: of another workspace, or of a history that is no longer there. */
 export type StreamStart = FeedPosition | 'unknown';
 
-export interface PositionSources {
+/** The two logs of events, and the cipher of positions in them. */
+export interface EventLogs {
   readonly outbox: Outbox;
   readonly scans: ScanQueries['events'];
   readonly positions: Positions;
@@ -59,7 +60,7 @@ export interface PositionSources {
 }
 
 export function writePosition(
-  { positions, places }: Pick<PositionSources, 'positions' | 'places'>,
+  { positions, places }: Pick<EventLogs, 'positions' | 'places'>,
   workspaceNo: WorkspaceNo,
   { event, scan }: FeedPosition,
 ): string {
@@ -70,7 +71,7 @@ export function writePosition(
 
 /** @throws Failure validation_failed for what no id looks like */
 export function readPosition(
-  sources: PositionSources,
+  sources: EventLogs,
   workspaceNo: WorkspaceNo,
   id: string,
 ): StreamStart {
@@ -101,7 +102,7 @@ export function readPosition(
 }
 
 function behindEvent(
-  { outbox, scans, places }: PositionSources,
+  { outbox, scans, places }: EventLogs,
   workspaceNo: WorkspaceNo,
   id: string,
 ): FeedPosition | undefined {

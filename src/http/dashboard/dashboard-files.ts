@@ -59,7 +59,7 @@ interface File extends DashboardFile {
 export class DashboardFiles {
   readonly #files: ReadonlyMap<string, File>;
 
-  /** @param serialized a DashboardBundle, by v8; absent = not built, so `/` shows the API's page */
+  /** @param serialized a DashboardBundle, by v8; absent in tests, which run sources: it has no files */
   constructor(serialized?: Uint8Array) {
     const bundle: DashboardBundle = serialized ? deserialize(serialized) : new Map();
     const files = [...bundle].map(([path, file]) => [path, withHeaders(path, file)] as const);
