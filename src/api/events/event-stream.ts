@@ -7,10 +7,9 @@
  * Lost access ends a stream: when keys or roles change, all streams end and clients reconnect; when a
  * session ends, its own stream ends before the next event. (A session that expires: at the next event or
  * heartbeat.)
- * Bounds: streams per workspace, in it per key or person, and in all, where a full service takes places from the workspace
- * with the most; one chunk per stream, which the client takes before
- * the next is made (event-feed.ts), so a slow client costs no memory. One that takes nothing for a minute
- * is cut off (http/stream.ts) and may go on from its last id. A quiet stream sends a comment now and then,
+ * Bounds: streams in all, per workspace, and per key or person; one chunk per stream, which the client takes before
+ * the next is made (event-feed.ts), so a slow client costs no memory. A client that takes nothing for a minute
+ * is disconnected (http/write.ts) and may resume from its last id. A quiet stream sends a comment now and then,
  * so that both ends and all proxies between know that it lives.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
@@ -31,12 +30,10 @@ const heartbeatMs = 15_000;
 const retryMs = 2_000;
 const streamsMax = 512;
 const workspaceStreamsMax = 64;
-/** Streams that gave their place away and whose clients have not read that yet. */
-const endingMax = 128;
 /** A key's programs, or a person's tabs: not an address, which a whole office may share. */
 const clientStreamsMax = 16;
 const retryAfterSeconds = 15;
-/** After it a client reconnects with its key, and goes on from its last id. */
+/** Then the client reconnects with its key, and resumes from its last id. */
 const lifeMsMax = 900_000;
 
 const kindList = z
@@ -152,7 +149,7 @@ class EventStreams {
    */
   #wake(): void {
     const access = this.#options.accessVersion();
-    if (access !== this.#access) this.#endAll('access has changed, come again');
+    if (access !== this.#access) this.#endAll('access has changed, reconnect');
     else for (const stream of this.#open) stream.wake();
     this.#access = access;
   }
@@ -168,7 +165,7 @@ class EventStreams {
     from: StreamStart | undefined,
     end: End,
   ): AsyncIterable<Uint8Array> {
-    this.#makePlace(filter.workspaceNo, client);
+    this.#assertRoom(filter.workspaceNo, client);
     const { isSignedIn } = this.#options;
     const isAllowed = () => sessionHash === undefined || isSignedIn(sessionHash);
     const feed = new EventFeed(this.#options, filter, from);
@@ -182,33 +179,19 @@ class EventStreams {
     return { [Symbol.asyncIterator]: begin };
   }
 
-  /**
-   * Limits of their own keep one key and one workspace small; all together may still fill the service. Then a
-   * workspace that has fewer streams gets a place of the one that has the most.
-   * @throws Failure overloaded
-   */
-  #makePlace(workspaceNo: WorkspaceNo, client: string): void {
-    const open = [...this.#open].filter((stream) => !stream.isEnding);
-    const own = open.map(({ options }) => options).filter((of) => of.workspaceNo === workspaceNo);
-    const isOwnFull =
-      own.length >= workspaceStreamsMax ||
-      own.filter((stream) => stream.client === client).length >= clientStreamsMax;
-    if (!isOwnFull && open.length < streamsMax) return;
-    const given = isOwnFull ? undefined : this.#placeOfFullest(open, own.length);
-    if (given !== undefined) {
-      given.end('another workspace needs the place, come again');
+  /** @throws Failure overloaded */
+  #assertRoom(workspaceNo: WorkspaceNo, client: string): void {
+    const own = [...this.#open].filter(({ options }) => options.workspaceNo === workspaceNo);
+    const ofClient = own.filter(({ options }) => options.client === client);
+    if (
+      ofClient.length < clientStreamsMax &&
+      own.length < workspaceStreamsMax &&
+      this.#open.size < streamsMax
+    ) {
       return;
     }
     const detail = `Too many live streams are open, expected at most ${clientStreamsMax} a key or person and ${workspaceStreamsMax} a workspace`;
     throw new Failure('overloaded', detail, { retryAfterSeconds });
-  }
-
-  /** The oldest stream of the workspace with the most; undefined where it would then have fewer than the other. */
-  #placeOfFullest(open: readonly EventStream[], ownCount: number): EventStream | undefined {
-    if (this.#open.size >= streamsMax + endingMax) return undefined;
-    const streams = Map.groupBy(open, ({ options }) => options.workspaceNo);
-    const [fullest = []] = [...streams.values()].toSorted((one, two) => two.length - one.length);
-    return fullest.length > ownCount + 1 ? fullest[0] : undefined;
   }
 }
 
@@ -233,12 +216,7 @@ class EventStream {
   constructor(options: StreamOptions, onEnd: () => void) {
     this.options = options;
     this.#onEnd = onEnd;
-    this.#life = setTimeout(() => this.end('come again'), lifeMsMax);
-  }
-
-  /** It was told to end, its client may not have read so yet. */
-  get isEnding(): boolean {
-    return this.#end !== undefined;
+    this.#life = setTimeout(() => this.end('reconnect'), lifeMsMax);
   }
 
   wake(): void {
