@@ -6,7 +6,6 @@ import { z } from 'zod';
 import { parseDay } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
 import { type IdPrefix, idPattern, parseId } from '../model/ids.ts';
-import { pascalCase } from './openapi/pascal-case.ts';
 import { lineFault } from '../model/text.ts';
 
 /** Text a person typed: something that is seen, and nothing that hides, so that no list, log or CSV is broken. */
@@ -71,6 +70,10 @@ export const createdAt = time.meta({ id: 'CreatedAt', description: 'When it was 
 export const updatedAt = time.meta({ description: 'When it was last changed' });
 
 export const count = z.int().min(0);
+
+/** `slug_taken` -> `SlugTaken`, `qr.created` -> `QrCreated`. */
+export const pascalCase = (name: string): string =>
+  name.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 export function idText(prefix: IdPrefix, description: string) {
   const example = `${prefix}_01k3zq8m4hd2v7c5x9ab`;

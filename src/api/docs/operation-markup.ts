@@ -1,8 +1,7 @@
 /** An operation on the reference page: what it takes, what it answers, and how to call it. */
 import { escapeHtml } from '../../model/text.ts';
 import type { oas31 } from 'zod-openapi';
-import { exampleIn, operationOf, parameterOf, responseOf } from '../openapi/read.ts';
-import { resolve } from '../openapi/schema.ts';
+import { exampleIn, operationOf, resolve } from '../openapi/read.ts';
 import { problemKinds } from '../problem.ts';
 import type { Access, Route } from '../route.ts';
 import { inline } from './markdown.ts';
@@ -39,12 +38,11 @@ function accessText(access: Access): string {
   return access === 'signed' ? 'signed, no key' : `${access} and above`;
 }
 
-function parametersOf(
+const parametersOf = (
   { document }: FieldMarkup,
-  { parameters: given = [] }: oas31.OperationObject,
-): oas31.ParameterObject[] {
-  return given.flatMap((parameter) => parameterOf(document, parameter) ?? []);
-}
+  { parameters = [] }: oas31.OperationObject,
+): oas31.ParameterObject[] =>
+  parameters.map((parameter) => resolve<oas31.ParameterObject>(document, parameter));
 
 function parameters(markup: FieldMarkup, described: oas31.OperationObject, place: string): string {
   const fields = parametersOf(markup, described)
@@ -74,7 +72,9 @@ function body(markup: FieldMarkup, { requestBody }: oas31.OperationObject, place
 
 function answer(markup: FieldMarkup, described: oas31.OperationObject, route: Route): string {
   const { status, what, known } = route.answer;
-  const { content = {}, headers = {} } = responseOf(markup.document, described, status);
+  const response: oas31.ResponseObject | oas31.ReferenceObject =
+    described.responses?.[status] ?? {};
+  const { content = {}, headers = {} } = resolve<oas31.ResponseObject>(markup.document, response);
   const media = content[jsonType];
   const own = Object.keys(headers).filter((name) => !everyHeader.test(name));
   const types = Object.keys(content).filter((type) => type !== jsonType);

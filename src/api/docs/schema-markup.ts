@@ -8,7 +8,7 @@
  */
 import { escapeHtml } from '../../model/text.ts';
 import type { OpenApi } from '../openapi/document.ts';
-import { isReference, nameOf, resolve, type Schema } from '../openapi/schema.ts';
+import { isReference, nameOf, resolve, type Schema } from '../openapi/read.ts';
 import { inline } from './markdown.ts';
 
 /** Objects in objects that are shown; none of ours is deeper. */

@@ -9,8 +9,7 @@ import { sampleEvent } from './sample-events.ts';
 import { day } from '../analytics/analytics-schemas.ts';
 import { route, scanFields } from '../analytics/raw-scans.ts';
 import { dynamic, shortUrl, shownTarget } from '../codes/code-schemas.ts';
-import { count, idField, time } from '../fields.ts';
-import { pascalCase } from '../openapi/pascal-case.ts';
+import { count, idField, pascalCase, time } from '../fields.ts';
 
 const qrCodeId = idField('qr', 'Id of the code');
 const campaignId = idField('cmp', 'Id of the campaign');

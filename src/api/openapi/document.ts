@@ -14,9 +14,8 @@ import type {
 import { type Access, isIdempotent, needsBody, pathOf, takesBody, type Route } from '../route.ts';
 import { SessionCookie } from '../workspaces/cookie.ts';
 import { addExamples } from './examples.ts';
-import { emptyBody } from '../fields.ts';
+import { emptyBody, pascalCase } from '../fields.ts';
 import { type AnswerHeader, headersOf } from './headers.ts';
-import { pascalCase } from './pascal-case.ts';
 import { pathParameters } from './path-parameters.ts';
 import { isList } from '../packing.ts';
 import { bodyFailures, commonFailures, ProblemResponses } from './problems.ts';

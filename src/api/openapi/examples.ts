@@ -3,7 +3,7 @@
  * several operations have is a component of the document.
  */
 import type { oas31 } from 'zod-openapi';
-import { isReference, nameOf, resolve, type Schema } from './schema.ts';
+import { isReference, nameOf, resolve, type Schema } from './read.ts';
 
 /** A request shows what it must have, an answer all that it may have. */
 type Side = 'request' | 'answer';

@@ -9,7 +9,7 @@ import type { FailureCode } from '../../model/failure.ts';
 import { idPattern } from '../../model/ids.ts';
 import { type ProblemCode, problemKinds, problemMediaType } from '../problem.ts';
 import { type AnswerHeader, headersOf } from './headers.ts';
-import { pascalCase } from './pascal-case.ts';
+import { pascalCase } from '../fields.ts';
 
 /** One fault of a request. */
 export const fault = z
@@ -92,12 +92,15 @@ const briefCodes: readonly ProblemCode[] = ['not_found', 'idempotency_conflict',
 /** The refusals of one document; each set of codes is the same component wherever it is asked for. */
 export class ProblemResponses {
   readonly #made = new Map<string, ZodOpenApiResponseObject>();
-  readonly #samples = new Map<ProblemCode, ZodOpenApiExampleObject>();
-  readonly #docsUrl: string;
+  readonly #samples: Readonly<Record<string, ZodOpenApiExampleObject>>;
 
   /** @param docsUrl address of the reference page, whose sections the types point at */
   constructor(docsUrl: string) {
-    this.#docsUrl = docsUrl;
+    const samples = Object.entries(problemKinds).map(([code, kind]) => [
+      code,
+      sampleOf(code, kind, docsUrl),
+    ]);
+    this.#samples = Object.fromEntries(samples);
   }
 
   /** One entry a status, and `default` for what any address may answer. @param own of the operation alone */
@@ -128,32 +131,30 @@ export class ProblemResponses {
       content: {
         [problemMediaType]: {
           schema: problem,
-          examples: Object.fromEntries(found.map((code) => [code, this.#sample(code)])),
+          examples: Object.fromEntries(found.map((code) => [code, this.#samples[code]!])),
         },
       },
     };
     this.#made.set(id, made);
     return made;
   }
+}
 
-  /** Of a code, wherever it is asked for. */
-  #sample(code: ProblemCode): ZodOpenApiExampleObject {
-    const known = this.#samples.get(code);
-    if (known !== undefined) return known;
-    const { status, title } = problemKinds[code];
-    const value: z.input<typeof problem> = {
-      type: `${this.#docsUrl}#error-${code}`,
-      title,
-      status,
-      detail: title,
-      code,
-      requestId: 'req_01k3zq8m4hd2v7c5x9ab',
-      ...(code === 'validation_failed' ? { errors: [sampleFault] } : {}),
-    };
-    const made = { id: code, value };
-    this.#samples.set(code, made);
-    return made;
-  }
+function sampleOf(
+  code: string,
+  { status, title }: (typeof problemKinds)[ProblemCode],
+  docsUrl: string,
+): ZodOpenApiExampleObject {
+  const value: z.input<typeof problem> = {
+    type: `${docsUrl}#error-${code}`,
+    title,
+    status,
+    detail: title,
+    code,
+    requestId: 'req_01k3zq8m4hd2v7c5x9ab',
+    ...(code === 'validation_failed' ? { errors: [sampleFault] } : {}),
+  };
+  return { id: code, value };
 }
 
 const sampleFault = { path: 'target', code: 'required', message: 'This is required' };
