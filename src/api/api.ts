@@ -84,7 +84,7 @@ export class ApiServer implements Handler {
   readonly #docs: Docs;
   readonly #packing = new Packing();
   readonly #publicPages: PublicPages;
-  /** Absent where this process alone redirects and makes changes. */
+  /** Absent if only this process redirects and makes changes. */
   readonly #gate: ClusterGate | undefined;
   readonly #docsUrl: string;
   readonly ready: ReadyAnswers;
@@ -280,7 +280,7 @@ export class ApiServer implements Handler {
 /** An unknown path asks for any key. */
 const accessOf = (match: Match): Access => (match.kind === 'route' ? match.route.access : 'viewer');
 
-/** Not in the document, which describes everything else. */
+/** The only operation that the document does not describe. */
 const openApiRoute = (docs: Docs): Route =>
   createRoute({
     method: 'GET',
@@ -296,8 +296,8 @@ const openApiRoute = (docs: Docs): Route =>
   });
 
 /**
- * Workspaces are numbered from 1; 0 is for callers without one, by client address. They may be replayed a secret
- * answer: only a caller who sends the same bytes, token and password included, gets it.
+ * Workspaces are numbered from 1; 0 is for callers without one, by client address. An answer with a secret is replayed
+ * only to a caller who sends the same bytes, including token and password.
  */
 function namedFor(
   actor: Actor | undefined,
@@ -309,7 +309,7 @@ function namedFor(
   return { workspaceNo: 0, name: hash('sha256', `${request.clientAddress}\n${key}`, 'base64url') };
 }
 
-/** A packed body would be read as the bytes it is packed into. @throws Failure unsupported_media_type */
+/** A compressed body would be read as its compressed bytes. @throws Failure unsupported_media_type */
 function assertPlain(encoding = 'identity'): void {
   if (/^(?:identity)?$/i.test(encoding)) return;
   const detail = 'Cannot read the body: its Content-Encoding is not supported, expected none';

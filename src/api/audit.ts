@@ -1,13 +1,13 @@
 /**
  * The audit log: one line for each change of people, keys, members, invites and endpoints, and for each refusal. Every
- * request to /v1 passes here once, with its answer. A line has ids and closed names alone: no secret, e-mail or address.
+ * request to /v1 passes here once, with its answer. A line has only ids and closed names: no secret, e-mail or address.
  *
  *   audit, status, code          the operation, such as `createApiKey`, and how it ended
  *   userId, keyId, workspaceId   who acted, and where
  *   target, role                 the user of a sign-in, the key, the member, the invite, the endpoint
- *   from                         tells clients apart: a hash of the address under a key that ends with the process
+ *   from                         distinguishes clients: a hash of the address, keyed by a secret of this process
  *
- * What a quota refuses has no line, so that a flood of requests is no flood of lines.
+ * A request that a quota refuses has no line, so that a flood of requests does not flood the log.
  */
 import { createHmac } from 'node:crypto';
 import type { Reply, Request } from '../http/request.ts';
@@ -20,7 +20,7 @@ import type { ApiServices } from './services.ts';
 
 /** The tags whose changes are logged. */
 const auditedTags: ReadonlySet<Tag> = new Set(['Sessions', 'API keys', 'Team', 'Webhooks']);
-/** Of a sign-in whose password was checked, or was to be: its body is sound. */
+/** Statuses of a sign-in whose body is valid. */
 const checkedStatuses: ReadonlySet<number> = new Set([200, 401, 403, 429]);
 const idShape = /^[a-z]+_[0-9a-z]{20}$/;
 const fromLength = 12;

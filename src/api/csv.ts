@@ -1,4 +1,4 @@
-/** What is answered as JSON and, whole, as files: one route for each, made from one description. */
+/** Tables as JSON and as complete files: one route for each, from one description. */
 import { z } from 'zod';
 import { type Cell, csvLine } from '../model/csv.ts';
 import {
@@ -25,11 +25,11 @@ interface TableDescription<Q extends z.ZodObject> extends Omit<
 > {
   readonly access: KeyedAccess;
   readonly query: Q;
-  /** Names of the query that say nothing of a file. */
+  /** Parameters that files do not have. */
   readonly jsonOnly: ReadonlyArray<keyof Q['shape'] & string>;
   readonly files: ReadonlyArray<{
     readonly format: FileFormat;
-    /** What is to be said beyond that it has all rows. */
+    /** Added to the description. */
     readonly note?: string;
     readonly sample: string;
   }>;

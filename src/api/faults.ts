@@ -105,7 +105,7 @@ function describe(issue: Issue): { code: string; message: string } {
   }
 }
 
-/** What is wrong with a name that the client chose. */
+/** The fault of a name that the client chose. */
 function describeName(issue: Issue | undefined): { code: string; message: string } {
   return issue === undefined
     ? { code: 'invalid', message: 'Expected another name' }

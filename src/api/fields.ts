@@ -1,6 +1,6 @@
 /**
- * Kinds of fields that several resources share, each with its checks, its words for people and its
- * description for OpenAPI. Query values arrive as text: what they mean as numbers is said by `override`.
+ * Fields that several resources share, each with its checks, its messages and its
+ * description for OpenAPI. Query values arrive as text; `override` describes them as numbers.
  */
 import { z } from 'zod';
 import { parseDay } from '../model/day.ts';
@@ -8,7 +8,7 @@ import { Failure } from '../model/failure.ts';
 import { type IdPrefix, idPattern, parseId } from '../model/ids.ts';
 import { lineFault } from '../model/text.ts';
 
-/** Text a person typed: something that is seen, and nothing that hides, so that no list, log or CSV is broken. */
+/** Text from a person: visible, without control or hidden characters, so that it breaks no list, log or CSV. */
 export function plainText(lengthMax: number) {
   return z
     .string()
@@ -23,7 +23,7 @@ export function plainText(lengthMax: number) {
     .meta({ override: { pattern: noControls } });
 }
 
-/** What a pattern can say of it, with the `u` flag and without. */
+/** The part of the check that a pattern can express, with and without the `u` flag. */
 const noControls = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$';
 
 /** A whole number in a query. */
@@ -119,7 +119,7 @@ export const pageQuery = {
     }),
 };
 
-/** A POST that says everything by its address: no body, or `{}`. */
+/** A POST without parameters in its body: no body, or `{}`. */
 export const emptyBody = z.strictObject({}).optional();
 
 /** @throws Failure validation_failed when the range runs backwards */

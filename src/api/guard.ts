@@ -2,10 +2,10 @@
  * Authentication -> quota -> role, in this order, once per request.
  *
  * A key comes before a cookie: a request with an Authorization header never acts as the signed-in person.
- * A request counts once: with a valid key against its workspace's plan; under a session against its user, so
- * that a small plan leaves its own dashboard usable; any other against its client address in a Free-sized
- * bucket, so that guessing is as slow as it can be.
- * Every answer carries the numbers of the bucket it counted against, whatever it says.
+ * A request counts once: with a valid key against its workspace's plan; with a session against its user, so
+ * that the dashboard stays usable under a small plan; otherwise against its client address in a Free-sized
+ * bucket, so that guessing is slow.
+ * Every answer reports the bucket that it counted against.
  */
 import type { Reply, Request } from '../http/request.ts';
 import { Failure } from '../model/failure.ts';
@@ -20,13 +20,13 @@ export interface Admission {
   readonly rate: QuotaAnswer;
   readonly actor: Actor | undefined;
   readonly session: Session | undefined;
-  /** Why the request may not go on. */
+  /** Why the request is refused. */
   readonly failure: Failure | undefined;
 }
 
 /** RFC 6750; the scheme's case does not matter, the token has no spaces. */
 const bearerPattern = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
-/** A key of ours is about 300 characters: longer ones are not worth hashing. */
+/** A valid key has about 300 characters: a longer one is not hashed. */
 const tokenLengthMax = 2_048;
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
@@ -44,7 +44,7 @@ export class Guard {
     this.#cookie = cookie;
   }
 
-  /** @param access what the route asks for; an unknown path asks for any key */
+  /** @param access of the route; `viewer` for an unknown path */
   async admit(request: Request, access: Access): Promise<Admission> {
     if (access === 'signed') return this.#signed(request);
     const header = request.header('authorization');
@@ -82,7 +82,7 @@ export class Guard {
     for (const secret of secrets) found ??= this.#workspaces.sessions.find(secret);
     if (found === undefined) return this.#asAnonymous(request, access, 'the session has ended');
     const forgery = this.#forgery(request, found);
-    // A public route needs no session, so a page of another site gains nothing by it.
+    // A public route needs no session, so a forged request gains nothing from it.
     if (forgery !== undefined && access === 'public') {
       return this.#asAnonymous(request, access, forgery);
     }
@@ -100,7 +100,7 @@ export class Guard {
     return safeMethods.has(request.method) ? undefined : this.#cookie.forgery(request, session);
   }
 
-  /** The body's signature decides; a forged one is counted by `countRefused`. */
+  /** The handler checks the body's signature; `countRefused` counts a forged one. */
   #signed(request: Request): Admission {
     const rate = this.#workspaces.ipQuota.peek(request.clientAddress);
     return { rate, actor: undefined, session: undefined, failure: refusal(rate) };

@@ -1,5 +1,5 @@
 /**
- * /health/live: the process answers. /health/ready: it should get traffic; else 503 with the reasons.
+ * /health/live: the process answers. /health/ready: it should get traffic, otherwise 503 with the reasons.
  * Open to everyone, so they say what is wrong, not where.
  */
 import type { Reply } from '../http/request.ts';

@@ -1,18 +1,18 @@
 /**
- * What a browser needs beside an API that speaks TLS itself: the plain port that sends it there, and the header that
- * makes it come there by itself. Behind a proxy that ends TLS, both are the proxy's.
+ * For an API with TLS of its own: a plain port that redirects browsers to it, and the header that makes browsers use TLS
+ * from then on. A proxy that terminates TLS provides both.
  */
 import type { Config } from '../config.ts';
 import type { Handler } from '../http/request.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';
 import { withRate } from './guard.ts';
 
-/** Half a year: so long does a browser that has been here once not open this host without TLS. */
+/** Half a year, in which a browser opens this host only with TLS. */
 const strictSeconds = 15_552_000;
 
 /**
- * Answers 308 to the same address under `publicUrl`, whatever the method. Keys and passwords are not looked at: those that
- * come here have crossed the network in clear text.
+ * Answers every method with 308 to the same address under `publicUrl`. It ignores keys and passwords: they have crossed the
+ * network in clear text.
  */
 export function createHttpsRedirect(
   publicUrl: string,
@@ -21,7 +21,7 @@ export function createHttpsRedirect(
   const { origin } = new URL(publicUrl);
   return {
     handle: async ({ path, query, clientAddress }) => {
-      // A header may not hold what a path may: DEL.
+      // A path may have DEL, a header may not.
       const target = `${path}${query === '' ? '' : `?${query}`}`.replaceAll('\u007f', '%7F');
       const headers = { Location: origin + target, 'Cache-Control': 'no-store' };
       return withRate({ status: 308, headers, body: '' }, quota.peek(clientAddress));
@@ -35,8 +35,8 @@ export function createHttpsRedirect(
 }
 
 /**
- * Strict-Transport-Security (RFC 6797) where the API speaks TLS. It holds for every port of the host: with
- * short links on the same host without TLS it is left out, for their codes would no longer open.
+ * Strict-Transport-Security (RFC 6797) for an API with TLS. It applies to every port of the host, so it is absent if short
+ * links without TLS are on the same host: their codes would no longer open.
  */
 export function strictTransport({ api, shortUrlBase }: Config): Readonly<Record<string, string>> {
   if (api.tlsCertFile === '') return {};

@@ -1,4 +1,4 @@
-/** What answers on `metrics.port`, every client that reaches it: /metrics and nothing else. */
+/** Answers /metrics on `metrics.port`, for every client that reaches it. */
 import type { Handler } from '../http/request.ts';
 import type { Failure } from '../model/failure.ts';
 import type { Metrics } from '../telemetry/metrics.ts';

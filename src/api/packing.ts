@@ -1,6 +1,6 @@
 /**
- * ETag, and brotli or gzip, of the texts that clients fetch again and again: the document, the pages under /docs, and
- * lists. Other answers stay as they are: they are small, and a secret next to a text that a stranger chooses is not
+ * Adds an ETag, and brotli or gzip, to the texts that clients fetch repeatedly: the document, the pages under /docs, and
+ * lists. Other answers are small, and a secret next to a text that a stranger chooses must not be
  * compressed. The document and the pages are compressed once for each coding.
  */
 import { promisify } from 'node:util';
@@ -24,7 +24,7 @@ export class Packing {
   /** By coding and ETag. */
   readonly #made = new Map<string, Promise<Uint8Array>>();
 
-  /** The answer of `route` as the client takes it: unchanged, compressed, or 304 where it has the same. */
+  /** Returns the answer of `route` unchanged, compressed, or as 304 if the client has it. */
   async pack(reply: Reply, request: Request, route: string): Promise<Reply> {
     const { status, body } = reply;
     const isStatic = staticName.test(route);

@@ -1,12 +1,12 @@
 /**
- * Positions that clients hold and send back: cursors of lists, ids of the event stream. They hold numbers of the whole
+ * Positions that clients send back: cursors of lists, ids of the event stream. They contain numbers of the whole
  * installation, which in clear text would show a workspace how busy the others are.
  *
  *   base64url( iv, 12 bytes | tag, 16 bytes | encrypted text, filled up to 16, 32, ... bytes )
  *
  * AES-256-GCM, with workspace and list as additional data: a position of another workspace, list or installation is
- * as unknown as a made-up one. The iv is random, because equal ciphertexts would show that nothing has happened
- * anywhere. Nothing is stored; positions hold across restarts, as long as the oldest signing secret. Encrypting one
+ * refused like an invented one. The iv is random, because equal ciphertexts would show that nothing has happened
+ * anywhere. Nothing is stored. Positions stay valid across restarts, until the oldest signing secret expires. Encryption
  * takes about 10 µs.
  */
 import type { WorkspaceNo } from '../model/numbers.ts';
@@ -23,7 +23,7 @@ export type PositionList =
   | 'scans'
   | 'stream';
 
-/** Texts are filled up to multiples of it, so that the length of a position shows nothing. */
+/** Texts are padded to a multiple of this, so that the length of a position reveals nothing. */
 const fillBytes = 16;
 /** 12 + 16 + 16 bytes at least. */
 const shape = /^[\w-]{59,400}$/;
@@ -35,7 +35,7 @@ export class Positions {
     this.#cipher = cipher;
   }
 
-  /** The positions of one list that one workspace is given. */
+  /** The positions of one list for one workspace. */
   of(workspaceNo: WorkspaceNo, list: PositionList): ListPositions {
     return new ListPositions(this.#cipher, Buffer.from(`${workspaceNo} ${list}`));
   }
@@ -56,7 +56,7 @@ export class ListPositions {
     return this.#cipher.encryptBytes(filled, this.#context).toString('base64url');
   }
 
-  /** Undefined for what this workspace was not given for this list. */
+  /** Undefined for a position that was not made for this workspace and list. */
   decrypt(position: string): string | undefined {
     if (!shape.test(position)) return undefined;
     return this.#cipher.decryptBytes(Buffer.from(position, 'base64url'), this.#context)?.trimEnd();

@@ -1,7 +1,6 @@
 /**
- * Failures as RFC 9457 problem details: the one place where a failure meets HTTP.
- * `detail` and `errors` are the words of the failure; what was thrown by defect says nothing but its
- * request id.
+ * Failures as RFC 9457 problem details: the only mapping of failures to HTTP.
+ * `detail` and `errors` come from the failure; a defect shows only its request id.
  */
 import type { Failure, FailureCode } from '../model/failure.ts';
 import type { Reply, Request } from '../http/request.ts';
@@ -198,7 +197,7 @@ export function otherMethodReply(request: Request, allow: string, docsUrl: strin
   return write('method_not_allowed', detail, [], request, docsUrl, { Allow: allow });
 }
 
-/** The answer to a defect: the log has the rest. */
+/** The answer to a defect. Its cause is only in the log. */
 export function defectReply(request: Request, docsUrl: string): TextReply {
   return write(
     'internal_error',
@@ -210,7 +209,7 @@ export function defectReply(request: Request, docsUrl: string): TextReply {
   );
 }
 
-/** A kept problem as the answer to this request: its id is the one under which the log has it. */
+/** A stored problem as the answer to this request, with its request id. */
 export function replayedProblem(reply: Reply, request: Request): Reply {
   if (reply.headers['Content-Type'] !== problemMediaType || typeof reply.body !== 'string') {
     return reply;

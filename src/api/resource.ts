@@ -1,8 +1,8 @@
 /**
  * What resources have in common: get one, list them page by page, delete one, answer with a new one.
  *
- * The lists here are bounded and at hand whole: members, invites, keys, workspaces, endpoints. Items come
- * newest first by id; a cursor is the last id of a page, so what comes or goes in between shifts nothing.
+ * The lists here are bounded and in memory: members, invites, keys, workspaces, endpoints. Items come
+ * newest first by id; a cursor is the last id of a page, so an item that is added or removed meanwhile shifts nothing.
  */
 import { z } from 'zod';
 import { invalidCursor } from '../model/cursor.ts';
@@ -27,7 +27,7 @@ type Described = Pick<
 > & { readonly access: KeyedAccess };
 type Read<Q extends z.ZodObject> = Call<z.output<Q>, undefined>;
 
-/** @param read the answer's value; 404 belongs to every path that names something by its id */
+/** A path with an id may answer 404. @param read returns the answer's value */
 export function getRoute<Q extends z.ZodObject = typeof noQuery>({
   schema,
   what,
@@ -64,7 +64,7 @@ const pageFields = {
   }),
 };
 
-/** A page of a list that is walked by `cursor` alone. @param id of the schema in the OpenAPI document */
+/** A page of a list that has only `cursor`. @param id of the schema in the OpenAPI document */
 export function cursorPageSchema<S extends z.ZodType>(id: string, item: S) {
   const { limit, nextCursor } = pageFields;
   const data = z.array(item).meta({ description: 'Newest first' });
@@ -96,7 +96,7 @@ export function partialPageSchema<S extends z.ZodType>(id: string, item: S) {
   return z.object({ ...pageSchema(id, item).shape, unreadable }).meta({ id });
 }
 
-/** What can be shown of some items, and how many cannot because something stored of them is damaged. */
+/** The views of the readable items, and how many items are damaged. */
 export function viewsOf<T, V>(
   items: readonly T[],
   view: (item: T) => V,

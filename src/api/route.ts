@@ -19,7 +19,7 @@ const noBody = z.undefined();
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
-/** What a handler answers. */
+/** A handler's answer. */
 export interface Result {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ export interface Result {
   readonly body: string;
 }
 
-/** An answer that is bytes, or is made while it is sent; never kept under an Idempotency-Key. */
+/** An answer of bytes, or one that is made while it is sent; never stored under an Idempotency-Key. */
 export interface StreamedResult {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -50,7 +50,6 @@ export interface RawCall extends Pick<
   readonly actor: Actor | undefined;
   /** Set when the actor is signed in by a cookie and no key was given. */
   readonly session: Session | undefined;
-  /** Path parameters by name. */
   readonly params: Readonly<Record<string, string>>;
   /** Stores the answer under the request's Idempotency-Key, inside the transaction of its effect; absent without a key. */
   readonly keep: ((result: Result) => void) | undefined;
@@ -62,7 +61,7 @@ export interface Call<Query, Body, Who = Actor> extends Pick<
   'clientAddress' | 'header' | 'keep' | 'params' | 'session'
 > {
   readonly actor: Who;
-  /** The path's parameter, where it has one: the id of the resource. */
+  /** The path's parameter, the id of the resource; empty without one. */
   readonly id: string;
   readonly query: Query;
   readonly body: Body;
@@ -87,9 +86,9 @@ export interface RouteDescription {
     readonly what: string;
     /** Describes a 200 in place of the 201, when the resource existed already. */
     readonly known?: string;
-    /** Media types of the answer when not JSON alone; a type that is not JSON is text. */
+    /** Media types of the answer, if not only JSON; other types are text. */
     readonly mediaTypes?: readonly string[];
-    /** Headers beside those of every answer; a 201 has its Location without being told. */
+    /** Headers in addition to those of every answer, and to the Location of a 201. */
     readonly headers?: readonly AnswerHeader[];
   };
   /** Examples of bodies and answers that are text but not JSON, by media type. */
@@ -100,17 +99,17 @@ export interface RouteDescription {
   /** Headers of the request that change what it does, for the document. */
   readonly requestHeaders?: Readonly<Record<string, z.ZodType>>;
   /**
-   * An Idempotency-Key has no meaning here, and the answer is never stored: sending it twice does what
-   * sending it once does, or its answer is a secret that only its receiver may hold.
+   * An Idempotency-Key has no effect, and the answer is never stored: a repeated request has the same effect, or the
+   * answer is a secret that only its receiver may have.
    */
   readonly isRepeatable?: true;
-  /** It answers a repeated Idempotency-Key itself, because its answer is streamed. */
+  /** The handler itself answers a repeated Idempotency-Key. */
   readonly keepsItsAnswer?: true;
-  /** Media types of the body beside JSON, for the document. */
+  /** Media types of the body other than JSON, for the document. */
   readonly bodyMedia?: readonly string[];
-  /** Bytes a body may have here, when not the API's `bodyBytesMax`. */
+  /** Overrides the API's `bodyBytesMax`. */
   readonly bodyBytesMax?: number;
-  /** The operation whose rows it has as a file: its parameters are described there. */
+  /** The operation whose rows this file has; it describes the parameters. */
   readonly fileOf?: string;
   /** Beyond those that every operation may answer. */
   readonly failures: readonly FailureCode[];
@@ -128,7 +127,7 @@ type Specification<Q extends z.ZodObject, B extends z.ZodType, Who> = RouteDescr
   readonly query?: Q;
   /** None when absent. */
   readonly body?: B;
-  /** Checks the body in place of `body`, which the document shows; undefined = `body` does. */
+  /** Replaces `body`, which the document shows, for the check; undefined = `body` checks it. */
   readonly bodyFor?: (actor: Who, id: string) => B | undefined;
   readonly handle: (call: Call<z.output<Q>, z.output<B>, Who>) => Promise<AnyResult> | AnyResult;
 };
@@ -171,14 +170,14 @@ export function createRoute(specification: Specification<z.ZodObject, z.ZodType,
 export const isIdempotent = ({ method, isRepeatable, access }: RouteDescription): boolean =>
   method === 'POST' && isRepeatable !== true && access !== 'signed';
 
-/** Only the answers to a POST are kept. @throws Failure validation_failed */
+/** Only answers to a POST are stored. @throws Failure validation_failed */
 function assertKeyHasMeaning(method: Method, key: string | undefined): void {
   if (key === undefined || method === 'GET' || method === 'POST') return;
   const message = `Idempotency-Key is for POST: send a ${method} again without one`;
   throw invalid('Idempotency-Key', 'post_only', message);
 }
 
-/** Only the names the schema knows are looked at; a name given twice has no single value. */
+/** Reads only the names of the schema; a repeated name is a fault. */
 export function readQuery<Q extends z.ZodObject>(schema: Q, text: string): z.output<Q> {
   const given = new URLSearchParams(text);
   const values: Record<string, string> = {};
@@ -211,12 +210,11 @@ export function takesBody({ method, body }: RouteDescription): boolean {
   return method !== 'GET' && (method !== 'DELETE' || body?.type !== 'undefined');
 }
 
-/** Whether a request must have a body: its schema does not accept a missing one. */
+/** Whether the schema refuses a missing body. */
 export function needsBody({ body }: RouteDescription): boolean {
   return body?.safeParse(undefined).success !== true;
 }
 
-/** What a Content-Type says. */
 export function mediaTypeOf(contentType: string | undefined): { name: string; isUtf8: boolean } {
   const [name = '', ...parameters] = (contentType ?? '').toLowerCase().split(';');
   const isUtf8 = parameters.every((text) => !/charset\s*=(?!\s*"?utf-8"?\s*$)/.test(text));

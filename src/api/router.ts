@@ -1,6 +1,6 @@
 /**
- * Finds the route of a method and a path in a tree of path segments, built once from the table. A path that
- * exists under another method (405) differs from one that does not exist (404).
+ * Finds the route of a method and a path in a tree of path segments. A path that exists under another method (405)
+ * differs from a path that does not exist (404).
  */
 import type { Method, Route } from './route.ts';
 
@@ -21,7 +21,7 @@ export type Match =
   | { readonly kind: 'other_method'; readonly allow: string }
   | { readonly kind: 'none' };
 
-/** Longer paths are no route of ours. */
+/** More than any route has. */
 const segmentsMax = 8;
 
 export class Router {

@@ -1,6 +1,6 @@
 /**
- * The domain modules that the API calls, handed in by the wiring. Modules with threads are named by the few
- * methods that the API uses, so that a test can hand in its own.
+ * The domain modules that the API calls. Modules with threads are typed by the few methods that the API
+ * uses, so that a test can replace them.
  */
 import type { ClusterAccess } from './cluster/cluster.ts';
 import type { BulkBounds } from './codes/bulk-gate.ts';
@@ -50,24 +50,24 @@ export interface ApiServices {
   /** Undefined where no mail server is configured. */
   readonly mail: Pick<Letters, 'invite' | 'confirmAddress' | 'accountChanged'> | undefined;
   readonly scans: ScanQueries;
-  /** Cursors of other machines that count the same scans. Absent = there are none. */
+  /** Maps cursors of other machines that count the same scans. Absent = a standalone machine. */
   readonly places?: StorePlaces | undefined;
-  /** Fired after a change is committed, and after a window of scans is. */
+  /** Fired after each commit of a change or of a window of scans. */
   readonly committed: readonly Signal[];
   /**
-   * Resolves when all processes and machines that redirect do so by the changes so far, or it was waited for them long
-   * enough: to how many do not. Absent = this one alone redirects.
+   * Resolves when every other process and machine redirects by the changes so far, or after a time limit, to the number of
+   * machines that do not. Absent = only this process redirects.
    */
   readonly changesFollowed?: (() => Promise<number>) | undefined;
-  /** Another machine may have made changes that are not known here. Absent = none can. */
+  /** Whether another machine may have made changes that this one has not seen. Absent = a standalone machine. */
   readonly isStale?: (() => boolean) | undefined;
-  /** Why the log takes no changes, where that is known. */
+  /** Why the log refuses changes, if the reason is known. */
   readonly changesRefused?: (() => string | undefined) | undefined;
-  /** A change that takes longer is answered with an unknown outcome, and goes on; absent = it always ends soon. */
+  /** A change that takes longer is answered as `outcome_unknown`, and continues. Absent = no limit. */
   readonly answerWithinMs?: number | undefined;
-  /** Absent on a machine alone. */
+  /** Absent on a standalone machine. */
   readonly cluster?: ClusterAccess | undefined;
-  /** Fired once when the service stops: live streams end. */
+  /** Fired once, when the service stops: live streams end. */
   readonly stopping: Signal;
   readonly images: ImageDrawing;
   readonly imageCache: ImageCache;

@@ -1,6 +1,5 @@
 /**
- * What analytics are asked for, beside their range: the time zone that its days are of, a period to compare with, and what scans
- * must have to be counted.
+ * The parameters of analytics other than the range: the time zone of its days, a period to compare with, and filters.
  */
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
@@ -22,7 +21,7 @@ import { timeZoneField } from '../codes/time-zone.ts';
 import { givenId } from '../fields.ts';
 import { compare } from './comparison.ts';
 
-/** `timezone` of a query that means that of the workspace. */
+/** Value of `timezone` for the zone of the workspace. */
 const ofWorkspace = 'workspace';
 const nameLengthMax = 200;
 
@@ -37,7 +36,7 @@ const zone = timeZoneField('Expected UTC, workspace, or a time zone such as Euro
     param: { id: 'Timezone' },
   });
 
-/** Stands for the referrer of a scan that came from no page; a host of that name would be read as it. */
+/** Represents the referrer of a direct scan. A host of this name is indistinguishable. */
 export const directReferer = 'direct';
 
 const named = (description: string, example: string) =>
@@ -130,7 +129,7 @@ export function checkLength({ fromDay, toDay }: DayRange, length: Interval): voi
   throw new Failure('validation_failed', 'The range is too long', { faults });
 }
 
-/** What scans must have; without what narrows the codes. @param routesOf the numbers of a label; absent = not of one code */
+/** The filter of scans, without the parameters that select codes. @param routesOf the numbers of a label; absent = several codes */
 export function filterOf(
   asked: Question,
   routesOf: ((label: string) => readonly number[]) | undefined,
@@ -144,7 +143,7 @@ export function filterOf(
   return { country, city, device, os, browser, referer, routes: routesOf(route) };
 }
 
-/** The part of a subject that has a tag, is in a campaign, or is one code. @throws Failure not_found */
+/** The part of a subject with a tag, in a campaign, or with one id. @throws Failure not_found */
 export async function narrowed(
   subject: Subject,
   workspaceNo: WorkspaceNo,
@@ -165,7 +164,7 @@ export async function narrowed(
       for (const { no } of slice) if (one === undefined || one.no === no) add(no);
     }
   }
-  // One code alone has scans by route.
+  // Only one code has scans by route.
   if ('code' in subject && found.length > 0) return subject;
   return { codes: found, workspace: workspaceNo };
 }

@@ -64,7 +64,7 @@ export interface Scope {
   readonly shown?: LocalRange;
 }
 
-/** What of them is asked for. */
+/** A scope with the filter of a query. */
 export type Asked<Of extends Scope> = Of & {
   readonly filter: ScanFilter;
   readonly weekStart: WeekStart;
@@ -118,7 +118,7 @@ export interface AnalyticsServices {
   readonly clock: Clock;
 }
 
-/** Two periods, of which scans are compared. */
+/** Two periods whose scans are compared. */
 interface Comparison<Of extends Scope> {
   readonly now: Asked<Of>;
   readonly before: Asked<Of>;
@@ -139,7 +139,7 @@ export function analyticsRoutes<Of extends Scope, Found extends Analytics>(
   ];
 }
 
-/** What a call asks for, and what it is compared with. @throws Failure not_found, validation_failed */
+/** The scope of a call, and its comparisons. @throws Failure not_found, validation_failed */
 async function ask<Of extends Scope, Found extends Analytics>(
   { codes, zoneOf, clock }: AnalyticsServices,
   { scopeOf, routesOf }: AnalyticsResource<Of, Found>,
@@ -162,7 +162,7 @@ async function ask<Of extends Scope, Found extends Analytics>(
   let before = await within({ from: period.fromDay, to: period.toDay });
   const { fromDay, toDay } = before.shown ?? before.range;
   if (fromDay > toDay) {
-    // No day of it is in the campaign's schedule: its days as they were asked for, each with nothing.
+    // The campaign's schedule has no day of it: the requested days, each with zero scans.
     const days = { ...period, calendar };
     const nobody = { codes: [], workspace: actor.workspaceNo };
     before = { ...before, subject: nobody, range: days, shown: days };
@@ -182,10 +182,10 @@ const totalsOf = (
 ): Promise<Analytics> => scans.totals(subject, range, filter);
 
 /**
- * What an answer says of the first comparison whose numbers are known; undefined without one.
- * @param totals of the whole range, where they are at hand
- * @param read the period before: what is shown of it, and its totals
- * @throws Failure validation_failed where none is known; overloaded
+ * The fields of the first comparison whose numbers are available; undefined without a comparison.
+ * @param totals of the whole range, if they are loaded
+ * @param read returns the shown fields and the totals of the period before
+ * @throws Failure validation_failed if no comparison is available; overloaded
  */
 async function compare<Of extends Scope>(
   services: AnalyticsServices,
@@ -312,7 +312,7 @@ function breakdownRoutes<Of extends Scope, Found extends Analytics>(
   });
 }
 
-/** Rows of a range, and without a file those of the period that it is compared with. */
+/** Rows of a range; JSON also has those of the period before. */
 async function answerTable<Of extends Scope, Found extends Analytics, Row>(
   services: AnalyticsServices,
   resource: AnalyticsResource<Of, Found>,

@@ -1,6 +1,6 @@
 /**
- * /qr-codes/:id/analytics: numbers over a range of days of a time zone, both ends included. Deleted codes answer as
- * long as their record is kept (90 days).
+ * /qr-codes/:id/analytics: scans over a range of days of a time zone, both ends included. Deleted codes have analytics
+ * for 90 days, as long as their records.
  */
 import type { Codes } from '../../codes/codes.ts';
 import type { Clock } from '../../model/clock.ts';

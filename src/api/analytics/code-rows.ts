@@ -1,4 +1,4 @@
-/** Scans by code, tag or campaign: those of each code that has some, told apart by what its record says now. */
+/** Scans by code, tag or campaign: the scans of each code, grouped by its current record. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Codes } from '../../codes/codes.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
@@ -49,7 +49,7 @@ export async function groupRows(
   return sorted.slice(0, rowsMax);
 }
 
-/** Of all codes of a subject that have some in a range; most first where a filter is set. */
+/** The codes of a subject that have scans in a range; with a filter, most scans first. */
 export async function scansByCode(
   { analytics, topCodes }: GroupServices['scans'],
   { subject, range, filter }: Of,

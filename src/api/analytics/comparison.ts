@@ -1,6 +1,6 @@
 /**
- * The period that a range is compared with, as a query names it. Scanners of a part of a day are counted from raw scans. Where
- * these have expired, both periods end with the day before.
+ * The period that a range is compared with. Scanners of a part of a day are counted from raw scans; if these have expired,
+ * both periods end with the day before.
  */
 import { z } from 'zod';
 import { type DayRange, parseDay } from '../../model/day.ts';
@@ -39,13 +39,13 @@ export const compare = z
   });
 export type Compare = z.output<typeof compare>;
 
-/** @throws Failure validation_failed where days are given, and are not as many as the range has */
+/** @throws Failure validation_failed for days that are not as many as those of the range */
 export function comparedDays(
   asked: Compare,
   { fromDay, toDay }: DayRange,
 ): ComparedDays | undefined {
   if (asked === undefined) return undefined;
-  // A range without a day, as that of a campaign to come, is compared as one day.
+  // A range without days, as of a future campaign, is compared as one day.
   const days = Math.max(1, toDay - fromDay + 1);
   if (typeof asked === 'string') {
     const dayFor = (day: number): number => shifts[asked](day, days);

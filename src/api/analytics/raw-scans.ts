@@ -28,10 +28,10 @@ import { jsonResult, type Route } from '../route.ts';
 
 /** Scans that a piece of an export holds at most: 64 KB of text. */
 const pieceScansMax = 300;
-/** Steps that one page takes at most, about 1 ms each; what it found by then is the page. */
+/** Steps of one page, about 1 ms each; then the page has what they found. */
 const pageStepsMax = 500;
 
-/** What is known of a scan, here and in its event. */
+/** Fields of a scan, here and in its event. */
 export const scanFields = {
   scannedAt: time.meta({ description: 'When it was scanned' }),
   country,
@@ -167,7 +167,7 @@ async function readPage(
   return at === undefined ? { data } : { data, next: at };
 }
 
-/** What was found before a damaged block is a page; the next one is refused. */
+/** The scans before a damaged block are a page; the next page is refused. */
 const damagedAfter =
   (data: readonly RawScan[]) =>
   (error: unknown): 'damaged' => {
@@ -232,7 +232,7 @@ const cursorOf = (
   places: StorePlaces | undefined,
 ): string => formatCursor(sequence, done, left) + (places === undefined ? '' : `@${places.store}`);
 
-/** Here, for a cursor of another machine: where nothing is left out that is counted by now. */
+/** Converts a cursor of another machine to a position that skips no counted scan. */
 function ownCursor(
   { scans, places }: RawScansOptions,
   filter: RawScanFilter,

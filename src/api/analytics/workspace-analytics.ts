@@ -1,7 +1,6 @@
 /**
- * /analytics: the workspace as a whole, from sums that the engine keeps, so that they cost the same over
- * ten codes and over 100,000. They count every scan that was made in the range, also those of codes that
- * were deleted since.
+ * /analytics: the workspace as a whole, from sums that the engine maintains, so that they cost the same over
+ * ten codes and over 100,000. They count every scan of the range, also those of deleted codes.
  */
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
@@ -149,7 +148,7 @@ async function periodOf(
   };
 }
 
-/** Whether the first scan came on its first day or before: in UTC days, which are known as far back as there are scans. */
+/** Whether the first scan came on its first day or earlier, in UTC days, which never expire. */
 async function isComplete(
   { scans }: WorkspaceAnalyticsOptions,
   { subject, range }: Scope,

@@ -18,7 +18,7 @@ type GateOptions = Pick<
   'changesFollowed' | 'isStale' | 'changesRefused' | 'answerWithinMs'
 >;
 
-/** Undefined where this process alone redirects and makes changes. @param docsUrl of the reference page of problems */
+/** Undefined if only this process redirects and makes changes. @param docsUrl of the reference page of problems */
 export function openGate(options: GateOptions, docsUrl: string): ClusterGate | undefined {
   const { changesFollowed, isStale, answerWithinMs } = options;
   const isShared = [changesFollowed, isStale, answerWithinMs].some((one) => one !== undefined);

@@ -1,6 +1,6 @@
 /**
- * /v1/openapi.json and the pages under /docs: each made when it is first asked for, then sent as it is. A start
- * waits for none of them.
+ * /v1/openapi.json and the pages under /docs. Each is made on its first request and then reused, so a start does not wait
+ * for them.
  */
 import type { Reply } from '../../http/request.ts';
 import { createOpenApi } from '../openapi/document.ts';

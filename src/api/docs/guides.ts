@@ -1,6 +1,6 @@
 /**
- * The guides under /docs: Markdown files next to this one, drawn when they are first asked for. `{{name}}` in them is
- * what the installation or the code knows: public address, retry delays, samples of every event. The worked example
+ * The guides under /docs: Markdown files next to this one, rendered on their first request. `{{name}}` in them is replaced
+ * by a value of the installation or the code: public address, retry delays, samples of every event. The example
  * of a delivery is signed by the code that signs deliveries.
  */
 import { escapeHtml } from '../../model/text.ts';
@@ -55,7 +55,7 @@ ${document.html}
   return pageReply(`${document.title} · Quietzone`, body);
 }
 
-/** The text of a guide with its fields filled in. @throws Error for a field that is not known */
+/** The text of a guide with its fields filled in. @throws Error for an unknown field */
 export function readGuide(name: string, known: Readonly<Record<string, string>>): string {
   const source = shipped.text(`guides/${name}.md`);
   return source.replace(/\{\{(\w+)\}\}/g, (_, field: string) => {
@@ -81,7 +81,7 @@ ${guideLinks}
 <h4>Reference</h4><ul><li><a href="/docs">API reference</a></li></ul>`);
 }
 
-/** Bytes 0 to 31: a secret that no endpoint has. */
+/** Bytes 0 to 31: not the secret of any endpoint. */
 const exampleSecret = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=';
 const exampleTimeMs = Date.UTC(2026, 2, 1, 12);
 const exampleDeliveryId = 'dlv_01k3zq8m4hd2v7c5x9ab';

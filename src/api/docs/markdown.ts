@@ -1,7 +1,7 @@
 /**
- * The part of Markdown that the guides are written in, as markup: headings, paragraphs, lists, tables, fenced
- * code; inside them code, bold text and links. Everything else is text. A fence marked `fold TITLE` is folded away
- * under its title, one marked `open TITLE` can be.
+ * Renders the part of Markdown that the guides use: headings, paragraphs, lists, tables, fenced
+ * code; inside them code, bold text and links. Everything else is text. A fence marked `fold TITLE` is folded
+ * under its title, a fence marked `open TITLE` can be folded.
  */
 import { escapeHtml } from '../../model/text.ts';
 
@@ -15,11 +15,11 @@ export interface Document {
   /** Second-level headings, the contents of the page. */
   readonly headings: readonly Heading[];
   readonly html: string;
-  /** What is under the title and under each heading, as it was written. */
+  /** The text under the title and under each heading, in Markdown. */
   readonly sections: ReadonlyArray<Heading & { readonly content: string }>;
 }
 
-/** A fence with its blank lines, or lines up to a blank one. */
+/** A fence with its blank lines, or lines up to a blank line. */
 const block = /^```[^]*?^```$|^.+(?:\n.+)*/gm;
 
 export function renderMarkdown(source: string): Document {
@@ -74,7 +74,7 @@ function table([head = '', , ...rows]: readonly string[]): string {
       .map((cell) => cell.trim());
   const names = cellsOf(head);
   const headCells = names.map((name) => `<th>${inline(name)}</th>`).join('');
-  // On a phone a row is a block, and each cell says what it is.
+  // On a phone a row is a block, and each cell shows its column's name.
   const line = (row: string): string =>
     cellsOf(row)
       .map((cell, at) => `<td data-name="${escapeHtml(names[at] ?? '')}">${inline(cell)}</td>`)

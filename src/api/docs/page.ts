@@ -1,7 +1,7 @@
 /**
  * The frame of the pages under /docs. Their content security policy allows this style sheet and
- * this script, named by their hashes, the icon, and the search index of this host: no form, no other origin. So
- * they leak nothing, and work without the script, which only adds search and copy buttons.
+ * this script, named by their hashes, the icon, and the search index of this host: no form, no other origin.
+ * They work without the script, which only adds search and copy buttons.
  */
 import { createHash } from 'node:crypto';
 import type { Reply } from '../../http/request.ts';
@@ -32,7 +32,7 @@ const headers = {
   'Cache-Control': 'no-cache',
 };
 
-/** What the navigation of every page under /docs begins with: search, which the script brings to life, and contents. */
+/** The start of the navigation of every page under /docs: search, which needs the script, and contents. */
 export function navigationFrame(contents: string): string {
   return `<a class="brand" href="/">${icon}Quietzone</a>
 <div class="search" role="search" hidden>
@@ -45,7 +45,7 @@ ${contents}
 </details>`;
 }
 
-/** @param body markup, with `escapeHtml` applied to every text that is not ours */
+/** @param body markup, whose foreign texts are escaped */
 export function pageReply(title: string, body: string): Reply {
   const html = `<!doctype html>
 <html lang="en">

@@ -1,9 +1,9 @@
 /**
  * /docs: the API reference, drawn on the server from the OpenAPI document.
  *
- * Bundles that do this in the browser weigh 1 to 3 MB, need `unsafe-inline` styles or more, and show
- * nothing without JavaScript. This page is about 300 KB, is read and printed without a script, and gets its search and
- * its copy buttons from one of 5 KB.
+ * Bundles that do this in the browser have 1 to 3 MB, need `unsafe-inline` styles or more, and show
+ * nothing without JavaScript. This page has about 450 KB, works and prints without a script, and gets its search and
+ * its copy buttons from a script of 5 KB.
  */
 import { escapeHtml } from '../../model/text.ts';
 import type { Reply } from '../../http/request.ts';
@@ -19,7 +19,7 @@ import { FieldMarkup, type ShownField } from './schema-markup.ts';
 
 export interface ReferencePage {
   readonly reply: Reply;
-  /** What is on it, for the search. */
+  /** For the search index. */
   readonly basics: Document;
   readonly fields: readonly ShownField[];
 }

@@ -1,6 +1,6 @@
 /**
- * Fields of the OpenAPI document as rows for the reference page. What an object has inside is folded beneath
- * it, so that a row is read on a phone too, and each field has its own address:
+ * Fields of the OpenAPI document as rows of the reference page. The fields of an object are folded below
+ * it, so that a row fits a phone, and each field has its own address:
  *
  *   createQrCode.body.design   object Design or null        What the image looks like…
  *                                > Design: 10 fields
@@ -11,9 +11,9 @@ import type { OpenApi } from '../openapi/document.ts';
 import { isReference, nameOf, resolve, type Schema } from '../openapi/read.ts';
 import { inline } from './markdown.ts';
 
-/** Objects in objects that are shown; none of ours is deeper. */
+/** Levels of nested objects; no object of the document is deeper. */
 const depthMax = 5;
-/** A longer pattern, or one over code points, is left to the document. */
+/** A longer pattern, or one over code points, is only in the document. */
 const patternLengthMax = 48;
 
 export interface Field {
@@ -23,16 +23,16 @@ export interface Field {
   readonly description?: string | undefined;
 }
 
-/** A field as it is on the page. */
+/** A field on the page. */
 export interface ShownField {
   readonly id: string;
   readonly name: string;
   readonly type: string;
-  /** Its description, as it was written. */
+  /** Its description, in Markdown. */
   readonly text: string;
 }
 
-/** The rows of one page: the fields of a component stand where it is met first, the others refer there. */
+/** The rows of one page. The fields of a component are shown at its first use; other uses link there. */
 export class FieldMarkup {
   readonly document: OpenApi;
   /** Address of the first place by component. */
@@ -43,7 +43,7 @@ export class FieldMarkup {
     this.document = document;
   }
 
-  /** @param place what the addresses of the rows begin with */
+  /** @param place prefix of the rows' addresses */
   rows(fields: readonly Field[], place: string, depth = 1): string {
     const rows = fields.map(({ name, isRequired, schema, description }) => {
       const id = escapeHtml(`${place}.${name}`);
@@ -74,7 +74,7 @@ export class FieldMarkup {
     return `<details><summary>${escapeHtml(title)}</summary>${this.rows(fields, place, depth + 1)}</details>`;
   }
 
-  /** What stands in an object, in the objects of a list, or in each of several alternatives. */
+  /** The fields of an object, of the objects of a list, or of each alternative. */
   #inner(schema: Schema, place: string, depth: number): string {
     const { items, anyOf, oneOf } = resolve(this.document, schema);
     if (items !== undefined) return this.#inner(items, place, depth);
@@ -88,7 +88,7 @@ export class FieldMarkup {
   }
 }
 
-/** The fields of an object; none for what is no object. */
+/** The fields of an object; empty for other types. */
 export function fieldsOf(document: OpenApi, schema: Schema): Field[] {
   const { properties = {}, required = [] } = resolve(document, schema);
   return Object.entries(properties).map(([name, part]) => ({

@@ -1,6 +1,6 @@
 /**
- * What the pages under /docs search: operations, fields, errors and the sections of the guides. A field that is
- * the same in several places is found once, at its first place.
+ * The search index of the pages under /docs: operations, fields, errors and the sections of the guides. A field that
+ * occurs several times is listed once, at its first place.
  */
 import type { OpenApi } from '../openapi/document.ts';
 import { operationOf } from '../openapi/read.ts';
@@ -21,7 +21,7 @@ export interface Guide {
   readonly document: Document;
 }
 
-/** Operations before the fields they have, both before guides: equally good findings keep this order. */
+/** Results of equal score keep this order: operations, guides, errors, fields. */
 export function searchEntries(
   document: OpenApi,
   routes: readonly Route[],

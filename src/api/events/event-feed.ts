@@ -2,10 +2,10 @@
  * What happens in a workspace, for one live stream: the events of the outbox and the scans, from a position
  * on.
  *
- * A position in both (stream-position.ts) is what a client sends back to go on.
+ * A client sends a position in both (stream-position.ts) back to resume.
  * The two logs are the buffer: a stream holds its position and the chunk that it is sending, however slow
  * its client is. An event carries the position right after it, as the chunk's and how many own events of each log
- * came since, so going on from there neither repeats nor skips one. Within a chunk, events of the outbox come before scans.
+ * came since, so resuming from there neither repeats nor skips one. Within a chunk, events of the outbox come before scans.
  */
 import type { EventKind } from '../../model/event.ts';
 import type { EventCursor } from '../../scans/query/scan-events.ts';
@@ -27,7 +27,7 @@ const eventsMax = 200;
 
 export interface FeedFilter {
   readonly workspaceNo: WorkspaceNo;
-  /** Role of the reader: some fields are for admins alone. */
+  /** Role of the reader: some fields are only for admins. */
   readonly role: Role;
   /** Undefined = all kinds. */
   readonly kinds: ReadonlySet<EventKind> | undefined;
@@ -48,7 +48,7 @@ export class EventFeed {
   #passed: Passed = { events: 0, scans: 0 };
   readonly #behind: FeedPosition['behind'];
   #text = '';
-  /** Events between the client's position and the oldest that is kept were deleted. */
+  /** Events right after the client's position have expired. */
   readonly hasGap: boolean;
 
   /** @param from where the client was; undefined = from now on */
@@ -57,7 +57,7 @@ export class EventFeed {
     this.#filter = filter;
     const { outbox, scans } = sources;
     const newest = { event: outbox.lastSequence, scan: scans.newest() };
-    // A position in the future is of another history: of a store that was restored since.
+    // A position in the future is of another history: the store was restored.
     const isKnown =
       from !== undefined &&
       from !== 'unknown' &&
@@ -75,7 +75,7 @@ export class EventFeed {
     this.hasGap = from !== undefined && isGone;
   }
 
-  /** The position as a line of the stream, before the first chunk: what a client goes on from. */
+  /** The position before the first chunk, as a line of the stream; a client resumes from it. */
   get idLine(): string {
     this.#startChunk();
     return this.#idLine();
@@ -131,7 +131,7 @@ export class EventFeed {
     return found.hasMore;
   }
 
-  /** Counts an own event of a log; true for those that the client had before it came. */
+  /** Counts an own event of a log; true if the client has received it. */
   #isKnown(log: keyof Passed): boolean {
     const isKnown = this.#known[log] > 0;
     if (isKnown) this.#known[log] -= 1;

@@ -134,7 +134,7 @@ export function sampleEnvelope(kind: EventKind): EventEnvelope {
   return sampleEvent(kind, 'evt_01k3zq8m4hd2v7c5x9ab', Date.UTC(2026, 2, 1, 12));
 }
 
-/** `createdAt` stands in the envelopes of QR codes alone. */
+/** Only envelopes of QR codes have `createdAt`. */
 function envelope(kind: EventKind) {
   const isOfCode = kind.startsWith('qr.');
   return z
@@ -172,7 +172,7 @@ export const eventSchemas = new Map(
 );
 const others = [...eventSchemas.values()].filter((schema) => schema !== scanned);
 
-/** Any of them, told apart by `event`. */
+/** Any event; `event` names its kind. */
 export const event = z
   .discriminatedUnion('event', [scanned, ...others])
   .meta({ id: 'Event', description: 'What happened, in the envelope that webhooks carry' });

@@ -123,7 +123,7 @@ export function eventStreamRoutes(options: EventStreamOptions): Route[] {
 type End = 'never' | 'when-quiet';
 
 interface Listener {
-  /** The key, or the person who is signed in. */
+  /** The key, or the signed-in person. */
   readonly client: string;
   /** Undefined for an API key. */
   readonly sessionHash: string | undefined;
@@ -144,8 +144,8 @@ class EventStreams {
   }
 
   /**
-   * A revoked key must get no more events, so all streams end when access has changed. An ended session
-   * ends its own stream alone.
+   * A revoked key must not get further events, so all streams end when access changes. An ended session
+   * ends only its own stream.
    */
   #wake(): void {
     const access = this.#options.accessVersion();
@@ -170,7 +170,7 @@ class EventStreams {
     const isAllowed = () => sessionHash === undefined || isSignedIn(sessionHash);
     const feed = new EventFeed(this.#options, filter, from);
     const options = { feed, end, workspaceNo: filter.workspaceNo, client, isAllowed };
-    // Counted from its first pull: an answer to HEAD is never pulled, nor ended.
+    // Counted from its first pull: an answer to HEAD is never pulled or ended.
     const begin = (): AsyncIterator<Uint8Array> => {
       const stream = new EventStream(options, () => this.#open.delete(stream));
       this.#open.add(stream);

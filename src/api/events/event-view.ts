@@ -1,6 +1,6 @@
 /**
- * An event as a member of its workspace sees it: the envelope that webhooks carry, without what is above their role.
- * Invites are for admins, so the address of somebody who was invited is for admins too.
+ * An event for a member of its workspace: the envelope that webhooks carry, without fields above the member's role.
+ * Invites are for admins, so the address of an invited person is too.
  */
 import { type EventEnvelope, type EventKind, hiddenEmail } from '../../model/event.ts';
 import { type Role, roleAtLeast } from '../../model/workspace.ts';

@@ -7,8 +7,8 @@
  *
  * One opaque cursor carries a position in each, so a page never repeats or skips what another page had:
  * an event that arrives late comes before its log's position, with the new ones.
- * In a cluster the cursor also says of which machine's blocks it is. On another one the page goes on where nothing is left
- * out that is counted there by then: scans of the seconds around it come again, with the same ids.
+ * In a cluster the cursor also names the machine whose blocks it is about. Another machine resumes where it skips no scan
+ * that it has counted: scans of the seconds around it repeat, with the same ids.
  */
 import { z } from 'zod';
 import type { EventEnvelope, EventKind } from '../../model/event.ts';
@@ -46,7 +46,7 @@ const eventPage = cursorPageSchema('EventPage', event);
 const cursorShape = z.strictObject({
   o: z.int().min(0).nullable().optional(),
   s: z.string().max(300).nullable().optional(),
-  /** Whose blocks `s` names; absent on a machine alone. */
+  /** Whose blocks `s` names; absent on a standalone machine. */
   of: z.string().max(100).optional(),
 });
 type Cursor = z.output<typeof cursorShape>;
@@ -84,7 +84,7 @@ export function eventRoutes({ outbox, scans, positions, places }: EventLogs): Ro
 
 interface Logs extends Pick<EventLogs, 'outbox' | 'scans'> {
   readonly workspaceNo: WorkspaceNo;
-  /** Role of the reader: some fields are for admins alone. */
+  /** Role of the reader: some fields are only for admins. */
   readonly role: Role;
 }
 
@@ -101,7 +101,7 @@ function readPage(
   let scans = wantsScans ? readScans(events, workspaceNo, position.s, limit) : nothing;
   const merged = merge(outboxPart.rows, scans.rows).slice(0, limit);
   const taken = merged.filter((row) => row.sequence === undefined).length;
-  // The cursor is after a whole page: what was taken is read again as a page of its own.
+  // The cursor follows a whole page: read the taken rows again as a page of their own.
   if (taken < scans.rows.length) {
     scans = taken === 0 ? unread(position.s) : readScans(events, workspaceNo, position.s, taken);
   }
@@ -183,7 +183,7 @@ function merge(outbox: readonly Row[], scans: readonly Row[]): Row[] {
   }
 }
 
-/** Here, for a cursor of another machine: from the newest block on that may have what is left. */
+/** Converts a cursor of another machine to the newest block that may have the remaining scans. */
 function ownPlace(position: Cursor, places: StorePlaces | undefined): Cursor {
   const { o, s, of } = position;
   if (of === undefined || of === places?.store || typeof s !== 'string') return position;

@@ -1,5 +1,5 @@
 /**
- * Where a live stream goes on: what clients send back as Last-Event-ID, read and written.
+ * Where a live stream resumes: reads and writes the ids that clients send back as Last-Event-ID.
  *
  *   id of the stream   <encrypted "<outbox sequence>-<block sequence>.<entries done>">.<events>.<scans>: behind so
  *                      many own events of each log after that position, exactly behind one; in a cluster with
@@ -7,12 +7,12 @@
  *   evt_…              an event of GET /events: right after it in its own log, from its time on in the other
  *   other texts of the first form are unknown
  *
- * The two logs have no common order. After an event of the outbox the scans of the second before it are sent again,
- * because they may have been committed after it; after a scan, only outbox events of its millisecond.
+ * The two logs have no common order. After an event of the outbox the scans of the second before it repeat,
+ * because they may have been committed after it; after a scan, only outbox events of its millisecond repeat.
  *
- * Blocks of scans are each core's own, the outbox is the same on all. After an id of another core's stream no scan is left
- * out, and those of about 20 s come again. An id of an event does not say which core it was read from: the scans of the
- * minute before it are sent again, and one that came to a core later than that may be missing.
+ * Each core has its own blocks of scans, but all have the same outbox. After an id of another core's stream no scan is
+ * skipped, and about 20 s of scans repeat. An id of an event does not name the core that it was read from: the scans of the
+ * minute before it repeat, and a scan that reached a core later than that may be missing.
  */
 import { invalid } from '../../model/failure.ts';
 import { idTimeMs, parseId } from '../../model/ids.ts';
@@ -47,7 +47,7 @@ export interface FeedPosition {
   readonly behind?: { readonly sequence: number; readonly id: string };
 }
 
-/** `unknown`: of another workspace, or of a history that is no longer there. */
+/** `unknown`: of another workspace, or of a history that was replaced. */
 export type StreamStart = FeedPosition | 'unknown';
 
 /** The two logs of events, and the cipher of positions in them. */
@@ -55,7 +55,7 @@ export interface EventLogs {
   readonly outbox: Outbox;
   readonly scans: ScanQueries['events'];
   readonly positions: Positions;
-  /** Absent on a machine alone. */
+  /** Absent on a standalone machine. */
   readonly places?: StorePlaces | undefined;
 }
 

@@ -1,7 +1,6 @@
 /**
- * OpenAPI 3.1, assembled from the same table and the same schemas that answer requests: it cannot say
- * what the service does not do. What operations share, headers, parameters, refusals, schemas, is a component
- * that they refer to.
+ * OpenAPI 3.1, assembled from the same routes and schemas that answer requests, so that it cannot describe
+ * anything else. Headers, parameters, refusals and schemas that operations share are components.
  */
 import { z } from 'zod';
 import { createDocument, type oas31 } from 'zod-openapi';
@@ -62,7 +61,7 @@ export function createOpenApi(routes: readonly Route[], publicUrl: string): Open
   return document;
 }
 
-/** What may be a component, by where it stands. */
+/** Which parts may become components, by the key that holds them. */
 const shareable = {
   responses: 'responses',
   parameters: 'parameters',
@@ -71,7 +70,7 @@ const shareable = {
 /** Shorter ones gain nothing. */
 const sharedLengthMin = 70;
 
-/** Answers, parameters and fields that are the same to the letter are one component: `Limit`, or `ListCodesLimit` of several. */
+/** Equal answers, parameters and fields become one component: `Limit`, or `ListCodesLimit` if several differ. */
 function shareParts({ paths, components = {} }: OpenApi): void {
   const places = [...Object.entries(components.schemas ?? {}), ['', paths] as const].flatMap(
     placesIn,
@@ -114,7 +113,7 @@ function placesIn([name, parts]: readonly [name: string, parts: unknown]): Place
   });
 }
 
-/** Removes descriptions of schemas that repeat their parameter or header, and empty lists of parameters. */
+/** Removes descriptions of schemas that repeat those of their parameter or header, and empty lists of parameters. */
 function dropRepeats({ paths, components }: OpenApi): void {
   const operations = Object.values(paths ?? {}).flatMap((item) => Object.values(item));
   const parameters: Described[] = operations.flatMap(({ parameters: own = [] }) => own);
@@ -243,7 +242,7 @@ function successOf(status: number, description: string, route: Route): ZodOpenAp
   return { [`${status}`]: { description, headers: headersOf(own), content: sent } };
 }
 
-/** Beside JSON: lines and tables are text without a schema of their own, pictures and archives are bytes. */
+/** Media types other than JSON: lines and tables are text without a schema, pictures and archives are bytes. */
 function otherMedia(
   types: readonly string[] = [],
   samples: Readonly<Record<string, string>> = {},

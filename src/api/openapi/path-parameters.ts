@@ -36,7 +36,7 @@ function idOf(id: string, prefix: IdPrefix, what: string): z.ZodString {
   return idText(prefix, `Id of the ${what}`).meta({ param: { id } });
 }
 
-/** Undefined for a path without parameters. @throws Error for a path that the table does not know */
+/** Undefined for a path without parameters. @throws Error for a path that is not in the table */
 export function pathParameters(path: string): z.ZodObject | undefined {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   if (names.length === 0) return undefined;

@@ -70,7 +70,7 @@ const otherCodes: readonly ProblemCode[] = [
   'unsupported_media_type',
   'internal_error',
 ];
-/** What any operation may answer; what any address may is the `default` of all. */
+/** What any operation may answer beyond `default`. */
 export const commonFailures: readonly FailureCode[] = [
   'unauthorized',
   'rate_limited',
@@ -80,14 +80,14 @@ export const commonFailures: readonly FailureCode[] = [
   'data_damaged',
   'outcome_unknown',
 ];
-/** And an operation with a body. */
+/** What an operation with a body may answer. */
 export const bodyFailures: readonly FailureCode[] = [
   'invalid_json',
   'request_timeout',
   'body_too_large',
   'unsupported_media_type',
 ];
-/** The status stands for these in names of components. */
+/** In names of components the status represents these. */
 const briefCodes: readonly ProblemCode[] = ['not_found', 'idempotency_conflict', 'storage_full'];
 /** The refusals of one document; each set of codes is the same component wherever it is asked for. */
 export class ProblemResponses {
@@ -103,7 +103,7 @@ export class ProblemResponses {
     this.#samples = Object.fromEntries(samples);
   }
 
-  /** One entry a status, and `default` for what any address may answer. @param own of the operation alone */
+  /** One entry for each status, and `default` for what any address may answer. @param own of this operation */
   of(common: readonly FailureCode[], own: readonly FailureCode[]): ZodOpenApiResponsesObject {
     const byStatus = Map.groupBy(new Set([...common, ...own]), (code) => problemKinds[code].status);
     const brief = new Set<ProblemCode>([...common, ...briefCodes]);

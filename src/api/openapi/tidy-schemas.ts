@@ -1,14 +1,14 @@
 /**
- * JSON schemas as generators read them best:
+ * Rewrites JSON schemas to the form that code generators read best:
  *
  *   {anyOf: [{type: 'string', …}, {type: 'null'}]}  ->  {type: ['string', 'null'], …}
  *   {example: x}                                    ->  {examples: [x]}, as JSON Schema has it
- *   bounds of ±2^53, which bound nothing            ->  left out
+ *   bounds of ±2^53, which bound nothing            ->  removed
  */
 import { z } from 'zod';
 import type { oas31, ZodOpenApiOverrideContext } from 'zod-openapi';
 
-/** Answers may get more fields: only strict objects, which a client sends and may get back, are closed. */
+/** Answers may get more fields, so only strict objects are closed. */
 export function openAnswers({ jsonSchema, zodSchema, io }: ZodOpenApiOverrideContext): void {
   const isOpen = zodSchema instanceof z.ZodObject && zodSchema.def.catchall === undefined;
   if (io === 'output' && isOpen) delete jsonSchema.additionalProperties;
@@ -31,7 +31,7 @@ export function tidySchemas(part: unknown): void {
   delete part.example;
 }
 
-/** Removes what the converter leaves beside a reference: it would add to the schema that is referred to. */
+/** Removes keys that the converter leaves next to a reference: they would add to the referenced schema. */
 function keepReference(part: oas31.SchemaObject): void {
   for (const key of Object.keys(part)) {
     const isKept = key === '$ref' || key === 'description' || key === 'default';
@@ -39,13 +39,13 @@ function keepReference(part: oas31.SchemaObject): void {
   }
 }
 
-/** Not every object with a `type` is a schema: an object of fields may have a field of that name. */
+/** An object of fields may have a field named `type`, so its value is checked. */
 function isSchema(part: object): part is oas31.SchemaObject {
   if ('anyOf' in part || '$ref' in part) return true;
   return 'type' in part && (typeof part.type === 'string' || Array.isArray(part.type));
 }
 
-/** Where both say something, the nullable schema wins over the one inside it. */
+/** A key of the nullable schema overrides the same key of the schema inside it. */
 function foldNull(schema: oas31.SchemaObject): void {
   const [inner, none, ...more] = schema.anyOf ?? [];
   if (inner === undefined || none === undefined || more.length > 0) return;
