@@ -193,7 +193,7 @@ export function created(
  * Answers with what `work` makes. The answer is computed once: under an Idempotency-Key (`keep`) inside the transaction
  * that makes it, else after it.
  */
-export async function keptResult<T>(
+export async function idempotentResult<T>(
   keep: RawCall['keep'],
   answer: (made: T) => Result,
   work: (kept: (made: T) => void) => Promise<T>,

@@ -16,7 +16,7 @@ import {
 import { isoTime } from '../../model/day.ts';
 import { type Actor, plans, roleAtLeast } from '../../model/workspace.ts';
 import { createdAt, emptyBody, idField, plainText, time } from '../fields.ts';
-import { created, getRoute, keptResult } from '../resource.ts';
+import { created, getRoute, idempotentResult } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import { stripeRoutes } from './stripe.ts';
 
@@ -257,7 +257,7 @@ function openCheckout(billing: Billing): Route {
     answer: { status: 201, schema: checkout, what: 'The checkout; Location names it' },
     failures: ['conflict', 'billing_disabled', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body, keep }) =>
-      await keptResult(
+      await idempotentResult(
         keep,
         (record) => created('/billing/checkout', viewCheckout(billing, record)),
         (kept: (record: CheckoutRecord) => void) => billing.openCheckout(actor, body, kept),
@@ -280,7 +280,7 @@ function confirmCheckout(billing: Billing): Route {
     answer: { status: 200, schema: checkout, what: 'The complete checkout' },
     failures: ['not_found', 'conflict', 'billing_disabled', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, id, keep }) =>
-      await keptResult(
+      await idempotentResult(
         keep,
         (record) => jsonResult(200, viewCheckout(billing, record)),
         (kept: (record: CheckoutRecord) => void) => billing.confirm(actor.workspaceNo, id, kept),
@@ -349,7 +349,7 @@ function resumeSubscription(billing: Billing): Route {
     answer: { status: 200, schema: subscription, what: 'The subscription, active again' },
     failures: ['conflict', 'billing_disabled', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, keep }) =>
-      await keptResult(
+      await idempotentResult(
         keep,
         (status) => jsonResult(200, viewSubscription(billing, actor, status)),
         (kept: (status: BillingStatus) => void) => billing.resume(actor.workspaceNo, kept),

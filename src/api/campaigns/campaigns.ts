@@ -20,7 +20,7 @@ import {
 import { totalsRows } from '../analytics/analytics-schemas.ts';
 import { groupRows } from '../analytics/code-rows.ts';
 import { checkOrder } from '../fields.ts';
-import { created, deleteRoute, getRoute, keptResult, viewsOf } from '../resource.ts';
+import { created, deleteRoute, getRoute, idempotentResult, viewsOf } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import {
   campaign,
@@ -72,7 +72,7 @@ function createOne(options: CampaignsOptions): Route {
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body: { name, startDate, endDate, qrCodeIds }, keep }) => {
       const draft = { name, startDay: startDate, endDay: endDate ?? undefined, qrCodeIds };
-      return await keptResult(
+      return await idempotentResult(
         keep,
         (record: CampaignRecord) => created('/campaigns', viewWithCodes(options, record)),
         async (kept) => await options.campaigns.create(actor, draft, kept),

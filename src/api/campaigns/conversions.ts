@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { codeConversions, conversion, conversionBody } from './campaign-schemas.ts';
 import { codeRangeShape } from '../analytics/code-analytics.ts';
 import { checkOrder } from '../fields.ts';
-import { keptResult } from '../resource.ts';
+import { idempotentResult } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 
 const tag = 'Campaigns';
@@ -49,7 +49,7 @@ function createOne({ conversions }: ConversionsOptions): Route {
           Location: `/v1/qr-codes/${made.qrCodeId}/conversions`,
         });
       const draft = { qrCodeId, value: value ?? null, externalId };
-      return await keptResult(keep, answer, (kept) => conversions.record(actor, draft, kept));
+      return await idempotentResult(keep, answer, (kept) => conversions.record(actor, draft, kept));
     },
   });
 }

@@ -13,7 +13,7 @@ import type { Positions } from '../positions.ts';
 import { tableRoutes } from '../csv.ts';
 import { checkOrder } from '../fields.ts';
 import { codeBodyBytesMax, withLogoBodyLimit } from '../images/logo-body-limit.ts';
-import { created, deleteRoute, keptResult, viewsOf } from '../resource.ts';
+import { created, deleteRoute, idempotentResult, viewsOf } from '../resource.ts';
 import {
   createRoute,
   jsonResult,
@@ -71,7 +71,7 @@ function createOne({ codes, view, ownHosts }: QrCodesOptions): Route {
     ],
     bodyFor: () => checkedBody,
     handle: async ({ actor, body, keep }) => {
-      return await keptResult(
+      return await idempotentResult(
         keep,
         (code: QrCodeRecord) => created('/qr-codes', view.changed(code)),
         async (kept) => await codes.create(actor, fieldsOf(body), kept),

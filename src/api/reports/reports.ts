@@ -15,7 +15,14 @@ import { type Actor, roleAtLeast } from '../../model/workspace.ts';
 import { type Reports, reportStatuses } from '../../reports/reports.ts';
 import { timeZone } from '../codes/time-zone.ts';
 import { createdAt, givenId, idField, moment, plainText, time } from '../fields.ts';
-import { created, deleteRoute, getRoute, keptResult, listRoute, pageSchema } from '../resource.ts';
+import {
+  created,
+  deleteRoute,
+  getRoute,
+  idempotentResult,
+  listRoute,
+  pageSchema,
+} from '../resource.ts';
 import { createRoute, type Route } from '../route.ts';
 
 const tag = 'Reports';
@@ -148,7 +155,7 @@ const createReport = (options: ReportRoutesOptions): Route =>
       const { qrCodeId, campaignId, expiresAt, ...rest } = body;
       const of = qrCodeId ?? campaignId ?? '';
       const draft = { ...rest, of, expiresAtMs: expiresAt ?? undefined };
-      return await keptResult(
+      return await idempotentResult(
         keep,
         (made: ReportRecord) => created('/reports', view(options, made, actor)),
         async (kept) => await options.reports.create(actor, draft, kept),

@@ -4,7 +4,7 @@ import { invalidCursor } from '../../model/cursor.ts';
 import { openIncidentsOf, type WatchRecord, type WatchSubject } from '../../model/watches/watch.ts';
 import type { WatchServices } from '../../watches/open-watches.ts';
 import type { Positions } from '../positions.ts';
-import { created, deleteRoute, getRoute, keptResult, viewsOf } from '../resource.ts';
+import { created, deleteRoute, getRoute, idempotentResult, viewsOf } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import {
   incidentListQuery,
@@ -54,7 +54,7 @@ function createOne(options: WatchRoutesOptions): Route {
     handle: async ({ actor, body: { qrCodeId, campaignId, ...body }, keep }) => {
       const { target = false } = body;
       const draft = { ...body, target, subject: subjectOf(qrCodeId, campaignId) };
-      return await keptResult(
+      return await idempotentResult(
         keep,
         (record: WatchRecord) => created('/watches', viewOf(options, record)),
         async (kept) => await options.watches.create(actor, draft, kept),

@@ -14,7 +14,14 @@ import type { CreatedEndpoint } from '../../webhooks/endpoints/endpoints.ts';
 import { sampleEvent } from '../events/sample-events.ts';
 import { withDomainFaults } from '../faults.ts';
 import { count, createdAt, idField, plainText, time, updatedAt } from '../fields.ts';
-import { created, deleteRoute, getRoute, keptResult, listRoute, pageSchema } from '../resource.ts';
+import {
+  created,
+  deleteRoute,
+  getRoute,
+  idempotentResult,
+  listRoute,
+  pageSchema,
+} from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import type { Webhooks } from '../services.ts';
 import { attempt, deliveryId, endpointId, kind, timeOrNull, viewAttempt } from './deliveries.ts';
@@ -236,7 +243,7 @@ function writeRoutes({ endpoints }: Webhooks): [create: Route, update: Route] {
     answer: { status: 201, schema: madeEndpoint, what: 'The endpoint; Location names it' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body, keep }) =>
-      await keptResult(
+      await idempotentResult(
         keep,
         (made: CreatedEndpoint) =>
           created('/webhooks', { ...viewEndpoint(endpoints, made.endpoint), secret: made.secret }),
@@ -327,7 +334,7 @@ function rotateRoute({ endpoints }: Webhooks): Route {
     answer: { status: 200, schema: madeEndpoint, what: 'The endpoint with its new secret' },
     failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, id, body: { overlapSeconds }, keep }) =>
-      await keptResult(
+      await idempotentResult(
         keep,
         ({ endpoint: record, secret }: CreatedEndpoint) =>
           jsonResult(200, { ...viewEndpoint(endpoints, record), secret }),

@@ -10,7 +10,7 @@ import type { ApiKeyRecord } from '../../model/workspace.ts';
 import type { MadeKey } from '../../workspaces/api-keys.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
 import { createdAt, idField, moment, time } from '../fields.ts';
-import { created, deleteRoute, keptResult, listRoute, pageSchema } from '../resource.ts';
+import { created, deleteRoute, idempotentResult, listRoute, pageSchema } from '../resource.ts';
 import { createRoute, type Result, type Route } from '../route.ts';
 import { name, role, timeOrNull, userId } from './people.ts';
 
@@ -102,7 +102,7 @@ export function apiKeyRoutes({ workspaces: { keys }, clock }: ApiKeysOptions): R
         grantor: actor.role,
         ...(expiresAt === null ? {} : { expiresAtMs: expiresAt }),
       };
-      return await keptResult(keep, madeResult, (kept) => keys.create(wanted, kept));
+      return await idempotentResult(keep, madeResult, (kept) => keys.create(wanted, kept));
     },
   });
   const listApiKeys = listRoute({
@@ -141,7 +141,7 @@ export function apiKeyRoutes({ workspaces: { keys }, clock }: ApiKeysOptions): R
     answer: { status: 201, schema: madeApiKey, what: 'The new key; Location names it' },
     failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, id, body: { overlapSeconds }, keep }) =>
-      await keptResult(keep, madeResult, (kept) =>
+      await idempotentResult(keep, madeResult, (kept) =>
         keys.rotate(actor, id, overlapSeconds * 1_000, kept),
       ),
   });

@@ -8,7 +8,7 @@ import type { InviteRecord } from '../../model/workspace.ts';
 import { inviteStates, type InviteState, type MadeInvite } from '../../workspaces/invites.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
 import { createdAt, idField, time } from '../fields.ts';
-import { created, deleteRoute, keptResult, listRoute, pageSchema } from '../resource.ts';
+import { created, deleteRoute, idempotentResult, listRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Result, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import {
@@ -154,7 +154,7 @@ function createInvite({ workspaces, mail, publicUrl }: InvitesOptions): Route {
       };
       const delivery = mail === undefined ? 'shown' : 'mailed';
       const wanted = { ...body, delivery } as const;
-      return await keptResult(keep, answer, async (kept) => {
+      return await idempotentResult(keep, answer, async (kept) => {
         const made = await workspaces.invites.create(actor, wanted, kept);
         if (mail !== undefined && made.invite.isMailed === true) {
           await sendMail(workspaces, mail, made.invite, urlOf(made));

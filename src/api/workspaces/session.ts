@@ -111,7 +111,7 @@ export function sessionRoutes(
     },
     failures: ['storage_full'],
     handle: async ({ session }) => {
-      await sessions.end(given(session).hash);
+      await sessions.end(requireSession(session).hash);
       return jsonResult(200, { done: true }, { 'Set-Cookie': cookie.end() });
     },
   });
@@ -128,7 +128,7 @@ export function sessionRoutes(
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, session, body, clientAddress }) => {
       const passwords = { old: body.oldPassword, new: body.newPassword };
-      const at = { address: clientAddress, sessionHash: given(session).hash };
+      const at = { address: clientAddress, sessionHash: requireSession(session).hash };
       await accounts.changePassword(actor.userId, passwords, at);
       tellOwner(options, users.find(actor.userId), 'password');
       return jsonResult(200, { done: true });
@@ -214,8 +214,8 @@ export function createSessionView(
   };
 }
 
-/** The session of a route for people: the guard has refused requests without one. */
-export function given(session: Session | undefined): Session {
+/** The session of a route for signed-in people. The guard refuses requests without one. */
+export function requireSession(session: Session | undefined): Session {
   if (session === undefined)
     throw new Error('Cannot act for a session: the request has no session');
   return session;

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import type { WorkspaceRecord } from '../../model/workspace.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
 import { emptyBody } from '../fields.ts';
-import { created, keptResult, listRoute, pageSchema } from '../resource.ts';
+import { created, idempotentResult, listRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Result, type Route } from '../route.ts';
 import { name, viewWorkspace, workspace } from './people.ts';
-import { given, sessionSchema, type SessionView } from './session.ts';
+import { requireSession, sessionSchema, type SessionView } from './session.ts';
 
 const workspaceBody = z
   .strictObject({ name: name.meta({ example: 'Second shop' }) })
@@ -46,7 +46,7 @@ export function workspaceRoutes(services: WorkspaceServices, view: SessionView):
     handle: async ({ actor, body, keep }) => {
       const answer = (made: WorkspaceRecord): Result =>
         created('/workspaces', viewWorkspace(made, 'owner'));
-      return await keptResult(keep, answer, (kept) =>
+      return await idempotentResult(keep, answer, (kept) =>
         workspaces.create(actor.userId, body.name, kept),
       );
     },
@@ -64,7 +64,7 @@ export function workspaceRoutes(services: WorkspaceServices, view: SessionView):
     answer: { status: 200, schema: sessionSchema, what: 'Who you are now' },
     failures: ['not_found', 'storage_full'],
     handle: async ({ session, id }) => {
-      const own = given(session);
+      const own = requireSession(session);
       const actor = await sessions.switchTo(own.hash, id);
       return jsonResult(200, view(actor, own.csrfToken));
     },

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, Client, type Json, word } from '../../support/client.ts';
 import { Browser } from '../../support/browser.ts';
 import type { Role } from '../../../src/model/workspace.ts';
-import { keptResult } from '../../../src/api/resource.ts';
+import { idempotentResult } from '../../../src/api/resource.ts';
 import { jsonResult } from '../../../src/api/route.ts';
 import { startTestApi, type TestApp } from '../../support/test-app.ts';
 import { requestFingerprint } from '../../../src/workspaces/idempotency.ts';
@@ -259,7 +259,7 @@ test('an answer is computed once: after the transaction, under a key inside it',
     steps.push('committed');
     return 'it';
   };
-  await keptResult(undefined, answer, work);
-  await keptResult(() => steps.push('kept'), answer, work);
+  await idempotentResult(undefined, answer, work);
+  await idempotentResult(() => steps.push('kept'), answer, work);
   expect(steps).toEqual(['committed', 'answer', 'answer', 'kept', 'committed']);
 });
