@@ -52,6 +52,8 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     geoDate: services.geo.date,
   });
   const zoneOf: AnalyticsServices['zoneOf'] = (no) => workspaces.workspaces.find(no);
+  const analytics: AnalyticsServices = { codes, scans, clock, zoneOf };
+  const logs = { outbox, scans: scans.events, positions, places };
   const people = { workspaces, mail, publicUrl: config.api.publicUrl };
   const ownHosts = [new URL(shortUrlBase).host];
   return [
@@ -68,21 +70,18 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
       clock,
       bounds: services.bulk,
     }),
-    ...codeAnalyticsRoutes({ codes, scans, clock, zoneOf }),
-    ...workspaceAnalyticsRoutes({ codes, scans, clock, zoneOf }),
-    ...rawScanRoutes({ codes, scans, clock, positions, places, zoneOf }),
-    ...eventRoutes({ outbox, scans: scans.events, positions, places }),
+    ...codeAnalyticsRoutes(analytics),
+    ...workspaceAnalyticsRoutes(analytics),
+    ...rawScanRoutes({ ...analytics, positions, places }),
+    ...eventRoutes(logs),
     ...eventStreamRoutes({
-      outbox,
-      scans: scans.events,
-      positions,
-      places,
+      ...logs,
       committed,
       stopping,
       accessVersion: () => workspaces.accessVersion(),
       isSignedIn: (sessionHash) => workspaces.sessions.isOpen(sessionHash),
     }),
-    ...campaignRoutes({ ...campaigns, codes, scans, clock, positions, zoneOf }),
+    ...campaignRoutes({ ...campaigns, ...analytics, positions }),
     ...conversionRoutes({ conversions: campaigns.conversions, codes, clock }),
     ...reportRoutes({ reports: services.reports.reports, publicUrl: config.api.publicUrl }),
     ...watchRoutes({ ...services.watches, positions }),

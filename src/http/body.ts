@@ -1,5 +1,5 @@
 /**
- * A request body while it arrives: at most `bytesMax`, anything longer is discarded.
+ * A request body while it arrives: at most `standardBodyBytesMax`, or as `limit` says. A longer body is discarded.
  *
  * uWS has no body limit and reuses the memory of chunks, so each is copied. A deadline covers each 64 KiB, so dripping
  * bytes do not extend it. uWS would close silently 8 to 12 s after the headers or the last 160 KB; `renew` prevents that,
@@ -9,6 +9,7 @@
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { Failure } from '../model/failure.ts';
+import { standardBodyBytesMax } from './request.ts';
 
 /** Unread bytes at which a client is paused, except during `read`. */
 const unreadBytesMax = 1_048_576;
@@ -23,7 +24,7 @@ type Flow = Pick<HttpResponse, 'pause' | 'resume'>;
 type BodyState = 'arriving' | 'complete' | 'too_large' | 'aborted';
 
 export class Body {
-  #bytesMax = 0;
+  #bytesMax = standardBodyBytesMax;
   readonly #declared: number | 'chunked';
   readonly #chunks: Uint8Array[] = [];
   readonly #watchers = new Set<() => void>();
@@ -36,14 +37,12 @@ export class Body {
   #isEnded = false;
 
   /** @param declared length in the headers: too much is refused before it arrives */
-  constructor(bytesMax: number, declared: number | 'chunked', flow: Flow) {
+  constructor(declared: number | 'chunked', flow: Flow) {
     this.#declared = declared;
     this.#flow = flow;
-    this.limit(bytesMax);
-    if (declared === 0) {
-      this.#state = 'complete';
-      this.#isEnded = true;
-    }
+    this.#isEnded = declared === 0;
+    if (this.#isEnded) this.#state = 'complete';
+    else this.limit(standardBodyBytesMax);
   }
 
   /** Replaces the limit, before bytes arrive. */

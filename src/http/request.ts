@@ -20,7 +20,7 @@ export interface Request {
   body(): Promise<Uint8Array>;
   /** Streams the body, in place of `body()`; a client that is faster than its reader is paused. @throws as `body` */
   chunks(): AsyncIterable<Uint8Array>;
-  /** Replaces the server's limit of the body; for `handle`, before it awaits anything. */
+  /** Replaces the limit of the body, `standardBodyBytesMax`. For `handle`, before its first `await`. */
   limitBody(bytesMax: number): void;
   readonly aborted: boolean;
 }

@@ -4,7 +4,7 @@
  *   uWS any('/*') -> framing check -> cap of requests in flight -> Handler.handle -> rest of the body -> cork + send
  *
  * Invariants: onAborted and onData are registered before the handler returns (otherwise uWS ends the process); nothing
- * is written to an aborted response; nothing thrown escapes. Memory: `inFlightMax` requests of `bodyBytesMax`.
+ * is written to an aborted response; nothing thrown escapes. Memory: `inFlightMax` requests with bodies of 64 KiB, or as `limitBody` says.
  * Ambiguous framing is refused, and a chunked request answered, one event-loop cycle later, and the connection is closed:
  * uWS closes a connection that brings another request while a response is pending (framing.ts). The price: clients that
  * pipeline are disconnected during slow answers.
@@ -17,13 +17,7 @@ import { type Connection, connectionAsked, inNextCycle } from './framing.ts';
 import { Headers } from './headers.ts';
 import { type ConnectionGroup, Listener } from './listener.ts';
 import { assertPortFree, ListenError, type TlsFiles } from './port.ts';
-import {
-  type Handler,
-  type KnownHeader,
-  type Reply,
-  type Request,
-  standardBodyBytesMax,
-} from './request.ts';
+import { type Handler, type KnownHeader, type Reply, type Request } from './request.ts';
 import {
   type Answer,
   assertSafe,
@@ -53,7 +47,6 @@ export interface HttpServerOptions {
   readonly port: number;
   /** During a takeover: the predecessor listens there too. */
   readonly isShared?: boolean;
-  readonly bodyBytesMax?: number;
   /** Deadline for each 64 KiB of a body, then 408; default: 10 s. */
   readonly bodyTimeoutMs?: number;
   readonly connectionsMax?: number;
@@ -150,8 +143,7 @@ export class HttpServer {
     if (this.#sendReady(res, req)) return;
     const headers = new Headers();
     req.forEach((name, value) => headers.add(name, value));
-    const { bodyBytesMax = standardBodyBytesMax } = this.#options;
-    const body = new Body(bodyBytesMax, headers.bodyBytes, res);
+    const body = new Body(headers.bodyBytes, res);
     if (!body.isEnded) this.#arriving.add(body);
     res.onAborted(() => {
       this.#arriving.delete(body);

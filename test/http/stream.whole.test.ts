@@ -32,7 +32,7 @@ async function serve(
   });
   const handler: Handler = {
     handle: async (request) => {
-      if (request.path === '/large') request.limitBody(16 * mebibyte);
+      request.limitBody(request.path === '/large' ? 16 * mebibyte : 1_024);
       try {
         return await handle(request);
       } catch (error) {
@@ -45,7 +45,6 @@ async function serve(
   const server = await HttpServer.open({
     host: '127.0.0.1',
     port: 0,
-    bodyBytesMax: 1_024,
     bodyTimeoutMs: 20_000,
     inFlightMax: 10,
     ...more,

@@ -112,8 +112,8 @@ export interface AnalyticsResource<Of extends Scope, Found extends Analytics> {
 }
 
 export interface AnalyticsServices {
-  readonly scans: ScanQueries['analytics'];
-  readonly codes: Pick<Codes, 'listAll' | 'getKept'>;
+  readonly scans: ScanQueries;
+  readonly codes: Codes;
   readonly zoneOf: (workspaceNo: WorkspaceNo) => ZoneSettings | undefined;
   readonly clock: Clock;
 }
@@ -179,7 +179,7 @@ async function ask<Of extends Scope, Found extends Analytics>(
 const totalsOf = (
   { scans }: AnalyticsServices,
   { subject, range, filter }: Asked<Scope>,
-): Promise<Analytics> => scans.totals(subject, range, filter);
+): Promise<Analytics> => scans.analytics.totals(subject, range, filter);
 
 /**
  * The fields of the first comparison whose numbers are available; undefined without a comparison.
@@ -273,7 +273,10 @@ function seriesRoutes<Of extends Scope, Found extends Analytics>(
         columns: seriesColumns,
         rowsOf: async ({ subject, weekStart, filter, range: counted, shown = counted }) => {
           checkLength(shown, length);
-          return await services.scans.series(subject, shown, length, { weekStart, filter });
+          return await services.scans.analytics.series(subject, shown, length, {
+            weekStart,
+            filter,
+          });
         },
         cells: ({ start, scans }) => [start, scans],
       });
@@ -348,7 +351,7 @@ async function rowsBy<Of extends Scope, Found extends Analytics>(
   if (isOfGroups(by)) return (await groups?.(scope, by, workspaceNo)) ?? [];
   const { subject, range, weekStart, filter } = scope;
   const choice = { weekStart, filter, nameOf: nameOf?.(scope) };
-  const rows = await scans.breakdown(subject, range, by, choice);
+  const rows = await scans.analytics.breakdown(subject, range, by, choice);
   if (by !== 'referer') return rows;
   return rows.map((row) => (row.key === '' ? { ...row, key: directReferer } : row));
 }

@@ -2,12 +2,9 @@
  * /qr-codes/:id/analytics: scans over a range of days of a time zone, both ends included. Deleted codes have analytics
  * for 90 days, as long as their records.
  */
-import type { Codes } from '../../codes/codes.ts';
-import type { Clock } from '../../model/clock.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { labelOfRoute, labelsMax } from '../../model/routing/labels.ts';
 import type { Actor } from '../../model/workspace.ts';
-import type { ScanQueries } from '../../scans/query/queries.ts';
 import { checkOrder } from '../fields.ts';
 import type { Route } from '../route.ts';
 import { type Calendar, utcCalendar } from '../../model/zones/calendar.ts';
@@ -47,65 +44,54 @@ const analytics = comparedTotals({ ...totalsShape, ...scannersShape }, 'Analytic
   },
 });
 
-export interface CodeAnalyticsOptions {
-  readonly codes: Codes;
-  readonly scans: ScanQueries;
-  readonly clock: Clock;
-  readonly zoneOf: AnalyticsServices['zoneOf'];
-}
-
 const routeNumbers = Array.from({ length: labelsMax + 1 }, (_, route) => route);
 
-export function codeAnalyticsRoutes(options: CodeAnalyticsOptions): Route[] {
-  const { scans, codes, zoneOf, clock } = options;
-  const { analytics: numbers } = scans;
-  return analyticsRoutes(
-    { scans: numbers, codes, zoneOf, clock },
-    {
-      tag: analyticsTag,
-      failures: ['not_found'],
-      rangeShape: codeRangeShape,
-      scopeOf: ({ actor, id, query, calendar }) => {
-        const { code, range } = codeRange(options, actor, id, query, calendar);
-        const subject = { code: code.no, workspace: actor.workspaceNo };
-        return { subject, range, labels: code.routing?.labels ?? [] };
-      },
-      routesOf: ({ labels }, label) =>
-        routeNumbers.filter((route) => labelOfRoute(labels, route) === label),
-      totals: {
-        path,
-        operationId: 'getAnalytics',
-        summary: 'Scan analytics',
-        description:
-          'Totals over a range of days. `devices` sums to `totalScans`. `timezone`, `compare` and filters hold for all ' +
-          'analytics; a filter is answered as long as raw scans of the range are kept.',
-        schema: analytics,
-        fileName: 'analytics',
-        find: ({ subject, range, filter }) => numbers.totalsWithScanners(subject, range, filter),
-        rows: totalsRows,
-      },
-      series: {
-        path: `${path}/timeseries`,
-        operationId: 'getTimeseries',
-        summary: 'Scans over time',
-        description: seriesDescription,
-      },
-      breakdown: {
-        path: `${path}/breakdown`,
-        operationId: 'getBreakdown',
-        summary: 'Scans by dimension',
-        nameOf:
-          ({ labels }) =>
-          (route) =>
-            labelOfRoute(labels, route),
-      },
+export function codeAnalyticsRoutes(services: AnalyticsServices): Route[] {
+  const { analytics: numbers } = services.scans;
+  return analyticsRoutes(services, {
+    tag: analyticsTag,
+    failures: ['not_found'],
+    rangeShape: codeRangeShape,
+    scopeOf: ({ actor, id, query, calendar }) => {
+      const { code, range } = codeRange(services, actor, id, query, calendar);
+      const subject = { code: code.no, workspace: actor.workspaceNo };
+      return { subject, range, labels: code.routing?.labels ?? [] };
     },
-  );
+    routesOf: ({ labels }, label) =>
+      routeNumbers.filter((route) => labelOfRoute(labels, route) === label),
+    totals: {
+      path,
+      operationId: 'getAnalytics',
+      summary: 'Scan analytics',
+      description:
+        'Totals over a range of days. `devices` sums to `totalScans`. `timezone`, `compare` and filters hold for all ' +
+        'analytics; a filter is answered as long as raw scans of the range are kept.',
+      schema: analytics,
+      fileName: 'analytics',
+      find: ({ subject, range, filter }) => numbers.totalsWithScanners(subject, range, filter),
+      rows: totalsRows,
+    },
+    series: {
+      path: `${path}/timeseries`,
+      operationId: 'getTimeseries',
+      summary: 'Scans over time',
+      description: seriesDescription,
+    },
+    breakdown: {
+      path: `${path}/breakdown`,
+      operationId: 'getBreakdown',
+      summary: 'Scans by dimension',
+      nameOf:
+        ({ labels }) =>
+        (route) =>
+          labelOfRoute(labels, route),
+    },
+  });
 }
 
 /** The range asked for, by default from the day of creation to today. @throws Failure not_found, validation_failed */
 export function codeRange(
-  { codes, clock }: Pick<CodeAnalyticsOptions, 'codes' | 'clock'>,
+  { codes, clock }: Pick<AnalyticsServices, 'codes' | 'clock'>,
   actor: Actor,
   id: string,
   query: RangeQuery,

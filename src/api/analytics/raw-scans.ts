@@ -6,8 +6,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import type { Codes } from '../../codes/codes.ts';
-import type { Clock } from '../../model/clock.ts';
 import { isDamage } from '../../model/failure.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { RawScanCursor, RawScanFilter, RawStep } from '../../scans/query/raw-scans.ts';
@@ -79,11 +77,7 @@ const query = z.object({
   }),
 });
 
-export interface RawScansOptions {
-  readonly codes: Codes;
-  readonly scans: ScanQueries;
-  readonly clock: Clock;
-  readonly zoneOf: AnalyticsServices['zoneOf'];
+export interface RawScansOptions extends AnalyticsServices {
   readonly positions: Positions;
   readonly places?: StorePlaces | undefined;
 }

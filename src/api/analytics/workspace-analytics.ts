@@ -9,7 +9,6 @@ import { readOr } from '../../model/failure.ts';
 import type { Calendar } from '../../model/zones/calendar.ts';
 import type { LocalRange } from '../../model/zones/local-range.ts';
 import { isEmptyFilter } from '../../scans/query/filter.ts';
-import type { ScanQueries } from '../../scans/query/queries.ts';
 import { checkOrder, idField } from '../fields.ts';
 import { shortUrl, shownName, shownTarget } from '../codes/code-schemas.ts';
 import type { Route } from '../route.ts';
@@ -76,68 +75,57 @@ const summary = comparedTotals(periodShape, 'SummaryBefore', { complete })
   .meta({ id: 'Summary' });
 type Period = z.input<z.ZodObject<typeof periodShape>> & Readonly<Record<'from' | 'to', string>>;
 
-export interface WorkspaceAnalyticsOptions {
-  readonly codes: Codes;
-  readonly scans: ScanQueries;
-  readonly clock: Clock;
-  readonly zoneOf: AnalyticsServices['zoneOf'];
-}
-
-export function workspaceAnalyticsRoutes(options: WorkspaceAnalyticsOptions): Route[] {
-  const { scans, clock, codes, zoneOf } = options;
-  return analyticsRoutes<Scope, Period>(
-    { scans: scans.analytics, codes, zoneOf, clock },
-    {
-      tag: analyticsTag,
-      failures: [],
-      rangeShape: rangeShape('Workspace', '29 days before `to`', 'today'),
-      scopeOf: ({ actor, query, calendar }): Scope => ({
-        subject: { workspace: actor.workspaceNo },
-        range: workspaceRange(clock, query, calendar),
-      }),
-      totals: {
-        path: '/analytics/summary',
-        operationId: 'getSummary',
-        summary: 'Workspace summary',
-        description:
-          'All scans of the workspace over a range of days. `uniqueScanners` is ' +
-          'the union over all codes: who scans two of them counts once.',
-        schema: summary,
-        fileName: 'summary',
-        find: (scope, { workspaceNo }) => periodOf(options, workspaceNo, scope),
-        ofPrevious: async (before) => ({ complete: await isComplete(options, before) }),
-        rows: (found) => [
-          ...totalsRows(found),
-          ...found.topCodes.map(({ id, scans: value }) => ['code', id, value] as const),
-          ...found.scansPerDay.map((point) => ['day', point.day, point.scans] as const),
-        ],
-      },
-      series: {
-        path: '/analytics/timeseries',
-        operationId: 'getWorkspaceTimeseries',
-        summary: 'Workspace scans over time',
-        description: seriesDescription,
-      },
-      breakdown: {
-        path: '/analytics/breakdown',
-        operationId: 'getWorkspaceBreakdown',
-        summary: 'Workspace scans by dimension',
-        groups: (scope, by, workspaceNo) => groupRows(options, scope, by, workspaceNo),
-      },
+export function workspaceAnalyticsRoutes(services: AnalyticsServices): Route[] {
+  return analyticsRoutes<Scope, Period>(services, {
+    tag: analyticsTag,
+    failures: [],
+    rangeShape: rangeShape('Workspace', '29 days before `to`', 'today'),
+    scopeOf: ({ actor, query, calendar }): Scope => ({
+      subject: { workspace: actor.workspaceNo },
+      range: workspaceRange(services.clock, query, calendar),
+    }),
+    totals: {
+      path: '/analytics/summary',
+      operationId: 'getSummary',
+      summary: 'Workspace summary',
+      description:
+        'All scans of the workspace over a range of days. `uniqueScanners` is ' +
+        'the union over all codes: who scans two of them counts once.',
+      schema: summary,
+      fileName: 'summary',
+      find: (scope, { workspaceNo }) => periodOf(services, workspaceNo, scope),
+      ofPrevious: async (before) => ({ complete: await isComplete(services, before) }),
+      rows: (found) => [
+        ...totalsRows(found),
+        ...found.topCodes.map(({ id, scans: value }) => ['code', id, value] as const),
+        ...found.scansPerDay.map((point) => ['day', point.day, point.scans] as const),
+      ],
     },
-  );
+    series: {
+      path: '/analytics/timeseries',
+      operationId: 'getWorkspaceTimeseries',
+      summary: 'Workspace scans over time',
+      description: seriesDescription,
+    },
+    breakdown: {
+      path: '/analytics/breakdown',
+      operationId: 'getWorkspaceBreakdown',
+      summary: 'Workspace scans by dimension',
+      groups: (scope, by, workspaceNo) => groupRows(services, scope, by, workspaceNo),
+    },
+  });
 }
 
 async function periodOf(
-  options: WorkspaceAnalyticsOptions,
+  services: AnalyticsServices,
   workspaceNo: WorkspaceNo,
   scope: Asked<Scope>,
 ): Promise<Period> {
   const { subject, range, filter } = scope;
   checkLength(range, 'day');
-  const totals = await options.scans.analytics.totalsWithScanners(subject, range, filter);
-  const points = await options.scans.analytics.series(subject, range, 'day', { filter });
-  const { topCodes, unreadable } = await topCodesOf(options, workspaceNo, scope);
+  const totals = await services.scans.analytics.totalsWithScanners(subject, range, filter);
+  const points = await services.scans.analytics.series(subject, range, 'day', { filter });
+  const { topCodes, unreadable } = await topCodesOf(services, workspaceNo, scope);
   return {
     ...formatRange(range),
     ...totals,
@@ -150,7 +138,7 @@ async function periodOf(
 
 /** Whether the first scan came on its first day or earlier, in UTC days, which never expire. */
 async function isComplete(
-  { scans }: WorkspaceAnalyticsOptions,
+  { scans }: AnalyticsServices,
   { subject, range }: Scope,
 ): Promise<boolean> {
   return (await scans.analytics.scans(subject, { fromDay: 0, toDay: range.fromDay })) > 0;
@@ -158,7 +146,7 @@ async function isComplete(
 
 /** Of the codes that exist, most scans first. */
 async function topCodesOf(
-  { codes, scans }: WorkspaceAnalyticsOptions,
+  { codes, scans }: AnalyticsServices,
   workspaceNo: WorkspaceNo,
   { subject, range, filter }: Asked<Scope>,
 ): Promise<{ readonly topCodes: Period['topCodes']; readonly unreadable: number }> {

@@ -6,11 +6,8 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { CampaignTotals } from '../../campaigns/campaign-analytics.ts';
 import type { CampaignServices } from '../../campaigns/open-campaigns.ts';
-import type { Codes } from '../../codes/codes.ts';
 import { type CampaignRecord, campaignStatusAt } from '../../model/campaign.ts';
-import type { Clock } from '../../model/clock.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
-import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { Positions } from '../positions.ts';
 import {
   type AnalyticsServices,
@@ -37,11 +34,7 @@ const tag = 'Campaigns';
 /** Codes whose names are read between two yields: about 2 ms. */
 const sliceCodes = 200;
 
-export interface CampaignsOptions extends Omit<CampaignServices, 'conversions'> {
-  readonly codes: Codes;
-  readonly scans: ScanQueries;
-  readonly zoneOf: AnalyticsServices['zoneOf'];
-  readonly clock: Clock;
+export interface CampaignsOptions extends AnalyticsServices, Omit<CampaignServices, 'conversions'> {
   readonly positions: Positions;
 }
 
@@ -163,60 +156,52 @@ function deleteOne({ campaigns }: CampaignsOptions): Route {
 
 function analytics(options: CampaignsOptions): Route[] {
   const path = '/campaigns/:id/analytics';
-  const { codes, zoneOf } = options;
-  return analyticsRoutes(
-    { scans: options.scans.analytics, codes, zoneOf, clock: options.clock },
-    {
-      tag,
-      failures: ['not_found'],
-      rangeShape: campaignRangeShape,
-      scopeOf: ({ actor, id, query: { from, to }, calendar }) => {
-        const record = options.campaigns.get(actor, id);
-        checkOrder(from, to);
-        const span = { fromDay: from, toDay: to };
-        const subject = options.analytics.subjectOf(record);
-        const range = options.analytics.range(record, span, calendar);
-        const shown = options.analytics.seriesRange(record, span, calendar);
-        return { subject, range, shown, record };
-      },
-      totals: {
-        path,
-        operationId: 'getCampaignAnalytics',
-        summary: 'Campaign analytics',
-        description:
-          'Scans inside the schedule, which is of UTC days, over all codes: sums, and the union of the scanners. ' +
-          '`conversionRate` is conversions divided by scans; conversions are counted by UTC days.',
-        schema: campaignAnalytics,
-        fileName: 'campaign',
-        find: async ({ record, ...scope }) =>
-          await withNames(
-            options,
-            record.workspaceNo,
-            await options.analytics.totals(record, scope),
-          ),
-        rows: (found) => [
-          ...totalsRows(found),
-          ['conversions', '', found.conversions],
-          ['conversionValue', '', found.conversionValue],
-          ['conversionRate', '', found.conversionRate ?? 0],
-          ...found.codes.map(({ qrCodeId, totalScans }) => ['code', qrCodeId, totalScans] as const),
-          ...found.timeseries.map(({ date, scans }) => ['day', date, scans] as const),
-        ],
-      },
-      series: {
-        path: `${path}/timeseries`,
-        operationId: 'getCampaignTimeseries',
-        summary: 'Campaign scans over time',
-        description: `${seriesDescription} Only days of the schedule, until today.`,
-      },
-      breakdown: {
-        path: `${path}/breakdown`,
-        operationId: 'getCampaignBreakdown',
-        summary: 'Campaign scans by dimension',
-        groups: (scope, by, workspaceNo) => groupRows(options, scope, by, workspaceNo),
-      },
+  return analyticsRoutes(options, {
+    tag,
+    failures: ['not_found'],
+    rangeShape: campaignRangeShape,
+    scopeOf: ({ actor, id, query: { from, to }, calendar }) => {
+      const record = options.campaigns.get(actor, id);
+      checkOrder(from, to);
+      const span = { fromDay: from, toDay: to };
+      const subject = options.analytics.subjectOf(record);
+      const range = options.analytics.range(record, span, calendar);
+      const shown = options.analytics.seriesRange(record, span, calendar);
+      return { subject, range, shown, record };
     },
-  );
+    totals: {
+      path,
+      operationId: 'getCampaignAnalytics',
+      summary: 'Campaign analytics',
+      description:
+        'Scans inside the schedule, which is of UTC days, over all codes: sums, and the union of the scanners. ' +
+        '`conversionRate` is conversions divided by scans; conversions are counted by UTC days.',
+      schema: campaignAnalytics,
+      fileName: 'campaign',
+      find: async ({ record, ...scope }) =>
+        await withNames(options, record.workspaceNo, await options.analytics.totals(record, scope)),
+      rows: (found) => [
+        ...totalsRows(found),
+        ['conversions', '', found.conversions],
+        ['conversionValue', '', found.conversionValue],
+        ['conversionRate', '', found.conversionRate ?? 0],
+        ...found.codes.map(({ qrCodeId, totalScans }) => ['code', qrCodeId, totalScans] as const),
+        ...found.timeseries.map(({ date, scans }) => ['day', date, scans] as const),
+      ],
+    },
+    series: {
+      path: `${path}/timeseries`,
+      operationId: 'getCampaignTimeseries',
+      summary: 'Campaign scans over time',
+      description: `${seriesDescription} Only days of the schedule, until today.`,
+    },
+    breakdown: {
+      path: `${path}/breakdown`,
+      operationId: 'getCampaignBreakdown',
+      summary: 'Campaign scans by dimension',
+      groups: (scope, by, workspaceNo) => groupRows(options, scope, by, workspaceNo),
+    },
+  });
 }
 
 function view({ campaigns, clock }: CampaignsOptions, record: CampaignRecord) {
