@@ -279,26 +279,3 @@ test('the service has the bounds that the document gives', async () => {
   expect(listed(findings)).toBe('');
   expect(tried).toBeGreaterThan(100);
 });
-
-test('no operation repeats what a component has', () => {
-  const names = new Map<string, string>();
-  const findings = operations().flatMap(({ name, part }) => {
-    const own = Object.values(part.parameters ?? {}).filter(({ $ref }) => $ref === undefined);
-    return own.flatMap((parameter) => {
-      const text = JSON.stringify(parameter);
-      const before = names.get(text);
-      names.set(text, name);
-      return before === undefined
-        ? []
-        : [
-            `${name} repeats ${word(parameter.name)} of ${before}: add .meta({ param: { id: '…' } })`,
-          ];
-    });
-  });
-  const repeated = operations().flatMap(({ name, part }) =>
-    Object.entries(part.responses ?? {})
-      .filter(([status, answer]) => !status.startsWith('2') && answer.$ref === undefined)
-      .map(([status]) => `${name} has an answer ${status} of its own, expected a component`),
-  );
-  expect(listed([...findings, ...repeated])).toBe('');
-});
