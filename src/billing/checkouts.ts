@@ -62,7 +62,7 @@ export class Checkouts {
     const replaced = this.replaceOpen(checkout.workspaceNo);
     billing.checkouts.put(checkout.id, checkout);
     billing.openCheckouts.put(checkout.workspaceNo, checkout.id);
-    billing.billingExpiry.put([checkout.expiresAtMs + retentionMs, checkout.id], 1);
+    billing.billingExpiry.set([checkout.id], checkout.expiresAtMs + retentionMs);
     return replaced;
   }
 
@@ -88,21 +88,19 @@ export class Checkouts {
     const { billing } = this.#store;
     const nowMs = this.#clock.now();
     billing.providerEvents.put(eventId, nowMs);
-    billing.billingExpiry.put([nowMs + retentionMs, eventId], 1);
+    billing.billingExpiry.set([eventId], nowMs + retentionMs);
   }
 
   /** Removes records a month after their end, one batch. */
   async expire(): Promise<void> {
     const { billing, environment } = this.#store;
-    const over = (limit: number): Array<[number, string]> => [
-      ...billing.billingExpiry.keys({ end: [this.#clock.now(), ''], limit }),
-    ];
-    if (over(1).length === 0) return;
+    const nowMs = this.#clock.now();
+    if (billing.billingExpiry.due(nowMs, 1).length === 0) return;
     await environment.transaction(() => {
-      for (const key of over(expireBatchMax)) {
-        billing.billingExpiry.remove(key);
-        if (parseId('chk', key[1]) === undefined) billing.providerEvents.remove(key[1]);
-        else billing.checkouts.remove(key[1]);
+      for (const [, id] of billing.billingExpiry.due(nowMs, expireBatchMax)) {
+        billing.billingExpiry.set([id], undefined);
+        if (parseId('chk', id) === undefined) billing.providerEvents.remove(id);
+        else billing.checkouts.remove(id);
       }
     });
   }

@@ -87,9 +87,9 @@ export class Subscriptions {
     const changed = { ...this.#changed(base, step.effect, details), state: step.to };
     if (step.effect === 'change' && isSame(base, changed)) return base;
     this.#writePlan(base, changed, step.effect);
-    const after = this.#write(before, changed);
-    this.#emit(base, after, step.effect);
-    return after;
+    this.#write(changed);
+    this.#emit(base, changed, step.effect);
+    return changed;
   }
 
   /** Ends or renews a period that is over, before the next tick does. In a transaction of its own. */
@@ -105,35 +105,34 @@ export class Subscriptions {
    * @returns the subscriptions whose provider must be asked
    */
   async runDue(): Promise<{ taken: number; toRefresh: SubscriptionRecord[] }> {
-    const { store } = this.#options;
-    if (this.#due(1).length === 0) return { taken: 0, toRefresh: [] };
+    const { store, clock } = this.#options;
+    const { subscriptionDue } = store.billing;
+    if (subscriptionDue.due(clock.now(), 1).length === 0) return { taken: 0, toRefresh: [] };
     return await store.environment.transaction(() => {
-      const due = this.#due(dueBatchMax);
+      const due = subscriptionDue.due(clock.now(), dueBatchMax);
       const toRefresh: SubscriptionRecord[] = [];
-      for (const key of due) {
-        const [dueMs, workspaceNo] = key;
+      for (const [, workspaceNo] of due) {
         const record = this.find(workspaceNo);
-        if (record?.dueMs !== dueMs || store.workspaces.get(workspaceNo) === undefined) {
-          store.billing.subscriptionDue.remove(key);
+        if (record === undefined || store.workspaces.get(workspaceNo) === undefined) {
+          subscriptionDue.set([workspaceNo], undefined);
         } else if (this.#isOver(record)) {
           this.apply(workspaceNo, 'period_ended');
         } else {
-          toRefresh.push(this.#write(record, record, this.#options.clock.now() + refreshMs));
+          subscriptionDue.set([workspaceNo], clock.now() + refreshMs);
+          toRefresh.push(record);
         }
       }
       return { taken: due.length, toRefresh };
     });
   }
 
-  #due(limit: number): Array<[number, number]> {
-    const { store, clock } = this.#options;
-    return [...store.billing.subscriptionDue.keys({ end: [clock.now() + 1, 0], limit })];
-  }
-
   /** Whether the clock alone ends its period; for an active one at a provider the provider decides. */
   #isOver(record: SubscriptionRecord | undefined): boolean {
-    if (record?.dueMs === undefined || record.dueMs > this.#options.clock.now()) return false;
-    return record.provider === 'manual' || record.state !== 'active';
+    const { store, clock } = this.#options;
+    if (record === undefined) return false;
+    const { provider, state, workspaceNo } = record;
+    const dueMs = store.billing.subscriptionDue.at(workspaceNo) ?? Infinity;
+    return dueMs <= clock.now() && (provider === 'manual' || state !== 'active');
   }
 
   #started(workspaceNo: WorkspaceNo, details: SubscriptionDetails): SubscriptionRecord {
@@ -205,19 +204,10 @@ export class Subscriptions {
     }
   }
 
-  #write(
-    before: SubscriptionRecord | undefined,
-    changed: SubscriptionRecord,
-    dueMs = dueOf(changed),
-  ): SubscriptionRecord {
+  #write(record: SubscriptionRecord): void {
     const { subscriptions, subscriptionDue } = this.#options.store.billing;
-    const { workspaceNo } = changed;
-    const { dueMs: _old, ...rest } = changed;
-    const after: SubscriptionRecord = dueMs === undefined ? rest : { ...rest, dueMs };
-    if (before?.dueMs !== undefined) subscriptionDue.remove([before.dueMs, workspaceNo]);
-    if (dueMs !== undefined) subscriptionDue.put([dueMs, workspaceNo], 1);
-    subscriptions.put(workspaceNo, after);
-    return after;
+    subscriptionDue.set([record.workspaceNo], dueOf(record));
+    subscriptions.put(record.workspaceNo, record);
   }
 
   #emit(before: SubscriptionRecord, after: SubscriptionRecord, effect: Effect): void {

@@ -91,7 +91,7 @@ export class Campaigns {
         ...made,
       };
       store.campaigns.campaignIds.put(campaign.id, campaign.no);
-      this.#put(undefined, campaign);
+      this.#put(campaign);
       codes.memberships.setList(campaign, members);
       outbox.append('campaign.created', workspaceNo, {
         id: campaign.id,
@@ -144,7 +144,7 @@ export class Campaigns {
       const members = this.#checked(actor, current.no, { ...next, qrCodeIds });
       if (!isMoved && !isNewList && !isRenamed) return current;
       const written = { ...next, updatedAtMs: Math.max(clock.now(), current.updatedAtMs) };
-      this.#put(current, written);
+      this.#put(written);
       if (isNewList) codes.memberships.setList(written, members);
       return written;
     });
@@ -165,9 +165,7 @@ export class Campaigns {
         campaigns.remove(current.no);
         campaignIds.remove(id);
         workspaceCampaigns.remove([current.workspaceNo, current.no]);
-        if (current.endDay !== undefined) {
-          campaignDue.remove([endOfCampaignMs(current.endDay), current.no]);
-        }
+        campaignDue.set([current.no], undefined);
         return current;
       });
       if (deleted !== undefined) return deleted;
@@ -179,7 +177,7 @@ export class Campaigns {
   due(untilMs: number, limit: number): CampaignRecord[] {
     const { campaignDue, campaigns } = this.#options.store.campaigns;
     const found: CampaignRecord[] = [];
-    for (const [, no] of campaignDue.keys({ end: [untilMs + 1, 0], limit })) {
+    for (const [, no] of campaignDue.due(untilMs, limit)) {
       // What is damaged cannot end, and keeps no other from it.
       const campaign = campaigns.get(no, () => undefined);
       if (campaign !== undefined) found.push(campaign);
@@ -202,7 +200,7 @@ export class Campaigns {
       if (current === undefined || !this.#isToEnd(current)) return false;
       // The dates were moved while the clock was set back: these are not its totals.
       if (current.startDay !== seen.startDay || current.endDay !== seen.endDay) return false;
-      this.#put(current, { ...current, end: { ...totals, atMs: clock.now() } });
+      this.#put({ ...current, end: { ...totals, atMs: clock.now() } });
       const { totalScans, uniqueScanners, conversionRate } = totals;
       const data = { id: current.id, totalScans, uniqueScanners, conversionRate };
       outbox.append('campaign.ended', current.workspaceNo, data);
@@ -228,12 +226,11 @@ export class Campaigns {
   }
 
   /** Writes the record, its entry in the list and its timer entry. */
-  #put(before: CampaignRecord | undefined, after: CampaignRecord): void {
+  #put(after: CampaignRecord): void {
     const { campaigns, workspaceCampaigns, campaignDue } = this.#options.store.campaigns;
     const { no, workspaceNo, startDay, endDay, end } = after;
-    if (before?.endDay !== undefined) campaignDue.remove([endOfCampaignMs(before.endDay), no]);
-    if (endDay !== undefined && end === undefined)
-      campaignDue.put([endOfCampaignMs(endDay), no], 1);
+    const isToEnd = endDay !== undefined && end === undefined;
+    campaignDue.set([no], isToEnd ? endOfCampaignMs(endDay) : undefined);
     campaigns.put(no, after);
     workspaceCampaigns.put([workspaceNo, no], [startDay, endDay ?? -1, end === undefined ? 0 : 1]);
   }

@@ -113,20 +113,12 @@ export class Conversions {
   async expire(): Promise<number> {
     const { store, clock } = this.#options;
     const { conversionExpiry, conversionKeys } = store.campaigns;
-    const range = {
-      end: [clock.now() + 1, 0, ''] satisfies [number, number, string],
-      limit: expiryBatchMax,
-    };
-    if ([...conversionExpiry.keys({ ...range, limit: 1 })].length === 0) return 0;
+    if (conversionExpiry.due(clock.now(), 1).length === 0) return 0;
     return await store.environment.transaction(() => {
-      const over = [...conversionExpiry.keys(range)];
-      for (const entry of over) {
-        const [removeAtMs, workspaceNo, externalId] = entry;
-        conversionExpiry.remove(entry);
-        // The name may be in use again since.
-        if (conversionKeys.get([workspaceNo, externalId])?.removeAtMs === removeAtMs) {
-          conversionKeys.remove([workspaceNo, externalId]);
-        }
+      const over = conversionExpiry.due(clock.now(), expiryBatchMax);
+      for (const [, ...key] of over) {
+        conversionExpiry.set(key, undefined);
+        conversionKeys.remove(key);
       }
       return over.length;
     });
@@ -139,7 +131,7 @@ export class Conversions {
   ): ConversionRecord | undefined {
     if (externalId === undefined) return undefined;
     const known = this.#options.store.campaigns.conversionKeys.get([workspaceNo, externalId]);
-    if (known === undefined || known.removeAtMs <= nowMs) return undefined;
+    if (known === undefined || known.createdAtMs + namesRetentionMs <= nowMs) return undefined;
     if (known.qrCodeId === qrCodeId && known.value === value) return known;
     throw new Failure(
       'conflict',
@@ -153,9 +145,8 @@ export class Conversions {
   ): void {
     if (externalId === undefined) return;
     const { conversionExpiry, conversionKeys } = this.#options.store.campaigns;
-    const removeAtMs = createdAtMs + namesRetentionMs;
-    conversionKeys.put([workspaceNo, externalId], { qrCodeId, value, createdAtMs, removeAtMs });
-    conversionExpiry.put([removeAtMs, workspaceNo, externalId], 1);
+    conversionKeys.put([workspaceNo, externalId], { qrCodeId, value, createdAtMs });
+    conversionExpiry.set([workspaceNo, externalId], createdAtMs + namesRetentionMs);
   }
 
   #count({ no }: QrCodeRecord, day: number, value: number): void {

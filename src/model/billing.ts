@@ -48,8 +48,6 @@ export interface SubscriptionRecord {
   readonly anchorMs: number;
   readonly periodStartMs: number;
   readonly periodEndMs: number;
-  /** The key of its entry in the table of due times. Absent in state `none`. */
-  readonly dueMs?: number;
   /** In state `canceling`: when the plan becomes Free. */
   readonly effectiveAtMs?: number;
   readonly reason?: string;

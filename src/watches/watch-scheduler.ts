@@ -1,24 +1,23 @@
 /**
- * Looks at what is watched, on the machine that writes: the only one, or the leader of a cluster.
+ * Checks watches on the machine that writes: the only one, or the leader of a cluster.
  *
- *   every 5 s   the service runs, counting is up to date            (running.ts)
+ *   every 5 s   record that the service runs and how far counting is       (running.ts)
  *               watches whose hour is due    -> read, conclude -> one transaction for up to 8 of them
  *               watches whose targets are due -> a round of requests -> one transaction each     (target-rounds.ts)
- *               letters that wait            -> the mailer
+ *               alerts in the queue          -> the mailer
  *
- * Scans are looked at once after each hour, a minute or more after its end, each watch at a minute of its own; every five
- * minutes while it has an incident. Targets once a day; every hour while one of them fails or could not be asked.
+ * Scans are checked once after each hour, at least a minute after its end, each watch at its own minute; every five
+ * minutes during an incident. Targets are checked once a day; every hour while one fails or is inconclusive.
  *
- * When each is due is stored, so a restart, a takeover and another leader keep the rhythm; timers.ts moves what stands in
- * the way. A clock that is set forward makes all due at once, which does no harm, as does looking twice: what is found is
- * compared with what is stored, in the transaction that writes both (conclusions.ts). A watch that was changed while it
- * was read is read again.
+ * Due times are stored, so a restart, an upgrade or a new leader keeps the rhythm. A clock that is set forward makes all
+ * watches due at once, which is harmless, as is checking twice: conclusions.ts compares a reading with the stored findings
+ * in the transaction that writes both. A watch that changed during its reading is read again.
  *
- * A watch of a code that is scanned every second hour takes 0.3 ms an hour, one after the other with a yield between; the
- * first time after a start 2.3 ms (hour-history.ts).
+ * A watch of a code that is scanned every second hour takes 0.3 ms an hour; 2.3 ms the first time after a start
+ * (hour-history.ts).
  *
- * A letter is taken out of its table before it is handed to the mailer: it goes out once, and is lost where the process
- * ends in the seconds until the mail server has it.
+ * A transaction removes an alert from the queue before the mailer gets it: it goes out once, and is lost if the process
+ * ends before the mail server has it.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Clock } from '../model/clock.ts';
@@ -29,6 +28,7 @@ import {
   type WatchFindings,
   type WatchRecord,
 } from '../model/watches/watch.ts';
+import type { DueEntry, DueTable } from '../store/due-table.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { Ticker } from '../telemetry/ticker.ts';
@@ -41,7 +41,6 @@ import {
   type ScansReading,
 } from './conclusions.ts';
 import { type Evidence, lastHourOf, lastScanMs, quietOf } from './expectation.ts';
-import { putFindings, withDue } from './findings.ts';
 import { isInGap } from './gaps.ts';
 import type { HourHistory } from './hour-history.ts';
 import type { Incidents } from './incidents.ts';
@@ -49,7 +48,6 @@ import { localHoursOf } from './local-hours.ts';
 import { observedFrom, type Running, wasDown } from './running.ts';
 import type { SeenSubject, Subjects } from './subjects.ts';
 import type { TargetRounds } from './target-rounds.ts';
-import { type TimerKey, Timers } from './timers.ts';
 import type { WatchMeter } from './watch-metrics.ts';
 import type { Watches } from './watches.ts';
 
@@ -64,6 +62,10 @@ const spreadMs = 540_000;
 const incidentEveryMs = 300_000;
 const targetEveryMs = dayMs;
 const targetAgainMs = hourMs;
+/** Timers beyond these were set by a clock that ran ahead. */
+const scansDueMsMax = 2 * hourMs;
+const targetDueMsMax = dayMs + hourMs;
+const unreadableEveryMs = hourMs;
 /** Numbers that are older say nothing of the last hour. */
 const countingMsMax = 300_000;
 
@@ -89,16 +91,14 @@ interface Read {
 
 export class WatchScheduler {
   readonly #options: WatchSchedulerOptions;
-  readonly #timers: Timers;
   readonly #ticker: Ticker;
   readonly #concluding = new Set<Promise<void>>();
-  /** Where the walk over due targets goes on; undefined = from the one that is due the longest. */
-  #walkedTo: TimerKey | undefined;
+  /** Where the walk over due targets continues; undefined = at the oldest. */
+  #walkedTo: DueEntry<[string]> | undefined;
   #isClosed = false;
 
   constructor(options: WatchSchedulerOptions) {
     this.#options = options;
-    this.#timers = new Timers(options);
     this.#ticker = new Ticker({
       everyMs: tickMs,
       log: options.log,
@@ -124,18 +124,21 @@ export class WatchScheduler {
   get behindMs(): number {
     const { store, clock } = this.#options;
     const { scansDue, targetDue } = store.watches;
-    const first = [...scansDue.keys({ limit: 1 }), ...targetDue.keys({ limit: 1 })];
-    return first.reduce((most, [dueMs]) => Math.max(most, clock.now() - dueMs), 0);
+    const nowMs = clock.now();
+    const first = [...scansDue.due(nowMs, 1), ...targetDue.due(nowMs, 1)];
+    return first.reduce((most, [dueMs]) => Math.max(most, nowMs - dueMs), 0);
   }
 
   /** One round of all of it: for the ticker, and a test with its own clock. */
   async tick(): Promise<void> {
-    const { store, running, rounds, post } = this.#options;
+    const { store, running, rounds, post, clock } = this.#options;
     const isWatching = [...store.watches.workspaceWatches.keys({ limit: 1 })].length > 0;
     await running.tick(isWatching);
     await post.tick();
     if (!isWatching) return;
-    await this.#timers.moveFar();
+    const nowMs = clock.now();
+    await store.watches.scansDue.pullIn(nowMs + scansDueMsMax, nowMs);
+    await store.watches.targetDue.pullIn(nowMs + targetDueMsMax, nowMs);
     const { record, countedToMs } = running;
     if (record !== undefined && countedToMs !== undefined) {
       await this.#readScans(record, countedToMs);
@@ -154,13 +157,12 @@ export class WatchScheduler {
     const { store, clock } = this.#options;
     const nowMs = clock.now();
     if (nowMs - countedToMs > countingMsMax || nowMs - record.lastMs > countingMsMax) return;
-    const end: TimerKey = [nowMs + 1, ''];
-    const due = [...store.watches.scansDue.keys({ end, limit: readsMax })];
-    const unreadable: TimerKey[] = [];
+    const due = store.watches.scansDue.due(nowMs, readsMax);
+    const unreadable: Array<DueEntry<[string]>> = [];
     let read: Read[] = [];
     for (const [at, key] of due.entries()) {
       if (this.#isClosed) return;
-      const watch = this.#timers.watchOf(key[1]);
+      const watch = this.#find(key[1]);
       if (watch === undefined) unreadable.push(key);
       else read.push(await this.#read(watch, record, countedToMs));
       if (read.length === writesMax || at === due.length - 1) {
@@ -169,7 +171,29 @@ export class WatchScheduler {
       }
       await yieldToEventLoop();
     }
-    await this.#timers.moveUnreadable('scansDue', unreadable);
+    await this.#putOff(store.watches.scansDue, unreadable);
+  }
+
+  /** Undefined where the watch or its findings cannot be read. */
+  #find(id: string): WatchRecord | undefined {
+    const { watches, findings } = this.#options.store.watches;
+    const watch = watches.get(id, () => undefined);
+    return findings.get(id, () => undefined) === undefined ? undefined : watch;
+  }
+
+  async #putOff(
+    table: DueTable<[string]>,
+    unreadable: ReadonlyArray<DueEntry<[string]>>,
+  ): Promise<void> {
+    const { clock, log } = this.#options;
+    if (unreadable.length === 0) return;
+    await table.putOff(
+      unreadable,
+      (id) => this.#find(id) !== undefined,
+      clock.now() + unreadableEveryMs,
+    );
+    const { length: count, [0]: first } = unreadable;
+    log.error({ count, watch: first?.[1] }, 'cannot read watches, retrying in an hour');
   }
 
   async #read(watch: WatchRecord, record: RunningRecord, countedToMs: number): Promise<Read> {
@@ -216,13 +240,12 @@ export class WatchScheduler {
   /** @throws Failure storage_full, not_active */
   async #writeScans(read: readonly Read[]): Promise<void> {
     const { store, watches, meter, history } = this.#options;
-    const { environment, watches: tables } = store;
-    await environment.transaction(() => {
+    await store.environment.transaction(() => {
       for (const { watch, reading } of read) {
         const before = this.#unchanged(watch);
         if (before === undefined) continue;
         if (reading === 'gone') watches.remove(watch);
-        else putFindings(tables, watch.id, before, this.#scansAfter(watch, before, reading));
+        else this.#putScans(watch, before, reading);
       }
     });
     for (const { watch, reading } of read) {
@@ -231,21 +254,16 @@ export class WatchScheduler {
     }
   }
 
-  #scansAfter(
-    watch: WatchRecord,
-    before: WatchFindings,
-    reading: ScansReading | 'failed',
-  ): WatchFindings {
-    const nowMs = this.#options.clock.now();
-    const { targetDueMs } = before;
+  #putScans(watch: WatchRecord, before: WatchFindings, reading: ScansReading | 'failed'): void {
+    const { store, clock } = this.#options;
+    const { findings, scansDue } = store.watches;
+    const isFailed = reading === 'failed';
+    const after = isFailed ? before : concludeScans(before, watch, reading, this.#writerOf(watch));
+    const isSoon = isFailed || after.silent !== undefined || after.spiking !== undefined;
+    const nowMs = clock.now();
     const next = nextHourMs(watch.id, nowMs);
-    if (reading === 'failed') {
-      return withDue(before, { targetDueMs, scansDueMs: Math.min(next, nowMs + incidentEveryMs) });
-    }
-    const after = concludeScans(before, watch, reading, this.#writerOf(watch));
-    const isOpen = after.silent !== undefined || after.spiking !== undefined;
-    const scansDueMs = isOpen ? Math.min(next, nowMs + incidentEveryMs) : next;
-    return withDue(after, { targetDueMs, scansDueMs });
+    findings.put(watch.id, after);
+    scansDue.set([watch.id], isSoon ? Math.min(next, nowMs + incidentEveryMs) : next);
   }
 
   /** Its findings, unless it was changed or deleted since it was read. Inside a transaction. */
@@ -274,21 +292,19 @@ export class WatchScheduler {
    */
   async #beginRounds(): Promise<void> {
     const { store, clock, rounds } = this.#options;
-    const start: TimerKey = this.#walkedTo ?? [0, ''];
-    const end: TimerKey = [clock.now() + 1, ''];
-    const due = [...store.watches.targetDue.keys({ start, end, limit: readsMax })];
-    const unreadable: TimerKey[] = [];
+    const due = store.watches.targetDue.due(clock.now(), readsMax, this.#walkedTo);
+    const unreadable: Array<DueEntry<[string]>> = [];
     for (const key of due) {
       if (this.#isClosed) return;
       if (rounds.isFull) break;
       this.#walkedTo = key;
       if (rounds.has(key[1])) continue;
-      const watch = this.#timers.watchOf(key[1]);
+      const watch = this.#find(key[1]);
       if (watch === undefined) unreadable.push(key);
       else if (rounds.mayBegin(watch)) await this.#beginRound(watch);
     }
     if (due.length < readsMax && !rounds.isFull) this.#walkedTo = undefined;
-    await this.#timers.moveUnreadable('targetDue', unreadable);
+    await this.#putOff(store.watches.targetDue, unreadable);
   }
 
   async #beginRound(watch: WatchRecord): Promise<void> {
@@ -321,8 +337,8 @@ export class WatchScheduler {
     checked: readonly CheckedTarget[] | undefined,
   ): Promise<void> {
     const { store, clock, meter, subjects, watches } = this.#options;
-    const { environment, watches: tables } = store;
-    await environment.transaction(() => {
+    const { findings, targetDue } = store.watches;
+    await store.environment.transaction(() => {
       const before = this.#unchanged(watch);
       if (before === undefined) return;
       const name = readOr(() => subjects.nameOf(watch.workspaceNo, watch.subject), 'damaged');
@@ -332,13 +348,8 @@ export class WatchScheduler {
       const after =
         checked === undefined ? before : concludeTargets(before, checked, nowMs, writer);
       const isClear = checked?.every(({ result }) => result.is === 'answering') ?? false;
-      const targetDueMs = nowMs + (isClear ? targetEveryMs : targetAgainMs);
-      putFindings(
-        tables,
-        watch.id,
-        before,
-        withDue(after, { scansDueMs: before.scansDueMs, targetDueMs }),
-      );
+      findings.put(watch.id, after);
+      targetDue.set([watch.id], nowMs + (isClear ? targetEveryMs : targetAgainMs));
     });
     for (const { result } of checked ?? []) meter.checked('target', result.is);
   }

@@ -1,11 +1,11 @@
 /**
- * Watches are created, changed and deleted here, by people; the scheduler (watch-scheduler.ts) looks at what they watch.
+ * People create, change and delete watches here; the scheduler (watch-scheduler.ts) runs them.
  *
- *   check -> one transaction: record, list, findings with their timers, incidents that end with it, kept answer -> commit
+ *   check -> one transaction: record, list, findings, timers, incidents that end, stored answer -> commit
  *
- * A change raises the record's revision, so that what was read by the rules before it is thrown away; it is due at once.
- * An incident of a rule that is taken away, or that has another number, ends as `changed`, without an event; by the new
- * rule another one may begin. A watch whose code or campaign is deleted goes when it is next looked at, within the hour.
+ * A change raises the record's revision, which invalidates readings by the old rules; the watch is due at once. If a rule
+ * is removed or gets another number, its incident ends as `changed`, without an event; the new rule may open another one.
+ * If the code or campaign is deleted, the next check removes the watch, within the hour.
  */
 import type { Clock } from '../model/clock.ts';
 import { Failure, type Fault, notFound } from '../model/failure.ts';
@@ -18,11 +18,11 @@ import {
   type WatchRecord,
   type WatchRules,
   watchesMax,
+  watchesScans,
   type WatchSubject,
 } from '../model/watches/watch.ts';
 import type { Actor } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
-import { putFindings, withDue } from './findings.ts';
 import type { Incidents } from './incidents.ts';
 import type { Subjects } from './subjects.ts';
 
@@ -93,8 +93,8 @@ export class Watches {
       };
       watches.put(watch.id, watch);
       workspaceWatches.put([workspaceNo, watch.id], [subjectIdOf(draft.subject)]);
-      const findings = withDue({ gaps: [], failing: [] }, dueNow(watch, nowMs));
-      putFindings(store.watches, watch.id, undefined, findings);
+      store.watches.findings.put(watch.id, { gaps: [], failing: [] });
+      this.#setDueNow(watch);
       inTransaction?.(watch);
       return watch;
     });
@@ -141,9 +141,8 @@ export class Watches {
       const updatedAtMs = Math.max(nowMs, current.updatedAtMs);
       const next = { ...rest, ...rules, updatedAtMs, revision: current.revision + 1 };
       store.watches.watches.put(id, next);
-      const before = this.findingsOf(id);
-      const after = withDue(this.#without(before, current, next), dueNow(next, nowMs));
-      putFindings(store.watches, id, before, after);
+      store.watches.findings.put(id, this.#without(this.findingsOf(id), current, next));
+      this.#setDueNow(next);
       return next;
     });
   }
@@ -160,13 +159,22 @@ export class Watches {
   /** Inside a transaction. */
   remove(watch: WatchRecord): void {
     const { store, incidents } = this.#options;
-    const before = store.watches.findings.get(watch.id);
-    for (const id of before === undefined ? [] : openIncidentsOf(before)) {
+    const { findings, scansDue, targetDue, watches, workspaceWatches } = store.watches;
+    for (const id of openIncidentsOf(this.findingsOf(watch.id))) {
       incidents.end(watch, id, 'deleted');
     }
-    putFindings(store.watches, watch.id, before, undefined);
-    store.watches.watches.remove(watch.id);
-    store.watches.workspaceWatches.remove([watch.workspaceNo, watch.id]);
+    findings.remove(watch.id);
+    scansDue.set([watch.id], undefined);
+    targetDue.set([watch.id], undefined);
+    watches.remove(watch.id);
+    workspaceWatches.remove([watch.workspaceNo, watch.id]);
+  }
+
+  #setDueNow(watch: WatchRecord): void {
+    const { store, clock } = this.#options;
+    const nowMs = clock.now();
+    store.watches.scansDue.set([watch.id], watchesScans(watch) ? nowMs : undefined);
+    store.watches.targetDue.set([watch.id], watch.target ? nowMs : undefined);
   }
 
   #rulesAfter(current: WatchRecord, change: WatchChange, { userId }: Actor): WatchRules {
@@ -210,8 +218,7 @@ export class Watches {
     const add = (path: string, code: string, message: string): void =>
       void faults.push({ path, code, message });
     const { silentHours, spikeFactor, target, mailTo } = rules;
-    const isOfScans = silentHours !== undefined || spikeFactor !== undefined;
-    if (!isOfScans && !target) {
+    if (!watchesScans(rules) && !target) {
       add('', 'nothing_to_watch', 'Expected silentHours, spikeFactor or target: true');
     }
     const able = subjects.abilitiesOf(workspaceNo, subject);
@@ -241,14 +248,6 @@ function everyOf(workspaceNo: WorkspaceNo) {
   const start: [number, string] = [workspaceNo, ''];
   const end: [number, string] = [workspaceNo + 1, ''];
   return { start, end };
-}
-
-function dueNow({ silentHours, spikeFactor, target }: WatchRules, nowMs: number) {
-  const isOfScans = silentHours !== undefined || spikeFactor !== undefined;
-  return {
-    scansDueMs: isOfScans ? nowMs : undefined,
-    targetDueMs: target ? nowMs : undefined,
-  };
 }
 
 /** @param isWanted whether the person is one of them; undefined = as before */

@@ -221,11 +221,10 @@ export class Invites {
     const { store, clock } = this.#options;
     const { inviteExpiry, invites } = store.people;
     return await store.environment.transaction(() => {
-      const end: [number, string] = [clock.now(), ''];
-      const over = [...inviteExpiry.keys({ start: [0, ''], end, limit: expireBatchMax })];
-      for (const key of over) {
-        const invite = invites.get(key[1]);
-        if (invite === undefined) inviteExpiry.remove(key);
+      const over = inviteExpiry.due(clock.now(), expireBatchMax);
+      for (const [, id] of over) {
+        const invite = invites.get(id);
+        if (invite === undefined) inviteExpiry.set([id], undefined);
         else this.#remove(invite);
       }
       return over.length;
@@ -260,17 +259,17 @@ export class Invites {
     people.workspaceInvites.put([workspaceNo, id], 1);
     people.inviteTokens.put(tokenHash, id);
     people.pendingInvites.put([workspaceNo, foldEmail(email)], id);
-    people.inviteExpiry.put([expiresAtMs + retentionMs, id], 1);
+    people.inviteExpiry.set([id], expiresAtMs + retentionMs);
   }
 
-  #remove({ id, workspaceNo, email, tokenHash, expiresAtMs }: InviteRecord): void {
+  #remove({ id, workspaceNo, email, tokenHash }: InviteRecord): void {
     const { people } = this.#options.store;
     people.invites.remove(id);
     people.workspaceInvites.remove([workspaceNo, id]);
     people.inviteTokens.remove(tokenHash);
     const pending: [number, string] = [workspaceNo, foldEmail(email)];
     if (people.pendingInvites.get(pending) === id) people.pendingInvites.remove(pending);
-    people.inviteExpiry.remove([expiresAtMs + retentionMs, id]);
+    people.inviteExpiry.set([id], undefined);
   }
 }
 

@@ -80,7 +80,7 @@ export class Sessions {
       if (excess > 0) for (const old of this.#oldest(own, excess)) this.#remove(old);
       const { workspaceNo } = found;
       this.#put(digest, { ...record, workspaceNo });
-      this.#store.people.sessionExpiry.put([record.createdAtMs + sessionMsMax, digest], 1);
+      this.#store.people.sessionExpiry.set([digest], record.createdAtMs + sessionMsMax);
       return found;
     });
     return { secret, csrfToken: csrfTokenOf(secret), actor };
@@ -140,10 +140,11 @@ export class Sessions {
   async expire(): Promise<number> {
     const { environment, people } = this.#store;
     return await environment.transaction(() => {
-      const end: [number, string] = [this.#clock.now(), ''];
-      const over = [...people.sessionExpiry.keys({ start: [0, ''], end, limit: expireBatchMax })];
-      for (const [, digest] of over) this.#remove(digest);
-      for (const key of over) people.sessionExpiry.remove(key);
+      const over = people.sessionExpiry.due(this.#clock.now(), expireBatchMax);
+      for (const [, digest] of over) {
+        this.#remove(digest);
+        people.sessionExpiry.set([digest], undefined);
+      }
       return over.length;
     });
   }
@@ -190,7 +191,7 @@ export class Sessions {
     sessions.remove(digest);
     userSessions.remove([record.userId, digest]);
     sessionUses.remove(digest);
-    sessionExpiry.remove([record.createdAtMs + sessionMsMax, digest]);
+    sessionExpiry.set([digest], undefined);
     this.#uses.delete(digest);
   }
 

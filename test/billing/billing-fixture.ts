@@ -4,6 +4,7 @@ import type { PaymentProvider } from '../../src/billing/provider.ts';
 import type { CheckoutRecord, PaidPlan } from '../../src/model/billing.ts';
 import type { Actor, Plan } from '../../src/model/workspace.ts';
 import { openTestApp, type TestApp } from '../support/test-app.ts';
+import { timersOf } from '../store/timers.ts';
 
 export interface EmittedEvent {
   readonly event: string;
@@ -48,7 +49,7 @@ export class BillingFixture {
 
   /** The table of due times. */
   due(): Array<[number, number]> {
-    return [...this.app.store.billing.subscriptionDue.keys({})];
+    return timersOf(this.app.store.billing.subscriptionDue);
   }
 
   async open(plan: PaidPlan, interval: 'month' | 'year' = 'month'): Promise<CheckoutRecord> {

@@ -116,7 +116,9 @@ describe('a random life', () => {
           const { subscription } = fixture.billing.status(workspaceNo);
           const state = subscription?.state ?? 'none';
           expect(fixture.plan()).toBe(state === 'none' ? 'free' : subscription?.plan);
-          expect(due()).toEqual(state === 'none' ? [] : [[subscription?.dueMs, workspaceNo]]);
+          const isEnding = state === 'canceling';
+          const dueMs = isEnding ? subscription?.effectiveAtMs : subscription?.periodEndMs;
+          expect(due()).toEqual(state === 'none' ? [] : [[dueMs, workspaceNo]]);
           const count = (kind: string): number =>
             fixture.emitted().filter(({ event }) => event === `subscription.${kind}`).length;
           const isLive = state === 'active' || state === 'past_due';

@@ -6,6 +6,7 @@ import { dayMs } from '../../src/model/day.ts';
 import type { Failure } from '../../src/model/failure.ts';
 import { actor, stranger } from '../codes/codes-fixture.ts';
 import { dayNumber, openCampaignsFixture, type CampaignsFixture } from './campaigns-fixture.ts';
+import { timersOf } from '../store/timers.ts';
 
 const march = { startDay: dayNumber('2026-03-01'), endDay: dayNumber('2026-03-31') };
 const faultsOf = async (work: Promise<unknown>): Promise<unknown> =>
@@ -232,7 +233,7 @@ describe('change', () => {
     fixture.app.clock.set((march.endDay + 2) * dayMs);
     expect(await fixture.app.campaignScheduler.tick()).toBe(0);
     expect(await faultsOf(campaigns.delete(actor, open.id))).toEqual(['not_found']);
-    expect(fixture.app.store.campaigns.campaignDue.count({})).toBe(0);
+    expect(timersOf(fixture.app.store.campaigns.campaignDue)).toEqual([]);
   });
 });
 

@@ -7,6 +7,7 @@ import { Attempts } from '../../src/webhooks/attempt/attempt.ts';
 import { openNameLookup } from '../../src/webhooks/attempt/name-lookup.ts';
 import { openReceiver, type Receiver, type Script } from '../support/fakes/receiver.ts';
 import { hourMs, noonMs, openWatchesFixture, type WatchesFixture } from './watches-fixture.ts';
+import { timersOf } from '../store/timers.ts';
 
 const restMs = 10_000;
 
@@ -45,6 +46,8 @@ async function ask(fixture: WatchesFixture): Promise<void> {
 }
 
 const methods = ({ requests }: Receiver): string[] => requests.map(({ method }) => method);
+const dueMsOf = (fixture: WatchesFixture, id: string) =>
+  fixture.app.store.watches.targetDue.at(id) ?? 0;
 const findings = (fixture: WatchesFixture, id: string) =>
   fixture.app.watches.watches.findingsOf(id);
 
@@ -61,8 +64,8 @@ describe('a target', () => {
     expect(request?.headers['user-agent']).toBe(
       'Quietzone-Check/1 (+http://localhost:8080/docs/alerts)',
     );
-    const { targetDueMs = 0, targetCheckedAtMs = 0 } = findings(fixture, id);
-    expect(targetDueMs - targetCheckedAtMs).toBe(dayMs);
+    const { targetCheckedAtMs = 0 } = findings(fixture, id);
+    expect(dueMsOf(fixture, id) - targetCheckedAtMs).toBe(dayMs);
     await fixture.pass(dayMs - hourMs);
     expect(methods(target)).toEqual(['HEAD']);
     await fixture.pass(hourMs);
@@ -135,8 +138,7 @@ describe('a target', () => {
       target.behave({ kind: 'answer', status: behaviour });
       await fixture.pass(hourMs);
       await ask(fixture);
-      const { targetDueMs = 0 } = findings(fixture, id);
-      await fixture.pass(Math.max(0, targetDueMs - fixture.app.clock.now() - 3 * restMs));
+      await fixture.pass(Math.max(0, dueMsOf(fixture, id) - fixture.app.clock.now() - 3 * restMs));
     }
     expect(fixture.emitted('qr.target_failed')).toEqual([]);
   });
@@ -230,7 +232,7 @@ describe('politeness', () => {
     await fixture.watch({ target: true });
     await ask(fixture);
     expect(target.requests.length).toBe(1);
-    const due = [...fixture.app.store.watches.targetDue.keys({})];
+    const due = timersOf(fixture.app.store.watches.targetDue);
     expect(due.filter(([dueMs]) => dueMs < noonMs + dayMs)).toEqual([]);
   });
 

@@ -44,11 +44,11 @@ export function digestRoutes({ digests, users, sendsMail }: DigestRoutesOptions)
     return isReachable ? undefined : 'your e-mail address is not confirmed';
   };
   const view = (key: { readonly userId: string; readonly workspaceNo: number }) => {
-    const found = digests.find(key);
+    const nextAtMs = digests.nextAtMs(key);
     return {
       available: obstacle(key.userId) === undefined,
-      frequency: found?.frequency ?? 'off',
-      nextAt: found === undefined ? null : isoTime(found.dueAtMs),
+      frequency: digests.find(key)?.frequency ?? 'off',
+      nextAt: nextAtMs === undefined ? null : isoTime(nextAtMs),
     };
   };
   const getDigest = getRoute({

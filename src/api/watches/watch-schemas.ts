@@ -236,7 +236,7 @@ export function viewWatch(
   open: readonly IncidentRecord[],
 ): z.input<typeof watch> & { readonly id: string } {
   const { lastFault, idle, scansCheckedAtMs, targetCheckedAtMs } = findings;
-  const state = watchStateOf(findings);
+  const state = watchStateOf(record, findings);
   const worst = open.filter(({ kind }) => kind === state);
   const sinceMs = Math.min(...worst.map((one) => one.sinceMs));
   return {

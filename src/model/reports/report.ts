@@ -37,8 +37,6 @@ export interface DigestRecord {
   readonly askedAtMs: number;
   /** SHA-256 of the token for unsubscribing, base64url. */
   readonly tokenHash: string;
-  /** The key of its entry in `digests_due`. */
-  readonly dueAtMs: number;
   /** The last local day of the last finished period, mailed or given up; -1 = none. */
   readonly doneThroughDay: number;
   readonly retry?: { readonly throughDay: number; readonly tries: number };

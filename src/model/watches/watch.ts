@@ -97,8 +97,6 @@ export interface FailingTarget {
 
 /** The state of a watch, stored in the transaction of its effects. */
 export interface WatchFindings {
-  readonly scansDueMs?: number;
-  readonly targetDueMs?: number;
   readonly scansCheckedAtMs?: number;
   readonly targetCheckedAtMs?: number;
   readonly idle?: { readonly reason: IdleReason; readonly sinceMs: number };
@@ -142,17 +140,19 @@ export interface RunningRecord {
   readonly gaps: readonly Gap[];
 }
 
-export function watchStateOf(findings: WatchFindings): WatchState {
+export function watchStateOf(rules: WatchRules, findings: WatchFindings): WatchState {
   const { silent, spiking, failing } = findings;
   if (failing.some(({ incidentId }) => incidentId !== undefined)) return 'target_failing';
   if (silent !== undefined) return 'silent';
   if (spiking !== undefined) return 'spiking';
-  const { scansDueMs, scansCheckedAtMs, targetDueMs, targetCheckedAtMs } = findings;
   const isPending =
-    (scansDueMs !== undefined && scansCheckedAtMs === undefined) ||
-    (targetDueMs !== undefined && targetCheckedAtMs === undefined);
+    (watchesScans(rules) && findings.scansCheckedAtMs === undefined) ||
+    (rules.target && findings.targetCheckedAtMs === undefined);
   return isPending ? 'pending' : 'ok';
 }
+
+export const watchesScans = ({ silentHours, spikeFactor }: WatchRules): boolean =>
+  silentHours !== undefined || spikeFactor !== undefined;
 
 export function openIncidentsOf({ silent, spiking, failing }: WatchFindings): string[] {
   const ids = [...failing, silent, spiking].map((one) => one?.incidentId);

@@ -21,8 +21,6 @@ const tickMs = 60_000;
 const batchMax = 50;
 /** Workspaces whose numbers are kept within a tick. */
 const keptMax = 100;
-/** Damaged digests of which is remembered that they were logged. */
-const loggedMax = 10_000;
 /** How long a mail that is on its way is waited for at a stop. */
 const closingMsMax = 3_000;
 
@@ -34,7 +32,7 @@ export interface MailedDigest extends DigestMail {
 }
 
 export interface DigestSchedulerOptions {
-  readonly digests: Pick<Digests, 'due' | 'moveUnreadable' | 'claim' | 'putBack'>;
+  readonly digests: Pick<Digests, 'due' | 'putOffUnreadable' | 'claim' | 'putBack'>;
   readonly numbers: DigestNumbers;
   /** Sends it, once. @returns whether the mail server took it */
   readonly send: (mail: MailedDigest) => Promise<boolean>;
@@ -49,8 +47,6 @@ type Found = Pick<DigestContent, 'workspaceName' | 'numbers' | 'topCodes' | 'zon
 export class DigestScheduler {
   readonly #options: DigestSchedulerOptions;
   readonly #ticker: Ticker;
-  // With `max` the library allocates for that many at once.
-  readonly #logged = new LRUCache<string, true>({ maxSize: loggedMax, sizeCalculation: () => 1 });
   #isClosed = false;
 
   constructor(options: DigestSchedulerOptions) {
@@ -89,8 +85,9 @@ export class DigestScheduler {
     let fault: unknown;
     for (;;) {
       const limit = batchMax + failed.size;
-      const unreadable = await digests.moveUnreadable(limit);
-      this.#logOnce(unreadable);
+      const unreadable = await digests.putOffUnreadable(limit);
+      const { length: count, [0]: first } = unreadable;
+      if (count > 0) log.error({ count, ...first }, 'cannot read digests, retrying in an hour');
       const due = digests.due(limit).filter((one) => !failed.has(nameOf(one)));
       if ((due.length === 0 && unreadable.length === 0) || this.#isClosed) break;
       for (const digest of due) {
@@ -106,14 +103,6 @@ export class DigestScheduler {
     if (sent > 0) log.info({ sent }, 'digests sent');
     if (fault !== undefined) throw fault;
     return sent;
-  }
-
-  #logOnce(unreadable: readonly DigestKey[]): void {
-    for (const key of unreadable) {
-      if (this.#logged.has(nameOf(key))) continue;
-      this.#logged.set(nameOf(key), true);
-      this.#options.log.error({ ...key }, 'a digest cannot be read: it is not sent');
-    }
   }
 
   async #send(digest: DueDigest, kept: LRUCache<string, Found>): Promise<boolean> {

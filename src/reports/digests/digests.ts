@@ -4,12 +4,12 @@
  *   ask       -> due at the next 08:00 of a week or month
  *   claim     due -> the period is done, the next one is due        in one transaction, before anything is sent
  *   putBack   the mail server refused it -> due again in a while    five tries in eleven hours, then it is given up
- *   moveUnreadable    a damaged record is due again in an hour: it stands before nobody else
- *   off       by the member, by the link of a mail, or found at a claim when the member has left
+ *   putOff    a damaged record is due again in an hour, so that it does not block those behind it
+ *   off       by the member, by the link of a mail, or at a claim after the member has left
  *
- * A claim commits before its mail is sent, so a process that dies in between, a restart and a change of leader send
- * nothing twice: a period is sent at most once. What that costs: the mail that is on its way when a process dies may be
- * lost. One is sent twice only if the mail server took it and its answer was lost; both have the same Message-ID.
+ * A claim commits before its mail is sent, so a crash, a restart or a change of leader sends nothing twice. The cost: a
+ * mail in transit when the process dies may be lost. A mail is sent twice only if the server accepted it and its reply was
+ * lost; both have the same Message-ID.
  */
 import { minuteMs } from '../../model/day.ts';
 import type { Clock } from '../../model/clock.ts';
@@ -17,6 +17,7 @@ import { readOr } from '../../model/failure.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { DigestFrequency, DigestRecord } from '../../model/reports/report.ts';
 import type { UserRecord } from '../../model/workspace.ts';
+import type { DueEntry } from '../../store/due-table.ts';
 import type { Management } from '../../store/management/management.ts';
 import { type LinkTokens, tokenHash } from '../link-tokens.ts';
 import { lastDayDone, type LocalWeeks, nextDueMs } from './digest-schedule.ts';
@@ -26,7 +27,7 @@ const pausesMs: readonly number[] = [5, 30, 120, 480].map((minutes) => minutes *
 const unreadablePauseMs = 60 * minuteMs;
 const noDay = -1;
 
-type DueKey = [dueAtMs: number, userId: string, workspaceNo: WorkspaceNo];
+type DueKey = DueEntry<[userId: string, workspaceNo: WorkspaceNo]>;
 
 export interface DigestKey {
   readonly userId: string;
@@ -70,9 +71,9 @@ export class Digests {
   }
 
   /** The next one is due at the end of the period that runs. */
-  async ask(key: DigestKey, frequency: DigestFrequency): Promise<DigestRecord> {
+  async ask(key: DigestKey, frequency: DigestFrequency): Promise<void> {
     const { store, clock, tokens, weeksOf } = this.#options;
-    return await store.environment.transaction(() => {
+    await store.environment.transaction(() => {
       const before = store.reports.digests.get([key.userId, key.workspaceNo]);
       const known = this.find(key);
       const nowMs = clock.now();
@@ -81,11 +82,10 @@ export class Digests {
         frequency,
         askedAtMs,
         tokenHash: tokens.make(tokenName(key, askedAtMs)).hash,
-        dueAtMs: nextDueMs(frequency, weeksOf(key.workspaceNo), nowMs),
         doneThroughDay: known?.doneThroughDay ?? noDay,
       };
       this.#put(key, record, before);
-      return record;
+      this.#setDue(key, nextDueMs(frequency, weeksOf(key.workspaceNo), nowMs));
     });
   }
 
@@ -110,34 +110,31 @@ export class Digests {
     return true;
   }
 
+  /** When the next one is sent; undefined = none are wanted. */
+  nextAtMs(key: DigestKey): number | undefined {
+    if (this.find(key) === undefined) return undefined;
+    return this.#options.store.reports.digestsDue.at(key.userId, key.workspaceNo);
+  }
+
   /** By time, oldest first; without those that cannot be read. */
   due(limit: number): DueDigest[] {
     return this.#dueKeys(limit).flatMap((key) => this.#dueOf(key) ?? []);
   }
 
   /** Puts off those of the first `limit` that cannot be read. @returns whose they are */
-  async moveUnreadable(limit: number): Promise<DigestKey[]> {
+  async putOffUnreadable(limit: number): Promise<DigestKey[]> {
     const { store, clock } = this.#options;
-    const { digests, digestsDue } = store.reports;
-    const unreadable = this.#dueKeys(limit).filter((key) => this.#dueOf(key) === undefined);
-    if (unreadable.length === 0) return [];
-    return await store.environment.transaction(() =>
-      unreadable.flatMap((key) => {
-        const [, userId, workspaceNo] = key;
-        if (!digestsDue.has(key) || this.#dueOf(key) !== undefined) return [];
-        const dueAtMs = clock.now() + unreadablePauseMs;
-        const record = digests.get([userId, workspaceNo], () => undefined);
-        digestsDue.remove(key);
-        if (record === undefined) digestsDue.put([dueAtMs, userId, workspaceNo], 1);
-        else this.#put({ userId, workspaceNo }, { ...record, dueAtMs }, record);
-        return [{ userId, workspaceNo }];
-      }),
-    );
+    const unreadable = this.#dueKeys(limit).filter((entry) => this.#dueOf(entry) === undefined);
+    const isReadable = (...key: [string, WorkspaceNo]): boolean =>
+      this.#dueOf([0, ...key]) !== undefined;
+    const laterMs = clock.now() + unreadablePauseMs;
+    await store.reports.digestsDue.putOff(unreadable, isReadable, laterMs);
+    return unreadable.map(([, userId, workspaceNo]) => ({ userId, workspaceNo }));
   }
 
   #dueKeys(limit: number): DueKey[] {
-    const end: DueKey = [this.#options.clock.now() + 1, '', 0];
-    return [...this.#options.store.reports.digestsDue.keys({ end, limit })];
+    const { store, clock } = this.#options;
+    return store.reports.digestsDue.due(clock.now(), limit);
   }
 
   /** Undefined where its record, or that of its workspace, cannot be read. */
@@ -164,7 +161,8 @@ export class Digests {
     return await store.environment.transaction(() => {
       const record = store.reports.digests.get([userId, workspaceNo]);
       const nowMs = clock.now();
-      if (record === undefined || record.dueAtMs > nowMs) return undefined;
+      const dueMs = store.reports.digestsDue.at(userId, workspaceNo) ?? Infinity;
+      if (record === undefined || dueMs > nowMs) return undefined;
       const user = store.users.get(userId);
       if (user === undefined || !this.#isMember(userId, workspaceNo, record)) {
         this.#remove(digest, record);
@@ -183,11 +181,11 @@ export class Digests {
           ...rest,
           // The same as before, unless the signing keys are others: then links of older mails end.
           tokenHash: hash,
-          dueAtMs: nextDueMs(record.frequency, weeksOf(workspaceNo), nowMs),
           doneThroughDay: Math.max(record.doneThroughDay, throughDay),
         },
         record,
       );
+      this.#setDue(digest, nextDueMs(record.frequency, weeksOf(workspaceNo), nowMs));
       if (!isWanted || user.mailboxProven === false) return undefined;
       return { ...digest, user, token };
     });
@@ -201,8 +199,10 @@ export class Digests {
     return await store.environment.transaction(() => {
       const record = store.reports.digests.get([key.userId, key.workspaceNo]);
       if (record?.doneThroughDay !== throughDay || record.retry !== undefined) return false;
-      const dueAtMs = Math.min(record.dueAtMs, clock.now() + pauseMs);
-      this.#put(key, { ...record, dueAtMs, retry: { throughDay, tries } }, record);
+      const { userId, workspaceNo } = key;
+      store.reports.digests.put([userId, workspaceNo], { ...record, retry: { throughDay, tries } });
+      const nextMs = store.reports.digestsDue.at(userId, workspaceNo) ?? Infinity;
+      this.#setDue(key, Math.min(nextMs, clock.now() + pauseMs));
       return true;
     });
   }
@@ -224,12 +224,15 @@ export class Digests {
 
   /** Inside a transaction. @param before what it takes the place of */
   #put(key: DigestKey, record: DigestRecord, before: DigestRecord | undefined): void {
-    const { digests, digestTokens, digestsDue } = this.#options.store.reports;
+    const { digests, digestTokens } = this.#options.store.reports;
     const { userId, workspaceNo } = key;
-    if (before !== undefined) this.#remove(key, before);
+    if (before !== undefined) digestTokens.remove(before.tokenHash);
     digests.put([userId, workspaceNo], record);
     digestTokens.put(record.tokenHash, [userId, workspaceNo]);
-    digestsDue.put([record.dueAtMs, userId, workspaceNo], 1);
+  }
+
+  #setDue({ userId, workspaceNo }: DigestKey, dueMs: number): void {
+    this.#options.store.reports.digestsDue.set([userId, workspaceNo], dueMs);
   }
 
   /** Inside a transaction. */
@@ -237,7 +240,7 @@ export class Digests {
     const { digests, digestTokens, digestsDue } = this.#options.store.reports;
     digests.remove([userId, workspaceNo]);
     digestTokens.remove(record.tokenHash);
-    digestsDue.remove([record.dueAtMs, userId, workspaceNo]);
+    digestsDue.set([userId, workspaceNo], undefined);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * The tables of the product's parts in the management environment, and the records that only the store knows. `…_due` and
- * `…_expiry` are durable timers: [time in ms, key]. A set of two keys is an index. What the declarations do not say:
+ * `…_expiry` are durable timers (due-table.ts). A set of two keys is an index. What the declarations do not say:
  *
  *   sessions, session_uses  by the SHA-256 of the session's secret, base64url
  *   …_tokens                by the SHA-256 of the token, base64url
@@ -32,6 +32,8 @@ import type {
 } from '../../model/watches/watch.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
 import type { EmailChangeRecord, InviteRecord, SessionRecord } from '../../model/workspace.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
+import { DueTable } from '../due-table.ts';
 import type { StoreEnvironment } from '../environment.ts';
 
 /** What a list filters by, without decoding the record. `endDay`: -1 = none; `isEnded`: its end was emitted. */
@@ -53,7 +55,6 @@ export interface ConversionRecord {
   readonly qrCodeId: string;
   readonly value: number | null;
   readonly createdAtMs: number;
-  readonly removeAtMs: number;
 }
 
 export interface BulkRequestRecord {
@@ -113,12 +114,12 @@ const openAccountTables = (environment: StoreEnvironment) => ({
     sessions: environment.table<string, SessionRecord>('sessions'),
     userSessions: environment.set<[string, string]>('user_sessions'),
     sessionUses: environment.table<string, number>('session_uses'),
-    sessionExpiry: environment.set<[number, string]>('session_expiry'),
+    sessionExpiry: new DueTable<[digest: string]>(environment, 'session_expiry'),
     invites: environment.table<string, InviteRecord>('invites'),
     workspaceInvites: environment.set<[number, string]>('workspace_invites'),
     inviteTokens: environment.table<string, string>('invite_tokens'),
     pendingInvites: environment.table<[number, string], string>('pending_invites'),
-    inviteExpiry: environment.set<[number, string]>('invite_expiry'),
+    inviteExpiry: new DueTable<[inviteId: string]>(environment, 'invite_expiry'),
     unprovenEmails: environment.set<[string, string]>('unproven_emails'),
     emailChanges: environment.table<string, EmailChangeRecord>('email_changes'),
   },
@@ -126,11 +127,11 @@ const openAccountTables = (environment: StoreEnvironment) => ({
     subscriptions: environment.table<number, SubscriptionRecord>('subscriptions', {
       key: 'uint32',
     }),
-    subscriptionDue: environment.set<[number, number]>('subscription_due'),
+    subscriptionDue: new DueTable<[workspaceNo: WorkspaceNo]>(environment, 'subscription_due'),
     checkouts: environment.table<string, CheckoutRecord>('checkouts'),
     openCheckouts: environment.table<number, string>('open_checkouts', { key: 'uint32' }),
     providerEvents: environment.table<string, number>('provider_events'),
-    billingExpiry: environment.set<[number, string]>('billing_expiry'),
+    billingExpiry: new DueTable<[id: string]>(environment, 'billing_expiry'),
   },
 });
 
@@ -139,12 +140,15 @@ const openCodeTables = (environment: StoreEnvironment) => ({
     campaigns: environment.table<number, CampaignRecord>('campaigns', { key: 'uint32' }),
     campaignIds: environment.table<string, number>('campaign_ids'),
     workspaceCampaigns: environment.table<[number, number], PackedSchedule>('workspace_campaigns'),
-    campaignDue: environment.set<[number, number]>('campaign_due'),
+    campaignDue: new DueTable<[campaignNo: number]>(environment, 'campaign_due'),
     campaignCodes: environment.table<[number, number], PackedMember>('campaign_codes'),
     codeCampaigns: environment.set<[number, number]>('code_campaigns'),
     conversionDays: environment.table<[number, number], PackedConversions>('conversion_days'),
     conversionKeys: environment.table<[number, string], ConversionRecord>('conversion_keys'),
-    conversionExpiry: environment.set<[number, number, string]>('conversion_expiry'),
+    conversionExpiry: new DueTable<[workspaceNo: WorkspaceNo, externalId: string]>(
+      environment,
+      'conversion_expiry',
+    ),
   },
   bulk: {
     requests: environment.table<[number, string], BulkRequestRecord>('bulk_requests'),
@@ -166,14 +170,17 @@ const openCodeTables = (environment: StoreEnvironment) => ({
     reportTokens: environment.table<string, string>('report_tokens'),
     digests: environment.table<[string, number], DigestRecord>('digests'),
     digestTokens: environment.table<string, readonly [string, number]>('digest_tokens'),
-    digestsDue: environment.set<[number, string, number]>('digests_due'),
+    digestsDue: new DueTable<[userId: string, workspaceNo: WorkspaceNo]>(
+      environment,
+      'digests_due',
+    ),
   },
   watches: {
     watches: environment.table<string, WatchRecord>('watches'),
     workspaceWatches: environment.table<[number, string], PackedSubject>('workspace_watches'),
     findings: environment.table<string, WatchFindings>('watch_findings'),
-    scansDue: environment.set<[number, string]>('watch_scans_due'),
-    targetDue: environment.set<[number, string]>('watch_target_due'),
+    scansDue: new DueTable<[watchId: string]>(environment, 'watch_scans_due'),
+    targetDue: new DueTable<[watchId: string]>(environment, 'watch_target_due'),
     incidents: environment.table<[number, string], IncidentRecord>('watch_incidents'),
     open: environment.set<[number, string]>('watch_open'),
     letters: environment.set<LetterKey>('watch_letters'),
@@ -185,5 +192,3 @@ export const openProductTables = (environment: StoreEnvironment) => ({
   ...openAccountTables(environment),
   ...openCodeTables(environment),
 });
-
-export type WatchTables = ReturnType<typeof openProductTables>['watches'];
