@@ -33,7 +33,6 @@ import { HttpServer, type HttpServerOptions } from './http/server.ts';
 import { assertTlsFiles } from './http/port.ts';
 import { installationBrand } from './http/pages.ts';
 import type { ImagesOptions } from './images/image-service.ts';
-import type { LogoStore } from './images/logo/logo-store.ts';
 import { libraryVariables } from './images/library-settings.ts';
 import type { Letters } from './mail/letters.ts';
 import type { Clock, SteadyClock } from './model/clock.ts';
@@ -86,8 +85,6 @@ export interface Base extends Machine {
   readonly management: Management;
   readonly ids: IdSource;
   readonly outbox: Outbox;
-  /** Absent = files of the data folder. */
-  readonly logoStore?: LogoStore;
   /** Ports that another process listens on too, at a takeover. */
   readonly heldPorts?: readonly number[] | undefined;
 }
@@ -218,16 +215,14 @@ export function openBillingModule(
 }
 
 export function imageOptions(base: Base): ImagesOptions {
-  const { config, folder, management, clock, scarce, logoStore } = base;
+  const { config, management, clock, scarce } = base;
   return {
     ...config.images,
     shortUrlBase: config.shortUrlBase,
     threads: threadCounts(config).pool,
     store: management,
     clock,
-    dataDir: folder.path,
     restMs: scarce?.drawingRestMs,
-    logoStore,
   };
 }
 

@@ -8,7 +8,6 @@
  *   delivery.results.0, .1   attempts answered and not yet committed
  *   journal/<n>/     scans answered and not yet counted, by redirect thread
  *   journal/installation.json   the journals' mark (engine/installation/)
- *   logos/           pictures in the middle of codes
  *   cache/           tables of fonts, safe to delete
  *   signing-keys.json, visitor.key   secrets (0600)
  *   first-start.json   sign-in and key of the first start, until they have been shown

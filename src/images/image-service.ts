@@ -3,7 +3,6 @@
  * An image depends on its request alone: a re-targeted code keeps its image, and another design is another request.
  */
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
 import type { Clock } from '../model/clock.ts';
 import { shipped } from '../shipped.ts';
 import type { Management } from '../store/management/management.ts';
@@ -11,7 +10,6 @@ import { createPool, type PoolStats } from '../workers/pool.ts';
 import { ScannabilityCheck } from './design/scannability-check.ts';
 import type { ImageFormat, ImageRequest } from './formats.ts';
 import { Logos } from './logo/logos.ts';
-import { LogoFiles, LogoRows, type LogoStore } from './logo/logo-store.ts';
 import { styleKey, plainStyle } from './design/style.ts';
 import type { LogoImage } from './draw/picture.ts';
 import { type ImagePool, pooledTasks } from './pooled-tasks.ts';
@@ -39,7 +37,7 @@ export interface ImageStats {
 export interface ImageServiceOptions {
   readonly tasks: ImageTasks;
   /** The picture of a stored logo. */
-  readonly logoOf: (name: string) => Promise<LogoImage>;
+  readonly logoOf: (name: string) => LogoImage;
 }
 
 export class ImageService {
@@ -76,7 +74,7 @@ export class ImageService {
   async #draw(request: ImageRequest): Promise<Uint8Array> {
     const { tasks, logoOf } = this.#options;
     const { style = plainStyle } = request;
-    const logo = style.logo === undefined ? undefined : await logoOf(style.logo);
+    const logo = style.logo === undefined ? undefined : logoOf(style.logo);
     const bytes = await tasks.draw({ ...request, logo });
     this.#drawn += 1;
     return bytes;
@@ -96,10 +94,6 @@ export interface ImagesOptions {
   readonly threads: number;
   /** Of the threads, when nothing is drawn; absent = 5 minutes. */
   readonly restMs?: number | undefined;
-  /** Holds `logos`. */
-  readonly dataDir: string;
-  /** Absent = files of the data folder. */
-  readonly logoStore?: LogoStore | undefined;
   readonly shortUrlBase: string;
   readonly store: Management;
   readonly clock: Clock;
@@ -138,16 +132,9 @@ export function assembleImages(
   options: Omit<ImagesOptions, 'threads'>,
   tasks: ImageTasks,
 ): Pick<Images, 'service' | 'logos' | 'designs'> {
-  const { store, clock, dataDir, shortUrlBase } = options;
-  const { logoStore = new LogoFiles(join(dataDir, 'logos'), new LogoRows(store)) } = options;
-  const logos = new Logos({
-    store,
-    clock,
-    logoStore,
-    tasks,
-  });
-  const logoOf = (name: string): Promise<LogoImage> => logos.picture(name);
-  const service = new ImageService({ tasks, logoOf });
+  const { store, clock, shortUrlBase } = options;
+  const logos = new Logos({ store, clock, tasks });
+  const service = new ImageService({ tasks, logoOf: (name) => logos.picture(name) });
   const designs = new ScannabilityCheck({ tasks, logos, shortUrlBase });
   return { service, logos, designs };
 }

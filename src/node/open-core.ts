@@ -30,7 +30,6 @@ import { fitToMemory, threadCounts } from '../engine/machine/machine-plan.ts';
 import { raiseBlocks } from '../engine/installation/numbers.ts';
 import { portsOf } from '../engine/start-checks.ts';
 import { DashboardFiles } from '../http/dashboard/dashboard-files.ts';
-import { LogoRows } from '../images/logo/logo-store.ts';
 import {
   type Base,
   type Machine,
@@ -106,8 +105,7 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   closers.push(noteRunning(folder.path, context));
   await service.make(machine.randomBytes);
   const heldPorts = portsOf(config).map(({ port }) => port);
-  const opened = openBase(config, folder, log, machine);
-  const base = { ...opened, heldPorts, logoStore: new LogoRows(opened.management) };
+  const base = { ...openBase(config, folder, log, machine), heldPorts };
   closers.push(() => base.management.close());
   const keys = new ClusterKeys(config.cluster.secret);
   updateSigningKeys({ store: base.management, folder: folder.path, keys });

@@ -13,7 +13,9 @@ let client: Client;
 
 const images = new ImageService({
   tasks: localTasks,
-  logoOf: () => Promise.reject(new Error('There is no logo')),
+  logoOf: () => {
+    throw new Error('There is no logo');
+  },
 });
 const drawnSoFar = (): number => images.stats().drawn;
 

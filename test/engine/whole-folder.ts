@@ -23,8 +23,8 @@ export async function makeWholeFolder(path: string): Promise<DataFolder> {
   await openDeliveryTables(folder.deliveryFile).environment.close();
   mkdirSync(join(folder.journalRoot, '0'), { recursive: true });
   writeFileSync(join(folder.journalRoot, '0', '0000000000000000.log'), '');
-  mkdirSync(join(path, 'logos'));
-  writeFileSync(join(path, 'logos', 'one.png'), 'picture');
+  mkdirSync(join(path, 'own'));
+  writeFileSync(join(path, 'own', 'one.txt'), 'text');
   await close();
   return folder;
 }

@@ -16,7 +16,7 @@ const request: ImageRequest = {
   size: 128,
 };
 const stats = { running: 0, waiting: 0, deaths: 0 };
-const noLogo = async (): Promise<never> => {
+const noLogo = (): never => {
   throw new Error('There is no logo');
 };
 

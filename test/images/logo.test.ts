@@ -1,19 +1,17 @@
 /** Uploaded logos: what is stored is harmless, and hostile files are refused cheaply. */
 import { crc32, deflateSync } from 'node:zlib';
-import { readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import type { LogoMediaType } from '../../src/images/formats.ts';
 import { cleanLogo } from '../../src/images/logo/logo.ts';
-import { LogoFiles, LogoRows } from '../../src/images/logo/logo-store.ts';
 import { Logos } from '../../src/images/logo/logos.ts';
 import { localTasks } from '../../src/images/tasks.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { termCountKey } from '../../src/store/management/code-keys.ts';
 import type { Management } from '../../src/store/management/management.ts';
-import { temporaryFolder, temporaryManagement } from '../store/temporary-management.ts';
+import { temporaryManagement } from '../store/temporary-management.ts';
+import { StoredBytes } from '../support/stored-bytes.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
 import { roundLogo } from './sample-designs.ts';
 import { readPng } from './read-image.ts';
@@ -179,17 +177,15 @@ describe('cleanLogo', () => {
 });
 
 describe('Logos', () => {
-  const open = (): { logos: Logos; folder: string; store: Management; clock: TestClock } => {
+  const open = (): { logos: Logos; store: Management; clock: TestClock } => {
     const { store } = temporaryManagement();
-    const folder = temporaryFolder();
     const clock = new TestClock();
-    const logoStore = new LogoFiles(folder);
-    const logos = new Logos({ store, clock, logoStore, tasks: localTasks });
-    return { logos, folder, store, clock };
+    const logos = new Logos({ store, clock, tasks: localTasks });
+    return { logos, store, clock };
   };
 
   test('the same file is the same logo, in each workspace its own', async () => {
-    const { logos, folder } = open();
+    const { logos, store } = open();
     const file = await square(40, 'png');
     const first = await logos.add(1, file, 'image/png');
     expect(first.id).toMatch(/^logo:[0-9a-f]{32}$/);
@@ -197,41 +193,28 @@ describe('Logos', () => {
     expect(logos.list(1)).toEqual([first]);
     expect([logos.find(2, first.id), logos.list(2)]).toEqual([undefined, []]);
     await logos.add(2, file, 'image/png');
-    expect(await readdir(folder)).toHaveLength(1);
-    const { width, height, png } = await logos.picture(first.id);
+    expect(store.logos.files.count({})).toBe(1);
+    const { width, height, png } = logos.picture(first.id);
     expect([width, height, png.length]).toEqual([40, 40, first.bytes]);
   });
 
-  test('a core keeps pictures as rows; a machine alone that was restored from it reads them', async () => {
-    const { store } = temporaryManagement();
-    const rows = new LogoRows(store);
-    const clock = new TestClock();
-    const logos = new Logos({ store, clock, logoStore: rows, tasks: localTasks });
-    const { id } = await logos.add(1, await square(40, 'png'), 'image/png');
-    const name = id.slice('logo:'.length);
-    const picture = await logos.picture(id);
-    expect([picture.width, picture.height]).toEqual([40, 40]);
-    expect(await new LogoFiles(temporaryFolder(), rows).get(name)).toEqual(picture);
-    await expect(rows.get('0'.repeat(32))).rejects.toThrow(/expected its picture/);
-    const other = Uint8Array.from(
-      (await localTasks.cleanLogo(await square(10, 'png'), 'image/png')).png,
-    );
-    await store.environment.transaction(() => store.logos.files.put(name, other));
-    await expect(logos.picture(id)).rejects.toThrow(/damaged/);
-    await rows.delete(name);
-    expect(rows.has(name)).toBe(false);
-  });
-
-  test('a damaged file is an error, not another logo', async () => {
-    const { logos, folder } = open();
-    const { id } = await logos.add(1, await square(40, 'png'), 'image/png');
-    const [file = ''] = await readdir(folder);
-    await writeFile(join(folder, file), await square(10, 'png'));
-    await expect(logos.picture(id)).rejects.toThrow(/damaged/);
+  test('a damaged picture is an error, until the same file is uploaded again', async () => {
+    const { logos, store } = open();
+    const file = await square(40, 'png');
+    const { id } = await logos.add(1, file, 'image/png');
+    const picture = logos.picture(id);
+    const stored = new StoredBytes(store.environment.path);
+    stored.flip('logo_files', stored.keys('logo_files')[0]!, 300);
+    await stored.close();
+    store.environment.refresh();
+    expect(() => logos.picture(id)).toThrow(/damaged/);
+    await logos.add(1, file, 'image/png');
+    expect(logos.picture(id)).toEqual(picture);
+    expect(() => logos.picture('0'.repeat(32))).toThrow(/is missing/);
   });
 
   test('at its bound a workspace loses its oldest unused logos, after a day; none that is used', async () => {
-    const { logos, folder, store, clock } = open();
+    const { logos, store, clock } = open();
     const picture = (at: number) => ({ png: Buffer.from(`picture ${at}`), width: 1, height: 1 });
     const used = await logos.store(1, picture(0));
     const oldest = await logos.store(1, picture(1));
@@ -252,8 +235,7 @@ describe('Logos', () => {
     expect(kept).toHaveLength(200);
     expect(kept.find(({ id }) => id === used.id)?.codes).toBe(1);
     expect(kept.find(({ id }) => id === oldest.id)).toBeUndefined();
-    const fileOf = ({ id }: { id: string }) => `${id.replace('logo:', '')}.png`;
-    const files = await readdir(folder);
-    expect([files.includes(fileOf(used)), files.includes(fileOf(oldest))]).toEqual([true, false]);
+    const hasFile = ({ id }: { id: string }) => store.logos.files.has(id.replace('logo:', ''));
+    expect([hasFile(used), hasFile(oldest)]).toEqual([true, false]);
   });
 });

@@ -1,13 +1,12 @@
 /** The openCheck of designs: good ones pass, bad ones are refused with advice, before and after drawing. */
 import { describe, expect, test } from 'vitest';
 import { ScannabilityCheck } from '../../src/images/design/scannability-check.ts';
-import { LogoFiles } from '../../src/images/logo/logo-store.ts';
 import { Logos } from '../../src/images/logo/logos.ts';
 import { styleOf } from '../../src/images/design/style.ts';
 import { isScannable } from '../../src/images/design/scannable.ts';
 import { localTasks, type ImageTasks } from '../../src/images/tasks.ts';
 import { Failure } from '../../src/model/failure.ts';
-import { temporaryFolder, temporaryManagement } from '../store/temporary-management.ts';
+import { temporaryManagement } from '../store/temporary-management.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
 import { anyLogo, cleanedRoundLogo, designs, roundLogoUrl } from './sample-designs.ts';
 
@@ -17,8 +16,7 @@ const content = 'HTTPS://QR.EXAMPLE.COM/K7RM2X9D';
 
 function openCheck(tasks: ImageTasks = localTasks) {
   const { store } = temporaryManagement();
-  const logoStore = new LogoFiles(temporaryFolder());
-  const logos = new Logos({ store, clock: new TestClock(), logoStore, tasks });
+  const logos = new Logos({ store, clock: new TestClock(), tasks });
   return { logos, check: new ScannabilityCheck({ tasks, logos, shortUrlBase }) };
 }
 

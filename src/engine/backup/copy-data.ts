@@ -177,7 +177,7 @@ async function countedIn(
   );
 }
 
-/** Secrets, logos and other files of modules. Follows links. */
+/** Secrets and other files. Follows links. */
 function otherFiles(folder: string, below = ''): string[] {
   return readdirSync(join(folder, below)).flatMap((entry) => {
     const name = below === '' ? entry : `${below}/${entry}`;

@@ -72,9 +72,7 @@ export async function readParts(folder: DataFolder, scope: StartScope): Promise<
         'signing-keys.json': readKeyFile(folder.path, 'signing-keys.json'),
         'visitor.key': readKeyFile(folder.path, 'visitor.key'),
       },
-      hasLeftovers: [...resultFiles(folder.deliveryFile), join(folder.path, 'logos')].some((path) =>
-        existsSync(path),
-      ),
+      hasLeftovers: resultFiles(folder.deliveryFile).some((path) => existsSync(path)),
       unsound: new Set([...damage.keys()].map((path) => basename(path))),
     };
     // The caller has locked the folder: no mark changes.

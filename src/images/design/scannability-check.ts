@@ -14,8 +14,7 @@ import { type ImageSource, imageContent } from '../content.ts';
 import { parseDesign } from './design.ts';
 import { type ImageFormat, type LogoMediaType, logoMediaTypes } from '../formats.ts';
 import { legibilityFaults } from './legibility.ts';
-import type { Logos } from '../logo/logos.ts';
-import { logoId } from '../logo/logo-store.ts';
+import { logoId, type Logos } from '../logo/logos.ts';
 import { type Style, styleKey, styleOf, plainStyle } from './style.ts';
 import type { LogoImage } from '../draw/picture.ts';
 import type { ImageTasks } from '../tasks.ts';
@@ -111,7 +110,7 @@ export class ScannabilityCheck {
     const known = logoMediaTypes.find((type): type is LogoMediaType => type === mediaType);
     if (known !== undefined) return await tasks.cleanLogo(Buffer.from(data, 'base64'), known);
     const logo = logos.find(workspaceNo, text);
-    if (logo !== undefined) return await logos.picture(logo.id);
+    if (logo !== undefined) return logos.picture(logo.id);
     const message = 'There is no logo with this id';
     throw invalid([{ path: 'design.logo', code: 'not_found', message }]);
   }

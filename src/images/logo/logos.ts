@@ -1,13 +1,12 @@
 /**
  * The logos of workspaces: uploaded once, used by the designs of any number of codes.
  *
- *   bytes --> pool: cleaned --> logo store (file, named by its content) --> row of the workspace
+ *   bytes --> pool: cleaned --> one transaction: picture, named by its content; row of the workspace
  *
- * The file is written before the row, so a row always has its file. A file without a row is reused by the
- * next upload of the same picture. A workspace at its limit loses its oldest logos that no code uses, once
- * they are a day old: a fresh upload stays until the code that it is meant for is created.
+ * A workspace at its limit loses its oldest logos that no code uses, once they are a day old: a new upload stays until
+ * its code is created.
  */
-import pLimit from 'p-limit';
+import { createHash } from 'node:crypto';
 import type { Clock } from '../../model/clock.ts';
 import { dayMs } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
@@ -15,13 +14,16 @@ import { termCountKey } from '../../store/management/code-keys.ts';
 import type { StoredLogo } from '../../store/management/product-tables.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { LogoMediaType } from '../formats.ts';
-import type { LogoStore } from './logo-store.ts';
 import type { LogoImage } from '../draw/picture.ts';
 import type { ImageTasks } from '../tasks.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 
 /** At most 200 MB per workspace on disk. */
 const logosMax = 200;
+/** 128 bits: two different pictures never share a name. */
+const nameDigits = 32;
+/** Offset of width and height in a PNG: signature, length and type of IHDR. */
+const headerStart = 16;
 
 export interface Logo extends StoredLogo {
   /** `logo:<name>`, as a design has it. */
@@ -33,14 +35,11 @@ export interface Logo extends StoredLogo {
 export interface LogosOptions {
   readonly store: Management;
   readonly clock: Clock;
-  readonly logoStore: LogoStore;
   readonly tasks: Pick<ImageTasks, 'cleanLogo' | 'drawBrandLogo'>;
 }
 
 export class Logos {
   readonly #options: LogosOptions;
-  /** A lock: no file may be deleted between the check that it exists and its row. */
-  readonly #lock = pLimit(1);
 
   constructor(options: LogosOptions) {
     this.#options = options;
@@ -64,29 +63,29 @@ export class Logos {
   }
 
   /** Stores a cleaned logo. @throws Failure conflict, storage_full */
-  async store(workspaceNo: WorkspaceNo, logo: LogoImage): Promise<Logo> {
-    return await this.#lock(() => this.#store(workspaceNo, logo));
-  }
-
-  async #store(workspaceNo: WorkspaceNo, { png, width, height }: LogoImage): Promise<Logo> {
-    const { store, logoStore, clock } = this.#options;
-    const { logos, owners } = store.logos;
-    const name = await logoStore.put(png);
-    const orphans = await store.environment.transaction(() => {
-      if (logos.has([workspaceNo, name])) return [];
-      const surplus = this.#surplus(workspaceNo);
-      const createdAtMs = clock.now();
-      logos.put([workspaceNo, name], { width, height, bytes: png.length, createdAtMs });
+  async store(workspaceNo: WorkspaceNo, { png, width, height }: LogoImage): Promise<Logo> {
+    const { store, clock } = this.#options;
+    const { logos, owners, files } = store.logos;
+    const name = nameOf(png);
+    await store.environment.transaction(() => {
+      const isNew = !logos.has([workspaceNo, name]);
+      const surplus = isNew ? this.#surplus(workspaceNo) : [];
+      // Replaces a damaged picture too.
+      if (files.get(name, () => undefined) === undefined) files.put(name, png);
+      if (!isNew) return;
+      logos.put([workspaceNo, name], {
+        width,
+        height,
+        bytes: png.length,
+        createdAtMs: clock.now(),
+      });
       owners.put([name, workspaceNo], 1);
       for (const other of surplus) {
         logos.remove([workspaceNo, other]);
         owners.remove([other, workspaceNo]);
+        if (!this.#isOwned(other)) files.remove(other);
       }
-      return surplus;
     });
-    for (const other of orphans) {
-      if (!this.#isOwned(other)) await logoStore.delete(other);
-    }
     const logo = this.find(workspaceNo, `logo:${name}`);
     if (logo === undefined) throw new Error(`Cannot find logo ${name}: it was just stored`);
     return logo;
@@ -108,9 +107,14 @@ export class Logos {
       );
   }
 
-  /** The picture of a logo, by its id or name. @throws Error when its file is missing or damaged */
-  async picture(id: string): Promise<LogoImage> {
-    return await this.#options.logoStore.get(id.replace(/^logo:/, ''));
+  /** The picture of a logo, by its id or name. @throws Error if it is missing, Failure data_damaged */
+  picture(id: string): LogoImage {
+    const name = id.replace(/^logo:/, '');
+    const bytes = this.#options.store.logos.files.get(name);
+    if (bytes === undefined) throw new Error(`Cannot read logo ${name}: its picture is missing`);
+    const png = Uint8Array.from(bytes);
+    const view = new DataView(png.buffer);
+    return { png, width: view.getUint32(headerStart), height: view.getUint32(headerStart + 4) };
   }
 
   /** Names to prune before one more is stored; inside the transaction. @throws Failure conflict */
@@ -159,3 +163,9 @@ export class Logos {
     return { ...stored, id: `logo:${name}`, codes: this.#uses(workspaceNo, name) };
   }
 }
+
+/** The id of a picture in designs, whether it is stored or not. */
+export const logoId = (png: Uint8Array): string => `logo:${nameOf(png)}`;
+
+const nameOf = (png: Uint8Array): string =>
+  createHash('sha256').update(png).digest('hex').slice(0, nameDigits);

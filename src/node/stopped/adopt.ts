@@ -12,8 +12,6 @@
  * rows of its former cluster, which are removed; numbers that were given out there stay so.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { beginLog, beginningOf, lastIn, LogBegunError } from '../../cluster/log-beginning.ts';
 import { EnvironmentStore } from '../../cluster/log/environment-store.ts';
 import { chainBytes } from '../../cluster/log/entry.ts';
@@ -30,7 +28,6 @@ import {
   writeAdoption,
 } from '../../engine/unfinished.ts';
 import { raise, raiseNumbers } from '../../engine/installation/numbers.ts';
-import { LogoRows } from '../../images/logo/logo-store.ts';
 import { listJournals } from '../../scans/journal/segments.ts';
 import { openDeliveryTables } from '../../store/delivery/delivery.ts';
 import type { StoreEnvironment } from '../../store/environment.ts';
@@ -118,8 +115,6 @@ async function prepare(
     removeFormerCluster(stores);
     await placeAs(management.environment, adoption.core);
     await placeAs(delivery.environment, adoption.delivery);
-    const pictures = await storeLogos(folder, management);
-    if (pictures > 0) say(`${pictures} logos are in the replicated data`);
   });
   await takeAsWhole(folder);
   say('The data is ready for a cluster');
@@ -143,18 +138,6 @@ async function placeAs(environment: StoreEnvironment, name: string): Promise<voi
   await new EnvironmentStore(environment).place({ seq: 0, epoch: 0, n: 0, chain, before: chain });
 }
 
-/** @returns how many there are */
-async function storeLogos({ path }: DataFolder, management: Management): Promise<number> {
-  const rows = new LogoRows(management);
-  const names = new Set(Array.from(management.logos.owners.keys({}), ([name]) => name));
-  for (const name of names) {
-    const file = join(path, 'logos', `${name}.png`);
-    // Of a backup of a core they are rows already; a picture that is lost stays lost.
-    if (!rows.has(name) && existsSync(file)) await rows.put(readFileSync(file));
-  }
-  return names.size;
-}
-
 async function beginLogs(folder: DataFolder, context: NodeContext): Promise<void> {
   const { config, connection, self: leader } = context;
   const { replicas } = config.cluster;
@@ -176,9 +159,7 @@ async function beginLogs(folder: DataFolder, context: NodeContext): Promise<void
   });
 }
 
-/** Files of logos are rows by now: one that is deleted there would stay here for ever. */
 function finish({ path }: DataFolder, identity: NodeIdentity): NodeIdentity {
-  rmSync(join(path, 'logos'), { recursive: true, force: true });
   removeAdoption(path);
   return identity;
 }

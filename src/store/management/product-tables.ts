@@ -15,7 +15,7 @@
  *   imports                 [workspaceNo, SHA-256 of file and options, hex]
  *   logos                   [workspaceNo, name]: 32 hexadecimal digits of the picture's SHA-256
  *   logo_owners             [name, workspaceNo]: several workspaces may own one picture
- *   logo_files              the picture, PNG; in a cluster alone
+ *   logo_files              the picture, PNG
  *   reports                 removed when revoked
  *   watches, incidents      ids ascend with time: read backward, a list is newest first
  *   watch_letters           mail that is not handed over yet
