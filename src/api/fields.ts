@@ -60,11 +60,14 @@ export const moment = z.iso
   });
 
 /** A moment in an answer. */
-export const time = z.string().meta({
-  override: { type: 'string', format: 'date-time' },
-  description: 'ISO 8601, UTC, milliseconds',
-  example: '2026-03-01T12:00:00.000Z',
-});
+export const time = z
+  .string()
+  .brand<'time'>()
+  .meta({
+    override: { type: 'string', format: 'date-time' },
+    description: 'ISO 8601, UTC, milliseconds',
+    example: '2026-03-01T12:00:00.000Z',
+  });
 
 export const createdAt = time.meta({ id: 'CreatedAt', description: 'When it was made' });
 export const updatedAt = time.meta({ description: 'When it was last changed' });

@@ -18,6 +18,7 @@ import { type Actor, plans, roleAtLeast } from '../../model/workspace.ts';
 import { createdAt, emptyBody, idField, plainText, time } from '../fields.ts';
 import { created, getRoute, idempotentResult } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
+import { view } from '../view.ts';
 import { stripeRoutes } from './stripe.ts';
 
 const reasonLengthMax = 500;
@@ -155,37 +156,25 @@ function viewSubscription(
   const isShown = open !== undefined && roleAtLeast(role, 'owner');
   const waiting = isShown ? { openCheckout: viewCheckout(billing, open) } : {};
   if (record === undefined || record.state === 'none') return { plan, status: 'none', ...waiting };
-  const { effectiveAtMs, reason } = record;
-  return {
+  return view(subscription, {
+    ...record,
+    ...record.price,
     plan,
     status: record.state,
-    interval: record.interval,
-    amount: record.price.amount,
-    currency: record.price.currency,
-    provider: record.provider,
-    currentPeriodStart: isoTime(record.periodStartMs),
-    currentPeriodEnd: isoTime(record.periodEndMs),
-    ...(effectiveAtMs === undefined ? {} : { effectiveAt: isoTime(effectiveAtMs) }),
-    ...(reason === undefined ? {} : { reason }),
+    currentPeriodStartMs: record.periodStartMs,
+    currentPeriodEndMs: record.periodEndMs,
     ...waiting,
-  };
+  });
 }
 
 function viewCheckout(billing: Billing, record: CheckoutRecord): z.input<typeof checkout> {
-  const { id, url, state, plan, interval: every, price, createdAtMs, expiresAtMs } = record;
   const byHand = billing.confirmedBy === 'owner' ? 'owner' : 'operator';
-  return {
-    id,
-    url,
-    status: state,
-    plan,
-    interval: every,
-    amount: price.amount,
-    currency: price.currency,
+  return view(checkout, {
+    ...record,
+    ...record.price,
+    status: record.state,
     confirmedBy: record.provider === 'stripe' ? 'payment' : byHand,
-    createdAt: isoTime(createdAtMs),
-    expiresAt: isoTime(expiresAtMs),
-  };
+  });
 }
 
 const tag = 'Billing';

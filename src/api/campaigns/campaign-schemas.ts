@@ -6,7 +6,7 @@ import {
   campaignStatuses,
   type CampaignStatus,
 } from '../../model/campaign.ts';
-import { formatDay, isoTime } from '../../model/day.ts';
+import { formatDay } from '../../model/day.ts';
 import {
   comparedTotals,
   day,
@@ -29,6 +29,7 @@ import {
 } from '../fields.ts';
 import { shownName } from '../codes/code-schemas.ts';
 import { partialPageSchema } from '../resource.ts';
+import { view } from '../view.ts';
 
 const nameLengthMax = 120;
 const externalIdLengthMax = 255;
@@ -104,6 +105,14 @@ const named = {
   }),
 };
 
+const campaignResult = z.object({
+  endedAt: time.meta({ description: 'When it was counted' }),
+  totalScans: count.meta({ description: 'Scans inside the schedule', example: 1_284 }),
+  uniqueScanners: count.meta({ description: 'Union over its codes', example: 973 }),
+  conversions,
+  conversionRate: rate,
+});
+
 export const campaign = z
   .object({
     id,
@@ -125,19 +134,10 @@ export const campaign = z
       .meta({ description: 'By its schedule and the clock', example: 'active' }),
     createdAt,
     updatedAt,
-    result: z
-      .object({
-        endedAt: time.meta({ description: 'When it was counted' }),
-        totalScans: count.meta({ description: 'Scans inside the schedule', example: 1_284 }),
-        uniqueScanners: count.meta({ description: 'Union over its codes', example: 973 }),
-        conversions,
-        conversionRate: rate,
-      })
-      .nullable()
-      .meta({
-        description: 'What `campaign.ended` told; null until then, at most 5 minutes after the end',
-        example: null,
-      }),
+    result: campaignResult.nullable().meta({
+      description: 'What `campaign.ended` told; null until then, at most 5 minutes after the end',
+      example: null,
+    }),
   })
   .meta({ id: 'Campaign' });
 export const campaignPage = partialPageSchema('CampaignPage', campaign);
@@ -222,25 +222,13 @@ export function viewCampaign(
   status: CampaignStatus,
   codeIds: readonly string[],
 ): z.input<typeof campaign> {
-  const { end } = record;
-  return {
-    id: record.id,
-    name: record.name,
-    startDate: formatDay(record.startDay),
-    endDate: record.endDay === undefined ? null : formatDay(record.endDay),
-    qrCodeIds: [...codeIds],
+  const { startDay, endDay, end } = record;
+  return view(campaign, {
+    ...record,
+    startDate: formatDay(startDay),
+    endDate: endDay === undefined ? null : formatDay(endDay),
+    qrCodeIds: codeIds,
     status,
-    createdAt: isoTime(record.createdAtMs),
-    updatedAt: isoTime(record.updatedAtMs),
-    result:
-      end === undefined
-        ? null
-        : {
-            endedAt: isoTime(end.atMs),
-            totalScans: end.totalScans,
-            uniqueScanners: end.uniqueScanners,
-            conversions: end.conversions,
-            conversionRate: end.conversionRate,
-          },
-  };
+    result: end && view(campaignResult, { ...end, endedAtMs: end.atMs }),
+  });
 }

@@ -2,13 +2,14 @@
 import type { Codes } from '../../codes/codes.ts';
 import type { Conversion, Conversions } from '../../campaigns/conversions.ts';
 import type { Clock } from '../../model/clock.ts';
-import { dayOf, formatDay, isoTime } from '../../model/day.ts';
+import { dayOf, formatDay } from '../../model/day.ts';
 import { z } from 'zod';
 import { codeConversions, conversion, conversionBody } from './campaign-schemas.ts';
 import { codeRangeShape } from '../analytics/code-analytics.ts';
 import { checkOrder } from '../fields.ts';
 import { idempotentResult } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
+import { view } from '../view.ts';
 
 const tag = 'Campaigns';
 
@@ -45,9 +46,11 @@ function createOne({ conversions }: ConversionsOptions): Route {
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body: { qrCodeId, value, externalId }, keep }) => {
       const answer = (made: Conversion) =>
-        jsonResult(made.isRepeated ? 200 : 201, viewOf(made), {
-          Location: `/v1/qr-codes/${made.qrCodeId}/conversions`,
-        });
+        jsonResult(
+          made.isRepeated ? 200 : 201,
+          view(conversion, { ...made, deduplicated: made.isRepeated }),
+          { Location: `/v1/qr-codes/${made.qrCodeId}/conversions` },
+        );
       const draft = { qrCodeId, value: value ?? null, externalId };
       return await idempotentResult(keep, answer, (kept) => conversions.record(actor, draft, kept));
     },
@@ -87,14 +90,4 @@ function listDays({ conversions, codes, clock }: ConversionsOptions): Route {
       });
     },
   });
-}
-
-function viewOf({ qrCodeId, value, externalId, createdAtMs, isRepeated }: Conversion) {
-  return {
-    qrCodeId,
-    value,
-    externalId: externalId ?? null,
-    createdAt: isoTime(createdAtMs),
-    deduplicated: isRepeated,
-  };
 }

@@ -6,12 +6,12 @@
  * workspace see the cluster. All others get what a machine alone answers.
  */
 import { z } from 'zod';
-import { isoTime } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
 import { type Actor, roleAtLeast } from '../../model/workspace.ts';
 import type { Workspaces } from '../../workspaces/workspaces.ts';
 import { count, time } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
+import { view } from '../view.ts';
 
 /** Of this machine's part in a cluster. */
 export interface ClusterAccess {
@@ -197,20 +197,15 @@ export function clusterRoutes(options: ClusterOptions): Route[] {
 }
 
 function viewCluster(report: ClusterReport): z.input<typeof clusterSchema> {
-  const { cluster: id, node: answering, leader, epoch, versions, problems, nodes } = report;
-  return {
-    id,
-    node: answering,
-    leader: leader?.name ?? null,
-    epoch,
-    versions: versions ?? null,
-    problems: problems.map(({ node: of, problem, remedy }) => ({ node: of, problem, remedy })),
-    nodes: nodes.map(viewNode),
-  };
-}
-
-function viewNode(reported: ReportedNode): z.input<typeof node> {
-  const { name, role, state, version, linksBehind, scansBehind, atTwoCores } = reported;
-  const joinedAt = isoTime(reported.joinedAtMs);
-  return { name, role, state, version, linksBehind, scansBehind, atTwoCores, joinedAt };
+  return view(clusterSchema, {
+    ...report,
+    id: report.cluster,
+    leader: report.leader?.name,
+    problems: report.problems.map(({ node: of, problem, remedy }) => ({
+      node: of,
+      problem,
+      remedy,
+    })),
+    nodes: report.nodes.map((one) => view(node, one)),
+  });
 }

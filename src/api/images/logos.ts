@@ -3,14 +3,14 @@
  * named by its content: the same file is the same logo.
  */
 import { logoName } from '../../images/design/design.ts';
-import type { Logo, Logos } from '../../images/logo/logos.ts';
+import type { Logos } from '../../images/logo/logos.ts';
 import { type LogoMediaType, logoMediaTypes } from '../../images/formats.ts';
-import { isoTime } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
 import { check, validationFailure } from '../faults.ts';
 import { designBodyBytesMax, logo, logoBody, logoBodyMedia, logoList } from './image-schemas.ts';
 import { parseJson } from '../../model/json.ts';
 import { createRoute, jsonResult, mediaTypeOf, type RawCall, type Route } from '../route.ts';
+import { view } from '../view.ts';
 
 const tag = 'QR codes';
 
@@ -43,7 +43,7 @@ function addOne(logos: Logos): Route {
       if (actor === undefined) throw new Error('Cannot store a logo: no actor');
       const { bytes, mediaType } = await readFile(call);
       const added = await logos.add(actor.workspaceNo, bytes, mediaType);
-      const result = jsonResult(201, view(added), { Location: `/v1/logos/${added.id}` });
+      const result = jsonResult(201, view(logo, added), { Location: `/v1/logos/${added.id}` });
       call.keep?.(result);
       return result;
     },
@@ -63,7 +63,7 @@ function listAll(logos: Logos): Route {
     failures: [],
     handle: ({ actor }) => {
       const all = logos.list(actor.workspaceNo);
-      return jsonResult(200, { data: all.map(view), total: all.length });
+      return jsonResult(200, { data: all.map((one) => view(logo, one)), total: all.length });
     },
   });
 }
@@ -84,7 +84,7 @@ function getOne(logos: Logos): Route {
       const id = (params.id ?? '').replace(/%3a/i, ':');
       const found = logoName.test(id) ? logos.find(actor.workspaceNo, id) : undefined;
       if (found === undefined) throw new Failure('not_found', 'There is no logo with this id');
-      return jsonResult(200, view(found));
+      return jsonResult(200, view(logo, found));
     },
   });
 }
@@ -116,8 +116,4 @@ export function readDataUrl(data: string): {
   const mediaType = logoMediaTypes.find((type) => data.startsWith(`data:${type};`));
   if (mediaType === undefined) throw new Error('Cannot read a logo: its schema let it through');
   return { bytes: Buffer.from(data.slice(comma + 1), 'base64'), mediaType };
-}
-
-function view({ id, width, height, bytes, codes, createdAtMs }: Logo) {
-  return { id, width, height, bytes, codes, createdAt: isoTime(createdAtMs) };
 }

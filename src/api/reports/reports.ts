@@ -4,7 +4,6 @@
  * key sees that there are reports, and gives none of them away.
  */
 import { z } from 'zod';
-import { isoTime } from '../../model/day.ts';
 import {
   type ReportRecord,
   reportRanges,
@@ -24,6 +23,7 @@ import {
   pageSchema,
 } from '../resource.ts';
 import { createRoute, type Route } from '../route.ts';
+import { view } from '../view.ts';
 
 const tag = 'Reports';
 
@@ -101,7 +101,7 @@ export interface ReportRoutesOptions {
 
 export function reportRoutes(options: ReportRoutesOptions): Route[] {
   const { reports } = options;
-  const views = (record: ReportRecord, actor: Actor) => view(options, record, actor);
+  const views = (record: ReportRecord, actor: Actor) => viewReport(options, record, actor);
   const listReports = listRoute({
     path: '/reports',
     operationId: 'listReports',
@@ -157,26 +157,23 @@ const createReport = (options: ReportRoutesOptions): Route =>
       const draft = { ...rest, of, expiresAtMs: expiresAt ?? undefined };
       return await idempotentResult(
         keep,
-        (made: ReportRecord) => created('/reports', view(options, made, actor)),
+        (made: ReportRecord) => created('/reports', viewReport(options, made, actor)),
         async (kept) => await options.reports.create(actor, draft, kept),
       );
     },
   });
 
-function view({ reports, publicUrl }: ReportRoutesOptions, record: ReportRecord, actor: Actor) {
+function viewReport(
+  { reports, publicUrl }: ReportRoutesOptions,
+  record: ReportRecord,
+  actor: Actor,
+) {
   const token = roleAtLeast(actor.role, 'editor') ? reports.tokenOf(record) : undefined;
   const isCampaign = record.of.startsWith('cmp_');
-  return {
-    id: record.id,
-    url: token === undefined ? null : `${publicUrl}/r/${token}`,
-    qrCodeId: isCampaign ? null : record.of,
-    campaignId: isCampaign ? record.of : null,
-    title: record.title ?? null,
-    range: record.range,
-    timezone: record.timezone ?? null,
+  return view(report, {
+    ...record,
+    url: token && `${publicUrl}/r/${token}`,
+    [isCampaign ? 'campaignId' : 'qrCodeId']: record.of,
     status: reports.statusOf(record),
-    expiresAt: record.expiresAtMs === undefined ? null : isoTime(record.expiresAtMs),
-    createdBy: record.createdBy,
-    createdAt: isoTime(record.createdAtMs),
-  };
+  });
 }

@@ -1,6 +1,5 @@
 /** Watches and incidents on the wire: what a client may send and what it gets. */
 import { z } from 'zod';
-import { isoTime } from '../../model/day.ts';
 import {
   incidentEnds,
   incidentKinds,
@@ -17,6 +16,7 @@ import {
 } from '../../model/watches/watch.ts';
 import { count, createdAt, givenId, idField, pageQuery, time, updatedAt } from '../fields.ts';
 import { cursorPageSchema, partialPageSchema } from '../resource.ts';
+import { view } from '../view.ts';
 
 const silentHours = z.int().min(1).max(silentHoursMax).meta({
   description:
@@ -161,6 +161,8 @@ export const incident = z
   .meta({ id: 'Incident' });
 export const incidentPage = cursorPageSchema('IncidentPage', incident);
 
+const lastFaultSchema = z.object({ target: address, fault, status, at: time });
+
 export const watch = z
   .object({
     id: watchId,
@@ -188,8 +190,7 @@ export const watch = z
     }),
     checkedAt: orNull('When its scans were last looked at'),
     targetCheckedAt: orNull('When its targets were last requested'),
-    lastFault: z
-      .object({ target: address, fault, status, at: time })
+    lastFault: lastFaultSchema
       .nullable()
       .meta({ description: 'The last request that did not end well', example: null }),
     incidents: z.array(incident).meta({ description: 'Those that are open', example: [] }),
@@ -200,32 +201,14 @@ export const watch = z
   .meta({ id: 'Watch' });
 export const watchPage = partialPageSchema('WatchPage', watch);
 
-const timeOrNull = (timeMs: number | undefined): string | null =>
-  timeMs === undefined ? null : isoTime(timeMs);
-
 const subjectIds = ({ subject: of }: Pick<WatchRecord, 'subject'>) => ({
   qrCodeId: of.kind === 'code' ? of.id : null,
   campaignId: of.kind === 'campaign' ? of.id : null,
 });
 
 export function viewIncident(record: IncidentRecord): z.input<typeof incident> {
-  return {
-    id: record.id,
-    watchId: record.watchId,
-    ...subjectIds(record),
-    name: record.name,
-    kind: record.kind,
-    since: isoTime(record.sinceMs),
-    openedAt: isoTime(record.openedAtMs),
-    endedAt: timeOrNull(record.endedAtMs),
-    endedBy: record.endedBy ?? null,
-    expectedScans: record.expected ?? null,
-    scans: record.seen ?? null,
-    hours: record.hours ?? null,
-    target: record.url ?? null,
-    fault: record.fault ?? null,
-    status: record.status ?? null,
-  };
+  const { expected: expectedScans, seen: scans, url } = record;
+  return view(incident, { ...record, ...subjectIds(record), expectedScans, scans, target: url });
 }
 
 /** @param open its incidents that have not ended */
@@ -237,33 +220,17 @@ export function viewWatch(
 ): z.input<typeof watch> & { readonly id: string } {
   const { lastFault, idle, scansCheckedAtMs, targetCheckedAtMs } = findings;
   const state = watchStateOf(record, findings);
-  const worst = open.filter(({ kind }) => kind === state);
-  const sinceMs = Math.min(...worst.map((one) => one.sinceMs));
-  return {
-    id: record.id,
+  const sinceMs = open.filter(({ kind }) => kind === state).map((one) => one.sinceMs);
+  return view(watch, {
+    ...record,
     ...subjectIds(record),
-    name: name ?? null,
-    silentHours: record.silentHours ?? null,
-    spikeFactor: record.spikeFactor ?? null,
-    target: record.target,
-    mailTo: [...record.mailTo],
+    name,
     state,
-    since: worst.length === 0 ? null : isoTime(sinceMs),
-    idle: idle?.reason ?? null,
-    checkedAt: timeOrNull(scansCheckedAtMs),
-    targetCheckedAt: timeOrNull(targetCheckedAtMs),
-    lastFault:
-      lastFault === undefined
-        ? null
-        : {
-            target: lastFault.url,
-            fault: lastFault.fault,
-            status: lastFault.status ?? null,
-            at: isoTime(lastFault.atMs),
-          },
+    sinceMs: sinceMs.length === 0 ? undefined : Math.min(...sinceMs),
+    idle: idle?.reason,
+    checkedAtMs: scansCheckedAtMs,
+    targetCheckedAtMs,
+    lastFault: lastFault && view(lastFaultSchema, { ...lastFault, target: lastFault.url }),
     incidents: open.map(viewIncident),
-    createdBy: record.createdBy,
-    createdAt: isoTime(record.createdAtMs),
-    updatedAt: isoTime(record.updatedAtMs),
-  };
+  });
 }

@@ -5,7 +5,6 @@
  * constant cost; a page by its number reads everything above it, so page numbers are bounded.
  */
 import { z } from 'zod';
-import { isoTime } from '../../model/day.ts';
 import { eventKinds } from '../../model/event.ts';
 import { invalid } from '../../model/failure.ts';
 import { idTimeMs } from '../../model/ids.ts';
@@ -16,6 +15,7 @@ import type { ListPositions, Positions } from '../positions.ts';
 import { count, createdAt, emptyBody, idField, pageQuery, time } from '../fields.ts';
 import { getRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
+import { view } from '../view.ts';
 import type { Webhooks } from '../services.ts';
 
 const tag = 'Webhooks';
@@ -100,41 +100,27 @@ const deliveriesQuery = z.object({
   state: z.enum(deliveryStates).optional().meta({ description: 'Deliveries that are so now' }),
   ...pageQuery,
 });
-export const timeOrNull = (timeMs: number | undefined): string | null =>
-  timeMs === undefined ? null : isoTime(timeMs);
-
 /**
  * A name without an address is shown as one with a denied address, so that a workspace cannot find out which names
  * exist in the operator's network. The metrics keep them apart.
  */
-function shownFailure(failure: FailureClass | undefined): (typeof failureClasses)[number] | null {
-  return failure === 'dns' ? 'blocked_ip' : (failure ?? null);
-}
+const shownFailure = (failure: FailureClass | undefined) =>
+  failure === 'dns' ? 'blocked_ip' : failure;
 
-export function viewAttempt(record: AttemptRecord) {
-  return {
-    at: isoTime(record.atMs),
-    durationMs: record.durationMs,
-    remoteIp: record.remoteIp ?? null,
-    status: record.status ?? null,
-    failure: shownFailure(record.failure),
-    answer: record.answer ?? null,
-  };
-}
+export const viewAttempt = (record: AttemptRecord) =>
+  view(attempt, { ...record, failure: shownFailure(record.failure) });
 
 export function viewDelivery({ endpoints, deliveries }: Webhooks, one: Delivery) {
   const last = one.attempts.at(-1);
-  return {
-    id: one.id,
-    endpointId: endpoints.byNo(one.endpointNo)?.id ?? null,
+  return view(delivery, {
+    ...one,
+    endpointId: endpoints.byNo(one.endpointNo)?.id,
     event: one.kind,
-    eventIds: one.eventIds,
-    state: one.state,
     attemptCount: one.attemptsMade,
-    lastAttempt: last === undefined ? null : viewAttempt(last),
-    nextAttemptAt: timeOrNull(deliveries.nextAttemptAtMs(one)),
-    createdAt: isoTime(idTimeMs(one.id)),
-  };
+    lastAttempt: last && viewAttempt(last),
+    nextAttemptAtMs: deliveries.nextAttemptAtMs(one),
+    createdAtMs: idTimeMs(one.id),
+  });
 }
 
 function viewWholeDelivery(webhooks: Webhooks, one: Delivery) {

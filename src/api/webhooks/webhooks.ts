@@ -4,7 +4,6 @@
  */
 import { z } from 'zod';
 import type { Clock } from '../../model/clock.ts';
-import { isoTime } from '../../model/day.ts';
 import { eventKinds } from '../../model/event.ts';
 import { Failure, type Fault } from '../../model/failure.ts';
 import type { IdSource } from '../../model/ids.ts';
@@ -23,8 +22,9 @@ import {
   pageSchema,
 } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
+import { view } from '../view.ts';
 import type { Webhooks } from '../services.ts';
-import { attempt, deliveryId, endpointId, kind, timeOrNull, viewAttempt } from './deliveries.ts';
+import { attempt, deliveryId, endpointId, kind, viewAttempt } from './deliveries.ts';
 
 const tag = 'Webhooks';
 const urlLengthMax = 2_048;
@@ -142,26 +142,27 @@ const madeEndpoint = z
     }),
   })
   .meta({ id: 'MadeWebhook' });
+const health = z
+  .object({
+    state: z.enum(['unused', 'healthy', 'failing', 'disabled']).meta({
+      description: '`unused`: nothing was sent yet; `failing`: the latest attempt failed',
+      example: 'healthy',
+    }),
+    consecutiveFailures: count.meta({
+      description: 'Attempts since the last success',
+      example: 0,
+    }),
+    lastSuccessAt: time.nullable().meta({ description: 'Null before the first one' }),
+    lastFailureAt: time
+      .nullable()
+      .meta({ description: 'Null before the first one', example: null }),
+    waiting: count.meta({ description: 'Deliveries to be sent, now or later', example: 0 }),
+  })
+  .meta({ id: 'WebhookHealth', description: 'How its deliveries fare' });
 const watchedEndpoint = z
   .object({
     ...endpointFields,
-    health: z
-      .object({
-        state: z.enum(['unused', 'healthy', 'failing', 'disabled']).meta({
-          description: '`unused`: nothing was sent yet; `failing`: the latest attempt failed',
-          example: 'healthy',
-        }),
-        consecutiveFailures: count.meta({
-          description: 'Attempts since the last success',
-          example: 0,
-        }),
-        lastSuccessAt: time.nullable().meta({ description: 'Null before the first one' }),
-        lastFailureAt: time
-          .nullable()
-          .meta({ description: 'Null before the first one', example: null }),
-        waiting: count.meta({ description: 'Deliveries to be sent, now or later', example: 0 }),
-      })
-      .meta({ id: 'WebhookHealth', description: 'How its deliveries fare' }),
+    health,
   })
   .meta({ id: 'WatchedWebhook' });
 
@@ -176,33 +177,14 @@ const testResult = z
   .meta({ id: 'WebhookTestResult' });
 
 function viewEndpoint(endpoints: Webhooks['endpoints'], record: EndpointRecord) {
-  return {
-    id: record.id,
-    url: record.url,
-    events: record.events,
-    description: record.description ?? null,
-    maxBatch: record.maxBatch,
-    status: record.status,
-    disabledReason: record.disabledReason ?? null,
-    disabledAt: timeOrNull(record.disabledAtMs),
-    olderSecretsEndAt: timeOrNull(endpoints.overlapEndMs(record)),
-    createdBy: record.createdBy,
-    createdAt: isoTime(record.createdAtMs),
-    updatedAt: isoTime(record.updatedAtMs),
-  };
+  return view(endpoint, { ...record, olderSecretsEndAtMs: endpoints.overlapEndMs(record) });
 }
 
 function viewHealth({ status }: EndpointRecord, figures: EndpointFigures) {
-  const { consecutiveFailures, lastSuccessAtMs, lastFailureAtMs, waiting } = figures;
+  const { consecutiveFailures, lastSuccessAtMs, lastFailureAtMs } = figures;
   const isUnused = lastSuccessAtMs === undefined && lastFailureAtMs === undefined;
   const works = isUnused ? 'unused' : consecutiveFailures > 0 ? 'failing' : 'healthy';
-  return {
-    state: status === 'disabled' ? 'disabled' : works,
-    consecutiveFailures,
-    lastSuccessAt: timeOrNull(lastSuccessAtMs),
-    lastFailureAt: timeOrNull(lastFailureAtMs),
-    waiting,
-  };
+  return view(health, { ...figures, state: status === 'disabled' ? 'disabled' : works });
 }
 
 export interface WebhooksOptions {

@@ -4,15 +4,14 @@
  */
 import { z } from 'zod';
 import type { Clock } from '../../model/clock.ts';
-import { isoTime } from '../../model/day.ts';
 import { invalid } from '../../model/failure.ts';
-import type { ApiKeyRecord } from '../../model/workspace.ts';
 import type { MadeKey } from '../../workspaces/api-keys.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
 import { createdAt, idField, moment, time } from '../fields.ts';
 import { created, deleteRoute, idempotentResult, listRoute, pageSchema } from '../resource.ts';
 import { createRoute, type Result, type Route } from '../route.ts';
-import { name, role, timeOrNull, userId } from './people.ts';
+import { view } from '../view.ts';
+import { name, role, userId } from './people.ts';
 
 const overlapSecondsStandard = 86_400;
 const overlapSecondsMax = 30 * 86_400;
@@ -54,21 +53,8 @@ const rotateBody = z
   .default({ overlapSeconds: overlapSecondsStandard })
   .meta({ id: 'ApiKeyRotate', example: { overlapSeconds: 3600 } });
 
-function viewApiKey(record: ApiKeyRecord, lastUsedAtMs?: number) {
-  return {
-    id: record.id,
-    name: record.name,
-    role: record.role,
-    userId: record.userId,
-    createdAt: isoTime(record.createdAtMs),
-    lastUsedAt: timeOrNull(lastUsedAtMs),
-    expiresAt: timeOrNull(record.expiresAtMs),
-    revokedAt: timeOrNull(record.revokedAtMs),
-  };
-}
-
 function madeResult({ record, token }: MadeKey): Result {
-  return created('/api-keys', { ...viewApiKey(record), key: token });
+  return created('/api-keys', view(madeApiKey, { ...record, key: token }));
 }
 
 const tag = 'API keys';
@@ -115,7 +101,7 @@ export function apiKeyRoutes({ workspaces: { keys }, clock }: ApiKeysOptions): R
     schema: pageSchema('ApiKeyPage', apiKey),
     items: ({ actor }) => keys.list(actor.workspaceNo).toReversed(),
     idOf: ({ id }) => id,
-    view: (record) => viewApiKey(record, keys.lastUsedAtMs(record.id)),
+    view: (record) => view(apiKey, { ...record, lastUsedAtMs: keys.lastUsedAtMs(record.id) }),
   });
   const deleteApiKey = deleteRoute({
     path: '/api-keys/:id',

@@ -3,14 +3,14 @@
  * configured, after the commit; else it is in the answer, once.
  */
 import { z } from 'zod';
-import { isoTime } from '../../model/day.ts';
 import type { InviteRecord } from '../../model/workspace.ts';
-import { inviteStates, type InviteState, type MadeInvite } from '../../workspaces/invites.ts';
+import { inviteStates, type MadeInvite } from '../../workspaces/invites.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
 import { createdAt, idField, time } from '../fields.ts';
 import { created, deleteRoute, idempotentResult, listRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Result, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
+import { view } from '../view.ts';
 import {
   email,
   givenPassword,
@@ -80,18 +80,6 @@ const acceptBody = z
   });
 const joined = z.object({ workspaceId: workspace.shape.id, userId, role }).meta({ id: 'Joined' });
 
-function viewInvite(record: InviteRecord, status: InviteState) {
-  return {
-    id: record.id,
-    email: record.email,
-    role: record.role,
-    status,
-    invitedBy: record.invitedBy,
-    createdAt: isoTime(record.createdAtMs),
-    expiresAt: isoTime(record.expiresAtMs),
-  };
-}
-
 const tag = 'Team';
 
 export interface InvitesOptions {
@@ -113,7 +101,7 @@ export function inviteRoutes(options: InvitesOptions): Route[] {
     schema: pageSchema('InvitePage', invite),
     items: ({ actor }) => invites.list(actor.workspaceNo),
     idOf: ({ id }) => id,
-    view: (record) => viewInvite(record, invites.stateOf(record)),
+    view: (record) => view(invite, { ...record, status: invites.stateOf(record) }),
   });
   const deleteInvite = deleteRoute({
     path: '/team/invites/:id',
@@ -150,7 +138,8 @@ function createInvite({ workspaces, mail, publicUrl }: InvitesOptions): Route {
       const answer = (made: MadeInvite): Result => {
         const secret =
           made.invite.isMailed !== true ? { acceptUrl: urlOf(made), token: made.token } : {};
-        return created('/team/invites', { ...viewInvite(made.invite, 'pending'), ...secret });
+        const shown = { ...made.invite, status: 'pending', ...secret } as const;
+        return created('/team/invites', view(madeInvite, shown));
       };
       const delivery = mail === undefined ? 'shown' : 'mailed';
       const wanted = { ...body, delivery } as const;

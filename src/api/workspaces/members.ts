@@ -1,11 +1,11 @@
 /** /team/members: who belongs to the workspace, with which role. The rules are in workspaces/members. */
 import { z } from 'zod';
-import { isoTime } from '../../model/day.ts';
 import type { Member } from '../../workspaces/members.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
 import { time } from '../fields.ts';
 import { deleteRoute, listRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
+import { view } from '../view.ts';
 import { role, shownEmail, shownName, userId } from './people.ts';
 
 const member = z
@@ -21,9 +21,8 @@ const memberBody = z
   .strictObject({ role })
   .meta({ id: 'MemberChange', example: { role: 'admin' } });
 
-function viewMember({ user: { id, email, name }, role: own, joinedAtMs }: Member) {
-  return { userId: id, email, name, role: own, joinedAt: isoTime(joinedAtMs) };
-}
+const viewMember = ({ user, ...membership }: Member) =>
+  view(member, { ...user, ...membership, userId: user.id });
 
 const tag = 'Team';
 

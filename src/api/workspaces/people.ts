@@ -6,6 +6,7 @@ import { plans, roles, type Role, type WorkspaceRecord } from '../../model/works
 import { passwordLengthMax } from '../../workspaces/passwords.ts';
 import { emailLengthMax, nameLengthMax } from '../../workspaces/users.ts';
 import { createdAt, idField, plainText } from '../fields.ts';
+import { view } from '../view.ts';
 
 /**
  * RFC 6531: letters of any alphabet on both sides of one `@`. What would mean more than one address in a
@@ -62,9 +63,7 @@ export const workspace = z
   .meta({ id: 'Workspace' });
 
 export function viewWorkspace(record: WorkspaceRecord, own: Role) {
-  const { id, name: called, plan, timezone = 'UTC', weekStart = 'mon', createdAtMs } = record;
-  const createdAt = isoTime(createdAtMs);
-  return { id, name: called, plan, role: own, timezone, weekStart, createdAt };
+  return view(workspace, { timezone: 'UTC', weekStart: 'mon', ...record, role: own });
 }
 
 export const timeOrNull = (timeMs: number | undefined): string | null =>
