@@ -20,8 +20,7 @@ import type { EngineThreads } from './engine/threads.ts';
 import { watchStoredData } from './engine/watch/stored-data.ts';
 import type { DashboardFiles } from './http/dashboard/dashboard-files.ts';
 import { ImageCache } from './images/image-cache.ts';
-import { registerImageMetrics } from './images/image-metrics.ts';
-import type { Images } from './images/image-service.ts';
+import { type Images, registerImageMetrics } from './images/image-service.ts';
 import type { LinkWriter } from './links/writer.ts';
 import { Signal } from './model/signal.ts';
 import {

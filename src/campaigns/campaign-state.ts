@@ -31,23 +31,19 @@ const over = (what: string): Cell => ({
   refuse: `The campaign has ended, its ${what} cannot be changed; expected one that has not`,
 });
 
+const beforeEnd = {
+  rename_asked: 'change',
+  reschedule_asked: 'change',
+  codes_asked: 'change',
+  delete_asked: 'remove',
+  totals_counted: 'stays',
+} as const;
+
 export const campaignTransitions: Readonly<
   Record<CampaignState, Readonly<Record<CampaignEvent, Cell>>>
 > = {
-  scheduled: {
-    rename_asked: 'change',
-    reschedule_asked: 'change',
-    codes_asked: 'change',
-    delete_asked: 'remove',
-    totals_counted: 'stays',
-  },
-  active: {
-    rename_asked: 'change',
-    reschedule_asked: 'change',
-    codes_asked: 'change',
-    delete_asked: 'remove',
-    totals_counted: 'stays',
-  },
+  scheduled: beforeEnd,
+  active: beforeEnd,
   ending: {
     rename_asked: 'change',
     reschedule_asked: over('schedule'),

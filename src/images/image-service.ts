@@ -5,15 +5,16 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../model/clock.ts';
 import { shipped } from '../shipped.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { ImageCache } from './image-cache.ts';
 import type { Management } from '../store/management/management.ts';
-import { createPool, type PoolStats } from '../workers/pool.ts';
+import { createPool, type Pool, type PoolStats, WorkerDied } from '../workers/pool.ts';
 import { ScannabilityCheck } from './design/scannability-check.ts';
 import type { ImageFormat, ImageRequest } from './formats.ts';
 import { Logos } from './logo/logos.ts';
 import { styleKey, plainStyle } from './design/style.ts';
 import type { LogoImage } from './draw/picture.ts';
-import { type ImagePool, pooledTasks } from './pooled-tasks.ts';
-import type { ImageTask, ImageTaskResult, ImageTasks } from './tasks.ts';
+import type { ImageTask, ImageTasks } from './tasks.ts';
 
 const contentTypes: Readonly<Record<ImageFormat, string>> = {
   png: 'image/png',
@@ -111,7 +112,7 @@ export interface Images {
 export function openImages(options: ImagesOptions): Images {
   const file = shipped.workerFile('render');
   const { threads, restMs } = options;
-  const pool: ImagePool = createPool<ImageTask, ImageTaskResult>({
+  const pool: ImagePool = createPool({
     file,
     threads,
     queueMax,
@@ -127,6 +128,30 @@ export function openImages(options: ImagesOptions): Images {
   };
 }
 
+export type ImagePool = Pool<ImageTask, unknown>;
+
+/** Runs tasks in the pool's threads. A task whose thread dies runs once more; a second death is a defect and is thrown. */
+export function pooledTasks(pool: ImagePool): ImageTasks {
+  const runIn = <N extends keyof ImageTasks>(name: N): ImageTasks[N] => {
+    const run = async (...input: unknown[]): Promise<unknown> => {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `ImageTasks[N]` checks the input
+      const task = { name, input } as unknown as ImageTask;
+      return await pool.run(task).catch((error: unknown) => {
+        if (error instanceof WorkerDied) return pool.run(task);
+        throw error;
+      });
+    };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the thread runs the task of this name
+    return run as unknown as ImageTasks[N];
+  };
+  return {
+    draw: runIn('draw'),
+    isScannable: runIn('isScannable'),
+    cleanLogo: runIn('cleanLogo'),
+    drawBrandLogo: runIn('drawBrandLogo'),
+  };
+}
+
 /** Everything but the pool: tests hand in `localTasks`. */
 export function assembleImages(
   options: Omit<ImagesOptions, 'threads'>,
@@ -137,4 +162,29 @@ export function assembleImages(
   const service = new ImageService({ tasks, logoOf: (name) => logos.picture(name) });
   const designs = new ScannabilityCheck({ tasks, logos, shortUrlBase });
   return { service, logos, designs };
+}
+
+/** Read at each scrape. */
+export function registerImageMetrics(
+  metrics: Metrics,
+  { images, imageCache }: { readonly images: Images; readonly imageCache: ImageCache },
+): void {
+  metrics.total(
+    'quietzone_images_drawn_total',
+    'Images drawn by the pool',
+    [],
+    () => images.stats().drawn,
+  );
+  metrics.gauge(
+    'quietzone_image_cache_bytes',
+    'Drawn images in memory',
+    [],
+    () => imageCache.bytes,
+  );
+  metrics.gauge(
+    'quietzone_pool_waiting',
+    'Tasks that wait for a pool thread',
+    [],
+    () => images.stats().pool.waiting,
+  );
 }

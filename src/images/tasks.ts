@@ -1,11 +1,10 @@
 /**
  * The CPU-heavy tasks of images: drawing, reading back, cleaning logos. `localTasks` runs them in this
- * thread; `pooledTasks` (pooled-tasks.ts) in the pool's threads.
+ * thread; `pooledTasks` (image-service.ts) in the pool's threads.
  */
 import { draw, type DrawRequest } from './draw/drawing.ts';
 import type { LogoMediaType } from './formats.ts';
-import { drawBrandLogo } from './logo/brand-logo.ts';
-import { cleanLogo } from './logo/logo.ts';
+import { cleanLogo, drawBrandLogo } from './logo/logo.ts';
 import type { LogoImage } from './draw/picture.ts';
 import { isScannable, type ScanRequest } from './design/scannable.ts';
 
@@ -22,30 +21,14 @@ export interface ImageTasks {
 
 export const localTasks: ImageTasks = { draw, isScannable, cleanLogo, drawBrandLogo };
 
-export type ImageTask =
-  | { readonly kind: 'draw'; readonly request: DrawRequest }
-  | { readonly kind: 'scan'; readonly request: ScanRequest }
-  | {
-      readonly kind: 'clean' | 'brand';
-      readonly bytes: Uint8Array;
-      readonly mediaType: LogoMediaType;
-    };
-
-export type ImageTaskResult =
-  | { readonly kind: 'draw' | 'brand'; readonly bytes: Uint8Array }
-  | { readonly kind: 'scan'; readonly isScannable: boolean }
-  | { readonly kind: 'clean'; readonly logo: LogoImage };
+type TaskName = keyof ImageTasks;
+export type ImageTask = {
+  [N in TaskName]: { readonly name: N; readonly input: Parameters<ImageTasks[N]> };
+}[TaskName];
 
 /** In this thread. */
-export async function runTask(task: ImageTask): Promise<ImageTaskResult> {
-  switch (task.kind) {
-    case 'draw':
-      return { kind: 'draw', bytes: await draw(task.request) };
-    case 'scan':
-      return { kind: 'scan', isScannable: await isScannable(task.request) };
-    case 'brand':
-      return { kind: 'brand', bytes: await drawBrandLogo(task.bytes, task.mediaType) };
-    default:
-      return { kind: 'clean', logo: await cleanLogo(task.bytes, task.mediaType) };
-  }
+export async function runTask({ name, input }: ImageTask): Promise<unknown> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the input is that of the name
+  const run = localTasks[name] as (...parts: typeof input) => Promise<unknown>;
+  return await run(...input);
 }

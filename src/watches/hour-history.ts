@@ -8,11 +8,13 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { dayMs, dayOf, hourMs } from '../model/day.ts';
+import { calendarOf, utcCalendar } from '../model/zones/calendar.ts';
 import type { ScanAnalytics } from '../scans/query/analytics.ts';
 import type { HourCounts } from './expectation.ts';
 import { historyMs } from './gaps.ts';
 import type { SeenSubject } from './subjects.ts';
 
+const minutesPerHour = 60;
 const hoursPerDay = 24;
 const daysKept = historyMs / dayMs + 1;
 const daysPerRead = 14;
@@ -68,4 +70,14 @@ export class HourHistory {
   free(watchId: string): void {
     this.#kept.delete(watchId);
   }
+}
+
+/**
+ * How many hours the clocks of a zone are ahead of UTC, hour by hour: an hour is compared with the same local hour of the
+ * week. Half hours are rounded down.
+ * @param zone an IANA name; undefined or unknown = UTC @returns of an hour since the epoch
+ */
+export function localHoursOf(zone: string | undefined): (hour: number) => number {
+  const calendar = calendarOf(zone ?? utcCalendar.zone) ?? utcCalendar;
+  return (hour) => Math.floor(calendar.offsetAt(hour * hourMs) / minutesPerHour);
 }

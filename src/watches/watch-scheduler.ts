@@ -42,9 +42,8 @@ import {
 } from './conclusions.ts';
 import { type Evidence, lastHourOf, lastScanMs, quietOf } from './expectation.ts';
 import { isInGap } from './gaps.ts';
-import type { HourHistory } from './hour-history.ts';
+import { type HourHistory, localHoursOf } from './hour-history.ts';
 import type { Incidents } from './incidents.ts';
-import { localHoursOf } from './local-hours.ts';
 import { observedFrom, type Running, wasDown } from './running.ts';
 import type { SeenSubject, Subjects } from './subjects.ts';
 import type { TargetRounds } from './target-rounds.ts';

@@ -23,7 +23,7 @@ import {
 } from '../model/workspace.ts';
 import { accessVersion, raiseAccessVersion } from './access.ts';
 import { KeyTokens, type KeyTokensOptions, unauthorized } from './key-tokens.ts';
-import { LastUses } from './last-uses.ts';
+import { LastUses } from './delayed-write.ts';
 import { type WorkspaceNo, workspaceRange } from '../model/numbers.ts';
 
 /** Ours have about 330 characters; more is not worth a hash. */

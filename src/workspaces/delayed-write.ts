@@ -1,3 +1,7 @@
+import type { Management } from '../store/management/management.ts';
+
+const usesDelayMs = 5_000;
+
 /**
  * A write that may wait a little, so that all changes until then share one transaction.
  * One that fails (disk full) is tried again after the same delay.
@@ -30,5 +34,43 @@ export class DelayedWrite {
     clearTimeout(this.#timer);
     await this.#running;
     await this.#write();
+  }
+}
+
+/** When keys and sessions were last used: known in memory at once, written a few seconds late. */
+export class LastUses {
+  readonly #times = new Map<string, number>();
+  readonly #write: DelayedWrite;
+
+  /** @param put stores one, inside a transaction */
+  constructor({ environment }: Management, put: (name: string, timeMs: number) => void) {
+    this.#write = new DelayedWrite(usesDelayMs, async () => {
+      const uses = [...this.#times];
+      if (uses.length === 0) return;
+      await environment.transaction(() => {
+        for (const [name, timeMs] of uses) put(name, timeMs);
+      });
+      for (const [name, timeMs] of uses) {
+        if (this.#times.get(name) === timeMs) this.#times.delete(name);
+      }
+    });
+  }
+
+  /** Undefined when it is not newer than what is stored. */
+  get(name: string): number | undefined {
+    return this.#times.get(name);
+  }
+
+  note(name: string, timeMs: number): void {
+    this.#times.set(name, timeMs);
+    this.#write.mark();
+  }
+
+  delete(name: string): void {
+    this.#times.delete(name);
+  }
+
+  async close(): Promise<void> {
+    await this.#write.close();
   }
 }

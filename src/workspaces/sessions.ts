@@ -13,7 +13,7 @@ import { Failure, notFound } from '../model/failure.ts';
 import type { RandomBytes } from '../model/ids.ts';
 import type { Actor, SessionRecord } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
-import { LastUses } from './last-uses.ts';
+import { LastUses } from './delayed-write.ts';
 import { hashOf, isSameText, randomText } from './secret-text.ts';
 
 const secretBytes = 32;

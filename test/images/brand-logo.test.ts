@@ -1,7 +1,7 @@
 /** The logo of a brand always fits a page, keeps its shape and its transparency, and is checked as every logo is. */
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { drawBrandLogo } from '../../src/images/logo/brand-logo.ts';
+import { drawBrandLogo } from '../../src/images/logo/logo.ts';
 import { brandLogoBytesMax } from '../../src/model/routing/pages.ts';
 import { roundLogo } from './sample-designs.ts';
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { contrast, formatColour, luminance, parseColour } from '../../src/model/design/colour.ts';
 import { design, parseDesign } from '../../src/images/design/design.ts';
-import { legibilityFaults } from '../../src/images/design/legibility.ts';
+import { legibilityFaults } from '../../src/images/design/scannability-check.ts';
 import {
   imageVersion,
   isBitmap,

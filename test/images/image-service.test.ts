@@ -2,9 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { draw } from '../../src/images/draw/drawing.ts';
 import { imageFormats, type ImageRequest } from '../../src/images/formats.ts';
-import { ImageService } from '../../src/images/image-service.ts';
+import { type ImagePool, ImageService, pooledTasks } from '../../src/images/image-service.ts';
 import { styleOf } from '../../src/images/design/style.ts';
-import { type ImagePool, pooledTasks } from '../../src/images/pooled-tasks.ts';
 import { localTasks, type ImageTasks, runTask } from '../../src/images/tasks.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { createPool, WorkerDied } from '../../src/workers/pool.ts';

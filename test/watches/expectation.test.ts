@@ -12,7 +12,7 @@ import {
   spikeScansLeast,
 } from '../../src/watches/expectation.ts';
 import { hourMs } from '../../src/model/day.ts';
-import { localHoursOf } from '../../src/watches/local-hours.ts';
+import { localHoursOf } from '../../src/watches/hour-history.ts';
 
 const week = 168;
 const length = 9 * week;

@@ -1,6 +1,6 @@
 /**
  * The schema of a design and of its merge patch. Whether the image can be read is checked elsewhere:
- * `legibility` checks the colours, `scannable` draws the image and decodes it.
+ * `legibilityFaults` checks the colours, `scannable` draws the image and decodes it.
  */
 import { z } from 'zod';
 import {

@@ -13,9 +13,17 @@ import { Failure, type Fault } from '../../model/failure.ts';
 import { type ImageSource, imageContent } from '../content.ts';
 import { parseDesign } from './design.ts';
 import { type ImageFormat, type LogoMediaType, logoMediaTypes } from '../formats.ts';
-import { legibilityFaults } from './legibility.ts';
+import { contrast, luminance, type Rgb } from '../../model/design/colour.ts';
 import { logoId, type Logos } from '../logo/logos.ts';
-import { type Style, styleKey, styleOf, plainStyle } from './style.ts';
+import {
+  type Paint,
+  plainStyle,
+  samePaint,
+  type Style,
+  styleKey,
+  styleOf,
+  white,
+} from './style.ts';
 import type { LogoImage } from '../draw/picture.ts';
 import type { ImageTasks } from '../tasks.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
@@ -143,4 +151,48 @@ function invalid(faults: readonly Fault[]): Failure {
 
 function unscannable(detail: string, faults: readonly Fault[]): Failure {
   return new Failure('unscannable', detail, { faults });
+}
+
+/** Below this ratio, print, glare and cheap cameras make a code unreadable. */
+const contrastMin = 3;
+
+/**
+ * Every color that cannot be read, each with advice: contrast of at least 3:1 to the background, dark on light.
+ *
+ * Many readers cannot read light on dark. Between the ends of a gradient no color is lighter than the lighter end, so both
+ * ends are enough. A transparent background counts as white paper.
+ */
+export function legibilityFaults(style: Style, design: Design): Fault[] {
+  const background = style.background ?? white;
+  const backgroundName = style.background === undefined ? 'white paper' : 'the background';
+  const drawn = coloursOf(style.modules, pathOf(style.modules));
+  if (design.eyeColor !== undefined && !samePaint(style.finderPatterns, style.modules)) {
+    drawn.push(...coloursOf(style.finderPatterns, 'design.eyeColor'));
+  }
+  return drawn.flatMap(([path, colour]) => faultOf(path, colour, background, backgroundName));
+}
+
+function faultOf(path: string, colour: Rgb, background: Rgb, backgroundName: string): Fault[] {
+  const ratio = contrast(colour, background);
+  if (luminance(colour) > luminance(background)) {
+    const message = `It is lighter than ${backgroundName}, and readers look for dark on light: swap the two, or darken it`;
+    return [{ path, code: 'inverted', message }];
+  }
+  if (ratio >= contrastMin) return [];
+  // Rounded down: 2.96 must not read as 3.0.
+  const shown = (Math.floor(ratio * 10) / 10).toFixed(1);
+  const message = `Its contrast to ${backgroundName} is ${shown}:1, expected at least ${contrastMin}:1: darken it, or lighten the background`;
+  return [{ path, code: 'low_contrast', message }];
+}
+
+function pathOf(paint: Paint): string {
+  return paint.kind === 'flat' ? 'design.foreground' : 'design.gradient';
+}
+
+function coloursOf(paint: Paint, path: string): Array<[path: string, colour: Rgb]> {
+  if (paint.kind === 'flat') return [[path, paint.colour]];
+  return [
+    [`${path}.from`, paint.from],
+    [`${path}.to`, paint.to],
+  ];
 }

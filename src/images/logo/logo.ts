@@ -10,6 +10,7 @@
  * Runs in the pool's threads only.
  */
 import { Failure } from '../../model/failure.ts';
+import { brandLogoBytesMax } from '../../model/routing/pages.ts';
 import type { LogoImage } from '../draw/picture.ts';
 import { loadSharp } from '../draw/raster.ts';
 import { logoBytesMax, type LogoMediaType } from '../formats.ts';
@@ -29,6 +30,18 @@ const sniffs: Readonly<Record<LogoMediaType, (bytes: Uint8Array) => boolean>> = 
   'image/jpeg': (bytes) => startsWith(bytes, [0xff, 0xd8, 0xff]),
   'image/svg+xml': () => true,
 };
+
+/** Width and height of a brand's logo at most, largest first. */
+const boxes = [
+  [384, 128],
+  [288, 96],
+  [192, 64],
+  [144, 48],
+  [96, 32],
+  [48, 16],
+] as const;
+/** Below it shapes are hard to tell. A smaller size comes first. */
+const qualities = [90, 70, 50, 35] as const;
 
 /** @throws Failure validation_failed with the file's fault */
 export async function cleanLogo(bytes: Uint8Array, mediaType: LogoMediaType): Promise<LogoImage> {
@@ -124,3 +137,27 @@ function bad(code: string, message: string): Failure {
     faults: [{ path: 'design.logo', code, message }],
   });
 }
+
+/**
+ * A logo as brand pages carry it: a WebP that fits into the page. Twice the shown size (4 rem high, 12 wide) if that fits;
+ * a photograph gets smaller and blurred before it is refused.
+ * @returns WebP @throws Failure validation_failed with the file's fault
+ */
+export async function drawBrandLogo(
+  bytes: Uint8Array,
+  mediaType: LogoMediaType,
+): Promise<Uint8Array> {
+  const { png } = await cleanLogo(bytes, mediaType);
+  const sharp = await loadSharp();
+  for (const [width, height] of boxes) {
+    const fitted = sharp(png).resize({ width, height, fit: 'inside', withoutEnlargement: true });
+    for (const options of [{ lossless: true, effort: 6 } as const, ...qualities.map(lossy)]) {
+      const { buffer, byteOffset, length } = await fitted.clone().webp(options).toBuffer();
+      if (length <= brandLogoBytesMax)
+        return Uint8Array.from(new Uint8Array(buffer, byteOffset, length));
+    }
+  }
+  throw new Error(`Cannot draw a logo in ${brandLogoBytesMax} bytes: no size was small enough`);
+}
+
+const lossy = (quality: number) => ({ quality, alphaQuality: quality, effort: 6 });
