@@ -3,13 +3,11 @@
  *
  *   checkout --(owner or operator confirms | Stripe is paid)--> subscription --> plan of the workspace
  *
- * Without a provider (`manual`) a checkout is a page, confirmed by an owner or on the command line, and
- * periods renew by themselves: the invoice is between people. Where only the operator confirms, nothing that
- * an owner asks for raises limits or price by itself: a change that does waits as a checkout, beside the
- * subscription. Where nothing is sold, plans are the operator's to set, and every request is refused.
- * With Stripe the money is Stripe's: a request changes it there first, and the answer is applied here like
- * any event of it.
- * Requests and events of one subscription run one after the other, so nothing older overwrites newer.
+ * Without a provider (`manual`) an owner or the operator confirms a checkout, and periods renew by themselves: people settle
+ * the invoice. If only the operator confirms, a change that raises limits or the price waits as a checkout. If nothing is
+ * sold, the operator sets plans and every request is refused. With Stripe, a request changes the subscription there first,
+ * and its answer is applied like an event. Requests and events of one subscription run one after the other, so older data
+ * never overwrites newer.
  */
 import type {
   BillingInterval,
@@ -142,7 +140,7 @@ export class Billing {
         return before;
       });
     } finally {
-      // The one before it, or itself when it could not be stored, must not be paid any more.
+      // The replaced checkout, or this one if it was not stored, must not be paid.
       await this.#events.expireCheckout(replaced);
     }
     return checkout;
@@ -153,13 +151,13 @@ export class Billing {
     return this.#checkouts.get(workspaceNo, id);
   }
 
-  /** What waits in all workspaces, for the operator. */
+  /** Open checkouts of all workspaces, for the operator. */
   pending(): CheckoutRecord[] {
     return [...this.#checkouts.allOpen()];
   }
 
   /**
-   * Says that the money is settled between people: the paid plan starts, or the subscription changes.
+   * Confirms a payment that people settled: the paid plan starts, or the subscription changes.
    * @param workspaceNo of the checkout; undefined = any, for the operator
    * @param inTransaction runs inside the transaction that stores it
    * @throws Failure not_found, conflict (not open, of Stripe, or the subscription does not allow it), forbidden
@@ -321,8 +319,7 @@ export class Billing {
   }
 
   /**
-   * Where not the owner confirms, their word alone brings no higher limits than the workspace has, whatever
-   * set them, and no higher price.
+   * If another party confirms, an owner alone cannot raise the limits of the workspace or the price.
    * @throws Failure checkout_required
    */
   #assertNotDearer({ workspaceNo, price }: SubscriptionRecord, terms: Terms): void {

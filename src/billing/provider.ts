@@ -70,7 +70,7 @@ export interface PaymentProvider {
 
 /**
  * What a provider's state led to: `unknown` is a subscription of others, `unchanged` was known or waits for
- * its first payment, `second` is paid beside a subscription that the workspace has, `unknown_price` cannot
+ * its first payment, `second` is paid in addition to the subscription of the workspace, `unknown_price` cannot
  * be mapped to a plan.
  */
 export type SyncOutcome =

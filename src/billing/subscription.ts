@@ -32,7 +32,7 @@ export const subscriptionEvents = [
 export type SubscriptionEvent = (typeof subscriptionEvents)[number];
 
 /**
- * What a step does beside the new state:
+ * Effects of a step besides the new state:
  * `start` begins the first period and emits `subscription.created`; `change` sets plan and interval and
  * emits `subscription.updated`; `cancel` sets the end and emits `subscription.canceled`; `resume` unsets
  * it; `renew` begins the next period; `end` makes the plan Free; `end_and_emit` makes it Free and emits

@@ -1,6 +1,6 @@
 /**
  * Lists of campaigns, newest first. The status of each follows from its dates and the clock, so a filter
- * reads the schedules that stand beside the list's keys; a workspace has a bounded number of them.
+ * reads the schedules in the list's index; a workspace has a bounded number of campaigns.
  * A cursor is the last campaign of a page: campaigns created or deleted meanwhile shift nothing.
  */
 import { type CampaignRecord, type CampaignStatus, campaignStatusAt } from '../model/campaign.ts';

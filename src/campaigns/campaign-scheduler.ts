@@ -4,13 +4,12 @@
  *
  *   due for 2 s -> mark where the journals end -> counted past the mark, or a minute -> Campaigns.end
  *
- * In a cluster the mark also has where the journals of the other nodes ended, each by its own clock: a node that is cut off
- * is waited for until it comes back, for that minute at most.
+ * In a cluster the mark includes the journals of the other nodes. The scheduler waits for a disconnected node for that
+ * minute at most.
  *
- * Due campaigns are read from the store with the wall clock at every tick, so a restart or a step of the
- * clock, forth or back, only changes when an end is seen; `Campaigns.end` makes sure that it happens once.
- * The wait is in memory and starts anew after a restart, and on a core that begins to lead. A store that cannot count for a minute (a full
- * disk) must not delay the event, which is due within five minutes: then it goes out with what is counted.
+ * Each tick reads the due campaigns with the wall clock, so a restart or a step of the clock only changes when an end is
+ * seen; `Campaigns.end` runs once. The wait is in memory and restarts with the process and with a new leader. If counting
+ * fails for a minute (a full disk), the event goes out with what is counted: it is due within five minutes.
  */
 import { type CampaignRecord, endOfCampaignMs } from '../model/campaign.ts';
 import type { Clock } from '../model/clock.ts';
@@ -21,7 +20,7 @@ import type { Campaigns } from './campaigns.ts';
 const tickMs = 1_000;
 /** A redirect thread puts a scan into its journal this long after it has timed it, at the very most. */
 const settleMs = 2_000;
-/** How long counting is waited for. */
+/** Longest wait for counting. */
 const countingMsMax = 60_000;
 /** Campaigns one tick ends: they all end at midnight, so the rest is due at the next. */
 const batchMax = 1_000;
@@ -32,7 +31,7 @@ export interface Counting {
 }
 
 export interface CountingMark {
-  /** Whether every scan below the mark is counted. Called each second while somebody waits. */
+  /** Whether every scan below the mark is counted. Called each second during a wait. */
   isPast(): boolean;
 }
 
@@ -94,7 +93,7 @@ export class CampaignScheduler {
     return ended;
   }
 
-  /** Known waits go on, new ones share one mark; campaigns that are no longer due drop out. */
+  /** Existing waits continue, new ones share one mark; campaigns that are no longer due drop out. */
   #waitsFor(due: readonly CampaignRecord[]): Map<number, Wait> {
     const waits = new Map<number, Wait>();
     let fresh: Wait | undefined;

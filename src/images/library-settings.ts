@@ -1,10 +1,10 @@
 /**
- * Keeps what the picture libraries say out of the log, which is JSON alone: they print plain lines on standard error.
+ * Keeps the plain lines that picture libraries print on standard error out of the log, which is JSON.
  *
  * fontconfig complains where no configuration is installed (slim containers) or no cache can be written (a
  * hardened systemd unit): it gets a file of ours, which includes the system's where there is one, and a cache in
- * the data folder. libvips is told to print no warnings of its own; sharp hands them to the program. They read
- * these variables when they load, in the pool's threads, so they are set before those exist.
+ * the data folder. libvips prints no warnings; sharp hands them to the program. The libraries read
+ * these variables when they load, in the pool's threads, so they are set before those start.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ export function libraryVariables(
   inherited = systemFile,
 ): Record<string, string | undefined> {
   const quiet = {
-    // The number that raster.ts sets: libvips complains of another before it can be told not to.
+    // The number that raster.ts sets: libvips complains of another number at its start.
     VIPS_CONCURRENCY: '1',
     VIPS_WARNING: '0',
     // GLib complains of a longer side; ours is bounded by logo.ts.

@@ -1,9 +1,9 @@
 /**
- * The secrets in links: 256 bits made of an id under a key that is not in the store (workspaces/secret-cipher.ts). Stored
- * is the SHA-256 alone, which finds what a token belongs to. People who may see a link can be shown it again, because it is
- * made anew. The data file, or a backup of it without `signing-keys.json`, opens no link.
+ * The secrets in links: 256 bits, derived from an id under a key that is not in the store (workspaces/secret-cipher.ts). The
+ * store has the SHA-256 alone, by which a token is looked up. A link can be shown again because it is derived again. The
+ * data file, or a backup without `signing-keys.json`, opens no link.
  *
- * With other signing keys a known link still opens, by its hash; it cannot be shown again.
+ * After a change of the signing keys an existing link still opens, by its hash, but cannot be shown again.
  */
 import { hashOf, isSameText } from '../workspaces/secret-text.ts';
 import type { SecretCipher } from '../workspaces/secret-cipher.ts';

@@ -1,6 +1,6 @@
 /**
  * The numbers of a report or a digest: read here and nowhere else, so that neither can show more than these. No target,
- * no id, no raw scan, and no code beside the one that is asked for.
+ * no id, no raw scan, and no code but the requested one.
  *
  *   report    code: from the day of its creation to today, or to the day of its deletion
  *             campaign: the days of its schedule that have begun; a range counts back from the last of them

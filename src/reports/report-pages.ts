@@ -1,11 +1,10 @@
 /**
- * What a link opens: the page of its report, read anew every half minute.
+ * Serves the page of a shared link. Reads its numbers at most every half minute.
  *
- *   token -> the report, if it is active now -> the page of this half minute: kept, being made, or made
+ *   token -> the report, if it is active now -> the page of this half minute: cached, or made
  *
- * Whether a link still works is asked every time, so a revoked one ends at once, whatever is kept. Who has a link costs
- * the service the reading of four ranges in half a minute, however often it is opened; the cache is bounded, and pages
- * that are asked for at the same time are made once.
+ * Every request checks the link, so a revoked one ends at once. A link costs at most four ranges of reading in half a
+ * minute; the cache is bounded, and concurrent requests share one page.
  */
 import { LRUCache } from 'lru-cache';
 import type { CampaignRecord } from '../model/campaign.ts';

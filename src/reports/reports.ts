@@ -5,9 +5,8 @@
  *             active --(code removed 90 days after its deletion, campaign deleted)--> gone
  *             any    --(revoked)--> removed
  *
- * `expired` and `gone` follow from the clock and from what there is: nothing has to happen at them. A link that is not
- * active opens nothing, and nothing tells it from one that never was. A workspace has 200 reports; when the list is full,
- * those that are over make space. What a link shows is in report-numbers.ts, how in page/.
+ * `expired` and `gone` are computed. A link that is not active looks like one that never existed. A workspace has 200
+ * reports; a full list drops those that are not active. report-numbers.ts reads what a link shows, page/ draws it.
  */
 import type { CampaignRecord } from '../model/campaign.ts';
 import type { Clock } from '../model/clock.ts';

@@ -1,10 +1,10 @@
 /**
- * Letters about incidents: written down in the transaction of the incident (incidents.ts), handed to the mailer here.
+ * Sends mails about incidents. The transaction of the incident (incidents.ts) queues them; this hands them to the mailer.
  *
  *   [atMs, workspace, incident, begun | ended, user]  --  removed in a transaction  ->  mailer
  *
- * So each goes out once, whatever process or machine comes to it. Who has left the workspace, or whose mailbox is not
- * proven to be theirs, gets none, nor does one whose record is damaged. What has waited for a day is not sent any more.
+ * So each goes out once. Former members, users without a proven mailbox and damaged user records get none. A mail that
+ * waits for a day is dropped.
  */
 import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';

@@ -1,13 +1,13 @@
 /**
- * What was read becomes what is found: from the findings of a watch and a reading to its next findings, and the incidents
- * that begin and end with it. The whole of "once per incident" is here: a reading that says the same again changes nothing.
+ * Computes the next findings of a watch from its findings and a reading, and opens and ends incidents. This file ensures one
+ * incident per outage: a reading that repeats the findings changes nothing.
  *
  *   silent   begins with a silence; ends with a scan after its beginning, or when no scans are expected any more
  *   spiking  begins with an hour that is a spike; ends with a later hour that is usual, or as above
- *   targets  a failure is noted; a second one an hour later or more begins an incident; an answer ends it, and the note.
- *            What is inconclusive (the guard refused the address, it asked for fewer requests, this machine may be
- *            offline) changes neither. An address that nobody is led to any more ends it too, as `changed`,
- *            or as `not_expected` where nobody is led anywhere, as by a paused code.
+ *   targets  the first failure is stored; a second one at least an hour later begins an incident; an answer ends both.
+ *            An inconclusive result (the guard refused the address, status 429, this machine may be offline) changes
+ *            nothing. If the code no longer leads to the address, the incident ends as `changed`; if it leads nowhere
+ *            (a paused code), as `not_expected`.
  */
 import { hourMs } from '../model/day.ts';
 import {

@@ -1,6 +1,6 @@
 /**
- * Scans by hour of the last eight weeks, of the subjects that are watched: read whole once, then only the days that can
- * have changed since. The newest read ones are in memory, 5 KB each, 5 MB in all; one that was put out is read whole again.
+ * Scans by hour of the last eight weeks, for each watch: read completely once, then only the days that can have changed. The
+ * most recent 1,000 are in memory, 5 KB each.
  *
  *   whole    57 day records, in pieces of two weeks with a yield between: about 2 ms of a code that is scanned daily
  *   later    today, yesterday, and the days since counting was last known to be complete: 1 to 3 records

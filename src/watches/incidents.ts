@@ -1,9 +1,8 @@
 /**
- * Incidents begin and end here, always inside the transaction that writes what was found of their watch: so the incident,
- * its event and its letters exist once, or not at all, however often the watch is evaluated, and by how many machines.
+ * Incidents begin and end here, inside the transaction that writes the findings of their watch. So the incident, its event
+ * and its mails exist once or not at all, however many machines evaluate the watch.
  *
- * The list is bounded: an incident that begins takes the place of the oldest that has ended. Those that are open stay; they
- * are bounded by the watches, 22 of each.
+ * The list is bounded: a new incident replaces the oldest one that has ended. Open ones stay; a watch has 22 at most.
  */
 import type { Clock } from '../model/clock.ts';
 import { isoTime } from '../model/day.ts';
@@ -58,13 +57,13 @@ export class Incidents {
     };
     store.watches.incidents.put([workspaceNo, id], incident);
     store.watches.open.put([workspaceNo, id], 1);
-    this.#tell(watch, incident, 'begun', openedAtMs);
+    this.#report(watch, incident, 'begun', openedAtMs);
     return id;
   }
 
   /**
    * Inside a transaction; nothing where it has ended already.
-   * @param watch whose people are told of a recovery @param status that a target answered with
+   * @param watch whose members get mail about a recovery @param status the target's answer
    */
   end(watch: WatchRecord, id: string, endedBy: IncidentEnd, status?: number): void {
     const { store, clock } = this.#options;
@@ -77,7 +76,7 @@ export class Incidents {
     if (endedBy !== 'recovered') return;
     const { status: _failed, ...rest } = incident;
     const answered = status === undefined ? rest : { ...rest, status };
-    this.#tell(watch, answered, 'ended', endedAtMs);
+    this.#report(watch, answered, 'ended', endedAtMs);
   }
 
   /** Of any workspace that it is asked for; undefined also for one that was removed. */
@@ -116,8 +115,8 @@ export class Incidents {
     if (oldest !== undefined) incidents.remove(oldest);
   }
 
-  /** The event, and a letter to each who asked for mail. */
-  #tell(
+  /** Emits the event; queues a mail to each subscriber. */
+  #report(
     { mailTo }: WatchRecord,
     incident: IncidentRecord,
     what: 'begun' | 'ended',
@@ -134,7 +133,7 @@ export class Incidents {
   }
 }
 
-/** A new one each time: LMDB writes into what it is given. */
+/** A new object for each call: lmdb-js writes into it. */
 function everyOf(workspaceNo: WorkspaceNo) {
   const start: [number, string] = [workspaceNo, ''];
   const end: [number, string] = [workspaceNo + 1, ''];

@@ -1,20 +1,17 @@
 /**
- * Whether the service was there to count: a stop of it must not look as if nobody had scanned anything.
+ * Records when the service was counting, so that an outage does not look like a silence.
  *
- * While a watch exists, the time is stored once a minute, as long as redirect threads listen, the journals take scans and
- * shards count (their health checks). Where the stored time is older than three minutes, the service was down or did
- * not count, whichever process or machine notes that: the time between becomes a gap, and hours with a part of one say
- * nothing. A restart, a takeover or another leader within three minutes leaves none.
+ * While a watch exists and the health checks of redirects, journals and shards pass, this stores the time once a minute. If
+ * the stored time is older than three minutes, the time between becomes a gap; hours that overlap a gap are ignored. A
+ * restart, an upgrade or a change of leader within three minutes leaves no gap.
  *
  *   stored   12:00 12:01 12:02            14:30 14:31
  *                          |<--- gap --->|
  *
- * - Hours before the first record are used for averages (what was counted was counted) and never as silence.
- * - A clock that is set forward makes a gap of what it leaps over. Where it is set back, the record begins again at the
- *   new time: what it said of the time to come is left out.
- * - What is in a journal and not yet counted: hours are looked at up to `countedTo` alone, a moment up to which every
- *   scan is counted, by the mark that campaigns wait for too. In a cluster that waits for nodes that are cut off.
- *   It is in memory, and known a second after a start.
+ * - Hours before the first record count for averages, never as silence.
+ * - A clock that is set forward leaves a gap. A clock that is set back restarts the record at the new time.
+ * - Only hours before `countedToMs` are read: every scan before it is counted, by the mark that campaigns wait for too. In a
+ *   cluster that waits for disconnected nodes. It is in memory, and known a second after a start.
  */
 import type { Clock } from '../model/clock.ts';
 import type { Gap, RunningRecord } from '../model/watches/watch.ts';

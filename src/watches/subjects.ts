@@ -1,13 +1,12 @@
 /**
- * What a watch is on, as it is now: what it is called, whose scans are its scans, whether any are expected, and where it
- * leads.
+ * The subject of a watch now: its name, its scans, whether scans are expected, and its targets.
  *
  *   code        its scans; expected while it redirects; its target, fallback, rules and variants
  *   campaign    the scans of its codes that redirect now, also those before they joined, so that a code that joins or is
  *               paused changes what is expected with it; expected while the campaign is active
  *   workspace   all its scans; expected always
  *
- * No scans are expected of what is younger than two weeks: there is no average yet.
+ * A subject younger than two weeks has no average yet: no scans are expected.
  */
 import { hash } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';

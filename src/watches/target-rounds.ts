@@ -7,13 +7,13 @@
  *
  * - One request to a host, whatever its port, in 10 s, of all watches of the installation, and 8 in flight. The first one follows 10 s after
  *   this process began to write, because another one may have asked just before.
- * - A workspace has at most a quarter of the rounds that others leave: many watches of one slow host hold up nobody else.
+ * - A workspace has at most a quarter of the rounds that others leave: many watches of one slow host do not delay others.
  * - An answer is used by all watches of the address for 10 minutes.
  * - Redirects are answers, and are not followed: what is behind them was not printed by anybody.
  * - Where no host at all has answered recently, and three or more could not be reached, it is probably this machine that is
  *   offline: that is inconclusive, whatever is asked for.
  *
- * All is in memory: a round that a stop cuts off is due as before, and is begun anew.
+ * All state is in memory: an interrupted round is still due and restarts.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../model/clock.ts';

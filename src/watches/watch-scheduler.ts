@@ -286,8 +286,8 @@ export class WatchScheduler {
   }
 
   /**
-   * A walk over what is due, some in a tick, and round again: those of a workspace that has its share of the rounds are
-   * passed by, and keep nobody from being reached.
+   * Walks over what is due, some entries in a tick, then from the start. Skips workspaces that have their share of the
+   * rounds, so that they do not block others.
    */
   async #beginRounds(): Promise<void> {
     const { store, clock, rounds } = this.#options;
@@ -362,7 +362,7 @@ function readingOf(
   return {
     quiet: silentHours === undefined ? undefined : quietOf(evidence),
     lastScanMs: lastScanMs(evidence),
-    // Hours that were over when the watch was made are not told.
+    // Hours before the watch existed are not reported.
     lastHour: lastHour && lastHour.sinceMs + hourMs > createdAtMs ? lastHour : undefined,
   };
 }

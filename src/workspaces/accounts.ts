@@ -1,7 +1,7 @@
 /**
  * Signing in and passwords: throttle, hash and session in one order, so that no way to sign in leaves out
  * a step. A wrong password and an unknown e-mail get the same answer after the same work.
- * An address may have several accounts (users.ts): the password tells which one is meant.
+ * An address may have several accounts (users.ts): the password selects one.
  */
 import { Failure, notFound } from '../model/failure.ts';
 import { foldEmail } from '../model/fold.ts';

@@ -6,7 +6,7 @@
  *
  * A pending invite is worth no more than its inviter: when they leave, or their role is lowered below what the
  * invite needs, it is deleted in the same transaction.
- * A token that went out by mail and was shown to nobody proves the mailbox of the account that accepts with it;
+ * A token that was only mailed proves the mailbox of the account that accepts with it;
  * one that the inviter has seen proves nothing (users.ts).
  *
  * An address has at most one pending invite in a workspace; one that expired or whose mail could not be

@@ -47,7 +47,7 @@ export class KeyTokens {
   }
 
   async sign(record: ApiKeyRecord, workspaceId: string): Promise<string> {
-    // Read anew: the secret may have been rotated from the command line.
+    // Read again: the command line may have rotated the secret.
     this.#reload();
     const signingKey = this.#signingKeys[0];
     if (signingKey === undefined) throw new Error('Cannot sign: no signing key, expected one');

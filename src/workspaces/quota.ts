@@ -1,7 +1,6 @@
 /**
- * The quota of a workspace, whatever key is used: exact, because one thread counts in memory.
- * The counts are written within 100 ms and on close, so minute and day go on after a restart; what
- * `kill -9` can give back is the requests of the last 100 ms.
+ * The quota of a workspace, shared by its keys: exact, because one thread counts in memory. Counts are written within
+ * 100 ms and on close, so they survive a restart; `kill -9` can lose those of the last 100 ms.
  */
 import type { Clock } from '../model/clock.ts';
 import type { PlanLimits } from '../model/workspace.ts';
@@ -80,7 +79,7 @@ export class Quota {
   async #writeChanged(): Promise<void> {
     if (this.#changed.size === 0) return;
     const changed = [...this.#changed];
-    // The numbers are taken inside the transaction: a workspace that counts on is marked anew.
+    // Read inside the transaction: a later request marks its workspace again.
     await this.#store.environment
       .transaction(() => {
         for (const workspaceNo of changed) {

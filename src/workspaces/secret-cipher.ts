@@ -75,7 +75,7 @@ export class SecretCipher {
     }
   }
 
-  /** A digest that nobody without the secret can compute: guesses of what was digested cannot be checked. */
+  /** A digest that needs the secret: without it, guesses of the text cannot be checked. */
   digest(text: string): string {
     return createHmac('sha256', this.#derived()).update(text).digest('base64url');
   }

@@ -23,7 +23,7 @@ const workspacesPerUserMax = 50;
 /** Numbers are given out once, and no workspace is deleted. */
 const firstWorkspaceNo = 1;
 
-/** What the first start may be told: see `bootstrap` of the configuration. */
+/** Settings of the first start: `bootstrap` of the configuration. */
 export interface FirstWorkspace {
   readonly email: string;
   /** Empty = one is generated. */

@@ -29,7 +29,7 @@ const interval = z
   .meta({ description: 'How often it is paid', example: 'month' });
 const status = z
   .enum(subscriptionStates)
-  .meta({ description: 'Where the subscription stands', example: 'active' });
+  .meta({ description: 'State of the subscription', example: 'active' });
 const amount = z.number().min(0).meta({ description: 'In major units', example: 29 });
 const currency = z.string().meta({ description: 'ISO 4217', example: 'EUR' });
 const address = z.string().meta({ override: { type: 'string', format: 'uri' } });
@@ -99,7 +99,7 @@ const checkout = z
       description: 'Where it is paid, or shown',
       example: 'https://billing.example.com/pay/4711',
     }),
-    status: z.enum(checkoutStates).meta({ description: 'Where it stands', example: 'open' }),
+    status: z.enum(checkoutStates).meta({ description: 'Its state', example: 'open' }),
     plan: paidPlan,
     interval,
     amount,
@@ -201,7 +201,7 @@ export function billingRoutes(billing: Billing): Route[] {
       '`none` without a paid plan, `past_due` while a payment is late, `canceling` until the ' +
       'canceled plan becomes Free at `effectiveAt`. Redirects go on whatever it says.',
     schema: subscription,
-    what: 'Where the workspace stands',
+    what: 'The plan and its subscription',
     read: ({ actor }) => viewSubscription(billing, actor, billing.status(actor.workspaceNo)),
   });
   const getCheckout = getRoute({

@@ -14,7 +14,7 @@ const window = z.object({
     .nullable()
     .meta({ description: 'Most that are allowed; null = no cap', example: 120 }),
   remaining: count.nullable().meta({ description: 'What is left; null = no cap', example: 113 }),
-  resetAt: time.meta({ description: 'When it begins anew' }),
+  resetAt: time.meta({ description: 'When the window ends and the count restarts' }),
 });
 const usage = z
   .object({

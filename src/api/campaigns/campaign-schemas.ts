@@ -135,7 +135,8 @@ export const campaign = z
     createdAt,
     updatedAt,
     result: campaignResult.nullable().meta({
-      description: 'What `campaign.ended` told; null until then, at most 5 minutes after the end',
+      description:
+        'What `campaign.ended` reported; null until then, at most 5 minutes after the end',
       example: null,
     }),
   })

@@ -149,7 +149,7 @@ function deleteOne({ campaigns }: CampaignsOptions): Route {
     access: 'editor',
     tag,
     summary: 'Delete a campaign',
-    description: 'For good. Its codes stay; an end that is due is told before, one to come never.',
+    description: 'For good. Its codes stay. If its end is due, `campaign.ended` is emitted first.',
     remove: async (actor, id) => await campaigns.delete(actor, id),
   });
 }

@@ -28,7 +28,7 @@ function addOne(logos: Logos): Route {
     summary: 'Upload a logo',
     description:
       'PNG, JPEG or SVG of at most 256 KB. What is kept is a PNG of at most 1,024 pixels on an edge, ' +
-      'drawn anew; an SVG that refers to anything outside itself is refused.',
+      'drawn again; an SVG that refers to anything outside itself is refused.',
     body: logoBody,
     bodyMedia: logoBodyMedia,
     bodyBytesMax: designBodyBytesMax,

@@ -29,8 +29,7 @@ const spikeFactor = z.number().min(spikeFactorMin).max(spikeFactorMax).meta({
   example: 5,
 });
 const target = z.boolean().meta({
-  description:
-    'Whether every address that it leads to is requested once a day; it tells when one fails twice',
+  description: 'Requests every address that it leads to once a day; alerts when one fails twice',
   example: true,
 });
 const mail = z.boolean().meta({
@@ -144,7 +143,7 @@ export const incident = z
       description:
         'The end of the last hour with a scan, the hour of the spike, or the first failure',
     }),
-    openedAt: time.meta({ description: 'When it was told' }),
+    openedAt: time.meta({ description: 'When it was reported' }),
     endedAt: orNull('When it was over; null = it is open'),
     endedBy: z.enum(incidentEnds).nullable().meta({
       description:
@@ -153,7 +152,9 @@ export const incident = z
     }),
     expectedScans: scansOrNull('What its average has; null of a target'),
     scans: scansOrNull('What there was; null of a target'),
-    hours: count.nullable().meta({ description: 'Of a silence, when it was told', example: 24 }),
+    hours: count
+      .nullable()
+      .meta({ description: 'Length of a silence when it was reported', example: 24 }),
     target: address.nullable().meta({ description: 'Of a target; else null' }),
     fault: fault.nullable(),
     status,
@@ -185,7 +186,7 @@ export const watch = z
     since: orNull('When that began; null while it is ok or pending'),
     idle: z.enum(['learning', 'inactive']).nullable().meta({
       description:
-        'Why no scans are expected: `learning` for its first two weeks, `inactive` while nobody is led anywhere',
+        'Why no scans are expected: `learning` for its first two weeks, `inactive` while it redirects no visitors',
       example: null,
     }),
     checkedAt: orNull('When its scans were last looked at'),

@@ -46,7 +46,7 @@ function createOne(options: WatchRoutesOptions): Route {
     tag,
     summary: 'Create a watch',
     description:
-      'On a code, a campaign, or the workspace where neither is given. It tells by `qr.silent`, `qr.spiked`, ' +
+      'On a code, a campaign, or the workspace where neither is given. It reports by `qr.silent`, `qr.spiked`, ' +
       '`qr.target_failed` and `qr.target_recovered`, each once per incident; `/docs/alerts` says when.',
     body: watchBody,
     answer: { status: 201, schema: watch, what: 'The watch; Location names it' },

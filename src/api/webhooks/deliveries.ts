@@ -67,7 +67,7 @@ const deliveryStates = ['pending', 'delivered', 'dead', 'canceled'] as const;
 
 const deliveryState = z
   .enum(deliveryStates)
-  .meta({ description: 'Where it stands', example: 'delivered' });
+  .meta({ description: 'Its state', example: 'delivered' });
 
 export const deliveryFields = {
   id: deliveryId,

@@ -1,6 +1,6 @@
 /**
  * /webhooks: endpoints, their secrets and their health, and a sample on demand. Deliveries to them are in
- * deliveries.ts and dead-letters.ts. A secret stands in the answer that creates it and nowhere else.
+ * deliveries.ts and dead-letters.ts. Only the answer that creates a secret contains it.
  */
 import { z } from 'zod';
 import type { Clock } from '../../model/clock.ts';

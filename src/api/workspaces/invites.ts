@@ -28,7 +28,7 @@ const inviteFields = {
   id: idField('inv', 'Id of the invite'),
   email: shownEmail,
   role: role.meta({ description: 'The role they will have' }),
-  status: z.enum(inviteStates).meta({ description: 'Where it stands', example: 'pending' }),
+  status: z.enum(inviteStates).meta({ description: 'Its state', example: 'pending' }),
   invitedBy: userId.meta({ description: 'User who invited them' }),
   createdAt,
   expiresAt: time.meta({ description: 'Its link works until then' }),
@@ -125,7 +125,7 @@ function createInvite({ workspaces, mail, publicUrl }: InvitesOptions): Route {
     operationId: 'createInvite',
     access: 'admin',
     tag,
-    summary: 'Invite somebody',
+    summary: 'Invite a person',
     description:
       'With a role up to yours, for 7 days, 200 a workspace and day. Where mail is sent the link goes to the address, else the ' +
       'answer has it. When the mail could not be sent, invite again: then the answer has the link. ' +
@@ -213,7 +213,7 @@ function acceptInvite({ accounts, invites }: WorkspaceServices): Route {
     description:
       'By the token of the link, once. Give a name and a password: the account of the address that has this ' +
       'password joins, else a new one does. A person who is signed in with the address gives nothing else. ' +
-      'An account made by a link that the inviter was shown is one of this workspace, and keeps nobody from ' +
+      'An account made by a link that the inviter was shown belongs to this workspace and does not block others from ' +
       'using the address elsewhere. Emits `member.joined`.',
     body: acceptBody,
     answer: { status: 200, schema: joined, what: 'Where you are a member now' },

@@ -49,7 +49,7 @@ const givenLogo = z
   })
   .meta({
     description:
-      'PNG, JPEG or SVG of at most 256 KB as a data URL. It is drawn small enough to stand in the page; ' +
+      'PNG, JPEG or SVG of at most 256 KB as a data URL. It is drawn small enough to be part of the page; ' +
       'what is stored already may be sent again',
     example:
       'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',

@@ -8,7 +8,7 @@
  *   |  ........................ |   others are separate shapes
  *   |  .......+------+......... |
  *   |  .......| logo |......... |   modules under the logo and half a module around it are left out,
- *   |  .......+------+......... |   so that the logo stands on the background
+ *   |  .......+------+......... |   so that the logo has the background behind it
  *   |  [fp]   ................. |
  *   +---------------------------+
  */

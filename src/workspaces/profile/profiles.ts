@@ -60,7 +60,7 @@ export class Profiles {
 
   /**
    * Where no mail is sent: the address holds at once, unproven.
-   * @param verified the record whose password was given; its hash is made anew, for the new address
+   * @param verified the record whose password was given; it is hashed again, for the new address
    * @throws Failure conflict: it is a fellow member's, or the account was changed meanwhile
    */
   async takeAddress(verified: UserRecord, email: string, password: string): Promise<UserRecord> {
