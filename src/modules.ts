@@ -34,7 +34,7 @@ import { assertTlsFiles } from './http/port.ts';
 import { installationBrand } from './http/pages.ts';
 import type { ImagesOptions } from './images/image-service.ts';
 import { libraryVariables } from './images/library-settings.ts';
-import type { Letters } from './mail/letters.ts';
+import type { Emails } from './mail/emails.ts';
 import type { Clock, SteadyClock } from './model/clock.ts';
 import { createIdSource, type IdSource, type RandomBytes } from './model/ids.ts';
 import { Outbox } from './outbox/outbox.ts';
@@ -249,7 +249,7 @@ export function openWebhookModule(
 }
 
 export interface Mail {
-  readonly letters: Letters;
+  readonly emails: Emails;
   close(): void;
 }
 
@@ -259,10 +259,10 @@ export async function openMailModule(
   pausesMs?: readonly number[],
 ): Promise<Mail | undefined> {
   if (config.mail.host === '') return undefined;
-  const { Letters } = await import('./mail/letters.ts');
+  const { Emails } = await import('./mail/emails.ts');
   const { Mailer } = await import('./mail/mailer.ts');
   const mailer = new Mailer(config.mail, log, pausesMs);
-  return { letters: new Letters(mailer), close: () => mailer.close() };
+  return { emails: new Emails(mailer), close: () => mailer.close() };
 }
 
 /** Paths for the other machines of a cluster; they answer before the API or the leader does. */

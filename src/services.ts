@@ -143,7 +143,7 @@ async function openWork({ base, engine, cluster }: ServicesOptions, closers: Clo
   const reports = openReportModule(base, { workspaces, codes, campaigns, scans: queries });
   const mail = await openMailModule(base);
   closers.push(() => mail?.close());
-  const letters = mail?.letters;
+  const emails = mail?.emails;
   return {
     workspaces,
     metrics,
@@ -152,7 +152,7 @@ async function openWork({ base, engine, cluster }: ServicesOptions, closers: Clo
     billing,
     campaigns,
     reports,
-    mail: letters,
+    mail: emails,
   };
 }
 
@@ -177,7 +177,7 @@ async function startSchedulers(
     metrics,
     counting,
     isWell: () => isCounting(threads),
-    letters: mail,
+    emails: mail,
   });
   add(watches).scheduler.start();
   add(new CampaignScheduler({ ...campaigns, counting, clock, log })).start();
@@ -187,7 +187,7 @@ async function startSchedulers(
   if (mail !== undefined) {
     const { digests, digestNumbers: numbers } = reports;
     const { publicUrl } = config.api;
-    const send = (letter: Parameters<typeof mail.digest>[0]) => mail.digest(letter);
+    const send = (email: Parameters<typeof mail.digest>[0]) => mail.digest(email);
     add(new DigestScheduler({ digests, numbers, send, publicUrl, clock, log })).start();
   }
   return { watches, retention };

@@ -14,7 +14,7 @@ import type { ImageRequest } from '../images/formats.ts';
 import type { ImageCache } from '../images/image-cache.ts';
 import type { RenderedImage } from '../images/image-service.ts';
 import type { Logos } from '../images/logo/logos.ts';
-import type { Letters } from '../mail/letters.ts';
+import type { Emails } from '../mail/emails.ts';
 import type { Clock } from '../model/clock.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import type { Signal } from '../model/signal.ts';
@@ -48,7 +48,7 @@ export interface ApiServices {
   readonly webhooks: Webhooks;
   readonly billing: Billing;
   /** Undefined where no mail server is configured. */
-  readonly mail: Pick<Letters, 'invite' | 'confirmAddress' | 'accountChanged'> | undefined;
+  readonly mail: Pick<Emails, 'invite' | 'confirmAddress' | 'accountChanged'> | undefined;
   readonly scans: ScanQueries;
   /** Maps cursors of other machines that count the same scans. Absent = a standalone machine. */
   readonly places?: StorePlaces | undefined;

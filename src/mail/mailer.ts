@@ -27,7 +27,7 @@ export interface MailSettings {
   readonly from: string;
 }
 
-export interface Letter {
+export interface Email {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
@@ -37,7 +37,7 @@ export interface Letter {
 }
 
 /** A mail whose tries are the caller's. */
-export interface SingleLetter extends Omit<Letter, 'onFailed'> {
+export interface SingleEmail extends Omit<Email, 'onFailed'> {
   readonly messageId: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -72,21 +72,21 @@ export class Mailer {
     this.#pausesMs = pauses;
   }
 
-  /** Takes the letter over. @returns false when too many wait: it was not taken */
-  send(letter: Letter): boolean {
+  /** Takes the email over. @returns false when too many wait: it was not taken */
+  send(email: Email): boolean {
     if (this.#isClosed || this.#mails >= mailsMax) return false;
     this.#mails += 1;
-    void this.#try(letter, 0);
+    void this.#try(email, 0);
     return true;
   }
 
   /** Sends it once, now. @returns whether the server took it; the log has why not */
-  async sendOnce({ to, headers, ...letter }: SingleLetter): Promise<boolean> {
+  async sendOnce({ to, headers, ...email }: SingleEmail): Promise<boolean> {
     if (this.#isClosed) return false;
     const address = { name: '', address: to };
     try {
       await this.#transport.sendMail({
-        ...letter,
+        ...email,
         from: this.#from,
         to: address,
         headers: { ...headers },
@@ -105,8 +105,8 @@ export class Mailer {
     this.#transport.close();
   }
 
-  async #try(letter: Letter, tried: number): Promise<void> {
-    const { to, subject, text, html } = letter;
+  async #try(email: Email, tried: number): Promise<void> {
+    const { to, subject, text, html } = email;
     try {
       // An object is taken as one address; a text would be parsed as a list.
       await this.#transport.sendMail({
@@ -118,18 +118,18 @@ export class Mailer {
       });
       this.#mails -= 1;
     } catch (error) {
-      if (!this.#isClosed) await this.#failed(letter, tried, error);
+      if (!this.#isClosed) await this.#failed(email, tried, error);
     }
   }
 
-  async #failed(letter: Letter, tried: number, error: unknown): Promise<void> {
+  async #failed(email: Email, tried: number, error: unknown): Promise<void> {
     const pauseMs = this.#pausesMs[tried];
     const code = codeOf(error);
     if (pauseMs !== undefined) {
       this.#log.warn({ code, tries: tried + 1 }, 'mail failed, retrying');
       const timer = setTimeout(() => {
         this.#timers.delete(timer);
-        void this.#try(letter, tried + 1);
+        void this.#try(email, tried + 1);
       }, pauseMs);
       timer.unref();
       this.#timers.add(timer);
@@ -137,7 +137,7 @@ export class Mailer {
     }
     this.#mails -= 1;
     this.#log.error({ code, tries: tried + 1 }, 'mail failed, given up');
-    await letter.onFailed().catch((err: unknown) => {
+    await email.onFailed().catch((err: unknown) => {
       this.#log.error({ err }, 'cannot note a failed mail');
     });
   }

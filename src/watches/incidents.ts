@@ -128,7 +128,7 @@ export class Incidents {
     outbox.append(kind, incident.workspaceNo, eventDataOf(incident, what), atMs);
     if (!hasMail) return;
     for (const userId of mailTo) {
-      store.watches.letters.put([atMs, incident.workspaceNo, incident.id, what, userId], 1);
+      store.watches.alertEmails.put([atMs, incident.workspaceNo, incident.id, what, userId], 1);
     }
   }
 }

@@ -3,7 +3,7 @@
  *
  *   API -> watches.ts -> record, timers        scheduler -> subjects.ts, hour-history.ts -> expectation.ts -> conclusions.ts
  *                                                        -> target-rounds.ts -> webhooks/attempt: the egress guard
- *                                              conclusions -> incidents.ts -> event in the outbox, letters -> alert-post.ts
+ *                                              conclusions -> incidents.ts -> event in the outbox, emails -> alert-mailer.ts
  *
  * All of it is in the management environment, which a cluster replicates: findings, incident and event are one
  * transaction, so that a change of leader finds either all of it or nothing.
@@ -19,7 +19,7 @@ import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { openTargetChecker } from '../webhooks/attempt/target-checker.ts';
-import { type Alert, AlertPost } from './alert-post.ts';
+import { type Alert, AlertMailer } from './alert-mailer.ts';
 import { HourHistory } from './hour-history.ts';
 import { Incidents } from './incidents.ts';
 import { type CountingMarks, Running } from './running.ts';
@@ -40,7 +40,7 @@ export interface WatchServicesOptions {
   readonly codes: WatchedCodes;
   readonly scans: Pick<ScanAnalytics, 'series' | 'lifetimeScans'>;
   /** Undefined = no mail is sent. */
-  readonly letters: { alert(alert: Alert): boolean } | undefined;
+  readonly emails: { alert(alert: Alert): boolean } | undefined;
   readonly counting: CountingMarks;
   /** Whether scans are answered and counted now. */
   readonly isWell: () => boolean;
@@ -58,12 +58,12 @@ export interface WatchServices {
 
 /** Watches nothing before its scheduler is started. */
 export function openWatches(given: WatchServicesOptions): WatchServices {
-  const { config, scans, metrics, letters, checker = openChecker(given) } = given;
+  const { config, scans, metrics, emails, checker = openChecker(given) } = given;
   const options = { ...given, store: given.management };
   const ownHost = new URL(config.shortUrlBase).host;
   const scansOf = (no: CodeNo): number => scans.lifetimeScans(no);
   const subjects = new Subjects({ ...options, scansOf, ownHost });
-  const incidents = new Incidents({ ...options, hasMail: letters !== undefined });
+  const incidents = new Incidents({ ...options, hasMail: emails !== undefined });
   const watches = new Watches({ ...options, subjects, incidents });
   const requests = metrics.counter(
     'quietzone_watch_requests_total',
@@ -82,10 +82,10 @@ export function openWatches(given: WatchServicesOptions): WatchServices {
       checker,
       onRequest: ({ failure = 'answered' }) => requests.add(1, { result: failure }),
     }),
-    post: new AlertPost({
+    alerts: new AlertMailer({
       ...options,
       publicUrl: config.api.publicUrl,
-      send: letters && ((alert) => letters.alert(alert)),
+      send: emails && ((alert) => emails.alert(alert)),
     }),
     meter: createWatchMeter(metrics),
   });

@@ -32,7 +32,7 @@ import type { DueEntry, DueTable } from '../store/due-table.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { Ticker } from '../telemetry/ticker.ts';
-import type { AlertPost } from './alert-post.ts';
+import type { AlertMailer } from './alert-mailer.ts';
 import {
   type CheckedTarget,
   concludeScans,
@@ -78,7 +78,7 @@ export interface WatchSchedulerOptions {
   readonly history: HourHistory;
   readonly running: Running;
   readonly rounds: TargetRounds;
-  readonly post: AlertPost;
+  readonly alerts: AlertMailer;
   readonly meter: WatchMeter;
 }
 
@@ -130,10 +130,10 @@ export class WatchScheduler {
 
   /** One round of all of it: for the ticker, and a test with its own clock. */
   async tick(): Promise<void> {
-    const { store, running, rounds, post, clock } = this.#options;
+    const { store, running, rounds, alerts, clock } = this.#options;
     const isWatching = [...store.watches.workspaceWatches.keys({ limit: 1 })].length > 0;
     await running.tick(isWatching);
-    await post.tick();
+    await alerts.tick();
     if (!isWatching) return;
     const nowMs = clock.now();
     await store.watches.scansDue.pullIn(nowMs + scansDueMsMax, nowMs);

@@ -43,14 +43,14 @@ const ask = async ({ browser }: Member, frequency: string): Promise<Answer> =>
 /** Not started: a test calls `tick`. @param send in place of the mail server */
 function schedulerOf(app: TestApp, send?: (to: string) => Promise<boolean>): DigestScheduler {
   const { digests, digestNumbers: numbers } = app.reports;
-  const { letters } = app.mail!;
+  const { emails } = app.mail!;
   const { publicUrl } = app.config.api;
   const scheduler = new DigestScheduler({
     ...app.base,
     digests,
     numbers,
     publicUrl,
-    send: async (mail) => (await send?.(mail.to)) ?? (await letters.digest(mail)),
+    send: async (mail) => (await send?.(mail.to)) ?? (await emails.digest(mail)),
   });
   return scheduler;
 }

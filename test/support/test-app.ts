@@ -72,7 +72,7 @@ import { TestClock } from './fakes/test-clock.ts';
 
 /** 2^4 rounds instead of 2^15: 0.1 ms a hash instead of 200. */
 const passwordCostLog2 = 4;
-/** A letter that is refused is tried again after these, then given up. */
+/** A mail that is refused is tried again after these, then given up. */
 const mailPausesMs = [20, 40];
 
 /** Opens the store with its first workspace; modules follow as they are asked for. */
@@ -293,7 +293,7 @@ export class TestApp {
         billing: this.billing,
         watches: this.watches,
         webhooks: this.webhooks,
-        mail: mail?.letters,
+        mail: mail?.emails,
         scans: options.scans ?? this.scans,
         committed,
         imageCache: new ImageCache(base.config.images.cacheBytesMax, committed),
@@ -362,7 +362,7 @@ export class TestApp {
       metrics: this.metrics,
       counting: options.counting ?? counted,
       isWell: () => this.health.ready,
-      letters: mail?.letters,
+      emails: mail?.emails,
       checker: options.checker,
     });
     this.#closers.push(async () => void (await watches.close()));

@@ -35,7 +35,7 @@ function openRival({ app, scans, counting }: WatchesFixture): WatchServices {
     metrics: new Metrics(() => undefined),
     counting: { mark: () => ({ isPast: () => counting.isPrompt }) },
     isWell: () => true,
-    letters: undefined,
+    emails: undefined,
     checker: { check: async () => answer, close: async () => undefined },
   });
 }
@@ -175,5 +175,5 @@ test('a webhook and a mail get it once, also over a restart', async () => {
   await fixture.pass(hourMs);
   await vi.waitFor(() => expect(fixture.app.webhooks.isQuiet).toBe(true), soon);
   expect(receiver.requests.length).toBe(1);
-  expect([...fixture.app.store.watches.letters.keys({})]).toEqual([]);
+  expect([...fixture.app.store.watches.alertEmails.keys({})]).toEqual([]);
 });

@@ -3,6 +3,7 @@
  * logo is drawn before anything is stored, so that redirect threads and edges need no file.
  */
 import { z } from 'zod';
+import { mergePatch } from '../../codes/merge-patch.ts';
 import { previewPage } from '../../http/pages.ts';
 import type { Logos } from '../../images/logo/logos.ts';
 import { Failure, invalid, notFound } from '../../model/failure.ts';
@@ -176,7 +177,10 @@ async function drawLogo(given: string, stored: string | undefined, logos: Logos)
 
 /** @throws Failure validation_failed where a reason gets too many languages */
 function merged(now: WorkspacePages, { brand, pages }: Change): WorkspacePages {
-  const texts = pages === null ? {} : mergedTexts(now.texts, pages ?? {});
+  const all = pages === null ? {} : mergePatch(now.texts, pages ?? {});
+  const texts: WorkspacePages['texts'] = Object.fromEntries(
+    Object.entries(all).filter(([, languages]) => Object.keys(languages).length > 0),
+  );
   const faults = endedReasons.flatMap((reason) => {
     const { length } = Object.keys(texts[reason] ?? {});
     if (length <= pageLanguagesMax) return [];
@@ -184,27 +188,5 @@ function merged(now: WorkspacePages, { brand, pages }: Change): WorkspacePages {
     return [{ path: `pages.${reason}`, code: 'too_big', message }];
   });
   if (faults.length > 0) throw validationFailure(faults, 'body');
-  return { brand: brand === null ? {} : mergedBrand(now.brand, brand ?? {}), texts };
-}
-
-function mergedBrand(now: Brand, change: BrandPatch): Brand {
-  return present({ ...now, ...present(change, undefined) }, null);
-}
-
-function mergedTexts(
-  now: WorkspacePages['texts'],
-  change: PageTextsPatch,
-): WorkspacePages['texts'] {
-  const entries = endedReasons.map((reason) => {
-    const changed = change[reason];
-    const texts = changed === null ? {} : present({ ...now[reason], ...changed }, null);
-    return [reason, Object.keys(texts).length === 0 ? null : texts] as const;
-  });
-  return present(Object.fromEntries(entries), null);
-}
-
-/** Without the fields that are `absent`. */
-function present<V, A>(fields: Readonly<Record<string, V | A>>, absent: A): Record<string, V> {
-  const isPresent = (entry: [string, V | A]): entry is [string, V] => entry[1] !== absent;
-  return Object.fromEntries(Object.entries(fields).filter(isPresent));
+  return { brand: brand === null ? {} : mergePatch(now.brand, brand ?? {}), texts };
 }

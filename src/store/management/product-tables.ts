@@ -18,7 +18,7 @@
  *   logo_files              the picture, PNG
  *   reports                 removed when revoked
  *   watches, incidents      ids ascend with time: read backward, a list is newest first
- *   watch_letters           mail that is not handed over yet
+ *   alert_emails           mail that is not handed over yet
  *   watch_running           one record, "service"
  */
 import type { CheckoutRecord, SubscriptionRecord } from '../../model/billing.ts';
@@ -97,7 +97,7 @@ export interface StoredLogo {
 /** What a list filters by, without decoding the record: the id of the code or campaign, empty = the workspace. */
 type PackedSubject = readonly [subjectId: string];
 
-export type LetterKey = [
+export type AlertEmailKey = [
   atMs: number,
   workspaceNo: number,
   incidentId: string,
@@ -183,7 +183,7 @@ const openCodeTables = (environment: StoreEnvironment) => ({
     targetDue: new DueTable<[watchId: string]>(environment, 'watch_target_due'),
     incidents: environment.table<[number, string], IncidentRecord>('watch_incidents'),
     open: environment.set<[number, string]>('watch_open'),
-    letters: environment.set<LetterKey>('watch_letters'),
+    alertEmails: environment.set<AlertEmailKey>('alert_emails'),
     running: environment.table<string, RunningRecord>('watch_running'),
   },
 });

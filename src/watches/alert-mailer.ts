@@ -10,11 +10,11 @@ import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';
 import { readOr } from '../model/failure.ts';
 import type { IncidentRecord } from '../model/watches/watch.ts';
-import type { LetterKey } from '../store/management/product-tables.ts';
+import type { AlertEmailKey } from '../store/management/product-tables.ts';
 import type { Management } from '../store/management/management.ts';
 
-const lettersPerTick = 50;
-const letterMsMax = dayMs;
+const emailsPerTick = 50;
+const emailMsMax = dayMs;
 
 export interface Alert {
   readonly to: string;
@@ -25,7 +25,7 @@ export interface Alert {
   readonly url: string;
 }
 
-export interface AlertPostOptions {
+export interface AlertMailerOptions {
   readonly store: Management;
   readonly clock: Clock;
   /** Of the dashboard. */
@@ -34,39 +34,39 @@ export interface AlertPostOptions {
   readonly send: ((alert: Alert) => boolean) | undefined;
 }
 
-export class AlertPost {
-  readonly #options: AlertPostOptions;
+export class AlertMailer {
+  readonly #options: AlertMailerOptions;
 
-  constructor(options: AlertPostOptions) {
+  constructor(options: AlertMailerOptions) {
     this.#options = options;
   }
 
   /** @throws Failure storage_full, not_active */
   async tick(): Promise<void> {
     const { store, clock, send } = this.#options;
-    const { letters } = store.watches;
-    const taken = [...letters.keys({ limit: lettersPerTick })];
+    const { alertEmails } = store.watches;
+    const taken = [...alertEmails.keys({ limit: emailsPerTick })];
     if (taken.length === 0) return;
-    const oldestMs = clock.now() - letterMsMax;
+    const oldestMs = clock.now() - emailMsMax;
     const taking = await store.environment.transaction(() =>
       taken.filter((key) => {
-        const isThere = letters.has(key);
-        letters.remove(key);
+        const isThere = alertEmails.has(key);
+        alertEmails.remove(key);
         return isThere;
       }),
     );
-    const refused: LetterKey[] = [];
+    const refused: AlertEmailKey[] = [];
     for (const key of taking) {
       const alert = key[0] < oldestMs ? undefined : readOr(() => this.#alertOf(key), undefined);
       if (alert !== undefined && send?.(alert) === false) refused.push(key);
     }
     if (refused.length === 0) return;
     await store.environment.transaction(() => {
-      for (const key of refused) letters.put(key, 1);
+      for (const key of refused) alertEmails.put(key, 1);
     });
   }
 
-  #alertOf([, workspaceNo, incidentId, what, userId]: LetterKey): Alert | undefined {
+  #alertOf([, workspaceNo, incidentId, what, userId]: AlertEmailKey): Alert | undefined {
     const { store } = this.#options;
     const incident = store.watches.incidents.get([workspaceNo, incidentId], () => undefined);
     const user = store.users.get(userId);

@@ -6,7 +6,7 @@
 import { isoTime } from '../model/day.ts';
 import { escapeHtml, visibleLine } from '../model/text.ts';
 import type { IncidentRecord } from '../model/watches/watch.ts';
-import type { Letter, Mailer } from './mailer.ts';
+import type { Email, Mailer } from './mailer.ts';
 
 export interface Invitation {
   readonly to: string;
@@ -29,7 +29,7 @@ export interface AddressQuestion {
 }
 
 /** Numbers that a member asked for. */
-export interface DigestLetter {
+export interface DigestEmail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
@@ -40,7 +40,7 @@ export interface DigestLetter {
 }
 
 /** Tells a member what happened to something that is watched. */
-export interface AlertLetter {
+export interface AlertEmail {
   readonly to: string;
   readonly workspaceName: string;
   readonly incident: IncidentRecord;
@@ -48,7 +48,7 @@ export interface AlertLetter {
   readonly url: string;
 }
 
-export class Letters {
+export class Emails {
   readonly #mailer: Mailer;
 
   constructor(mailer: Mailer) {
@@ -67,7 +67,7 @@ export class Letters {
       action: 'Accept the invite',
       end: `The link works once, until ${timeText(expiresAtMs)}. If you expected no invite, do nothing.`,
     };
-    return this.#mailer.send({ to, ...letter(words, acceptUrl), onFailed });
+    return this.#mailer.send({ to, ...email(words, acceptUrl), onFailed });
   }
 
   /** The same. A mail that is lost can be asked for again. */
@@ -79,7 +79,7 @@ export class Letters {
       action: 'Confirm the address',
       end: `Sign in as before to open the link; it works once, until ${timeText(expiresAtMs)}. If you did not ask for this, do nothing.`,
     };
-    return this.#mailer.send({ to, ...letter(words, confirmUrl), onFailed: async () => undefined });
+    return this.#mailer.send({ to, ...email(words, confirmUrl), onFailed: async () => undefined });
   }
 
   /** Tells the owner of an account, at the address that they had, what was changed. */
@@ -90,7 +90,7 @@ export class Letters {
       action: 'Open your profile',
       end: 'If it was not you, ask the operator of the service to give your account back to you.',
     };
-    return this.#mailer.send({ to, ...letter(words, url), onFailed: async () => undefined });
+    return this.#mailer.send({ to, ...email(words, url), onFailed: async () => undefined });
   }
 
   /**
@@ -98,7 +98,7 @@ export class Letters {
    * that answer for the absent stay silent (RFC 3834).
    * @returns whether the mail server took it
    */
-  async digest({ unsubscribeUrl, subject, ...mail }: DigestLetter): Promise<boolean> {
+  async digest({ unsubscribeUrl, subject, ...mail }: DigestEmail): Promise<boolean> {
     const headers = {
       'List-Unsubscribe': `<${unsubscribeUrl}>`,
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
@@ -108,13 +108,13 @@ export class Letters {
   }
 
   /** The same. A mail that is lost is in the dashboard. */
-  alert({ to, workspaceName, incident, what, url }: AlertLetter): boolean {
+  alert({ to, workspaceName, incident, what, url }: AlertEmail): boolean {
     const words: Words = {
       ...alertWords(incident, what),
       action: 'Open it in Quietzone',
       end: `You get this because you, or somebody of the workspace “${workspaceName}”, asked for it. Settings, Alerts ends it.`,
     };
-    return this.#mailer.send({ to, ...letter(words, url), onFailed: async () => undefined });
+    return this.#mailer.send({ to, ...email(words, url), onFailed: async () => undefined });
   }
 }
 
@@ -131,7 +131,7 @@ interface Words {
   readonly end: string;
 }
 
-function letter(words: Words, url: string): Pick<Letter, 'subject' | 'text' | 'html'> {
+function email(words: Words, url: string): Pick<Email, 'subject' | 'text' | 'html'> {
   const text = `${words.sentence}\n\n${words.action}:\n${url}\n\n${words.end}\n`;
   const html = `<!doctype html>
 <html lang="en"><body style="margin:0;padding:32px;background:#f4f6f5;font-family:system-ui,sans-serif;color:#17211e">
