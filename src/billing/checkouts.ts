@@ -93,15 +93,10 @@ export class Checkouts {
 
   /** Removes records a month after their end, one batch. */
   async expire(): Promise<void> {
-    const { billing, environment } = this.#store;
-    const nowMs = this.#clock.now();
-    if (billing.billingExpiry.due(nowMs, 1).length === 0) return;
-    await environment.transaction(() => {
-      for (const [, id] of billing.billingExpiry.due(nowMs, expireBatchMax)) {
-        billing.billingExpiry.set([id], undefined);
-        if (parseId('chk', id) === undefined) billing.providerEvents.remove(id);
-        else billing.checkouts.remove(id);
-      }
+    const { billingExpiry, providerEvents, checkouts } = this.#store.billing;
+    await billingExpiry.expire(this.#clock.now(), expireBatchMax, (id) => {
+      if (parseId('chk', id) === undefined) providerEvents.remove(id);
+      else checkouts.remove(id);
     });
   }
 

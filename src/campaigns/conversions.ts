@@ -113,15 +113,9 @@ export class Conversions {
   async expire(): Promise<number> {
     const { store, clock } = this.#options;
     const { conversionExpiry, conversionKeys } = store.campaigns;
-    if (conversionExpiry.due(clock.now(), 1).length === 0) return 0;
-    return await store.environment.transaction(() => {
-      const over = conversionExpiry.due(clock.now(), expiryBatchMax);
-      for (const [, ...key] of over) {
-        conversionExpiry.set(key, undefined);
-        conversionKeys.remove(key);
-      }
-      return over.length;
-    });
+    return await conversionExpiry.expire(clock.now(), expiryBatchMax, (...key) =>
+      conversionKeys.remove(key),
+    );
   }
 
   #known(

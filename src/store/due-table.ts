@@ -1,11 +1,11 @@
 /**
  * Durable timers: when a key is due. A timer commits with the record that it belongs to.
  *
- *   <name>_at   ...key            -> due time, ms
- *   <name>      [due time, ...key]   the queue, oldest first
+ *   <name>_at   key                  -> due time, ms
+ *   <name>      [due time, ...key]      the queue, oldest first
  */
 import type { StoreEnvironment } from './environment.ts';
-import type { Range, Table } from './table.ts';
+import type { Range, Table, TableKey } from './table.ts';
 
 /** Timers that one call moves: a few ms of the writer's time. */
 const movedMax = 500;
@@ -15,7 +15,7 @@ export type DueEntry<K extends DueKey> = [dueMs: number, ...key: K];
 
 export class DueTable<K extends DueKey> {
   readonly #environment: StoreEnvironment;
-  readonly #times: Table<K, number>;
+  readonly #times: Table<TableKey, number>;
   readonly #queue: Table<DueKey, 1>;
 
   constructor(environment: StoreEnvironment, name: string) {
@@ -26,21 +26,37 @@ export class DueTable<K extends DueKey> {
 
   /** When the key is due, ms; undefined = never. */
   at(...key: K): number | undefined {
-    return this.#times.get(key, () => this.#searched(key));
+    return this.#times.get(rowKey(key), () => this.#searched(key));
   }
 
   /** Inside a transaction. @param dueMs undefined = never */
   set(key: K, dueMs: number | undefined): void {
     const before = this.at(...key);
     if (before !== undefined) this.#queue.remove([before, ...key]);
-    if (dueMs === undefined) return this.#times.remove(key);
-    this.#times.put(key, dueMs);
+    if (dueMs === undefined) return this.#times.remove(rowKey(key));
+    this.#times.put(rowKey(key), dueMs);
     this.#queue.put([dueMs, ...key], 1);
   }
 
   /** What is due at `untilMs`, oldest first. @param from the entry to begin with; absent = the oldest */
   due(untilMs: number, limit: number, from?: DueEntry<K>): Array<DueEntry<K>> {
     return this.#entries({ ...(from && { start: from }), end: [untilMs + 1], limit });
+  }
+
+  /**
+   * Removes what is due at `untilMs`, at most `limit`, and calls `work` with each key in the same transaction.
+   * @returns how many
+   */
+  async expire(untilMs: number, limit: number, work: (...key: K) => void): Promise<number> {
+    if (this.due(untilMs, 1).length === 0) return 0;
+    return await this.#environment.transaction(() => {
+      const over = this.due(untilMs, limit);
+      for (const [, ...key] of over) {
+        this.set(key, undefined);
+        work(...key);
+      }
+      return over.length;
+    });
   }
 
   /** Puts off records that cannot be read, so that they do not block those behind them. */
@@ -79,3 +95,6 @@ export class DueTable<K extends DueKey> {
     return [...this.#queue.keys(range)] as Array<DueEntry<K>>;
   }
 }
+
+/** LMDB returns a list of one element as that element, and the checksum of a row depends on its key. */
+const rowKey = (key: DueKey): TableKey => (key.length === 1 ? (key[0] ?? '') : key);

@@ -220,14 +220,9 @@ export class Invites {
   async expire(): Promise<number> {
     const { store, clock } = this.#options;
     const { inviteExpiry, invites } = store.people;
-    return await store.environment.transaction(() => {
-      const over = inviteExpiry.due(clock.now(), expireBatchMax);
-      for (const [, id] of over) {
-        const invite = invites.get(id);
-        if (invite === undefined) inviteExpiry.set([id], undefined);
-        else this.#remove(invite);
-      }
-      return over.length;
+    return await inviteExpiry.expire(clock.now(), expireBatchMax, (id) => {
+      const invite = invites.get(id);
+      if (invite !== undefined) this.#remove(invite);
     });
   }
 

@@ -138,15 +138,10 @@ export class Sessions {
 
   /** Removes sessions 30 days after they began, at most one batch. @returns how many */
   async expire(): Promise<number> {
-    const { environment, people } = this.#store;
-    return await environment.transaction(() => {
-      const over = people.sessionExpiry.due(this.#clock.now(), expireBatchMax);
-      for (const [, digest] of over) {
-        this.#remove(digest);
-        people.sessionExpiry.set([digest], undefined);
-      }
-      return over.length;
-    });
+    const { sessionExpiry } = this.#store.people;
+    return await sessionExpiry.expire(this.#clock.now(), expireBatchMax, (digest) =>
+      this.#remove(digest),
+    );
   }
 
   async close(): Promise<void> {

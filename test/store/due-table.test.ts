@@ -85,3 +85,10 @@ test('timers of a clock that ran ahead become due now', async () => {
     [10, 'b', 1],
   ]);
 });
+
+test('a walk over the rows of keys with one part finds no damage', async () => {
+  const single = new DueTable<[id: string]>(environment, 'single');
+  await environment.transaction(() => single.set(['a'], 5));
+  const rows = environment.table<string, number>('single_at').range({});
+  expect([...rows]).toEqual([{ key: 'a', value: 5 }]);
+});
