@@ -1,6 +1,6 @@
 /**
- * Checkouts: payments for a plan, open for a day, or for a month where the operator confirms. A workspace has at most
- * one that is open, and a new one replaces it: nothing is paid twice by accident. They are removed a month later.
+ * Checkouts: payments for a plan, open for a day, or for a month if the operator confirms. A workspace has one open checkout
+ * at most; a new one replaces it, so that nothing is paid twice. They are removed a month later.
  */
 import type { CheckoutRecord } from '../model/billing.ts';
 import type { Clock } from '../model/clock.ts';

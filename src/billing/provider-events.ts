@@ -1,7 +1,6 @@
 /**
- * What the payment provider says: its events, its answers to our requests, and its state when a period has
- * ended. All of it ends in one place: the present state is compared with the record and applied in one
- * transaction, one at a time for each subscription.
+ * Applies the state of the payment provider: after its events, its answers to our requests, and the end of a period. One
+ * transaction compares the present state with the record and applies it, one at a time for each subscription.
  */
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { CheckoutRecord, SubscriptionRecord } from '../model/billing.ts';

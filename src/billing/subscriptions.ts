@@ -1,10 +1,6 @@
 /**
- * Subscriptions: carries out what the transition table says, inside the transaction of its cause, so that
- * state, plan, due time and event are one commit.
- *
- * Due times are a table, read by the tick with the clock handed in. An entry counts only while the record
- * names it, so each end happens once, whatever restarts or clock steps come between; after a step back it
- * waits.
+ * Subscriptions: applies the transition table inside the transaction of its cause, so that state, plan, due time and event
+ * are one commit. A subscription has one due time, so each end happens once, whatever restarts or clock steps come between.
  */
 import type {
   BillingInterval,

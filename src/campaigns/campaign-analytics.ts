@@ -1,6 +1,6 @@
 /**
- * The numbers of a campaign: sums over its codes and the union of their scanners, from the days of its
- * schedule and no others. Deleted codes count as long as their analytics are kept.
+ * Analytics of a campaign: sums over its codes and the union of their scanners, over the days of its schedule. Deleted codes
+ * count as long as their analytics are stored.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Codes } from '../codes/codes.ts';
@@ -96,7 +96,7 @@ export class CampaignAnalytics {
     return { ...range, toDay: Math.min(range.toDay, today) };
   }
 
-  /** What the whole schedule came to. */
+  /** The result of the whole schedule. */
   async result(campaign: CampaignRecord): Promise<Omit<CampaignEnd, 'atMs'>> {
     const { scans, conversions } = this.#options;
     const range = this.range(campaign, {});

@@ -1,10 +1,10 @@
 /**
- * The life of a campaign: what may happen to it in which state, every cell decided.
+ * The states of a campaign and what each event does, as a complete table.
  *
  *   scheduled --(start)--> active --(day after endDate)--> ending --totals_counted--> ended
  *       ^_____________________|  reschedule_asked moves the dates, and with them the borders
  *
- * From its end on its schedule and its codes stay as they were: they are what its totals are about.
+ * After its end the schedule and the codes are fixed, because the totals are about them.
  * `…_asked` comes from a person and may be refused with a reason; `totals_counted` comes from the campaign scheduler.
  */
 import type { CampaignState } from '../model/campaign.ts';

@@ -1,12 +1,11 @@
 /**
- * Campaigns are created, changed, ended and deleted here.
+ * Creates, changes, ends and deletes campaigns.
  *
- *   check -> one transaction: record, list, timer entry, memberships, event, kept answer -> commit
+ *   check -> one transaction: record, list, timer, memberships, event, stored answer -> commit
  *
- * The record says when a campaign ends; the timer entry is only how the scheduler finds it. An end is
- * emitted once whatever happens: the event and the record's `end` commit together, and every change of
- * the dates, end or deletion reads the record in the same transaction first.
- * Every transaction checks before its first write; one that throws is undone.
+ * The record has the end of a campaign; the scheduler finds it by the timer. An end is emitted once: the event and the
+ * record's `end` commit together, and every change, end or deletion first reads the record in its transaction. A
+ * transaction that throws is undone.
  */
 import type { Codes } from '../codes/codes.ts';
 import {
@@ -53,7 +52,7 @@ export interface CampaignsOptions {
   readonly ids: IdSource;
   readonly clock: Clock;
   readonly codes: Codes;
-  /** What a campaign has come to, whole schedule. */
+  /** The result of a campaign, over its whole schedule. */
   readonly resultOf: (campaign: CampaignRecord) => Promise<Omit<CampaignEnd, 'atMs'>>;
 }
 
@@ -178,7 +177,7 @@ export class Campaigns {
     const { campaignDue, campaigns } = this.#options.store.campaigns;
     const found: CampaignRecord[] = [];
     for (const [, no] of campaignDue.due(untilMs, limit)) {
-      // What is damaged cannot end, and keeps no other from it.
+      // A damaged campaign cannot end, and does not block others.
       const campaign = campaigns.get(no, () => undefined);
       if (campaign !== undefined) found.push(campaign);
     }
@@ -225,7 +224,7 @@ export class Campaigns {
     return effectOf(state, 'delete_asked') === 'end_then_remove';
   }
 
-  /** Writes the record, its entry in the list and its timer entry. */
+  /** Writes the record, its entry in the list and its timer. */
   #put(after: CampaignRecord): void {
     const { campaigns, workspaceCampaigns, campaignDue } = this.#options.store.campaigns;
     const { no, workspaceNo, startDay, endDay, end } = after;

@@ -1,9 +1,9 @@
 /**
- * Conversions: what a scan led to, as the seller reports it. They are counted per code and UTC day, so
- * those of a campaign are a sum over its days, and the store grows by days, not by conversions.
+ * Conversions, as the seller reports them. They are counted per code and UTC day, so the store grows by days, and a
+ * campaign sums its days.
  *
- * A conversion may have a name (`externalId`): the same name again within 90 days is not counted again,
- * and is answered with the first. Name, count and kept answer commit together.
+ * A conversion may have an `externalId`: within 90 days the same id is not counted again and returns the first conversion.
+ * Id, count and stored answer commit together.
  */
 import type { Clock } from '../model/clock.ts';
 import type { QrCodeRecord } from '../model/code.ts';
@@ -109,7 +109,7 @@ export class Conversions {
     return days;
   }
 
-  /** Removes names whose time is over, one batch. @returns how many; a full batch means that more may wait */
+  /** Removes expired ids, one batch. @returns how many; a full batch means that more may wait */
   async expire(): Promise<number> {
     const { store, clock } = this.#options;
     const { conversionExpiry, conversionKeys } = store.campaigns;

@@ -1,7 +1,6 @@
 /**
- * The mails of the service: text and HTML with the same sentences and the same link. Names come from people:
- * they are escaped, and have no line breaks in the subject. A name with an address in it is left out: mail programs
- * turn it into a link, and the mail may go to a stranger.
+ * The mails of the service: text and HTML with the same sentences and the same link. Names are user input: they are escaped
+ * and have no line breaks in the subject. A name that contains an address is left out: mail programs would link it.
  */
 import { isoTime } from '../model/day.ts';
 import { escapeHtml, visibleLine } from '../model/text.ts';
@@ -19,7 +18,7 @@ export interface Invitation {
   readonly onFailed: () => Promise<void>;
 }
 
-/** Asks whether a new address is that of the person who gave it. */
+/** Asks the owner of a new address to confirm it. */
 export interface AddressQuestion {
   readonly to: string;
   /** Of the person. */
@@ -34,12 +33,12 @@ export interface DigestEmail {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  /** The same each time that it is sent. */
+  /** The same for each try. */
   readonly messageId: string;
   readonly unsubscribeUrl: string;
 }
 
-/** Tells a member what happened to something that is watched. */
+/** Informs a member about an incident. */
 export interface AlertEmail {
   readonly to: string;
   readonly workspaceName: string;
@@ -72,7 +71,7 @@ export class Emails {
 
   /** The same. A mail that is lost can be asked for again. */
   confirmAddress({ to, name, confirmUrl, expiresAtMs }: AddressQuestion): boolean {
-    const by = withoutAddress(name) ?? 'Somebody';
+    const by = withoutAddress(name) ?? 'A person';
     const words: Words = {
       subject: 'Confirm your e-mail address',
       sentence: `${by} wants to sign in to Quietzone with this e-mail address.`,
@@ -82,7 +81,7 @@ export class Emails {
     return this.#mailer.send({ to, ...email(words, confirmUrl), onFailed: async () => undefined });
   }
 
-  /** Tells the owner of an account, at the address that they had, what was changed. */
+  /** Informs the owner of an account about a change, at their previous address. */
   accountChanged(to: string, what: 'password' | 'e-mail address', url: string): boolean {
     const words: Words = {
       subject: `Your ${what} was changed`,
@@ -94,9 +93,9 @@ export class Emails {
   }
 
   /**
-   * Sends it once, now; the caller tries again. A mail program ends it by a button of its own (RFC 8058), and programs
-   * that answer for the absent stay silent (RFC 3834).
-   * @returns whether the mail server took it
+   * Sends it once; the caller retries. Mail programs can offer a button to unsubscribe (RFC 8058), and autoresponders stay
+   * silent (RFC 3834).
+   * @returns whether the mail server accepted it
    */
   async digest({ unsubscribeUrl, subject, ...mail }: DigestEmail): Promise<boolean> {
     const headers = {
@@ -112,7 +111,7 @@ export class Emails {
     const words: Words = {
       ...alertWords(incident, what),
       action: 'Open it in Quietzone',
-      end: `You get this because you, or somebody of the workspace “${workspaceName}”, asked for it. Settings, Alerts ends it.`,
+      end: `You get this because you, or a member of the workspace “${workspaceName}”, asked for it. Settings, Alerts ends it.`,
     };
     return this.#mailer.send({ to, ...email(words, url), onFailed: async () => undefined });
   }

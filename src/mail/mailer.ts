@@ -1,16 +1,15 @@
 /**
- * Mail out, through the operator's SMTP server; nodemailer lives here alone.
+ * Sends mail through the operator's SMTP server, by nodemailer.
  *
- * A mail is sent in the background, after its commit: a few tries with growing pauses, then it is given up,
- * logged without its address, and the caller is notified. In memory only: mails that wait are lost when the
- * service stops; the invite can be made again.
+ * A mail is sent in the background, after its commit: a few tries with growing pauses, then it is logged without its
+ * address and the caller is notified. The queue is in memory: a stop loses waiting mails; invites can be sent again.
  */
 import { createTransport, type Transporter } from 'nodemailer';
 import type { Logger } from '../telemetry/log.ts';
 
 /** Pauses before the second try and later ones: a restarting server, then a longer absence. */
 const pausesMs: readonly number[] = [1_000, 5_000, 30_000, 120_000];
-/** Mails that wait or are on their way, about 10 KB each. */
+/** Mails that wait or are in transit, about 10 KB each. */
 const mailsMax = 1_000;
 const connectionsMax = 2;
 const stepMsMax = 10_000;
@@ -36,7 +35,7 @@ export interface Email {
   readonly onFailed: () => Promise<void>;
 }
 
-/** A mail whose tries are the caller's. */
+/** A mail that the caller retries. */
 export interface SingleEmail extends Omit<Email, 'onFailed'> {
   readonly messageId: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -72,7 +71,7 @@ export class Mailer {
     this.#pausesMs = pauses;
   }
 
-  /** Takes the email over. @returns false when too many wait: it was not taken */
+  /** Queues a mail. @returns false if too many wait */
   send(email: Email): boolean {
     if (this.#isClosed || this.#mails >= mailsMax) return false;
     this.#mails += 1;
@@ -80,7 +79,7 @@ export class Mailer {
     return true;
   }
 
-  /** Sends it once, now. @returns whether the server took it; the log has why not */
+  /** Sends it once. @returns whether the server accepted it; the log has the reason if not */
   async sendOnce({ to, headers, ...email }: SingleEmail): Promise<boolean> {
     if (this.#isClosed) return false;
     const address = { name: '', address: to };
@@ -108,7 +107,7 @@ export class Mailer {
   async #try(email: Email, tried: number): Promise<void> {
     const { to, subject, text, html } = email;
     try {
-      // An object is taken as one address; a text would be parsed as a list.
+      // An object is one address; a string would be parsed as a list.
       await this.#transport.sendMail({
         from: this.#from,
         to: { name: '', address: to },

@@ -1,15 +1,13 @@
 /**
- * The numbers of a report or a digest: read here and nowhere else, so that neither can show more than these. No target,
- * no id, no raw scan, and no code but the requested one.
+ * Reads all analytics that a report or a digest shows: no target, no id, no raw scan, and no code but the requested one.
  *
  *   report    code: from the day of its creation to today, or to the day of its deletion
  *             campaign: the days of its schedule that have begun; a range counts back from the last of them
  *   digest    a whole local week or month of a workspace
  *
- * The period before has the same weekdays. Where it would begin before counting did, nothing is compared: the change would
- * mean nothing. A day that is not over is compared until the same time (model/zones/comparison.ts), always: scans are stored
- * by quarters of an hour, so no raw scan is needed. Days are those of a zone; where the numbers are not known in it that far
- * back, they are days of UTC, and say so.
+ * The previous period has the same weekdays. If it began before counting did, nothing is compared. A day that is not over is
+ * compared until the same time (model/zones/comparison.ts): scans are stored by quarters of an hour, so no raw scan is
+ * needed. Days are those of a zone; if they are not available that far back, they are UTC days, and the page says so.
  */
 import { dayMax, dayMs, parseDay } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
@@ -86,7 +84,7 @@ export function periodOf(
 }
 
 interface Life extends TimeRange {
-  /** What of its days alone is counted; undefined = all. */
+  /** The part of its days that counts; undefined = all. */
   readonly within: TimeRange | undefined;
 }
 
@@ -98,7 +96,7 @@ function lifeOf(subject: ReportSubject, nowMs: number): Life {
     return { ...within, within };
   }
   const { createdAtMs, deletedAtMs = Infinity } = subject.code;
-  // A clock that was set back must not turn the life of a code around.
+  // A clock that was set back must not reverse the range.
   return { fromMs: Math.min(createdAtMs, nowMs), endMs: deletedAtMs + 1, within: undefined };
 }
 

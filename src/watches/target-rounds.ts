@@ -1,17 +1,17 @@
 /**
- * Requests the addresses that watches ask about: politely, and no more of them than need be.
+ * Requests the targets of watches, at a low rate.
  *
  *   watch due -> its addresses -> queue of each host -> HEAD -- 2xx, 3xx --> answering
  *                                                         |
- *                                                         4xx, 5xx, no answer to HEAD --> GET --> what that says
+ *                                                         4xx, 5xx, no answer to HEAD --> GET --> its result
  *
- * - One request to a host, whatever its port, in 10 s, of all watches of the installation, and 8 in flight. The first one follows 10 s after
- *   this process began to write, because another one may have asked just before.
+ * - At most one request to a host, whatever its port, in 10 s, and 8 in flight, for the whole installation. The first one
+ *   comes 10 s after this process begins to write: another process may have sent one just before.
  * - A workspace has at most a quarter of the rounds that others leave: many watches of one slow host do not delay others.
- * - An answer is used by all watches of the address for 10 minutes.
- * - Redirects are answers, and are not followed: what is behind them was not printed by anybody.
- * - Where no host at all has answered recently, and three or more could not be reached, it is probably this machine that is
- *   offline: that is inconclusive, whatever is asked for.
+ * - All watches of an address share an answer for 10 minutes.
+ * - Redirects are answers and are not followed.
+ * - If no host has answered recently and three or more were unreachable, this machine is probably offline: the result is
+ *   inconclusive.
  *
  * All state is in memory: an interrupted round is still due and restarts.
  */
@@ -25,11 +25,11 @@ const hostEveryMs = 10_000;
 const inFlightMax = 8;
 /** Watches whose addresses are requested at a time. */
 const roundsMax = 100;
-/** The part of them that one workspace may have, of those that others have not: 25 at most, and 1 while any is free. */
+/** Share of the free rounds that one workspace may have: 25 at most, and 1 while any is free. */
 const share = 1 / 4;
 const answersKept = 10_000;
 const answerFreshMs = 600_000;
-/** Hosts of which is remembered when they were asked; they are all past long before there are more. */
+/** Hosts with a time of their last request. */
 const hostsKept = 10_000;
 const unreachedHostsMax = 3;
 
@@ -109,7 +109,7 @@ export class TargetRounds {
     }
   }
 
-  /** Starts what may be asked now. Called every few seconds. */
+  /** Starts the requests that are allowed now. Called every few seconds. */
   tick(): void {
     if (this.#isClosed) return;
     const nowMs = this.#options.clock.monotonicMs();

@@ -1,10 +1,10 @@
 /**
- * When digests are due and what they are about, in local days of the workspace's zone.
+ * Due times and periods of digests, in local days of the workspace's zone.
  *
  *   weekly    08:00 of the day on which the workspace's weeks begin   the seven days before it
  *   monthly   08:00 of the first                                      the month before it
  *
- * One that is late, because the service was down, is about the last whole period: those between are left out.
+ * A digest that is late because the service was down covers the last whole period alone.
  */
 import { dayMs, type DayRange, minuteMs } from '../../model/day.ts';
 import type { DigestFrequency } from '../../model/reports/report.ts';

@@ -1,11 +1,11 @@
 /**
- * The digest scheduler: once a minute it sends the digests that are due, one after the other, on the machine that leads.
+ * Sends the digests that are due, once a minute, one after the other, on the leader.
  *
- *   due -> its numbers are read -> claimed (digests.ts) -> sent, or put back
+ *   due -> its analytics are read -> claimed (digests.ts) -> sent, or put back
  *
- * What is due is in the store, so a tick that is late or fails loses nothing. Numbers come before the claim: a store that
- * cannot be read costs no period. Members of one workspace share what is read. One mail is sent at a time, and the mailer
- * has two connections: an invite does not wait for a thousand digests. Damaged records are put off, and logged once.
+ * Due times are stored, so a late or failed tick loses nothing. Reading comes before the claim, so a store that cannot be
+ * read costs no period. Members of one workspace share a reading. One mail is sent at a time, and the mailer has two
+ * connections: an invite does not wait for a thousand digests. Damaged records are put off by an hour and logged.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../model/clock.ts';
@@ -19,14 +19,14 @@ import type { DigestNumbers } from './digest-numbers.ts';
 const tickMs = 60_000;
 /** Looked up at a time. */
 const batchMax = 50;
-/** Workspaces whose numbers are kept within a tick. */
+/** Workspaces whose analytics are cached within a tick. */
 const keptMax = 100;
-/** How long a mail that is on its way is waited for at a stop. */
+/** Longest wait for a mail in transit at a stop. */
 const closingMsMax = 3_000;
 
 export interface MailedDigest extends DigestMail {
   readonly to: string;
-  /** The same each time that it is sent. */
+  /** The same for each try. */
   readonly messageId: string;
   readonly unsubscribeUrl: string;
 }
@@ -34,7 +34,7 @@ export interface MailedDigest extends DigestMail {
 export interface DigestSchedulerOptions {
   readonly digests: Pick<Digests, 'due' | 'putOffUnreadable' | 'claim' | 'putBack'>;
   readonly numbers: DigestNumbers;
-  /** Sends it, once. @returns whether the mail server took it */
+  /** Sends it once. @returns whether the mail server accepted it */
   readonly send: (mail: MailedDigest) => Promise<boolean>;
   /** The dashboard's address. */
   readonly publicUrl: string;
@@ -65,8 +65,8 @@ export class DigestScheduler {
   }
 
   /**
-   * Nothing is begun from here on. Before the mailer and the management environment are closed. A mail that takes longer
-   * than the wait is not put back: it may have been taken.
+   * Starts nothing more. Call it before the mailer and the management environment close. A mail that takes longer than the
+   * wait is not put back: the server may have accepted it.
    */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -76,7 +76,7 @@ export class DigestScheduler {
     clearTimeout(timer);
   }
 
-  /** @returns mails that were taken @throws the first failure, after the other digests were tried */
+  /** @returns accepted mails @throws the first failure, after the other digests */
   async tick(): Promise<number> {
     const { digests, log } = this.#options;
     const kept = new LRUCache<string, Found>({ max: keptMax });

@@ -1,9 +1,9 @@
 /**
- * Who gets digests, and when the next one is due.
+ * Subscriptions to digests, and when the next one is due.
  *
  *   ask       -> due at the next 08:00 of a week or month
  *   claim     due -> the period is done, the next one is due        in one transaction, before anything is sent
- *   putBack   the mail server refused it -> due again in a while    five tries in eleven hours, then it is given up
+ *   putBack   the mail server refused it -> due again later    five tries in eleven hours, then it is dropped
  *   putOff    a damaged record is due again in an hour, so that it does not block those behind it
  *   off       by the member, by the link of a mail, or at a claim after the member has left
  *
@@ -121,7 +121,7 @@ export class Digests {
     return this.#dueKeys(limit).flatMap((key) => this.#dueOf(key) ?? []);
   }
 
-  /** Puts off those of the first `limit` that cannot be read. @returns whose they are */
+  /** Puts off unreadable ones among the first `limit`. @returns their keys */
   async putOffUnreadable(limit: number): Promise<DigestKey[]> {
     const { store, clock } = this.#options;
     const unreadable = this.#dueKeys(limit).filter((entry) => this.#dueOf(entry) === undefined);
@@ -179,7 +179,7 @@ export class Digests {
         digest,
         {
           ...rest,
-          // The same as before, unless the signing keys are others: then links of older mails end.
+          // The same, unless the signing keys changed: then links of older mails end.
           tokenHash: hash,
           doneThroughDay: Math.max(record.doneThroughDay, throughDay),
         },
@@ -222,7 +222,7 @@ export class Digests {
     return membership !== undefined && membership.joinedAtMs <= askedAtMs;
   }
 
-  /** Inside a transaction. @param before what it takes the place of */
+  /** Inside a transaction. @param before the replaced record */
   #put(key: DigestKey, record: DigestRecord, before: DigestRecord | undefined): void {
     const { digests, digestTokens } = this.#options.store.reports;
     const { userId, workspaceNo } = key;

@@ -1,7 +1,6 @@
 /**
- * Drawings of numbers as markup: columns over time, and lists whose rows are bars. Vectors without text, stretched to
- * the space there is, with labels in HTML beside them, which stay readable on a phone. Each column names itself on hover;
- * for screen readers a chart has a sentence, and a table where there is one.
+ * Charts as markup: columns over time, and lists with bars. Vectors without text stretch to the available space; labels are
+ * HTML, which stays readable on a phone. Each column has a tooltip; screen readers get a sentence, and a table if there is one.
  */
 import { escapeHtml } from '../../model/text.ts';
 import { numberText, percentText, type Share } from '../labels.ts';

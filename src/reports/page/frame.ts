@@ -1,7 +1,6 @@
 /**
- * The frame of every page that is shown without an account: one style sheet, allowed by its hash, at most one picture,
- * which is in the page, and no script. Nothing is loaded from anywhere and nothing tells another site where the reader
- * came from; search engines are told to stay out. Whatever people wrote is text here.
+ * The frame of every page without an account: one style sheet, allowed by its hash, at most one inline picture, no script.
+ * The page loads nothing, sends no referrer and is not indexed. User input is escaped as text.
  */
 import { createHash } from 'node:crypto';
 import { accents } from '../../http/pages/colours.ts';

@@ -1,8 +1,6 @@
 /**
- * The page of a shared report, pure: a name, numbers and charts. It holds no target, no short link, no id and nobody's
- * address; a code without a name is called just that, because the rest of what names it would lead to its target.
- *
- * About 30 KB: some hundred columns, ten rows a list.
+ * The page of a shared report, a pure function: a name, numbers and charts, about 30 KB. It has no target, short link, id or
+ * address. A code without a name is called that, because its target would identify it.
  */
 import type { Brand } from '../../model/routing/pages.ts';
 import { type ReportRange, reportRanges } from '../../model/reports/report.ts';
