@@ -129,6 +129,11 @@ export class StoreReplication {
     return this.#replicator.isHeld;
   }
 
+  /** This machine leads, or follows the leader closely: its data is at most a lease old. */
+  get isCurrent(): boolean {
+    return this.#replicator.isCurrent;
+  }
+
   /** The stream itself: what removes its oldest entries asks it. */
   get messages(): TimedLog {
     return this.#messages;

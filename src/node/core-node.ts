@@ -29,7 +29,7 @@ import { closeAll, type Closers } from '../engine/closers.ts';
 import { threadCounts } from '../engine/machine/machine-plan.ts';
 import type { EngineThreadsOptions } from '../engine/threads.ts';
 import { messageOf } from '../model/failure.ts';
-import type { Base } from '../modules.ts';
+import type { Base, FirstAnswers } from '../modules.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
@@ -186,10 +186,15 @@ export class CoreNode {
       answerWithinMs,
       cluster: this.#cluster,
       forwarded: this.proof,
-      first: { reply: (request) => this.control.reply(request) ?? feed.reply(request) },
+      first: this.firstAnswers(feed),
       checks: this.checks,
       registerMetrics: (metrics) => this.registerMetrics(metrics),
     };
+  }
+
+  /** Answers to other nodes, leading or not. */
+  firstAnswers(feed: LinkFeed): FirstAnswers {
+    return { reply: (request) => this.control.reply(request) ?? feed.reply(request) };
   }
 
   #scansOf(scans: ScanStore): CoreScans {
@@ -304,7 +309,7 @@ export class CoreNode {
     this.#closers.push(base.management.environment.committed.listen(follow));
   }
 
-  /** Of links to edges, while this machine leads. */
+  /** Sends links to edges; belongs to a role, as its answers never end. */
   openFeed({ codes, queries }: Engine): LinkFeed {
     const { context, base } = this.#options;
     return new LinkFeed({
@@ -313,6 +318,7 @@ export class CoreNode {
       docsUrl: `${context.config.api.publicUrl}/docs`,
       cluster: () => this.nodes.clusterId ?? '',
       isLeading: () => this.replication.isHeld,
+      isCurrent: () => this.replication.isCurrent,
       edgeOf: (token) => this.#edgeOf(token),
       limitedTotals: () =>
         Array.from(codes.links.limitedCodes, (no) => [no, queries.analytics.lifetimeScans(no)]),

@@ -301,14 +301,20 @@ class Roles {
     const { base, engine, node } = this.#options;
     const leader = (): { readonly url: string } | undefined => node.leader;
     const registerMetrics = (metrics: Metrics): void => node.registerMetrics(metrics);
-    const { proof, control: first, checks } = node;
+    const { proof, checks } = node;
     await this.#giveDeliveriesAway();
+    const feed = node.openFeed(engine);
+    const first = node.firstAnswers(feed);
     const isStopping = (): boolean => this.isClosing;
     const standby = { base, engine, leader, proof, first, checks, isStopping, registerMetrics };
-    const role = await openStandby(standby);
+    const role = await openStandby(standby).catch((error: unknown) => {
+      feed.close();
+      throw error;
+    });
     const endFollowing = node.followSettled(engine);
     return {
       close: async () => {
+        feed.close();
         await endFollowing();
         await role.close();
       },

@@ -225,14 +225,14 @@ it('an edge has no secret: its health and metrics say what it is like', async ()
   expect(first).toEqual({
     code: 0,
     text: [
-      'a is an edge with 12 links, 3 changes behind; last contact with a leading core: 1.3 s ago',
+      'a is an edge with 12 links, 3 changes behind; last contact with a core: 1.3 s ago',
       'problem: links may be old: no core has answered',
       'The whole cluster: `quietzone cluster status` on a core',
     ].join('\n'),
   });
   const edge = { ...environment, QZ_CLUSTER_ROLE: 'edge' };
   contact = '-1';
-  expect((await cluster(edge, 'status')).text).toContain('last contact with a leading core: never');
+  expect((await cluster(edge, 'status')).text).toContain('last contact with a core: never');
   expect(JSON.parse((await cluster(edge, 'status', '--json')).text)).toMatchObject({
     role: 'edge',
     isReady: false,

@@ -154,7 +154,7 @@ async function edgeStatus(config: Config, isJson: boolean): Promise<string> {
   const lines = [
     !hasFigures
       ? `${seen.node} is an edge; set metrics.port (QZ_METRICS_PORT) to see its links and its contact`
-      : `${seen.node} is an edge with ${seen.links} links, ${seen.linksBehind} changes behind; last contact with a leading core: ${contact}`,
+      : `${seen.node} is an edge with ${seen.links} links, ${seen.linksBehind} changes behind; last contact with a core: ${contact}`,
     ...reasons.map((reason) => `problem: ${reason}`),
     'The whole cluster: `quietzone cluster status` on a core',
   ];

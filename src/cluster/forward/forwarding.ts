@@ -12,7 +12,7 @@
  *
  *   no leader is known, or it cannot be reached    503 not_active: nothing was sent, so nothing was changed
  *   the connection was lost later                  503 outcome_unknown for what may change something, else not_active
- *   in the midst of the answer                     the connection is cut, as the leader's own would be; live events and links just end
+ *   in the midst of the answer                     the connection is cut, as the leader's own would be; live events just end
  *   another machine leads by now (leader-watch.ts) a read is sent to that one; a change ends as 503 outcome_unknown, a stream just ends
  *
  * Bounds: a connection per request that is under way, and requests as the server bounds them; 256 KiB of each answer.
@@ -33,7 +33,6 @@ import {
 import { Failure } from '../../model/failure.ts';
 import type { HealthReport } from '../../telemetry/health.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { feedPath } from '../links/link-feed.ts';
 import type { ForwardingProof } from './forwarding-proof.ts';
 import { type AnswerHead, LeaderAnswer } from './leader-answer.ts';
 import { LeaderWatch } from './leader-watch.ts';
@@ -121,7 +120,7 @@ export class ForwardingHandler implements Handler {
     return problemReply(failure, request, this.#options.docsUrl);
   }
 
-  /** Live events and links end, also those that come: their clients ask another machine. */
+  /** Live events end, also those that come: their clients ask another machine. */
   endStreams(): void {
     this.#isEnding = true;
     for (const end of this.#streams) end();
@@ -154,7 +153,7 @@ export class ForwardingHandler implements Handler {
     try {
       this.#dispatch(request, origin, answer);
       const reply = await replyOf(request, await answer.head, answer);
-      return isEndless(request, reply) ? this.#streaming(reply, answer, origin) : reply;
+      return isEndless(reply) ? this.#streaming(reply, answer, origin) : reply;
     } catch (error) {
       answer.leave();
       const next = this.#origin;
@@ -174,7 +173,7 @@ export class ForwardingHandler implements Handler {
     }
   }
 
-  /** A client of live events, and an edge, ask again by themselves: a lost leader is the end of them, and no fault. */
+  /** A client of live events asks again by itself: a lost leader ends them without a fault. */
   #streaming(reply: Reply, answer: LeaderAnswer, origin: string): Reply {
     const end = (): void => {
       this.#streams.delete(end);
@@ -310,10 +309,9 @@ async function replyOf(
   return { ...reply, body: answer };
 }
 
-/** Live events, and the links of an edge. */
-const isEndless = ({ path }: Request, { headers, body }: Reply): boolean =>
-  body instanceof LeaderAnswer &&
-  (headers['content-type'] === 'text/event-stream' || path === feedPath);
+/** Live events. */
+const isEndless = ({ headers, body }: Reply): boolean =>
+  body instanceof LeaderAnswer && headers['content-type'] === 'text/event-stream';
 
 /** @param onEnd called when it has ended, also because its client has left */
 function endingQuietly(

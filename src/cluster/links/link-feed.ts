@@ -21,7 +21,7 @@ import { LimitedTotals, type Totals } from './limited-totals.ts';
 import { encodeFrame } from './link-frames.ts';
 import { type ChangesSeen, LinkSource } from './link-source.ts';
 
-export const feedPath = '/cluster/links';
+const feedPath = '/cluster/links';
 const beatMs = 500;
 /** Feeds at once: one for each edge, and those that a lost connection has left for a minute. */
 const feedsMax = 1_024;
@@ -39,6 +39,8 @@ export interface LinkFeedOptions {
   /** Which cluster the numbers of this store are of; another one after its data was put back from a copy. */
   readonly cluster: () => string;
   readonly isLeading: () => boolean;
+  /** The core leads, or follows the leader closely. */
+  readonly isCurrent: () => boolean;
   /** The name of the edge of this cluster whose token stands after `Bearer`; undefined for any other. */
   readonly edgeOf: (token: string) => string | undefined;
   /** Of each limited code, the scans that are counted. */
@@ -105,7 +107,7 @@ export class LinkFeed {
       return new Failure('overloaded', `This core has ${feedsMax} edges, or stops`, soon);
     }
     this.#source.refresh();
-    // It is behind the core that the edge followed: what that one had comes here, too.
+    // A standby may be behind the core that the edge followed. What a leader lacks, the cluster has lost.
     if (seen !== undefined && seen.number > this.#source.last && !this.#options.isLeading()) {
       return new Failure('not_active', 'This core does not lead, and is behind the edge', soon);
     }
@@ -142,11 +144,11 @@ export class LinkFeed {
   #feed(edge: string, seen: ChangesSeen | undefined, pages: number): AsyncIterable<Uint8Array> {
     // Counted from its first pull: an answer that is never pulled is not ended either.
     const begin = (): AsyncIterator<Uint8Array> => {
-      const { cluster, isLeading, clock } = this.#options;
+      const { cluster, isCurrent, clock } = this.#options;
       const [source, totals] = [this.#source, this.#totals];
       const onEnd = (): void => void this.#open.delete(feed);
       this.#endOlder(edge);
-      const parts = { edge, source, totals, cluster, isLeading, clock, onEnd };
+      const parts = { edge, source, totals, cluster, isCurrent, clock, onEnd };
       const feed = new Feed(parts, seen, pages);
       this.#open.add(feed);
       return feed.iterator();
@@ -164,7 +166,7 @@ function pagesIn(query: string): number {
 const unauthorized = (): Failure =>
   new Failure('unauthorized', 'The token is not one of an edge of this cluster');
 
-interface FeedParts extends Pick<LinkFeedOptions, 'cluster' | 'isLeading' | 'clock'> {
+interface FeedParts extends Pick<LinkFeedOptions, 'cluster' | 'isCurrent' | 'clock'> {
   readonly edge: string;
   readonly source: LinkSource;
   readonly totals: LimitedTotals;
@@ -261,13 +263,13 @@ class Feed {
 
   /** Once in `beatMs`; what is counted goes before it. */
   async *#beat(): AsyncGenerator<Uint8Array> {
-    const { source, isLeading, clock } = this.#parts;
+    const { source, isCurrent, clock } = this.#parts;
     if (clock.monotonicMs() - this.#beatAtMs < beatMs) return;
     this.#beatAtMs = clock.monotonicMs();
     if (this.#position !== undefined) yield* this.#used();
     source.refresh();
     yield* this.#changedPages();
-    yield encodeFrame({ kind: 'beat', number: source.last, isLeading: isLeading() });
+    yield encodeFrame({ kind: 'beat', number: source.last, isCurrent: isCurrent() });
   }
 
   async *#changedPages(): AsyncGenerator<Uint8Array> {

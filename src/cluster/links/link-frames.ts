@@ -9,7 +9,7 @@
  *   used     codeNo u32, scans f64       of a limited code, counted so far in the whole cluster
  *   at       number f64                  ends what `reset` began: the blocks have all changes up to it
  *   pages    number f64, workspaceNo u32, JSON   what a workspace says on its pages (model/routing/pages.ts), for edges that ask
- *   beat     number f64, isLeading u8    every half a second: the last change of the core, and whether it leads
+ *   beat     number f64, isCurrent u8    every half a second: the last change of the core, and whether it follows the log
  */
 import type { CodeNo } from '../../model/numbers.ts';
 import { linkBlockBytesMax } from '../../store/management/link-blocks.ts';
@@ -20,7 +20,7 @@ export type LinkFrame =
   | { readonly kind: 'change'; readonly number: number; readonly codeNo: CodeNo }
   | { readonly kind: 'used'; readonly codeNo: CodeNo; readonly scans: number }
   | { readonly kind: 'at'; readonly number: number }
-  | { readonly kind: 'beat'; readonly number: number; readonly isLeading: boolean }
+  | { readonly kind: 'beat'; readonly number: number; readonly isCurrent: boolean }
   | {
       readonly kind: 'pages';
       readonly number: number;
@@ -70,7 +70,7 @@ export function encodeFrame(frame: LinkFrame): Buffer {
   const bytes = begin(frame.kind, { change: 12, at: 8, beat: 9 }[frame.kind]);
   bytes.writeDoubleLE(frame.number, headBytes);
   if (frame.kind === 'change') bytes.writeUInt32LE(frame.codeNo, headBytes + 8);
-  if (frame.kind === 'beat') bytes[headBytes + 8] = frame.isLeading ? 1 : 0;
+  if (frame.kind === 'beat') bytes[headBytes + 8] = frame.isCurrent ? 1 : 0;
   return bytes;
 }
 
@@ -137,7 +137,7 @@ const readers: Readonly<Record<LinkFrame['kind'], (fields: Buffer) => LinkFrame>
   beat: (fields) => ({
     kind: 'beat',
     number: count(fields, 0),
-    isLeading: fields.readUInt8(8) === 1,
+    isCurrent: fields.readUInt8(8) === 1,
   }),
   pages: (fields) => ({
     kind: 'pages',

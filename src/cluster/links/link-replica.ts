@@ -3,7 +3,7 @@
  *
  *   connect ──▶ frames ──▶ store, in one transaction with their number ──▶ link table ──▶ `applied`
  *      ▲                                                                        │
- *      └── next core, after a pause ◀── 2 s without a beat of a leading core ◀──┘
+ *      └── next core, after a pause ◀── 2 s without a beat of a current core ◀──┘
  *
  * While nothing comes the edge redirects by what it has. The next piece is read when the one before it is applied, so a
  * snapshot of any size takes a few megabytes.
@@ -18,7 +18,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import { type LinkFrame, LinkFrameDecoder } from './link-frames.ts';
 import { ReplicaStore } from './replica-store.ts';
 
-/** Without a beat of a leading core for so long, links may be old, and another core is asked. */
+/** Without a beat of a core that follows the log for so long, links may be old: the edge asks another core. */
 const silentMsMax = 2_000;
 const connectMsMax = 2_000;
 const firstPauseMs = 50;
@@ -69,8 +69,8 @@ export class LinkReplica {
   #isRefilling: boolean;
   /** The number of the core, by its last beat. */
   #coreNumber = 0;
-  #leadingBeatMs: number | undefined;
-  #rotation = -1;
+  #contactMs: number | undefined;
+  #rotation: number;
   #pauseMs = firstPauseMs;
   #fault: string | undefined;
   #running: Promise<void> = Promise.resolve();
@@ -80,6 +80,8 @@ export class LinkReplica {
     this.#options = options;
     this.#store = store;
     this.#isRefilling = store.position === undefined;
+    // The edges share the cores.
+    this.#rotation = Math.floor(options.random() * 1_024);
     this.#limits = new BesideRun(async () => {
       await this.#table?.closeLimits();
     }, options.log);
@@ -103,14 +105,14 @@ export class LinkReplica {
     return this.#table !== undefined;
   }
 
-  /** When a leading core last sent a beat, by the monotonic clock. */
+  /** When a current core last sent a beat, by the monotonic clock. */
   get lastContactMs(): number | undefined {
-    return this.#leadingBeatMs;
+    return this.#contactMs;
   }
 
   get isFresh(): boolean {
-    const contactMs = this.#leadingBeatMs;
-    return contactMs !== undefined && this.#options.clock.monotonicMs() - contactMs <= silentMsMax;
+    const sinceMs = this.#options.clock.monotonicMs() - (this.#contactMs ?? -Infinity);
+    return sinceMs <= silentMsMax;
   }
 
   /** Why the last connection ended; undefined while one brings links. */
@@ -155,8 +157,7 @@ export class LinkReplica {
   /** One after the other: each of them forwards to the core that leads. */
   #nextCore(): string | undefined {
     const cores = this.#options.cores();
-    this.#rotation += 1;
-    return cores[this.#rotation % cores.length];
+    return cores[this.#rotation++ % cores.length];
   }
 
   #tellFault(core: string | undefined, error: unknown): void {
@@ -190,7 +191,7 @@ export class LinkReplica {
       }
       throw new Error('the core has ended the feed');
     } catch (error) {
-      throw silence.signal.aborted ? new Error('no beat of a leading core came') : error;
+      throw silence.signal.aborted ? new Error('no beat of a current core came') : error;
     } finally {
       silence.pause();
     }
@@ -216,16 +217,16 @@ export class LinkReplica {
     throw new Error(`the core answered ${statusCode}`);
   }
 
-  /** @returns whether the core leads */
+  /** @returns whether the core is current */
   #takeBeats(frames: readonly LinkFrame[], core: string): boolean {
-    let isLed = false;
+    let isCurrent = false;
     for (const frame of frames) {
       if (frame.kind !== 'beat') continue;
       this.#coreNumber = frame.number;
-      isLed = frame.isLeading;
+      ({ isCurrent } = frame);
     }
-    if (!isLed) return false;
-    this.#leadingBeatMs = this.#options.clock.monotonicMs();
+    if (!isCurrent) return false;
+    this.#contactMs = this.#options.clock.monotonicMs();
     if (this.#fault !== undefined) this.#options.log.info({ core }, 'following links resumed');
     this.#fault = undefined;
     return true;

@@ -115,6 +115,13 @@ export class Lead {
     return nowMs >= this.#heldFromMs && this.#leftMs() > 0;
   }
 
+  /** This machine holds the lead, or has read an entry of the leader within a lease. */
+  get isCurrent(): boolean {
+    const { timers, leaseMs } = this.#options;
+    if (this.#state === 'standby') return timers.monotonicMs() - this.#countedMs < leaseMs;
+    return this.isHeld;
+  }
+
   /** @throws Failure not_active */
   check(): void {
     if (this.isHeld) return;

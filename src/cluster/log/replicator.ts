@@ -142,6 +142,11 @@ export class LogReplicator implements Replicator {
     return this.#lead.isHeld;
   }
 
+  /** This machine has the newest entries of the log, as far as it knows, and can store them. */
+  get isCurrent(): boolean {
+    return this.#lead.isCurrent && this.#fault === undefined;
+  }
+
   get status(): ReplicatorStatus {
     return {
       state: this.#lead.state,

@@ -64,7 +64,7 @@ export function registerEdgeMetrics(metrics: Metrics, parts: EdgeParts): void {
   );
   metrics.gauge(
     'quietzone_cluster_contact_seconds',
-    'Since a leading core was last in contact with this edge; -1 = never',
+    'Since a core that follows the cluster was last in contact with this edge; -1 = never',
     [],
     () => {
       const { lastContactMs } = replica;

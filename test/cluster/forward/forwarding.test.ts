@@ -236,16 +236,13 @@ describe('a stream', () => {
     await expect.poll(() => state.ended, soon).toBe(true);
   });
 
-  test('of events or links ends quietly with its leader, a download is cut', async () => {
+  test('of events ends quietly with its leader, a download is cut', async () => {
     const { reply } = events();
     const csv = { ...reply, headers: { 'Content-Type': 'text/csv' } };
-    const links = { ...events().reply, headers: { 'Content-Type': 'application/octet-stream' } };
-    const replies: Record<string, Reply> = { '/v1/csv': csv, '/cluster/links': links };
-    const { url, leader } = await cluster(({ path }) => replies[path] ?? reply, {});
+    const { url, leader } = await cluster(({ path }) => (path === '/v1/csv' ? csv : reply), {});
     const live = await rawGet(`${url}/v1/events/stream`);
-    const feed = await rawGet(`${url}/cluster/links`);
     const file = await rawGet(`${url}/v1/csv`);
-    const ends = [live, feed, file].map(
+    const ends = [live, file].map(
       (answer) =>
         new Promise((resolve) => {
           answer.on('end', () => resolve('end')).on('error', () => resolve('cut'));
@@ -253,7 +250,7 @@ describe('a stream', () => {
         }),
     );
     leader.close();
-    expect(await Promise.all(ends)).toEqual(['end', 'end', 'cut']);
+    expect(await Promise.all(ends)).toEqual(['end', 'cut']);
     expect(defects.splice(0)).toMatchObject([{ code: 'UND_ERR_SOCKET' }]);
   });
 });

@@ -29,7 +29,7 @@ async function otherLeader(name: string): Promise<{ readonly url: string; open: 
   const server = createServer((asked, answer) => {
     if (asked.url === '/v1/slow') {
       setTimeout(() => answer.end(name), timeouts.changedMs / 2);
-    } else if (asked.url?.startsWith('/v1/events') || asked.url?.startsWith('/cluster/links')) {
+    } else if (asked.url?.startsWith('/v1/events')) {
       answer.setHeader('Content-Type', 'text/event-stream');
       answer.write(name);
       state.open += 1;
@@ -108,24 +108,22 @@ test('streams of a former leader end quietly, and are closed there', async () =>
   const [former, next] = [await otherLeader('former'), await otherLeader('next')];
   const standby = await behind(former.url);
   const live = await follow(`${standby.url}/v1/events/stream`);
-  const feed = await follow(`${standby.url}/cluster/links`);
-  await expect.poll(() => former.open, soon).toBe(2);
+  await expect.poll(() => former.open, soon).toBe(1);
   standby.leader = { url: next.url };
-  expect(await Promise.all([live, feed].map(endOf))).toEqual(['end', 'end']);
+  expect(await endOf(live)).toBe('end');
   await expect.poll(() => former.open, soon).toBe(0);
 });
 
-test('a standby that stops ends live events and links at once', async () => {
+test('a standby that stops ends live events at once', async () => {
   const leader = await otherLeader('leader');
   const standby = await behind(leader.url);
   const live = await follow(`${standby.url}/v1/events/stream`);
-  const feed = await follow(`${standby.url}/cluster/links`);
-  const ends = [live, feed].map(endOf);
-  await expect.poll(() => leader.open, soon).toBe(2);
+  const end = endOf(live);
+  await expect.poll(() => leader.open, soon).toBe(1);
   const stoppedMs = performance.now();
   standby.handler.endStreams();
   await standby.server.drain(3_000);
-  expect(await Promise.all(ends)).toEqual(['end', 'end']);
+  expect(await end).toBe('end');
   expect(performance.now() - stoppedMs).toBeLessThan(1_500);
   await expect.poll(() => leader.open, soon).toBe(0);
 });

@@ -32,6 +32,7 @@ export class FeedServer {
   #requests = 0;
   cluster = 'cl_1';
   isLeading = true;
+  isCurrent = true;
   /** Scans that count as counted, of limited codes, by number. */
   readonly totals = new Map<number, number>();
   /** Positions that edges asked for; `all` without one. */
@@ -47,6 +48,7 @@ export class FeedServer {
       clock: systemClock,
       cluster: () => this.cluster,
       isLeading: () => this.isLeading,
+      isCurrent: () => this.isCurrent,
       edgeOf: (given) => /^(edge-\d)\.token$/.exec(given)?.[1],
       limitedTotals: () => this.totals,
       docsUrl: 'http://localhost/docs',

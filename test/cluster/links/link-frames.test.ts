@@ -21,7 +21,7 @@ const frame: fc.Arbitrary<LinkFrame> = fc.oneof(
   fc.record({ kind: fc.constant('change' as const), number: count, codeNo: word }),
   fc.record({ kind: fc.constant('used' as const), codeNo: word, scans: count }),
   fc.record({ kind: fc.constant('at' as const), number: count }),
-  fc.record({ kind: fc.constant('beat' as const), number: count, isLeading: fc.boolean() }),
+  fc.record({ kind: fc.constant('beat' as const), number: count, isCurrent: fc.boolean() }),
   fc.record({
     kind: fc.constant('pages' as const),
     number: count,

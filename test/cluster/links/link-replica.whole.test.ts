@@ -196,14 +196,15 @@ test('links are followed by TLS, by an authority of the cluster alone', async ()
   await expect.poll(() => edge.see('secret'), soon).toBe(target);
 });
 
-test('a core that does not lead is left for one that does', async () => {
+test('an edge leaves a core that does not follow the log for one that does, leading or not', async () => {
+  const cutOff = await FeedServer.open();
+  cutOff.isCurrent = false;
   const standby = await FeedServer.open();
   standby.isLeading = false;
-  const leader = await FeedServer.open();
-  const edge = await openReplica(temporaryFolder(), () => [standby.url, leader.url]);
-  await expect.poll(() => leader.asked.length, soon).toBeGreaterThan(0);
+  const edge = await openReplica(temporaryFolder(), () => [cutOff.url, standby.url]);
+  await expect.poll(() => standby.asked.length, soon).toBeGreaterThan(0);
   await expect.poll(() => edge.replica.isFresh, soon).toBe(true);
-  expect(leader.feed.count).toBe(1);
+  expect(standby.feed.count).toBe(1);
 });
 
 test('a core that is behind does not take an edge back, and a wrong token gets nothing', async () => {
