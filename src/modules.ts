@@ -41,6 +41,7 @@ import { Outbox } from './outbox/outbox.ts';
 import { openReports, type ReportServices } from './reports/open-reports.ts';
 import type { ScanQueries } from './scans/query/queries.ts';
 import { deliveryVersion } from './store/delivery/delivery.ts';
+import type { OpenMode } from './store/environment.ts';
 import {
   type Management,
   managementVersion,
@@ -115,9 +116,15 @@ export async function prepareProcess(
 }
 
 /** The caller closes `management` after all modules. */
-export function openBase(config: Config, folder: DataFolder, log: Logger, machine: Machine): Base {
+export function openBase(
+  config: Config,
+  folder: DataFolder,
+  log: Logger,
+  machine: Machine,
+  mode: OpenMode = 'existing',
+): Base {
   const { clock, randomBytes } = machine;
-  const management = openManagement(folder.managementFile);
+  const management = openManagement(folder.managementFile, mode);
   const ids = createIdSource(clock, randomBytes);
   const outbox = new Outbox(management, ids, clock);
   const shares = sharesOf(config);

@@ -1,5 +1,5 @@
 /**
- * Opens the engine: link table, redirect threads and shards.
+ * Opens the engine: link table, redirect threads and shards. An edge has no shards (node/open-edge.ts).
  *
  *   shards count what is journaled -> links loaded -> redirect threads listen
  *
@@ -17,12 +17,12 @@ import { threadCounts } from './engine/machine/machine-plan.ts';
 import type { PredecessorConnection } from './engine/takeover/predecessor-connection.ts';
 import { EngineThreads, type EngineThreadsOptions } from './engine/threads.ts';
 import { openImages } from './images/image-service.ts';
-import { addressSpace, createLinkTableMemory } from './links/layout.ts';
+import { addressSpace, createLinkTableMemory, type LinkTableMemory } from './links/layout.ts';
 import { LinkWriter } from './links/writer.ts';
 import { type Base, imageOptions, openCodeModule } from './modules.ts';
 import { openScanQueries } from './scans/query/queries.ts';
 import { RawQueries } from './scans/query/raw/raw-queries.ts';
-import { openGeo } from './scans/visitor/geo/geo-data.ts';
+import { openGeo, type OpenGeo } from './scans/visitor/geo/geo-data.ts';
 import { openScanStore, type ScanStore } from './store/scans/scans.ts';
 import type { Engine } from './services.ts';
 
@@ -58,6 +58,29 @@ export async function startEngine(
   return engine;
 }
 
+interface LinkTable {
+  readonly memory: LinkTableMemory;
+  readonly links: LinkWriter;
+  readonly geo: OpenGeo;
+  readonly pages: PageFeed;
+}
+
+/** What redirect threads read. @param codes that may have a link */
+export function openLinkTable(base: Base, closers: Closers, codes: number): LinkTable {
+  const { config, log, clock, management } = base;
+  const memory = createLinkTableMemory({
+    ...addressSpace,
+    readersMax: threadCounts(config).redirect,
+    linksExpected: codes + newLinksExpected,
+  });
+  const geo = openGeo(config.geo);
+  for (const warning of geo.warnings) log.warn(warning);
+  closers.push(() => geo.close());
+  const pages = new PageFeed(management);
+  closers.push(() => pages.close());
+  return { memory, links: new LinkWriter(memory, clock), geo, pages };
+}
+
 /** Starts no thread. @param othersJournals of the predecessor, in a takeover */
 function makeEngine(
   base: Base,
@@ -68,12 +91,7 @@ function makeEngine(
   const { config, folder, log, clock, management } = base;
   const scans = openScanStore(folder.scansFile);
   closers.push(() => scans.environment.close());
-  const memory = createLinkTableMemory({
-    ...addressSpace,
-    readersMax: threadCounts(config).redirect,
-    linksExpected: management.last('code') + newLinksExpected,
-  });
-  const links = new LinkWriter(memory, clock);
+  const { memory, links, geo, pages } = openLinkTable(base, closers, management.last('code'));
   const rawQueries = new RawQueries(folder.scansFile);
   closers.push(() => rawQueries.close());
   const queries = openScanQueries(scans, (codeNo) => codes.findScanned(codeNo), rawQueries);
@@ -87,11 +105,6 @@ function makeEngine(
   });
   const refresher = new LinkRefresher(management, codes.links);
   closers.push(() => refresher.close());
-  const geo = openGeo(config.geo);
-  for (const warning of geo.warnings) log.warn(warning);
-  closers.push(() => geo.close());
-  const pages = new PageFeed(management);
-  closers.push(() => pages.close());
   const zones = new ZoneFeed(management);
   closers.push(() => zones.close());
   const threads = new EngineThreads({

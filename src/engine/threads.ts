@@ -5,7 +5,7 @@
  *   stop    redirect threads drain -> shards count the rest -> uncounted bytes are logged
  *
  * At a takeover the shards stop first: the successor counts the scans that redirect threads still journal (engine/takeover/).
- * An edge only redirects and journals; at its stop, scans that no core has stay in the journals.
+ * An edge only redirects and journals (EdgeThreads): the cores count, and at its stop scans that no core has stay in the journals.
  */
 import type { Config } from '../config.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
@@ -27,6 +27,12 @@ interface SharedOptions extends Pick<RedirectThreadsOptions, 'pages' | 'connecti
   readonly log: Logger;
   readonly folder: DataFolder;
   readonly links: LinkTableMemory;
+}
+
+export interface EdgeThreadsOptions extends SharedOptions, Pick<RedirectThreadsOptions, 'geo'> {
+  /** Number of redirect threads; there are at least as many own journals. */
+  readonly threads: number;
+  readonly journals: Omit<JournalsOptions, 'root' | 'threads' | 'log'>;
 }
 
 export interface EngineThreadsOptions extends SharedOptions, Pick<ShardThreadsOptions, 'zones'> {
@@ -55,42 +61,66 @@ const catchUpMsMax = 5_000;
 const drainEndMs = 10_000;
 const drainMsMin = 1_000;
 
-export class EngineThreads {
+export class EdgeThreads {
   readonly journals: Journals;
   readonly folder: FolderWatch;
-  readonly shards: ShardThreads;
   readonly redirects: RedirectThreads;
+  readonly #watch: NodeJS.Timeout;
+
+  constructor(options: EdgeThreadsOptions) {
+    const { folder, threads, log } = options;
+    const { path, managementFile, scansFile, deliveryFile, journalRoot: root } = folder;
+    this.journals = new Journals({ ...options.journals, root, threads, log });
+    this.folder = new FolderWatch([path, managementFile, scansFile, deliveryFile, root], log);
+    const whenInPlace = (): Promise<void> => this.folder.whenInPlace();
+    this.redirects = new RedirectThreads({ ...options, journals: this.journals, whenInPlace });
+    this.#watch = setInterval(() => {
+      this.folder.examine();
+      this.sample();
+    }, watchMs);
+    this.#watch.unref();
+  }
+
+  protected sample(): void {
+    this.journals.deleteOwn();
+  }
+
+  /** @throws Error with the number of answered scans that are lost, once all has stopped */
+  async stop(drainMsMax = drainEndMs): Promise<void> {
+    clearInterval(this.#watch);
+    await this.redirects.stop(drainMsMax);
+    await this.drained();
+    this.redirects.assertJournaled();
+  }
+
+  /** Redirects have ended. */
+  protected async drained(): Promise<void> {}
+}
+
+export class EngineThreads extends EdgeThreads {
+  readonly shards: ShardThreads;
   readonly #options: EngineThreadsOptions;
   #stopBeganMs: number | undefined;
   #isCounting = false;
-  readonly #watch: NodeJS.Timeout;
 
   constructor(options: EngineThreadsOptions) {
-    this.#options = options;
-    const { folder, store, config, log, clock, visitor, othersJournals: others, node } = options;
+    const { folder, store, config, visitor, othersJournals: others, node } = options;
     const counts = threadCounts(config);
-    const threads = node?.redirectThreads ?? counts.redirect;
-    const { path, managementFile, scansFile, deliveryFile, journalRoot: root } = folder;
-    const known = journalsIn(store);
-    const journals = new Journals({ root, threads, others, known, log, ...node?.journals });
-    this.journals = journals;
-    this.folder = new FolderWatch([path, managementFile, scansFile, deliveryFile, root], log);
-    const whenInPlace = (): Promise<void> => this.folder.whenInPlace();
+    super({
+      ...options,
+      geo: visitor.geo,
+      threads: node?.redirectThreads ?? counts.redirect,
+      journals: { others, known: journalsIn(store), ...node?.journals },
+    });
+    this.#options = options;
     this.shards = new ShardThreads({
       ...options,
       rawRetentionDays: config.scans.rawRetentionDays,
       threads: counts.shards,
-      storePlace: identify(scansFile),
-      journals,
-      whenInPlace,
+      storePlace: identify(folder.scansFile),
+      journals: this.journals,
+      whenInPlace: () => this.folder.whenInPlace(),
     });
-    const { geo } = visitor;
-    this.redirects = new RedirectThreads({ ...options, geo, threads, journals, whenInPlace });
-    this.#watch = setInterval(() => {
-      this.folder.examine();
-      this.shards.lag.sample(clock.monotonicMs());
-    }, watchMs);
-    this.#watch.unref();
   }
 
   get isCounting(): boolean {
@@ -125,59 +155,23 @@ export class EngineThreads {
     this.#isCounting = false;
   }
 
-  /** @throws Error with the number of answered scans that are lost, once all has stopped */
-  async stop(): Promise<void> {
-    const { clock, log, node } = this.#options;
-    clearInterval(this.#watch);
+  override async stop(): Promise<void> {
     this.beginStop();
-    const stoppingMs = clock.monotonicMs() - (this.#stopBeganMs ?? 0);
-    await this.redirects.stop(Math.max(drainMsMin, drainEndMs - stoppingMs));
+    const stoppingMs = this.#options.clock.monotonicMs() - (this.#stopBeganMs ?? 0);
+    await super.stop(Math.max(drainMsMin, drainEndMs - stoppingMs));
+  }
+
+  protected override sample(): void {
+    this.shards.lag.sample(this.#options.clock.monotonicMs());
+  }
+
+  protected override async drained(): Promise<void> {
+    const { log, node } = this.#options;
     node?.onDrained?.();
     await this.shards.stop();
     const bytes = this.#isCounting ? this.shards.lag.uncountedBytes : 0;
     if (bytes > 0) {
       log.warn({ bytes }, 'stopped before all scans were counted, the next start counts them');
     }
-    this.redirects.assertJournaled();
-  }
-}
-
-export interface EdgeThreadsOptions extends SharedOptions {
-  readonly geo: RedirectThreadsOptions['geo'];
-  /** Number of redirect threads; there are at least as many own journals. */
-  readonly threads: number;
-  readonly journals: Pick<JournalsOptions, 'known' | 'recovery'> & {
-    readonly own: readonly number[];
-    readonly keptFrom: (journal: number) => number;
-  };
-}
-
-/** The threads of an edge: they redirect and journal. The cores count. */
-export class EdgeThreads {
-  readonly journals: Journals;
-  readonly folder: FolderWatch;
-  readonly redirects: RedirectThreads;
-  readonly #watch: NodeJS.Timeout;
-
-  constructor(options: EdgeThreadsOptions) {
-    const { folder, threads, log } = options;
-    const { path, managementFile, journalRoot: root } = folder;
-    const journals = new Journals({ ...options.journals, root, threads, log });
-    this.journals = journals;
-    this.folder = new FolderWatch([path, managementFile, root], log);
-    const whenInPlace = (): Promise<void> => this.folder.whenInPlace();
-    this.redirects = new RedirectThreads({ ...options, journals, whenInPlace });
-    this.#watch = setInterval(() => {
-      this.folder.examine();
-      journals.deleteOwn();
-    }, watchMs);
-    this.#watch.unref();
-  }
-
-  /** @throws Error with the number of answered scans that are lost, once all has stopped */
-  async stop(): Promise<void> {
-    clearInterval(this.#watch);
-    await this.redirects.stop(drainEndMs);
-    this.redirects.assertJournaled();
   }
 }

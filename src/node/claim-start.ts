@@ -13,7 +13,14 @@ import { doubleDetail, lateMs } from '../cluster/nodes/beats.ts';
 import { joinCluster, type JoiningOptions } from '../cluster/nodes/join.ts';
 import type { Admission } from '../cluster/nodes/join-message.ts';
 import { NodeError } from '../cluster/nodes/node-error.ts';
+import type { NodeIdentity } from '../cluster/nodes/node-file.ts';
 import type { NatsConnection } from '../cluster/nats/nats-connection.ts';
+import { threadCounts } from '../engine/machine/machine-plan.ts';
+import { messageOf } from '../model/failure.ts';
+import { systemTimers } from '../system-clock.ts';
+import type { NodeContext } from './context.ts';
+import type { FatalStop } from './fatal-stop.ts';
+import { joinRequestOf } from './join-as-core.ts';
 
 /** Two beats and a half. */
 export const listenMs = 1_250;
@@ -26,6 +33,51 @@ export interface ClaimOptions extends Omit<JoiningOptions, 'signal'> {
   readonly isLastHere: boolean;
   readonly withinMs: number;
   readonly stopping: AbortSignal;
+}
+
+/** A start waits so long for the journals of new redirect threads. */
+const journalsMsMax = 5_000;
+
+/**
+ * For a node that is registered. One with more redirect threads than journals waits longer for an answer; without it the threads
+ * that have a journal start.
+ * @returns undefined where it opens without an answer @throws NodeError of a copy
+ */
+export async function claim(
+  context: NodeContext,
+  identity: NodeIdentity,
+  isLastHere: boolean,
+): Promise<Admission | undefined> {
+  const { config, log } = context;
+  const threads = config.cluster.role === 'core' ? 0 : threadCounts(config).redirect;
+  const missing = threads - identity.journals.length;
+  const request = joinRequestOf(context, identity);
+  const withinMs = missing > 0 ? journalsMsMax : listenMs;
+  const claimed = { timers: systemTimers, request, isLastHere, withinMs };
+  const admission = await claimStart({ ...context, ...claimed });
+  if (admission === undefined && missing > 0) {
+    log.warn({ missing }, 'redirect threads without a journal do not start: no core answers');
+  }
+  return admission;
+}
+
+/** Asks until the leader has registered the node as it is now. @returns ends it */
+export function joinAgain(
+  context: NodeContext,
+  identity: NodeIdentity,
+  stop: FatalStop,
+  joined: (admission: Admission) => void,
+): () => void {
+  const { connection, log } = context;
+  const ended = new AbortController();
+  const { signal } = ended;
+  const request = joinRequestOf(context, identity);
+  const taken = `Cannot continue as ${identity.name}: the cluster has registered another machine under this name`;
+  joinCluster({ connection, timers: systemTimers, log, request, signal }).then(
+    (admission) => (admission.id === identity.node ? joined(admission) : stop.report(taken)),
+    (error: unknown) => (signal.aborted ? undefined : stop.report(messageOf(error))),
+  );
+  return () => ended.abort();
 }
 
 /** @returns undefined where it opens without an answer @throws NodeError of a copy; the signal's reason */

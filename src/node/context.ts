@@ -1,5 +1,6 @@
 /** What a node of a cluster knows before its data folder is open. */
 import type { Leader } from '../cluster/log/entry.ts';
+import { Beats, type BeatsOptions } from '../cluster/nodes/beats.ts';
 import { NodeError } from '../cluster/nodes/node-error.ts';
 import {
   beginNats,
@@ -11,7 +12,7 @@ import { messageOf } from '../model/failure.ts';
 import { createIdSource } from '../model/ids.ts';
 import type { Machine } from '../modules.ts';
 import { shipped } from '../shipped.ts';
-import { systemSteadyClock } from '../system-clock.ts';
+import { systemSteadyClock, systemTimers } from '../system-clock.ts';
 import type { Logger } from '../telemetry/log.ts';
 
 export interface NodeContext {
@@ -45,6 +46,18 @@ export function connectNode(
   const self = { owner: `${nodeName}.${instance}`, url, version: shipped.version };
   const boot = systemSteadyClock.bootId;
   return { config, log, machine, connection: dial(nats), nats, instance, boot, stopping, self };
+}
+
+/** The heartbeats of this node, which begin when it redirects. @param onDouble as in BeatsOptions */
+export function createBeats(
+  { config, connection, instance, self }: NodeContext,
+  onDouble: BeatsOptions['onDouble'],
+  registered?: BeatsOptions['registered'],
+): Beats {
+  const { nodeName: name, role } = config.cluster;
+  const url = role === 'edge' ? '' : self.url;
+  const start = { name, instance, role, redirects: role !== 'core', url, version: self.version };
+  return new Beats({ connection, timers: systemTimers, self: start, registered, onDouble });
 }
 
 export function natsOptionsOf({ cluster }: Config): NatsOptions {

@@ -13,11 +13,12 @@ import type { NodeControl } from '../cluster/control/node-control.ts';
 import { CopySender } from '../cluster/copy/copy-sender.ts';
 import { ForwardingProof } from '../cluster/forward/forwarding-proof.ts';
 import { LinkFeed } from '../cluster/links/link-feed.ts';
-import { Beats } from '../cluster/nodes/beats.ts';
+import type { Beats } from '../cluster/nodes/beats.ts';
 import { storageFull } from '../cluster/log/ordered-log.ts';
 import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
 import { FirstLinks } from '../cluster/nodes/first-links.ts';
-import { answerJoins, joinCluster } from '../cluster/nodes/join.ts';
+import { answerJoins } from '../cluster/nodes/join.ts';
+import type { Admission } from '../cluster/nodes/join-message.ts';
 import { type NodeIdentity, writeNodeFile } from '../cluster/nodes/node-file.ts';
 import { Registry } from '../cluster/nodes/registry.ts';
 import { checkSecret } from '../cluster/nodes/secrets.ts';
@@ -35,14 +36,14 @@ import { systemTimers } from '../system-clock.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ClusterAnswers, Engine } from '../services.ts';
-import { listenMs } from './claim-start.ts';
-import type { NodeContext } from './context.ts';
+import { joinAgain, listenMs } from './claim-start.ts';
+import { createBeats, type NodeContext } from './context.ts';
 import { CoreDelivery } from './core-delivery.ts';
 import { CoreExchange } from './core-exchange.ts';
 import { CoreScans } from './scans/core-scans.ts';
 import { registerClusterMetrics } from './cluster-metrics.ts';
 import { openControl } from './core-control.ts';
-import { joinRequestOf } from './join-as-core.ts';
+import type { FatalStop } from './fatal-stop.ts';
 import { followSigningKeys } from './signing-rotation.ts';
 import { StaleRedirects } from './stale-redirects.ts';
 
@@ -55,8 +56,7 @@ export interface CoreNodeOptions {
   readonly identity: NodeIdentity;
   /** This process leads now, or no longer. */
   readonly onRole: () => void;
-  /** It must end: a sentence for the operator. */
-  readonly onEnd: (detail: string) => void;
+  readonly stop: FatalStop;
 }
 
 export class CoreNode {
@@ -73,8 +73,8 @@ export class CoreNode {
   readonly #cluster: ClusterAccess;
 
   readonly #exchange: CoreExchange;
-  readonly #firstLinks = new FirstLinks(systemTimers);
-  #beats: Beats | undefined;
+  readonly #beats: Beats;
+  readonly #firstLinks: FirstLinks;
   #stale: StaleRedirects | undefined;
   #refresher: LinkRefresher | undefined;
   #scans: CoreScans | undefined;
@@ -93,7 +93,13 @@ export class CoreNode {
     const shared = { store, folder: base.folder.path, keys: this.#keys, log: base.log };
     this.#closers.push(followSigningKeys(shared));
     this.proof = new ForwardingProof(this.#keys.forwarding, clock);
-    const instanceOf = (name: string): string | undefined => this.#beats?.instanceOf(name);
+    const registered = (): string[] =>
+      this.nodes.nodes().flatMap((node) => (node.role === 'core' ? [] : [node.name]));
+    const beats = createBeats(context, (detail) => options.stop.report(detail), registered);
+    this.#beats = beats;
+    this.#firstLinks = new FirstLinks(systemTimers, beats);
+    this.#closers.push(() => beats.close());
+    const instanceOf = (name: string): string | undefined => beats.instanceOf(name);
     this.nodes = new Registry({ store, ids, clock, instanceOf });
     this.#closers.push(() => this.nodes.close());
     this.replication = new StoreReplication({
@@ -154,7 +160,7 @@ export class CoreNode {
           ...(!own.includes(journal) && { atMost: received.wholeTo(journal) }),
         }),
       },
-      onDrained: () => this.#beats?.end(),
+      onDrained: () => this.#beats.end(),
     };
   }
 
@@ -178,7 +184,7 @@ export class CoreNode {
           local,
           name: this.#options.identity.name,
           nodes: () => this.nodes.nodes(),
-          last: (name) => this.#beats?.last(name),
+          last: (name) => this.#beats.last(name),
         }),
       changesFollowed: () => this.#linksFollowed(),
       isStale: () => !this.replication.isHeld,
@@ -213,7 +219,7 @@ export class CoreNode {
     const { management } = this.#options.base;
     await this.#refresher?.refresh();
     const number = management.last('link');
-    return (await this.#beats?.linksFollowed(number)) ?? 0;
+    return await this.#beats.linksFollowed(number);
   }
 
   registerMetrics(metrics: Metrics): void {
@@ -231,7 +237,7 @@ export class CoreNode {
   }
 
   get #away(): string | undefined {
-    const away = this.isLeading ? (this.#beats?.away() ?? []) : [];
+    const away = this.isLeading ? this.#beats.away() : [];
     if (away.length === 0) return undefined;
     return `away, and not stopped cleanly: ${away.join(', ')}; where they run they redirect by links of before`;
   }
@@ -239,7 +245,7 @@ export class CoreNode {
   get checks(): HealthCheck[] {
     const { connection } = this.#options.context;
     return [
-      { name: 'links since the last start', problem: () => this.#firstLinks.problem(this.#beats) },
+      this.#firstLinks.check,
       { name: 'cluster', isWarning: true, problem: () => this.#problem },
       { name: 'nodes', isWarning: true, problem: () => this.#away },
       { name: 'brokers', isWarning: true, problem: () => connection.problem },
@@ -276,22 +282,12 @@ export class CoreNode {
 
   /** What is applied from the log is brought into the link table, and then told. */
   #followLinks({ threads, refresher }: Engine): void {
-    const { context, base, identity, onEnd } = this.#options;
-    const { config, connection, instance, self } = context;
-    const { nodeName: name, role, advertiseUrl: url } = config.cluster;
-    const { version } = self;
-    const beats = new Beats({
-      connection,
-      timers: systemTimers,
-      self: { name, instance, role, redirects: role !== 'core', url, version },
+    const { base, identity } = this.#options;
+    const beats = this.#beats;
+    beats.start({
       linkNumber: () => refresher.seen,
       journaled: () => journaledOf(base.clock, identity, threads.journals.tails),
-      registered: () =>
-        this.nodes.nodes().flatMap((node) => (node.role === 'core' ? [] : [node.name])),
-      onDouble: onEnd,
     });
-    this.#beats = beats;
-    this.#closers.push(() => beats.close());
     const stale = new StaleRedirects({
       redirects: threads.redirects,
       isInContact: () => this.replication.isHeld || beats.coreUrls().length > 0,
@@ -334,10 +330,8 @@ export class CoreNode {
 
   /** Asks to be registered as it is now, and answers others while it leads. */
   #join(): void {
-    const { context, base, identity, onEnd } = this.#options;
+    const { context, base, identity, stop } = this.#options;
     const { connection, log } = context;
-    const ended = new AbortController();
-    this.#closers.push(() => ended.abort());
     // By then it knows which names are in use.
     const listened = pause(listenMs, undefined, { ref: false });
     const ends = answerJoins({
@@ -345,21 +339,14 @@ export class CoreNode {
       isLeading: () => this.replication.isHeld,
       join: (request) => listened.then(() => this.nodes.join(request)),
       tokenOf: (name, run) => this.#keys.tokenOf(name, run),
-      cores: () => [context.self.url, ...(this.#beats?.coreUrls() ?? [])],
+      cores: () => [context.self.url, ...this.#beats.coreUrls()],
       log,
     });
     this.#closers.push(ends);
-    const request = joinRequestOf(context, identity);
-    joinCluster({ connection, timers: systemTimers, log, request, signal: ended.signal }).then(
-      ({ id: node, cluster, journals, run }) => {
-        const { name } = identity;
-        const joined = { cluster, node, name, role: request.role, journals, run };
-        if (node === identity.node) return writeNodeFile(base.folder.path, joined);
-        return onEnd(
-          `Cannot go on as ${name}: the cluster has registered another machine under this name`,
-        );
-      },
-      (error: unknown) => (ended.signal.aborted ? undefined : onEnd(messageOf(error))),
-    );
+    const joined = ({ cluster, journals, run }: Admission): void => {
+      const { role } = context.config.cluster;
+      writeNodeFile(base.folder.path, { ...identity, cluster, role, journals, run });
+    };
+    this.#closers.push(joinAgain(context, identity, stop, joined));
   }
 }

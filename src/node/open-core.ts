@@ -6,7 +6,7 @@
  *
  * A first start waits for brokers as long as it takes, and so does one on another machine, or after a boot: it may be a copy
  * (claim-start.ts). Else a core that comes back while they are away redirects, and counts what it journals. One with more
- * redirect threads than journals asks for some first, for `journalsMsMax`.
+ * redirect threads than journals asks for some first.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { administrationOf } from '../administration/administration.ts';
@@ -26,7 +26,7 @@ import { type Closers, openWithClosers } from '../engine/closers.ts';
 import { DataFolderError } from '../engine/data-folder.ts';
 import type { FirstSecrets, FirstStart } from '../engine/installation/first-start.ts';
 import { ServiceFolder } from '../engine/installation/service-folder.ts';
-import { fitToMemory, threadCounts } from '../engine/machine/machine-plan.ts';
+import { fitToMemory } from '../engine/machine/machine-plan.ts';
 import { raiseBlocks } from '../engine/installation/numbers.ts';
 import { portsOf } from '../engine/start-checks.ts';
 import { DashboardFiles } from '../http/dashboard/dashboard-files.ts';
@@ -39,18 +39,17 @@ import {
   thisMachine,
 } from '../modules.ts';
 import { startEngine } from '../open-engine.ts';
-import { systemTimers } from '../system-clock.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { shipped } from '../shipped.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { Ticker } from '../telemetry/ticker.ts';
 import { type Engine, openServices, type Services } from '../services.ts';
-import { claimStart, listenMs } from './claim-start.ts';
+import { claim } from './claim-start.ts';
 import { connectNode, type NodeContext } from './context.ts';
 import { CoreNode } from './core-node.ts';
 import { CoreRole, type OpenRole } from './core-role.ts';
-import { Ending } from './ending.ts';
-import { joinAsCore, joinRequestOf } from './join-as-core.ts';
+import { FatalStop } from './fatal-stop.ts';
+import { joinAsCore } from './join-as-core.ts';
+import { startLinkUpkeep } from './link-upkeep.ts';
 import { updateSigningKeys } from './signing-rotation.ts';
 import { openStandby } from './standby.ts';
 import { assertNoTakeover, noTakeovers } from './takeover.ts';
@@ -62,10 +61,6 @@ const resultsMsMax = 5_000;
 /** A first start waits so long for a new cluster to have its first sign-in. */
 const firstLeadMsMax = 30_000;
 const firstLeadStepMs = 20;
-/** A start waits so long for the journals of new redirect threads. */
-const journalsMsMax = 5_000;
-/** How often the limits of codes are compared with what is counted of all nodes. */
-const limitsMs = 500;
 
 interface CoreOpening {
   readonly config: Config;
@@ -110,19 +105,20 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   const keys = new ClusterKeys(config.cluster.secret);
   updateSigningKeys({ store: base.management, folder: folder.path, keys });
   await service.begin(base.management, raiseBlocks);
-  const ending = new Ending(log);
+  const stop = new FatalStop(log);
   const node = new CoreNode({
     context,
     base,
     identity,
     onRole: () => void role.update(),
-    onEnd: (detail) => ending.tell(detail),
+    stop,
   });
   closers.push(() => node.close());
   const engine = await startEngine(base, closers, {
     node: (scans) => node.engineNode(scans),
   });
-  closers.push(startClosingLimits(base, engine));
+  const upkeep = startLinkUpkeep(engine.links, engine.codes.links, log);
+  closers.push(() => upkeep.close());
   const dashboard = new DashboardFiles(shipped.dashboard());
   const roles = new Roles({ base, node, dashboard, engine });
   const role = new CoreRole({
@@ -159,7 +155,7 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
     firstSecrets: roles.firstSecrets,
     secretsShown: () => roles.secretsShown(),
     takenOver: new Promise(() => undefined),
-    failed: ending.told,
+    failed: stop.reported,
   };
 }
 
@@ -175,7 +171,14 @@ async function identify({ service }: CoreOpening, context: NodeContext): Promise
   const isFirst = await service.beginMaking();
   const known = readNodeFile(folder.path);
   const isLastHere = beginStart(folder.path, context.config.cluster.nodeName, context);
-  if (known !== undefined) return await claim(known, isLastHere, context);
+  if (known !== undefined) {
+    const admitted = await claim(context, known, isLastHere);
+    if (admitted === undefined) return known;
+    const { journals } = admitted;
+    const identity = { ...known, role: context.config.cluster.role, journals };
+    writeNodeFile(folder.path, identity);
+    return identity;
+  }
   if (!isFirst) {
     throw new DataFolderError(
       `Cannot start: data folder ${folder.path} has the data of a machine alone, expected an empty one for a node of a cluster`,
@@ -184,46 +187,6 @@ async function identify({ service }: CoreOpening, context: NodeContext): Promise
   const identity = await joinAsCore(context, folder);
   await service.inspectAgain();
   return identity;
-}
-
-/**
- * Before it redirects: it is the node, and no copy. A node with more redirect threads than before, or that redirects for the first
- * time, asks for journals. Without an answer it goes on with the threads that have one.
- */
-async function claim(
-  known: NodeIdentity,
-  isLastHere: boolean,
-  context: NodeContext,
-): Promise<NodeIdentity> {
-  const { config, log } = context;
-  const { role } = config.cluster;
-  const missing = role === 'core' ? 0 : threadCounts(config).redirect - known.journals.length;
-  const withinMs = missing > 0 ? journalsMsMax : listenMs;
-  const request = joinRequestOf(context, known);
-  const claimed = { timers: systemTimers, request, isLastHere, withinMs };
-  const admission = await claimStart({ ...context, ...claimed });
-  if (admission !== undefined) {
-    const identity = { ...known, role, journals: admission.journals };
-    writeNodeFile(config.dataDir, identity);
-    return identity;
-  }
-  if (missing > 0) {
-    log.warn({ missing }, 'redirect threads without a journal do not start: no core answers');
-  }
-  return known;
-}
-
-/** @returns ends it */
-function startClosingLimits({ log }: Base, { codes }: Engine): () => Promise<void> {
-  const limits = new Ticker({
-    everyMs: limitsMs,
-    log,
-    failed: 'comparing limits of codes failed, retrying',
-    resumed: 'comparing limits of codes resumed',
-    run: () => codes.links.closeLimits(),
-  });
-  limits.start();
-  return () => limits.close();
 }
 
 /** Until some node has made the first sign-in of a new cluster: where it is this one, it is to be shown. */

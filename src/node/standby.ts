@@ -8,7 +8,6 @@ import { StoredData } from '../engine/watch/stored-data.ts';
 import { type Base, type ClusterEndpoints, openPorts } from '../modules.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { Ticker } from '../telemetry/ticker.ts';
 import { AddressQuota } from '../workspaces/memory-quota.ts';
 import type { Engine } from '../services.ts';
 import type { OpenRole } from './core-role.ts';
@@ -29,7 +28,6 @@ export interface StandbyOptions {
 
 /** Deliveries are the leader's. */
 const noWebhooks = { problem: undefined, behind: undefined, threadDeaths: 0 };
-const freeMs = 30_000;
 
 /** @throws ListenError */
 export const openStandby = (options: StandbyOptions): Promise<OpenRole> =>
@@ -59,19 +57,6 @@ async function open(
     stored,
     isStopping,
   });
-  // On the leader the services do it.
-  const freeing = new Ticker({
-    everyMs: freeMs,
-    log,
-    failed: 'freeing memory of links failed, retrying',
-    resumed: 'freeing memory of links resumed',
-    run: () => {
-      engine.links.free();
-      codes.links.publishPending();
-    },
-  });
-  freeing.start();
-  closers.push(() => freeing.close());
   const handler = new ForwardingHandler({
     leader,
     proof,

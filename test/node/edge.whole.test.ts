@@ -2,13 +2,14 @@
  * src/node/open-edge.ts: an edge in this process, with its threads and files, behind a core whose feed is on a socket.
  * No broker: what joins and what carries scans is handed in.
  */
-import { getRandomValues } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished, expect, test } from 'vitest';
 import { writeNodeFile } from '../../src/cluster/nodes/node-file.ts';
 import { loadConfig } from '../../src/config.ts';
-import { EdgeFolder } from '../../src/node/edge/edge-folder.ts';
+import { closeAll, type Closers, openWithClosers } from '../../src/engine/closers.ts';
+import { openBase, thisMachine } from '../../src/modules.ts';
+import { openEdgeFolder } from '../../src/node/edge/edge-folder.ts';
 import { type Edge, openEdge } from '../../src/node/open-edge.ts';
 import { listSegments } from '../../src/scans/journal/segments.ts';
 import { systemClock } from '../../src/system-clock.ts';
@@ -31,14 +32,17 @@ class TestEdge {
   readonly lines: readonly string[];
   readonly #ports: { readonly api: number; readonly redirect: number };
   readonly #folder: string;
+  readonly #closers: Closers;
 
   private constructor(
     edge: Edge,
+    closers: Closers,
     folder: string,
     ports: { readonly api: number; readonly redirect: number },
     lines: readonly string[],
   ) {
     this.edge = edge;
+    this.#closers = closers;
     this.#folder = folder;
     this.#ports = ports;
     this.lines = lines;
@@ -62,22 +66,12 @@ class TestEdge {
     writeNodeFile(folder, { ...identity, journals });
     const lines: string[] = [];
     const log = createLog('info', { write: (line) => void lines.push(line) });
-    const edge = await openEdge({
-      config,
-      log,
-      machine: {
-        clock: systemClock,
-        randomBytes: (bytes) => getRandomValues(bytes),
-        random: () => 0.5,
-      },
-      folder: await EdgeFolder.open(folder, log),
-      node: { journals, cores, token: () => 'edge-1.token' },
-      journals: {
-        known: { numbers: () => [], endAtLeast: () => 0 },
-        keptFrom,
-      },
-    });
-    const opened = new TestEdge(edge, folder, ports, lines);
+    const closers: Closers = [];
+    const dataFolder = await openEdgeFolder(folder, log, systemClock, closers);
+    const base = openBase(config, dataFolder, log, thisMachine, 'create');
+    const token = (): string => 'edge-1.token';
+    const edge = await openEdge({ base, journals, cores, token, keptFrom }, closers);
+    const opened = new TestEdge(edge, closers, folder, ports, lines);
     onTestFinished(() => opened.close());
     return opened;
   }
@@ -104,7 +98,7 @@ class TestEdge {
   }
 
   async close(): Promise<void> {
-    await this.edge.close();
+    await closeAll(this.#closers);
     expect(openFilesIn(this.#folder)).toEqual([]);
   }
 }
@@ -124,10 +118,10 @@ test('an edge redirects as its cores say, from their first word on, and without 
   await first.edge.redirecting;
   expect(await first.visit('printed')).toBe(target);
   expect((await first.ready()).status).toBe(200);
-  expect(first.edge.linkNumber).toBe(app.store.last('link'));
+  expect(first.edge.replica.number).toBe(app.store.last('link'));
 
   let moves = 0;
-  first.edge.linksMoved.listen(() => void (moves += 1));
+  first.edge.replica.applied.listen(() => void (moves += 1));
   const changed = await codes.change(app.actor, code.id, { target: other });
   await expect.poll(() => first.visit('printed'), soon).toBe(other);
   expect(moves).toBeGreaterThan(0);
@@ -210,7 +204,7 @@ test('numbers that the cores have lost: an edge has their links, and none of its
   older.close();
   await expect.poll(() => edge.visit('kept'), soon).toBe(other);
   await expect.poll(() => edge.visit('lost'), soon).toBe(410);
-  await expect.poll(() => edge.edge.linkNumber, soon).toBe(newer.app.store.last('link'));
+  await expect.poll(() => edge.edge.replica.number, soon).toBe(newer.app.store.last('link'));
 });
 
 test('links that a bad disk has damaged on an edge come again from a core', async () => {
@@ -236,19 +230,21 @@ test('links that a bad disk has damaged on an edge come again from a core', asyn
 test('a folder is of an edge, or of a service that keeps data', async () => {
   const log = createLog('silent');
   const core = await FeedServer.open();
-  await expect(EdgeFolder.open(core.app.dataDir, log)).rejects.toThrow(
-    /Cannot start as an edge: .* is of a service that keeps data, it has (delivery\.mdb|scans\.mdb)/,
+  const open = (path: string): Promise<{ close(): Promise<void> }> =>
+    openWithClosers(async (closers) => await openEdgeFolder(path, log, systemClock, closers));
+  await expect(open(core.app.dataDir)).rejects.toThrow(
+    /Cannot start as an edge: .* is of a service that stores data, it has (delivery\.mdb|scans\.mdb)/,
   );
   const folder = temporaryFolder();
   // A first start that ended before it had joined.
-  await (await EdgeFolder.open(folder, log)).close();
-  const held = await EdgeFolder.open(folder, log);
-  await expect(EdgeFolder.open(folder, log)).rejects.toThrow(/locked by a running service/);
+  await (await open(folder)).close();
+  const held = await open(folder);
+  await expect(open(folder)).rejects.toThrow(/locked by a running service/);
   await held.close();
   writeNodeFile(folder, { ...identity, journals });
   const unknown = temporaryFolder();
   writeFileSync(join(unknown, 'management.mdb'), '');
-  await expect(EdgeFolder.open(unknown, log)).rejects.toThrow(/and no cluster\.json/);
+  await expect(open(unknown)).rejects.toThrow(/and no cluster\.json/);
 });
 
 test('the pages of its codes have what their workspace says', async () => {

@@ -1,18 +1,20 @@
 /**
  * The frames of the feed of links, from a core to an edge (link-feed.ts):
  *
- *   frame    | bytes u32: of what follows | kind u8 | fields |            little-endian
+ *   frame    | bytes u32, little-endian: of what follows | msgpack array: kind, fields |
  *
- *   reset    cluster, UTF-8              what the edge has is not to be trusted: all blocks follow, by number
- *   block    blockNo u32, its bytes      links as they are now (store/management/link-blocks.ts)
- *   change   number f64, codeNo u32      the link of the code has changed; its block stands before, in the same piece
- *   used     codeNo u32, scans f64       of a limited code, counted so far in the whole cluster
- *   at       number f64                  ends what `reset` began: the blocks have all changes up to it
- *   pages    number f64, workspaceNo u32, JSON   what a workspace says on its pages (model/routing/pages.ts), for edges that ask
- *   beat     number f64, isCurrent u8    every half a second: the last change of the core, and whether it follows the log
+ *   reset    cluster                     all blocks follow, by number: the edge must not trust what it has
+ *   block    blockNo, its bytes          links as they are now (store/management/link-blocks.ts)
+ *   change   number, codeNo              the link of the code has changed; its block comes before, in the same piece
+ *   used     codeNo, scans               of a limited code, counted so far in the whole cluster
+ *   at       number                      ends what `reset` began: the blocks have all changes up to it
+ *   pages    number, workspaceNo, JSON   what a workspace says on its pages (model/routing/pages.ts)
+ *   beat     number, isCurrent           every half a second: the last change of the core, and whether it follows the log
  */
 import type { CodeNo } from '../../model/numbers.ts';
+import { packPlain } from '../../store/codec.ts';
 import { linkBlockBytesMax } from '../../store/management/link-blocks.ts';
+import { isCount, readFields } from '../message-fields.ts';
 
 export type LinkFrame =
   | { readonly kind: 'reset'; readonly cluster: string }
@@ -28,77 +30,49 @@ export type LinkFrame =
       readonly json: string;
     };
 
-const kinds = ['reset', 'block', 'change', 'used', 'at', 'beat', 'pages'] as const;
-const kindByte = Object.fromEntries(kinds.map((kind, index) => [kind, index + 1]));
-
 const lengthBytes = 4;
-const headBytes = lengthBytes + 1;
-const fieldBytesMax = linkBlockBytesMax + 64;
+const frameBytesMax = linkBlockBytesMax + 128;
 
-/** The other side speaks something else: the connection is of no use. */
+/** The bytes are not frames: the connection is useless. */
 export class LinkFrameError extends Error {
   override readonly name = 'LinkFrameError';
 }
 
 export function encodeFrame(frame: LinkFrame): Buffer {
-  if (frame.kind === 'reset') {
-    const text = Buffer.from(frame.cluster);
-    const bytes = begin(frame.kind, text.length);
-    bytes.set(text, headBytes);
-    return bytes;
-  }
-  if (frame.kind === 'block') {
-    const bytes = begin(frame.kind, 4 + frame.bytes.length);
-    bytes.writeUInt32LE(frame.blockNo, headBytes);
-    bytes.set(frame.bytes, headBytes + 4);
-    return bytes;
-  }
-  if (frame.kind === 'used') {
-    const bytes = begin(frame.kind, 12);
-    bytes.writeUInt32LE(frame.codeNo, headBytes);
-    bytes.writeDoubleLE(frame.scans, headBytes + 4);
-    return bytes;
-  }
-  if (frame.kind === 'pages') {
-    const text = Buffer.from(frame.json);
-    const bytes = begin(frame.kind, 12 + text.length);
-    bytes.writeDoubleLE(frame.number, headBytes);
-    bytes.writeUInt32LE(frame.workspaceNo, headBytes + 8);
-    bytes.set(text, headBytes + 12);
-    return bytes;
-  }
-  const bytes = begin(frame.kind, { change: 12, at: 8, beat: 9 }[frame.kind]);
-  bytes.writeDoubleLE(frame.number, headBytes);
-  if (frame.kind === 'change') bytes.writeUInt32LE(frame.codeNo, headBytes + 8);
-  if (frame.kind === 'beat') bytes[headBytes + 8] = frame.isCurrent ? 1 : 0;
+  const fields = packPlain([frame.kind, ...fieldsOf(frame)]);
+  const bytes = Buffer.allocUnsafe(lengthBytes + fields.length);
+  bytes.writeUInt32LE(fields.length, 0);
+  bytes.set(fields, lengthBytes);
   return bytes;
 }
 
-function begin(kind: LinkFrame['kind'], fieldBytes: number): Buffer {
-  const bytes = Buffer.allocUnsafe(headBytes + fieldBytes);
-  bytes.writeUInt32LE(1 + fieldBytes, 0);
-  bytes[lengthBytes] = kindByte[kind] ?? 0;
-  return bytes;
+function fieldsOf(frame: LinkFrame): unknown[] {
+  if (frame.kind === 'reset') return [frame.cluster];
+  if (frame.kind === 'block') return [frame.blockNo, frame.bytes];
+  if (frame.kind === 'change') return [frame.number, frame.codeNo];
+  if (frame.kind === 'used') return [frame.codeNo, frame.scans];
+  if (frame.kind === 'at') return [frame.number];
+  if (frame.kind === 'beat') return [frame.number, frame.isCurrent];
+  return [frame.number, frame.workspaceNo, frame.json];
 }
 
-/** Frames out of pieces that are cut anywhere. Holds one frame that is not complete at most. */
+/** Reads frames from pieces that are cut anywhere. Holds at most one incomplete frame. */
 export class LinkFrameDecoder {
   #rest: Buffer = Buffer.alloc(0);
 
-  /** The frames that end in `piece`; their bytes stand in it. @throws LinkFrameError */
+  /** The frames that end in `piece`. @throws LinkFrameError */
   read(piece: Uint8Array): LinkFrame[] {
-    const given = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
-    const bytes = this.#rest.length === 0 ? given : Buffer.concat([this.#rest, given]);
+    const bytes = Buffer.concat([this.#rest, piece]);
     const frames: LinkFrame[] = [];
     let at = 0;
-    while (at + headBytes <= bytes.length) {
+    while (at + lengthBytes <= bytes.length) {
       const length = bytes.readUInt32LE(at);
-      if (length < 1 || length > 1 + fieldBytesMax) {
+      if (length > frameBytesMax) {
         throw new LinkFrameError(`Cannot read links: a frame has ${length} bytes`);
       }
       const end = at + lengthBytes + length;
       if (end > bytes.length) break;
-      frames.push(decode(bytes[at + lengthBytes] ?? 0, bytes.subarray(at + headBytes, end)));
+      frames.push(decode(bytes.subarray(at + lengthBytes, end)));
       at = end;
     }
     // A copy: what is left would keep the whole piece.
@@ -107,48 +81,18 @@ export class LinkFrameDecoder {
   }
 }
 
-function decode(kindByteRead: number, fields: Buffer): LinkFrame {
-  const kind = kinds[kindByteRead - 1];
-  if (kind === undefined) {
-    throw new LinkFrameError(`Cannot read links: a frame is of kind ${kindByteRead}`);
+function decode(bytes: Uint8Array): LinkFrame {
+  const [kind, a, b, c] = readFields(bytes) ?? [];
+  if (kind === 'reset' && typeof a === 'string') return { kind, cluster: a };
+  if (isCount(a)) {
+    if (kind === 'block' && b instanceof Uint8Array) return { kind, blockNo: a, bytes: b };
+    if (kind === 'change' && isCount(b)) return { kind, number: a, codeNo: b };
+    if (kind === 'used' && isCount(b)) return { kind, codeNo: a, scans: b };
+    if (kind === 'at') return { kind, number: a };
+    if (kind === 'beat' && typeof b === 'boolean') return { kind, number: a, isCurrent: b };
+    if (kind === 'pages' && isCount(b) && typeof c === 'string') {
+      return { kind, number: a, workspaceNo: b, json: c };
+    }
   }
-  try {
-    return readers[kind](fields);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    throw new LinkFrameError(`Cannot read links: a frame "${kind}" is cut short`);
-  }
-}
-
-const readers: Readonly<Record<LinkFrame['kind'], (fields: Buffer) => LinkFrame>> = {
-  reset: (fields) => ({ kind: 'reset', cluster: fields.toString() }),
-  block: (fields) => ({
-    kind: 'block',
-    blockNo: fields.readUInt32LE(0),
-    bytes: fields.subarray(4),
-  }),
-  change: (fields) => ({
-    kind: 'change',
-    number: count(fields, 0),
-    codeNo: fields.readUInt32LE(8),
-  }),
-  used: (fields) => ({ kind: 'used', codeNo: fields.readUInt32LE(0), scans: count(fields, 4) }),
-  at: (fields) => ({ kind: 'at', number: count(fields, 0) }),
-  beat: (fields) => ({
-    kind: 'beat',
-    number: count(fields, 0),
-    isCurrent: fields.readUInt8(8) === 1,
-  }),
-  pages: (fields) => ({
-    kind: 'pages',
-    number: count(fields, 0),
-    workspaceNo: fields.readUInt32LE(8),
-    json: fields.subarray(12).toString(),
-  }),
-};
-
-function count(fields: Buffer, at: number): number {
-  const value = fields.readDoubleLE(at);
-  if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw new LinkFrameError(`Cannot read links: a frame has ${value} in the place of a count`);
+  throw new LinkFrameError('Cannot read links: a frame has an unknown kind or wrong fields');
 }

@@ -104,8 +104,8 @@ export class ReplicaStore {
     this.#refill = undefined;
   }
 
-  /** Links were lost here: the next connection brings them all. */
-  async distrust(): Promise<void> {
+  /** Links are lost: the next connection brings them all. */
+  async requestFullSync(): Promise<void> {
     const [cluster = ''] = this.#feed.get(feedKey, () => undefined) ?? [];
     await this.#store.environment.transaction(() => this.#putState(cluster, 'refilling'));
   }

@@ -57,13 +57,17 @@ export interface BeatsOptions {
   readonly connection: Pick<NatsConnection, 'publish' | 'subscribe'>;
   readonly timers: Timers;
   readonly self: NodeStart;
-  /** Changes of links up to it are in this node's link table. */
-  readonly linkNumber: () => number;
-  readonly journaled: () => Journaled;
   /** Names of registered nodes that redirect; absent on an edge, which answers no changes. */
   readonly registered?: (() => readonly string[]) | undefined;
   /** Another process runs under this name, and this one must stop. @param detail a sentence for the operator */
   readonly onDouble: (detail: string) => void;
+}
+
+/** What a beat reports beside its node. */
+export interface NodeProgress {
+  /** Changes of links up to it are in this node's link table. */
+  readonly linkNumber: () => number;
+  readonly journaled: () => Journaled;
 }
 
 interface Seen {
@@ -87,6 +91,8 @@ interface Waiter {
 
 export class Beats {
   readonly #options: BeatsOptions;
+  /** From `start` on. */
+  #progress: NodeProgress | undefined;
   /** By name, without this node. */
   readonly #seen = new Map<string, Seen>();
   /** By name, what came last of it: one for each node there ever was since this start. */
@@ -103,6 +109,7 @@ export class Beats {
   #doubleMs: number | undefined;
   #isClosed = false;
 
+  /** Listens, and sends nothing before `start`. */
   constructor(options: BeatsOptions) {
     this.#options = options;
     this.#receivedMs = options.timers.monotonicMs();
@@ -115,13 +122,18 @@ export class Beats {
         ? connection.subscribe(stopSubject(self.name), (bytes) => this.#told(bytes))
         : connection.subscribe(edgeBeats, receive),
     ];
+  }
+
+  /** The node redirects. */
+  start(progress: NodeProgress): void {
+    this.#progress = progress;
     this.#beat();
   }
 
   /** This node's links have moved: the others are told at once, many moves of a moment in one beat. */
   moved(): void {
     this.#check();
-    if (this.#isMoved || this.#isClosed) return;
+    if (this.#isMoved || this.#isClosed || this.#progress === undefined) return;
     const { timers } = this.#options;
     const waitMs = this.#sentMs + movedMs - timers.monotonicMs();
     if (waitMs <= 0) {
@@ -142,9 +154,13 @@ export class Beats {
 
   /** Of this node, as it would be sent now. */
   get own(): Beat {
-    const { self, linkNumber, journaled } = this.#options;
-    const isLast = this.#isClosed;
-    return { ...self, linkNumber: linkNumber(), isLast, journaled: journaled() };
+    const journaled = this.#progress?.journaled() ?? { atMs: 0, tails: [] };
+    const { self } = this.#options;
+    return { ...self, linkNumber: this.#linkNumber, isLast: this.#isClosed, journaled };
+  }
+
+  get #linkNumber(): number {
+    return this.#progress?.linkNumber() ?? 0;
   }
 
   /** Of another node: its last beat, also of one that is away or has ended; undefined where none came since this start. */
@@ -191,7 +207,7 @@ export class Beats {
   /** This node redirects no more, and need not be waited for: the others read a last beat. */
   end(): void {
     if (this.#isClosed) return;
-    this.#publish(true);
+    if (this.#progress !== undefined) this.#publish(true);
     this.close();
   }
 
@@ -341,7 +357,7 @@ export class Beats {
 
   /** Whether a connected node is behind that may still follow, and after how long the first such one lapses. */
   #behind({ number, behind }: Waiter): { readonly isAny: boolean; readonly lapseMs: number } {
-    const { self, linkNumber } = this.#options;
+    const { self } = this.#options;
     let isAny = false;
     let lapseMs = Infinity;
     const note = (name: string, state: 'followed' | 'behind' | 'stuck'): void => {
@@ -349,7 +365,7 @@ export class Beats {
       else behind.add(name);
       isAny ||= state === 'behind';
     };
-    note(self.name, self.redirects && linkNumber() < number ? 'behind' : 'followed');
+    note(self.name, self.redirects && this.#linkNumber < number ? 'behind' : 'followed');
     for (const [name, seen] of this.#seen) {
       const leftMs = this.#leftMs(seen);
       // One that has lapsed stays what it was.

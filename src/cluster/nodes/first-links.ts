@@ -4,34 +4,41 @@
  * sends scans to other nodes. Where no core says how far links are, as while brokers are away, it is ready after 5 s.
  */
 import type { Timers } from '../../model/clock.ts';
+import type { HealthCheck } from '../../telemetry/health.ts';
 import type { Beats } from './beats.ts';
 
 const waitMsMax = 5_000;
 
 export class FirstLinks {
   readonly #timers: Pick<Timers, 'monotonicMs'>;
+  readonly #beats: Pick<Beats, 'connected' | 'own'>;
   readonly #startedMs: number;
   #isReady = false;
 
-  constructor(timers: Pick<Timers, 'monotonicMs'>) {
+  constructor(timers: Pick<Timers, 'monotonicMs'>, beats: Pick<Beats, 'connected' | 'own'>) {
     this.#timers = timers;
+    this.#beats = beats;
     this.#startedMs = timers.monotonicMs();
   }
 
-  /** @param beats undefined until this node sends beats @returns why scans should go to other nodes */
-  problem(beats: Pick<Beats, 'connected' | 'own'> | undefined): string | undefined {
-    this.#isReady ||= hasNewest(beats) || this.#isLate;
+  /** The problem is why scans should go to other nodes. */
+  get check(): HealthCheck {
+    return { name: 'links since the last start', problem: () => this.#problem() };
+  }
+
+  #problem(): string | undefined {
+    this.#isReady ||= this.#hasNewest || this.#isLate;
     return this.#isReady ? undefined : 'links that changed while this node was stopped are coming';
+  }
+
+  /** This node has the changes of links that the cores have. */
+  get #hasNewest(): boolean {
+    const cores = this.#beats.connected().filter(({ role }) => role !== 'edge');
+    const newest = Math.max(...cores.map(({ linkNumber }) => linkNumber));
+    return cores.length > 0 && this.#beats.own.linkNumber >= newest;
   }
 
   get #isLate(): boolean {
     return this.#timers.monotonicMs() - this.#startedMs >= waitMsMax;
   }
-}
-
-/** Whether this node has the changes of links that the cores have. */
-function hasNewest(beats: Pick<Beats, 'connected' | 'own'> | undefined): boolean {
-  const cores = (beats?.connected() ?? []).filter(({ role }) => role !== 'edge');
-  const newest = Math.max(...cores.map(({ linkNumber }) => linkNumber));
-  return cores.length > 0 && beats !== undefined && beats.own.linkNumber >= newest;
 }

@@ -89,7 +89,13 @@ export class ServiceFolder {
     if (start === 'existing' && !existsSync(dataDir)) throw noFirstStart(dataDir, 'does not exist');
     const folder = openDataFolder(dataDir);
     const find = () => PredecessorConnection.find(folder, hello, log);
-    const owner = (takeover && (await find())) || (await lockOnceFree(folder, find));
+    const yielded = async (error: unknown): Promise<PredecessorConnection> => {
+      const isYielded = error instanceof DataFolderLockedError && error.owner === 'yielded';
+      const predecessor = isYielded ? await find() : undefined;
+      if (predecessor === undefined) throw error;
+      return predecessor;
+    };
+    const owner = (takeover && (await find())) || (await lockOnceFree(folder).catch(yielded));
     return new ServiceFolder(folder, owner, start, log);
   }
 
@@ -198,23 +204,13 @@ export class ServiceFolder {
   }
 }
 
-/** Does not wait for a running service. @param findYielded connects to one whose successor has died */
-async function lockOnceFree(
-  folder: DataFolder,
-  findYielded: () => Promise<PredecessorConnection | undefined>,
-): Promise<FolderLock | PredecessorConnection> {
-  const lock = async (): Promise<FolderLock | PredecessorConnection> => {
-    try {
-      return await lockDataFolder(folder);
-    } catch (error) {
-      const isYielded = error instanceof DataFolderLockedError && error.owner === 'yielded';
-      const yielded = isYielded ? await findYielded() : undefined;
-      if (yielded === undefined) throw error;
-      return yielded;
-    }
-  };
-  return await retryWhile(lock, ({ owner }) => owner !== 'running', busyLockTriesMax);
-}
+/** Does not wait for a running service. */
+export const lockOnceFree = (folder: DataFolder): Promise<FolderLock> =>
+  retryWhile(
+    () => lockDataFolder(folder),
+    ({ owner }) => owner === 'busy',
+    busyLockTriesMax,
+  );
 
 const lockOnceDead = <T>(lock: () => Promise<T>): Promise<T> =>
   retryWhile(lock, () => true, deadLockTriesMax);

@@ -1,4 +1,4 @@
-/** What an edge tells of itself: its metrics, under the names that every node uses, and its health. */
+/** The health checks of an edge, and its metrics, under the names that every node uses. */
 import type { LinkReplica } from '../../cluster/links/link-replica.ts';
 import type { LinkLoader } from '../../codes/links/link-loader.ts';
 import { registerLinkTable, registerRedirects } from '../../engine/engine-metrics.ts';
@@ -14,17 +14,16 @@ export interface EdgeParts {
   readonly threads: EdgeThreads;
   readonly replica: LinkReplica;
   readonly writer: LinkWriter;
-  /** Undefined until the link table is filled. */
-  readonly links: () => LinkLoader | undefined;
-  readonly store: Management;
+  readonly links: Pick<LinkLoader, 'pendingCount' | 'damagedCount'>;
+  readonly management: Management;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly stale: { readonly count: number };
 }
 
-export function edgeChecks({ threads, replica, links, store }: EdgeParts): HealthCheck[] {
+export function edgeChecks({ threads, replica, links, management }: EdgeParts): HealthCheck[] {
   const waiting = 'no links yet: no core has sent them';
   const excess = 'changed links do not fit into the link table, delete codes';
-  const full = 'the store cannot be written: links are as they were, redirects go on';
+  const full = 'the store cannot be written: links stay as they were, redirects continue';
   const old = 'links may be old';
   return [
     threads.folder.healthCheck,
@@ -32,7 +31,7 @@ export function edgeChecks({ threads, replica, links, store }: EdgeParts): Healt
     ...threads.redirects.checks,
     {
       name: 'pending links',
-      problem: () => (links()?.pendingCount ? `${links()?.pendingCount} ${excess}` : undefined),
+      problem: () => (links.pendingCount ? `${links.pendingCount} ${excess}` : undefined),
     },
     {
       name: 'cluster',
@@ -42,7 +41,7 @@ export function edgeChecks({ threads, replica, links, store }: EdgeParts): Healt
     },
     {
       name: 'management',
-      problem: () => (store.environment.isFull ? full : undefined),
+      problem: () => (management.environment.isFull ? full : undefined),
       isWarning: true,
     },
   ];
@@ -52,13 +51,13 @@ export function registerEdgeMetrics(metrics: Metrics, parts: EdgeParts): void {
   const { threads, replica, writer, links, clock, stale } = parts;
   registerRedirects(metrics, threads.redirects);
   registerStale(metrics, () => stale.count);
-  registerLinkTable(metrics, writer, () => links()?.damagedCount ?? 0);
+  registerLinkTable(metrics, writer, () => links.damagedCount);
   metrics.gauge('quietzone_cluster_role', 'Role of this node', ['role'], () => [
     { labels: { role: 'edge' }, value: 1 },
   ]);
   metrics.gauge(
     'quietzone_cluster_links_behind',
-    'Changes of links that a core has told of and that are not in the link table',
+    'Changes of links that a core reports and that are not in the link table',
     [],
     () => [{ labels: {}, value: replica.behind }],
   );

@@ -8,8 +8,6 @@ import { LinkReplica } from '../../../src/cluster/links/link-replica.ts';
 import { ReplicaStore } from '../../../src/cluster/links/replica-store.ts';
 import type { Codes } from '../../../src/codes/codes.ts';
 import { EdgeTable } from '../../../src/codes/links/edge-table.ts';
-import { LinkLoader } from '../../../src/codes/links/link-loader.ts';
-import { LinkRefresher } from '../../../src/codes/links/link-refresher.ts';
 import { ClientAddresses } from '../../../src/http/client-address.ts';
 import type { Reply, Request } from '../../../src/http/request.ts';
 import { HttpServer } from '../../../src/http/server.ts';
@@ -124,7 +122,6 @@ export function temporaryFolder(): string {
 export async function openReplica(
   folder: string,
   cores: () => readonly string[],
-  tlsCa?: string,
 ): Promise<OpenReplica> {
   const log = createLog('silent');
   const store = openManagement(join(folder, 'management.mdb'), 'create');
@@ -137,23 +134,26 @@ export async function openReplica(
   const writer = new LinkWriter(memory, systemClock);
   const reader = new LinkReader(memory, 0);
   const copy = new ReplicaStore(store);
-  const openTable = async (): Promise<EdgeTable> => {
-    const links = new LinkLoader(store, writer, (codeNo) => copy.scansOf(codeNo));
-    const refresher = new LinkRefresher(store, links);
-    links.load();
-    links.loadLimited();
-    return new EdgeTable({ writer, links, refresher });
-  };
-  const token = (): string => edgeToken;
-  const random = (): number => 0.5;
-  const options = { store, clock: systemClock, random, log, cores, token, tlsCa, openTable };
-  const replica = new LinkReplica(options, copy);
+  const scansOf = copy.scansOf.bind(copy);
+  const table = new EdgeTable({ store, writer, scansOf, clock: systemClock, log });
+  const replica = new LinkReplica({
+    store: copy,
+    table,
+    onFilled: () => Promise.resolve(),
+    onCounted: () => void table.links.closeLimits(),
+    clock: systemClock,
+    random: () => 0.5,
+    log,
+    cores,
+    token: () => edgeToken,
+  });
   await replica.open();
   let isClosed = false;
   const close = async (): Promise<void> => {
     if (isClosed) return;
     isClosed = true;
     await replica.close();
+    await table.close();
     await store.close();
   };
   onTestFinished(close);

@@ -1,6 +1,7 @@
 /** src/cluster/links/link-frames.ts: frames survive any cut, and other bytes are refused. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { packPlain } from '../../../src/store/codec.ts';
 import { linkBlockBytesMax } from '../../../src/store/management/link-blocks.ts';
 import {
   encodeFrame,
@@ -54,15 +55,21 @@ it('takes a block of the longest links', () => {
   if (read?.kind === 'block') expect([read.blockNo, bytes.equals(read.bytes)]).toEqual([3, true]);
 });
 
+const framed = (fields: unknown): Buffer => {
+  const packed = packPlain(fields);
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(packed.length);
+  return Buffer.concat([length, packed]);
+};
+
 it.each([
   ['longer than any frame', Buffer.from([0, 0, 0, 1, 2])],
   ['without a kind', Buffer.from([0, 0, 0, 0, 0])],
-  ['of an unknown kind', Buffer.from([1, 0, 0, 0, 9])],
-  ['that is cut short', Buffer.from([5, 0, 0, 0, 5, 1, 2, 3, 4])],
-  [
-    'whose number is not a count',
-    Buffer.from([9, 0, 0, 0, 5, 255, 255, 255, 255, 255, 255, 255, 255]),
-  ],
+  ['that is not msgpack', Buffer.from([2, 0, 0, 0, 0xc1, 0xc1])],
+  ['of an unknown kind', framed(['other', 1])],
+  ['that lacks a field', framed(['change', 1])],
+  ['whose number is not a count', framed(['at', -1])],
+  ['whose block is not bytes', framed(['block', 1, 'bytes'])],
 ])('refuses a frame %s', (_what, bytes) => {
   expect(() => new LinkFrameDecoder().read(bytes)).toThrow(LinkFrameError);
 });

@@ -25,13 +25,15 @@ function node(
     connection: network.connection(self.instance),
     timers: { monotonicMs: () => network.time.nowMs, after: network.time.later },
     self,
-    linkNumber: () => started.links,
-    journaled: () => ({ atMs: network.time.nowMs, tails: [[7, started.links]] }),
     registered,
     onDouble: (detail) => {
       started.doubles.push(`${network.nowMs} ${detail}`);
       beats.close();
     },
+  });
+  beats.start({
+    linkNumber: () => started.links,
+    journaled: () => ({ atMs: network.time.nowMs, tails: [[7, started.links]] }),
   });
   const move = (links: number): void => {
     started.links = links;

@@ -17,20 +17,21 @@ const beat = (linkNumber: number, role: Beat['role'] = 'all'): Beat => ({
 const coming = 'links that changed while this node was stopped are coming';
 
 test('links are coming until this node has what the cores have, and never again', () => {
-  const links = new FirstLinks({ monotonicMs: () => 0 });
-  expect(links.problem(undefined)).toBe(coming);
-  expect(links.problem({ own: beat(7), connected: () => [beat(9), beat(8)] })).toBe(coming);
-  expect(links.problem({ own: beat(9), connected: () => [beat(9), beat(8)] })).toBeUndefined();
-  expect(links.problem({ own: beat(9), connected: () => [beat(12)] })).toBeUndefined();
+  const beats = { own: beat(7), connected: () => [beat(9), beat(8)] };
+  const { check } = new FirstLinks({ monotonicMs: () => 0 }, beats);
+  expect(check.problem()).toBe(coming);
+  beats.own = beat(9);
+  expect(check.problem()).toBeUndefined();
+  beats.connected = () => [beat(12)];
+  expect(check.problem()).toBeUndefined();
 });
 
 test('edges do not say how far links are; without cores a node is ready after 5 s', () => {
   let nowMs = 1_000;
-  const links = new FirstLinks({ monotonicMs: () => nowMs });
   const alone = { own: beat(9), connected: () => [beat(3, 'edge')] };
-  expect(links.problem(alone)).toBe(coming);
+  const { check } = new FirstLinks({ monotonicMs: () => nowMs }, alone);
   nowMs = 5_999;
-  expect(links.problem(alone)).toBe(coming);
+  expect(check.problem()).toBe(coming);
   nowMs = 6_000;
-  expect(links.problem(alone)).toBeUndefined();
+  expect(check.problem()).toBeUndefined();
 });

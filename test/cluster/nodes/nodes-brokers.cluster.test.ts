@@ -38,15 +38,19 @@ async function joinsAndFollows(server: NatsServer): Promise<void> {
   const ids = createIdSource(systemClock, (bytes) => bytes.fill(1));
   const links = { a: 0, e: 0 };
   const doubles: string[] = [];
-  const begin = (name: 'a' | 'e', instance: string): Beats =>
-    new Beats({
+  const begin = (name: 'a' | 'e', instance: string): Beats => {
+    const beats = new Beats({
       connection: name === 'a' ? core : edge,
       timers: systemTimers,
       self: { ...said, name, instance, role: name === 'a' ? 'all' : 'edge' },
-      linkNumber: () => links[name],
-      journaled: () => ({ atMs: 0, tails: [] }),
       onDouble: (detail) => void doubles.push(detail),
     });
+    beats.start({
+      linkNumber: () => links[name],
+      journaled: () => ({ atMs: 0, tails: [] }),
+    });
+    return beats;
+  };
   const ofCore = begin('a', 'n_1');
   const opened = { beats: [ofCore] };
   const instanceOf = (name: string): string | undefined => ofCore.instanceOf(name);

@@ -66,9 +66,11 @@ class Node {
       connection: network.connection(name),
       timers: { monotonicMs: () => network.time.nowMs, after: network.time.later },
       self: { ...self, instance: `n_${++this.#starts}` },
+      onDouble: () => undefined,
+    });
+    this.beats.start({
       linkNumber: () => 0,
       journaled: () => ({ atMs: this.nowMs, tails: [[this.journal, this.scans.length]] }),
-      onDouble: () => undefined,
     });
     this.#isRunning = true;
     const start = this.#starts;
