@@ -2,7 +2,7 @@
 import type { ClusterAccess, ClusterReport } from '../api/cluster/cluster.ts';
 import { isAtTwoCores, problemsOf } from '../cluster/control/cluster-problems.ts';
 import { type ClusterStatus, statusOf, versionsText } from '../cluster/control/cluster-status.ts';
-import { ControlProof } from '../cluster/control/control-proof.ts';
+import { MachineProof } from '../cluster/machine-proof.ts';
 import { LeaderActions } from '../cluster/control/leader-actions.ts';
 import { type HandoverResult, NodeControl } from '../cluster/control/node-control.ts';
 import type { CopySender } from '../cluster/copy/copy-sender.ts';
@@ -50,7 +50,7 @@ export function openControl(options: CoreControlOptions): CoreControl {
   const status = (): ClusterStatus => seenBy(options);
   const handOver = (to: string | undefined): Promise<HandoverResult> => actions.handOver(to);
   const control = new NodeControl({
-    proof: new ControlProof(keys.control, base.clock),
+    proof: new MachineProof(keys.requests, base.clock),
     status,
     copy: () => copies.reply(),
     handOver,

@@ -11,7 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { ClusterAccess } from '../api/cluster/cluster.ts';
 import type { NodeControl } from '../cluster/control/node-control.ts';
 import { CopySender } from '../cluster/copy/copy-sender.ts';
-import { ForwardingProof } from '../cluster/forward/forwarding-proof.ts';
+import { MachineProof } from '../cluster/machine-proof.ts';
 import { LinkFeed } from '../cluster/links/link-feed.ts';
 import type { Beats } from '../cluster/nodes/beats.ts';
 import { storageFull } from '../cluster/log/ordered-log.ts';
@@ -67,7 +67,7 @@ export class CoreNode {
   readonly replication: StoreReplication;
   readonly delivery: CoreDelivery;
   readonly copies: CopySender;
-  readonly proof: ForwardingProof;
+  readonly proof: MachineProof;
   /** What the commands of an operator ask, leading or not. */
   readonly control: NodeControl;
   readonly #cluster: ClusterAccess;
@@ -92,7 +92,7 @@ export class CoreNode {
     checkSecret({ store, keys: this.#keys });
     const shared = { store, folder: base.folder.path, keys: this.#keys, log: base.log };
     this.#closers.push(followSigningKeys(shared));
-    this.proof = new ForwardingProof(this.#keys.forwarding, clock);
+    this.proof = new MachineProof(this.#keys.requests, clock);
     const registered = (): string[] =>
       this.nodes.nodes().flatMap((node) => (node.role === 'core' ? [] : [node.name]));
     const beats = createBeats(context, (detail) => options.stop.report(detail), registered);

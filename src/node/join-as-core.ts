@@ -15,14 +15,13 @@
  */
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ControlProof } from '../cluster/control/control-proof.ts';
+import { MachineProof } from '../cluster/machine-proof.ts';
 import { beginCopying, copyCore, isCopying } from '../cluster/copy/copy-receiver.ts';
 import {
   clusterHasData,
   type ClusterDataOptions,
   lacksBeginnings,
 } from '../cluster/copy/cluster-data.ts';
-import { copyPath } from '../cluster/copy/copy-download.ts';
 import { LoggedProgress } from '../cluster/copy/logged-progress.ts';
 import { emptyChain } from '../cluster/log/entry.ts';
 import { EnvironmentStore, readPosition } from '../cluster/log/environment-store.ts';
@@ -148,8 +147,7 @@ async function copy(
   progress: CopyProgress,
 ): Promise<void> {
   const { config, log, machine, connection, self, stopping: signal } = context;
-  const { control } = new ClusterKeys(config.cluster.secret);
-  const proof = new ControlProof(control, machine.clock);
+  const proof = new MachineProof(new ClusterKeys(config.cluster.secret).requests, machine.clock);
   let isFirst = true;
   const cores = async (): Promise<readonly string[]> => {
     const { cores: urls } = isFirst ? admitted : await registration(context, admitted);
@@ -159,7 +157,7 @@ async function copy(
   await copyCore({
     folder,
     cores,
-    authorization: () => proof.headerOf('GET', copyPath),
+    proof,
     cluster: admitted.cluster,
     isFollowed: (name, position) => isFollowed({ connection, name }, position),
     progress,

@@ -1,6 +1,6 @@
 /** What a core that does not lead has open beside redirects and counting: health, metrics, and the way to the leader. */
 import { ForwardingHandler } from '../cluster/forward/forwarding.ts';
-import type { ForwardingProof } from '../cluster/forward/forwarding-proof.ts';
+import type { MachineProof } from '../cluster/machine-proof.ts';
 import { type Closers, openWithClosers } from '../engine/closers.ts';
 import { createMetrics, registerEngineMetrics } from '../engine/engine-metrics.ts';
 import { engineChecks, meteredHealth } from '../engine/operator-metrics.ts';
@@ -17,7 +17,7 @@ export interface StandbyOptions {
   readonly engine: Engine;
   /** Undefined while none is known, or it is this machine. */
   readonly leader: () => { readonly url: string } | undefined;
-  readonly proof: ForwardingProof;
+  readonly proof: MachineProof;
   /** Answers before the leader is asked. */
   readonly first: ClusterEndpoints;
   readonly checks: readonly HealthCheck[];

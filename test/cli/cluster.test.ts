@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { run } from '../../src/cli/run.ts';
 import type { ClusterStatus } from '../../src/cluster/control/cluster-status.ts';
-import { ControlProof } from '../../src/cluster/control/control-proof.ts';
+import { MachineProof } from '../../src/cluster/machine-proof.ts';
 import { ClusterKeys } from '../../src/cluster/nodes/cluster-keys.ts';
 import { systemClock } from '../../src/system-clock.ts';
 
 const secret = 'the secret of a cluster in these tests';
-const proof = new ControlProof(new ClusterKeys(secret).control, systemClock);
+const proof = new MachineProof(new ClusterKeys(secret).requests, systemClock);
 
 const closers: Array<() => unknown> = [];
 afterEach(async () => {
@@ -63,10 +63,8 @@ class FakeNode {
     response: ServerResponse,
     answer: Answer,
   ): void {
-    const [path = '', query = ''] = url.split('?');
-    const { authorization } = headers;
-    const header = (): string | undefined => authorization;
-    const isSigned = proof.isRight({ method, path, query, header });
+    const header = (name: string): string | undefined => headers[name]?.toString();
+    const isSigned = proof.isFromMachine({ method, path: url, header });
     this.asked.push(`${method} ${url}${isSigned ? '' : ' unsigned'}`);
     const [status, body, location] = answer(url);
     response.writeHead(status, location === undefined ? {} : { location });

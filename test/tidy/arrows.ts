@@ -54,7 +54,7 @@ const arrows: Readonly<Record<string, string>> = {
   'takeover-host.ts': '*',
   'app.ts': '*',
   node: '*',
-  cli: `administration app.ts cluster/control/cluster-status.ts cluster/control/control-proof.ts
+  cli: `administration app.ts cluster/control/cluster-status.ts cluster/machine-proof.ts
     cluster/control/node-control.ts cluster/nodes/cluster-keys.ts cluster/nodes/node-error.ts
     cluster/nodes/node-file.ts cluster/nodes/node-folder.ts node engine store codes workspaces routes
     http scans environment.ts config.ts system-clock.ts`,

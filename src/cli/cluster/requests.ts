@@ -8,7 +8,7 @@ import {
   type NodeStatus,
   versionsText,
 } from '../../cluster/control/cluster-status.ts';
-import { ControlProof } from '../../cluster/control/control-proof.ts';
+import { MachineProof } from '../../cluster/machine-proof.ts';
 import type {
   HandoverResult,
   LeaveResult,
@@ -168,12 +168,12 @@ async function ask<Result extends object>(
   path: string,
   isResult: (answer: object) => answer is Result,
 ): Promise<Result> {
-  const proof = new ControlProof(new ClusterKeys(config.cluster.secret).control, systemClock);
-  const authorization = (): string => proof.headerOf(method, path);
-  const own = await send(urlOf(config.api, path), method, authorization());
+  const proof = new MachineProof(new ClusterKeys(config.cluster.secret).requests, systemClock);
+  const headers = () => proof.headersOf({ method, path });
+  const own = await send(urlOf(config.api, path), method, headers());
   const leader = own.status === 307 ? URL.parse(own.location) : null;
   const { status: code, text } =
-    leader === null ? own : await send(leader, method, authorization(), { isOther: true });
+    leader === null ? own : await send(leader, method, headers(), { isOther: true });
   const answer = readJson(text);
   if (code === 200 && answer !== undefined && isResult(answer)) return answer;
   const detail =
@@ -212,7 +212,7 @@ function urlOf(
 function send(
   url: URL,
   method: string,
-  authorization?: string,
+  headers: Record<string, string> = {},
   { isOther = false } = {},
 ): Promise<Answer> {
   const { request } = process.getBuiltinModule(
@@ -220,7 +220,7 @@ function send(
   );
   const options = {
     method,
-    headers: authorization === undefined ? {} : { authorization },
+    headers,
     timeout: answerMsMax,
     agent: false,
     // This machine's certificate names its public address, and the connection does not leave it.

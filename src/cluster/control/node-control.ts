@@ -14,10 +14,10 @@ import type { Reply, Request } from '../../http/request.ts';
 import { Failure, messageOf } from '../../model/failure.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { ClusterStatus } from './cluster-status.ts';
-import type { ControlProof } from './control-proof.ts';
+import type { MachineProof } from '../machine-proof.ts';
 
 export interface NodeControlOptions {
-  readonly proof: ControlProof;
+  readonly proof: MachineProof;
   readonly status: () => ClusterStatus;
   /** @throws Failure overloaded */
   readonly copy: () => Reply;
@@ -74,7 +74,8 @@ export class NodeControl {
   async #reply(request: Request, method: string): Promise<Reply> {
     const { proof, docsUrl, log } = this.#options;
     try {
-      if (!proof.isRight(request)) {
+      const path = request.query === '' ? request.path : `${request.path}?${request.query}`;
+      if (!proof.isFromMachine({ ...request, path })) {
         const why =
           'expected a signature with cluster.secret (QZ_CLUSTER_SECRET), by a clock of about this time';
         throw new Failure('unauthorized', `Cannot answer this: ${why}`);

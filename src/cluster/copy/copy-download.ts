@@ -12,6 +12,7 @@ import { systemReason } from '../../engine/backup/system-reason.ts';
 import { DataFolderError } from '../../engine/data-folder.ts';
 import { messageOf } from '../../model/failure.ts';
 import { parseJson } from '../../engine/small-files.ts';
+import type { MachineProof } from '../machine-proof.ts';
 import { type CopyManifest, readCopyLine } from './copy-manifest.ts';
 
 export const copyPath = '/cluster/copy';
@@ -26,8 +27,7 @@ const lineBytesMax = 67_108_864;
 export interface FetchOptions {
   /** Address of the core's API. */
   readonly core: string;
-  /** The Authorization header. */
-  readonly authorization: string;
+  readonly proof: Pick<MachineProof, 'headersOf'>;
   /** Id of the cluster that it must be of. */
   readonly cluster: string;
   /** Where the files go: a folder that is there. */
@@ -43,14 +43,14 @@ export class NewerCopyError extends Error {
 
 /** @throws DataFolderError of this disk; NewerCopyError; Error of the other core, of the line, or for bytes that are not those */
 export async function fetchCopy(options: FetchOptions): Promise<CopyManifest> {
-  const { core, authorization, draft, progress, signal } = options;
+  const { core, proof, draft, progress, signal } = options;
   const dispatcher = new Agent({
     connect: { timeout: connectMsMax },
     headersTimeout: answerMsMax,
     bodyTimeout: silentMsMax,
   });
   try {
-    const headers = { authorization };
+    const headers = proof.headersOf({ method: 'GET', path: copyPath });
     const { statusCode, body } = await request(core + copyPath, { dispatcher, headers, signal });
     if (statusCode !== 200) throw new Error(refusalOf(statusCode, await body.text()));
     const incoming = new Incoming(body[Symbol.asyncIterator]());

@@ -43,6 +43,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import { sparseWarning } from '../../telemetry/sparse-warning.ts';
 import type { LogPosition } from '../log/applier.ts';
 import { readPosition } from '../log/environment-store.ts';
+import type { MachineProof } from '../machine-proof.ts';
 import type { LogName } from '../nats/log-streams.ts';
 import { deleteStoreId } from '../scans/store-id.ts';
 import { takeAsWhole } from '../scans/whole-journals.ts';
@@ -59,8 +60,7 @@ export interface CopyingOptions {
   readonly folder: DataFolder;
   /** Addresses of cores, asked for before each round; the leader first. */
   readonly cores: () => Promise<readonly string[]>;
-  /** The Authorization header of a request. */
-  readonly authorization: () => string;
+  readonly proof: Pick<MachineProof, 'headersOf'>;
   /** Id of the cluster. */
   readonly cluster: string;
   /** Whether a folder with this position can follow the cluster's log from there. */
@@ -117,7 +117,7 @@ export async function copyCore(options: CopyingOptions): Promise<void> {
 const draftOf = ({ path }: DataFolder): string => join(path, markerName, 'data');
 
 async function copyFrom(core: string, options: CopyingOptions): Promise<void> {
-  const { folder, log, progress, signal, cluster, authorization } = options;
+  const { folder, log, progress, signal, cluster, proof } = options;
   const draft = draftOf(folder);
   await onDisk(() => {
     remove(draft);
@@ -125,8 +125,7 @@ async function copyFrom(core: string, options: CopyingOptions): Promise<void> {
     makeFolder(join(draft, 'journal'));
   });
   log.info({ core }, 'the data of another core is coming');
-  const request = { core, authorization: authorization(), cluster };
-  await fetchCopy({ ...request, draft, progress, signal });
+  await fetchCopy({ core, proof, cluster, draft, progress, signal });
   progress.check();
   await assertFollowed(core, dataFolderAt(draft), options);
   await makeOwn(folder, draft);

@@ -6,7 +6,7 @@
  *
  * The leader gets the request as it came: method, address, body, and every header that the service reads. Not
  * X-Forwarded-For, which this machine has read already: the client's address goes along with a proof
- * (forwarding-proof.ts). A forwarded request is never forwarded again.
+ * (machine-proof.ts). A forwarded request is never forwarded again.
  *
  * What the client is told when there is no answer of the leader:
  *
@@ -33,7 +33,7 @@ import {
 import { Failure } from '../../model/failure.ts';
 import type { HealthReport } from '../../telemetry/health.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { ForwardingProof } from './forwarding-proof.ts';
+import type { MachineProof } from '../machine-proof.ts';
 import { type AnswerHead, LeaderAnswer } from './leader-answer.ts';
 import { LeaderWatch } from './leader-watch.ts';
 
@@ -75,7 +75,7 @@ export interface ForwardingTimeouts {
 export interface ForwardingOptions {
   /** Undefined while none is known, or it is this process, whose API does not listen yet. */
   readonly leader: () => { readonly url: string } | undefined;
-  readonly proof: ForwardingProof;
+  readonly proof: MachineProof;
   readonly health: () => HealthReport;
   /** Of the reference page of problems. */
   readonly docsUrl: string;

@@ -21,10 +21,8 @@ export interface EdgeToken {
 export class ClusterKeys {
   /** Encrypts the secrets that cores share. */
   readonly secrets: Uint8Array;
-  /** Of ForwardingProof. */
-  readonly forwarding: Uint8Array;
-  /** Of ControlProof. */
-  readonly control: Uint8Array;
+  /** Signs requests between machines (machine-proof.ts). */
+  readonly requests: Uint8Array;
   readonly #tokens: Uint8Array;
 
   /** @param secret `cluster.secret` */
@@ -32,8 +30,7 @@ export class ClusterKeys {
     const derive = (use: string): Uint8Array =>
       new Uint8Array(hkdfSync('sha256', secret, '', `quietzone cluster ${use}`, keyBytes));
     this.secrets = derive('secrets');
-    this.forwarding = derive('forwarding');
-    this.control = derive('control');
+    this.requests = derive('requests');
     this.#tokens = derive('edge tokens');
   }
 

@@ -1,6 +1,6 @@
 /** What is said of the brokers: addresses, streams, syncing, clocks, rights. */
 import type { BrokersSeen } from '../../cluster/nats/broker-inspection.ts';
-import { believedMs } from '../../cluster/signed-time.ts';
+import { proofMsMax } from '../../cluster/machine-proof.ts';
 import type { Config } from '../../config.ts';
 import type { MonitorSeen } from './broker-monitor.ts';
 import { bad, type DoctorFinding, good, warn } from './finding.ts';
@@ -147,8 +147,8 @@ function clockFinding({ clock }: BrokersSeen): DoctorFinding {
   if (ms <= clockWarnMs) return good('the clocks of this machine and of the brokers agree');
   const side = clock.aheadMs > 0 ? 'behind' : 'ahead of';
   const text = `the clock of this machine is ${(ms / 1_000).toFixed(1)} s ${side} that of the brokers, expected less than 1 s: set it (chrony, systemd-timesyncd)`;
-  return ms > believedMs
-    ? bad(`${text}; nodes refuse each other's requests above ${believedMs / 1_000} s`)
+  return ms > proofMsMax
+    ? bad(`${text}; nodes refuse each other's requests above ${proofMsMax / 1_000} s`)
     : warn(text);
 }
 

@@ -1,7 +1,7 @@
 /** Which cores of the cluster run, and what each says of the cluster: asked by a command whose own machine is stopped. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ClusterStatus, isStatus } from '../../cluster/control/cluster-status.ts';
-import { ControlProof } from '../../cluster/control/control-proof.ts';
+import { MachineProof } from '../../cluster/machine-proof.ts';
 import { type Beat, coreBeats, readBeat } from '../../cluster/nodes/beat-message.ts';
 import { ClusterKeys } from '../../cluster/nodes/cluster-keys.ts';
 import type { Config } from '../../config.ts';
@@ -36,9 +36,9 @@ export async function watchCores({
 
 /** How a core sees the cluster. @throws Error: why it does not say */
 export async function askStatus({ cluster }: Config, { url }: RunningCore): Promise<ClusterStatus> {
-  const proof = new ControlProof(new ClusterKeys(cluster.secret).control, systemClock);
+  const proof = new MachineProof(new ClusterKeys(cluster.secret).requests, systemClock);
   const answer = await fetch(url + path, {
-    headers: { authorization: proof.headerOf('GET', path) },
+    headers: proof.headersOf({ method: 'GET', path }),
     signal: AbortSignal.timeout(statusMsMax),
   });
   if (answer.status !== 200) throw new Error(`it answers ${answer.status}`);

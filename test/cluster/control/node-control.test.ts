@@ -1,7 +1,7 @@
 /** What the commands of a cluster ask a core, and what a leader does then. */
 import { expect, test } from 'vitest';
 import { type ClusterStatus, statusOf } from '../../../src/cluster/control/cluster-status.ts';
-import { ControlProof } from '../../../src/cluster/control/control-proof.ts';
+import { MachineProof } from '../../../src/cluster/machine-proof.ts';
 import { LeaderActions } from '../../../src/cluster/control/leader-actions.ts';
 import { NodeControl } from '../../../src/cluster/control/node-control.ts';
 import { emptyPosition } from '../../../src/cluster/log/applier.ts';
@@ -109,7 +109,7 @@ interface Answer {
 }
 
 function control(status: ClusterStatus) {
-  const proof = new ControlProof(Buffer.alloc(32, 7), new TestClock());
+  const proof = new MachineProof(Buffer.alloc(32, 7), new TestClock());
   const done: string[] = [];
   const log = createLog('silent');
   const served = new NodeControl({
@@ -132,9 +132,8 @@ function control(status: ClusterStatus) {
   });
   const ask = async (method: string, target: string, isSigned = true): Promise<Answer> => {
     const [path = '', query = ''] = target.split('?');
-    const authorization = isSigned ? proof.headerOf(method, target) : 'Bearer key';
-    const header = (name: string): string | undefined =>
-      name === 'authorization' ? authorization : undefined;
+    const sent = isSigned ? proof.headersOf({ method, path: target }) : {};
+    const header = (name: string): string | undefined => ({ ...sent })[name];
     const request = { id: 'req_1', method, path, query, header } as Request;
     const { status: code = 0, headers = {}, body } = (await served.reply(request)) ?? {};
     return { status: code, headers, body: typeof body === 'string' ? body : '' };

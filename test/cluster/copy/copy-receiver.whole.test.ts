@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { beginCopying, copyCore, isCopying } from '../../../src/cluster/copy/copy-receiver.ts';
 import { emptyPosition } from '../../../src/cluster/log/applier.ts';
 import { EnvironmentStore } from '../../../src/cluster/log/environment-store.ts';
+import { MachineProof } from '../../../src/cluster/machine-proof.ts';
 import { ReadPositions } from '../../../src/cluster/scans/read-position.ts';
 import { type DataFolder, DataFolderError } from '../../../src/engine/data-folder.ts';
 import { inspectFolder } from '../../../src/engine/installation/installation.ts';
@@ -17,6 +18,7 @@ import {
   withFreeBytes,
 } from '../../engine/failing-disk.ts';
 import { quiet } from '../../engine/whole-folder.ts';
+import { TestClock } from '../../support/fakes/test-clock.ts';
 import { stepsOfToday } from '../../seconds/runs.ts';
 import {
   clusterId,
@@ -71,7 +73,7 @@ async function copy(folder: DataFolder, cores: readonly string[]): Promise<void>
   await copyCore({
     folder,
     cores: async () => cores,
-    authorization: () => '',
+    proof: new MachineProof(Buffer.alloc(32, 7), new TestClock()),
     cluster: clusterId,
     isFollowed: async (_name, { epoch }) => epoch !== oldEpoch,
     progress: quiet,

@@ -4,7 +4,7 @@ import {
   ForwardingHandler,
   type ForwardingOptions,
 } from '../../../src/cluster/forward/forwarding.ts';
-import { ForwardingProof } from '../../../src/cluster/forward/forwarding-proof.ts';
+import { MachineProof } from '../../../src/cluster/machine-proof.ts';
 import { ClientAddresses } from '../../../src/http/client-address.ts';
 import type { Handler } from '../../../src/http/request.ts';
 import { HttpServer, type HttpServerOptions } from '../../../src/http/server.ts';
@@ -24,8 +24,7 @@ export const timeouts = {
 export const defects: unknown[] = [];
 
 /** Of the cluster that all tests are in. */
-export const proofBy = (clock: Clock): ForwardingProof =>
-  new ForwardingProof(Buffer.alloc(32, 7), clock);
+export const proofBy = (clock: Clock): MachineProof => new MachineProof(Buffer.alloc(32, 7), clock);
 
 export async function listen(
   handler: Handler,

@@ -101,7 +101,7 @@ test('a token is of one edge and one run; no other text is a token', () => {
 });
 
 test('each use has a key of its own', () => {
-  const all = [keys.secrets, keys.forwarding, new ClusterKeys(`${secret}!`).secrets];
+  const all = [keys.secrets, keys.requests, new ClusterKeys(`${secret}!`).secrets];
   expect(new Set(all.map((key) => Buffer.from(key).toString('hex'))).size).toBe(3);
   expect(all.map((key) => key.length)).toEqual([32, 32, 32]);
 });
