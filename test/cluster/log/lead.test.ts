@@ -91,21 +91,6 @@ describe('a standby', () => {
     expect(machine.lead.isHeld).toBe(false);
   });
 
-  it('is current for a lease after an entry of its leader', async () => {
-    const machine = new LeadFixture();
-    machine.countLead(other);
-    await machine.until(700);
-    machine.lead.countedBeat(1);
-    await machine.until(1_699);
-    expect(machine.lead.isCurrent).toBe(true);
-    await machine.until(1_701);
-    expect(machine.lead.isCurrent).toBe(false);
-    machine.lead.countedBeat(2);
-    expect(machine.lead.isCurrent).toBe(true);
-    machine.lead.stop();
-    expect(machine.lead.isCurrent).toBe(false);
-  });
-
   it('has one timer at a time, also when a lead counts while the log is asked', async () => {
     const machine = new LeadFixture();
     const answer = await machine.asking();
