@@ -11,7 +11,7 @@ import type { CommandContext, Process } from './command.ts';
 const answerMsMax = 5_000;
 
 /** What to connect to where a service listens on all addresses. */
-export const loopbackOf: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+const loopbackOf: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /** Runs `quietzone <args>`, a health command. @returns the exit code: 0 ready, 1 not, 2 bad configuration or usage */
 export async function run(args: readonly string[], output: Process): Promise<number> {

@@ -52,7 +52,7 @@ export function addKeyCommands(program: Command, context: CommandContext): void 
     .action(async (options: CommonOptions) => {
       const settings = configOf(context, options);
       if (settings.cluster.nats.length > 0) {
-        const { rotateSigning } = await import('./cluster/requests.ts');
+        const { rotateSigning } = await import('./cluster/running.ts');
         context.result(await rotateSigning(settings));
         return;
       }

@@ -1,16 +1,18 @@
-/** What a core answers to the commands of its cluster: how it sees it, and what it does while it leads. */
+/** What a core does for its operator and for other machines: commands, copies of its data, and the report of its cluster. */
 import type { ClusterAccess, ClusterReport } from '../api/cluster/cluster.ts';
 import { isAtTwoCores, problemsOf } from '../cluster/control/cluster-problems.ts';
 import { type ClusterStatus, statusOf, versionsText } from '../cluster/control/cluster-status.ts';
-import { MachineProof } from '../cluster/machine-proof.ts';
 import { LeaderActions } from '../cluster/control/leader-actions.ts';
-import { type HandoverResult, NodeControl } from '../cluster/control/node-control.ts';
+import { type NodeCommands, nodeTables } from '../cluster/control/node-commands.ts';
+import { NodeControl } from '../cluster/control/node-control.ts';
 import type { CopySender } from '../cluster/copy/copy-sender.ts';
 import type { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
+import { MachineProof } from '../cluster/machine-proof.ts';
 import type { Beats } from '../cluster/nodes/beats.ts';
 import type { Registry } from '../cluster/nodes/registry.ts';
 import type { Marks } from '../cluster/scans/marks.ts';
 import type { StoreReplication } from '../cluster/store-replication.ts';
+import type { CommandTable } from '../engine/commands/command-table.ts';
 import type { Base } from '../modules.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { NodeContext } from './context.ts';
@@ -31,14 +33,17 @@ export interface CoreControlOptions {
 }
 
 export interface CoreControl {
-  /** For the commands of an operator. */
+  /** Answers the other machines. */
   readonly control: NodeControl;
   /** For the dashboard's page, while this machine leads. */
   readonly cluster: ClusterAccess;
+  /** Adds operations to those of the cluster. @returns what an operator of this machine may run */
+  readonly commands: (operations: NodeCommands) => CommandTable;
 }
 
 export function openControl(options: CoreControlOptions): CoreControl {
   const { context, base, keys, nodes, replication, copies, beats } = options;
+  const { clock, log } = base;
   const actions = new LeaderActions({
     self: context.self,
     nodes,
@@ -47,22 +52,40 @@ export function openControl(options: CoreControlOptions): CoreControl {
     leader: () => replication.status.leader,
     timers: systemTimers,
   });
-  const status = (): ClusterStatus => seenBy(options);
-  const handOver = (to: string | undefined): Promise<HandoverResult> => actions.handOver(to);
+  const status = (): ClusterStatus => statusSeen(options);
+  const handOver: ClusterAccess['handOver'] = (to) => actions.handOver(to);
+  const rotate = () => {
+    const { management: store, folder, randomBytes } = base;
+    return rotateSharedKeys({ store, folder: folder.path, keys, randomBytes, nodes, beats });
+  };
+  const own: NodeCommands = {
+    'cluster.status': { changes: false, run: async () => status() },
+    'cluster.handover': { changes: true, run: (input) => handOver(textIn(input, 'to')) },
+    'cluster.leave': { changes: true, run: (input) => actions.leave(textIn(input, 'name') ?? '') },
+    'keys.rotate-signing': { changes: true, run: rotate },
+  };
+  const proof = new MachineProof(keys.requests, clock);
+  let tables = nodeTables(own, { proof, status });
   const control = new NodeControl({
-    proof: new MachineProof(keys.requests, base.clock),
-    status,
+    proof,
     copy: () => copies.reply(),
-    handOver,
-    leave: (name) => actions.leave(name),
-    rotateSigning: () => {
-      const { management: store, folder, randomBytes } = base;
-      return rotateSharedKeys({ store, folder: folder.path, keys, randomBytes, nodes, beats });
-    },
+    commands: () => tables.others,
     docsUrl: `${context.config.api.publicUrl}/docs`,
-    log: base.log,
+    log,
   });
-  return { control, cluster: { status: () => reportOf(status()), handOver } };
+  return {
+    control,
+    cluster: { status: () => reportOf(status()), handOver },
+    commands: (operations) => {
+      tables = nodeTables({ ...operations, ...own }, { proof, status });
+      return tables.own;
+    },
+  };
+}
+
+function textIn(input: unknown, name: string): string | undefined {
+  const value: unknown = Reflect.get(Object(input), name);
+  return typeof value === 'string' ? value : undefined;
 }
 
 function reportOf(status: ClusterStatus): ClusterReport {
@@ -71,7 +94,7 @@ function reportOf(status: ClusterStatus): ClusterReport {
   return { ...status, nodes, problems: problemsOf(status), versions: versionsText(status.nodes) };
 }
 
-function seenBy(options: CoreControlOptions): ClusterStatus {
+function statusSeen(options: CoreControlOptions): ClusterStatus {
   const { context, base, nodes, replication } = options;
   const { state, position, leader } = replication.status;
   const [marks, beats] = [options.marks(), options.beats()];

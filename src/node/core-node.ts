@@ -42,7 +42,7 @@ import { CoreDelivery } from './core-delivery.ts';
 import { CoreExchange } from './core-exchange.ts';
 import { CoreScans } from './scans/core-scans.ts';
 import { registerClusterMetrics } from './cluster-metrics.ts';
-import { openControl } from './core-control.ts';
+import { type CoreControl, openControl } from './core-control.ts';
 import type { FatalStop } from './fatal-stop.ts';
 import { followSigningKeys } from './signing-rotation.ts';
 import { StaleRedirects } from './stale-redirects.ts';
@@ -68,8 +68,9 @@ export class CoreNode {
   readonly delivery: CoreDelivery;
   readonly copies: CopySender;
   readonly proof: MachineProof;
-  /** What the commands of an operator ask, leading or not. */
+  /** Answers the other machines, leading or not. */
   readonly control: NodeControl;
+  readonly commands: CoreControl['commands'];
   readonly #cluster: ClusterAccess;
 
   readonly #exchange: CoreExchange;
@@ -138,6 +139,7 @@ export class CoreNode {
       problem: () => this.#problem ?? this.#exchange.refusedScans,
     });
     this.control = opened.control;
+    this.commands = opened.commands;
     this.#cluster = opened.cluster;
   }
 
@@ -200,7 +202,10 @@ export class CoreNode {
 
   /** Answers to other nodes, leading or not. */
   firstAnswers(feed: LinkFeed): FirstAnswers {
-    return { reply: (request) => this.control.reply(request) ?? feed.reply(request) };
+    return {
+      reply: (request) => this.control.reply(request) ?? feed.reply(request),
+      bodyBytesMax: (path) => this.control.bodyBytesMax(path),
+    };
   }
 
   #scansOf(scans: ScanStore): CoreScans {

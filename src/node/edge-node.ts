@@ -25,14 +25,13 @@ import { MarksExchange } from '../cluster/scans/marks-exchange.ts';
 import { ScanTransfer } from '../cluster/scans/scan-transfer.ts';
 import type { Config } from '../config.ts';
 import { type Closers, openWithClosers } from '../engine/closers.ts';
-import type { DataFolder } from '../engine/data-folder.ts';
 import { fitToMemory } from '../engine/machine/machine-plan.ts';
 import { openBase, prepareProcess, thisMachine } from '../modules.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { claim, joinAgain } from './claim-start.ts';
 import { connectNode, createBeats, type NodeContext } from './context.ts';
-import { openEdgeFolder } from './edge/edge-folder.ts';
+import { type EdgeFolder, openEdgeFolder } from './edge/edge-folder.ts';
 import { FatalStop } from './fatal-stop.ts';
 import { joinRequestOf } from './join-as-core.ts';
 import { type Edge, openEdge } from './open-edge.ts';
@@ -52,13 +51,14 @@ export async function openEdgeNode(
   const config = fitToMemory(configured);
   const machine = { ...thisMachine, ...given };
   return await openWithClosers(async (closers) => {
-    const folder = await openEdgeFolder(config.dataDir, log, machine.clock, closers);
-    const warnings = await prepareProcess(config, folder.path);
+    const opened = await openEdgeFolder(config.dataDir, log, machine.clock, closers);
+    const { path } = opened.folder;
+    const warnings = await prepareProcess(config, path);
     const context = connectNode(config, log, machine, stopping);
     closers.push(() => context.connection.close());
     const stop = new FatalStop(log);
-    const joined = await joinAsEdge(context, folder.path);
-    const { apiPort, redirecting } = await openJoined(context, folder, joined, stop, closers);
+    const joined = await joinAsEdge(context, path);
+    const { apiPort, redirecting } = await openJoined(context, opened, joined, stop, closers);
     for (const warning of warnings) log.warn(warning);
     return {
       apiPort,
@@ -104,7 +104,7 @@ function store(path: string, name: string, access: Admission): JoinedEdge {
 
 async function openJoined(
   context: NodeContext,
-  folder: DataFolder,
+  { folder, hostCommands }: EdgeFolder,
   { identity, access: first }: JoinedEdge,
   stop: FatalStop,
   closers: Closers,
@@ -132,6 +132,7 @@ async function openJoined(
     // Those that are up, and those that were when it joined.
     cores: () => [...new Set([...beats.coreUrls(), ...access.cores])],
     checks: [new FirstLinks(systemTimers, beats).check],
+    hostCommands,
     onDrained: async () => {
       noteStopped();
       beats.end();

@@ -139,12 +139,7 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   });
   // First what stands by: the API's port answers from here on.
   await role.update();
-  const administration = administrationOf(base, engine.codes);
-  closers.push(() => administration.services.close());
-  service.hostTakeovers(noTakeovers, {
-    ...folderCommands(service.folder),
-    ...commandTable(administration),
-  });
+  service.hostTakeovers(noTakeovers, node.commands(folderCommands(service.folder)));
   closers.push(() => service.endCommands());
   await node.follow(engine);
   for (const warning of warnings) log.warn(warning);

@@ -23,7 +23,9 @@ import { type Base, openPorts } from '../modules.ts';
 import { openLinkTable } from '../open-engine.ts';
 import type { HealthCheck, HealthReport } from '../telemetry/health.ts';
 import { AddressQuota } from '../workspaces/memory-quota.ts';
+import type { EdgeFolder } from './edge/edge-folder.ts';
 import { edgeChecks, registerEdgeMetrics } from './edge/edge-metrics.ts';
+import { edgeStatusOf } from './edge/edge-status.ts';
 import { startLinkUpkeep } from './link-upkeep.ts';
 import { StaleRedirects } from './stale-redirects.ts';
 
@@ -39,6 +41,7 @@ export interface EdgeOptions {
   /** Addresses of the cores' APIs. */
   readonly cores: () => readonly string[];
   readonly checks?: readonly HealthCheck[];
+  readonly hostCommands: EdgeFolder['hostCommands'];
   /** Called at a stop, when the journals are complete. */
   readonly onDrained?: () => Promise<void>;
 }
@@ -53,7 +56,7 @@ export interface Edge {
 
 /** @throws ListenError, DisplacedError */
 export async function openEdge(options: EdgeOptions, closers: Closers): Promise<Edge> {
-  const { base, token, cores, checks = [] } = options;
+  const { base, token, cores, checks = [], hostCommands } = options;
   const { config, log, management, clock, random } = base;
   closers.push(() => management.close());
   const store = new ReplicaStore(management);
@@ -88,6 +91,8 @@ export async function openEdge(options: EdgeOptions, closers: Closers): Promise<
   const handler = healthAlone(health, `${config.api.publicUrl}/docs`);
   const ipQuota = new AddressQuota(clock);
   const apiPort = await openPorts(base, { handler, metrics, redirects, ipQuota }, closers);
+  const status = () => edgeStatusOf(config.cluster.nodeName, parts, health());
+  hostCommands({ 'cluster.status': async () => status() });
   await replica.open();
   return { apiPort, redirecting: listening.port, threads, replica };
 }

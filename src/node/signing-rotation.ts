@@ -10,7 +10,6 @@
  */
 import { join } from 'node:path';
 import type { Beats } from '../cluster/nodes/beats.ts';
-import type { RotationResult } from '../cluster/control/node-control.ts';
 import type { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
 import type { Registry } from '../cluster/nodes/registry.ts';
 import { readSecretRow, secretRow } from '../cluster/nodes/secrets.ts';
@@ -74,6 +73,13 @@ export function followSigningKeys(
     }
   };
   return store.environment.committed.listen(update);
+}
+
+export interface RotationResult {
+  /** Of the key that signs from now on. */
+  readonly kid: string;
+  /** Cores that are not connected. */
+  readonly away: readonly string[];
 }
 
 export interface RotationOptions extends SharedKeysOptions {

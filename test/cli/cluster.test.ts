@@ -1,78 +1,53 @@
-/** `quietzone cluster`, against services that are none: what is asked, of which machine, and what is printed. */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+/** `quietzone cluster`, with a service that runs given commands: what it is asked, and what is printed. */
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { run } from '../../src/cli/run.ts';
 import type { ClusterStatus } from '../../src/cluster/control/cluster-status.ts';
-import { MachineProof } from '../../src/cluster/machine-proof.ts';
-import { ClusterKeys } from '../../src/cluster/nodes/cluster-keys.ts';
+import { openDataFolder } from '../../src/engine/data-folder.ts';
+import { lockDataFolder } from '../../src/engine/takeover/folder-lock.ts';
+import { hostTakeovers, takeoverTimes } from '../../src/engine/takeover/host-takeovers.ts';
+import { Failure } from '../../src/model/failure.ts';
+import type { EdgeStatus } from '../../src/node/edge/edge-status.ts';
 import { systemClock } from '../../src/system-clock.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { TestHost } from '../engine/takeover/conversation.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
 
-const secret = 'the secret of a cluster in these tests';
-const proof = new MachineProof(new ClusterKeys(secret).requests, systemClock);
+type Environment = Readonly<Record<string, string>>;
 
-const closers: Array<() => unknown> = [];
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close();
-});
+const node: Environment = {
+  QZ_CLUSTER_NATS: 'nats://127.0.0.1:1',
+  QZ_CLUSTER_PLAIN_HTTP: 'true',
+  QZ_CLUSTER_NODE_NAME: 'a',
+};
+const core = { ...node, QZ_CLUSTER_SECRET: 'the secret of a cluster in these tests' };
+const edge = { ...node, QZ_CLUSTER_ROLE: 'edge' };
 
-type Answer = (
-  target: string,
-) => readonly [status: number, body: object | string, location?: string];
-
-class FakeNode {
-  readonly asked: string[] = [];
-  readonly #server: Server;
-  #port = 0;
-
-  private constructor(answer: Answer) {
-    this.#server = createServer((request, response) => this.#reply(request, response, answer));
-  }
-
-  static async open(answer: Answer): Promise<FakeNode> {
-    const node = new FakeNode(answer);
-    const server = node.#server.listen(0, '127.0.0.1');
-    closers.push(() => server[Symbol.asyncDispose]());
-    await once(server, 'listening');
-    const address = server.address();
-    node.#port = typeof address === 'object' && address !== null ? address.port : 0;
-    return node;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
-  }
-
-  get environment(): Record<string, string> {
-    const dataDir = mkdtempSync(join(tmpdir(), 'quietzone-cli-'));
-    closers.push(() => rmSync(dataDir, { recursive: true }));
-    return {
-      QZ_DATA_DIR: dataDir,
-      QZ_API_PORT: String(this.#port),
-      QZ_CLUSTER_NATS: 'nats://127.0.0.1:1',
-      QZ_CLUSTER_PLAIN_HTTP: 'true',
-      QZ_CLUSTER_NODE_NAME: 'a',
-    };
-  }
-
-  #reply(
-    { method = '', url = '', headers }: IncomingMessage,
-    response: ServerResponse,
-    answer: Answer,
-  ): void {
-    const header = (name: string): string | undefined => headers[name]?.toString();
-    const isSigned = proof.isFromMachine({ method, path: url, header });
-    this.asked.push(`${method} ${url}${isSigned ? '' : ' unsigned'}`);
-    const [status, body, location] = answer(url);
-    response.writeHead(status, location === undefined ? {} : { location });
-    response.end(typeof body === 'string' ? body : JSON.stringify(body));
-  }
+/** The data folder of a service. @param answers by command; asked with its input */
+async function serve(answers: Readonly<Record<string, (input: unknown) => unknown>>) {
+  const dataDir = temporaryFolder();
+  mkdirSync(join(dataDir, 'journal'));
+  const lock = await lockDataFolder(openDataFolder(dataDir));
+  const asked: unknown[] = [];
+  const commands = Object.entries(answers).map(([name, answer]) => [
+    name,
+    async (input: unknown) => {
+      asked.push([name, input]);
+      return answer(input);
+    },
+  ]);
+  const log = createLog('silent');
+  const table = Object.fromEntries(commands);
+  const hosting = hostTakeovers(lock, new TestHost(), systemClock, log, takeoverTimes, table);
+  onTestFinished(async () => {
+    await hosting.close();
+    await lock.unlock();
+  });
+  return { asked, environment: { QZ_DATA_DIR: dataDir } };
 }
 
-async function cluster(environment: Record<string, string>, ...words: string[]) {
+async function cluster(environment: Environment, ...words: string[]) {
   const lines: string[] = [];
   const code = await run(['cluster', ...words], {
     result: (text) => void lines.push(text),
@@ -83,11 +58,6 @@ async function cluster(environment: Record<string, string>, ...words: string[]) 
   });
   return { code, text: lines.join('\n') };
 }
-
-const onCore = ({ environment }: FakeNode): Record<string, string> => ({
-  ...environment,
-  QZ_CLUSTER_SECRET: secret,
-});
 
 const status: ClusterStatus = {
   node: 'a',
@@ -129,8 +99,10 @@ const status: ClusterStatus = {
 };
 
 it('status is a table, or JSON', async () => {
-  const node = await FakeNode.open(() => [200, status]);
-  expect(await cluster(onCore(node), 'status')).toEqual({
+  let seen: ClusterStatus = status;
+  const { environment } = await serve({ 'cluster.status': () => seen });
+  const own = { ...core, ...environment };
+  expect(await cluster(own, 'status')).toEqual({
     code: 0,
     text: [
       'a is a standby, in epoch 4 at position 90',
@@ -142,85 +114,72 @@ it('status is a table, or JSON', async () => {
       'edge  edge  away       -        -            -            1    -         -        -',
     ].join('\n'),
   });
-  const { text } = await cluster(onCore(node), 'status', '--json');
-  expect(JSON.parse(text)).toEqual(status);
-  expect(node.asked).toEqual(['GET /cluster/status', 'GET /cluster/status']);
-  const leading = await FakeNode.open(() => [200, { ...status, role: 'active', problem: null }]);
-  const lines = (await cluster(onCore(leading), 'status')).text.split('\n');
+  expect(JSON.parse((await cluster(own, 'status', '--json')).text)).toEqual(status);
+  seen = { ...status, role: 'active', problem: null };
+  const lines = (await cluster(own, 'status')).text.split('\n');
   expect(lines.slice(0, 2)).toEqual(['a is active, in epoch 4 at position 90', '']);
-  const alone = await FakeNode.open(() => [200, { ...status, leader: null }]);
-  expect((await cluster(onCore(alone), 'status')).text).toContain('\nno node is known to lead\n');
+  seen = { ...status, leader: null };
+  expect((await cluster(own, 'status')).text).toContain('\nno node is known to lead\n');
 });
 
 it('status says that versions differ while some nodes are not upgraded', async () => {
-  const [a, edge] = status.nodes;
+  const [a, other] = status.nodes;
   const others = ['b', 'c'].map((name) => ({ ...a, name, version: '0.1.0' }));
-  const away = { ...edge, name: 'd' };
-  const nodes = [a, ...others, away];
-  const node = await FakeNode.open(() => [200, { ...status, nodes }]);
-  expect((await cluster(onCore(node), 'status')).text).toContain(
+  const nodes = [a, ...others, { ...other, name: 'd' }];
+  const { environment } = await serve({ 'cluster.status': () => ({ ...status, nodes }) });
+  expect((await cluster({ ...core, ...environment }, 'status')).text).toContain(
     '\nan upgrade is under way: a runs 0.2.0; b, c run 0.1.0\n',
   );
 });
 
-it('a handover is asked of this node, and once of the leader that it names', async () => {
-  const leader = await FakeNode.open(() => [200, { leader: 'c', ms: 41 }]);
-  const node = await FakeNode.open((target) => [307, {}, `${leader.url}${target}`]);
-  expect(await cluster(onCore(node), 'handover', '--to', 'c')).toEqual({
+it('handover and leave ask the running node', async () => {
+  const { asked, environment } = await serve({
+    'cluster.handover': () => ({ leader: 'c', ms: 41 }),
+    'cluster.leave': (input) => {
+      if (JSON.stringify(input).includes('"f"')) {
+        throw new Failure('conflict', 'Cannot leave f out: it is connected; stop it first');
+      }
+      return { name: 'e', journals: [4, 5] };
+    },
+  });
+  const own = { ...core, ...environment };
+  expect(await cluster(own, 'handover', '--to', 'c')).toEqual({
     code: 0,
     text: 'c leads now: after 41 ms',
   });
-  expect(node.asked).toEqual(['POST /cluster/handover?to=c']);
-  expect(leader.asked).toEqual(node.asked);
-  expect((await cluster(onCore(leader), 'handover', '--to', 'd')).text).toBe(
+  expect((await cluster(own, 'handover', '--to', 'd')).text).toBe(
     'c leads now, not d, which did not take it: after 41 ms',
   );
-  expect((await cluster(onCore(leader), 'handover')).text).toBe('c leads now: after 41 ms');
-  expect(leader.asked.at(-1)).toBe('POST /cluster/handover');
-  const circle: FakeNode = await FakeNode.open((target) => [307, {}, `${circle.url}${target}`]);
-  expect(await cluster(onCore(circle), 'handover')).toEqual({ code: 1, text: 'it answers 307' });
-  expect(circle.asked).toHaveLength(2);
-});
-
-it('what is refused, and what does not answer, is said', async () => {
-  const detail = 'Cannot leave e out: it is connected; stop it first';
-  const node = await FakeNode.open(() => [409, { detail }]);
-  expect(await cluster(onCore(node), 'leave', 'e')).toEqual({ code: 1, text: detail });
-  expect(node.asked).toEqual(['POST /cluster/leave?name=e']);
-  const left = await FakeNode.open(() => [200, { name: 'e', journals: [4, 5] }]);
-  const { code, text } = await cluster(onCore(left), 'leave', 'e');
-  expect(code).toBe(0);
-  expect(text).toMatch(
-    /^e is no node of the cluster any more\. Its journals \(4, 5\) stay known: /,
-  );
-  const away = { ...onCore(node), QZ_API_PORT: '9' };
-  expect(await cluster(away, 'status')).toMatchObject({
+  expect((await cluster(own, 'handover')).text).toBe('c leads now: after 41 ms');
+  expect(await cluster(own, 'leave', 'e')).toMatchObject({
+    code: 0,
+    text: expect.stringMatching(/^e has left the cluster\. .*its journals \(4, 5\)\. /),
+  });
+  expect(await cluster(own, 'leave', 'f')).toEqual({
     code: 1,
-    text: expect.stringMatching(/^Cannot reach the service at http:\/\/127\.0\.0\.1:9: /),
+    text: 'Cannot leave f out: it is connected; stop it first',
   });
-  expect(await cluster({}, 'status')).toMatchObject({
-    code: 2,
-    text: expect.stringContaining('This is a machine alone'),
-  });
+  expect(asked).toEqual([
+    ['cluster.handover', { to: 'c' }],
+    ['cluster.handover', { to: 'd' }],
+    ['cluster.handover', {}],
+    ['cluster.leave', { name: 'e' }],
+    ['cluster.leave', { name: 'f' }],
+  ]);
 });
 
-it('an edge has no secret: its health and metrics say what it is like', async () => {
-  let contact = '1.26';
-  const node = await FakeNode.open((target) =>
-    target === '/metrics'
-      ? [
-          200,
-          `quietzone_links{state="gone"} 1\nquietzone_links{state="live"} 12\nquietzone_cluster_links_behind 3\nquietzone_cluster_contact_seconds ${contact}\n`,
-        ]
-      : [503, { status: 'not_ready', reasons: ['links may be old: no core has answered'] }],
-  );
-  const unseen = await cluster(node.environment, 'status', '--role', 'edge');
-  expect(unseen.text).toMatch(
-    /^a is an edge; set metrics.port .* contact\nproblem: links may be old/,
-  );
-  const environment = { ...node.environment, QZ_METRICS_PORT: new URL(node.url).port };
-  const first = await cluster(environment, 'status', '--role', 'edge');
-  expect(first).toEqual({
+it('an edge says what it has, and leaves the rest to the cores', async () => {
+  let seen: EdgeStatus = {
+    node: 'a',
+    role: 'edge',
+    isReady: true,
+    links: 12,
+    linksBehind: 3,
+    contactSeconds: 1.26,
+    problems: ['links may be old: no core has answered'],
+  };
+  const { environment } = await serve({ 'cluster.status': () => seen });
+  expect(await cluster({ ...node, ...environment }, 'status', '--role', 'edge')).toEqual({
     code: 0,
     text: [
       'a is an edge with 12 links, 3 changes behind; last contact with a core: 1.3 s ago',
@@ -228,20 +187,28 @@ it('an edge has no secret: its health and metrics say what it is like', async ()
       'The whole cluster: `quietzone cluster status` on a core',
     ].join('\n'),
   });
-  const edge = { ...environment, QZ_CLUSTER_ROLE: 'edge' };
-  contact = '-1';
-  expect((await cluster(edge, 'status')).text).toContain('last contact with a core: never');
-  expect(JSON.parse((await cluster(edge, 'status', '--json')).text)).toMatchObject({
-    role: 'edge',
-    isReady: false,
-    links: 12,
-    linksBehind: 3,
-    contactSeconds: -1,
-  });
+  const own = { ...edge, ...environment };
+  seen = { ...seen, contactSeconds: null };
+  expect((await cluster(own, 'status')).text).toContain('last contact with a core: never');
+  expect(JSON.parse((await cluster(own, 'status', '--json')).text)).toEqual(seen);
   for (const words of [['handover'], ['leave', 'x']]) {
-    expect(await cluster(edge, ...words)).toEqual({
+    expect(await cluster(own, ...words)).toEqual({
       code: 1,
-      text: 'An edge cannot ask for this: use the command on a core',
+      text: 'Cannot do this on an edge: use the command on a core',
     });
   }
+});
+
+it('without a running node, or a cluster, a command says so', async () => {
+  const dataDir = temporaryFolder();
+  mkdirSync(join(dataDir, 'journal'));
+  const stopped = { ...core, QZ_DATA_DIR: dataDir };
+  expect(await cluster(stopped, 'status')).toEqual({
+    code: 1,
+    text: expect.stringMatching(/^No service runs in data folder .*: start it/),
+  });
+  expect(await cluster({}, 'status')).toEqual({
+    code: 2,
+    text: expect.stringContaining('This machine is not in a cluster'),
+  });
 });

@@ -8,6 +8,8 @@ import { onTestFinished, expect, test } from 'vitest';
 import { writeNodeFile } from '../../src/cluster/nodes/node-file.ts';
 import { loadConfig } from '../../src/config.ts';
 import { closeAll, type Closers, openWithClosers } from '../../src/engine/closers.ts';
+import { askService } from '../../src/engine/commands/ask-service.ts';
+import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { openBase, thisMachine } from '../../src/modules.ts';
 import { openEdgeFolder } from '../../src/node/edge/edge-folder.ts';
 import { type Edge, openEdge } from '../../src/node/open-edge.ts';
@@ -67,13 +69,14 @@ class TestEdge {
     const lines: string[] = [];
     const log = createLog('info', { write: (line) => void lines.push(line) });
     const closers: Closers = [];
-    const dataFolder = await openEdgeFolder(folder, log, systemClock, closers);
-    const base = openBase(config, dataFolder, log, thisMachine, 'create');
+    const opened = await openEdgeFolder(folder, log, systemClock, closers);
+    const base = openBase(config, opened.folder, log, thisMachine, 'create');
     const token = (): string => 'edge-1.token';
-    const edge = await openEdge({ base, journals, cores, token, keptFrom }, closers);
-    const opened = new TestEdge(edge, closers, folder, ports, lines);
-    onTestFinished(() => opened.close());
-    return opened;
+    const { hostCommands } = opened;
+    const options = { base, journals, cores, token, keptFrom, hostCommands };
+    const edge = new TestEdge(await openEdge(options, closers), closers, folder, ports, lines);
+    onTestFinished(() => edge.close());
+    return edge;
   }
 
   async read(code: string): Promise<string> {
@@ -114,10 +117,17 @@ test('an edge redirects as its cores say, from their first word on, and without 
   const before = await first.ready();
   expect(before.status).toBe(503);
   expect(before.body).toContain('no links yet');
+  const status = async () => await askService(openDataFolder(folder), 'cluster.status', {});
+  expect(await status()).toMatchObject({
+    result: { role: 'edge', isReady: false, links: 0, contactSeconds: null },
+  });
   cores = [core.url];
   await first.edge.redirecting;
   expect(await first.visit('printed')).toBe(target);
   expect((await first.ready()).status).toBe(200);
+  expect(await status()).toMatchObject({
+    result: { isReady: true, links: 1, linksBehind: 0, contactSeconds: expect.any(Number) },
+  });
   expect(first.edge.replica.number).toBe(app.store.last('link'));
 
   let moves = 0;

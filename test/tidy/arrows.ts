@@ -28,7 +28,8 @@ const arrows: Readonly<Record<string, string>> = {
     engine/small-files.ts engine/data-folder.ts engine/backup/copy-data.ts engine/backup/folder-access.ts
     engine/backup/system-reason.ts engine/backup/copy-files.ts engine/data-files.ts
     engine/backup/manifest.ts engine/installation/folder-parts.ts
-    engine/installation/installation.ts engine/installation/key-files.ts`,
+    engine/installation/installation.ts engine/installation/key-files.ts engine/commands
+    engine/takeover/messages.ts`,
   scans: 'store outbox links workers',
   codes: 'store outbox links routes',
   campaigns: `store outbox codes scans/query/analytics.ts scans/query/answers.ts scans/query/filter.ts
@@ -54,8 +55,8 @@ const arrows: Readonly<Record<string, string>> = {
   'takeover-host.ts': '*',
   'app.ts': '*',
   node: '*',
-  cli: `administration app.ts cluster/control/cluster-status.ts cluster/machine-proof.ts
-    cluster/control/node-control.ts cluster/nodes/cluster-keys.ts cluster/nodes/node-error.ts
+  cli: `administration app.ts cluster/control/cluster-status.ts cluster/control/leader-actions.ts
+    cluster/nodes/node-error.ts
     cluster/nodes/node-file.ts cluster/nodes/node-folder.ts node engine store codes workspaces routes
     http scans environment.ts config.ts system-clock.ts`,
   'main.ts': 'cli app.ts engine environment.ts',

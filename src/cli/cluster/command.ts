@@ -1,4 +1,4 @@
-/** `quietzone cluster`: what is asked of the node of this machine, which runs (requests.ts), and what is done to one that is stopped (stopped.ts). */
+/** `quietzone cluster`: what the running node of this machine does (running.ts), and commands for a stopped one (stopped.ts). */
 import { type Command, Option } from 'commander';
 import type { Config } from '../../config.ts';
 import {
@@ -9,7 +9,7 @@ import {
   withRole,
 } from '../command.ts';
 
-/** Of `serve` and of what asks the service about its role. */
+/** Of `serve` and of commands that need the role. */
 export const roleOption = (): Option =>
   new Option('--role <role>', 'of this machine in a cluster (cluster.role)').choices([
     'all',
@@ -54,7 +54,7 @@ export function addClusterCommands(program: Command, context: CommandContext): v
     .addOption(roleOption())
     .option(...configOption)
     .action(async (options: StatusOptions) => {
-      const { status } = await import('./requests.ts');
+      const { status } = await import('./running.ts');
       context.result(await status(configWithRole(context, options), options.json === true));
     });
   cluster
@@ -65,7 +65,7 @@ export function addClusterCommands(program: Command, context: CommandContext): v
     .option('--to <node>', 'the node that shall lead (default: any core that is connected)')
     .option(...configOption)
     .action(async (options: HandoverOptions) => {
-      const { handOver } = await import('./requests.ts');
+      const { handOver } = await import('./running.ts');
       context.result(await handOver(configOf(context, options), options.to));
     });
   cluster
@@ -73,7 +73,7 @@ export function addClusterCommands(program: Command, context: CommandContext): v
     .description('take a node that will not come back out of the cluster; it must be stopped')
     .option(...configOption)
     .action(async (node: string, options: CommonOptions) => {
-      const { leave } = await import('./requests.ts');
+      const { leave } = await import('./running.ts');
       context.result(await leave(configOf(context, options), node));
     });
   addStoppedCommands(cluster, context);

@@ -5,11 +5,23 @@ import type { Leader } from '../log/entry.ts';
 import type { Beats } from '../nodes/beats.ts';
 import type { Registry } from '../nodes/registry.ts';
 import { nodeOf } from './cluster-status.ts';
-import type { HandoverResult, LeaveResult } from './node-control.ts';
 
 /** Three leases: where the one that was named does not take it, others do. */
 const handedOverMsMax = 10_000;
 const pollMs = 10;
+
+export interface HandoverResult {
+  /** The node that leads now. */
+  readonly leader: string;
+  /** From the request until it leads. */
+  readonly ms: number;
+}
+
+export interface LeaveResult {
+  readonly name: string;
+  /** Of all its registrations: the cluster keeps them. */
+  readonly journals: readonly number[];
+}
 
 export interface LeaderActionsOptions {
   readonly self: Leader;

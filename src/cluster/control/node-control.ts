@@ -1,62 +1,40 @@
 /**
- * What the commands of a cluster ask a core, on its API's port; answered by the core itself, and never forwarded.
+ * What the other machines ask a core on the port of its API, each with a proof (machine-proof.ts). It is never forwarded.
  *
- *   GET  /cluster/status              -> ClusterStatus
- *   GET  /cluster/copy                -> all of this core's data (copy/copy-sender.ts)
- *   POST /cluster/handover[?to=node]  -> {leader, ms}       of the leader: another one leads
- *   POST /cluster/leave?name=node     -> {name, journals}   of the leader: the node is no part of the cluster any more
- *   POST /cluster/rotate-signing   -> {kid, away}         of the leader: new API keys are signed with a new secret
- *
- * A core that does not lead sends the latter to the leader: 307 with its address.
+ *   GET  /cluster/copy      -> all data of this core (copy/copy-sender.ts)
+ *   POST /cluster/command   a command -> its result, in the lines of engine/takeover/messages.ts
  */
+import { request as sendRequest } from 'undici';
 import { problemReply } from '../../api/problem.ts';
+import { resultOf } from '../../engine/commands/ask-service.ts';
+import type { CommandTable } from '../../engine/commands/command-table.ts';
+import { runCommand } from '../../engine/commands/host-commands.ts';
+import { parseJson } from '../../engine/small-files.ts';
+import {
+  commandBytesMax,
+  type CommandMessage,
+  lineOf,
+  parsePredecessorMessage,
+  parseSuccessorMessage,
+} from '../../engine/takeover/messages.ts';
 import type { Reply, Request } from '../../http/request.ts';
 import { Failure, messageOf } from '../../model/failure.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { ClusterStatus } from './cluster-status.ts';
+import { copyPath } from '../copy/copy-download.ts';
 import type { MachineProof } from '../machine-proof.ts';
+
+const commandPath = '/cluster/command';
 
 export interface NodeControlOptions {
   readonly proof: MachineProof;
-  readonly status: () => ClusterStatus;
   /** @throws Failure overloaded */
   readonly copy: () => Reply;
-  /** All of the leader. @throws Failure where it cannot be done; the message is for the operator */
-  readonly handOver: (to: string | undefined) => Promise<HandoverResult>;
-  readonly leave: (name: string) => Promise<LeaveResult>;
-  readonly rotateSigning: () => Promise<RotationResult>;
+  /** Those that this core runs for others. */
+  readonly commands: () => CommandTable;
   /** Where problems are explained. */
   readonly docsUrl: string;
   readonly log: Logger;
 }
-
-export interface HandoverResult {
-  /** The node that leads now. */
-  readonly leader: string;
-  /** From the request until it leads. */
-  readonly ms: number;
-}
-
-export interface LeaveResult {
-  readonly name: string;
-  /** Of all its registrations: they stay known. */
-  readonly journals: readonly number[];
-}
-
-export interface RotationResult {
-  /** Of the key that signs from now on. */
-  readonly kid: string;
-  /** Cores that are not connected. */
-  readonly away: readonly string[];
-}
-
-const methods: Readonly<Record<string, string>> = {
-  '/cluster/status': 'GET',
-  '/cluster/copy': 'GET',
-  '/cluster/handover': 'POST',
-  '/cluster/leave': 'POST',
-  '/cluster/rotate-signing': 'POST',
-};
 
 export class NodeControl {
   readonly #options: NodeControlOptions;
@@ -67,23 +45,25 @@ export class NodeControl {
 
   /** Undefined for a request to another path. */
   reply(request: Request): Promise<Reply> | undefined {
-    const method = methods[request.path];
-    return method === undefined ? undefined : this.#reply(request, method);
+    const { method, path } = request;
+    const { copy } = this.#options;
+    if (method === 'GET' && path === copyPath) return this.#proven(request, async () => copy());
+    if (method !== 'POST' || path !== commandPath) return undefined;
+    return this.#proven(request, () => this.#run(request));
   }
 
-  async #reply(request: Request, method: string): Promise<Reply> {
+  bodyBytesMax(path: string): number | undefined {
+    return path === commandPath ? commandBytesMax : undefined;
+  }
+
+  async #proven(request: Request, answer: () => Promise<Reply>): Promise<Reply> {
     const { proof, docsUrl, log } = this.#options;
     try {
-      const path = request.query === '' ? request.path : `${request.path}?${request.query}`;
-      if (!proof.isFromMachine({ ...request, path })) {
-        const why =
-          'expected a signature with cluster.secret (QZ_CLUSTER_SECRET), by a clock of about this time';
-        throw new Failure('unauthorized', `Cannot answer this: ${why}`);
-      }
-      if (request.method !== method) {
-        throw new Failure('method_not_allowed', `Expected ${method} here`);
-      }
-      return await this.#answer(request);
+      if (proof.isFromMachine(request)) return await answer();
+      throw new Failure(
+        'unauthorized',
+        'Cannot answer this: expected a signature with cluster.secret (QZ_CLUSTER_SECRET), by a clock of about this time',
+      );
     } catch (error) {
       if (error instanceof Failure) return problemReply(error, request, docsUrl);
       log.error({ err: error, requestId: request.id }, 'request failed');
@@ -91,33 +71,42 @@ export class NodeControl {
     }
   }
 
-  async #answer({ path, query }: Request): Promise<Reply> {
-    const { status, copy, handOver, leave, rotateSigning } = this.#options;
-    if (path === '/cluster/copy') return copy();
-    const now = status();
-    if (path === '/cluster/status') return jsonReply(now);
-    if (now.role !== 'active') return leaderReply(now, query === '' ? path : `${path}?${query}`);
-    const parameters = new URLSearchParams(query);
-    if (path === '/cluster/handover')
-      return jsonReply(await handOver(parameters.get('to') ?? undefined));
-    if (path === '/cluster/rotate-signing') return jsonReply(await rotateSigning());
-    return jsonReply(await leave(parameters.get('name') ?? ''));
+  async #run(request: Request): Promise<Reply> {
+    const { commands, log } = this.#options;
+    const message = parseSuccessorMessage(Buffer.from(await request.body()).toString());
+    if (message?.type !== 'command') throw new Failure('bad_request', 'Expected a command');
+    const control = { progress: () => undefined, signal: new AbortController().signal };
+    const answer = await runCommand(commands(), message, control, log);
+    const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
+    return { status: 200, headers, body: lineOf(answer) };
   }
 }
 
-const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
+export interface AskedCore {
+  /** Of its API. */
+  readonly url: string;
+  readonly proof: Pick<MachineProof, 'headersOf'>;
+  readonly signal: AbortSignal;
+}
 
-const jsonReply = (value: object): Reply => ({ status: 200, headers, body: JSON.stringify(value) });
-
-function leaderReply({ node, leader }: ClusterStatus, path: string): Reply {
-  const url = URL.parse(path, leader?.url ?? 'none');
-  if (leader === null || url === null) {
-    const detail = `Cannot do this: ${node} does not lead, and no node is known to`;
-    throw new Failure('not_active', detail, { retryAfterSeconds: 1 });
-  }
-  return {
-    status: 307,
-    headers: { ...headers, Location: url.href },
-    body: JSON.stringify({ leader }),
-  };
+/**
+ * Runs a command on another core.
+ * @throws Failure, DataFolderError as the command failed, or if it was not accepted; another Error if no answer came
+ */
+export async function askCore(
+  { url, proof, signal }: AskedCore,
+  command: CommandMessage,
+): Promise<unknown> {
+  const target = { method: 'POST', path: commandPath };
+  const { statusCode, body } = await sendRequest(new URL(commandPath, url), {
+    method: 'POST',
+    headers: proof.headersOf(target),
+    body: lineOf(command),
+    signal,
+  });
+  const text = await body.text();
+  const message = statusCode === 200 ? parsePredecessorMessage(text) : undefined;
+  if (message?.type === 'result' || message?.type === 'failed') return resultOf(message);
+  const detail: unknown = Reflect.get(Object(parseJson(text)), 'detail');
+  throw new Failure('not_active', typeof detail === 'string' ? detail : `It answers ${statusCode}`);
 }

@@ -12,10 +12,12 @@ import { connectToOwner } from '../takeover/folder-lock.ts';
 import {
   commandBytesMax,
   type CommandMessage,
+  type FailedMessage,
   lineOf,
   parsePredecessorMessage,
   type PredecessorMessage,
   resultBytesMax,
+  type ResultMessage,
   type SuccessorMessage,
 } from '../takeover/messages.ts';
 
@@ -84,11 +86,7 @@ async function ask(
     late.catch(() => undefined);
     if ((await Promise.race([first, last, late])) === 'late') throw hangs(folder);
     const answer = await last;
-    if (answer?.type === 'result') return { result: answer.value };
-    if (answer?.type === 'failed') {
-      const { code, detail, faults } = answer;
-      throw code === null ? new DataFolderError(detail) : new Failure(code, detail, { faults });
-    }
+    if (answer?.type === 'result' || answer?.type === 'failed') return { result: resultOf(answer) };
     if (ending?.aborted === true) return { result: null };
     if (!isStarted) return 'not started';
     throw new DataFolderError(
@@ -98,6 +96,13 @@ async function ask(
     waiting.abort();
     socket.destroy();
   }
+}
+
+/** @throws Failure, DataFolderError as the command failed */
+export function resultOf(answer: ResultMessage | FailedMessage): unknown {
+  if (answer.type === 'result') return answer.value;
+  const { code, detail, faults } = answer;
+  throw code === null ? new DataFolderError(detail) : new Failure(code, detail, { faults });
 }
 
 const hangs = ({ path }: DataFolder): DataFolderError =>

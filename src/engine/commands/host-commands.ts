@@ -1,11 +1,11 @@
-/** The running service's side of a command: one on each connection, `runningMax` at once. */
+/** The running service's side of commands: one on each connection, `runningMax` at once. */
 import { Failure, messageOf } from '../../model/failure.ts';
 import { DataFileError } from '../../store/damage.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { DataFolderError } from '../data-folder.ts';
-import type { CommandMessage, FailedMessage } from '../takeover/messages.ts';
+import type { CommandMessage, FailedMessage, ResultMessage } from '../takeover/messages.ts';
 import type { SuccessorChannel } from '../takeover/successor-connection.ts';
-import type { CommandTable } from './command-table.ts';
+import type { CommandControl, CommandTable } from './command-table.ts';
 
 const runningMax = 16;
 
@@ -21,7 +21,7 @@ export class HostedCommands {
     this.#log = log;
   }
 
-  run(channel: SuccessorChannel, { name, input }: CommandMessage): void {
+  run(channel: SuccessorChannel, message: CommandMessage): void {
     if (this.#isPaused || this.#isClosed) {
       return channel.sendLast({ type: 'refused', reason: 'the service is stopping or upgraded' });
     }
@@ -32,9 +32,11 @@ export class HostedCommands {
     void channel.closed.then(() => aborting.abort(new Error('the command has disconnected')));
     // The client runs a command again only if it has not started.
     channel.send({ type: 'started' });
-    const ended = this.#run(channel, name, input, aborting.signal).then(() =>
-      this.#running.delete(aborting),
-    );
+    const progress = (value: unknown): void => channel.send({ type: 'progress', value });
+    const control = { progress, signal: aborting.signal };
+    const answered = runCommand(this.#table, message, control, this.#log);
+    const ended = answered.then((answer) => channel.sendLast(answer));
+    void ended.then(() => this.#running.delete(aborting));
     this.#running.set(aborting, ended);
   }
 
@@ -57,35 +59,36 @@ export class HostedCommands {
     this.#isClosed = true;
     await this.pause();
   }
+}
 
-  async #run(
-    channel: SuccessorChannel,
-    name: string,
-    input: unknown,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const progress = (value: unknown): void => channel.send({ type: 'progress', value });
-    try {
-      const command = Object.hasOwn(this.#table, name) ? this.#table[name] : undefined;
-      if (command === undefined) {
-        throw new DataFolderError(`The running service has no command ${name}: upgrade it`);
-      }
-      const value = await command(input, { progress, signal });
-      channel.sendLast({ type: 'result', value: value ?? null });
-    } catch (err) {
-      channel.sendLast(this.#failed(name, signal.aborted ? signal.reason : err));
+/** Runs one command. Never rejects. */
+export async function runCommand(
+  table: CommandTable,
+  { name, input }: CommandMessage,
+  control: CommandControl,
+  log: Logger,
+): Promise<ResultMessage | FailedMessage> {
+  const { signal } = control;
+  try {
+    const command = Object.hasOwn(table, name) ? table[name] : undefined;
+    if (command === undefined) {
+      throw new DataFolderError(`The running service has no command ${name}: upgrade it`);
     }
+    const value = await command(input, control);
+    return { type: 'result', value: value ?? null };
+  } catch (err) {
+    return failed(name, signal.aborted ? signal.reason : err, log);
   }
+}
 
-  #failed(command: string, error: unknown): FailedMessage {
-    if (error instanceof Failure) {
-      return { type: 'failed', code: error.code, detail: error.message, faults: error.faults };
-    }
-    const isExpected = error instanceof DataFolderError || error instanceof DataFileError;
-    if (!isExpected) this.#log.error({ err: error, command }, 'command failed');
-    const detail = isExpected
-      ? messageOf(error)
-      : 'The service failed to run the command; its log has the reason';
-    return { type: 'failed', code: null, detail, faults: [] };
+function failed(command: string, error: unknown, log: Logger): FailedMessage {
+  if (error instanceof Failure) {
+    return { type: 'failed', code: error.code, detail: error.message, faults: error.faults };
   }
+  const isExpected = error instanceof DataFolderError || error instanceof DataFileError;
+  if (!isExpected) log.error({ err: error, command }, 'command failed');
+  const detail = isExpected
+    ? messageOf(error)
+    : 'The service failed to run the command; its log has the reason';
+  return { type: 'failed', code: null, detail, faults: [] };
 }

@@ -78,6 +78,11 @@ export interface AcceptedMessage {
   readonly ports: readonly number[];
 }
 
+export interface ResultMessage {
+  readonly type: 'result';
+  readonly value: unknown;
+}
+
 export interface FailedMessage {
   readonly type: 'failed';
   /** Null = not a `Failure`; `detail` is for the operator. */
@@ -89,7 +94,7 @@ export interface FailedMessage {
 export type PredecessorMessage =
   | { readonly type: 'started' }
   | { readonly type: 'progress'; readonly value: unknown }
-  | { readonly type: 'result'; readonly value: unknown }
+  | ResultMessage
   | FailedMessage
   | { readonly type: 'running' }
   | { readonly type: 'refused'; readonly reason: string }

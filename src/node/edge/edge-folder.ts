@@ -14,6 +14,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readNodeFile } from '../../cluster/nodes/node-file.ts';
 import type { Closers } from '../../engine/closers.ts';
+import type { CommandTable } from '../../engine/commands/command-table.ts';
 import {
   type DataFolder,
   DataFolderError,
@@ -21,7 +22,7 @@ import {
   openDataFolder,
 } from '../../engine/data-folder.ts';
 import { lockOnceFree } from '../../engine/installation/service-folder.ts';
-import { hostTakeovers } from '../../engine/takeover/host-takeovers.ts';
+import { hostTakeovers, takeoverTimes } from '../../engine/takeover/host-takeovers.ts';
 import { removePidFile, writePidFile } from '../../engine/takeover/pid-file.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -29,6 +30,12 @@ import { noTakeovers } from '../takeover.ts';
 
 /** What an edge never has. */
 const partsOfOthers = ['scans.mdb', 'delivery.mdb', 'signing-keys.json', 'visitor.key'] as const;
+
+export interface EdgeFolder {
+  readonly folder: DataFolder;
+  /** Runs commands from here on. */
+  readonly hostCommands: (commands: CommandTable) => void;
+}
 
 /**
  * Makes the folder if it is missing. Call it before the node joins: management.mdb is made when `cluster.json` is there.
@@ -39,7 +46,7 @@ export async function openEdgeFolder(
   log: Logger,
   clock: Clock,
   closers: Closers,
-): Promise<DataFolder> {
+): Promise<EdgeFolder> {
   const folder = openDataFolder(dataDir);
   const lock = await lockOnceFree(folder);
   closers.push(() => lock.unlock());
@@ -47,9 +54,11 @@ export async function openEdgeFolder(
   makeFolder(folder.journalRoot);
   writePidFile(folder, log);
   closers.push(() => removePidFile(folder));
-  const hosting = hostTakeovers(lock, noTakeovers, clock, log);
-  closers.push(() => hosting.close());
-  return folder;
+  const hostCommands = (commands: CommandTable): void => {
+    const hosting = hostTakeovers(lock, noTakeovers, clock, log, takeoverTimes, commands);
+    closers.push(() => hosting.close());
+  };
+  return { folder, hostCommands };
 }
 
 function assertEdgeFolder({ path, managementFile }: DataFolder): void {

@@ -1,6 +1,7 @@
 /** Which cores of the cluster run, and what each says of the cluster: asked by a command whose own machine is stopped. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ClusterStatus, isStatus } from '../../cluster/control/cluster-status.ts';
+import { askCore } from '../../cluster/control/node-control.ts';
 import { MachineProof } from '../../cluster/machine-proof.ts';
 import { type Beat, coreBeats, readBeat } from '../../cluster/nodes/beat-message.ts';
 import { ClusterKeys } from '../../cluster/nodes/cluster-keys.ts';
@@ -11,7 +12,6 @@ import type { NodeContext } from '../context.ts';
 /** A core that runs beats four times in it, and one that leads appends as often. */
 export const watchedMs = 2_500;
 const statusMsMax = 5_000;
-const path = '/cluster/status';
 
 export type RunningCore = Pick<Beat, 'name' | 'url'>;
 
@@ -37,12 +37,9 @@ export async function watchCores({
 /** How a core sees the cluster. @throws Error: why it does not say */
 export async function askStatus({ cluster }: Config, { url }: RunningCore): Promise<ClusterStatus> {
   const proof = new MachineProof(new ClusterKeys(cluster.secret).requests, systemClock);
-  const answer = await fetch(url + path, {
-    headers: proof.headersOf({ method: 'GET', path }),
-    signal: AbortSignal.timeout(statusMsMax),
-  });
-  if (answer.status !== 200) throw new Error(`it answers ${answer.status}`);
-  const seen: unknown = await answer.json();
+  const signal = AbortSignal.timeout(statusMsMax);
+  const command = { type: 'command', name: 'cluster.status', input: null } as const;
+  const seen = await askCore({ url, proof, signal }, command);
   if (isStatus(seen)) return seen;
   throw new Error('its answer is no status');
 }

@@ -1,246 +1,146 @@
-/** What the commands of a cluster ask a core, and what a leader does then. */
+/** Commands of a core: from a machine with the secret alone, and run on the core that leads. */
 import { expect, test } from 'vitest';
-import { type ClusterStatus, statusOf } from '../../../src/cluster/control/cluster-status.ts';
+import { type NodeCommands, nodeTables } from '../../../src/cluster/control/node-commands.ts';
+import { askCore, NodeControl } from '../../../src/cluster/control/node-control.ts';
 import { MachineProof } from '../../../src/cluster/machine-proof.ts';
-import { LeaderActions } from '../../../src/cluster/control/leader-actions.ts';
-import { NodeControl } from '../../../src/cluster/control/node-control.ts';
-import { emptyPosition } from '../../../src/cluster/log/applier.ts';
-import type { Leader } from '../../../src/cluster/log/entry.ts';
-import type { Beat } from '../../../src/cluster/nodes/beat-message.ts';
+import { DataFolderError } from '../../../src/engine/data-folder.ts';
 import type { Request } from '../../../src/http/request.ts';
-import { Failure } from '../../../src/model/failure.ts';
-import type { NodeRecord } from '../../../src/store/management/cluster.ts';
+import { invalid } from '../../../src/model/failure.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
-import { VirtualTime } from '../simulation/virtual-time.ts';
+import { listen, proofBy } from '../forward/forwarding-fixture.ts';
 
-const leaderOf = (name: string): Leader => ({
-  owner: `${name}.n_${name}`,
-  url: `http://${name}:8080`,
-  version: '1',
-});
-const node = (name: string, role: NodeRecord['role'], journals: readonly number[]): NodeRecord => ({
-  id: `n_${name}`,
-  name,
-  role,
-  journals,
-  run: 1,
-  past: [],
-  joinedAtMs: 5,
-});
-const beat = (name: string, role: NodeRecord['role'], linkNumber: number): Beat => {
-  const url = role === 'edge' ? '' : `http://${name}:8080`;
-  const redirects = role !== 'core';
-  const journaled = { atMs: 0, tails: [] };
-  const start = { name, role, url, redirects, instance: `n_${name}`, version: '0.2.0' };
-  return { ...start, linkNumber, isLast: false, journaled };
-};
-const nodes = [
-  node('a', 'all', [1, 2]),
-  node('b', 'core', []),
-  node('c', 'all', [3]),
-  node('e', 'edge', [4]),
-];
+const path = '/cluster/command';
+const { signal } = new AbortController();
+const control = { progress: () => undefined, signal };
 
-const seenBy = (self: string, leader: Leader | undefined): ClusterStatus =>
-  statusOf({
-    self: leaderOf(self),
-    isLeading: leader?.owner === leaderOf(self).owner,
-    cluster: 'cl_1',
-    position: { ...emptyPosition, seq: 9, epoch: 4 },
-    leader,
-    problem: undefined,
-    nodes,
-    beats: [beat('a', 'all', 7), beat('b', 'core', 7), beat('e', 'edge', 3)],
-    last: (name) => (name === 'c' ? beat('c', 'all', 5) : undefined),
-    links: 6,
-    savedScans: new Map([
-      ['a', 20],
-      ['b', 18],
-      ['c', 0],
-    ]),
-    counted: (journal) => (journal === 1 ? 100 : undefined),
-  });
-
-test('a status has each node, as this core knows it', () => {
-  const { nodes: seen, ...rest } = seenBy('a', leaderOf('a'));
-  const leader = { name: 'a', url: 'http://a:8080' };
-  const core = { node: 'a', role: 'active', cluster: 'cl_1', epoch: 4, position: 9, problem: null };
-  expect(rest).toEqual({ ...core, leader });
-  expect(seen).toMatchObject([
-    { name: 'a', state: 'active', version: '0.2.0', linksBehind: 0, scansBehind: 0 },
-    { name: 'b', state: 'connected', linksBehind: null, scansBehind: 2, marks: [] },
-    { name: 'c', state: 'away', version: null, linksBehind: 2, scansBehind: 20 },
-    { name: 'e', state: 'connected', version: '0.2.0', linksBehind: 4, scansBehind: null },
-  ]);
-  expect(seen.map(({ url }) => url)).toEqual(['http://a:8080', 'http://b:8080', null, null]);
-  expect(seen.map(({ joinedAtMs }) => joinedAtMs)).toEqual([5, 5, 5, 5]);
-  expect([seen[0]?.marks, seen[3]?.marks]).toMatchObject([
-    [{ journal: 1 }, { journal: 2 }],
-    [{ journal: 4, counted: null }],
-  ]);
-  expect(seen[0]!.marks).toEqual([
-    { journal: 1, counted: 100 },
-    { journal: 2, counted: null },
-  ]);
-  expect(seenBy('b', leaderOf('a'))).toMatchObject({ role: 'standby', leader });
-  expect(seenBy('b', undefined).leader).toBeNull();
-  // It led last, and gave the lead away.
-  const former = { self: leaderOf('b'), leader: leaderOf('b'), isLeading: false };
-  expect(statusOf({ ...former, ...emptySources }).leader).toBeNull();
-});
-
-const emptySources = {
-  cluster: undefined,
-  position: emptyPosition,
-  problem: 'the brokers are away',
-  nodes: [],
-  beats: [],
-  last: () => undefined,
-  links: 0,
-  savedScans: new Map<string, number>(),
-  counted: () => undefined,
-};
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
-function control(status: ClusterStatus) {
-  const proof = new MachineProof(Buffer.alloc(32, 7), new TestClock());
-  const done: string[] = [];
-  const log = createLog('silent');
-  const served = new NodeControl({
-    copy: () => ({ status: 200, headers: {}, body: 'copy' }),
+/** A core on a socket. */
+async function openCore(role: 'active' | 'standby', leaderUrl?: string) {
+  const clock = new TestClock();
+  const proof = proofBy(clock);
+  const ran: unknown[] = [];
+  const logged: string[] = [];
+  const commands: NodeCommands = {
+    list: { changes: false, run: async () => [role] },
+    change: {
+      changes: true,
+      run: async (input) => {
+        ran.push(input);
+        return { by: role };
+      },
+    },
+    refuse: {
+      changes: true,
+      run: () => Promise.reject(invalid('name', 'too_long', 'Use 1 to 100 characters')),
+    },
+    crash: { changes: true, run: () => Promise.reject(new Error('a secret')) },
+  };
+  const leader = leaderUrl === undefined ? null : { name: 'a', url: leaderUrl };
+  const status = () => ({ node: 'b', role, leader });
+  const { own, others } = nodeTables(commands, { proof, status });
+  const node = new NodeControl({
     proof,
-    status: () => status,
-    handOver: async (to) => {
-      if (to === 'defect') throw new Error('defect');
-      if (to === 'x') throw new Failure('conflict', 'Cannot hand over to x');
-      done.push(`handover to ${to}`);
-      return { leader: 'b', ms: 12 };
-    },
-    rotateSigning: async () => ({ kid: 'k2', away: [] }),
-    leave: async (name) => {
-      done.push(`${name} leaves`);
-      return { name, journals: [4] };
-    },
+    copy: () => ({ status: 200, headers: {}, body: 'copy' }),
+    commands: () => others,
     docsUrl: 'http://docs',
-    log,
+    log: createLog('error', { write: (line) => void logged.push(line) }),
   });
-  const ask = async (method: string, target: string, isSigned = true): Promise<Answer> => {
-    const [path = '', query = ''] = target.split('?');
-    const sent = isSigned ? proof.headersOf({ method, path: target }) : {};
-    const header = (name: string): string | undefined => ({ ...sent })[name];
-    const request = { id: 'req_1', method, path, query, header } as Request;
-    const { status: code = 0, headers = {}, body } = (await served.reply(request)) ?? {};
-    return { status: code, headers, body: typeof body === 'string' ? body : '' };
+  const missing = { status: 404, headers: {} };
+  const server = await listen({
+    handle: async (request: Request) => (await node.reply(request)) ?? missing,
+    refuse: () => missing,
+    bodyBytesMax: (_, at) => node.bodyBytesMax(at),
+  });
+  const url = `http://127.0.0.1:${server.port}`;
+  const ask = (name: string, input: unknown = null) =>
+    askCore({ url, proof, signal }, { type: 'command', name, input });
+  return { url, clock, proof, ran, logged, own, ask };
+}
+
+test('a request without a valid proof of the machine itself is refused', async () => {
+  const { url, clock, proof, ran } = await openCore('active');
+  const target = { method: 'POST', path };
+  const body = JSON.stringify({ type: 'command', name: 'change', input: 1 });
+  const send = async (headers: Record<string, string>, at = path, method = 'POST') => {
+    const sent = { method, headers, ...(method === 'POST' && { body }) };
+    return (await fetch(url + at, sent)).status;
   };
-  return { ask, done };
-}
-
-test('a core answers for itself, those who hold the secret alone', async () => {
-  const { ask, done } = control(seenBy('b', leaderOf('a')));
-  expect((await ask('GET', '/cluster/links')).status).toBe(0);
-  expect((await ask('GET', '/v1/qr-codes')).status).toBe(0);
-  const own = ['/cluster/status', '/cluster/rotate-signing'];
-  for (const path of [...own, '/cluster/handover', '/cluster/leave?name=e']) {
-    expect((await ask('GET', path, false)).status).toBe(401);
-    expect((await ask('POST', path, false)).status).toBe(401);
-  }
-  const status = await ask('GET', '/cluster/status');
-  expect(JSON.parse(status.body)).toMatchObject({ node: 'b', role: 'standby' });
-  expect((await ask('POST', '/cluster/status')).status).toBe(405);
-  expect((await ask('GET', '/cluster/handover')).status).toBe(405);
-  expect(done).toEqual([]);
+  const right = proof.headersOf(target);
+  const stranger = new MachineProof(Buffer.alloc(32, 8), clock);
+  const others = [
+    {},
+    stranger.headersOf(target),
+    proof.headersOf({ ...target, clientAddress: '203.0.113.9' }),
+    proof.headersOf({ ...target, path: '/cluster/copy' }),
+  ];
+  for (const headers of others) expect(await send(headers)).toBe(401);
+  expect(await send({}, '/cluster/copy', 'GET')).toBe(401);
+  expect(await send(right, '/cluster/copy', 'GET')).toBe(401);
+  expect(await send(right, '/cluster/other')).toBe(404);
+  const copy = proof.headersOf({ method: 'GET', path: '/cluster/copy' });
+  expect(await send(copy, '/cluster/copy', 'GET')).toBe(200);
+  expect(ran).toEqual([]);
+  expect(await send(right)).toBe(200);
+  clock.move(31_000);
+  expect(await send(right)).toBe(401);
+  expect(ran).toEqual([1]);
 });
 
-test('what a leader does is done by the leader: others say where it is', async () => {
-  const standby = control(seenBy('b', leaderOf('a')));
-  const passedOn = await standby.ask('POST', '/cluster/leave?name=e');
-  expect(passedOn.status).toBe(307);
-  expect(passedOn.headers['Location']).toBe('http://a:8080/cluster/leave?name=e');
-  const none = await control(seenBy('b', undefined)).ask('POST', '/cluster/handover');
-  expect(none.status).toBe(503);
-  const { ask, done } = control(seenBy('a', leaderOf('a')));
-  const handed = await ask('POST', '/cluster/handover');
-  expect(JSON.parse(handed.body)).toEqual({ leader: 'b', ms: 12 });
-  await ask('POST', '/cluster/handover?to=b');
-  const left = await ask('POST', '/cluster/leave?name=e');
-  expect(JSON.parse(left.body)).toEqual({ name: 'e', journals: [4] });
-  expect(done).toEqual(['handover to undefined', 'handover to b', 'e leaves']);
-  const rotated = await ask('POST', '/cluster/rotate-signing');
-  expect(JSON.parse(rotated.body)).toEqual({ kid: 'k2', away: [] });
-  const refused = await ask('POST', '/cluster/handover?to=x');
-  expect([refused.status, refused.body]).toEqual([409, expect.stringContaining('to x')]);
-  expect((await ask('POST', '/cluster/handover?to=defect')).status).toBe(503);
-});
-
-function actions(connected: readonly Beat[]) {
-  const time = new VirtualTime();
-  const released: Array<string | undefined> = [];
-  const removed: string[] = [];
-  const seen = { leader: leaderOf('a') };
-  const made = new LeaderActions({
-    self: leaderOf('a'),
-    nodes: {
-      find: (name) => nodes.find((one) => one.name === name && !removed.includes(name)),
-      journalsOf: (name) => [...(nodes.find((one) => one.name === name)?.journals ?? [])],
-      remove: async (name) => removed.push(name) > 0,
-    },
-    beats: () => ({
-      connected: () => connected,
-      instanceOf: (name) =>
-        name === 'a' ? 'n_a' : connected.find((one) => one.name === name)?.instance,
-    }),
-    release: async (to) => void released.push(to),
-    leader: () => seen.leader,
-    timers: { monotonicMs: () => time.nowMs, after: time.later },
-  });
-  return { made, time, released, removed, seen };
-}
-
-test('a handover ends when another leads, and says who and after how long', async () => {
-  const { made, time, released, seen } = actions([beat('b', 'core', 0)]);
-  time.later(45, () => (seen.leader = leaderOf('b')));
-  const [done] = await Promise.all([made.handOver(undefined), time.run(time.nowMs + 100)]);
-  expect(done).toEqual({ leader: 'b', ms: 50 });
-  seen.leader = leaderOf('a');
-  const named = made.handOver('b').catch((error: unknown) => error);
-  await time.run(time.nowMs + 10_100);
-  expect(await named).toMatchObject({
+test('a core runs a command of another core and answers with its result or its failure', async () => {
+  const { url, proof, ask, logged } = await openCore('active');
+  expect(await ask('list')).toEqual(['active']);
+  // More than the limit of other requests.
+  expect(await ask('change', 'x'.repeat(900_000))).toEqual({ by: 'active' });
+  const faults = [{ path: 'name', code: 'too_long', message: 'Use 1 to 100 characters' }];
+  await expect(ask('refuse')).rejects.toMatchObject({ code: 'validation_failed', faults });
+  await expect(ask('unknown')).rejects.toThrow(DataFolderError);
+  expect(logged).toEqual([]);
+  await expect(ask('crash')).rejects.toThrow('its log has the reason');
+  expect(logged).toHaveLength(1);
+  const headers = proof.headersOf({ method: 'POST', path });
+  const bad = await fetch(url + path, { method: 'POST', headers, body: '{}' });
+  expect(bad.status).toBe(400);
+  const stranger = new MachineProof(Buffer.alloc(32, 8), new TestClock());
+  const command = { type: 'command', name: 'list', input: null } as const;
+  await expect(askCore({ url, proof: stranger, signal }, command)).rejects.toMatchObject({
     code: 'not_active',
-    message: 'The lead was given away, and no node has it after 10 s',
+    message: expect.stringContaining('cluster.secret'),
   });
-  expect(released).toEqual([undefined, 'b.n_b']);
 });
 
-test('a handover is refused where nobody could take it', async () => {
-  const { made, released } = actions([beat('b', 'core', 0), beat('e', 'edge', 0)]);
-  const refusals: Record<string, string> = {
-    a: 'Cannot hand over to a: it leads now',
-    c: 'Cannot hand over to c: it is not connected',
-    e: 'Cannot hand over to e: it is an edge, which cannot lead',
-    x: 'The cluster has no node x',
-    '': 'The cluster has no node without a name',
-  };
-  for (const [to, message] of Object.entries(refusals)) {
-    await expect(made.handOver(to)).rejects.toThrow(message);
-  }
-  const alone = actions([beat('e', 'edge', 0)]);
-  await expect(alone.made.handOver(undefined)).rejects.toThrow('no other core is connected');
-  expect([...released, ...alone.released]).toEqual([]);
+test('a standby passes a change on to the leader, once, and runs everything else itself', async () => {
+  const leader = await openCore('active');
+  const standby = await openCore('standby', leader.url);
+  expect(await standby.own['list']?.(null, control)).toEqual(['standby']);
+  expect(await standby.own['change']?.({ to: 'b' }, control)).toEqual({ by: 'active' });
+  expect([standby.ran, leader.ran]).toEqual([[], [{ to: 'b' }]]);
+  await expect(standby.own['refuse']?.(null, control)).rejects.toThrow('Use 1 to 100');
+  const notLeading = { code: 'not_active', message: expect.stringContaining('a leads') };
+  await expect(standby.ask('change')).rejects.toMatchObject(notLeading);
+  expect(await standby.ask('list')).toEqual(['standby']);
+  const other = await openCore('standby', standby.url);
+  await expect(other.own['change']?.(null, control)).rejects.toMatchObject(notLeading);
+  expect(await leader.own['change']?.(5, control)).toEqual({ by: 'active' });
 });
 
-test('a node leaves where it is known and not connected', async () => {
-  const { made, removed } = actions([beat('b', 'core', 0)]);
-  await expect(made.leave('b')).rejects.toThrow('it is connected; stop it first');
-  await expect(made.leave('a')).rejects.toThrow('it is connected; stop it first');
-  await expect(made.leave('x')).rejects.toThrow('The cluster has no node x');
-  expect(removed).toEqual([]);
-  expect(await made.leave('c')).toEqual({ name: 'c', journals: [3] });
-  await expect(made.leave('c')).rejects.toThrow('The cluster has no node c');
-  expect(removed).toEqual(['c']);
+test('a command that no leader answers', async () => {
+  const none = await openCore('standby');
+  await expect(none.own['change']?.(null, control)).rejects.toMatchObject({
+    code: 'not_active',
+    message: 'Cannot run this on b: no known core leads; run the command again',
+  });
+  const away = await openCore('standby', 'http://127.0.0.1:9');
+  await expect(away.own['change']?.(null, control)).rejects.toMatchObject({
+    code: 'outcome_unknown',
+    message: expect.stringMatching(/^a, which leads, did not answer: .+\. Check whether/),
+  });
+  const hung = await listen({
+    handle: () => Promise.withResolvers<never>().promise,
+    refuse: () => ({ status: 404, headers: {} }),
+  });
+  const waiting = await openCore('standby', `http://127.0.0.1:${hung.port}`);
+  const client = new AbortController();
+  const answer = waiting.own['change']?.(null, { ...control, signal: client.signal });
+  client.abort(new Error('the command has disconnected'));
+  await expect(answer).rejects.toThrow('the command has disconnected');
 });

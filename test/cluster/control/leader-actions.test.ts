@@ -1,0 +1,164 @@
+/** How a core sees its cluster, and what a leader does with it. */
+import { expect, test } from 'vitest';
+import { type ClusterStatus, statusOf } from '../../../src/cluster/control/cluster-status.ts';
+import { LeaderActions } from '../../../src/cluster/control/leader-actions.ts';
+import { emptyPosition } from '../../../src/cluster/log/applier.ts';
+import type { Leader } from '../../../src/cluster/log/entry.ts';
+import type { Beat } from '../../../src/cluster/nodes/beat-message.ts';
+import type { NodeRecord } from '../../../src/store/management/cluster.ts';
+import { VirtualTime } from '../simulation/virtual-time.ts';
+
+const leaderOf = (name: string): Leader => ({
+  owner: `${name}.n_${name}`,
+  url: `http://${name}:8080`,
+  version: '1',
+});
+const node = (name: string, role: NodeRecord['role'], journals: readonly number[]): NodeRecord => ({
+  id: `n_${name}`,
+  name,
+  role,
+  journals,
+  run: 1,
+  past: [],
+  joinedAtMs: 5,
+});
+const beat = (name: string, role: NodeRecord['role'], linkNumber: number): Beat => {
+  const url = role === 'edge' ? '' : `http://${name}:8080`;
+  const redirects = role !== 'core';
+  const journaled = { atMs: 0, tails: [] };
+  const start = { name, role, url, redirects, instance: `n_${name}`, version: '0.2.0' };
+  return { ...start, linkNumber, isLast: false, journaled };
+};
+const nodes = [
+  node('a', 'all', [1, 2]),
+  node('b', 'core', []),
+  node('c', 'all', [3]),
+  node('e', 'edge', [4]),
+];
+
+const seenBy = (self: string, leader: Leader | undefined): ClusterStatus =>
+  statusOf({
+    self: leaderOf(self),
+    isLeading: leader?.owner === leaderOf(self).owner,
+    cluster: 'cl_1',
+    position: { ...emptyPosition, seq: 9, epoch: 4 },
+    leader,
+    problem: undefined,
+    nodes,
+    beats: [beat('a', 'all', 7), beat('b', 'core', 7), beat('e', 'edge', 3)],
+    last: (name) => (name === 'c' ? beat('c', 'all', 5) : undefined),
+    links: 6,
+    savedScans: new Map([
+      ['a', 20],
+      ['b', 18],
+      ['c', 0],
+    ]),
+    counted: (journal) => (journal === 1 ? 100 : undefined),
+  });
+
+test('a status has each node, as this core knows it', () => {
+  const { nodes: seen, ...rest } = seenBy('a', leaderOf('a'));
+  const leader = { name: 'a', url: 'http://a:8080' };
+  const core = { node: 'a', role: 'active', cluster: 'cl_1', epoch: 4, position: 9, problem: null };
+  expect(rest).toEqual({ ...core, leader });
+  expect(seen).toMatchObject([
+    { name: 'a', state: 'active', version: '0.2.0', linksBehind: 0, scansBehind: 0 },
+    { name: 'b', state: 'connected', linksBehind: null, scansBehind: 2, marks: [] },
+    { name: 'c', state: 'away', version: null, linksBehind: 2, scansBehind: 20 },
+    { name: 'e', state: 'connected', version: '0.2.0', linksBehind: 4, scansBehind: null },
+  ]);
+  expect(seen.map(({ url }) => url)).toEqual(['http://a:8080', 'http://b:8080', null, null]);
+  expect(seen.map(({ joinedAtMs }) => joinedAtMs)).toEqual([5, 5, 5, 5]);
+  expect([seen[0]?.marks, seen[3]?.marks]).toMatchObject([
+    [{ journal: 1 }, { journal: 2 }],
+    [{ journal: 4, counted: null }],
+  ]);
+  expect(seen[0]!.marks).toEqual([
+    { journal: 1, counted: 100 },
+    { journal: 2, counted: null },
+  ]);
+  expect(seenBy('b', leaderOf('a'))).toMatchObject({ role: 'standby', leader });
+  expect(seenBy('b', undefined).leader).toBeNull();
+  // It led last, and gave the lead away.
+  const former = { self: leaderOf('b'), leader: leaderOf('b'), isLeading: false };
+  expect(statusOf({ ...former, ...emptySources }).leader).toBeNull();
+});
+
+const emptySources = {
+  cluster: undefined,
+  position: emptyPosition,
+  problem: 'the brokers are away',
+  nodes: [],
+  beats: [],
+  last: () => undefined,
+  links: 0,
+  savedScans: new Map<string, number>(),
+  counted: () => undefined,
+};
+
+function actions(connected: readonly Beat[]) {
+  const time = new VirtualTime();
+  const released: Array<string | undefined> = [];
+  const removed: string[] = [];
+  const seen = { leader: leaderOf('a') };
+  const made = new LeaderActions({
+    self: leaderOf('a'),
+    nodes: {
+      find: (name) => nodes.find((one) => one.name === name && !removed.includes(name)),
+      journalsOf: (name) => [...(nodes.find((one) => one.name === name)?.journals ?? [])],
+      remove: async (name) => removed.push(name) > 0,
+    },
+    beats: () => ({
+      connected: () => connected,
+      instanceOf: (name) =>
+        name === 'a' ? 'n_a' : connected.find((one) => one.name === name)?.instance,
+    }),
+    release: async (to) => void released.push(to),
+    leader: () => seen.leader,
+    timers: { monotonicMs: () => time.nowMs, after: time.later },
+  });
+  return { made, time, released, removed, seen };
+}
+
+test('a handover ends when another leads, and says who and after how long', async () => {
+  const { made, time, released, seen } = actions([beat('b', 'core', 0)]);
+  time.later(45, () => (seen.leader = leaderOf('b')));
+  const [done] = await Promise.all([made.handOver(undefined), time.run(time.nowMs + 100)]);
+  expect(done).toEqual({ leader: 'b', ms: 50 });
+  seen.leader = leaderOf('a');
+  const named = made.handOver('b').catch((error: unknown) => error);
+  await time.run(time.nowMs + 10_100);
+  expect(await named).toMatchObject({
+    code: 'not_active',
+    message: 'The lead was given away, and no node has it after 10 s',
+  });
+  expect(released).toEqual([undefined, 'b.n_b']);
+});
+
+test('a handover is refused where nobody could take it', async () => {
+  const { made, released } = actions([beat('b', 'core', 0), beat('e', 'edge', 0)]);
+  const refusals: Record<string, string> = {
+    a: 'Cannot hand over to a: it leads now',
+    c: 'Cannot hand over to c: it is not connected',
+    e: 'Cannot hand over to e: it is an edge, which cannot lead',
+    x: 'The cluster has no node x',
+    '': 'The cluster has no node without a name',
+  };
+  for (const [to, message] of Object.entries(refusals)) {
+    await expect(made.handOver(to)).rejects.toThrow(message);
+  }
+  const alone = actions([beat('e', 'edge', 0)]);
+  await expect(alone.made.handOver(undefined)).rejects.toThrow('no other core is connected');
+  expect([...released, ...alone.released]).toEqual([]);
+});
+
+test('a node leaves where it is known and not connected', async () => {
+  const { made, removed } = actions([beat('b', 'core', 0)]);
+  await expect(made.leave('b')).rejects.toThrow('it is connected; stop it first');
+  await expect(made.leave('a')).rejects.toThrow('it is connected; stop it first');
+  await expect(made.leave('x')).rejects.toThrow('The cluster has no node x');
+  expect(removed).toEqual([]);
+  expect(await made.leave('c')).toEqual({ name: 'c', journals: [3] });
+  await expect(made.leave('c')).rejects.toThrow('The cluster has no node c');
+  expect(removed).toEqual(['c']);
+});
