@@ -124,6 +124,10 @@ export class StoreReplication {
     return this.#replicator.status;
   }
 
+  get isLeading(): boolean {
+    return this.status.state === 'leader';
+  }
+
   /** This machine leads, and no other can yet: what it reads is the newest. */
   get isHeld(): boolean {
     return this.#replicator.isHeld;

@@ -7,20 +7,18 @@ import type { CoreExchange } from './core-exchange.ts';
 export interface ClusterFigures {
   readonly replication: StoreReplication;
   readonly exchange: Pick<CoreExchange, 'figures' | 'pruning' | 'refusedFrames'>;
-  readonly beats: () => Pick<Beats, 'connected' | 'own'> | undefined;
-  readonly staleRedirects: () => number;
+  readonly beats: Pick<Beats, 'connected' | 'own'>;
+  readonly stale: { readonly count: number };
 }
 
 export function registerClusterMetrics(metrics: Metrics, figures: ClusterFigures): void {
-  const { replication, staleRedirects } = figures;
-  registerStale(metrics, staleRedirects);
+  const { replication, stale } = figures;
+  registerStale(metrics, () => stale.count);
   metrics.gauge(
     'quietzone_cluster_role',
     'What this node is now, 1 for one of the roles',
     ['role'],
-    () => [
-      { labels: { role: replication.status.state === 'leader' ? 'active' : 'standby' }, value: 1 },
-    ],
+    () => [{ labels: { role: replication.isLeading ? 'active' : 'standby' }, value: 1 }],
   );
   metrics.gauge(
     'quietzone_cluster_epoch',
@@ -76,12 +74,12 @@ function registerReading(metrics: Metrics, replication: StoreReplication): void 
 function registerExchange(metrics: Metrics, { exchange, beats }: ClusterFigures): void {
   metrics.gauge(
     'quietzone_cluster_links_behind',
-    'Changes of links that another core has told of and that are not in the link table',
+    'Changes of links that another core reports and that are not in the link table',
     [],
     () => {
-      const told = (beats()?.connected() ?? []).filter(({ role }) => role !== 'edge');
-      const own = beats()?.own.linkNumber ?? 0;
-      return Math.max(own, ...told.map(({ linkNumber }) => linkNumber)) - own;
+      const cores = beats.connected().filter(({ role }) => role !== 'edge');
+      const own = beats.own.linkNumber;
+      return Math.max(own, ...cores.map(({ linkNumber }) => linkNumber)) - own;
     },
   );
   metrics.gauge(

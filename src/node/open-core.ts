@@ -1,12 +1,11 @@
 /**
- * A core of a cluster: the service with its data replicated, and one of two roles beside (core-role.ts).
+ * A core of a cluster: the service with its data replicated, in one of two roles (leader-lifecycle.ts).
  *
  *   data folder -> [first start: the node joins, the cluster's keys come] -> stores -> journals recovered, links loaded
  *     -> redirect threads listen -> scans go to the other cores, theirs come -> the log is followed -> standby, or leading
  *
- * A first start waits for brokers as long as it takes, and so does one on another machine, or after a boot: it may be a copy
- * (claim-start.ts). Else a core that comes back while they are away redirects, and counts what it journals. One with more
- * redirect threads than journals asks for some first.
+ * A first start waits for brokers as long as it takes, and so does a start on another machine or after a boot: the folder may be
+ * a copy (claim-start.ts). Any other start redirects while brokers are away, and counts what it journals.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { administrationOf } from '../administration/administration.ts';
@@ -22,42 +21,33 @@ import {
 import { beginStart, noteRunning } from '../cluster/nodes/start-record.ts';
 import type { Config } from '../config.ts';
 import { folderCommands } from '../engine/commands/folder-commands.ts';
-import { type Closers, openWithClosers } from '../engine/closers.ts';
+import { closeAll, type Closers, openWithClosers } from '../engine/closers.ts';
 import { DataFolderError } from '../engine/data-folder.ts';
-import type { FirstSecrets, FirstStart } from '../engine/installation/first-start.ts';
 import { ServiceFolder } from '../engine/installation/service-folder.ts';
 import { fitToMemory } from '../engine/machine/machine-plan.ts';
 import { raiseBlocks } from '../engine/installation/numbers.ts';
 import { portsOf } from '../engine/start-checks.ts';
-import { DashboardFiles } from '../http/dashboard/dashboard-files.ts';
-import {
-  type Base,
-  type Machine,
-  openBase,
-  openFirstStart,
-  prepareProcess,
-  thisMachine,
-} from '../modules.ts';
+import { LogoRows } from '../images/logo/logo-store.ts';
+import { type Machine, openBase, prepareProcess, thisMachine } from '../modules.ts';
 import { startEngine } from '../open-engine.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { shipped } from '../shipped.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import { type Engine, openServices, type Services } from '../services.ts';
 import { claim } from './claim-start.ts';
 import { connectNode, type NodeContext } from './context.ts';
-import { CoreNode } from './core-node.ts';
-import { CoreRole, type OpenRole } from './core-role.ts';
+import {
+  engineNode,
+  follow,
+  type FollowingCore,
+  openCoreNode,
+  openFollowing,
+  release,
+} from './core-node.ts';
+import { CoreRoles } from './core-roles.ts';
 import { FatalStop } from './fatal-stop.ts';
 import { joinAsCore } from './join-as-core.ts';
-import { startLinkUpkeep } from './link-upkeep.ts';
+import { LeaderLifecycle } from './leader-lifecycle.ts';
 import { updateSigningKeys } from './signing-rotation.ts';
-import { openStandby } from './standby.ts';
 import { assertNoTakeover, noTakeovers } from './takeover.ts';
 
-/** Of a core that leads no more: attempts in flight may end within this. The next leader waits, so slow receivers do not count. */
-const attemptsMsMax = 500;
-/** The same: it stores the results that there are, on however busy a machine, unless the log is away. */
-const resultsMsMax = 5_000;
 /** A first start waits so long for a new cluster to have its first sign-in. */
 const firstLeadMsMax = 30_000;
 const firstLeadStepMs = 20;
@@ -106,44 +96,35 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   updateSigningKeys({ store: base.management, folder: folder.path, keys });
   await service.begin(base.management, raiseBlocks);
   const stop = new FatalStop(log);
-  const node = new CoreNode({
-    context,
-    base,
-    identity,
-    onRole: () => void role.update(),
-    stop,
-  });
-  closers.push(() => node.close());
+  const onRole = (): void => void lifecycle.update();
+  const following: Closers = [];
+  closers.push(() => closeAll(following));
+  const node = openCoreNode({ context, base, identity, onRole, stop }, following);
   const engine = await startEngine(base, closers, {
-    node: (scans) => node.engineNode(scans),
+    node: (scans) => engineNode(node, scans),
   });
-  const upkeep = startLinkUpkeep(engine.links, engine.codes.links, log);
-  closers.push(() => upkeep.close());
-  const dashboard = new DashboardFiles(shipped.dashboard());
-  const roles = new Roles({ base, node, dashboard, engine });
-  const role = new CoreRole({
-    isLeading: () => node.isLeading,
+  const core = openFollowing(node, engine, closers);
+  const roles = new CoreRoles(core);
+  const lifecycle: LeaderLifecycle = new LeaderLifecycle({
+    isLeading: () => node.replication.isLeading,
     lead: () => roles.lead(),
-    standBy: () => roles.standBy(),
-    goesOn: () => {
-      if (!roles.isClosing) engine.threads.cancelStop();
-    },
+    standBy: () => roles.standBy(() => lifecycle.isClosed),
+    onChanged: () => engine.threads.cancelStop(),
     log,
   });
   // Nothing more is to be written.
-  closers.push(() => node.release());
+  closers.push(() => release(core));
   closers.push(async () => {
     engine.threads.beginStop();
-    roles.isClosing = true;
-    await role.close();
+    await lifecycle.close();
   });
-  // First what stands by: the API's port answers from here on.
-  await role.update();
+  // A standby first: the API's port answers from here on.
+  await lifecycle.update();
   service.hostTakeovers(noTakeovers, node.commands(folderCommands(service.folder)));
   closers.push(() => service.endCommands());
-  await node.follow(engine);
+  await follow(core, following);
   for (const warning of warnings) log.warn(warning);
-  if (isFirstStart) await untilBegun(node, role, base, context.stopping);
+  if (isFirstStart) await untilBegun(core, lifecycle);
   return {
     apiPort: config.api.port,
     redirectPort: engine.threads.redirects.port,
@@ -184,113 +165,15 @@ async function identify({ service }: CoreOpening, context: NodeContext): Promise
   return identity;
 }
 
-/** Until some node has made the first sign-in of a new cluster: where it is this one, it is to be shown. */
-async function untilBegun(
-  node: CoreNode,
-  role: CoreRole,
-  { management }: Base,
-  stopping: AbortSignal,
-): Promise<void> {
+/** Until some node has made the first sign-in of a new cluster. If it is this one, the sign-in is shown. */
+async function untilBegun(core: FollowingCore, lifecycle: LeaderLifecycle): Promise<void> {
+  const { base, context, replication } = core;
   for (let waitedMs = 0; waitedMs < firstLeadMsMax; waitedMs += firstLeadStepMs) {
-    const [owner] = management.users.keys({ limit: 1 });
-    if (stopping.aborted) return;
-    if (owner !== undefined && (!node.isLeading || role.name === 'leading')) break;
+    const [owner] = base.management.users.keys({ limit: 1 });
+    if (context.stopping.aborted) return;
+    if (owner !== undefined && (!replication.isLeading || lifecycle.role === 'leading')) break;
     await pause(firstLeadStepMs);
   }
-  // While what stood by closes, it may still take a request, and cut it off.
-  await role.update();
-}
-
-interface RolesOptions {
-  readonly base: Base;
-  readonly node: CoreNode;
-  readonly engine: Engine;
-  readonly dashboard: DashboardFiles;
-}
-
-/** Opens what belongs to a role. */
-class Roles {
-  readonly #options: RolesOptions;
-  #closing: Promise<void> = Promise.resolve();
-  #firstStart: FirstStart | undefined;
-  #services: Pick<Services, 'endDeliveries'> | undefined;
-  firstSecrets: FirstSecrets | undefined;
-  /** The process stops: a role that closes does not go on as another one. */
-  isClosing = false;
-
-  constructor(options: RolesOptions) {
-    this.#options = options;
-  }
-
-  secretsShown(): void {
-    this.#firstStart?.shown();
-  }
-
-  async lead(): Promise<OpenRole> {
-    const { base, engine, node, dashboard } = this.#options;
-    // What it last opened in this role may still be closing.
-    await this.#closing;
-    await node.delivery.lead();
-    await engine.refresher.refresh();
-    this.#firstStart = openFirstStart(base);
-    this.firstSecrets = await this.#firstStart.open();
-    const feed = node.openFeed(engine);
-    const cluster = node.answersWith(feed);
-    try {
-      const services = await openServices({ base, engine, dashboard, cluster });
-      this.#services = services;
-      return {
-        close: () => {
-          // Its answers are endless, or long: the API would wait for them.
-          feed.close();
-          void node.copies.cut();
-          const closed = services.close();
-          this.#closing = closed.catch(() => undefined);
-          return closed;
-        },
-      };
-    } catch (error) {
-      feed.close();
-      throw error;
-    }
-  }
-
-  async standBy(): Promise<OpenRole> {
-    const { base, engine, node } = this.#options;
-    const leader = (): { readonly url: string } | undefined => node.leader;
-    const registerMetrics = (metrics: Metrics): void => node.registerMetrics(metrics);
-    const { proof, checks } = node;
-    await this.#giveDeliveriesAway();
-    const feed = node.openFeed(engine);
-    const first = node.firstAnswers(feed);
-    const isStopping = (): boolean => this.isClosing;
-    const standby = { base, engine, leader, proof, first, checks, isStopping, registerMetrics };
-    const role = await openStandby(standby).catch((error: unknown) => {
-      feed.close();
-      throw error;
-    });
-    const endFollowing = node.followSettled(engine);
-    return {
-      close: async () => {
-        feed.close();
-        await endFollowing();
-        await role.close();
-      },
-    };
-  }
-
-  /**
-   * Before what led closes: the leader of the cluster waits for it. What was sent and is not stored would be sent again there,
-   * so it is stored first, unless the lead of that log is lost too.
-   */
-  async #giveDeliveriesAway(): Promise<void> {
-    const { delivery } = this.#options.node;
-    const services = this.#services;
-    this.#services = undefined;
-    if (services !== undefined && delivery.replication.isHeld) {
-      const ended = services.endDeliveries(attemptsMsMax).catch(() => undefined);
-      await Promise.race([ended, pause(resultsMsMax, undefined, { ref: false })]);
-    }
-    delivery.release();
-  }
+  // While the standby closes, it may still take a request, and cut it off.
+  await lifecycle.update();
 }

@@ -1,7 +1,7 @@
 /** What a core that does not lead has open beside redirects and counting: health, metrics, and the way to the leader. */
 import { ForwardingHandler } from '../cluster/forward/forwarding.ts';
 import type { MachineProof } from '../cluster/machine-proof.ts';
-import { type Closers, openWithClosers } from '../engine/closers.ts';
+import type { Closers } from '../engine/closers.ts';
 import { createMetrics, registerEngineMetrics } from '../engine/engine-metrics.ts';
 import { engineChecks, meteredHealth } from '../engine/operator-metrics.ts';
 import { StoredData } from '../engine/watch/stored-data.ts';
@@ -10,7 +10,6 @@ import type { HealthCheck } from '../telemetry/health.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { AddressQuota } from '../workspaces/memory-quota.ts';
 import type { Engine } from '../services.ts';
-import type { OpenRole } from './core-role.ts';
 
 export interface StandbyOptions {
   readonly base: Base;
@@ -30,13 +29,7 @@ export interface StandbyOptions {
 const noWebhooks = { problem: undefined, behind: undefined, threadDeaths: 0 };
 
 /** @throws ListenError */
-export const openStandby = (options: StandbyOptions): Promise<OpenRole> =>
-  openWithClosers(async (closers) => {
-    await open(options, closers);
-    return {};
-  });
-
-async function open(
+export async function openStandby(
   { base, engine, leader, proof, first, checks, isStopping, registerMetrics }: StandbyOptions,
   closers: Closers,
 ): Promise<void> {

@@ -11,7 +11,7 @@ import { closeAll, type Closers, openWithClosers } from '../../src/engine/closer
 import { askService } from '../../src/engine/commands/ask-service.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { openBase, thisMachine } from '../../src/modules.ts';
-import { openEdgeFolder } from '../../src/node/edge/edge-folder.ts';
+import { type EdgeFolder, openEdgeFolder } from '../../src/node/edge/edge-folder.ts';
 import { type Edge, openEdge } from '../../src/node/open-edge.ts';
 import { listSegments } from '../../src/scans/journal/segments.ts';
 import { systemClock } from '../../src/system-clock.ts';
@@ -240,7 +240,7 @@ test('links that a bad disk has damaged on an edge come again from a core', asyn
 test('a folder is of an edge, or of a service that keeps data', async () => {
   const log = createLog('silent');
   const core = await FeedServer.open();
-  const open = (path: string): Promise<{ close(): Promise<void> }> =>
+  const open = (path: string): Promise<EdgeFolder & { close(): Promise<void> }> =>
     openWithClosers(async (closers) => await openEdgeFolder(path, log, systemClock, closers));
   await expect(open(core.app.dataDir)).rejects.toThrow(
     /Cannot start as an edge: .* is of a service that stores data, it has (delivery\.mdb|scans\.mdb)/,
@@ -249,6 +249,7 @@ test('a folder is of an edge, or of a service that keeps data', async () => {
   // A first start that ended before it had joined.
   await (await open(folder)).close();
   const held = await open(folder);
+  held.hostCommands({});
   await expect(open(folder)).rejects.toThrow(/locked by a running service/);
   await held.close();
   writeNodeFile(folder, { ...identity, journals });

@@ -1,11 +1,11 @@
 /**
  * Roles of a core: each change opens the next role before it closes the last, one at a time; what a leader without its
- * lease cannot store keeps nothing from closing, nor from going on.
+ * lease cannot store keeps nothing from closing or from continuing.
  */
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Failure } from '../../src/model/failure.ts';
-import { CoreRole, type OpenRole } from '../../src/node/core-role.ts';
+import { LeaderLifecycle, type OpenRole } from '../../src/node/leader-lifecycle.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
 const lines: string[] = [];
@@ -25,19 +25,19 @@ const closingWith = (error: Error): OpenRole => ({
   },
 });
 
-async function leading(leader: OpenRole): Promise<CoreRole> {
-  const role = new CoreRole({
+async function leading(leader: OpenRole): Promise<LeaderLifecycle> {
+  const role = new LeaderLifecycle({
     isLeading: () => true,
     lead: () => Promise.resolve(leader),
     standBy: () => Promise.reject(new Error('it leads')),
-    goesOn: () => undefined,
+    onChanged: () => undefined,
     log,
   });
   await role.update();
   return role;
 }
 
-test('CoreRole.close of a leader that may not write any more is a clean end', async () => {
+test('LeaderLifecycle.close of a leader that may not write any more is a clean end', async () => {
   const one = await leading(closingWith(refused()));
   await one.close();
   expect(lines).toContain('this role did not close cleanly');
@@ -45,23 +45,23 @@ test('CoreRole.close of a leader that may not write any more is a clean end', as
   await (await leading(closingWith(several))).close();
 });
 
-test('CoreRole.close says what else could not be stored', async () => {
+test('LeaderLifecycle.close says what else could not be stored', async () => {
   const full = new Failure('storage_full', 'the disk is full');
   await expect((await leading(closingWith(full))).close()).rejects.toBe(full);
   const both = new AggregateError([refused(), full], 'two');
   await expect((await leading(closingWith(both))).close()).rejects.toBe(both);
 });
 
-test('a machine goes on whose former role did not close cleanly, or waits for the log for ever', async () => {
+test('a machine continues when its former role did not close cleanly, or waits for the log forever', async () => {
   vi.useFakeTimers();
   for (const former of [closingWith(refused()), { close: () => new Promise<void>(() => {}) }]) {
     let isLeading = true;
-    const goesOn = vi.fn();
-    const role = new CoreRole({
+    const onChanged = vi.fn();
+    const role = new LeaderLifecycle({
       isLeading: () => isLeading,
       lead: () => Promise.resolve(former),
       standBy: () => Promise.resolve({ close: () => Promise.resolve() }),
-      goesOn,
+      onChanged,
       log,
     });
     await role.update();
@@ -69,7 +69,7 @@ test('a machine goes on whose former role did not close cleanly, or waits for th
     const changed = role.update();
     await vi.advanceTimersByTimeAsync(8_000);
     await changed;
-    expect([role.name, goesOn.mock.calls.length]).toEqual(['standby', 1]);
+    expect([role.role, onChanged.mock.calls.length]).toEqual(['standby', 1]);
   }
 });
 
@@ -80,7 +80,7 @@ class TestRoles {
   /** What the next opening waits for; it fails where this rejects. */
   held: Promise<unknown> | undefined;
   onAsked: (() => void) | undefined;
-  readonly role = new CoreRole({
+  readonly role = new LeaderLifecycle({
     isLeading: () => {
       const answer = this.isLeading;
       this.onAsked?.();
@@ -88,7 +88,7 @@ class TestRoles {
     },
     lead: () => this.#open('leading'),
     standBy: () => this.#open('standby'),
-    goesOn: () => undefined,
+    onChanged: () => undefined,
     log,
   });
 
@@ -110,11 +110,11 @@ class TestRoles {
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('CoreRole opens what is due and then closes what was; what is due already changes nothing', async () => {
+test('LeaderLifecycle opens what is due and then closes what was; what is due already changes nothing', async () => {
   const { role, events } = new TestRoles();
-  expect(role.name).toBe('none');
+  expect(role.role).toBe('none');
   await role.update();
-  expect([role.name, ...events.splice(0)]).toEqual([
+  expect([role.role, ...events.splice(0)]).toEqual([
     'standby',
     'opening standby',
     'standby is open',
@@ -125,10 +125,10 @@ test('CoreRole opens what is due and then closes what was; what is due already c
   expect(events).toEqual(['standby is closed']);
 });
 
-test('CoreRole leads, is deposed, and leads again', async () => {
+test('LeaderLifecycle leads, is deposed, and leads again', async () => {
   const roles = new TestRoles();
   await roles.update(true);
-  expect(roles.role.name).toBe('leading');
+  expect(roles.role.role).toBe('leading');
   roles.events.length = 0;
   await roles.update(false);
   expect(roles.events.splice(0)).toEqual([
@@ -146,7 +146,7 @@ test('CoreRole leads, is deposed, and leads again', async () => {
   expect(roles.events).toEqual(['leading is closed']);
 });
 
-test('CoreRole, deposed while it opens, changes back when that has ended: one change at a time', async () => {
+test('LeaderLifecycle, deposed while it opens, changes back when that has ended: one change at a time', async () => {
   const roles = new TestRoles();
   await roles.update(false);
   roles.events.length = 0;
@@ -155,10 +155,10 @@ test('CoreRole, deposed while it opens, changes back when that has ended: one ch
   const led = roles.update(true);
   const deposed = roles.update(false);
   await vi.advanceTimersByTimeAsync(5_000);
-  expect([roles.role.name, ...roles.events]).toEqual(['standby', 'opening leading']);
+  expect([roles.role.role, ...roles.events]).toEqual(['standby', 'opening leading']);
   held.resolve();
   await Promise.all([led, deposed]);
-  expect(roles.role.name).toBe('standby');
+  expect(roles.role.role).toBe('standby');
   expect(roles.events.slice(1)).toEqual([
     'leading is open',
     'standby is closed',
@@ -168,17 +168,17 @@ test('CoreRole, deposed while it opens, changes back when that has ended: one ch
   ]);
 });
 
-test('CoreRole tries again what could not be opened, and is what it was meanwhile', async () => {
+test('LeaderLifecycle tries again what could not be opened, and is what it was meanwhile', async () => {
   const roles = new TestRoles();
   await roles.update(false);
   roles.events.length = 0;
   roles.held = Promise.reject(new Error('the port is in use'));
   await roles.update(true);
-  expect([roles.role.name, ...roles.events.splice(0)]).toEqual(['standby', 'opening leading']);
+  expect([roles.role.role, ...roles.events.splice(0)]).toEqual(['standby', 'opening leading']);
   await vi.advanceTimersByTimeAsync(499);
   expect(roles.events).toEqual([]);
   await vi.advanceTimersByTimeAsync(1);
-  expect([roles.role.name, ...roles.events]).toEqual([
+  expect([roles.role.role, ...roles.events]).toEqual([
     'leading',
     'opening leading',
     'leading is open',
@@ -187,7 +187,7 @@ test('CoreRole tries again what could not be opened, and is what it was meanwhil
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('CoreRole misses no change that comes just when the last one ends', async () => {
+test('LeaderLifecycle misses no change that comes just when the last one ends', async () => {
   const roles = new TestRoles();
   await roles.update(false);
   roles.onAsked = () => {
@@ -196,10 +196,10 @@ test('CoreRole misses no change that comes just when the last one ends', async (
   };
   await roles.role.update();
   await vi.advanceTimersByTimeAsync(0);
-  expect(roles.role.name).toBe('leading');
+  expect(roles.role.role).toBe('leading');
 });
 
-test('CoreRole closed while it changes closes what has opened, tries nothing again and opens nothing more', async () => {
+test('LeaderLifecycle closed while it changes closes what has opened, tries nothing again and opens nothing more', async () => {
   for (const outcome of ['opens', 'fails']) {
     const roles = new TestRoles();
     await roles.update(false);

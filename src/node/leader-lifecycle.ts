@@ -15,13 +15,15 @@ export interface OpenRole {
   close(): Promise<void>;
 }
 
-export interface CoreRoleOptions {
+type Role = 'leading' | 'standby';
+
+export interface LeaderLifecycleOptions {
   readonly isLeading: () => boolean;
-  /** Rejects where this machine no longer leads, or where something cannot be opened. */
+  /** Rejects if this machine no longer leads, or if something cannot be opened. */
   readonly lead: () => Promise<OpenRole>;
   readonly standBy: () => Promise<OpenRole>;
-  /** Called when the former role has closed or was abandoned: the machine continues in another one. */
-  readonly goesOn: () => void;
+  /** Called when the former role has closed or was abandoned, and the machine continues in another one. */
+  readonly onChanged: () => void;
   readonly log: Logger;
 }
 
@@ -33,23 +35,23 @@ const closeMsMax = 8_000;
 /** After a role that could not be opened. */
 const retryMs = 500;
 
-export class CoreRole {
-  readonly #options: CoreRoleOptions;
-  #name: 'none' | 'leading' | 'standby' = 'none';
-  #open: OpenRole | undefined;
+export class LeaderLifecycle {
+  readonly #options: LeaderLifecycleOptions;
+  #open: ({ readonly name: Role } & OpenRole) | undefined;
   #changing: Promise<void> | undefined;
   #retry: NodeJS.Timeout | undefined;
-  #isClosed = false;
+  /** The process stops: no other role opens. */
+  isClosed = false;
 
-  constructor(options: CoreRoleOptions) {
+  constructor(options: LeaderLifecycleOptions) {
     this.#options = options;
   }
 
-  get name(): 'none' | 'leading' | 'standby' {
-    return this.#name;
+  get role(): Role | 'none' {
+    return this.#open?.name ?? 'none';
   }
 
-  /** Opens the role that is due; to be called whenever it may have changed. Resolves when it is open, or is tried again. */
+  /** Opens the role that is due; call it whenever that may have changed. Resolves when it is open, or is tried again. */
   async update(): Promise<void> {
     this.#stopRetry();
     this.#changing ??= this.#follow().finally(() => {
@@ -61,7 +63,7 @@ export class CoreRole {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.isClosed = true;
     this.#stopRetry();
     await this.#changing;
     try {
@@ -78,11 +80,9 @@ export class CoreRole {
       try {
         await this.#change(due);
       } catch (err) {
-        this.#options.log.warn(
-          { reason: messageOf(err), role: due },
-          'cannot change role, retrying',
-        );
-        if (!this.#isClosed) this.#retry = setTimeout(() => void this.update(), retryMs);
+        const reason = messageOf(err);
+        this.#options.log.warn({ reason, role: due }, 'cannot change role, retrying');
+        if (!this.isClosed) this.#retry = setTimeout(() => void this.update(), retryMs);
         return;
       }
     }
@@ -94,25 +94,25 @@ export class CoreRole {
   }
 
   get #isToChange(): boolean {
-    return !this.#isClosed && this.#due !== this.#name;
+    return !this.isClosed && this.#due !== this.role;
   }
 
-  get #due(): 'leading' | 'standby' {
+  get #due(): Role {
     return this.#options.isLeading() ? 'leading' : 'standby';
   }
 
-  async #change(due: 'leading' | 'standby'): Promise<void> {
-    const { lead, standBy, log } = this.#options;
-    const before = this.#open;
-    this.#open = await (due === 'leading' ? lead() : standBy());
-    this.#name = due;
-    log.info({ role: due }, due === 'leading' ? 'this machine leads' : 'this machine stands by');
-    if (before === undefined) return;
-    // What a deposed leader still had to store is refused: the new one does it.
-    await this.#close(before).catch((err: unknown) => {
+  async #change(name: Role): Promise<void> {
+    const { lead, standBy, onChanged, log } = this.#options;
+    const former = this.#open;
+    const opened = await (name === 'leading' ? lead() : standBy());
+    this.#open = { name, close: () => opened.close() };
+    log.info({ role: name }, name === 'leading' ? 'this machine leads' : 'this machine stands by');
+    if (former === undefined) return;
+    // A deposed leader cannot store the rest: the new one does.
+    await this.#close(former).catch((err: unknown) => {
       log.warn({ reason: messageOf(err) }, 'the former role did not close cleanly');
     });
-    this.#options.goesOn();
+    if (!this.isClosed) onChanged();
   }
 
   /** @throws what closing it does, in time */
@@ -123,11 +123,11 @@ export class CoreRole {
     const end = await Promise.race([closing, late.promise]).finally(() => clearTimeout(timer));
     if (end === 'closed') return;
     closing.catch(() => undefined);
-    this.#options.log.warn('a role that closes waits for the log: it is left');
+    this.#options.log.warn('closing the previous role timed out, continuing');
   }
 }
 
-/** What a leader without its lease still had to store: the next leader does it, or nobody, as when this process dies. */
+/** What a leader without its lease still had to store: the next leader stores it. */
 function isRefused(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isRefused);
   return error instanceof Failure && error.code === 'not_active';

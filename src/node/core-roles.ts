@@ -1,0 +1,195 @@
+/**
+ * Opens what belongs to a role of a core: the services of a leader, or the port of a standby, which passes requests on to the
+ * leader. In both, the core answers other nodes and sends links to edges. LeaderLifecycle says when.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { LinkFeed } from '../cluster/links/link-feed.ts';
+import { storageFull } from '../cluster/log/ordered-log.ts';
+import { FirstLinks } from '../cluster/nodes/first-links.ts';
+import { ClusterCounting } from '../cluster/scans/cluster-counting.ts';
+import { openWithClosers } from '../engine/closers.ts';
+import type { FirstSecrets, FirstStart } from '../engine/installation/first-start.ts';
+import { DashboardFiles } from '../http/dashboard/dashboard-files.ts';
+import { type FirstAnswers, openFirstStart } from '../modules.ts';
+import { type ClusterAnswers, openServices, type Services } from '../services.ts';
+import { shipped } from '../shipped.ts';
+import { systemTimers } from '../system-clock.ts';
+import type { HealthCheck } from '../telemetry/health.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { registerClusterMetrics } from './cluster-metrics.ts';
+import type { FollowingCore } from './core-node.ts';
+import type { OpenRole } from './leader-lifecycle.ts';
+import { openStandby } from './standby.ts';
+
+/** A change that takes longer is answered with an unknown outcome: brokers elect a leader within 9 s. */
+const answerWithinMs = 5_000;
+/** Of a core that leads no more: attempts in flight may end within this. The next leader waits, so slow receivers do not count. */
+const attemptsMsMax = 500;
+/** The same: it stores the results that there are, on however busy a machine, unless the log is away. */
+const resultsMsMax = 5_000;
+
+export class CoreRoles {
+  readonly #core: FollowingCore;
+  readonly #dashboard = new DashboardFiles(shipped.dashboard());
+  readonly #checks: readonly HealthCheck[];
+  #closing: Promise<void> = Promise.resolve();
+  #firstStart: FirstStart | undefined;
+  #services: Pick<Services, 'endDeliveries'> | undefined;
+  firstSecrets: FirstSecrets | undefined;
+
+  constructor(core: FollowingCore) {
+    this.#core = core;
+    this.#checks = checksOf(core);
+  }
+
+  secretsShown(): void {
+    this.#firstStart?.shown();
+  }
+
+  async lead(): Promise<OpenRole> {
+    const { base, engine, delivery, copies } = this.#core;
+    // The services that last led may still be closing.
+    await this.#closing;
+    await delivery.lead();
+    await engine.refresher.refresh();
+    this.#firstStart = openFirstStart(base);
+    this.firstSecrets = await this.#firstStart.open();
+    return await openWithClosers(async (closers) => {
+      const feed = openFeed(this.#core);
+      closers.push(() => feed.close());
+      const cluster = this.#answers(feed);
+      const services = await openServices({ base, engine, dashboard: this.#dashboard, cluster });
+      this.#services = services;
+      closers.push(() => {
+        const closed = services.close();
+        this.#closing = closed.catch(() => undefined);
+        return closed;
+      });
+      closers.push(() => {
+        // Their answers are endless, or long: the API would wait for them.
+        feed.close();
+        void copies.cut();
+      });
+      return {};
+    });
+  }
+
+  /** @param isStopping the process stops, and not only the role that it had before */
+  async standBy(isStopping: () => boolean): Promise<OpenRole> {
+    const { base, context, engine, delivery, replication, scans, proof } = this.#core;
+    const checks = this.#checks;
+    await this.#giveDeliveriesAway();
+    return await openWithClosers(async (closers) => {
+      const feed = openFeed(this.#core);
+      closers.push(() => feed.close());
+      const leader = (): { readonly url: string } | undefined => {
+        const { leader: known } = replication.status;
+        return known?.owner === context.self.owner ? undefined : known;
+      };
+      const first = firstAnswers(this.#core, feed);
+      const registerMetrics = (metrics: Metrics): void =>
+        registerClusterMetrics(metrics, this.#core);
+      const standby = { base, engine, leader, proof, first, checks, isStopping, registerMetrics };
+      await openStandby(standby, closers);
+      closers.push(delivery.followSettled(engine, scans.places));
+      closers.push(() => feed.close());
+      return {};
+    });
+  }
+
+  /**
+   * Before what led closes: the leader of the cluster waits for it. What was sent and is not stored would be sent again there,
+   * so it is stored first, unless the lead of that log is lost too.
+   */
+  async #giveDeliveriesAway(): Promise<void> {
+    const { delivery } = this.#core;
+    const services = this.#services;
+    this.#services = undefined;
+    if (services !== undefined && delivery.replication.isHeld) {
+      const ended = services.endDeliveries(attemptsMsMax).catch(() => undefined);
+      await Promise.race([ended, pause(resultsMsMax, undefined, { ref: false })]);
+    }
+    delivery.release();
+  }
+
+  /** How its API answers while it leads. */
+  #answers(feed: LinkFeed): ClusterAnswers {
+    const core = this.#core;
+    const { identity, nodes, beats, replication, delivery, scans, proof } = core;
+    return {
+      webhooks: () => delivery.webhooks(scans.places),
+      places: () => scans.places,
+      counting: (local) =>
+        new ClusterCounting({
+          local,
+          name: identity.name,
+          nodes: () => nodes.nodes(),
+          last: (name) => beats.last(name),
+        }),
+      changesFollowed: () => changesFollowed(core),
+      isStale: () => !replication.isHeld,
+      changesRefused: () => (replication.isStorageFull ? storageFull : undefined),
+      answerWithinMs,
+      cluster: core.cluster,
+      forwarded: proof,
+      first: firstAnswers(core, feed),
+      checks: this.#checks,
+      registerMetrics: (metrics) => registerClusterMetrics(metrics, core),
+    };
+  }
+}
+
+/** Answers to other nodes. */
+const firstAnswers = ({ control }: FollowingCore, feed: LinkFeed): FirstAnswers => ({
+  reply: (request) => control.reply(request) ?? feed.reply(request),
+  bodyBytesMax: (path) => control.bodyBytesMax(path),
+});
+
+/** Sends links to edges. A role has its own, as its answers never end. */
+function openFeed({ context, base, engine, keys, nodes, replication }: FollowingCore): LinkFeed {
+  const { codes, queries } = engine;
+  return new LinkFeed({
+    store: base.management,
+    clock: base.clock,
+    docsUrl: `${context.config.api.publicUrl}/docs`,
+    cluster: () => nodes.clusterId ?? '',
+    isLeading: () => replication.isHeld,
+    isCurrent: () => replication.isCurrent,
+    // Not of an edge that has registered again since, or left.
+    edgeOf: (token) => {
+      const edge = keys.readToken(token);
+      const node = edge && nodes.find(edge.name);
+      return node?.role === 'edge' && node.run === edge?.run ? node.name : undefined;
+    },
+    limitedTotals: () =>
+      Array.from(codes.links.limitedCodes, (no) => [no, queries.analytics.lifetimeScans(no)]),
+  });
+}
+
+/** Resolves when all connected nodes redirect by the changes so far, or after 2 s: to how many do not. */
+async function changesFollowed({ base, engine, beats }: FollowingCore): Promise<number> {
+  await engine.refresher.refresh();
+  return await beats.linksFollowed(base.management.last('link'));
+}
+
+function checksOf({
+  context,
+  beats,
+  replication,
+  problem,
+  exchange,
+}: FollowingCore): HealthCheck[] {
+  const { connection } = context;
+  const away = (): string | undefined => {
+    const names = replication.isLeading ? beats.away() : [];
+    if (names.length === 0) return undefined;
+    return `away, and not stopped cleanly: ${names.join(', ')}; if they run, they may redirect by old links`;
+  };
+  return [
+    new FirstLinks(systemTimers, beats).check,
+    { name: 'cluster', isWarning: true, problem },
+    { name: 'nodes', isWarning: true, problem: away },
+    { name: 'brokers', isWarning: true, problem: () => connection.problem },
+    ...exchange.checks,
+  ];
+}
