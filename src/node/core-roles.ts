@@ -3,23 +3,27 @@
  * leader. In both, the core answers other nodes and sends links to edges. LeaderLifecycle says when.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { ForwardingHandler } from '../cluster/forward/forwarding.ts';
 import { LinkFeed } from '../cluster/links/link-feed.ts';
 import { storageFull } from '../cluster/log/ordered-log.ts';
 import { FirstLinks } from '../cluster/nodes/first-links.ts';
 import { ClusterCounting } from '../cluster/scans/cluster-counting.ts';
-import { openWithClosers } from '../engine/closers.ts';
+import { type Closers, openWithClosers } from '../engine/closers.ts';
+import { createMetrics, registerEngineMetrics } from '../engine/engine-metrics.ts';
 import type { FirstSecrets, FirstStart } from '../engine/installation/first-start.ts';
+import { engineChecks, meteredHealth } from '../engine/operator-metrics.ts';
+import { StoredData } from '../engine/watch/stored-data.ts';
 import { DashboardFiles } from '../http/dashboard/dashboard-files.ts';
-import { type FirstAnswers, openFirstStart } from '../modules.ts';
+import { type FirstAnswers, openFirstStart, openPorts } from '../modules.ts';
 import { type ClusterAnswers, openServices, type Services } from '../services.ts';
 import { shipped } from '../shipped.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { AddressQuota } from '../workspaces/memory-quota.ts';
 import { registerClusterMetrics } from './cluster-metrics.ts';
 import type { FollowingCore } from './core-node.ts';
 import type { OpenRole } from './leader-lifecycle.ts';
-import { openStandby } from './standby.ts';
 
 /** A change that takes longer is answered with an unknown outcome: brokers elect a leader within 9 s. */
 const answerWithinMs = 5_000;
@@ -27,6 +31,9 @@ const answerWithinMs = 5_000;
 const attemptsMsMax = 500;
 /** The same: it stores the results that there are, on however busy a machine, unless the log is away. */
 const resultsMsMax = 5_000;
+
+/** Deliveries are the leader's. */
+const noWebhooks = { problem: undefined, behind: undefined, threadDeaths: 0 };
 
 export class CoreRoles {
   readonly #core: FollowingCore;
@@ -76,23 +83,22 @@ export class CoreRoles {
 
   /** @param isStopping the process stops, and not only the role that it had before */
   async standBy(isStopping: () => boolean): Promise<OpenRole> {
-    const { base, context, engine, delivery, replication, scans, proof } = this.#core;
-    const checks = this.#checks;
+    const { base, engine, delivery, scans } = this.#core;
     await this.#giveDeliveriesAway();
     return await openWithClosers(async (closers) => {
       const feed = openFeed(this.#core);
       closers.push(() => feed.close());
-      const leader = (): { readonly url: string } | undefined => {
-        const { leader: known } = replication.status;
-        return known?.owner === context.self.owner ? undefined : known;
-      };
+      const { handler, metrics } = this.#openForwarding(isStopping, closers);
+      const { redirects } = engine.threads;
       const first = firstAnswers(this.#core, feed);
-      const registerMetrics = (metrics: Metrics): void =>
-        registerClusterMetrics(metrics, this.#core);
-      const standby = { base, engine, leader, proof, first, checks, isStopping, registerMetrics };
-      await openStandby(standby, closers);
+      const ipQuota = new AddressQuota(base.clock);
+      await openPorts(base, { handler, first, metrics, redirects, ipQuota }, closers);
       closers.push(delivery.followSettled(engine, scans.places));
-      closers.push(() => feed.close());
+      closers.push(() => {
+        // They have no end, and the port would wait for them.
+        handler.endStreams();
+        feed.close();
+      });
       return {};
     });
   }
@@ -110,6 +116,37 @@ export class CoreRoles {
       await Promise.race([ended, pause(resultsMsMax, undefined, { ref: false })]);
     }
     delivery.release();
+  }
+
+  /** The health and metrics of a standby, and the way to the leader. */
+  #openForwarding(
+    isStopping: () => boolean,
+    closers: Closers,
+  ): { readonly handler: ForwardingHandler; readonly metrics: Metrics } {
+    const { base, context, engine, replication, proof } = this.#core;
+    const { config, log, management } = base;
+    const { threads, codes, scans } = engine;
+    const metrics = createMetrics(log);
+    registerEngineMetrics(metrics, { ...base, ...engine, webhooks: noWebhooks });
+    registerClusterMetrics(metrics, this.#core);
+    const environments = [management.environment, scans.environment];
+    const stored = new StoredData({ environments, shards: threads.shards, log });
+    stored.start(metrics);
+    closers.push(() => stored.close());
+    const links = codes.links;
+    const parts = { threads, management, webhooks: noWebhooks, links, stored, isStopping };
+    const handler = new ForwardingHandler({
+      leader: () => {
+        const { leader } = replication.status;
+        return leader?.owner === context.self.owner ? undefined : leader;
+      },
+      proof,
+      health: meteredHealth(metrics, base, [...engineChecks(parts), ...this.#checks]),
+      docsUrl: `${config.api.publicUrl}/docs`,
+      log,
+    });
+    closers.push(() => handler.close());
+    return { handler, metrics };
   }
 
   /** How its API answers while it leads. */

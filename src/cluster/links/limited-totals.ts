@@ -1,4 +1,4 @@
-/** What is counted of limited codes, for many feeds: read once in a while, and told as far as it has changed since. */
+/** The counted scans of limited codes, for many feeds: read from time to time; a feed gets the changes since its last reading. */
 import type { Clock } from '../../model/clock.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 
@@ -23,7 +23,7 @@ export class LimitedTotals {
     this.#everyMs = everyMs;
   }
 
-  /** @param reading the one that the caller has, 0 = none @returns what it has not, with the reading it then has */
+  /** @param reading the caller's last one, 0 = none @returns what it lacks, and the newest reading */
   since(reading: number): { readonly reading: number; readonly totals: Totals } {
     if (this.#clock.monotonicMs() - this.#readMs >= this.#everyMs) this.#readAll();
     const missed = this.#reading - reading;
