@@ -4,7 +4,7 @@
  *   the leader records this start          it opens
  *   another process beats under its name   it is refused
  *   no answer within `withinMs`            it opens where this machine ran the folder last, since its boot; elsewhere a core opens
- *                                          when its name was silent for so long, as nobody leads before a core opens; an edge waits
+ *                                          when its name was silent for so long, as no core leads before one opens; an edge waits
  *
  * A process that has ended may leave late beats: two of one process, received `lateMs` apart, are of one that runs.
  */

@@ -23,7 +23,7 @@ import type { StorePlaces } from '../store/scans/store-places.ts';
 import type { Engine } from '../services.ts';
 import type { NodeContext } from './context.ts';
 
-/** Between two looks whether the log of deliveries is led from here. */
+/** Between two checks of who leads the log of deliveries. */
 const stepMs = 10;
 /** Longer than a lease, and than brokers take to elect a leader. */
 const leadMsMax = 20_000;
@@ -42,7 +42,7 @@ export class CoreDelivery {
   readonly #tables: WebhookCluster['tables'];
   readonly replication: StoreReplication;
 
-  /** From here on delivery.mdb is written by way of the log alone. */
+  /** From here on delivery.mdb is written through the log alone. */
   constructor(options: CoreDeliveryOptions) {
     this.#options = options;
     const { context, base, mayLead } = options;
@@ -61,12 +61,12 @@ export class CoreDelivery {
     });
   }
 
-  /** What webhooks have of it while this machine leads. */
+  /** For the webhooks of a leader. */
   webhooks(places: StorePlaces): WebhookCluster {
     return { tables: this.#tables, places, isHeld: () => this.replication.isHeld };
   }
 
-  /** Resolves when this machine leads the log of deliveries. @throws Error when another one goes on leading it, or where it has stopped */
+  /** Resolves when this machine leads the log of deliveries. @throws Error if another one keeps leading it, or if it has stopped */
   async lead(): Promise<void> {
     for (let waitedMs = 0; waitedMs < leadMsMax; waitedMs += stepMs) {
       if (this.replication.isHeld) return;
@@ -76,12 +76,12 @@ export class CoreDelivery {
     throw new Error('the log of deliveries is not led from here');
   }
 
-  /** The leader of the cluster may lead it at once. */
+  /** Another core may lead it at once. */
   release(): void {
     this.replication.release().catch(() => undefined);
   }
 
-  /** While another machine leads: what it has settled need not be kept here. @returns ends it */
+  /** While another machine leads: releases the blocks that it has settled. @returns ends it */
   followSettled({ threads }: Engine, places: StorePlaces): () => Promise<void> {
     const ticker = new Ticker({
       everyMs: followMs,

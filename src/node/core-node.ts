@@ -3,7 +3,7 @@
  *
  *   openCoreNode     registry, heartbeats and logs over the stores: nothing is read or sent yet
  *   engineNode       what the engine needs of it; the engine opens
- *   openFollowing    its own scans, what it does with the link table; a role may open (core-roles.ts)
+ *   openFollowing    its work on its own scans and link table; then a role may open (core-roles.ts)
  *   follow           scans go to the other cores, theirs come, the logs are followed, the node beats and registers
  *   release          at an end: another core may lead
  */
@@ -66,7 +66,7 @@ export interface CoreNode extends CoreNodeOptions, CoreControl {
 }
 
 /**
- * From here on management.mdb is written by way of the log alone.
+ * From here on management.mdb is written through the log alone.
  * @throws NodeError if `cluster.secret` is not the secret of the cluster
  */
 export function openCoreNode(options: CoreNodeOptions, closers: Closers): CoreNode {
@@ -124,7 +124,7 @@ export function engineNode(
 ): EngineThreadsOptions['node'] {
   const { config } = context;
   const own = identity.journals;
-  // More threads than before have journals from the next start on: by then the leader has given them out.
+  // New threads have journals from the next start on: by then the leader has given them out.
   const threads = Math.min(threadCounts(config).redirect, own.length);
   const received = new ReadPositions(environment);
   return {

@@ -27,9 +27,9 @@ import type { OpenRole } from './leader-lifecycle.ts';
 
 /** A change that takes longer is answered with an unknown outcome: brokers elect a leader within 9 s. */
 const answerWithinMs = 5_000;
-/** Of a core that leads no more: attempts in flight may end within this. The next leader waits, so slow receivers do not count. */
+/** A deposed leader waits so long for attempts in flight. The next leader waits for it, so slow receivers do not count. */
 const attemptsMsMax = 500;
-/** The same: it stores the results that there are, on however busy a machine, unless the log is away. */
+/** And so long to store their results, on a busy machine or without the log. */
 const resultsMsMax = 5_000;
 
 /** Deliveries are the leader's. */
@@ -73,7 +73,7 @@ export class CoreRoles {
         return closed;
       });
       closers.push(() => {
-        // Their answers are endless, or long: the API would wait for them.
+        // Their answers are endless or long, and the port would wait for them.
         feed.close();
         void copies.cut();
       });
@@ -95,7 +95,7 @@ export class CoreRoles {
       await openPorts(base, { handler, first, metrics, redirects, ipQuota }, closers);
       closers.push(delivery.followSettled(engine, scans.places));
       closers.push(() => {
-        // They have no end, and the port would wait for them.
+        // Their answers never end, and the port would wait for them.
         handler.endStreams();
         feed.close();
       });
@@ -104,8 +104,8 @@ export class CoreRoles {
   }
 
   /**
-   * Before what led closes: the leader of the cluster waits for it. What was sent and is not stored would be sent again there,
-   * so it is stored first, unless the lead of that log is lost too.
+   * Before the services close, as the next leader waits for this. It would send again what has no stored result: results are
+   * stored first, while this core still leads that log.
    */
   async #giveDeliveriesAway(): Promise<void> {
     const { delivery } = this.#core;

@@ -112,7 +112,7 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
     onChanged: () => engine.threads.cancelStop(),
     log,
   });
-  // Nothing more is to be written.
+  // No writes follow.
   closers.push(() => release(core));
   closers.push(async () => {
     engine.threads.beginStop();
@@ -135,13 +135,13 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   };
 }
 
-/** Before anything is looked for that an edge's folder does not have. @throws NodeError */
+/** Call it before the folder is inspected: an edge's folder lacks parts. @throws NodeError */
 function assertSameNode({ dataDir, cluster: { nodeName: name, role } }: Config): void {
   const known = readNodeFile(dataDir);
   if (known !== undefined) checkNodeFile(known, { name, role });
 }
 
-/** What this node is, by its data folder; on a first start, once the cluster has registered it. */
+/** What this node is: by its data folder, or on a first start as the cluster registers it. */
 async function identify({ service }: CoreOpening, context: NodeContext): Promise<NodeIdentity> {
   const { folder } = service;
   const isFirst = await service.beginMaking();

@@ -1,6 +1,6 @@
 /**
- * Redirects that were answered while no core could say whether links had changed: a node that is cut off goes on by the links
- * it has. Looked at twice a second, so a count is right within half a second of redirects at each end.
+ * Counts redirects that were answered while no core was in contact: a node that is cut off redirects by the links it has.
+ * It looks twice a second, so the count is right within half a second of redirects at each end.
  */
 import type { RedirectThreads } from '../engine/redirect-threads.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -10,7 +10,7 @@ const everyMs = 500;
 
 export interface StaleRedirectsOptions {
   readonly redirects: Pick<RedirectThreads, 'answered'>;
-  /** A core says how far links are, or this one leads. */
+  /** A core reports its links, or this one leads. */
   readonly isInContact: () => boolean;
   readonly log: Logger;
 }

@@ -1,8 +1,8 @@
 /**
  * The links of a core's store as frames: all of them in slices, and the changes after a number.
  *
- * A snapshot is not of one moment: it is read a slice at a time while links change, and the changes since its beginning
- * follow by their numbers, each with its block as it is then. Feeds that stand at the same number share what was read.
+ * A snapshot is read a slice at a time while links change. The changes since its beginning follow by their numbers, each with
+ * its newest block. Feeds at the same number share what was read.
  */
 import type { CodeNo } from '../../model/numbers.ts';
 import { linkBlockOf } from '../../store/management/link-blocks.ts';
@@ -21,7 +21,7 @@ const sliceChangesMax = 500;
 const sliceBytes = 262_144;
 const sliceBlocksMax = 256;
 
-/** Encoded frames, and the number up to which they go. */
+/** Encoded frames, up to a number. */
 export interface Slice {
   readonly piece: Buffer;
   readonly number: number;
@@ -40,7 +40,7 @@ export interface ChangesSeen {
   readonly codes: readonly CodeNo[];
 }
 
-/** Of a number that says nothing of a link. */
+/** For a number whose code is unknown. */
 export const noCode: CodeNo = 0;
 
 export class LinkSource {
@@ -59,7 +59,7 @@ export class LinkSource {
     this.#unlisten();
   }
 
-  /** What another handle has committed is seen from here on. */
+  /** Reads the last number again. */
   refresh(): void {
     this.#last = undefined;
   }
@@ -74,8 +74,8 @@ export class LinkSource {
   }
 
   /**
-   * Whether the changes after `number` are kept, as far as the first of them tells, and those up to it were of these
-   * codes: after data was put back from a copy, numbers are given to other changes.
+   * True if the first change after `number` is stored, and the last ones up to it were of these codes: after a restore from a
+   * copy, numbers belong to other changes.
    */
   follows({ number, codes }: ChangesSeen): boolean {
     const { linkChanges } = this.#store.bulk;
@@ -86,7 +86,7 @@ export class LinkSource {
     });
   }
 
-  /** The first of them; undefined where one is missing or damaged, or where `number` is beyond the last. */
+  /** The first of them; undefined if one is missing or damaged, or if `number` is beyond the last. */
   changesAfter(number: number): Slice | undefined {
     const { last } = this;
     if (number > last) return undefined;
@@ -100,10 +100,10 @@ export class LinkSource {
     return this.#read;
   }
 
-  /** As many of the changes as a piece holds, one at least, behind their blocks. */
+  /** Blocks, then their changes: as many as a piece holds, at least one. */
   #encode(changes: ReadonlyMap<number, CodeNo>): Slice {
     const blocks = new Map<number, Buffer | undefined>();
-    const told: Buffer[] = [];
+    const numbered: Buffer[] = [];
     let bytes = 0;
     let last = 0;
     for (const [number, codeNo] of changes) {
@@ -115,14 +115,14 @@ export class LinkSource {
         blocks.set(blockNo, frame);
         bytes += frame?.length ?? 0;
       }
-      told.push(encodeFrame({ kind: 'change', number, codeNo }));
+      numbered.push(encodeFrame({ kind: 'change', number, codeNo }));
       last = number;
     }
     const known = [...blocks.values()].filter((frame) => frame !== undefined);
-    return { piece: Buffer.concat([...known, ...told]), number: last };
+    return { piece: Buffer.concat([...known, ...numbered]), number: last };
   }
 
-  /** What workspaces say on their pages, after the change with this number; undefined where that is the last. */
+  /** Page texts of workspaces that changed after this number; undefined if that is the last. */
   pagesAfter(number: number): Slice | undefined {
     const newest = this.#store.last('pages');
     if (number >= newest) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The links of a cluster in the store of an edge: a management.mdb of which only these tables are filled, so that all that
- * loads and follows links on a core does so here (codes/links/):
+ * The links of a cluster in the store of an edge: a management.mdb with only these tables filled, so that the code that loads
+ * and follows links on a core works here too (codes/links/):
  *
  *   links, link_changes, meta "next:link"    as the core has them, with its numbers
  *   workspace_pages, page_changes            as the core has them, with numbers of the edge's own
@@ -10,9 +10,9 @@
  *
  *   filling     the first snapshot is not whole: nothing redirects yet
  *   complete    all links as they were at the last number
- *   refilling   older links, and some of a snapshot among them: all lead where they led, or lead now
+ *   refilling   older links and some of a snapshot: all lead where they led, or where they lead now
  *
- * Frames are applied in transactions, each with the number up to which it goes.
+ * Each transaction applies frames, and the number up to which they go.
  */
 import type { CodeNo } from '../../model/numbers.ts';
 import { noPages, parsePages, type WorkspacePages } from '../../model/routing/pages.ts';
@@ -28,15 +28,15 @@ type State = 'filling' | 'complete' | 'refilling';
 const feedKey = 'feed';
 const pagesKey = 'pages';
 const nextKey = 'next:link';
-/** Numbers that show whether the core has the same changes. */
+/** The newest changes, which show whether the core has the same ones. */
 const codesShown = 16;
 
 /** A snapshot that is being applied. */
 interface Refill {
   readonly cluster: string;
-  /** Blocks below are as the snapshot has them. */
+  /** Blocks below equal those of the snapshot. */
   next: number;
-  /** Keys that a block of the snapshot has not, of a code that had one. */
+  /** Keys that the edge had and the snapshot lacks. */
   readonly vanished: Set<string>;
 }
 
@@ -66,12 +66,12 @@ export class ReplicaStore {
     return 'refilling';
   }
 
-  /** A snapshot was whole once. */
+  /** A whole snapshot has come. */
   get hasLinks(): boolean {
     return this.#state === 'complete' || this.#state === 'refilling';
   }
 
-  /** Where the feed goes on; undefined where all links are needed. */
+  /** Where the feed continues; undefined if all links are needed. */
   get position(): (ChangesSeen & { readonly cluster: string }) | undefined {
     const [cluster] = this.#feed.get(feedKey, () => undefined) ?? [];
     if (cluster === undefined || this.#state !== 'complete') return undefined;
@@ -99,7 +99,7 @@ export class ReplicaStore {
     return this.#scans.get(codeNo, () => undefined) ?? 0;
   }
 
-  /** A connection begins: what the one before it has left undone is of no use. */
+  /** A connection begins: drops the unfinished snapshot of the last one. */
   begin(): void {
     this.#refill = undefined;
   }
@@ -142,7 +142,7 @@ export class ReplicaStore {
   #beginRefill(cluster: string): void {
     this.#refill = { cluster, next: 0, vanished: new Set() };
     this.#putState(cluster, this.hasLinks ? 'refilling' : 'filling');
-    // All of them follow, and numbers are given to other changes where data was put back from a copy.
+    // All of them follow: after a restore from a copy, numbers belong to other changes.
     for (const workspaceNo of Array.from(this.#store.pages.workspaces.keys({}))) {
       putPages(this.#store, workspaceNo, noPages);
     }
@@ -178,7 +178,7 @@ export class ReplicaStore {
     links.put(blockNo, bytes);
   }
 
-  /** Those that the snapshot does not have, up to the one before `end`. */
+  /** Removes the blocks below `end` that the snapshot lacks. */
   #removeBlocks({ next, vanished }: Refill, end: number): void {
     if (next >= end) return;
     const { links } = this.#store;
@@ -212,12 +212,12 @@ export class ReplicaStore {
     return number;
   }
 
-  /** Keys that snapshots have taken away since the last call, and that no code has now. */
+  /** Keys that snapshots removed since the last call, and that no code has now. */
   takeVanished(): readonly string[] {
     const keys = this.#vanished;
     this.#vanished = new Set();
     if (keys.size === 0) return [];
-    // A key may have been given to another code; rare, and then 1 us a link.
+    // Another code may have the key now; rare, and then 1 us a link.
     this.#store.environment.refresh();
     for (const { key: blockNo, value } of this.#store.links.range({}, () => undefined)) {
       for (const { key } of linksIn(blockNo, value)) keys.delete(key);

@@ -1,5 +1,5 @@
 /**
- * A node says that it is up, how far its links are, and how far its journals (msgpack, one array):
+ * A beat: a node is up, its links and its journals go so far (msgpack, one array):
  *
  *   [1, name, instance, role, redirects, linkNumber, url, isLast, version, atMs, [[journal, tail], …]]
  *
@@ -40,7 +40,7 @@ export interface Journaled {
 export interface Beat extends NodeStart {
   /** Changes of links up to this number are in its link table. */
   readonly linkNumber: number;
-  /** This start redirects no more, and sends no further beat. */
+  /** This start has stopped redirecting, and sends no other beat. */
   readonly isLast: boolean;
   readonly journaled: Journaled;
 }

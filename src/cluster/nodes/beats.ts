@@ -1,20 +1,20 @@
 /**
- * Which nodes are up, and how far their links are: each says so every 500 ms, and at once when its links have moved.
+ * Which nodes are up, and how far their links are: each reports every 500 ms, and at once when its links have moved.
  *
  *   qz.nodes.<name>       of a core, read by every node
  *   qz.edge.<name>.beat   of an edge, read by the cores
  *   qz.ask.<name>.stop    to an edge, from the cores: [1, instance] is one of two under its name, and must stop
  *
- * A node is connected while its last beat is not older than 2 s, and until it says that it ends. A change of a link is
- * answered when every connected node that redirects has it (`linksFollowed`), or after 2 s. One that is cut off is waited
- * for until it lapses, one that is connected and does not follow for one change. Time in which no beat of any node comes
- * counts for none: this node is then the one that is cut off.
+ * A node is connected for 2 s after its last beat, or until its beat says that it ends. A change of a link is answered when
+ * every connected node that redirects has it (`linksFollowed`), or after 2 s. A change waits for a node that is cut off until
+ * it lapses. Only one change waits for a connected node that does not follow. Time without any beat does not count: then this
+ * node is the one that is cut off.
  *
- * A beat also says where the node's journals end: what waits for scans of a node reads the last one of its name, also when
- * the node is away.
+ * A beat also reports where the journals of its node end. Code that waits for scans of a node reads its last beat, also
+ * while the node is away.
  *
- * Two processes under one name would write the same journals, as when a data folder was copied. Of the two the later
- * start stops. A core sees the other one's beats; edges do not see each other, so the cores tell them.
+ * Two processes under one name would write the same journals, as when a data folder was copied. The one that started later
+ * stops. A core sees the beats of the other one; an edge does not, so the cores ask it to stop.
  */
 import type { Timers } from '../../model/clock.ts';
 import { packPlain } from '../../store/codec.ts';
@@ -33,11 +33,11 @@ import {
 import { ownNameRemedy } from './node-error.ts';
 
 const beatMs = 500;
-/** Four beats: one that is late, or lost with a connection, disconnects nobody. */
+/** Four beats: one late or lost beat disconnects no node. */
 const connectedMs = 2_000;
 /**
- * A core receives a beat this often at least, its own come back to it. Where it receives none, its connection is lost or its broker
- * hangs: that says nothing of the others, and none of them lapses meanwhile.
+ * A core receives at least its own beats this often. Without any, its connection is lost or its broker hangs: the others do
+ * not lapse meanwhile.
  */
 const receivedMsMax = 750;
 /** Between two checks of what a change waits for. */
@@ -46,7 +46,7 @@ const checkMs = 10;
 const movedMs = 1;
 /** Of a name that does not come back. */
 const rememberedMs = 60_000;
-/** Beats of a process that has ended are on the way no longer than this. */
+/** Beats of a process that has ended arrive within this. */
 export const lateMs = 400;
 /** A change is answered after this, followed or not. */
 const followMs = 2_000;
@@ -63,7 +63,7 @@ export interface BeatsOptions {
   readonly onDouble: (detail: string) => void;
 }
 
-/** What a beat reports beside its node. */
+/** What a beat reports of its node. */
 export interface NodeProgress {
   /** Changes of links up to it are in this node's link table. */
   readonly linkNumber: () => number;
@@ -76,7 +76,7 @@ interface Seen {
   readonly receivedAtMs: number;
   /** The start before this one, and when this one took its place. */
   readonly former?: { readonly instance: string; readonly untilMs: number };
-  /** Where its links stood when it was waited for in vain: no change waits for it until they have moved. */
+  /** Its link number when a change waited for it without success: no change waits for it until that has moved. */
   stuckAt?: number | undefined;
 }
 
@@ -119,7 +119,7 @@ export class Beats {
     this.#ends = [
       connection.subscribe(coreBeats, receive),
       isEdge
-        ? connection.subscribe(stopSubject(self.name), (bytes) => this.#told(bytes))
+        ? connection.subscribe(stopSubject(self.name), (bytes) => this.#askedToStop(bytes))
         : connection.subscribe(edgeBeats, receive),
     ];
   }
@@ -130,7 +130,7 @@ export class Beats {
     this.#beat();
   }
 
-  /** This node's links have moved: the others are told at once, many moves of a moment in one beat. */
+  /** This node's links have moved: it beats at once, once for many moves of a moment. */
   moved(): void {
     this.#check();
     if (this.#isMoved || this.#isClosed || this.#progress === undefined) return;
@@ -204,14 +204,14 @@ export class Beats {
     });
   }
 
-  /** This node redirects no more, and need not be waited for: the others read a last beat. */
+  /** This node has stopped redirecting: sends a last beat, so that no change waits for it. */
   end(): void {
     if (this.#isClosed) return;
     if (this.#progress !== undefined) this.#publish(true);
     this.close();
   }
 
-  /** Says and reads nothing more; who waits is answered as it is now. */
+  /** Sends and reads nothing more; waiting changes are answered by the present state. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -278,7 +278,7 @@ export class Beats {
     const isBack = isOther && last.former?.instance === beat.instance;
     if (isBack) {
       if (atMs - last.former.untilMs < lateMs) return;
-      this.#tellDouble(last.beat, beat);
+      this.#stopLater(last.beat, beat);
     }
     const former = isOther ? { instance: last.beat.instance, untilMs: atMs } : last?.former;
     const stuckAt = last?.stuckAt === beat.linkNumber ? last.stuckAt : undefined;
@@ -289,14 +289,14 @@ export class Beats {
   }
 
   /** An edge does not see the other one. */
-  #tellDouble(one: Beat, other: Beat): void {
+  #stopLater(one: Beat, other: Beat): void {
     if (one.role !== 'edge' || this.#options.self.role === 'edge') return;
     const later = one.instance > other.instance ? one : other;
     const message = packPlain([messageVersion, later.instance]);
     this.#options.connection.publish(stopSubject(later.name), message);
   }
 
-  #told(bytes: Uint8Array): void {
+  #askedToStop(bytes: Uint8Array): void {
     const [version, instance] = readFields(bytes) ?? [];
     if (version === messageVersion && instance === this.#options.self.instance) this.#double('');
   }

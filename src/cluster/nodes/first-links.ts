@@ -1,7 +1,7 @@
 /**
- * Whether a node that has just started has the changes of links that came while it was stopped. It redirects by the links on
- * its disk from its first moment on, and those changes were answered without waiting for it: until it has them, its health
- * sends scans to other nodes. Where no core says how far links are, as while brokers are away, it is ready after 5 s.
+ * Checks that a node that has just started has the changes of links that came while it was stopped. It redirects by the links
+ * on its disk from the first moment, and those changes were answered without it: until it has them, its health sends scans to
+ * other nodes. While no core reports its links, as when brokers are away, the node is ready after 5 s.
  */
 import type { Timers } from '../../model/clock.ts';
 import type { HealthCheck } from '../../telemetry/health.ts';
