@@ -71,9 +71,9 @@ export interface ClusterAnswers
     >,
     Pick<PortsOptions, 'first' | 'forwarded'> {
   /** Deliveries that follow a log. */
-  readonly webhooks: (scans: ScanStore) => WebhookCluster;
+  readonly webhooks: WebhookCluster;
   /** For cursors of another core. */
-  readonly places: (scans: ScanStore) => StorePlaces;
+  readonly places: StorePlaces;
   /** Of all nodes. @param local of the journals on this one */
   readonly counting: (local: ScanCounting) => Counting;
   readonly checks: readonly HealthCheck[];
@@ -122,7 +122,7 @@ async function openWork({ base, engine, cluster }: ServicesOptions, closers: Clo
   closers.push(() => workspaces.close());
   const metrics = createMetrics(base.log);
   const webhooks = openWebhookModule(base, {
-    cluster: cluster?.webhooks(scans),
+    cluster: cluster?.webhooks,
     cipher: workspaces.cipher,
     metrics,
     scanned: {
@@ -237,7 +237,7 @@ async function openApi(
     ...engine,
     ...cluster,
     ...work,
-    places: cluster?.places(engine.scans),
+    places: cluster?.places,
     bulk: scarce?.bulk,
     dashboard,
     scans: queries,

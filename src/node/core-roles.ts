@@ -154,8 +154,8 @@ export class CoreRoles {
     const core = this.#core;
     const { identity, nodes, beats, replication, delivery, scans, proof } = core;
     return {
-      webhooks: () => delivery.webhooks(scans.places),
-      places: () => scans.places,
+      webhooks: delivery.webhooks(scans.places),
+      places: scans.places,
       counting: (local) =>
         new ClusterCounting({
           local,

@@ -62,7 +62,7 @@ export async function openEdgeNode(
     for (const warning of warnings) log.warn(warning);
     return {
       apiPort,
-      redirectPort: await unlessStopped(redirecting, context.stopping),
+      redirectPort: await Promise.race([redirecting, aborted(context.stopping)]),
       firstSecrets: undefined,
       secretsShown: () => undefined,
       takenOver: new Promise<never>(() => undefined),
@@ -184,15 +184,10 @@ async function sendRest(transfer: ScanTransfer): Promise<void> {
   await transfer.stop();
 }
 
-/** An edge without links may wait for them forever. @throws the signal's reason */
-async function unlessStopped<T>(waiting: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: stopped, reject } = Promise.withResolvers<never>();
-  const stop = (): void => reject(signal.reason);
-  signal.throwIfAborted();
-  signal.addEventListener('abort', stop);
-  try {
-    return await Promise.race([waiting, stopped]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
+/** Rejects with the signal's reason: an edge without links may wait for them forever. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
 }
