@@ -36,8 +36,6 @@ interface Refill {
   readonly cluster: string;
   /** Blocks below equal those of the snapshot. */
   next: number;
-  /** Keys that the edge had and the snapshot lacks. */
-  readonly vanished: Set<string>;
 }
 
 export interface AppliedFrames {
@@ -52,7 +50,8 @@ export class ReplicaStore {
   readonly #feed: Table<string, readonly string[]>;
   readonly #scans: Table<number, number>;
   #refill: Refill | undefined;
-  #vanished: Set<string> = new Set();
+  /** Keys that snapshots have removed, also those that were cut short. */
+  #vanished = new Set<string>();
 
   constructor(store: Management) {
     this.#store = store;
@@ -140,7 +139,7 @@ export class ReplicaStore {
   }
 
   #beginRefill(cluster: string): void {
-    this.#refill = { cluster, next: 0, vanished: new Set() };
+    this.#refill = { cluster, next: 0 };
     this.#putState(cluster, this.hasLinks ? 'refilling' : 'filling');
     // All of them follow: after a restore from a copy, numbers belong to other changes.
     for (const workspaceNo of Array.from(this.#store.pages.workspaces.keys({}))) {
@@ -173,20 +172,21 @@ export class ReplicaStore {
     if (before !== undefined && Buffer.compare(before, bytes) === 0) return;
     if (before !== undefined) {
       const keys = new Set(linksIn(blockNo, bytes).map(({ key }) => key));
-      for (const { key } of linksIn(blockNo, before)) if (!keys.has(key)) refill.vanished.add(key);
+      for (const { key } of linksIn(blockNo, before)) if (!keys.has(key)) this.#vanished.add(key);
     }
     links.put(blockNo, bytes);
   }
 
   /** Removes the blocks below `end` that the snapshot lacks. */
-  #removeBlocks({ next, vanished }: Refill, end: number): void {
+  #removeBlocks({ next }: Refill, end: number): void {
     if (next >= end) return;
     const { links } = this.#store;
     // Read before the first is removed.
     const blockNos = Array.from(links.keys({ start: next, end }));
     for (const blockNo of blockNos) {
       const block = links.get(blockNo, () => undefined);
-      if (block !== undefined) for (const { key } of linksIn(blockNo, block)) vanished.add(key);
+      if (block !== undefined)
+        for (const { key } of linksIn(blockNo, block)) this.#vanished.add(key);
       links.remove(blockNo);
     }
   }
@@ -206,13 +206,12 @@ export class ReplicaStore {
     if (refill === undefined) throw new LinkFrameError('Cannot read links: no snapshot has begun');
     this.#removeBlocks(refill, 2 ** 32 - 1);
     this.#refill = undefined;
-    for (const key of refill.vanished) this.#vanished.add(key);
     this.#store.environment.clear('link_changes');
     this.#putState(refill.cluster, 'complete');
     return number;
   }
 
-  /** Keys that snapshots removed since the last call, and that no code has now. */
+  /** Keys that snapshots have removed since the last call, and that no code has now. */
   takeVanished(): readonly string[] {
     const keys = this.#vanished;
     this.#vanished = new Set();
