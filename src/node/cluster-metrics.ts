@@ -12,14 +12,16 @@ export interface ClusterFigures {
 }
 
 export function registerClusterMetrics(metrics: Metrics, figures: ClusterFigures): void {
-  const { replication, stale } = figures;
-  registerStale(metrics, () => stale.count);
-  metrics.gauge(
-    'quietzone_cluster_role',
-    'What this node is now, 1 for one of the roles',
-    ['role'],
-    () => [{ labels: { role: replication.isLeading ? 'active' : 'standby' }, value: 1 }],
-  );
+  const { replication, beats, stale } = figures;
+  registerNode(metrics, {
+    role: () => (replication.isLeading ? 'active' : 'standby'),
+    linksBehind: () => {
+      const cores = beats.connected().filter(({ role }) => role !== 'edge');
+      const own = beats.own.linkNumber;
+      return Math.max(own, ...cores.map(({ linkNumber }) => linkNumber)) - own;
+    },
+    stale,
+  });
   metrics.gauge(
     'quietzone_cluster_epoch',
     'Leaders that the cluster has had',
@@ -71,17 +73,7 @@ function registerReading(metrics: Metrics, replication: StoreReplication): void 
 }
 
 /** What goes between this core and other nodes. */
-function registerExchange(metrics: Metrics, { exchange, beats }: ClusterFigures): void {
-  metrics.gauge(
-    'quietzone_cluster_links_behind',
-    'Changes of links that another core reports and that are not in the link table',
-    [],
-    () => {
-      const cores = beats.connected().filter(({ role }) => role !== 'edge');
-      const own = beats.own.linkNumber;
-      return Math.max(own, ...cores.map(({ linkNumber }) => linkNumber)) - own;
-    },
-  );
+function registerExchange(metrics: Metrics, { exchange }: ClusterFigures): void {
   metrics.gauge(
     'quietzone_cluster_uplink_backlog_bytes',
     'Journaled here, and not acknowledged by the brokers',
@@ -124,12 +116,30 @@ function registerLogs(metrics: Metrics, { exchange }: ClusterFigures): void {
   );
 }
 
+export interface NodeFigures {
+  readonly role: () => 'active' | 'standby' | 'edge';
+  readonly linksBehind: () => number;
+  readonly stale: { readonly count: number };
+}
+
 /** Of every node. */
-export function registerStale(metrics: Metrics, count: () => number): void {
+export function registerNode(metrics: Metrics, { role, linksBehind, stale }: NodeFigures): void {
+  metrics.gauge(
+    'quietzone_cluster_role',
+    'What this node is now, 1 for one of the roles',
+    ['role'],
+    () => ({ [role()]: 1 }),
+  );
+  metrics.gauge(
+    'quietzone_cluster_links_behind',
+    'Changes of links that another core reports and that are not in the link table',
+    [],
+    linksBehind,
+  );
   metrics.total(
     'quietzone_cluster_stale_redirects_total',
     'Redirects that were answered while no core could say whether links had changed, within half a second of each end',
     [],
-    count,
+    () => stale.count,
   );
 }

@@ -28,7 +28,7 @@ import { fitToMemory } from '../engine/machine/machine-plan.ts';
 import { raiseBlocks } from '../engine/installation/numbers.ts';
 import { portsOf } from '../engine/start-checks.ts';
 import { LogoRows } from '../images/logo/logo-store.ts';
-import { type Machine, openBase, prepareProcess, thisMachine } from '../modules.ts';
+import { openBase, prepareProcess, thisMachine } from '../modules.ts';
 import { startEngine } from '../open-engine.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { claim } from './claim-start.ts';
@@ -52,15 +52,6 @@ import { assertNoTakeover, noTakeovers } from './takeover.ts';
 const firstLeadMsMax = 30_000;
 const firstLeadStepMs = 20;
 
-interface CoreOpening {
-  readonly config: Config;
-  readonly log: Logger;
-  readonly machine: Machine;
-  readonly service: ServiceFolder;
-  readonly closers: Closers;
-  readonly stopping: AbortSignal | undefined;
-}
-
 /** @throws DataFolderError, NodeError, MachineLimitError, ListenError with a text for the operator */
 export async function openCore(
   configured: Config,
@@ -73,20 +64,25 @@ export async function openCore(
   return await openWithClosers(async (closers) => {
     const service = await ServiceFolder.open(config.dataDir, start, log, noTakeovers);
     closers.push(() => service.close());
+    const warnings = await prepareProcess(config, service.folder.path);
     await service.take();
-    const machine = { ...thisMachine, ...given };
-    return await open({ config, log, machine, service, closers, stopping });
+    const context = connectNode(config, log, { ...thisMachine, ...given }, stopping);
+    closers.push(() => context.connection.close());
+    const app = await open(context, service, closers);
+    for (const warning of warnings) log.warn(warning);
+    return app;
   });
 }
 
-async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
-  const { config, log, machine, service, closers, stopping } = opening;
+async function open(
+  context: NodeContext,
+  service: ServiceFolder,
+  closers: Closers,
+): Promise<Omit<App, 'close'>> {
+  const { config, log, machine } = context;
   const { folder } = service;
-  const warnings = await prepareProcess(config, folder.path);
-  const context = connectNode(config, log, machine, stopping);
-  closers.push(() => context.connection.close());
   const isFirstStart = readNodeFile(folder.path) === undefined;
-  const identity = await identify(opening, context);
+  const identity = await identify(context, service);
   closers.push(noteRunning(folder.path, context));
   await service.make(machine.randomBytes);
   const heldPorts = portsOf(config).map(({ port }) => port);
@@ -123,7 +119,6 @@ async function open(opening: CoreOpening): Promise<Omit<App, 'close'>> {
   service.hostTakeovers(noTakeovers, node.commands(folderCommands(service.folder)));
   closers.push(() => service.endCommands());
   await follow(core, following);
-  for (const warning of warnings) log.warn(warning);
   if (isFirstStart) await untilBegun(core, lifecycle);
   return {
     apiPort: config.api.port,
@@ -142,7 +137,7 @@ function assertSameNode({ dataDir, cluster: { nodeName: name, role } }: Config):
 }
 
 /** What this node is: by its data folder, or on a first start as the cluster registers it. */
-async function identify({ service }: CoreOpening, context: NodeContext): Promise<NodeIdentity> {
+async function identify(context: NodeContext, service: ServiceFolder): Promise<NodeIdentity> {
   const { folder } = service;
   const isFirst = await service.beginMaking();
   const known = readNodeFile(folder.path);

@@ -198,25 +198,6 @@ test('an edge keeps what it has journaled as long as cores need it, and stores n
   expect(existsSync(join(folder, 'scans.mdb'))).toBe(false);
 });
 
-test('numbers that the cores have lost: an edge has their links, and none of its own', async () => {
-  const older = await FeedServer.open();
-  const folder = temporaryFolder();
-  for (const slug of ['lost', 'kept']) {
-    await older.codes.create(older.app.actor, { target, slug });
-  }
-  const newer = await FeedServer.open();
-  await newer.codes.create(newer.app.actor, { target: other, slug: 'kept' });
-  let core = older;
-  const edge = await TestEdge.open(folder, () => [core.url]);
-  await edge.edge.redirecting;
-  expect(await edge.visit('lost')).toBe(target);
-  core = newer;
-  older.close();
-  await expect.poll(() => edge.visit('kept'), soon).toBe(other);
-  await expect.poll(() => edge.visit('lost'), soon).toBe(410);
-  await expect.poll(() => edge.edge.replica.number, soon).toBe(newer.app.store.last('link'));
-});
-
 test('links that a bad disk has damaged on an edge come again from a core', async () => {
   const core = await FeedServer.open();
   for (let made = 0; made < 40; made++) {

@@ -8,7 +8,7 @@ import type { Management } from '../../store/management/management.ts';
 import type { HealthCheck } from '../../telemetry/health.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { EdgeThreads } from '../../engine/threads.ts';
-import { registerStale } from '../cluster-metrics.ts';
+import { registerNode } from '../cluster-metrics.ts';
 
 export interface EdgeParts {
   readonly threads: EdgeThreads;
@@ -50,26 +50,15 @@ export function edgeChecks({ threads, replica, links, management }: EdgeParts): 
 export function registerEdgeMetrics(metrics: Metrics, parts: EdgeParts): void {
   const { threads, replica, writer, links, clock, stale } = parts;
   registerRedirects(metrics, threads.redirects);
-  registerStale(metrics, () => stale.count);
+  registerNode(metrics, { role: () => 'edge', linksBehind: () => replica.behind, stale });
   registerLinkTable(metrics, writer, () => links.damagedCount);
-  metrics.gauge('quietzone_cluster_role', 'Role of this node', ['role'], () => [
-    { labels: { role: 'edge' }, value: 1 },
-  ]);
-  metrics.gauge(
-    'quietzone_cluster_links_behind',
-    'Changes of links that a core reports and that are not in the link table',
-    [],
-    () => [{ labels: {}, value: replica.behind }],
-  );
   metrics.gauge(
     'quietzone_cluster_contact_seconds',
     'Since a core that follows the cluster was last in contact with this edge; -1 = never',
     [],
     () => {
       const { lastContactMs } = replica;
-      const value =
-        lastContactMs === undefined ? -1 : (clock.monotonicMs() - lastContactMs) / 1_000;
-      return [{ labels: {}, value }];
+      return lastContactMs === undefined ? -1 : (clock.monotonicMs() - lastContactMs) / 1_000;
     },
   );
 }
