@@ -13,7 +13,7 @@
  *   no leader is known, or it cannot be reached    503 not_active: nothing was sent, so nothing was changed
  *   the connection was lost later                  503 outcome_unknown for what may change something, else not_active
  *   in the midst of the answer                     the connection is cut, as the leader's own would be; live events just end
- *   another machine leads by now (leader-watch.ts) a read is sent to that one; a change ends as 503 outcome_unknown, a stream just ends
+ *   another machine leads by now                   a read is sent to that one; a change ends as 503 outcome_unknown, a stream just ends
  *
  * Bounds: a connection per request that is under way, and requests as the server bounds them; 256 KiB of each answer.
  */
@@ -35,11 +35,12 @@ import type { HealthReport } from '../../telemetry/health.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { MachineProof } from '../machine-proof.ts';
 import { type AnswerHead, LeaderAnswer } from './leader-answer.ts';
-import { LeaderWatch } from './leader-watch.ts';
 
 /** A shorter answer is sent whole, with its length. */
 const wholeBytesMax = 65_536;
 const retryAfterSeconds = 1;
+/** How often a request that waits checks who leads. */
+const watchMs = 100;
 const bulkPath = '/v1/qr-codes/bulk';
 /**
  * For all else: the leader refuses what is too long, and reads 1 MiB of it before it closes: of a longer body that is still
@@ -90,15 +91,12 @@ export class ForwardingHandler implements Handler {
   #leader: { readonly origin: string; readonly pool: Pool } | undefined;
   /** To former leaders, until the last answer has ended. */
   readonly #former = new Set<Pool>();
-  readonly #watch: LeaderWatch;
-  /** End the streams that would go on without end. */
-  readonly #streams = new Set<() => void>();
+  /** Answers that would never end. */
+  readonly #streams = new Set<LeaderAnswer>();
   #isEnding = false;
 
   constructor(options: ForwardingOptions) {
     this.#options = options;
-    const { changedMs } = options.timeouts ?? standardTimeouts;
-    this.#watch = new LeaderWatch(() => this.#origin, changedMs);
   }
 
   async handle(request: Request): Promise<Reply> {
@@ -123,13 +121,12 @@ export class ForwardingHandler implements Handler {
   /** Live events end, also those that come: their clients ask another machine. */
   endStreams(): void {
     this.#isEnding = true;
-    for (const end of this.#streams) end();
+    for (const answer of this.#streams) answer.leave();
   }
 
   /** Cuts what is under way. */
   async close(): Promise<void> {
     this.endStreams();
-    this.#watch.close();
     const pools = [...this.#former, ...(this.#leader === undefined ? [] : [this.#leader.pool])];
     await Promise.all(pools.map((pool) => pool.destroy()));
   }
@@ -149,11 +146,12 @@ export class ForwardingHandler implements Handler {
 
   async #forward(request: Request, origin: string): Promise<Reply> {
     const answer = new LeaderAnswer();
-    const unwatch = this.#watch.add(origin, () => answer.fail(new LeaderChangedError()));
+    const unwatch = this.#watch(origin, () => answer.fail(new LeaderChangedError()));
     try {
       this.#dispatch(request, origin, answer);
       const reply = await replyOf(request, await answer.head, answer);
-      return isEndless(reply) ? this.#streaming(reply, answer, origin) : reply;
+      if (isEndless(reply)) this.#stream(answer, origin);
+      return reply;
     } catch (error) {
       answer.leave();
       const next = this.#origin;
@@ -173,17 +171,32 @@ export class ForwardingHandler implements Handler {
     }
   }
 
-  /** A client of live events asks again by itself: a lost leader ends them without a fault. */
-  #streaming(reply: Reply, answer: LeaderAnswer, origin: string): Reply {
-    const end = (): void => {
-      this.#streams.delete(end);
+  /** A client of live events reconnects by itself: a lost leader ends them without a fault. */
+  #stream(answer: LeaderAnswer, origin: string): void {
+    const unwatch = this.#watch(origin, () => answer.leave());
+    this.#streams.add(answer);
+    answer.endQuietly(() => {
       unwatch();
-      answer.leave();
-    };
-    const unwatch = this.#watch.add(origin, end);
-    this.#streams.add(end);
-    if (this.#isEnding) end();
-    return { ...reply, body: endingQuietly(answer, end) };
+      this.#streams.delete(answer);
+    });
+    if (this.#isEnding) answer.leave();
+  }
+
+  /**
+   * A machine that hangs or is cut off keeps its connections. Without this a client waits for a minute, while another machine
+   * leads within seconds. The leader has `changedMs` to give the lead away and answer what it has begun.
+   * @param onChanged called once at most @returns ends the watch
+   */
+  #watch(origin: string, onChanged: () => void): () => void {
+    const { changedMs } = this.#options.timeouts ?? standardTimeouts;
+    let changes = 0;
+    const timer = setInterval(() => {
+      changes = this.#origin === origin ? 0 : changes + 1;
+      if (changes * watchMs <= changedMs) return;
+      clearInterval(timer);
+      onChanged();
+    }, watchMs).unref();
+    return () => clearInterval(timer);
   }
 
   /** @throws Error for what is no HTTP: a control character in a header */
@@ -312,29 +325,6 @@ async function replyOf(
 /** Live events. */
 const isEndless = ({ headers, body }: Reply): boolean =>
   body instanceof LeaderAnswer && headers['content-type'] === 'text/event-stream';
-
-/** @param onEnd called when it has ended, also because its client has left */
-function endingQuietly(
-  source: AsyncIterable<Uint8Array>,
-  onEnd: () => void,
-): AsyncIterable<Uint8Array> {
-  const ended = (): { readonly done: true; readonly value: undefined } => {
-    onEnd();
-    return { done: true, value: undefined };
-  };
-  return {
-    [Symbol.asyncIterator]: () => {
-      const pieces = source[Symbol.asyncIterator]();
-      return {
-        next: async () => {
-          const piece = await pieces.next().catch(ended);
-          return piece.done === true ? ended() : piece;
-        },
-        return: async () => ended(),
-      };
-    },
-  };
-}
 
 /** The leader has not answered, and another machine leads by now. */
 class LeaderChangedError extends Error {

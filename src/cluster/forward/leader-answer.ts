@@ -9,7 +9,8 @@ import type { Dispatcher } from 'undici';
 
 const unreadBytesMax = 262_144;
 
-type End = 'whole' | 'left' | { readonly error: Error };
+/** An error rejects the reader. */
+type End = 'ended' | { readonly error: Error };
 
 export interface AnswerHead {
   readonly status: number;
@@ -26,6 +27,7 @@ export class LeaderAnswer implements Dispatcher.DispatchHandler, AsyncIterable<U
   readonly #pieces: Uint8Array[] = [];
   #unreadBytes = 0;
   #end: End | undefined;
+  #onQuietEnd: (() => void) | undefined;
   #wake: () => void = () => undefined;
 
   constructor() {
@@ -33,7 +35,7 @@ export class LeaderAnswer implements Dispatcher.DispatchHandler, AsyncIterable<U
     this.head = promise;
     this.#headed = resolve;
     this.#failed = reject;
-    // Nobody waits for it where the request could not be sent.
+    // It has no reader if the request could not be sent.
     promise.catch(() => undefined);
   }
 
@@ -58,7 +60,7 @@ export class LeaderAnswer implements Dispatcher.DispatchHandler, AsyncIterable<U
   }
 
   onResponseEnd(): void {
-    this.#close('whole');
+    this.#close('ended');
   }
 
   onResponseError(_: unknown, error: Error): void {
@@ -66,17 +68,25 @@ export class LeaderAnswer implements Dispatcher.DispatchHandler, AsyncIterable<U
     this.#failed(error);
   }
 
-  /** It is not waited for any more. */
+  /** From here on an error ends the answer like its end. @param onEnd called once it has ended */
+  endQuietly(onEnd: () => void): void {
+    this.#onQuietEnd = onEnd;
+    if (this.#end === undefined) return;
+    this.#end = 'ended';
+    onEnd();
+  }
+
+  /** Ends it with an error, at the leader too. */
   fail(error: Error): void {
     this.#close({ error });
     this.#failed(error);
     this.#controller?.abort(error);
   }
 
-  /** Nobody reads it any more. */
+  /** Ends it at the leader too: its client has left. */
   leave(): void {
     const isOpen = this.#end === undefined;
-    this.#close('left');
+    this.#close('ended');
     this.#pieces.length = 0;
     if (isOpen) this.#controller?.abort(new Error('the client has left'));
   }
@@ -121,7 +131,9 @@ export class LeaderAnswer implements Dispatcher.DispatchHandler, AsyncIterable<U
   }
 
   #close(end: End): void {
-    this.#end ??= end;
+    if (this.#end !== undefined) return;
+    this.#end = this.#onQuietEnd === undefined ? end : 'ended';
+    this.#onQuietEnd?.();
     this.#wake();
   }
 }
