@@ -82,8 +82,6 @@ export interface ForwardingOptions {
   readonly docsUrl: string;
   readonly log: Logger;
   readonly timeouts?: ForwardingTimeouts;
-  /** PEM: authorities that are trusted in place of the system's, where the leader has TLS. */
-  readonly tlsCa?: string | undefined;
 }
 
 export class ForwardingHandler implements Handler {
@@ -226,10 +224,10 @@ export class ForwardingHandler implements Handler {
   #pool(origin: string): Pool {
     if (this.#leader?.origin === origin) return this.#leader.pool;
     this.#closeFormer();
-    const { timeouts = standardTimeouts, tlsCa } = this.#options;
+    const { timeouts = standardTimeouts } = this.#options;
     const pool = new Pool(origin, {
       pipelining: 1,
-      connect: connectorTo(new URL(origin).hostname, timeouts.connectMs, tlsCa),
+      connect: connectorTo(new URL(origin).hostname, timeouts.connectMs),
       headersTimeout: timeouts.headMs,
       bodyTimeout: timeouts.silenceMs,
       keepAliveTimeout: timeouts.idleMs,
@@ -241,12 +239,8 @@ export class ForwardingHandler implements Handler {
 }
 
 /** undici would take the name for TLS from the Host header, which is the one that the client has asked for. */
-function connectorTo(
-  hostname: string,
-  timeout: number,
-  ca: string | undefined,
-): buildConnector.connector {
-  const connect = buildConnector({ timeout, ...(ca === undefined ? {} : { ca }) });
+function connectorTo(hostname: string, timeout: number): buildConnector.connector {
+  const connect = buildConnector({ timeout });
   const servername = isIP(hostname) === 0 ? hostname : '';
   return (options, callback) => connect({ ...options, servername }, callback);
 }
