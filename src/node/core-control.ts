@@ -7,7 +7,7 @@ import { type NodeCommands, nodeTables } from '../cluster/control/node-commands.
 import { NodeControl } from '../cluster/control/node-control.ts';
 import type { CopySender } from '../cluster/copy/copy-sender.ts';
 import type { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
-import { MachineProof } from '../cluster/machine-proof.ts';
+import type { MachineProof } from '../cluster/machine-proof.ts';
 import type { Beats } from '../cluster/nodes/beats.ts';
 import type { Registry } from '../cluster/nodes/registry.ts';
 import type { Marks } from '../cluster/scans/marks.ts';
@@ -22,13 +22,14 @@ export interface CoreControlOptions {
   readonly context: NodeContext;
   readonly base: Base;
   readonly keys: ClusterKeys;
+  readonly proof: MachineProof;
   readonly nodes: Registry;
   readonly replication: StoreReplication;
   readonly copies: CopySender;
   /** A sentence for the operator, while something is wrong with one of the logs. */
   readonly problem: () => string | undefined;
+  readonly beats: Beats;
   /** Undefined until the node follows its cluster. */
-  readonly beats: () => Beats | undefined;
   readonly marks: () => Marks | undefined;
 }
 
@@ -42,8 +43,7 @@ export interface CoreControl {
 }
 
 export function openControl(options: CoreControlOptions): CoreControl {
-  const { context, base, keys, nodes, replication, copies, beats } = options;
-  const { clock, log } = base;
+  const { context, base, keys, proof, nodes, replication, copies, beats } = options;
   const actions = new LeaderActions({
     self: context.self,
     nodes,
@@ -64,14 +64,13 @@ export function openControl(options: CoreControlOptions): CoreControl {
     'cluster.leave': { changes: true, run: (input) => actions.leave(textIn(input, 'name') ?? '') },
     'keys.rotate-signing': { changes: true, run: rotate },
   };
-  const proof = new MachineProof(keys.requests, clock);
   let tables = nodeTables(own, { proof, status });
   const control = new NodeControl({
     proof,
     copy: () => copies.reply(),
     commands: () => tables.others,
     docsUrl: `${context.config.api.publicUrl}/docs`,
-    log,
+    log: base.log,
   });
   return {
     control,
@@ -95,9 +94,9 @@ function reportOf(status: ClusterStatus): ClusterReport {
 }
 
 function statusSeen(options: CoreControlOptions): ClusterStatus {
-  const { context, base, nodes, replication } = options;
+  const { context, base, nodes, replication, beats } = options;
   const { state, position, leader } = replication.status;
-  const [marks, beats] = [options.marks(), options.beats()];
+  const marks = options.marks();
   return statusOf({
     self: context.self,
     isLeading: state === 'leader',
@@ -106,8 +105,8 @@ function statusSeen(options: CoreControlOptions): ClusterStatus {
     leader,
     problem: options.problem() ?? context.connection.problem,
     nodes: nodes.nodes(),
-    beats: beats === undefined ? [] : [beats.own, ...beats.connected()],
-    last: (name) => beats?.last(name),
+    beats: [beats.own, ...beats.connected()],
+    last: (name) => beats.last(name),
     links: base.management.last('link'),
     savedScans: marks?.saved() ?? new Map(),
     counted: (journal) => marks?.counted(journal),

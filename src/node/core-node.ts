@@ -106,11 +106,12 @@ export function openCoreNode(options: CoreNodeOptions, closers: Closers): CoreNo
   const control = openControl({
     ...options,
     keys,
+    proof,
     nodes,
     replication,
     copies,
     problem: () => problem() ?? exchange.refusedScans,
-    beats: () => beats,
+    beats,
     marks: () => exchange.marks,
   });
   const parts = { keys, proof, beats, nodes, replication, delivery, exchange, copies, problem };

@@ -85,7 +85,7 @@ export interface RotationResult {
 export interface RotationOptions extends SharedKeysOptions {
   readonly randomBytes: RandomBytes;
   readonly nodes: Pick<Registry, 'cores'>;
-  readonly beats: () => Pick<Beats, 'connected' | 'own'> | undefined;
+  readonly beats: Pick<Beats, 'connected' | 'own'>;
 }
 
 /** Of the leader. @throws Failure conflict, not_active */
@@ -121,8 +121,7 @@ function newKeyOf(folder: string, randomBytes: RandomBytes): ReturnType<typeof w
 }
 
 function awayOf({ nodes, beats }: RotationOptions): string[] {
-  const now = beats();
-  const connected = new Set(now && [now.own, ...now.connected()].map(({ name }) => name));
+  const connected = new Set([beats.own, ...beats.connected()].map(({ name }) => name));
   const away = nodes.cores().filter(({ name }) => !connected.has(name));
   return away.map(({ name }) => name).toSorted();
 }

@@ -53,7 +53,7 @@ async function fixture() {
     keys,
     randomBytes,
     nodes: { cores: () => cores as never },
-    beats: () => ({ own: beat('a'), connected: () => connected }),
+    beats: { own: beat('a'), connected: () => connected },
   };
   const kids = (path: string): string[] => readSigningKeys(path).map(({ kid }) => kid);
   const write = (path: string): boolean => updateSigningKeys({ store, folder: path, keys });

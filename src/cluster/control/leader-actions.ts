@@ -26,7 +26,7 @@ export interface LeaveResult {
 export interface LeaderActionsOptions {
   readonly self: Leader;
   readonly nodes: Pick<Registry, 'find' | 'journalsOf' | 'remove'>;
-  readonly beats: () => Pick<Beats, 'connected' | 'instanceOf'> | undefined;
+  readonly beats: Pick<Beats, 'connected' | 'instanceOf'>;
   /** Resolves when this process does not lead any more. @param to an owner; absent = any */
   readonly release: (to?: string) => Promise<void>;
   readonly leader: () => Leader | undefined;
@@ -67,7 +67,7 @@ export class LeaderActions {
     const { nodes, beats } = this.#options;
     const journals = nodes.journalsOf(name);
     if (nodes.find(name) === undefined) throw unknown(name);
-    if (beats()?.instanceOf(name) !== undefined) {
+    if (beats.instanceOf(name) !== undefined) {
       throw new Failure('conflict', `Cannot leave ${name} out: it is connected; stop it first`);
     }
     if (!(await nodes.remove(name))) throw unknown(name);
@@ -75,7 +75,7 @@ export class LeaderActions {
   }
 
   #assertAnother(): undefined {
-    const others = this.#options.beats()?.connected() ?? [];
+    const others = this.#options.beats.connected();
     if (others.some(({ role }) => role !== 'edge')) return undefined;
     throw new Failure('conflict', 'Cannot hand over: no other core is connected');
   }
@@ -86,7 +86,7 @@ export class LeaderActions {
     if (node === undefined) throw unknown(to);
     if (node.role === 'edge') throw refused(to, 'it is an edge, which cannot lead');
     if (to === nodeOf(self)) throw refused(to, 'it leads now');
-    const instance = beats()?.instanceOf(to);
+    const instance = beats.instanceOf(to);
     if (instance === undefined) throw refused(to, 'it is not connected');
     return `${to}.${instance}`;
   }

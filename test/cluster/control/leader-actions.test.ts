@@ -108,11 +108,11 @@ function actions(connected: readonly Beat[]) {
       journalsOf: (name) => [...(nodes.find((one) => one.name === name)?.journals ?? [])],
       remove: async (name) => removed.push(name) > 0,
     },
-    beats: () => ({
+    beats: {
       connected: () => connected,
       instanceOf: (name) =>
         name === 'a' ? 'n_a' : connected.find((one) => one.name === name)?.instance,
-    }),
+    },
     release: async (to) => void released.push(to),
     leader: () => seen.leader,
     timers: { monotonicMs: () => time.nowMs, after: time.later },
