@@ -1,17 +1,22 @@
 /**
- * A log that begins with data which is there already: the first entry is a `lead` of the epoch after that of the data, and
- * says by its chain which data it is.
+ * A log that begins with existing data: its first entry is a `lead` of the epoch after that of the data, and its chain names
+ * the data.
  *
- *   the folder that has begun it, and copies of that   go on behind this entry
- *   who has other data, or none                        stops as diverged: the rules of the applier want the same chain
+ *   the folder that began it, and copies of that folder   follow the log from this entry on
+ *   a folder with other data, or without data             stops as diverged: the applier expects the same chain
  *
- * So nobody leads with less than this machine has, whatever starts meanwhile. A `release` follows: the next that wants to
- * lead waits for no lease.
+ * So no core leads with less than this data, whatever starts meanwhile. A `release` follows the `lead`: the next leader waits
+ * for no lease.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../model/failure.ts';
+import type { RandomBytes } from '../model/ids.ts';
+import type { Timers } from '../model/clock.ts';
 import type { StoreEnvironment } from '../store/environment.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { sparseWarning } from '../telemetry/sparse-warning.ts';
 import type { LogPosition } from './log/applier.ts';
-import { chainAfter, encodeEntry, type Leader, readEntry } from './log/entry.ts';
+import { chainAfter, chainBytes, encodeEntry, type Leader, readEntry } from './log/entry.ts';
 import { EnvironmentStore } from './log/environment-store.ts';
 import { type LogName, logStream, streamOf } from './nats/log-streams.ts';
 import type { NatsConnection } from './nats/nats-connection.ts';
@@ -21,45 +26,37 @@ import { NodeError } from './nodes/node-error.ts';
 
 /** A new stream has no leader for some seconds, and an append may be lost. */
 const triesMax = 10;
+const retryMs = 500;
 
 export interface LogBeginningOptions {
   readonly connection: NatsConnection;
   readonly name: LogName;
   readonly replicas: number;
-  /** Not replicated yet. Its stored position says which data it has. */
+  /** Not replicated yet. Its stored position names its data. */
   readonly environment: StoreEnvironment;
   readonly leader: Leader;
 }
 
-/** Others have begun it, with other data. */
+/** The log begins with other data. */
 export class LogBegunError extends NodeError {
   override readonly name = 'LogBegunError';
 }
 
-/** The entry itself, where the log begins with one for this data. */
-type Beginning = 'empty' | 'other' | { readonly body: Uint8Array };
-
-/** Whether the log begins with an entry for this data; `empty` where nothing was ever appended. */
-export async function beginningOf(
-  { connection, name }: Pick<LogBeginningOptions, 'connection' | 'name'>,
-  { epoch, chain }: Pick<LogPosition, 'epoch' | 'chain'>,
-): Promise<Beginning> {
-  const stream = streamOf(name);
-  if ((await lastIn(connection, stream)) === 0) return 'empty';
-  const body = await asked(() => readEntryAt(connection, stream, 1));
-  const entry = body && readEntry(body);
-  const isLead = entry?.content?.kind === 'lead' && entry.head.epoch === epoch + 1;
-  return body !== undefined && isLead && Buffer.compare(entry.chain, chain) === 0
-    ? { body }
-    : 'other';
+/** Names the data of an environment that no log has: no other data has this chain. Survives a loss of power. */
+export async function nameData(
+  environment: StoreEnvironment,
+  randomBytes: RandomBytes,
+): Promise<void> {
+  const chain = randomBytes(new Uint8Array(chainBytes));
+  await new EnvironmentStore(environment).place({ seq: 0, epoch: 0, n: 0, chain, before: chain });
 }
 
-/** Position of the newest entry that was ever appended; 0 where there is no such stream. @throws NodeError */
+/** Position of the newest entry that was ever appended; 0 without a stream. @throws NodeError */
 export async function lastIn(connection: NatsConnection, stream: string): Promise<number> {
   return (await asked(() => findBounds(connection, stream)))?.last ?? 0;
 }
 
-/** What the brokers answer is for the operator. @throws NodeError */
+/** Words the brokers' answer for the operator. @throws NodeError */
 async function asked<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
@@ -69,15 +66,43 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
+export interface AnsweredOptions {
+  readonly connection: Pick<NatsConnection, 'problem'>;
+  readonly timers: Pick<Timers, 'monotonicMs'>;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Repeats what the brokers do not answer, as long as it takes. @throws LogBegunError; the signal's reason */
+export async function answered<T>(
+  { connection, timers, log, signal }: AnsweredOptions,
+  ask: () => Promise<T>,
+): Promise<T> {
+  const warn = sparseWarning(log, timers, 'waiting for the brokers of the cluster');
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof LogBegunError) throw error;
+      warn({ reason: connection.problem ?? messageOf(error) });
+    }
+    await pause(retryMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
 /**
- * Begins the log, which is empty or was begun here before, and stores that the data stands behind its first entry.
- * @returns that position @throws LogBegunError where others have begun it; NodeError: begin again
+ * Begins an empty log with the data of the environment, and stores that the data follows the log's first entry. May run again:
+ * a log that began with this data stays.
+ * @returns the stored position @throws LogBegunError; NodeError: run it again
  */
 export async function beginLog(options: LogBeginningOptions): Promise<LogPosition> {
   const { connection, name, replicas, environment, leader } = options;
-  await asked(() => ensureStreamSoon(connection, { ...logStream(name), replicas }));
   const store = new EnvironmentStore(environment);
-  const { epoch: before, n, chain } = store.position();
+  const former = store.position();
+  if (await isFollowed(options, former)) return former;
+  await asked(() => ensureStreamSoon(connection, { ...logStream(name), replicas }));
+  const { epoch: before, n, chain } = former;
   const epoch = before + 1;
   const log = new NatsLog({ connection, ...logStream(name) });
   try {
@@ -87,7 +112,7 @@ export async function beginLog(options: LogBeginningOptions): Promise<LogPositio
     const position = { seq: 1, epoch, n: 0, chain: after, before: chain, leader };
     await store.place(position);
     const release = encodeEntry({ epoch, n: 0, chain: after, kind: 'release', to: '' });
-    // Without it the next leader waits for a lease that nobody holds.
+    // Without it the next leader waits for a lease that no core holds.
     await log.append(release).catch(() => undefined);
     return position;
   } finally {
@@ -101,25 +126,27 @@ interface First {
   readonly position: Pick<LogPosition, 'epoch' | 'chain'>;
 }
 
-/** An append that was answered with an error may be there all the same: what is read decides. */
+/** An append that failed may still have arrived: the log's first entry decides. */
 async function appendFirst(
-  options: LogBeginningOptions,
-  { log, lead, position }: First,
+  { connection, name }: LogBeginningOptions,
+  { log, lead, position: { epoch, chain } }: First,
 ): Promise<Uint8Array> {
-  const { name } = options;
+  const stream = streamOf(name);
   let why = 'nothing was appended';
   for (let tries = 0; tries < triesMax; tries++) {
-    const beginning = await beginningOf(options, position);
-    if (beginning === 'other') {
-      throw new LogBegunError(`The stream ${streamOf(name)} has entries of other nodes`);
+    if ((await lastIn(connection, stream)) > 0) {
+      const body = await asked(() => readEntryAt(connection, stream, 1));
+      const entry = body && readEntry(body);
+      const isLead = entry?.content?.kind === 'lead' && entry.head.epoch === epoch + 1;
+      if (body !== undefined && isLead && Buffer.compare(entry.chain, chain) === 0) return body;
+      throw new LogBegunError(`The stream ${stream} has entries of other nodes`);
     }
-    if (beginning !== 'empty') return beginning.body;
     await log.append(lead).catch((error: unknown) => (why = messageOf(error)));
   }
-  throw new NodeError(`Cannot begin the stream ${streamOf(name)}: ${why}`);
+  throw new NodeError(`Cannot begin the stream ${stream}: ${why}`);
 }
 
-/** Whether data that was replicated can go on with the log as it is. */
+/** Whether the log continues from this position. */
 export async function isFollowed(
   { connection, name }: Pick<LogBeginningOptions, 'connection' | 'name'>,
   { seq, before, chain }: LogPosition,
@@ -128,11 +155,11 @@ export async function isFollowed(
   const bounds = await asked(() => findBounds(connection, streamOf(name)));
   if (bounds === undefined || bounds.last < seq || bounds.first > seq + 1) return false;
   const body = await asked(() => readEntryAt(connection, streamOf(name), seq));
-  // It was pruned, and the next one is there.
+  // The entry was pruned, and the next one is there.
   if (body === undefined) return bounds.first === seq + 1;
   return Buffer.compare(chainAfter(before, body), chain) === 0;
 }
 
-/** Deletes the log with all that is in it. */
+/** Deletes the log with all of its entries. */
 export const deleteLog = (connection: NatsConnection, name: LogName): Promise<void> =>
   asked(() => deleteStream(connection, streamOf(name)));

@@ -14,13 +14,13 @@
  *   last-backup      rewritten by each backup of this folder
  *   service.pid      the process that owns it (takeover/pid-file.ts)
  *   service.sock     the lock; service.<pid> is a new one before its rename
- *   adopt.json, restore.json, .restoring/   unfinished work (unfinished.ts)
+ *   restore.json, .restoring/   an unfinished restore (unfinished.ts)
  */
 import { randomBytes } from 'node:crypto';
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { systemErrorCode } from '../model/failure.ts';
-import { readAdoption, readRestoreMarker } from './unfinished.ts';
+import { readRestoreMarker } from './unfinished.ts';
 import { readIfThere, replaceFile } from './small-files.ts';
 
 export const lastBackupName = 'last-backup';
@@ -67,19 +67,9 @@ export function makeFolder(path: string): void {
 
 /**
  * Creates the folder if it is missing.
- * @throws DataFolderError also if a restore into it, or its move into a cluster, is unfinished
+ * @throws DataFolderError also if a restore into it is unfinished
  */
 export function openDataFolder(dataDir: string): DataFolder {
-  const folder = openFolderToAdopt(dataDir);
-  if (readAdoption(folder.path) === undefined) return folder;
-  throw new DataFolderError(
-    `Cannot use data folder ${folder.path}: its move into a cluster did not finish; ` +
-      'run `quietzone cluster adopt` again, or take it back with `quietzone cluster adopt --undo`',
-  );
-}
-
-/** The same, but accepts an unfinished move into a cluster. */
-export function openFolderToAdopt(dataDir: string): DataFolder {
   const folder = openFolderToRestore(dataDir);
   const unfinished = readRestoreMarker(folder.path);
   if (unfinished === undefined) return folder;

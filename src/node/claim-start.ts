@@ -20,7 +20,7 @@ import { messageOf } from '../model/failure.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { NodeContext } from './context.ts';
 import type { FatalStop } from './fatal-stop.ts';
-import { joinRequestOf } from './join-as-core.ts';
+import { joinRequestOf } from './begin-cluster.ts';
 
 /** Two beats and a half. */
 export const listenMs = 1_250;

@@ -33,7 +33,7 @@ import { claim, joinAgain } from './claim-start.ts';
 import { connectNode, createBeats, type NodeContext } from './context.ts';
 import { type EdgeFolder, openEdgeFolder } from './edge/edge-folder.ts';
 import { FatalStop } from './fatal-stop.ts';
-import { joinRequestOf } from './join-as-core.ts';
+import { joinRequestOf } from './begin-cluster.ts';
 import { type Edge, openEdge } from './open-edge.ts';
 import { assertNoTakeover } from './takeover.ts';
 

@@ -30,10 +30,6 @@ interface HandoverOptions extends CommonOptions {
   readonly to?: string;
 }
 
-interface AdoptOptions extends RoleOptions {
-  readonly undo?: true;
-}
-
 interface JoinOptions extends RoleOptions {
   readonly discardScans?: true;
 }
@@ -86,14 +82,11 @@ function addStoppedCommands(cluster: Command, context: CommandContext): void {
     .description(
       'make the data of a machine alone, or of a restored backup, the first core of a new cluster; it must be stopped',
     )
-    .option('--undo', 'take back an adoption that did not finish')
     .addOption(roleOption())
     .option(...configOption)
-    .action(async (options: AdoptOptions) => {
-      const { adoptText, undoText } = await import('./stopped.ts');
-      const config = configWithRole(context, options);
-      const text = options.undo === true ? undoText : adoptText;
-      context.result(await text(config, context));
+    .action(async (options: RoleOptions) => {
+      const { adoptText } = await import('./stopped.ts');
+      context.result(await adoptText(configWithRole(context, options), context));
     });
   cluster
     .command('join')

@@ -1,6 +1,6 @@
 /** `quietzone cluster adopt`, `join` and `reseed`: what is done to the data folder of a machine that is stopped. */
 import { type Config, ConfigError } from '../../config.ts';
-import { adopt, undoAdoption } from '../../node/stopped/adopt.ts';
+import { adopt } from '../../node/stopped/adopt.ts';
 import { join, type JoinOptions } from '../../node/stopped/join.ts';
 import { reseed, type ReseedOptions } from '../../node/stopped/reseed.ts';
 import { systemClock } from '../../system-clock.ts';
@@ -16,12 +16,6 @@ export async function adoptText(config: Config, { progress: say }: Process): Pro
     `Start it as before, with the same settings: \`quietzone serve --role ${role}\`.`,
     'Then start the other nodes, each with an empty data folder: cores copy the data, edges get its links.',
   ].join('\n');
-}
-
-/** @throws as adoptText */
-export async function undoText(config: Config, { progress: say }: Process): Promise<string> {
-  await undoAdoption({ config, say });
-  return `Data folder ${config.dataDir} is that of a machine alone again: start it without cluster.nats (QZ_CLUSTER_NATS)`;
 }
 
 /** @throws as adoptText */

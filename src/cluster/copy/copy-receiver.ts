@@ -2,7 +2,8 @@
  * A new core takes the data of another one:
  *
  *   .copying/ ──▶ files come into .copying/data, with sizes and hashes ──▶ what names the other core is taken out, marks
- *   are those of this folder ──▶ delivery.mdb, scans.mdb, journal move up, management.mdb last ──▶ .copying/ is removed
+ *   are those of this folder ──▶ delivery.mdb, scans.mdb, journal move up, management.mdb last ──▶ the core joins
+ *   ──▶ .copying/ is removed
  *
  * While there is a `.copying` the folder has no data: whatever else is in it, the next start takes a copy from the
  * beginning. Every state in between is a folder whose first start is not finished (engine/installation), so that a start
@@ -74,10 +75,18 @@ export interface CopyingOptions {
 /** A copy into this folder is not finished. */
 export const isCopying = ({ path }: DataFolder): boolean => existsSync(join(path, markerName));
 
-/** From here on the folder has no data until `copyCore` has resolved. */
+/** From here on the folder has no data until `endCopying` has resolved. */
 export async function beginCopying({ path }: DataFolder): Promise<void> {
   await onDisk(() => {
     makeFolder(join(path, markerName));
+    syncFolder(path);
+  });
+}
+
+/** The core has joined with its copy. */
+export async function endCopying({ path }: DataFolder): Promise<void> {
+  await onDisk(() => {
+    remove(join(path, markerName));
     syncFolder(path);
   });
 }
@@ -185,7 +194,5 @@ function putInPlace({ path }: DataFolder, draft: string): void {
   syncFolder(path);
   removeLocks(path);
   renameSync(join(draft, movedLast), join(path, movedLast));
-  syncFolder(path);
-  remove(join(path, markerName));
   syncFolder(path);
 }

@@ -54,12 +54,6 @@ export class EnvironmentStore implements ReplicatedStore {
     await this.#environment.flush();
   }
 
-  /** As `place`: nothing was applied here. */
-  async clear(): Promise<void> {
-    await this.#environment.transaction(() => this.#table.remove(positionKey));
-    await this.#environment.flush();
-  }
-
   async apply(
     writes: readonly StoredWrite[],
     position: LogPosition,

@@ -1,84 +1,61 @@
 /**
  * `quietzone cluster adopt`: the data of a machine alone becomes that of a new cluster, and its folder that of the first core.
  *
- *   checks ─▶ adopt.json {preparing} ─▶ folder made ready ─▶ {leading} ─▶ CORE and DELIVERY begin with this data
- *     ─▶ this machine leads, registers itself, publishes its keys: cluster.json ─▶ (no adopt.json)
+ *   no cluster on the brokers ─▶ data made ready, this core registered in it ─▶ cluster.json ─▶ CORE and DELIVERY begin with it
  *
- * Run again, it goes on where it was cut short. Until the logs begin with this data it can be taken back: what was made
- * ready is nothing that a machine alone minds.
+ * Until cluster.json the folder stays that of a machine alone. Interrupted later, the command runs again and begins the logs.
  *
- * Journals of the time alone keep their numbers, which the cluster does not give out: no node owns them, each core counts
- * what it has of them, and they are deleted when they are counted. A folder that was restored from a core's backup has
- * rows of its former cluster, which are removed; numbers that were given out there stay so.
+ * Journals of the machine alone keep their numbers, which the cluster does not give out: no node owns them, each core counts
+ * what it has of them, and deletes them once they are counted. Registration replaces the rows of a former cluster, which
+ * a restored backup of a core has; the numbers given out there stay used.
  */
-import { randomBytes } from 'node:crypto';
-import { beginLog, beginningOf, lastIn, LogBegunError } from '../../cluster/log-beginning.ts';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { beginLog, lastIn, LogBegunError, nameData } from '../../cluster/log-beginning.ts';
 import { EnvironmentStore } from '../../cluster/log/environment-store.ts';
-import { chainBytes } from '../../cluster/log/entry.ts';
-import { type LogName, logNames, streamOf } from '../../cluster/nats/log-streams.ts';
+import { logNames, streamOf } from '../../cluster/nats/log-streams.ts';
 import { NodeError } from '../../cluster/nodes/node-error.ts';
-import { type NodeIdentity, readNodeFile } from '../../cluster/nodes/node-file.ts';
+import {
+  checkNodeFile,
+  type NodeIdentity,
+  nodeFileName,
+  readNodeFile,
+  writeNodeFile,
+} from '../../cluster/nodes/node-file.ts';
 import { scanStream } from '../../cluster/scans/scan-channels.ts';
 import { takeAsWhole } from '../../cluster/scans/whole-journals.ts';
-import { type DataFolder, openFolderToAdopt } from '../../engine/data-folder.ts';
-import {
-  type Adoption,
-  readAdoption,
-  removeAdoption,
-  writeAdoption,
-} from '../../engine/unfinished.ts';
+import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
 import { raise, raiseNumbers } from '../../engine/installation/numbers.ts';
 import { listJournals } from '../../scans/journal/segments.ts';
 import { openDeliveryTables } from '../../store/delivery/delivery.ts';
-import type { StoreEnvironment } from '../../store/environment.ts';
 import { openManagement, type Management } from '../../store/management/management.ts';
 import { lowestWatermarks, openScanStore, type ScanStore } from '../../store/scans/scans.ts';
 import { createLog } from '../../telemetry/log.ts';
+import { registerFirstCore } from '../begin-cluster.ts';
 import type { NodeContext } from '../context.ts';
-import { joinAsCore } from '../join-as-core.ts';
 import { type StoppedNodeOptions, withBrokers, withStoppedFolder } from './stopped-node.ts';
 
-const formerTables = ['cluster_identity', 'cluster_nodes', 'cluster_secrets'] as const;
-
-/** @returns what the folder is from here on @throws NodeError, DataFolderError with a text for the operator */
+/** @returns the identity of the folder @throws NodeError, DataFolderError with a text for the operator */
 export async function adopt(options: StoppedNodeOptions): Promise<NodeIdentity> {
-  const folder = openFolderToAdopt(options.config.dataDir);
-  const known = readNodeFile(folder.path);
-  if (known !== undefined && readAdoption(folder.path) === undefined) {
-    throw new NodeError(
-      `Cannot adopt data folder ${folder.path}: it is of ${known.name}, a node of a cluster already (cluster.json)`,
-    );
-  }
-  return await withStoppedFolder(folder, 'adopt', async () => {
-    if (known !== undefined) return finish(folder, known);
-    return await withBrokers(options, 'adopt', (context) => move(folder, context, options));
-  });
+  const { config, say } = options;
+  const folder = openDataFolder(config.dataDir);
+  return await withStoppedFolder(folder, 'adopt', () =>
+    withBrokers(options, 'adopt', async (context) => {
+      let identity = readNodeFile(folder.path);
+      if (identity === undefined) {
+        await assertNoCluster(context);
+        identity = await prepare(folder, context);
+        writeNodeFile(folder.path, identity);
+        say('The data is ready for a cluster');
+      } else {
+        checkNodeFile(identity, { name: config.cluster.nodeName, role: config.cluster.role });
+      }
+      await withStores(folder, (stores) => beginLogs(folder, stores, context, identity));
+      say('The logs of the cluster begin with this data');
+      return identity;
+    }),
+  );
 }
-
-async function move(
-  folder: DataFolder,
-  context: NodeContext,
-  { say }: StoppedNodeOptions,
-): Promise<NodeIdentity> {
-  let adoption = readAdoption(folder.path);
-  if (adoption === undefined) {
-    await assertNoCluster(context);
-    adoption = { state: 'preparing', core: newName(), delivery: newName() };
-    writeAdoption(folder.path, adoption);
-  } else {
-    say('An adoption of this folder was cut short: it goes on');
-  }
-  if (adoption.state === 'preparing') {
-    await prepare(folder, adoption, say);
-    adoption = { ...adoption, state: 'leading' };
-    writeAdoption(folder.path, adoption);
-  }
-  await beginLogs(folder, context);
-  say('The logs of the cluster begin with this data');
-  return finish(folder, await joinAsCore(context, folder));
-}
-
-const newName = (): string => randomBytes(chainBytes).toString('base64');
 
 /** @throws NodeError */
 async function assertNoCluster({ connection }: NodeContext): Promise<void> {
@@ -86,9 +63,9 @@ async function assertNoCluster({ connection }: NodeContext): Promise<void> {
   for (const stream of streams) {
     if ((await lastIn(connection, stream)) === 0) continue;
     throw new NodeError(
-      `Cannot adopt: the stream ${stream} of the brokers has entries, so there is a cluster already, expected none. ` +
-        'To join it, start this machine with an empty data folder. Where it is what is left of a cluster that nobody ' +
-        `needs any more, delete the streams ${streams.join(', ')}, and try again`,
+      `Cannot adopt: the stream ${stream} of the brokers has entries, expected none: there is a cluster already. ` +
+        'To join it, start this machine with an empty data folder. If nobody needs that cluster any more, ' +
+        `delete the streams ${streams.join(', ')}, and try again`,
     );
   }
 }
@@ -99,121 +76,65 @@ interface Stores {
   readonly delivery: ReturnType<typeof openDeliveryTables>;
 }
 
-/** Changes that a machine alone does not mind. May be done again. */
-async function prepare(
-  folder: DataFolder,
-  adoption: Adoption,
-  say: StoppedNodeOptions['say'],
-): Promise<void> {
-  await withStores(folder, async (stores) => {
+/** Changes that do not affect a machine alone. May run again. */
+async function prepare(folder: DataFolder, context: NodeContext): Promise<NodeIdentity> {
+  const { randomBytes } = context.machine;
+  const identity = await withStores(folder, async (stores) => {
     const { management, scans, delivery } = stores;
     const log = createLog('silent');
-    // As each start of a machine alone does: the log keeps what is given out from here on.
+    // As each start of a machine alone does: from here on the log has the numbers that are given out.
     raiseNumbers(stores, log);
     const journals = [...lowestWatermarks(scans).keys(), ...listJournals(folder.journalRoot)];
     raise(management, log, { journal: Math.max(0, ...journals) });
-    removeFormerCluster(stores);
-    await placeAs(management.environment, adoption.core);
-    await placeAs(delivery.environment, adoption.delivery);
+    const read = scans.environment.table<string, unknown>('cluster');
+    // How far it had read the former cluster's log of scans.
+    scans.environment.transactionSync(() => read.remove('scans'));
+    const registered = await registerFirstCore(context, folder, management);
+    await nameData(management.environment, randomBytes);
+    await nameData(delivery.environment, randomBytes);
+    return registered;
   });
   await takeAsWhole(folder);
-  say('The data is ready for a cluster');
-}
-
-function removeFormerCluster({ management: { environment }, scans }: Stores): void {
-  environment.transactionSync(() => {
-    for (const name of formerTables) environment.clear(name);
-  });
-  const read = scans.environment.table<string, unknown>('cluster');
-  // How far it had read a log of scans that is gone.
-  scans.environment.transactionSync(() => read.remove('scans'));
-}
-
-/** What is here gets a name that no other data has, as if that had been applied. */
-async function placeAs(environment: StoreEnvironment, name: string): Promise<void> {
-  const chain = Uint8Array.from(Buffer.from(name, 'base64'));
-  if (chain.length !== chainBytes) {
-    throw new NodeError('Cannot adopt: adopt.json is damaged; run the command with --undo first');
-  }
-  await new EnvironmentStore(environment).place({ seq: 0, epoch: 0, n: 0, chain, before: chain });
-}
-
-async function beginLogs(folder: DataFolder, context: NodeContext): Promise<void> {
-  const { config, connection, self: leader } = context;
-  const { replicas } = config.cluster;
-  await withStores(folder, async ({ management, delivery }) => {
-    const environments = { core: management.environment, delivery: delivery.environment };
-    for (const name of logNames) {
-      const environment = environments[name];
-      if (new EnvironmentStore(environment).position().seq > 0) continue;
-      try {
-        await beginLog({ connection, name, replicas, environment, leader });
-      } catch (error) {
-        if (!(error instanceof LogBegunError)) throw error;
-        throw new NodeError(
-          `Cannot adopt: ${error.message}, which have begun a cluster meanwhile; ` +
-            'run the command with --undo, and this folder is that of a machine alone again',
-        );
-      }
-    }
-  });
-}
-
-function finish({ path }: DataFolder, identity: NodeIdentity): NodeIdentity {
-  removeAdoption(path);
   return identity;
 }
 
-/** The folder is that of a machine alone again, as long as no log begins with its data. @throws NodeError, DataFolderError */
-export async function undoAdoption(options: StoppedNodeOptions): Promise<void> {
-  const folder = openFolderToAdopt(options.config.dataDir);
-  const adoption = readAdoption(folder.path);
-  if (adoption === undefined) {
+async function beginLogs(
+  { path }: DataFolder,
+  { management, delivery }: Stores,
+  { config, connection, self: leader }: NodeContext,
+  { name: node }: NodeIdentity,
+): Promise<void> {
+  const environments = { core: management.environment, delivery: delivery.environment };
+  const { replicas } = config.cluster;
+  const isNew = logNames.some(
+    (name) => new EnvironmentStore(environments[name]).position().seq === 0,
+  );
+  if (!isNew) {
     throw new NodeError(
-      `Cannot undo: data folder ${folder.path} has no unfinished adoption (adopt.json)`,
+      `Cannot adopt data folder ${path}: it is of ${node}, a node of a cluster already (cluster.json)`,
     );
   }
-  await withStoppedFolder(folder, 'undo', async () => {
-    if (adoption.state === 'leading') {
-      await withBrokers(options, 'undo', (context) => assertNotBegun(folder, context));
+  for (const name of logNames) {
+    try {
+      await beginLog({ connection, name, replicas, environment: environments[name], leader });
+    } catch (error) {
+      if (!(error instanceof LogBegunError)) throw error;
+      // Nothing begins with this data: the folder is that of a machine alone.
+      if (name === 'core') rmSync(join(path, nodeFileName));
+      throw new NodeError(`Cannot adopt: ${error.message}, which began a cluster meanwhile`);
     }
-    await withStores(folder, async ({ management, delivery }) => {
-      await new EnvironmentStore(management.environment).clear();
-      await new EnvironmentStore(delivery.environment).clear();
-    });
-    removeAdoption(folder.path);
-  });
+  }
 }
 
-/** @throws NodeError */
-async function assertNotBegun(folder: DataFolder, { connection }: NodeContext): Promise<void> {
-  const isBegun = async (name: LogName, environment: StoreEnvironment): Promise<boolean> => {
-    const position = new EnvironmentStore(environment).position();
-    return (
-      position.seq > 0 || typeof (await beginningOf({ connection, name }, position)) === 'object'
-    );
-  };
-  await withStores(folder, async ({ management, delivery }) => {
-    const hasBegun =
-      (await isBegun('core', management.environment)) ||
-      (await isBegun('delivery', delivery.environment));
-    if (!hasBegun) return;
-    throw new NodeError(
-      'Cannot undo: a log of the cluster begins with this data; run `quietzone cluster adopt` again, which finishes it. ' +
-        'The way back is then a backup: `quietzone backup`, and `quietzone restore` into an empty folder of a machine alone',
-    );
-  });
-}
-
-async function withStores(
+async function withStores<T>(
   { managementFile, scansFile, deliveryFile }: DataFolder,
-  work: (stores: Stores) => Promise<void>,
-): Promise<void> {
+  work: (stores: Stores) => Promise<T>,
+): Promise<T> {
   const management = openManagement(managementFile);
   const scans = openScanStore(scansFile);
   const delivery = openDeliveryTables(deliveryFile);
   try {
-    await work({ management, scans, delivery });
+    return await work({ management, scans, delivery });
   } finally {
     await delivery.environment.close();
     await scans.environment.close();

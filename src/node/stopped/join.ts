@@ -9,7 +9,8 @@
 import { mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join as pathOf } from 'node:path';
 import type { NodeStatus } from '../../cluster/control/cluster-status.ts';
-import { clusterHasData } from '../../cluster/copy/cluster-data.ts';
+import { answered, lastIn } from '../../cluster/log-beginning.ts';
+import { streamOf } from '../../cluster/nats/log-streams.ts';
 import { NodeError } from '../../cluster/nodes/node-error.ts';
 import {
   checkNodeFile,
@@ -89,10 +90,9 @@ const hasData = ({ path }: DataFolder): NodeError =>
   );
 
 /** @throws NodeError where there is nothing to copy */
-async function assertCluster({ config, connection, log, stopping }: NodeContext): Promise<void> {
-  const { replicas } = config.cluster;
-  const asked = { connection, replicas, timers: systemTimers, log, signal: stopping };
-  if (await clusterHasData(asked)) return;
+async function assertCluster({ connection, log, stopping: signal }: NodeContext): Promise<void> {
+  const brokers = { connection, timers: systemTimers, log, signal };
+  if ((await answered(brokers, () => lastIn(connection, streamOf('core')))) > 0) return;
   throw new NodeError(
     'Cannot join the cluster: it has no data yet; start its first core with `quietzone serve`',
   );

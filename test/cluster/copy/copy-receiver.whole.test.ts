@@ -2,7 +2,12 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { beginCopying, copyCore, isCopying } from '../../../src/cluster/copy/copy-receiver.ts';
+import {
+  beginCopying,
+  copyCore,
+  endCopying,
+  isCopying,
+} from '../../../src/cluster/copy/copy-receiver.ts';
 import { emptyPosition } from '../../../src/cluster/log/applier.ts';
 import { EnvironmentStore } from '../../../src/cluster/log/environment-store.ts';
 import { MachineProof } from '../../../src/cluster/machine-proof.ts';
@@ -81,6 +86,7 @@ async function copy(folder: DataFolder, cores: readonly string[]): Promise<void>
     log: silent,
     signal: AbortSignal.timeout(30_000),
   });
+  await endCopying(folder);
 }
 
 const newFolder = (): Promise<DataFolder> => makeNewFolder(join(parent, `new${++folders}`));

@@ -1,0 +1,62 @@
+/**
+ * A cluster begins with the data of its first core: that registers itself and publishes its keys in its own data. Then the log
+ * begins with the data (cluster/log-beginning.ts), and every other core copies it.
+ */
+import { hostname } from 'node:os';
+import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
+import { JoinRefusedError } from '../cluster/nodes/join.ts';
+import type { NodeIdentity } from '../cluster/nodes/node-file.ts';
+import { type JoinRequest, Registry } from '../cluster/nodes/registry.ts';
+import { publishSecrets } from '../cluster/nodes/secrets.ts';
+import { readStart } from '../cluster/nodes/start-record.ts';
+import type { DataFolder } from '../engine/data-folder.ts';
+import { makeKeyFile } from '../engine/installation/installation.ts';
+import { keyFileNames } from '../engine/installation/key-files.ts';
+import { threadCounts } from '../engine/machine/machine-plan.ts';
+import { createIdSource } from '../model/ids.ts';
+import type { Management } from '../store/management/management.ts';
+import type { NodeContext } from './context.ts';
+
+/** What a node asks for when it joins. @param identity of its data folder, undefined before its first registration */
+export function joinRequestOf(
+  { config, instance }: NodeContext,
+  identity: NodeIdentity | undefined,
+): JoinRequest {
+  const { nodeName: name, role } = config.cluster;
+  const { node: id = '', cluster = '' } = identity ?? {};
+  const threads = threadCounts(config).redirect;
+  const { starts } = readStart(config.dataDir);
+  return { name, id, role, threads, cluster, instance, starts, host: hostname() };
+}
+
+const clusterTables = ['cluster_identity', 'cluster_nodes', 'cluster_secrets'] as const;
+
+/**
+ * Replaces the rows of a former cluster. Only for data that no log has; may run again until another folder copies the data.
+ * @throws JoinRefusedError; NodeError
+ */
+export async function registerFirstCore(
+  context: NodeContext,
+  folder: DataFolder,
+  store: Management,
+): Promise<NodeIdentity> {
+  const { config, machine } = context;
+  const { clock, randomBytes } = machine;
+  const { secret, nodeName: name, role } = config.cluster;
+  store.environment.transactionSync(() => {
+    for (const table of clusterTables) store.environment.clear(table);
+  });
+  for (const file of keyFileNames) makeKeyFile(folder, file, randomBytes);
+  await publishSecrets({ store, folder: folder.path, keys: new ClusterKeys(secret) }, randomBytes);
+  const ids = createIdSource(clock, randomBytes);
+  const registry = new Registry({ store, ids, clock, instanceOf: () => undefined });
+  try {
+    await registry.begin();
+    const joined = await registry.join(joinRequestOf(context, undefined));
+    if ('refused' in joined) throw new JoinRefusedError(joined);
+    const { cluster, node } = joined;
+    return { cluster, node: node.id, name, role, journals: node.journals, run: node.run };
+  } finally {
+    registry.close();
+  }
+}
