@@ -148,6 +148,13 @@ export class StoreReplication {
     return this.#store.position().seq;
   }
 
+  /** The same, once it survives a loss of power. */
+  async flushedSeq(): Promise<number> {
+    const seq = this.storedSeq;
+    await this.#options.environment.flush();
+    return seq;
+  }
+
   /** Where only beats came for long: the positions of all cores move on. @throws Failure not_active */
   async moveOn(nowMs: number): Promise<void> {
     await this.#store.moveOn(nowMs);

@@ -105,15 +105,6 @@ function registerLogs(metrics: Metrics, { exchange }: ClusterFigures): void {
         entries === undefined ? [] : [{ labels: { log }, value: entries }],
       ),
   );
-  metrics.gauge(
-    'quietzone_cluster_cores_left_behind',
-    'Cores that were away for so long that entries they lack were removed from a log; of the core that leads',
-    ['log'],
-    () =>
-      [...exchange.pruning].flatMap(([log, { entries, leftBehind }]) =>
-        entries === undefined ? [] : [{ labels: { log }, value: leftBehind.length }],
-      ),
-  );
 }
 
 export interface NodeFigures {

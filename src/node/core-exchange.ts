@@ -8,9 +8,9 @@
 import type { LogPruning } from '../cluster/log/log-pruning.ts';
 import type { NodeIdentity } from '../cluster/nodes/node-file.ts';
 import type { Registry } from '../cluster/nodes/registry.ts';
-import { AppliedHistory } from '../cluster/log/applied-history.ts';
 import type { Marks } from '../cluster/scans/marks.ts';
 import { MarksExchange } from '../cluster/scans/marks-exchange.ts';
+import type { AppliedSeqs } from '../cluster/scans/scan-messages.ts';
 import { ScanTransfer } from '../cluster/scans/scan-transfer.ts';
 import type { JournalOwner, ScanTransferFigures } from '../cluster/scans/scan-transfer-thread.ts';
 import type { StoreReplication } from '../cluster/store-replication.ts';
@@ -21,7 +21,7 @@ import { systemTimers } from '../system-clock.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Engine } from '../services.ts';
 import type { NodeContext } from './context.ts';
-import { leftBehindRemedy, type PrunedLog, openPruning } from './core-pruning.ts';
+import { type PrunedLog, openPruning } from './core-pruning.ts';
 
 export interface CoreExchangeOptions {
   readonly context: NodeContext;
@@ -38,7 +38,8 @@ export class CoreExchange {
   readonly #closers: Closers = [];
   #transfer: ScanTransfer | undefined;
   #marks: MarksExchange | undefined;
-  /** That new cores have told is being written. */
+  /** What a loss of power leaves of both logs. */
+  #flushed: AppliedSeqs = [0, 0];
   #pruning: ReadonlyMap<PrunedLog, LogPruning> = new Map();
 
   constructor(options: CoreExchangeOptions) {
@@ -75,14 +76,13 @@ export class CoreExchange {
       { name: 'missed scans', isWarning: true, problem: () => this.#missedScans() },
       { name: 'scans on the brokers', isWarning: true, problem: () => this.#scansKept() },
       { name: 'logs on the brokers', isWarning: true, problem: () => this.#logsKept() },
-      { name: 'cores left behind', isWarning: true, problem: () => this.#leftBehind() },
     ];
   }
 
   #missedScans(): string | undefined {
     const missed = this.#transfer?.missedEntries ?? 0;
     if (missed === 0) return undefined;
-    return `${missed} messages with scans were removed before this core had them: its analytics lack those scans`;
+    return `${missed} messages with scans were removed before this core had them: its analytics lack those scans until \`quietzone cluster join\` copies the data of another core`;
   }
 
   #scansKept(): string | undefined {
@@ -93,12 +93,6 @@ export class CoreExchange {
   #logsKept(): string | undefined {
     const fault = this.#pruning.get('core')?.fault ?? this.#pruning.get('delivery')?.fault;
     return fault && `changes that all cores have stay on the brokers: ${fault}`;
-  }
-
-  #leftBehind(): string | undefined {
-    const names = [...this.#pruning.values()].flatMap(({ leftBehind }) => leftBehind);
-    if (names.length === 0) return undefined;
-    return `entries that ${[...new Set(names)].join(', ')} never had were removed from a log: ${leftBehindRemedy}`;
   }
 
   /** After the engine, which has recovered the journals. */
@@ -144,8 +138,7 @@ export class CoreExchange {
   }
 
   #openMarks({ threads }: Engine, transfer: ScanTransfer): MarksExchange {
-    const { context, identity, nodes, replication, deliveries } = this.#options;
-    const history = new AppliedHistory();
+    const { context, identity, nodes } = this.#options;
     const marks: MarksExchange = new MarksExchange({
       connection: context.connection,
       timers: systemTimers,
@@ -155,12 +148,21 @@ export class CoreExchange {
         savedSeq: () => transfer.figures.savedSeq,
         counted: () => threads.shards.counted(),
         cores: () => new Map(nodes.cores().map(({ name, run }) => [name, run])),
-        applied: () =>
-          history.held([replication.storedSeq, deliveries.storedSeq], systemTimers.monotonicMs()),
+        applied: () => this.#applied(),
       },
       onArrived: (arrived) => transfer.arrived(arrived),
     });
     return marks;
+  }
+
+  /** Reported a round later: a machine that loses power applies the rest again. */
+  #applied(): AppliedSeqs {
+    const { replication, deliveries } = this.#options;
+    Promise.all([replication.flushedSeq(), deliveries.flushedSeq()]).then(
+      (seqs) => (this.#flushed = seqs),
+      () => undefined,
+    );
+    return this.#flushed;
   }
 
   #owners(): JournalOwner[] {

@@ -1,4 +1,4 @@
-/** The streams of the two logs of changes, each with one subject. That of scans is in scans/scan-channels.ts. */
+/** The streams of the two logs of changes, each with one subject. That of scans is in scans/scan-messages.ts. */
 export type LogName = 'core' | 'delivery';
 
 /** In the order in which a leader takes them. */

@@ -9,7 +9,7 @@
 import { packPlain } from '../../store/codec.ts';
 import type { NodeRole } from '../../store/management/cluster.ts';
 import { isCount, isCountPair, readFields } from '../message-fields.ts';
-import type { JournalPosition } from '../scans/scan-transfer-thread.ts';
+import type { JournalPosition } from '../scans/scan-messages.ts';
 import { isNodeName, isNodeRole } from './node-name.ts';
 
 const messageVersion = 1;

@@ -1,11 +1,15 @@
 /** Marks over NATS, on every node: cores tell theirs each second, and all nodes listen. What is lost comes with a later one. */
 import type { Timers } from '../../model/clock.ts';
-import type { AppliedSeqs } from '../log/applied-history.ts';
 import type { NatsConnection } from '../nats/nats-connection.ts';
-import { encodeMark, type Mark, readMark } from './mark-message.ts';
 import { CountedChanges, Marks } from './marks.ts';
-import { marksSubject } from './scan-channels.ts';
-import type { JournalPosition } from './scan-transfer-thread.ts';
+import {
+  type AppliedSeqs,
+  encodeMark,
+  type JournalPosition,
+  type Mark,
+  marksSubject,
+  readMark,
+} from './scan-messages.ts';
 
 const tellMs = 1_000;
 
@@ -22,8 +26,8 @@ export interface MarksExchangeOptions {
     readonly counted: () => Iterable<JournalPosition>;
     /** All that are registered, by name, with their runs. */
     readonly cores: () => ReadonlyMap<string, number>;
-    /** What it had applied of both logs ten minutes ago; undefined where that is not known. */
-    readonly applied: () => AppliedSeqs | undefined;
+    /** What it has applied of both logs, on its disk. */
+    readonly applied: () => AppliedSeqs;
   };
   /** Called each second, with the own journals of which enough cores have told. */
   readonly onArrived: (arrived: readonly JournalPosition[]) => void;

@@ -5,9 +5,7 @@
  * told stays true while it is down: it is on its disk. A core that comes back with another disk tells less, and what it
  * tells no more counts as nothing after a while.
  */
-import type { AppliedSeqs } from '../log/applied-history.ts';
-import type { Mark } from './mark-message.ts';
-import type { JournalPosition } from './scan-transfer-thread.ts';
+import type { AppliedSeqs, JournalPosition, Mark } from './scan-messages.ts';
 
 /** So many cores have a scan before its own machine lets go of it. */
 export const copiesWanted = 2;
@@ -15,15 +13,13 @@ export const copiesWanted = 2;
 export const tellAllMs = 10_000;
 /** A core was there for so long, and did not tell of a journal: it has nothing of it. Two of its full rounds. */
 const seenAllMs = 2 * tellAllMs + 1_000;
-/** A core that has not told for so long is away. */
-const awayMs = 60_000;
 /** Journals in one message: 20 KB. */
 const markJournalsMax = 1_000;
 
 interface Core {
   savedSeq: number;
   /** Of its last mark. */
-  applied: AppliedSeqs | undefined;
+  applied: AppliedSeqs;
   readonly sinceMs: number;
   seenMs: number;
   readonly counted: Map<number, { readonly position: number; readonly seenMs: number }>;
@@ -83,21 +79,13 @@ export class Marks {
     );
   }
 
-  /**
-   * By registered core, up to which entry it had applied both logs ten minutes ago. Undefined for one that is there and does
-   * not know; nothing, [0, 0], for one that is away and had not said before.
-   */
-  applied(nowMs: number): ReadonlyMap<string, AppliedSeqs | undefined> {
-    const of = (name: string): AppliedSeqs | undefined => {
-      const core = this.#told.get(name);
-      const isAway = core === undefined || nowMs - core.seenMs >= awayMs;
-      return core?.applied ?? (isAway ? nothingApplied : undefined);
-    };
-    return new Map([...this.#cores.keys()].map((name) => [name, of(name)]));
+  /** By registered core, up to which entry it has applied both logs; nothing before it has reported. */
+  applied(): ReadonlyMap<string, AppliedSeqs> {
+    return new Map(
+      [...this.#cores.keys()].map((name) => [name, this.#told.get(name)?.applied ?? [0, 0]]),
+    );
   }
 }
-
-const nothingApplied: AppliedSeqs = [0, 0];
 
 function countedBy({ counted, sinceMs, seenMs }: Core, journal: number): number | undefined {
   const told = counted.get(journal);

@@ -15,7 +15,7 @@ import { messageOf } from '../../model/failure.ts';
 import type { Timers } from '../../model/clock.ts';
 import { LogConsumer } from '../log/log-consumer.ts';
 import type { LogBounds, OrderedLog } from '../log/ordered-log.ts';
-import { readScanMessage, type ScanMessage } from './scan-message.ts';
+import { readScanMessage, type ScanMessage } from './scan-messages.ts';
 
 const saveMs = 1_000;
 /** Of one journal: what its edge sends for an answer takes so long. */

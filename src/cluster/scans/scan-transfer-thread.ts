@@ -1,6 +1,7 @@
 /** What the control thread and the thread that transfers scans send each other. */
 import type { FileIdentity } from '../../scans/journal/file-identity.ts';
 import type { NatsOptions } from '../nats/nats-connection.ts';
+import type { JournalPosition } from './scan-messages.ts';
 import type { ReceiveSettings } from './received-journals.ts';
 
 /** At a stop: for what is being written. */
@@ -12,8 +13,6 @@ export interface JournalOwner {
   readonly node: string;
   readonly run: number;
 }
-
-export type JournalPosition = readonly [journal: number, position: number];
 
 export interface ScanTransferSetup {
   readonly nats: NatsOptions;

@@ -10,9 +10,9 @@ import type { Logger } from '../../telemetry/log.ts';
 import { sparseWarning } from '../../telemetry/sparse-warning.ts';
 import { SupervisedThread } from '../../workers/supervised-thread.ts';
 import type { NatsOptions } from '../nats/nats-connection.ts';
+import type { JournalPosition } from './scan-messages.ts';
 import {
   type JournalOwner,
-  type JournalPosition,
   noFigures,
   type ScanTransferCommand,
   type ScanTransferFigures,

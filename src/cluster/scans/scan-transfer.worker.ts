@@ -20,7 +20,7 @@ import {
   scanStream,
   scanSubject,
   scanSubjects,
-} from './scan-channels.ts';
+} from './scan-messages.ts';
 import type {
   JournalOwner,
   ScanTransferCommand,

@@ -15,7 +15,7 @@
 import { messageOf } from '../../model/failure.ts';
 import type { Timers } from '../../model/clock.ts';
 import type { OrderedLog } from '../log/ordered-log.ts';
-import { encodeScanMessage } from './scan-message.ts';
+import { encodeScanMessage } from './scan-messages.ts';
 
 /**
  * Of a piece; one frame alone may be larger: a batch has at most twice as much (batchBytesMax). A message of NATS has at

@@ -19,7 +19,7 @@ import {
   scanStream,
   scanSubject,
   scanSubjects,
-} from '../../cluster/scans/scan-channels.ts';
+} from '../../cluster/scans/scan-messages.ts';
 import type { Config } from '../../config.ts';
 import { dataFolderAt } from '../../engine/data-folder.ts';
 import { isFolderLocked, withFolderLock } from '../../engine/takeover/folder-lock.ts';

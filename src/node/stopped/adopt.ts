@@ -22,7 +22,7 @@ import {
   readNodeFile,
   writeNodeFile,
 } from '../../cluster/nodes/node-file.ts';
-import { scanStream } from '../../cluster/scans/scan-channels.ts';
+import { scanStream } from '../../cluster/scans/scan-messages.ts';
 import { takeAsWhole } from '../../cluster/scans/whole-journals.ts';
 import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
 import { raise, raiseNumbers } from '../../engine/installation/numbers.ts';

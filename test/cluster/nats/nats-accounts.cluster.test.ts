@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { jetstream, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { expect, it } from 'vitest';
-import { encodeRewind, rewindSubject } from '../../../src/cluster/scans/scan-channels.ts';
+import { encodeRewind, rewindSubject } from '../../../src/cluster/scans/scan-messages.ts';
 import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
 import { pause } from '../../support/process.ts';
 import { startBrokers } from './brokers.ts';

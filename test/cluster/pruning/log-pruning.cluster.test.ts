@@ -11,7 +11,7 @@ import {
 import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
 import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
 import { ensureStream } from '../../../src/cluster/nats/nats-stream.ts';
-import { scanStream, scanSubject, scanSubjects } from '../../../src/cluster/scans/scan-channels.ts';
+import { scanStream, scanSubject, scanSubjects } from '../../../src/cluster/scans/scan-messages.ts';
 import { startBrokers } from '../nats/brokers.ts';
 import { notRun } from '../nats/not-run.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';
@@ -26,8 +26,7 @@ class Fixture {
   nowMs = 20 * dayMs;
   isLeader = true;
   fault: Error | undefined;
-  readonly saved = new Map<string, number | undefined>();
-  readonly behind: Array<readonly [cores: readonly string[], to: number]> = [];
+  readonly saved = new Map<string, number>();
   readonly prunes: number[] = [];
   asked = 0;
   readonly pruning: LogPruning;
@@ -54,7 +53,6 @@ class Fixture {
       timers: { monotonicMs: () => this.#time.nowMs, after: this.#time.later },
       isLeader: () => this.isLeader,
       stored: () => this.saved,
-      onLeftBehind: (cores, to) => void this.behind.push([cores, to]),
       ...options,
     });
     this.pruning.start();
@@ -82,7 +80,7 @@ describe('a log', () => {
     own.last = 30;
     own.saved.set('a', 30).set('b', 30);
     await own.rounds(3);
-    expect([own.prunes, own.behind]).toEqual([[17, 21], []]);
+    expect(own.prunes).toEqual([17, 21]);
   });
 
   it('is kept for a core that is away, for 7 days', async () => {
@@ -91,29 +89,16 @@ describe('a log', () => {
     own.saved.set('a', 20).set('b', 4).set('new', 0);
     own.first = 4;
     await own.rounds(2);
-    expect([own.prunes, own.behind]).toEqual([[], []]);
+    expect(own.prunes).toEqual([]);
     own.nowMs = 15.5 * dayMs;
     await own.rounds(1);
     // Entries up to 8 are older.
-    expect([own.prunes, own.behind]).toEqual([[9], [[['b', 'new'], 8]]]);
     await own.rounds(3);
-    expect([own.prunes, own.pruning.leftBehind, own.pruning.entries]).toEqual([
-      [9],
-      ['b', 'new'],
-      12,
-    ]);
-    own.saved.set('b', 15);
-    await own.rounds(1);
-    expect(own.pruning.leftBehind).toEqual(['new']);
+    expect([own.prunes, own.pruning.entries]).toEqual([[9], 12]);
     own.nowMs = 100 * dayMs;
     await own.rounds(1);
-    // Once for each.
-    expect([own.prunes, own.behind.slice(1)]).toEqual([[9, 21], [[['b'], 20]]]);
+    expect(own.prunes).toEqual([9, 21]);
     expect(own.asked).toBeLessThan(30);
-    own.saved.delete('new');
-    own.saved.set('b', 20);
-    await own.rounds(1);
-    expect(own.pruning.leftBehind).toEqual([]);
     own.isLeader = false;
     await own.rounds(1);
     expect(own.pruning.entries).toBeUndefined();
@@ -144,18 +129,18 @@ describe('a log', () => {
 });
 
 describe('a log that is replayed', () => {
-  it('keeps the newest entry that all have, and everything while it is not known what one has', async () => {
+  it('keeps the newest entry that all have, and everything while one has reported nothing', async () => {
     const own = new Fixture(undefined, { replayedBy: 'a' });
-    own.saved.set('a', 20).set('b', undefined);
+    own.nowMs = 0;
+    own.saved.set('a', 20).set('b', 0);
     await own.rounds(2);
     expect(own.prunes).toEqual([]);
     own.saved.set('b', 16);
     await own.rounds(1);
     expect(own.prunes).toEqual([16]);
-    own.saved.set('new', 0);
-    own.saved.set('b', 20);
+    own.saved.set('new', 0).set('b', 20);
     await own.rounds(2);
-    expect([own.prunes, own.behind, own.pruning.leftBehind]).toEqual([[16], [], []]);
+    expect(own.prunes).toEqual([16]);
   });
 
   it('is never removed behind the core that leads, however old it is', async () => {
@@ -163,12 +148,12 @@ describe('a log that is replayed', () => {
     own.saved.set('a', 12).set('b', 4);
     own.nowMs = 100 * dayMs;
     await own.rounds(2);
-    expect([own.prunes, own.behind]).toEqual([[12], [[['b'], 11]]]);
+    expect(own.prunes).toEqual([12]);
     // Only beats come: none of them is behind the others.
     own.saved.set('b', 12);
     own.last = 90;
     await own.rounds(2);
-    expect([own.prunes, own.behind.length, own.pruning.leftBehind]).toEqual([[12], 1, []]);
+    expect(own.prunes).toEqual([12]);
     own.saved.set('a', 0);
     own.first = 1;
     await own.rounds(1);
@@ -221,7 +206,6 @@ async function prunesByTime(server: NatsServer): Promise<void> {
     own.nowMs += 8 * dayMs;
     await own.rounds(1);
     await expect.poll(() => log.bounds()).toEqual({ first: 6, last: 5 });
-    expect(own.behind).toEqual([[['b'], 5]]);
     own.pruning.stop();
   } finally {
     await connection.close();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ReadPositions } from '../../../src/cluster/scans/read-position.ts';
-import { encodeRewind, readRewind } from '../../../src/cluster/scans/scan-channels.ts';
+import { encodeRewind, readRewind } from '../../../src/cluster/scans/scan-messages.ts';
 import { packPlain } from '../../../src/store/codec.ts';
 import { openScanStore, type ScanStore } from '../../../src/store/scans/scans.ts';
 import { StoredBytes } from '../../support/stored-bytes.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { ReceivedJournals } from '../../../src/cluster/scans/received-journals.ts';
-import { encodeScanMessage } from '../../../src/cluster/scans/scan-message.ts';
+import { encodeScanMessage } from '../../../src/cluster/scans/scan-messages.ts';
 import { partitionOf, type QrCodeRecord } from '../../../src/model/code.ts';
 import { identify } from '../../../src/scans/journal/file-identity.ts';
 import { JournalPositions } from '../../../src/scans/journal/positions.ts';

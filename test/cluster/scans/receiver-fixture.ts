@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { OrderedLog } from '../../../src/cluster/log/ordered-log.ts';
-import { encodeScanMessage } from '../../../src/cluster/scans/scan-message.ts';
+import { encodeScanMessage } from '../../../src/cluster/scans/scan-messages.ts';
 import { type ReadPosition, ScanReceiver } from '../../../src/cluster/scans/scan-receiver.ts';
 import { MemoryLog, MemoryStream } from '../log/memory-log.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';

@@ -4,7 +4,7 @@ import {
   encodeScanMessage,
   readScanMessage,
   type ScanMessage,
-} from '../../../src/cluster/scans/scan-message.ts';
+} from '../../../src/cluster/scans/scan-messages.ts';
 import { journalsMax } from '../../../src/scans/journal/positions.ts';
 import { batchBytesMax } from '../../../src/scans/record.ts';
 import { packPlain } from '../../../src/store/codec.ts';

@@ -9,7 +9,7 @@ import { pino } from 'pino';
 import { expect, it, vi } from 'vitest';
 import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
 import { ReadPositions } from '../../../src/cluster/scans/read-position.ts';
-import { scanStream } from '../../../src/cluster/scans/scan-channels.ts';
+import { scanStream } from '../../../src/cluster/scans/scan-messages.ts';
 import { ScanTransfer } from '../../../src/cluster/scans/scan-transfer.ts';
 import { partitionOf } from '../../../src/model/code.ts';
 import { identify } from '../../../src/scans/journal/file-identity.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { OrderedLog } from '../../../src/cluster/log/ordered-log.ts';
-import { readScanMessage } from '../../../src/cluster/scans/scan-message.ts';
+import { readScanMessage } from '../../../src/cluster/scans/scan-messages.ts';
 import { type JournalPiece, ScanUplink } from '../../../src/cluster/scans/scan-uplink.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';
 

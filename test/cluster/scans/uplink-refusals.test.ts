@@ -1,7 +1,7 @@
 /** What an uplink does not send: what a disk does not take, and what cores have already. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { JournalFiles } from '../../../src/cluster/scans/journal-source.ts';
-import { readScanMessage } from '../../../src/cluster/scans/scan-message.ts';
+import { readScanMessage } from '../../../src/cluster/scans/scan-messages.ts';
 import { type JournalPiece, ScanUplink } from '../../../src/cluster/scans/scan-uplink.ts';
 import { frameOf } from '../../scans/journal-files.ts';
 import { MemoryLog, MemoryStream } from '../log/memory-log.ts';

@@ -1,8 +1,7 @@
 /**
- * The service's own pruning on the machines of a run: each tells what it had applied a while ago, some of that gets lost, and
- * the one that leads removes what all have. Ten minutes are 400 ms here, and what a disk has for 300 ms survives the power.
+ * The service's own pruning on the machines of a run: each reports what its disk has, some of that gets lost, and the one that
+ * leads removes what all have. A disk has what was applied before its last flush.
  */
-import { AppliedHistory } from '../../../src/cluster/log/applied-history.ts';
 import { LogPruning } from '../../../src/cluster/log/log-pruning.ts';
 import { Marks } from '../../../src/cluster/scans/marks.ts';
 import type { Timers } from '../../../src/model/clock.ts';
@@ -11,7 +10,6 @@ import type { Machine } from './machine.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 const flushMs = 300;
-const times = { heldMs: 400, noteMs: 40 };
 const tellMs = 100;
 const pruneMs = 250;
 const lostShare = 0.2;
@@ -21,12 +19,16 @@ export class SimulatedPruning {
   readonly #machines: readonly Machine[];
   /** Of the present process of each machine, by its name. */
   readonly #marks = new Map<string, Marks>();
+  readonly #flushed = new Map<string, number>();
 
   constructor(time: VirtualTime, random: Random, machines: readonly Machine[]) {
     this.#random = random;
     this.#machines = machines;
     const flush = (): void => {
-      for (const { store } of machines) store.flush();
+      for (const { name, store } of machines) {
+        store.flush();
+        this.#flushed.set(name, store.position().seq);
+      }
       time.later(flushMs, flush);
     };
     flush();
@@ -37,14 +39,13 @@ export class SimulatedPruning {
 
   /** A process of it has begun. @param timers run nothing when it is dead, and late when it stood still */
   #begin(machine: Machine, timers: Timers): void {
-    const { name, store, log, replicator } = machine;
+    const { name, log, replicator } = machine;
     if (log === undefined || replicator === undefined) return;
     const marks = new Marks();
     marks.setCores(new Map(this.#machines.map((one) => [one.name, 1])));
     this.#marks.set(name, marks);
-    const history = new AppliedHistory(times);
     const tell = (): void => {
-      const applied = history.held([store.position().seq, 0], timers.monotonicMs());
+      const applied = [this.#flushed.get(name) ?? 0, 0] as const;
       const mark = { node: name, savedSeq: 0, counted: [], cores: [], applied };
       for (const [other, theirs] of this.#marks) {
         if (other !== name && this.#random.chance(lostShare)) continue;
@@ -57,19 +58,15 @@ export class SimulatedPruning {
       log: {
         bounds: () => log.bounds(),
         prune: (below) => log.prune(below),
-        // Nothing is ever too old: no machine of a run may be left behind.
+        // Nothing is ever too old: every machine of a run must go on.
         timeOf: () => Promise.resolve(undefined),
       },
       clock: { now: () => 0 },
       timers,
       everyMs: pruneMs,
       isLeader: () => replicator.isHeld,
-      stored: () =>
-        new Map([...marks.applied(timers.monotonicMs())].map(([core, seqs]) => [core, seqs?.[0]])),
+      stored: () => new Map([...marks.applied()].map(([core, seqs]) => [core, seqs[0]])),
       replayedBy: name,
-      onLeftBehind: (cores) => {
-        throw new Error(`${cores.join(', ')} left behind`);
-      },
     }).start();
   }
 }
