@@ -9,7 +9,7 @@
  * delivery.mdb to those of this core.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { storeIdOf } from '../cluster/scans/store-id.ts';
+import { storeIdOf } from '../cluster/scans/received-positions.ts';
 import { StoreReplication } from '../cluster/store-replication.ts';
 import type { NodeIdentity } from '../cluster/nodes/node-file.ts';
 import type { Base } from '../modules.ts';

@@ -11,8 +11,11 @@ import type { Registry } from '../cluster/nodes/registry.ts';
 import type { Marks } from '../cluster/scans/marks.ts';
 import { MarksExchange } from '../cluster/scans/marks-exchange.ts';
 import type { AppliedSeqs } from '../cluster/scans/scan-messages.ts';
-import { ScanTransfer } from '../cluster/scans/scan-transfer.ts';
-import type { JournalOwner, ScanTransferFigures } from '../cluster/scans/scan-transfer-thread.ts';
+import {
+  type JournalOwner,
+  ScanTransfer,
+  type ScanTransferFigures,
+} from '../cluster/scans/scan-transfer.ts';
 import type { StoreReplication } from '../cluster/store-replication.ts';
 import { closeAll, type Closers } from '../engine/closers.ts';
 import type { Base } from '../modules.ts';

@@ -18,7 +18,7 @@ import { type NodeIdentity, writeNodeFile } from '../cluster/nodes/node-file.ts'
 import { Registry } from '../cluster/nodes/registry.ts';
 import { checkSecret } from '../cluster/nodes/secrets.ts';
 import { journaledOf } from '../cluster/scans/cluster-counting.ts';
-import { ReadPositions } from '../cluster/scans/read-position.ts';
+import { ReadPositions } from '../cluster/scans/received-positions.ts';
 import { StoreReplication } from '../cluster/store-replication.ts';
 import type { Closers } from '../engine/closers.ts';
 import { threadCounts } from '../engine/machine/machine-plan.ts';

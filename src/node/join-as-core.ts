@@ -12,7 +12,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { MachineProof } from '../cluster/machine-proof.ts';
 import { beginCopying, copyCore, endCopying, isCopying } from '../cluster/copy/copy-receiver.ts';
-import { LoggedProgress } from '../cluster/copy/logged-progress.ts';
 import { emptyChain } from '../cluster/log/entry.ts';
 import { EnvironmentStore } from '../cluster/log/environment-store.ts';
 import {
@@ -31,15 +30,18 @@ import { NodeError } from '../cluster/nodes/node-error.ts';
 import { type NodeIdentity, writeNodeFile } from '../cluster/nodes/node-file.ts';
 import { writeSecrets } from '../cluster/nodes/secrets.ts';
 import { StoreReplication } from '../cluster/store-replication.ts';
-import type { CopyProgress } from '../engine/backup/copy-files.ts';
+import { type CopyProgress, sizeText } from '../engine/backup/copy-files.ts';
 import type { DataFolder } from '../engine/data-folder.ts';
 import { keyFileNames } from '../engine/installation/key-files.ts';
 import { openManagement, type Management } from '../store/management/management.ts';
 import { systemTimers } from '../system-clock.ts';
+import type { Logger } from '../telemetry/log.ts';
 import { joinRequestOf, registerFirstCore } from './begin-cluster.ts';
 import type { NodeContext } from './context.ts';
 
 const stepMs = 50;
+/** Between two lines of the log about a copy. */
+const lineMs = 5_000;
 
 /**
  * @param folder its management.mdb has a mark and no data, or what an interrupted start left
@@ -48,7 +50,7 @@ const stepMs = 50;
 export async function joinAsCore(
   context: NodeContext,
   folder: DataFolder,
-  progress: CopyProgress = new LoggedProgress(context.log, systemTimers),
+  progress: CopyProgress = loggedProgress(context.log),
 ): Promise<NodeIdentity> {
   const first = isCopying(folder) ? undefined : await beginCluster(context, folder);
   if (first !== undefined) {
@@ -170,4 +172,21 @@ async function follow(context: NodeContext, folder: DataFolder, { id }: Admissio
 function isRegistered({ cluster }: Management, name: string, id: string): boolean {
   const hasKeys = keyFileNames.every((file) => cluster.secrets.has(file));
   return hasKeys && cluster.nodes.get(name)?.id === id;
+}
+
+function loggedProgress(log: Logger): CopyProgress {
+  let [total, copied, nextMs] = [0, 0, 0];
+  return {
+    begin: (bytes) => {
+      [total, copied, nextMs] = [bytes, 0, systemTimers.monotonicMs() + lineMs];
+    },
+    add: (bytes) => {
+      copied += bytes;
+      if (systemTimers.monotonicMs() < nextMs) return;
+      nextMs = systemTimers.monotonicMs() + lineMs;
+      log.info({ done: sizeText(copied), of: sizeText(total) }, 'copying the data of another core');
+    },
+    file: () => undefined,
+    check: () => log.info({ of: sizeText(total) }, 'reading the copy'),
+  };
 }

@@ -1,11 +1,11 @@
 /**
  * What a core sends of itself: lines of JSON, and then the bytes of the files, in the order of the manifest.
  *
- *   {"copying": [bytes, of]}     once a second, while the copy is made
- *   {"failed": "…"}              it cannot be made; nothing follows
+ *   {}                                         once a second, while the copy is made
+ *   {"failed": "…"}                            the copy cannot be made; nothing follows
  *   {"version", "cluster", "data", "files"}    the manifest; the bytes follow
  *
- * The answer has a status before the copy exists, so that a core with gigabytes is not taken for one that is gone.
+ * The answer has a status before the copy exists, so that a core with gigabytes does not seem gone.
  */
 import type { CopiedFile } from '../../engine/backup/copy-files.ts';
 import { dataVersions, filesOf, numbersOf } from '../../engine/backup/manifest.ts';
@@ -26,7 +26,7 @@ export interface CopyManifest {
 export type MadeCopy = Pick<CopyManifest, 'data' | 'files'>;
 
 export type CopyLine =
-  | { readonly kind: 'copying'; readonly bytes: number; readonly of: number }
+  | { readonly kind: 'copying' }
   | { readonly kind: 'failed'; readonly detail: string }
   | { readonly kind: 'manifest'; readonly manifest: CopyManifest };
 
@@ -35,7 +35,7 @@ export function encodeCopyLine(line: CopyLine): Uint8Array {
 }
 
 function contentOf(line: CopyLine): object {
-  if (line.kind === 'copying') return { copying: [line.bytes, line.of] };
+  if (line.kind === 'copying') return {};
   return line.kind === 'failed' ? { failed: line.detail } : line.manifest;
 }
 
@@ -43,11 +43,8 @@ function contentOf(line: CopyLine): object {
 export function readCopyLine(text: string): CopyLine {
   const content = parseJson(text);
   const field = (name: string): unknown => Reflect.get(Object(content), name);
-  const [copying, failed] = [field('copying'), field('failed')];
-  if (Array.isArray(copying)) {
-    const [bytes, of] = copying.map(Number);
-    return { kind: 'copying', bytes: bytes ?? 0, of: of ?? 0 };
-  }
+  if (text === '{}') return { kind: 'copying' };
+  const failed = field('failed');
   if (typeof failed === 'string') return { kind: 'failed', detail: failed };
   const version = field('version');
   if (version !== copyVersion) {

@@ -46,8 +46,7 @@ import type { LogPosition } from '../log/applier.ts';
 import { readPosition } from '../log/environment-store.ts';
 import type { MachineProof } from '../machine-proof.ts';
 import type { LogName } from '../nats/log-streams.ts';
-import { deleteStoreId } from '../scans/store-id.ts';
-import { takeAsWhole } from '../scans/whole-journals.ts';
+import { deleteStoreId, takeAsWhole } from '../scans/received-positions.ts';
 import { fetchCopy, NewerCopyError, onDisk } from './copy-download.ts';
 
 const markerName = '.copying';

@@ -10,11 +10,12 @@
 import { createReadStream, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { makeFolder, type DataFolder } from '../../engine/data-folder.ts';
 import type { Reply } from '../../http/request.ts';
 import { Failure, messageOf } from '../../model/failure.ts';
+import { shipped } from '../../shipped.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { CopyThread } from './core-copy-thread.ts';
 import { type CopyManifest, copyVersion, encodeCopyLine, type MadeCopy } from './copy-manifest.ts';
 
 const draftPrefix = 'core-copy-';
@@ -173,7 +174,7 @@ class SentCopy {
         const { signal } = this.#ending;
         const again = pause(lineMs, undefined, { signal });
         made = await Promise.race([this.#thread.made, again]);
-        if (made === undefined) yield encodeCopyLine({ kind: 'copying', ...this.#thread.progress });
+        if (made === undefined) yield encodeCopyLine({ kind: 'copying' });
       }
       const manifest = { version: copyVersion, cluster: cluster(), ...made };
       yield encodeCopyLine({ kind: 'manifest', manifest });
@@ -194,6 +195,45 @@ class SentCopy {
       const path = join(this.#draft, name);
       yield* createReadStream(path, { highWaterMark: pieceBytes, signal });
     }
+  }
+}
+
+export interface CoreCopySetup {
+  /** The data folder, and where its copy is made. */
+  readonly path: string;
+  readonly draft: string;
+}
+
+export type CoreCopyMessage =
+  | ({ readonly kind: 'made' } & MadeCopy)
+  | { readonly kind: 'failed'; readonly detail: string };
+
+/** Copies once, and ends (core-copy.worker.ts). */
+class CopyThread {
+  readonly #worker: Worker;
+  readonly #exited: Promise<unknown>;
+  /** Rejects if the copy cannot be made. */
+  readonly made: Promise<MadeCopy>;
+
+  constructor(workerData: CoreCopySetup) {
+    const worker = new Worker(shipped.workerFile('core-copy'), { workerData });
+    this.#worker = worker;
+    this.#exited = new Promise((resolve) => worker.once('exit', resolve));
+    this.made = new Promise((resolve, reject) => {
+      worker.once('message', (message: CoreCopyMessage) => {
+        if (message.kind === 'made') resolve({ data: message.data, files: message.files });
+        else reject(new Error(message.detail));
+      });
+      worker.once('error', reject);
+      worker.once('exit', () => reject(new Error('the thread that copies has ended')));
+    });
+    this.made.catch(() => undefined);
+  }
+
+  /** Resolves when the thread writes no more. */
+  async stop(): Promise<void> {
+    this.#worker.postMessage('stop');
+    await this.#exited;
   }
 }
 

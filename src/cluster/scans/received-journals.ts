@@ -14,7 +14,7 @@ import { scansVersion } from '../../store/scans/scans.ts';
 import type { OrderedLog } from '../log/ordered-log.ts';
 import { type WorkspaceOf, wipeImpossibleFrames } from './impossible-frames.ts';
 import { JournalFilesSink } from './journal-sink.ts';
-import { ReadPositions } from './read-position.ts';
+import { ReadPositions } from './received-positions.ts';
 import { ScanReceiver, type ScanReceiverOptions } from './scan-receiver.ts';
 
 /** For a disk that does not answer. */

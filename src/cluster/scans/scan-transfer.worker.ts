@@ -27,7 +27,7 @@ import type {
   ScanTransferFigures,
   ScanTransferMessage,
   ScanTransferSetup,
-} from './scan-transfer-thread.ts';
+} from './scan-transfer.ts';
 
 const figuresMs = 1_000;
 /** Ended segments are synced: not more often than their age is known by. */

@@ -23,7 +23,7 @@ import {
   writeNodeFile,
 } from '../../cluster/nodes/node-file.ts';
 import { scanStream } from '../../cluster/scans/scan-messages.ts';
-import { takeAsWhole } from '../../cluster/scans/whole-journals.ts';
+import { takeAsWhole } from '../../cluster/scans/received-positions.ts';
 import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
 import { raise, raiseNumbers } from '../../engine/installation/numbers.ts';
 import { listJournals } from '../../scans/journal/segments.ts';

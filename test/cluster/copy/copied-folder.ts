@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { CopySender } from '../../../src/cluster/copy/copy-sender.ts';
-import { storeIdOf } from '../../../src/cluster/scans/store-id.ts';
+import { storeIdOf } from '../../../src/cluster/scans/received-positions.ts';
 import { type DataFolder, openDataFolder } from '../../../src/engine/data-folder.ts';
 import {
   beginInstallation,

@@ -11,7 +11,7 @@ import {
 import { emptyPosition } from '../../../src/cluster/log/applier.ts';
 import { EnvironmentStore } from '../../../src/cluster/log/environment-store.ts';
 import { MachineProof } from '../../../src/cluster/machine-proof.ts';
-import { ReadPositions } from '../../../src/cluster/scans/read-position.ts';
+import { ReadPositions } from '../../../src/cluster/scans/received-positions.ts';
 import { type DataFolder, DataFolderError } from '../../../src/engine/data-folder.ts';
 import { inspectFolder } from '../../../src/engine/installation/installation.ts';
 import { systemTimers } from '../../../src/system-clock.ts';

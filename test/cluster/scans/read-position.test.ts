@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { ReadPositions } from '../../../src/cluster/scans/read-position.ts';
+import { ReadPositions } from '../../../src/cluster/scans/received-positions.ts';
 import { encodeRewind, readRewind } from '../../../src/cluster/scans/scan-messages.ts';
 import { packPlain } from '../../../src/store/codec.ts';
 import { openScanStore, type ScanStore } from '../../../src/store/scans/scans.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, it, vi } from 'vitest';
 import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
-import { ReadPositions } from '../../../src/cluster/scans/read-position.ts';
+import { ReadPositions } from '../../../src/cluster/scans/received-positions.ts';
 import { scanStream } from '../../../src/cluster/scans/scan-messages.ts';
 import { ScanTransfer } from '../../../src/cluster/scans/scan-transfer.ts';
 import { partitionOf } from '../../../src/model/code.ts';

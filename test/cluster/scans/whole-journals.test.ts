@@ -2,8 +2,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { ReadPositions } from '../../../src/cluster/scans/read-position.ts';
-import { takeAsWhole } from '../../../src/cluster/scans/whole-journals.ts';
+import { ReadPositions, takeAsWhole } from '../../../src/cluster/scans/received-positions.ts';
 import { dataFolderAt } from '../../../src/engine/data-folder.ts';
 import { Journals } from '../../../src/engine/journals.ts';
 import { journalFolder, segmentFile } from '../../../src/scans/journal/segments.ts';
