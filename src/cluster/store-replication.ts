@@ -191,7 +191,7 @@ export class StoreReplication {
   get #refused(): string | undefined {
     const refusal = this.#refusal;
     if (this.isStorageFull) {
-      return `${storageFull}: changes are refused, redirects go on; raise max_file_store, or free space there`;
+      return `${storageFull}: changes are refused, redirects continue; raise max_file_store, or free space there`;
     }
     if (refusal === undefined || refusal.ms < refusedMsMax) return undefined;
     return `nothing could be appended for ${Math.floor(refusal.ms / 1_000)} s, changes are refused: ${refusal.detail}`;

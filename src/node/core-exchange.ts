@@ -1,5 +1,5 @@
 /**
- * What a core exchanges with the other cores beside the logs that it applies:
+ * What a core exchanges with the other cores, next to the logs that it applies:
  *
  *   transfer   journals, to the brokers and from them
  *   marks      how far each core has counted each journal, and has the logs on its disk: what none needs is deleted

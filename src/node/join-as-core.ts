@@ -2,14 +2,13 @@
  * The first start of a core: it begins a cluster with its own data, or takes the data of another core.
  *
  *   no log     registers itself in its empty data ── the log begins with that (begin-cluster.ts)
- *   a log      registered by the leader ── copies a core (cluster/copy/) ── follows the log until the copy has its registration
- *     -> key files -> cluster.json -> everything is closed, and opened as after any start
+ *   a log      registered by the leader ── copies a core (cluster/copy/) ── key files from the rows of the copy
+ *     -> cluster.json -> everything is closed, and opened as after any start
  *
  * Of several cores that start at once, the first in the log begins the cluster; the others copy it. A core registers before
  * it copies, so the brokers keep for it what the copy lacks. An interrupted start runs again: a copy starts over, with a new
  * registration.
  */
-import { setTimeout as pause } from 'node:timers/promises';
 import { MachineProof } from '../cluster/machine-proof.ts';
 import { beginCopying, copyCore, endCopying, isCopying } from '../cluster/copy/copy-receiver.ts';
 import { emptyChain } from '../cluster/log/entry.ts';
@@ -29,17 +28,14 @@ import type { Admission } from '../cluster/nodes/join-message.ts';
 import { NodeError } from '../cluster/nodes/node-error.ts';
 import { type NodeIdentity, writeNodeFile } from '../cluster/nodes/node-file.ts';
 import { writeSecrets } from '../cluster/nodes/secrets.ts';
-import { StoreReplication } from '../cluster/store-replication.ts';
 import { type CopyProgress, sizeText } from '../engine/backup/copy-files.ts';
 import type { DataFolder } from '../engine/data-folder.ts';
-import { keyFileNames } from '../engine/installation/key-files.ts';
-import { openManagement, type Management } from '../store/management/management.ts';
+import { openManagement } from '../store/management/management.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { joinRequestOf, registerFirstCore } from './begin-cluster.ts';
 import type { NodeContext } from './context.ts';
 
-const stepMs = 50;
 /** Between two lines of the log about a copy. */
 const lineMs = 5_000;
 
@@ -61,7 +57,7 @@ export async function joinAsCore(
   await beginCopying(folder);
   const admitted = await registration(context);
   await copy(context, folder, admitted, progress);
-  await follow(context, folder, admitted);
+  await writeKeys(context, folder);
   const { nodeName: name, role } = context.config.cluster;
   const { cluster, id: node, journals, run } = admitted;
   const identity = { cluster, node, name, role, journals, run };
@@ -136,42 +132,17 @@ async function copy(
   });
 }
 
-/** Applies the log to the copy until it has the registration and the keys, and writes the key files. */
-async function follow(context: NodeContext, folder: DataFolder, { id }: Admission): Promise<void> {
-  const { config, log, machine, connection, self, stopping } = context;
-  const { secret, replicas, nodeName } = config.cluster;
+/** @throws NodeError where `cluster.secret` is another one than that of the cluster */
+async function writeKeys(context: NodeContext, folder: DataFolder): Promise<void> {
   const store = openManagement(folder.managementFile);
-  const replication = new StoreReplication({
-    environment: store.environment,
-    connection,
-    name: 'core',
-    replicas,
-    self,
-    timers: systemTimers,
-    random: machine.random,
-    log,
-    mayLead: () => false,
-    onChanged: () => undefined,
-  });
   try {
-    replication.start();
-    while (!isRegistered(store, nodeName, id)) {
-      stopping.throwIfAborted();
-      const { stop } = replication.status;
-      if (stop !== undefined)
-        throw new NodeError(`Cannot join the cluster: ${replication.problem ?? stop.detail}`);
-      await pause(stepMs);
-    }
-    writeSecrets({ store, folder: folder.path, keys: new ClusterKeys(secret) });
+    const keys = new ClusterKeys(context.config.cluster.secret);
+    const missing = writeSecrets({ store, folder: folder.path, keys });
+    if (missing.length === 0) return;
+    throw new NodeError(`Cannot join the cluster: its data has no ${missing.join(', ')}`);
   } finally {
-    await replication.close();
     await store.close();
   }
-}
-
-function isRegistered({ cluster }: Management, name: string, id: string): boolean {
-  const hasKeys = keyFileNames.every((file) => cluster.secrets.has(file));
-  return hasKeys && cluster.nodes.get(name)?.id === id;
 }
 
 function loggedProgress(log: Logger): CopyProgress {

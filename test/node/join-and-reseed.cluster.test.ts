@@ -112,7 +112,7 @@ async function reseedFirst(): Promise<void> {
   await first.service.terminate();
   const config = loadConfig(undefined, first.environment);
   const say = (text: string): void => {
-    if (text.includes('CORE begins anew')) throw new Error('cut short');
+    if (text.includes('CORE begins')) throw new Error('cut short');
   };
   await expect(reseed({ config, others: 'asked', say })).rejects.toThrow('cut short');
   const done = await command(first, 'reseed');
@@ -122,9 +122,9 @@ async function reseedFirst(): Promise<void> {
     "core-1 has the data of epoch …, up to position …
     Watching for 2.5 s whether any other core runs
     core-2 has the data of epoch …, up to position …
-    The log CORE begins anew with the data of core-1
-    The log DELIVERY begins anew with the data of core-1
-    The logs begin anew with the data of core-1, in epoch …. Start it: it leads.
+    The log CORE begins with the data of core-1
+    The log DELIVERY begins with the data of core-1
+    The logs begin with the data of core-1, in epoch …. Start it: it leads.
     Then, on each of the other cores (core-2): stop it, \`quietzone cluster join\`, and start it
     "
   `);

@@ -91,7 +91,7 @@ function addStoppedCommands(cluster: Command, context: CommandContext): void {
   cluster
     .command('join')
     .description(
-      'copy the data of another core into an empty data folder, or anew into that of a core that is stopped',
+      'copy the data of another core into an empty data folder, or into that of a stopped core',
     )
     .option('--discard-scans', 'also where only this machine has some of its scans')
     .addOption(roleOption())
@@ -105,7 +105,7 @@ function addStoppedCommands(cluster: Command, context: CommandContext): void {
   cluster
     .command('reseed')
     .description(
-      'begin the logs anew with the data of this core, where the brokers lost theirs; all cores must have stopped following',
+      'begin the logs with the data of this core after the brokers lost theirs; all cores must have stopped following',
     )
     .option('--without-others', 'cores that do not run are lost, or have no more than this one')
     .addOption(roleOption())

@@ -26,7 +26,7 @@ export async function reseedText(
 ): Promise<string> {
   assertCore(config, 'reseed');
   const { node, epoch, others: names } = await reseed({ config, say, others });
-  const start = `The logs begin anew with the data of ${node}, in epoch ${epoch}. Start it: it leads.`;
+  const start = `The logs begin with the data of ${node}, in epoch ${epoch}. Start it: it leads.`;
   if (names.length === 0) return start;
   return `${start}\nThen, on each of the other cores (${names.join(', ')}): stop it, \`quietzone cluster join\`, and start it`;
 }

@@ -109,7 +109,7 @@ export async function onDisk<T>(work: () => T | Promise<T>): Promise<T> {
     const reason = systemReason(error);
     if (reason === undefined) throw error;
     throw new DataFolderError(
-      `Cannot copy the data of another core: ${reason}; nothing was kept, the next start begins anew`,
+      `Cannot copy the data of another core: ${reason}; nothing was kept, the next start begins again`,
     );
   }
 }

@@ -39,7 +39,7 @@ function contentOf(line: CopyLine): object {
   return line.kind === 'failed' ? { failed: line.detail } : line.manifest;
 }
 
-/** @throws Error for what is no such line, or one of another version */
+/** @throws Error for any other text, or another version */
 export function readCopyLine(text: string): CopyLine {
   const content = parseJson(text);
   const field = (name: string): unknown => Reflect.get(Object(content), name);
@@ -56,7 +56,8 @@ export function readCopyLine(text: string): CopyLine {
   if (files === undefined) throw new Error('its list of files is not valid');
   if (missing.length > 0) throw new Error(`it sends no ${missing.join(', ')}`);
   const other = files.find(({ name }) => !isPart(name));
-  if (other !== undefined) throw new Error(`it sends ${other.name}, which is no part of a copy`);
+  if (other !== undefined)
+    throw new Error(`it sends ${other.name}, which does not belong to a copy`);
   const manifest = {
     version: copyVersion,
     cluster: String(field('cluster')),

@@ -5,7 +5,7 @@
  *             (a line each second, copy-manifest.ts)
  *
  * The copy is removed as well when the reader goes, reads too slowly, or the core ends; what a core that was killed has
- * left is removed at its next start. `cache` is no part of a backup.
+ * left is removed at its next start. A backup leaves `cache` out.
  */
 import { createReadStream, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -162,7 +162,7 @@ class SentCopy {
     }
   }
 
-  /** @returns undefined where it cannot be made, which the reader is told */
+  /** @returns undefined if it cannot be made, which a line reports */
   async *#make(): AsyncGenerator<Uint8Array, CopyManifest | undefined> {
     const { folder, cluster, log } = this.#options;
     try {

@@ -1,4 +1,4 @@
-/** Marks over NATS, on every node: cores tell theirs each second, and all nodes listen. What is lost comes with a later one. */
+/** Marks over NATS, on every node: cores report theirs each second, and all nodes listen. A later mark repairs a lost one. */
 import type { Timers } from '../../model/clock.ts';
 import type { NatsConnection } from '../nats/nats-connection.ts';
 import { CountedChanges, Marks } from './marks.ts';
@@ -11,7 +11,7 @@ import {
   readMark,
 } from './scan-messages.ts';
 
-const tellMs = 1_000;
+const reportMs = 1_000;
 
 export interface MarksExchangeOptions {
   readonly connection: Pick<NatsConnection, 'publish' | 'subscribe'>;
@@ -29,7 +29,7 @@ export interface MarksExchangeOptions {
     /** What it has applied of both logs, on its disk. */
     readonly applied: () => AppliedSeqs;
   };
-  /** Called each second, with the own journals of which enough cores have told. */
+  /** Called each second, with the own journals that enough cores have reported. */
   readonly onArrived: (arrived: readonly JournalPosition[]) => void;
 }
 
@@ -48,31 +48,31 @@ export class MarksExchange {
     const { connection, nodeName } = this.#options;
     this.#unsubscribe = connection.subscribe(marksSubject, (body) => {
       const mark = readMark(body);
-      // Its own it knows, also while NATS is away.
+      // Its own mark it takes directly, also while NATS is away.
       if (mark !== undefined && mark.node !== nodeName) this.#take(mark);
     });
     this.#tick();
   }
 
-  /** Tells the others what was counted last: while this core is away, they go by it. */
+  /** Reports what was counted last: the others use it while this core is away. */
   stop(): void {
     this.#unsubscribe();
     this.#cancel();
-    this.#tell();
+    this.#report();
   }
 
   #tick(): void {
     const { timers, journals, onArrived } = this.#options;
-    this.#tell();
+    this.#report();
     const arrived = journals.flatMap((journal): JournalPosition[] => {
       const position = this.marks.counted(journal);
       return position === undefined ? [] : [[journal, position]];
     });
     onArrived(arrived);
-    this.#cancel = timers.after(tellMs, () => this.#tick());
+    this.#cancel = timers.after(reportMs, () => this.#tick());
   }
 
-  #tell(): void {
+  #report(): void {
     const { connection, timers, nodeName, own } = this.#options;
     if (own === undefined) return;
     const registered = own.cores();

@@ -23,7 +23,7 @@ const closeMsMax = 500;
 const knownMax = 65_536;
 
 export interface ReceiveSettings {
-  /** The store of scans: how far the log was read stands in it. */
+  /** The store of scans, which has the position in the log. */
   readonly store: FileIdentity;
   /** The store of management: whose code a number is. */
   readonly codes: FileIdentity;
@@ -108,8 +108,8 @@ function knownWorkspaces(management: StoreEnvironment): WorkspaceOf {
 }
 
 /**
- * Shards of this process have read the journal up to its tail: it goes on there, and nothing of it is cut. One that was
- * here at the start was recovered before they began.
+ * Shards of this process have read the journal up to its tail: it continues there, uncut. A journal that was here at the
+ * start was recovered before they began.
  */
 function recoverReceived(
   root: FileIdentity,

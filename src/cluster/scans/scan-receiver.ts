@@ -54,8 +54,8 @@ export interface ScanReceiverOptions {
   /** A journal of this machine, which has it already. */
   readonly isOwn: (journal: number) => boolean;
   /**
-   * Whether this run of an edge writes this journal, and the piece came by the subject of that edge: permissions of the
-   * brokers are of subjects, so nobody writes in the journal of another.
+   * Whether this run of an edge writes this journal, and the piece came by the subject of that edge: the brokers
+   * permit subjects, so no node writes in the journal of another.
    */
   readonly isOwner: (journal: number, run: number, subject: string | undefined) => boolean;
   /** Zeroes what may not count of bytes that are to be written. @param atMs when the log took them @returns frames refused */
@@ -75,7 +75,7 @@ export class ScanReceiver {
   #saved: ReadPosition;
   /** The end of the log, when it was last looked at. */
   #last = 0;
-  /** By journal: when its edge was last asked to go back, and where the log ended then: its answer stands behind. */
+  /** By journal: when its edge was last asked to go back, and where the log ended then: its answer comes after that. */
   readonly #asked = new Map<number, { readonly atMs: number; readonly last: number }>();
   #cancel: () => void = () => undefined;
   #isStopped = false;
@@ -166,7 +166,7 @@ export class ScanReceiver {
     if (refused > 0) onRefused(journal, refused);
   }
 
-  /** One that reads what is long past meets many pieces before the answer, which stands at the end of the log. */
+  /** A core that reads old entries meets many pieces before the answer, which is at the end of the log. */
   #ask(journal: number, tail: number, seq: number): void {
     const nowMs = this.#options.timers.monotonicMs();
     const asked = this.#asked.get(journal);

@@ -1,6 +1,6 @@
 /**
- * The thread that transfers scans, seen from the control thread: started, supervised, and told what it needs to know of
- * the cluster. One that dies starts again where the journals end, and where the log was read.
+ * The thread that transfers scans, seen from the control thread, which starts it, supervises it, and sends it what it needs
+ * of the cluster. After a death it starts again where the journals end, and where the log was read.
  */
 import type { Clock } from '../../model/clock.ts';
 import type { FileIdentity } from '../../scans/journal/file-identity.ts';
@@ -49,8 +49,6 @@ export interface ScanTransferFigures {
   readonly savedSeq: number;
   readonly readSeq: number;
   readonly behind: number;
-  /** Pieces that came of a run that does not write its journal, or were none. */
-  readonly dropped: number;
   /** Why something is not done now, while it is not. */
   readonly faults: readonly string[];
 }
@@ -60,7 +58,6 @@ const noFigures: ScanTransferFigures = {
   savedSeq: 0,
   readSeq: 0,
   behind: 0,
-  dropped: 0,
   faults: [],
 };
 
@@ -139,7 +136,7 @@ export class ScanTransfer {
     this.#thread.send({ kind: 'owners', owners });
   }
 
-  /** Own journals, as far as enough cores have them. Told every second: what does not arrive is sent again. */
+  /** Own journals, as far as enough cores have them. Called every second: the thread sends again what does not arrive. */
   arrived(arrived: readonly JournalPosition[]): void {
     this.#arrived = arrived;
     this.#thread.send({ kind: 'arrived', arrived });

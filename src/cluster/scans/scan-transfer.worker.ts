@@ -32,7 +32,7 @@ import type {
 const figuresMs = 1_000;
 /** Ended segments are synced: not more often than their age is known by. */
 const rotateMs = 10_000;
-/** Brokers that lost their disks have no stream: cores make it anew, and all send again what is not counted. */
+/** Brokers that lost their disks have no stream: cores make it again, and all nodes send again what is not counted. */
 const ensureMs = 5_000;
 /** The same while the stream cannot be used. */
 const ensureAgainMs = 500;
@@ -109,13 +109,13 @@ async function ensure(replicas: number): Promise<void> {
 }
 
 function figures(): ScanTransferFigures {
-  const { savedSeq = 0, readSeq = 0, behind = 0, dropped = 0 } = received?.receiver ?? {};
+  const { savedSeq = 0, readSeq = 0, behind = 0 } = received?.receiver ?? {};
   const { backlogBytes } = own;
   const found = [connection.problem ?? streamFault, own.fault, received?.fault].filter(
     (fault) => fault !== undefined,
   );
   const faults = [...new Set(found)];
-  return { backlogBytes, savedSeq, readSeq, behind, dropped, faults };
+  return { backlogBytes, savedSeq, readSeq, behind, faults };
 }
 
 function sendFigures(): void {

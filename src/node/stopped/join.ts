@@ -3,8 +3,8 @@
  *
  *   scans that only this machine has? ─▶ its data is set aside ─▶ registered, copied (join-as-core.ts) ─▶ as after a first start
  *
- * The data of before stays in the folder, under a name that no backup takes. `cluster.json` is set aside last: run again
- * after it was cut short, the command goes on.
+ * The former data stays in the folder, under a name that backups leave out. `cluster.json` is set aside last: interrupted, the
+ * command runs again and continues.
  */
 import { mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join as pathOf } from 'node:path';
@@ -112,7 +112,7 @@ async function assertCounted(
   });
   if (missing.length === 0) return;
   throw new NodeError(
-    `Cannot join the cluster anew: the journals ${missing.join(', ')} of ${name} have scans that not enough other cores have counted. ` +
+    `Cannot join the cluster again: the journals ${missing.join(', ')} of ${name} have scans that not enough other cores have counted. ` +
       'Start it as it is, until `quietzone cluster status` on another core shows all as counted; or give them up with --discard-scans',
   );
 }
@@ -127,7 +127,7 @@ async function nodesSeen(context: NodeContext): Promise<readonly NodeStatus[]> {
     }
   }
   throw new NodeError(
-    'Cannot join the cluster anew: no core that runs can be asked what it has counted; start one, or use --discard-scans',
+    'Cannot join the cluster again: no running core says what it has counted; start one, or use --discard-scans',
   );
 }
 

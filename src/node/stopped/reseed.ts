@@ -1,11 +1,10 @@
 /**
  * `quietzone cluster reseed`: the brokers have lost what all cores had applied, and each core has stopped following
- * (`diverged`). The logs are deleted, and begin anew with what this core has: the others join it again.
+ * (`diverged`). The logs are deleted, and begin with the data of this core: the others join it.
  *
- *   nobody leads, no core that can be asked has more ─▶ CORE is deleted and begins here ─▶ DELIVERY the same
+ *   no core leads, none that runs has more ─▶ CORE is deleted and begins here ─▶ DELIVERY the same
  *
- * Cut short anywhere, it is run again: a log that is gone or begins with other data stops every core, so nobody goes on
- * without it. Only this core has the data that the first entry names (log-beginning.ts).
+ * Interrupted, it runs again: a log that is gone or begins with other data stops every core, so no core continues without it. Only this core has the data that the first entry names (log-beginning.ts).
  */
 import type { ClusterStatus } from '../../cluster/control/cluster-status.ts';
 import { beginLog, deleteLog, isFollowed, lastIn } from '../../cluster/log-beginning.ts';
@@ -31,7 +30,7 @@ export interface ReseedOptions extends StoppedNodeOptions {
 export interface Reseeded {
   readonly node: string;
   readonly epoch: number;
-  /** Those that are to join anew. */
+  /** Those that must join again. */
   readonly others: readonly string[];
 }
 
@@ -77,7 +76,7 @@ async function run(reseeding: Reseeding): Promise<Reseeded> {
   for (const name of logNames) {
     await deleteLog(connection, name);
     await beginLog({ connection, name, replicas, environment: environments[name], leader });
-    options.say(`The log ${streamOf(name)} begins anew with the data of ${node}`);
+    options.say(`The log ${streamOf(name)} begins with the data of ${node}`);
   }
   const { epoch } = new EnvironmentStore(environments.core).position();
   return { node, epoch, others: cores.filter((name) => name !== node) };
@@ -133,14 +132,14 @@ async function assertNoneIsAhead(
   );
 }
 
-/** @throws NodeError where this core can go on with both logs */
+/** @throws NodeError if this core can follow both logs */
 async function assertLost({ environments, context: { connection } }: Reseeding): Promise<void> {
   for (const name of logNames) {
     const position = new EnvironmentStore(environments[name]).position();
     if (!(await isFollowed({ connection, name }, position))) return;
   }
   throw new NodeError(
-    'Cannot reseed: the brokers have all that this core has, and it goes on from there; start it',
+    'Cannot reseed: the brokers have all that this core has; start it, and it continues',
   );
 }
 

@@ -57,7 +57,7 @@ export async function withBrokers<T>(
   action: string,
   work: (context: NodeContext) => Promise<T>,
 ): Promise<T> {
-  // What goes wrong is told by the command itself.
+  // The command itself reports faults.
   const log = createLog('silent');
   const stopping = AbortSignal.timeout(commandMsMax);
   const context = connectNode(fitToMemory(config), log, machine, stopping);

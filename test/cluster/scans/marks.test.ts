@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CountedChanges, Marks, tellAllMs } from '../../../src/cluster/scans/marks.ts';
+import { CountedChanges, Marks, reportAllMs } from '../../../src/cluster/scans/marks.ts';
 import {
   encodeMark,
   type JournalPosition,
@@ -93,12 +93,12 @@ describe('what enough cores have counted', () => {
     const marks = marksOf(['a', 'b']);
     marks.take(mark('a', [[1, 100]]), 0);
     marks.take(mark('b', [[1, 100]]), 0);
-    for (let ms = 0; ms < 1_000_000; ms += tellAllMs) marks.take(mark('a', [[1, 200]]), ms);
+    for (let ms = 0; ms < 1_000_000; ms += reportAllMs) marks.take(mark('a', [[1, 200]]), ms);
     expect(marks.counted(1)).toBe(100);
     marks.take(mark('b', [[1, 50]]), 1_000_000);
     expect(marks.counted(1)).toBe(50);
     // Another disk, on which it has nothing of this journal.
-    for (let ms = 1_000_000; ms < 1_040_000; ms += tellAllMs) marks.take(mark('b', [[2, 1]]), ms);
+    for (let ms = 1_000_000; ms < 1_040_000; ms += reportAllMs) marks.take(mark('b', [[2, 1]]), ms);
     expect(marks.counted(1)).toBe(0);
   });
 
