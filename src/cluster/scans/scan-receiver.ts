@@ -72,6 +72,8 @@ export class ScanReceiver {
   readonly #consumer: LogConsumer;
   /** The newest entry that was dealt with. */
   #read: number;
+  /** The same, when the end of the log was last looked at: entries may come while the brokers answer. */
+  #looked: number;
   #saved: ReadPosition;
   /** The end of the log, when it was last looked at. */
   #last = 0;
@@ -89,6 +91,7 @@ export class ScanReceiver {
     const { log, timers, saved } = options;
     this.#saved = saved();
     this.#read = this.#saved.seq;
+    this.#looked = this.#read;
     this.#consumer = new LogConsumer({
       log,
       timers,
@@ -132,8 +135,9 @@ export class ScanReceiver {
       this.#options.onMissed(this.#read + 1, first - 1);
       this.#read = first - 1;
     }
-    // The brokers have lost what was read. The log may have grown since then: what is there counts by its positions.
-    if (last < this.#read) this.#read = first - 1;
+    // The brokers have lost what was read before they were asked: what is there counts by its positions.
+    if (last < this.#looked) this.#read = first - 1;
+    this.#looked = this.#read;
     return this.#read + 1;
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { MemoryLog } from '../log/memory-log.ts';
 import { Fixture } from './receiver-fixture.ts';
 
 describe('a piece', () => {
@@ -242,6 +243,27 @@ describe('a log', () => {
     await own.pass(1_500);
     expect(own.writes.slice(3)).toEqual([[0, 30, 10]]);
     expect([own.saved.seq, own.missed]).toEqual([3, []]);
+  });
+
+  it('that answers late about its end, behind entries that came meanwhile, has lost nothing', async () => {
+    const own = new Fixture();
+    own.receiver.stop();
+    const log = new MemoryLog(own.stream, own.later);
+    const bounds = log.bounds.bind(log);
+    log.bounds = async () => {
+      const asked = await bounds();
+      await new Promise<void>((resolve) => void own.later(150, resolve));
+      return asked;
+    };
+    own.receiver = own.start(log);
+    for (let from = 0; from < 400; from += 10) {
+      own.piece(0, from, from + 10);
+      await own.pass(100);
+      expect(own.receiver.readSeq).toBeGreaterThanOrEqual(own.saved.seq);
+      if (from === 200) own.stream.prune(own.saved.seq + 1);
+    }
+    await own.pass(2_000);
+    expect([own.saved.seq, own.missed]).toEqual([40, []]);
   });
 
   it('that lost all and has grown since then is read from its beginning', async () => {
