@@ -40,7 +40,8 @@ async function copyTo({ path, draft }: CoreCopySetup): Promise<MadeCopy> {
     'copy the data of this core for another one',
   );
   const unsound = new Set<string>();
-  const copied = await copyData({ folder, content, draft, progress, unsound, mark: undefined });
+  const access = ownAccess(folder);
+  const copied = await copyData({ folder, access, content, draft, progress, unsound, mark: undefined });
   assertSound(copied.unreadable);
   await syncJournals(folder.journalRoot);
   removeLocks(draft);
