@@ -4,9 +4,9 @@
  *   leader      a new key in front of those of its file -> ONE transaction: row of `cluster_secrets`, fingerprint, access version
  *   each core   has applied that -> writes its key file -> its next requests are signed and verified with it
  *
- * No core restarts. One that was away applies the entry before it can lead; one that ended between the entry and its file
- * writes the file at its next start, before the start marks the folder. The file is left alone where it has the key that
- * signs: others may have been taken out of it by hand, and the next rotation of that core takes them from the cluster.
+ * No core restarts. A core that was away applies the entry before it can lead. A core that ended between the entry and its file
+ * writes the file at its next start, before the start marks the folder. A file that has the signing key is left alone: an
+ * operator may have removed other keys, and the next rotation on that core removes them from the cluster.
  */
 import { join } from 'node:path';
 import type { Beats } from '../cluster/nodes/beats.ts';
@@ -36,8 +36,8 @@ export interface SharedKeysOptions {
 }
 
 /**
- * Writes the file where it does not have the key that the cluster signs with. @returns whether it did
- * @throws NodeError where `cluster.secret` is another one; Error of the disk
+ * Writes the file if it lacks the key that the cluster signs with. @returns whether it wrote
+ * @throws NodeError if `cluster.secret` is another one; Error of the disk
  */
 export function updateSigningKeys({ store, folder, keys }: SharedKeysOptions): boolean {
   const row = store.cluster.secrets.get(signingKeysFile);
@@ -49,7 +49,7 @@ export function updateSigningKeys({ store, folder, keys }: SharedKeysOptions): b
   return true;
 }
 
-/** Updates the file with each commit that changes the row; one that fails is tried again with the next. @returns ends it */
+/** Updates the file with each commit that changes the row; the next commit retries a failure. @returns ends it */
 export function followSigningKeys(
   options: SharedKeysOptions & { readonly log: Logger },
 ): () => void {
@@ -101,13 +101,13 @@ export async function rotateSharedKeys(options: RotationOptions): Promise<Rotati
   const [name, print] = signingKeyPrint(key);
   await store.environment.transaction(() => {
     if (!seen.equals(secrets.get(signingKeysFile) ?? Buffer.alloc(0))) {
-      throw refused('another rotation came first; see whether one more is meant');
+      throw refused('another rotation came first; rotate again if you still want to');
     }
     secrets.put(signingKeysFile, row);
     putKeyPrint(store.installation, name, print);
     raiseAccessVersion(store);
   });
-  // The commit has written it; where the disk refused, this says why.
+  // The commit has written it. If the disk refused, this throws the reason.
   updateSigningKeys(options);
   return { kid: key.kid, away: awayOf(options) };
 }

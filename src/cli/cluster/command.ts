@@ -17,7 +17,7 @@ export const roleOption = (): Option =>
     'edge',
   ]);
 
-/** Of a command that must know the role of this machine. */
+/** Of commands that need the role of this machine. */
 interface RoleOptions extends CommonOptions {
   readonly role?: string;
 }
@@ -55,10 +55,8 @@ export function addClusterCommands(program: Command, context: CommandContext): v
     });
   cluster
     .command('handover')
-    .description(
-      'let another core lead, before the one that leads is stopped; stopping it does the same',
-    )
-    .option('--to <node>', 'the node that shall lead (default: any core that is connected)')
+    .description('let another core lead; a stop of the leader does the same')
+    .option('--to <node>', 'the node to lead (default: any connected core)')
     .option(...configOption)
     .action(async (options: HandoverOptions) => {
       const { handOver } = await import('./running.ts');
@@ -66,7 +64,7 @@ export function addClusterCommands(program: Command, context: CommandContext): v
     });
   cluster
     .command('leave <node>')
-    .description('take a node that will not come back out of the cluster; it must be stopped')
+    .description('remove a stopped node that will not come back')
     .option(...configOption)
     .action(async (node: string, options: CommonOptions) => {
       const { leave } = await import('./running.ts');
@@ -75,7 +73,7 @@ export function addClusterCommands(program: Command, context: CommandContext): v
   addStoppedCommands(cluster, context);
 }
 
-/** Of a machine that is stopped. */
+/** For a stopped machine. */
 function addStoppedCommands(cluster: Command, context: CommandContext): void {
   cluster
     .command('adopt')

@@ -1,16 +1,16 @@
 /**
- * What needs a person, in a cluster as a core sees it: each with what to do. Left out is what passes by itself within
- * seconds, such as links that a node is behind.
+ * The problems of a cluster that need a person, as a core sees them, each with its remedy. Problems that pass within seconds
+ * are left out, such as links that a node is behind.
  */
 import { copiesWanted } from '../scans/marks.ts';
 import type { ClusterStatus, NodeStatus } from './cluster-status.ts';
 
 interface ClusterProblem {
-  /** Null = of the whole. */
+  /** Null = of the whole cluster. */
   readonly node: string | null;
   /** In one line. */
   readonly problem: string;
-  /** What it means and what to do, in sentences; a command stands in backquotes. */
+  /** What it means and what to do, in sentences; commands are in backquotes. */
   readonly remedy: string;
 }
 
@@ -36,7 +36,7 @@ export function problemsOf({ node, problem, nodes }: Seen): ClusterProblem[] {
   return problems;
 }
 
-/** @returns whether two cores have told how far they have counted the node's journals; null where it has none */
+/** @returns whether two cores have reported how far they counted the node's journals; null without journals */
 export function isAtTwoCores({ marks }: Pick<NodeStatus, 'marks'>, cores: number): boolean | null {
   if (marks.length === 0) return null;
   return cores >= copiesWanted && marks.every(({ counted }) => counted !== null);
@@ -59,7 +59,7 @@ function away({ name, role }: NodeStatus): ClusterProblem {
   const lacks =
     role === 'edge'
       ? 'Scans that it has not sent wait on its disk.'
-      : 'The brokers keep for it what it misses, for 7 days.';
+      : 'The brokers keep what it misses for 7 days.';
   const leave = `\`quietzone cluster leave ${name}\``;
   return {
     node: name,
@@ -73,6 +73,6 @@ function fewCopies({ name }: NodeStatus): ClusterProblem {
     node: name,
     problem: `Fewer than two cores count the scans of ${name}`,
     remedy:
-      'It keeps them on its disk until two do. After a start that takes half a minute; if it stays, look at the logs of the cores.',
+      'It keeps them on its disk until two do. After a start this takes half a minute. If it lasts longer, look at the logs of the cores.',
   };
 }

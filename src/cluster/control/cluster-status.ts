@@ -1,4 +1,4 @@
-/** A cluster as one of its cores sees it: `GET /cluster/status`, and `quietzone cluster status`. */
+/** A cluster as one of its cores sees it, for `quietzone cluster status`. */
 import type { NodeRecord, NodeRole } from '../../store/management/cluster.ts';
 import type { LogPosition } from '../log/applier.ts';
 import type { Leader } from '../log/entry.ts';
@@ -10,15 +10,15 @@ export interface NodeStatus {
   /** `active` = it leads; `away` = no beat for 2 s. */
   readonly state: 'active' | 'connected' | 'away';
   readonly run: number;
-  /** Of its program; null while it is away. */
+  /** Of its program; null while the node is away. */
   readonly version: string | null;
-  /** Of its API; null for an edge, and while it is away. */
+  /** Of its API; null for an edge, and while the node is away. */
   readonly url: string | null;
-  /** Changes of links that are not in its link table; null where it has none, has ended, or has not said since this core started. */
+  /** Changes of links that its link table lacks; null without a link table, after its end, and before its first report to this core. */
   readonly linksBehind: number | null;
-  /** Entries of the log of scans that it has not on its disk, and another core has; null for an edge, which reads none. */
+  /** Entries of the log of scans that another core has on its disk and this node lacks; null for an edge. */
   readonly scansBehind: number | null;
-  /** Of this registration: up to which byte enough cores have counted it; null while too few have told. */
+  /** Of this registration: the byte up to which enough cores have counted; null while too few have reported. */
   readonly marks: ReadonlyArray<{ readonly journal: number; readonly counted: number | null }>;
   readonly joinedAtMs: number;
 }
@@ -27,17 +27,16 @@ export interface ClusterStatus {
   /** The node that answers. */
   readonly node: string;
   readonly role: 'active' | 'standby';
-  /** Empty until a leader has made it. */
+  /** Its id; empty until a leader has made it. */
   readonly cluster: string;
   readonly epoch: number;
-  /** Of the newest entry of the log that counts here. */
+  /** Of the newest entry of the log that this node has applied. */
   readonly position: number;
   readonly leader: { readonly name: string; readonly url: string } | null;
   readonly problem: string | null;
   readonly nodes: readonly NodeStatus[];
 }
 
-/** Whether it is what a core answers. */
 export const isStatus = (value: unknown): value is ClusterStatus =>
   typeof value === 'object' &&
   value !== null &&
@@ -57,13 +56,13 @@ export interface StatusSources {
   readonly leader: Leader | undefined;
   readonly problem: string | undefined;
   readonly nodes: readonly NodeRecord[];
-  /** Of the nodes that are connected, and of this one. */
+  /** Of the connected nodes and of this one. */
   readonly beats: readonly Beat[];
-  /** The newest heartbeat of a node, also while it is away. */
+  /** The newest heartbeat of a node, even if it is away. */
   readonly last: (name: string) => Beat | undefined;
-  /** Changes of links so far, as this core knows. */
+  /** Number of the newest change of links here. */
   readonly links: number;
-  /** By core, up to which entry it has the log of scans. */
+  /** By core: the entry up to which it has the log of scans. */
   readonly savedScans: ReadonlyMap<string, number>;
   readonly counted: (journal: number) => number | undefined;
 }
@@ -86,7 +85,7 @@ export function statusOf(sources: StatusSources): ClusterStatus {
   };
 }
 
-/** Null where this process led last, and does not any more. */
+/** Null if this process led last and no longer does. */
 function leaderOf({
   leader,
   self,
@@ -120,7 +119,7 @@ function nodeStatusOf(
   };
 }
 
-/** Which node runs which version, where they differ: `a, b run 0.2.0; c runs 0.1.0`. */
+/** The versions of nodes if they differ: `a, b run 0.2.0; c runs 0.1.0`. */
 export function versionsText(
   nodes: ReadonlyArray<Pick<NodeStatus, 'name' | 'state' | 'version'>>,
 ): string | undefined {

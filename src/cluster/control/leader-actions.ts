@@ -1,4 +1,4 @@
-/** What an operator asks a leader to do: to let another node lead, and to leave a node out. */
+/** What a leader does for an operator: it hands the lead over, and removes a node. */
 import { Failure } from '../../model/failure.ts';
 import type { Timers } from '../../model/clock.ts';
 import type { Leader } from '../log/entry.ts';
@@ -6,14 +6,14 @@ import type { Beats } from '../nodes/beats.ts';
 import type { Registry } from '../nodes/registry.ts';
 import { nodeOf } from './cluster-status.ts';
 
-/** Three leases: where the one that was named does not take it, others do. */
+/** Three leases: if the named node does not take the lead, another one does. */
 const handedOverMsMax = 10_000;
 const pollMs = 10;
 
 export interface HandoverResult {
   /** The node that leads now. */
   readonly leader: string;
-  /** From the request until it leads. */
+  /** From the request until that node leads. */
   readonly ms: number;
 }
 
@@ -27,7 +27,7 @@ export interface LeaderActionsOptions {
   readonly self: Leader;
   readonly nodes: Pick<Registry, 'find' | 'journalsOf' | 'remove'>;
   readonly beats: Pick<Beats, 'connected' | 'instanceOf'>;
-  /** Resolves when this process does not lead any more. @param to an owner; absent = any */
+  /** Resolves when this process no longer leads. @param to an owner; absent = any */
   readonly release: (to?: string) => Promise<void>;
   readonly leader: () => Leader | undefined;
   readonly timers: Timers;
@@ -56,7 +56,7 @@ export class LeaderActions {
       if (ms >= handedOverMsMax) {
         throw new Failure(
           'not_active',
-          `The lead was given away, and no node has it after ${handedOverMsMax / 1_000} s`,
+          `This core gave the lead away, and no other core took it within ${handedOverMsMax / 1_000} s`,
         );
       }
     }

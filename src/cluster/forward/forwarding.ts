@@ -1,21 +1,20 @@
 /**
- * The API's port of a machine that does not lead: it answers for its own health, and sends everything else to the leader.
+ * The API's port of a machine that does not lead: it answers for its own health and sends everything else to the leader.
  *
  *   /health/…                answered here
  *   all else                 -> the leader, body and answer piece by piece -> the client
  *
- * The leader gets the request as it came: method, address, body, and every header that the service reads. Not
- * X-Forwarded-For, which this machine has read already: the client's address goes along with a proof
- * (machine-proof.ts). A forwarded request is never forwarded again.
+ * The leader gets method, address, body, and every header that the service reads, but X-Forwarded-For: this machine has read
+ * it, and sends the client's address with a proof (machine-proof.ts). A forwarded request is never forwarded again.
  *
- * What the client is told when there is no answer of the leader:
+ * What the client gets without an answer of the leader:
  *
  *   no leader is known, or it cannot be reached    503 not_active: nothing was sent, so nothing was changed
  *   the connection was lost later                  503 outcome_unknown for what may change something, else not_active
- *   in the midst of the answer                     the connection is cut, as the leader's own would be; live events just end
- *   another machine leads by now                   a read is sent to that one; a change ends as 503 outcome_unknown, a stream just ends
+ *   in the middle of the answer                    the connection is cut, as the leader's own would be; live events just end
+ *   another machine leads by now                   a read is sent to that one; a change gets 503 outcome_unknown, a stream just ends
  *
- * Bounds: a connection per request that is under way, and requests as the server bounds them; 256 KiB of each answer.
+ * Bounds: one connection for each open request, requests as the server bounds them, 256 KiB of each answer.
  */
 import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
@@ -43,16 +42,16 @@ const retryAfterSeconds = 1;
 const watchMs = 100;
 const bulkPath = '/v1/qr-codes/bulk';
 /**
- * For all else: the leader refuses what is too long, and reads 1 MiB of it before it closes: of a longer body that is still
- * being sent, its refusal could get lost. The longest that it takes has 0.6 MB, a code with a logo.
+ * For other paths. The leader accepts 0.6 MB at most, a code with a logo. It reads 1 MiB of a body that it refuses; a longer
+ * one could lose the refusal.
  */
 const otherBodyBytesMax = 1_048_576;
 const standardTimeouts: ForwardingTimeouts = {
-  // A machine that is up takes a round trip or two.
+  // A running machine takes a round trip or two.
   connectMs: 2_000,
-  // 10,000 codes at once take some seconds, and may wait for others.
+  // 10,000 codes take some seconds, and may wait for others.
   headMs: 60_000,
-  // A live stream says something every 15 s.
+  // A live stream sends something every 15 s.
   silenceMs: 60_000,
   // uWebSockets closes an idle connection after 8 s at the earliest.
   idleMs: 2_000,
@@ -345,11 +344,11 @@ function failureOf(error: unknown, { isSent }: LeaderAnswer, request: Request): 
   if (!isSent) return notActive('the machine that leads the cluster cannot be reached');
   const isChanged = error instanceof LeaderChangedError;
   const why = isChanged
-    ? 'another machine leads now, and the one before it has not answered'
+    ? 'another machine leads now, and the former leader did not answer'
     : 'the connection to the machine that leads was lost before its answer';
   if (isRead(request)) return notActive(why);
   const detail =
     `Cannot say whether the change was made: ${why}. ` +
-    'Sent again with the same Idempotency-Key it is made once';
+    'If you send it again with the same Idempotency-Key, it is made once';
   return new Failure('outcome_unknown', detail, { retryAfterSeconds });
 }

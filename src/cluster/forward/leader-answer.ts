@@ -1,8 +1,8 @@
 /**
- * The answer of the leader to one request: its head when it comes, then its body piece by piece, as fast as it is read.
+ * The answer of the leader to one request: its head, then its body piece by piece, as fast as it is read.
  *
- * Bound of memory: `unreadBytesMax` and what the socket had read at that moment; then the connection is paused.
- * A reader that ends early (`return`) ends the request at the leader, too, even while nothing comes.
+ * Memory: `unreadBytesMax` and what the socket has read by then; then the connection is paused. A reader that ends early
+ * (`return`) ends the request at the leader too, even if no piece arrives.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
@@ -14,12 +14,12 @@ type End = 'ended' | { readonly error: Error };
 
 export interface AnswerHead {
   readonly status: number;
-  /** By their names in lower case. */
+  /** By name in lower case. */
   readonly headers: Readonly<IncomingHttpHeaders>;
 }
 
 export class LeaderAnswer implements Dispatcher.DispatchHandler, AsyncIterable<Uint8Array> {
-  /** Rejects when there will be none. */
+  /** Rejects if none comes. */
   readonly head: Promise<AnswerHead>;
   readonly #headed: (head: AnswerHead) => void;
   readonly #failed: (error: unknown) => void;
@@ -39,7 +39,7 @@ export class LeaderAnswer implements Dispatcher.DispatchHandler, AsyncIterable<U
     promise.catch(() => undefined);
   }
 
-  /** The leader may have got the request, or a part of it. */
+  /** The leader may have received the request or a part of it. */
   get isSent(): boolean {
     return this.#controller !== undefined;
   }
@@ -91,7 +91,7 @@ export class LeaderAnswer implements Dispatcher.DispatchHandler, AsyncIterable<U
     if (isOpen) this.#controller?.abort(new Error('the client has left'));
   }
 
-  /** @throws what ended the answer before its end */
+  /** @throws the error that ended the answer early */
   async whole(): Promise<Uint8Array> {
     const pieces: Uint8Array[] = [];
     for await (const piece of this) pieces.push(piece);

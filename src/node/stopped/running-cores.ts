@@ -1,4 +1,4 @@
-/** Which cores of the cluster run, and what each says of the cluster: asked by a command whose own machine is stopped. */
+/** The cores that run, and the status of each, for commands on a stopped machine. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ClusterStatus, isStatus } from '../../cluster/control/cluster-status.ts';
 import { askCore } from '../../cluster/control/node-control.ts';
@@ -9,13 +9,13 @@ import type { Config } from '../../config.ts';
 import { systemClock } from '../../system-clock.ts';
 import type { NodeContext } from '../context.ts';
 
-/** A core that runs beats four times in it, and one that leads appends as often. */
+/** A running core beats four times in it, and a leader appends as often. */
 export const watchedMs = 2_500;
 const statusMsMax = 5_000;
 
 export type RunningCore = Pick<Beat, 'name' | 'url'>;
 
-/** Resolves after `watchedMs`: to those whose beats came meanwhile, and which do not end. */
+/** Resolves after `watchedMs` to the cores that beat meanwhile and do not end. */
 export async function watchCores({
   connection,
 }: Pick<NodeContext, 'connection'>): Promise<readonly RunningCore[]> {
@@ -34,12 +34,12 @@ export async function watchCores({
   return [...cores.values()];
 }
 
-/** How a core sees the cluster. @throws Error: why it does not say */
+/** The cluster as a core sees it. @throws Error, Failure with the reason */
 export async function askStatus({ cluster }: Config, { url }: RunningCore): Promise<ClusterStatus> {
   const proof = new MachineProof(new ClusterKeys(cluster.secret).requests, systemClock);
   const signal = AbortSignal.timeout(statusMsMax);
   const command = { type: 'command', name: 'cluster.status', input: null } as const;
   const seen = await askCore({ url, proof, signal }, command);
   if (isStatus(seen)) return seen;
-  throw new Error('its answer is no status');
+  throw new Error('its answer is not a status');
 }

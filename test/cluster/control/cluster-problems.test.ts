@@ -24,13 +24,13 @@ const away = { state: 'away', version: null } as const;
 const problems = (nodes: readonly NodeStatus[], problem: string | null = null): string[] =>
   problemsOf({ node: 'a', problem, nodes }).map((one) => `${one.problem} / ${one.remedy}`);
 
-test('a cluster in which all nodes are there needs nobody, whatever they are behind', () => {
+test('a cluster with all nodes has no problem, whatever they are behind', () => {
   expect(problems([a, b, edge])).toEqual([]);
 });
 
 test('a node that is away is started, or leaves', () => {
   expect(problems([a, b, node('c', away), { ...edge, ...away }])).toEqual([
-    'c is away: no sign of life for 2 seconds / The brokers keep for it what it misses, for 7 days. ' +
+    'c is away: no sign of life for 2 seconds / The brokers keep what it misses for 7 days. ' +
       'Start it, or look at its network. If it will not come back: `quietzone cluster leave c` on a core.',
     'e is away: no sign of life for 2 seconds / Scans that it has not sent wait on its disk. ' +
       'Start it, or look at its network. If it will not come back: `quietzone cluster leave e` on a core.',
@@ -64,11 +64,11 @@ test('scans of a node that too few cores count; what is wrong with the log comes
     expect.stringMatching(/^Fewer than two cores count the scans of d \//),
   ]);
   expect([a, core, few].map((one) => isAtTwoCores(one, 2))).toEqual([true, null, false]);
-  // Where there is one core, no second one can have them.
+  // With one core, no second one has them.
   expect(isAtTwoCores(a, 1)).toBe(false);
 });
 
-test('versions are told while they differ, of nodes that are connected', () => {
+test('versions are listed while those of connected nodes differ', () => {
   expect(versionsText([a, b, node('c', away)])).toBeUndefined();
   expect(versionsText([a, node('b', { version: '0.1.0' })])).toBe('a runs 0.2.0; b runs 0.1.0');
 });

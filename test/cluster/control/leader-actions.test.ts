@@ -130,12 +130,12 @@ test('a handover ends when another leads, and says who and after how long', asyn
   await time.run(time.nowMs + 10_100);
   expect(await named).toMatchObject({
     code: 'not_active',
-    message: 'The lead was given away, and no node has it after 10 s',
+    message: 'This core gave the lead away, and no other core took it within 10 s',
   });
   expect(released).toEqual([undefined, 'b.n_b']);
 });
 
-test('a handover is refused where nobody could take it', async () => {
+test('a handover is refused if no core can take the lead', async () => {
   const { made, released } = actions([beat('b', 'core', 0), beat('e', 'edge', 0)]);
   const refusals: Record<string, string> = {
     a: 'Cannot hand over to a: it leads now',

@@ -25,8 +25,11 @@ async function frozenLeader(): Promise<{ readonly url: string; received: number 
 }
 
 /** Answers with its name; on some paths with one piece of a stream, and no end. */
-async function otherLeader(name: string): Promise<{ readonly url: string; open: number }> {
+async function otherLeader(
+  name: string,
+): Promise<{ readonly url: string; received: number; open: number }> {
   const server = createServer((asked, answer) => {
+    state.received += 1;
     if (asked.url === '/v1/slow') {
       setTimeout(() => answer.end(name), timeouts.changedMs / 2);
     } else if (asked.url?.startsWith('/v1/events')) {
@@ -42,7 +45,7 @@ async function otherLeader(name: string): Promise<{ readonly url: string; open: 
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  const state = { url: `http://127.0.0.1:${port}`, open: 0 };
+  const state = { url: `http://127.0.0.1:${port}`, received: 0, open: 0 };
   return state;
 }
 
@@ -99,7 +102,7 @@ test('a leader that gives the lead away still answers what it has begun', async 
   const [former, next] = [await otherLeader('former'), await otherLeader('next')];
   const standby = await behind(former.url);
   const answer = new Client(standby.url).call('POST', '/v1/slow', {});
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await expect.poll(() => former.received, soon).toBe(1);
   standby.leader = { url: next.url };
   expect(await answer).toMatchObject({ status: 200, text: 'former' });
 });
