@@ -8,7 +8,7 @@
 import { packPlain } from '../../store/codec.ts';
 import { isCount, readFields } from '../message-fields.ts';
 import { isNodeName, isNodeRole } from './node-name.ts';
-import type { JoinRequest, Refusal, RefusalCode } from './registry.ts';
+import { type JoinRequest, type Refusal, refusalCodes } from './registry.ts';
 
 const messageVersion = 1;
 /** It is printed on terminals. */
@@ -59,17 +59,6 @@ export function readJoinAnswer(bytes: Uint8Array): Admission | Refusal | undefin
   if (kind === 'refused') return readRefusal(fields);
   return kind === 'joined' ? readAdmission(fields) : undefined;
 }
-
-const refusalCodes: readonly RefusalCode[] = [
-  'name_in_use',
-  'other_role',
-  'other_cluster',
-  'copied_folder',
-  'other_node',
-  'too_many_threads',
-  'name_used_up',
-  'no_journals',
-];
 
 function readRefusal([code, detail]: readonly unknown[]): Refusal | undefined {
   const refused = refusalCodes.find((known) => known === code);

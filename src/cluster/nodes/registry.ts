@@ -52,15 +52,18 @@ export interface JoinRequest {
  *   name_used_up      the name has had as many journals as a name gets
  *   no_journals       every number is given out
  */
-export type RefusalCode =
-  | 'name_in_use'
-  | 'other_role'
-  | 'other_cluster'
-  | 'copied_folder'
-  | 'other_node'
-  | 'too_many_threads'
-  | 'name_used_up'
-  | 'no_journals';
+export const refusalCodes = [
+  'name_in_use',
+  'other_role',
+  'other_cluster',
+  'copied_folder',
+  'other_node',
+  'too_many_threads',
+  'name_used_up',
+  'no_journals',
+] as const;
+
+type RefusalCode = (typeof refusalCodes)[number];
 
 export interface Refusal {
   readonly refused: RefusalCode;

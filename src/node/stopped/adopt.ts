@@ -27,13 +27,18 @@ import { takeAsWhole } from '../../cluster/scans/received-positions.ts';
 import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
 import { raise, raiseNumbers } from '../../engine/installation/numbers.ts';
 import { listJournals } from '../../scans/journal/segments.ts';
-import { openDeliveryTables } from '../../store/delivery/delivery.ts';
-import { openManagement, type Management } from '../../store/management/management.ts';
-import { lowestWatermarks, openScanStore, type ScanStore } from '../../store/scans/scans.ts';
+import type { Management } from '../../store/management/management.ts';
+import { lowestWatermarks } from '../../store/scans/scans.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { registerFirstCore } from '../begin-cluster.ts';
 import type { NodeContext } from '../context.ts';
-import { type StoppedNodeOptions, withBrokers, withStoppedFolder } from './stopped-node.ts';
+import {
+  type StoppedNodeOptions,
+  type Stores,
+  withBrokers,
+  withStoppedFolder,
+  withStores,
+} from './stopped-node.ts';
 
 /** @returns the identity of the folder @throws NodeError, DataFolderError with a text for the operator */
 export async function adopt(options: StoppedNodeOptions): Promise<NodeIdentity> {
@@ -68,12 +73,6 @@ async function assertNoCluster({ connection }: NodeContext): Promise<void> {
         `delete the streams ${streams.join(', ')}, and try again`,
     );
   }
-}
-
-interface Stores {
-  readonly management: Management;
-  readonly scans: ScanStore;
-  readonly delivery: ReturnType<typeof openDeliveryTables>;
 }
 
 /** Changes that do not affect a machine alone. May run again. */
@@ -123,21 +122,5 @@ async function beginLogs(
       if (name === 'core') rmSync(join(path, nodeFileName));
       throw new NodeError(`Cannot adopt: ${error.message}, which began a cluster meanwhile`);
     }
-  }
-}
-
-async function withStores<T>(
-  { managementFile, scansFile, deliveryFile }: DataFolder,
-  work: (stores: Stores) => Promise<T>,
-): Promise<T> {
-  const management = openManagement(managementFile);
-  const scans = openScanStore(scansFile);
-  const delivery = openDeliveryTables(deliveryFile);
-  try {
-    return await work({ management, scans, delivery });
-  } finally {
-    await delivery.environment.close();
-    await scans.environment.close();
-    await management.close();
   }
 }

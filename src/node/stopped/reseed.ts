@@ -13,13 +13,17 @@ import { EnvironmentStore } from '../../cluster/log/environment-store.ts';
 import { type LogName, logNames, streamOf } from '../../cluster/nats/log-streams.ts';
 import { NodeError } from '../../cluster/nodes/node-error.ts';
 import { checkNodeFile, readNodeFile } from '../../cluster/nodes/node-file.ts';
-import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
+import { openDataFolder } from '../../engine/data-folder.ts';
 import { messageOf } from '../../model/failure.ts';
-import { openDeliveryTables } from '../../store/delivery/delivery.ts';
 import type { StoreEnvironment } from '../../store/environment.ts';
-import { openManagement } from '../../store/management/management.ts';
 import type { NodeContext } from '../context.ts';
-import { type StoppedNodeOptions, withBrokers, withStoppedFolder } from './stopped-node.ts';
+import {
+  type StoppedNodeOptions,
+  type Stores,
+  withBrokers,
+  withStoppedFolder,
+  withStores,
+} from './stopped-node.ts';
 import { askStatus, type RunningCore, watchCores, watchedMs } from './running-cores.ts';
 
 export interface ReseedOptions extends StoppedNodeOptions {
@@ -46,18 +50,25 @@ export async function reseed(options: ReseedOptions): Promise<Reseeded> {
   checkNodeFile(known, { name, role });
   return await withStoppedFolder(folder, 'reseed', () =>
     withBrokers(options, 'reseed', (context) =>
-      withEnvironments(folder, (stores) => run({ ...stores, context, options })),
+      withStores(folder, (stores) => run({ ...dataOf(stores), context, options })),
     ),
   );
 }
 
-interface Stores {
+interface Data {
   readonly environments: Readonly<Record<LogName, StoreEnvironment>>;
   /** All cores that are registered. */
   readonly cores: readonly string[];
 }
 
-interface Reseeding extends Stores {
+const dataOf = ({ management, delivery }: Stores): Data => ({
+  environments: { core: management.environment, delivery: delivery.environment },
+  cores: [...management.cluster.nodes.range({})].flatMap(({ value }) =>
+    value.role === 'edge' || value.leftAtMs !== undefined ? [] : [value.name],
+  ),
+});
+
+interface Reseeding extends Data {
   readonly context: NodeContext;
   readonly options: ReseedOptions;
 }
@@ -151,23 +162,5 @@ async function statusOf({ config }: NodeContext, core: RunningCore): Promise<Clu
     throw new NodeError(
       `Cannot ask ${core.name} at ${core.url} how much it has: ${messageOf(error)}; stop it where it cannot answer`,
     );
-  }
-}
-
-async function withEnvironments<T>(
-  { managementFile, deliveryFile }: DataFolder,
-  work: (stores: Stores) => Promise<T>,
-): Promise<T> {
-  const management = openManagement(managementFile);
-  const delivery = openDeliveryTables(deliveryFile);
-  try {
-    const cores = [...management.cluster.nodes.range({})].flatMap(({ value }) =>
-      value.role === 'edge' || value.leftAtMs !== undefined ? [] : [value.name],
-    );
-    const environments = { core: management.environment, delivery: delivery.environment };
-    return await work({ environments, cores });
-  } finally {
-    await delivery.environment.close();
-    await management.close();
   }
 }

@@ -12,6 +12,9 @@ import { lockDataFolder } from '../../engine/takeover/folder-lock.ts';
 import { fitToMemory } from '../../engine/machine/machine-plan.ts';
 import { messageOf } from '../../model/failure.ts';
 import { type Machine, thisMachine } from '../../modules.ts';
+import { type DeliveryTables, openDeliveryTables } from '../../store/delivery/delivery.ts';
+import { type Management, openManagement } from '../../store/management/management.ts';
+import { openScanStore, type ScanStore } from '../../store/scans/scans.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { connectNode, type NodeContext } from '../context.ts';
 
@@ -48,6 +51,29 @@ export async function withStoppedFolder<T>(
     return await work();
   } finally {
     await lock.unlock();
+  }
+}
+
+export interface Stores {
+  readonly management: Management;
+  readonly scans: ScanStore;
+  readonly delivery: DeliveryTables;
+}
+
+/** With the data of a folder that is locked. */
+export async function withStores<T>(
+  { managementFile, scansFile, deliveryFile }: DataFolder,
+  work: (stores: Stores) => Promise<T>,
+): Promise<T> {
+  const management = openManagement(managementFile);
+  const scans = openScanStore(scansFile);
+  const delivery = openDeliveryTables(deliveryFile);
+  try {
+    return await work({ management, scans, delivery });
+  } finally {
+    await delivery.environment.close();
+    await scans.environment.close();
+    await management.close();
   }
 }
 
