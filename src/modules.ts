@@ -275,8 +275,6 @@ export async function openMailModule(
 /** Paths for the other machines of a cluster; they answer before the API or the leader does. */
 export interface ClusterEndpoints {
   reply(request: Request): Reply | Promise<Reply> | undefined;
-  /** Limit of the body of a request that it answers. */
-  bodyBytesMax(path: string): number | undefined;
 }
 
 const withClusterEndpoints = (endpoints: ClusterEndpoints | undefined, then: Handler): Handler =>

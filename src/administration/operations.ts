@@ -1,5 +1,6 @@
 /** Every operation by its name: the commands ask for them, a running service carries them out. */
 import type { z } from 'zod';
+import type { NodeCommands } from '../cluster/control/node-commands.ts';
 import type { CommandTable } from '../engine/commands/command-table.ts';
 import type { Administration } from './administration.ts';
 import { importOperations } from './import-operations.ts';
@@ -16,16 +17,16 @@ export type ResultOf<Name extends OperationName> = Awaited<ReturnType<Operations
 
 export const findOperation = (name: OperationName): Operation => operations[name];
 
-/** @param replaced operations that a node of a cluster carries out in its own way */
-export function commandTable(
-  administration: Administration,
-  replaced: Partial<Record<OperationName, CommandTable[string]>> = {},
-): CommandTable {
-  const own = Object.entries<Operation>(operations).map(
-    ([name, { run }]): [string, CommandTable[string]] => [
-      name,
-      (input, control) => run(administration, input, control),
-    ],
-  );
-  return { ...Object.fromEntries(own), ...replaced };
+/** For a node of a cluster, which passes changes on to its leader. */
+export function commandsOf(administration: Administration): NodeCommands {
+  const entries = Object.entries<Operation>(operations).map(([name, { changes, run }]) => {
+    const command: CommandTable[string] = (input, control) => run(administration, input, control);
+    return [name, { changes, run: command }] as const;
+  });
+  return Object.fromEntries(entries);
 }
+
+export const commandTable = (administration: Administration): CommandTable =>
+  Object.fromEntries(
+    Object.entries(commandsOf(administration)).map(([name, { run }]) => [name, run]),
+  );

@@ -10,6 +10,14 @@ import { operation } from './operation.ts';
 
 export const workspaceId = z.string().optional();
 /** Id, or the e-mail address of one account. */
+/** Of a node of a cluster: src/node/signing-rotation.ts. */
+export interface RotationResult {
+  /** Of the key that signs from now on. */
+  readonly kid: string;
+  /** Cores that are not connected; absent on one machine. */
+  readonly away?: readonly string[];
+}
+
 const user = z.string();
 
 const keyOperations = {
@@ -62,9 +70,11 @@ const keyOperations = {
       await keys.revoke(record.workspaceNo, id);
     },
   ),
-  'keys.rotate-signing': operation('changes', z.strictObject({}), ({ services }) => ({
-    kid: services.rotateSigningKeys(),
-  })),
+  'keys.rotate-signing': operation(
+    'changes',
+    z.strictObject({}),
+    ({ services }): RotationResult => ({ kid: services.rotateSigningKeys() }),
+  ),
 };
 
 const userOperations = {

@@ -1,12 +1,12 @@
 /** `quietzone keys`: API keys, also while a service runs; it sees a change with its next request. */
 import { type Command, Option } from 'commander';
+import type { RotationResult } from '../administration/people-operations.ts';
 import { roles, type Role } from '../model/workspace.ts';
 import {
   addListCommand,
   administer,
   type CommandContext,
   type CommonOptions,
-  configOf,
   configOption,
   type ListOptions,
   workspaceOption,
@@ -49,20 +49,20 @@ export function addKeyCommands(program: Command, context: CommandContext): void 
     .command('rotate-signing')
     .description('sign new keys with a new secret; keys that exist stay valid')
     .option(...configOption)
-    .action(async (options: CommonOptions) => {
-      const settings = configOf(context, options);
-      if (settings.cluster.nats.length > 0) {
-        const { rotateSigning } = await import('./cluster/running.ts');
-        context.result(await rotateSigning(settings));
-        return;
-      }
-      await administer(context, options, async (ask) => {
-        const { kid } = await ask('keys.rotate-signing', {});
-        context.result(
-          `New API keys are signed with ${kid} from now on; those that exist stay valid`,
-        );
-      });
-    });
+    .action((options: CommonOptions) =>
+      administer(context, options, async (ask) => {
+        context.result(rotationText(await ask('keys.rotate-signing', {})));
+      }),
+    );
+}
+
+function rotationText({ kid, away }: RotationResult): string {
+  const on = away === undefined ? '' : ', on every core and without a restart';
+  const late =
+    away === undefined || away.length === 0
+      ? ''
+      : `. Not connected now: ${away.join(', ')}; it has the key before it can lead, also after a start`;
+  return `New API keys are signed with ${kid} from now on${on}; those that exist stay valid${late}`;
 }
 
 async function createKey(

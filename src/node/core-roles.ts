@@ -14,7 +14,7 @@ import type { FirstSecrets, FirstStart } from '../engine/installation/first-star
 import { engineChecks, meteredHealth } from '../engine/operator-metrics.ts';
 import { StoredData } from '../engine/watch/stored-data.ts';
 import { DashboardFiles } from '../http/dashboard/dashboard-files.ts';
-import { type FirstAnswers, openFirstStart, openPorts } from '../modules.ts';
+import { type ClusterEndpoints, openFirstStart, openPorts } from '../modules.ts';
 import { type ClusterAnswers, openServices, type Services } from '../services.ts';
 import { shipped } from '../shipped.ts';
 import { systemTimers } from '../system-clock.ts';
@@ -90,7 +90,7 @@ export class CoreRoles {
       closers.push(() => feed.close());
       const { handler, metrics } = this.#openForwarding(isStopping, closers);
       const { redirects } = engine.threads;
-      const first = firstAnswers(this.#core, feed);
+      const first = clusterEndpoints(this.#core, feed);
       const ipQuota = new AddressQuota(base.clock);
       await openPorts(base, { handler, first, metrics, redirects, ipQuota }, closers);
       closers.push(delivery.followSettled(engine, scans.places));
@@ -169,7 +169,7 @@ export class CoreRoles {
       answerWithinMs,
       cluster: core.cluster,
       forwarded: proof,
-      first: firstAnswers(core, feed),
+      first: clusterEndpoints(core, feed),
       checks: this.#checks,
       registerMetrics: (metrics) => registerClusterMetrics(metrics, core),
     };
@@ -177,9 +177,8 @@ export class CoreRoles {
 }
 
 /** Answers to other nodes. */
-const firstAnswers = ({ control }: FollowingCore, feed: LinkFeed): FirstAnswers => ({
+const clusterEndpoints = ({ control }: FollowingCore, feed: LinkFeed): ClusterEndpoints => ({
   reply: (request) => control.reply(request) ?? feed.reply(request),
-  bodyBytesMax: (path) => control.bodyBytesMax(path),
 });
 
 /** Sends links to edges. A role has its own, as its answers never end. */

@@ -51,7 +51,7 @@ export async function openEdgeNode(
   const config = fitToMemory(configured);
   const machine = { ...thisMachine, ...given };
   return await openWithClosers(async (closers) => {
-    const opened = await openEdgeFolder(config.dataDir, log, machine.clock, closers);
+    const opened = await openEdgeFolder(config.dataDir, log, closers);
     const { path } = opened.folder;
     const warnings = await prepareProcess(config, path);
     const context = connectNode(config, log, machine, stopping);

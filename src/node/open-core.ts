@@ -9,7 +9,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { administrationOf } from '../administration/administration.ts';
-import { commandTable } from '../administration/operations.ts';
+import { commandsOf } from '../administration/operations.ts';
 import type { App, AppOptions } from '../app.ts';
 import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
 import {
@@ -27,7 +27,6 @@ import { ServiceFolder } from '../engine/installation/service-folder.ts';
 import { fitToMemory } from '../engine/machine/machine-plan.ts';
 import { raiseBlocks } from '../engine/installation/numbers.ts';
 import { portsOf } from '../engine/start-checks.ts';
-import { LogoRows } from '../images/logo/logo-store.ts';
 import { openBase, prepareProcess, thisMachine } from '../modules.ts';
 import { startEngine } from '../open-engine.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -116,7 +115,12 @@ async function open(
   });
   // A standby first: the API's port answers from here on.
   await lifecycle.update();
-  service.hostTakeovers(noTakeovers, node.commands(folderCommands(service.folder)));
+  const administration = administrationOf(base, engine.codes);
+  closers.push(() => administration.services.close());
+  service.hostTakeovers(noTakeovers, {
+    ...folderCommands(service.folder),
+    ...node.commands(commandsOf(administration)),
+  });
   closers.push(() => service.endCommands());
   await follow(core, following);
   if (isFirstStart) await untilBegun(core, lifecycle);

@@ -6,10 +6,9 @@ import { run } from '../../src/cli/run.ts';
 import type { ClusterStatus } from '../../src/cluster/control/cluster-status.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { lockDataFolder } from '../../src/engine/takeover/folder-lock.ts';
-import { hostTakeovers, takeoverTimes } from '../../src/engine/takeover/host-takeovers.ts';
+import { hostTakeovers } from '../../src/engine/takeover/host-takeovers.ts';
 import { Failure } from '../../src/model/failure.ts';
 import type { EdgeStatus } from '../../src/node/edge/edge-status.ts';
-import { systemClock } from '../../src/system-clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { TestHost } from '../engine/takeover/conversation.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
@@ -39,7 +38,7 @@ async function serve(answers: Readonly<Record<string, (input: unknown) => unknow
   ]);
   const log = createLog('silent');
   const table = Object.fromEntries(commands);
-  const hosting = hostTakeovers(lock, new TestHost(), systemClock, log, takeoverTimes, table);
+  const hosting = hostTakeovers(lock, new TestHost(), log, table);
   onTestFinished(async () => {
     await hosting.close();
     await lock.unlock();

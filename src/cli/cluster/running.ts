@@ -10,7 +10,6 @@ import { askService } from '../../engine/commands/ask-service.ts';
 import { DataFolderError, openExistingDataFolder } from '../../engine/data-folder.ts';
 import { Failure } from '../../model/failure.ts';
 import type { EdgeStatus } from '../../node/edge/edge-status.ts';
-import type { RotationResult } from '../../node/signing-rotation.ts';
 import { tableText } from '../command.ts';
 
 /** By the name of a command, its result. */
@@ -18,7 +17,6 @@ interface Results {
   readonly 'cluster.status': ClusterStatus | EdgeStatus;
   readonly 'cluster.handover': HandoverResult;
   readonly 'cluster.leave': LeaveResult;
-  readonly 'keys.rotate-signing': RotationResult;
 }
 
 /** @throws Failure, ConfigError, DataFolderError: the message is for the operator */
@@ -46,16 +44,6 @@ export async function leave(config: Config, name: string): Promise<string> {
     `${name} has left the cluster. ${kept}` +
     'A machine that starts under this name joins as a new node, with an empty data folder'
   );
-}
-
-/** @throws as `status` */
-export async function rotateSigning(config: Config): Promise<string> {
-  const { kid, away } = await ask(config, 'keys.rotate-signing');
-  const late =
-    away.length === 0
-      ? ''
-      : `. Not connected now: ${away.join(', ')}; it has the key before it can lead, also after a start`;
-  return `New API keys are signed with ${kid} from now on, on every core and without a restart; those that exist stay valid${late}`;
 }
 
 async function ask<Name extends keyof Results>(

@@ -49,11 +49,8 @@ export class NodeControl {
     const { copy } = this.#options;
     if (method === 'GET' && path === copyPath) return this.#proven(request, async () => copy());
     if (method !== 'POST' || path !== commandPath) return undefined;
+    request.limitBody(commandBytesMax);
     return this.#proven(request, () => this.#run(request));
-  }
-
-  bodyBytesMax(path: string): number | undefined {
-    return path === commandPath ? commandBytesMax : undefined;
   }
 
   async #proven(request: Request, answer: () => Promise<Reply>): Promise<Reply> {

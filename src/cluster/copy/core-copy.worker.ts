@@ -41,7 +41,15 @@ async function copyTo({ path, draft }: CoreCopySetup): Promise<MadeCopy> {
   );
   const unsound = new Set<string>();
   const access = ownAccess(folder);
-  const copied = await copyData({ folder, access, content, draft, progress, unsound, mark: undefined });
+  const copied = await copyData({
+    folder,
+    access,
+    content,
+    draft,
+    progress,
+    unsound,
+    mark: undefined,
+  });
   assertSound(copied.unreadable);
   await syncJournals(folder.journalRoot);
   removeLocks(draft);

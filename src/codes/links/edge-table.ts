@@ -25,10 +25,10 @@ export class EdgeTable {
   readonly #refresher: LinkRefresher;
 
   constructor(options: EdgeTableOptions) {
-    const { store, writer, scansOf, log } = options;
+    const { store, writer, scansOf } = options;
     this.#options = options;
     this.links = new LinkLoader(store, writer, scansOf);
-    this.#refresher = new LinkRefresher(store, this.links, log);
+    this.#refresher = new LinkRefresher(store, this.links);
   }
 
   /** Changes up to this number are in it. */

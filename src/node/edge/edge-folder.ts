@@ -22,9 +22,8 @@ import {
   openDataFolder,
 } from '../../engine/data-folder.ts';
 import { lockOnceFree } from '../../engine/installation/service-folder.ts';
-import { hostTakeovers, takeoverTimes } from '../../engine/takeover/host-takeovers.ts';
+import { hostTakeovers } from '../../engine/takeover/host-takeovers.ts';
 import { removePidFile, writePidFile } from '../../engine/takeover/pid-file.ts';
-import type { Clock } from '../../model/clock.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { noTakeovers } from '../takeover.ts';
 
@@ -44,7 +43,6 @@ export interface EdgeFolder {
 export async function openEdgeFolder(
   dataDir: string,
   log: Logger,
-  clock: Clock,
   closers: Closers,
 ): Promise<EdgeFolder> {
   const folder = openDataFolder(dataDir);
@@ -55,7 +53,7 @@ export async function openEdgeFolder(
   writePidFile(folder, log);
   closers.push(() => removePidFile(folder));
   const hostCommands = (commands: CommandTable): void => {
-    const hosting = hostTakeovers(lock, noTakeovers, clock, log, takeoverTimes, commands);
+    const hosting = hostTakeovers(lock, noTakeovers, log, commands);
     closers.push(() => hosting.close());
   };
   return { folder, hostCommands };

@@ -27,7 +27,6 @@ import { takeAsWhole } from '../../cluster/scans/received-positions.ts';
 import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
 import { raise, raiseNumbers } from '../../engine/installation/numbers.ts';
 import { listJournals } from '../../scans/journal/segments.ts';
-import type { Management } from '../../store/management/management.ts';
 import { lowestWatermarks } from '../../store/scans/scans.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { registerFirstCore } from '../begin-cluster.ts';

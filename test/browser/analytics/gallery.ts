@@ -96,6 +96,7 @@ function requestOf({ url = '/', method = 'GET', headers }: IncomingMessage): Req
     method,
     path: pathname,
     query: search.slice(1),
+    limitBody: () => undefined,
     header: (name) => {
       const value = headers[name];
       return typeof value === 'string' ? value : undefined;

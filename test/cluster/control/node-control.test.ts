@@ -49,7 +49,6 @@ async function openCore(role: 'active' | 'standby', leaderUrl?: string) {
   const server = await listen({
     handle: async (request: Request) => (await node.reply(request)) ?? missing,
     refuse: () => missing,
-    bodyBytesMax: (_, at) => node.bodyBytesMax(at),
   });
   const url = `http://127.0.0.1:${server.port}`;
   const ask = (name: string, input: unknown = null) =>
