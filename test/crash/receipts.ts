@@ -37,7 +37,6 @@ const commitMsMax = 1_000;
 export interface Taken {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  readonly eventIds: readonly string[];
 }
 
 interface Envelope {
@@ -145,7 +144,7 @@ export class Receipts {
     const sent: Envelope | Envelope[] = JSON.parse(body);
     const envelopes = Array.isArray(sent) ? sent : [sent];
     const { headers } = request;
-    this.#onTaken({ headers, body, eventIds: envelopes.map(({ id }) => id) });
+    this.#onTaken({ headers, body });
     for (const envelope of envelopes) this.#note(envelope, atMs);
   }
 

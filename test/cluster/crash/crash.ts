@@ -1,218 +1,381 @@
 /**
- * A crash run of the replicated log: three brokers, three cores, clients, faults; then everything heals, and what the
- * cores hold is compared with every answer.
+ * A crash run of whole services: three brokers, three nodes, phones and API clients at all of them, faults; then
+ * everything heals, and what each core holds is compared with every answer.
  *
- *   warm-up ──▶ faults under load ──▶ several at once ──▶ healed, clients wait ──▶ cores are equal
+ *   key shown ──▶ warm-up ──▶ faults under load ──▶ several at once ──▶ healed ──▶ a write is answered
  *                                                                                       │
- *        compared ◀── cores are equal ◀── a write is done ◀── clients go on ◀────────────┘
+ *   each store compared ◀── SIGTERM ◀── cores are equal ◀── every link asked ◀── load off ◀┘
  */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
-import { ensureStreamSoon } from '../../../src/cluster/nats/nats-stream.ts';
+import { askEveryLink } from '../../crash/every-link.ts';
+import { compare, type Comparison } from '../../crash/comparison.ts';
 import { Random } from '../../crash/random.ts';
-import { pause } from '../../support/process.ts';
+import { freePorts, pause } from '../../support/process.ts';
 import type { Brokers } from '../../../config/demo/brokers.ts';
 import { startBrokers } from '../nats/brokers.ts';
 import { CuttablePath } from '../nats/cuttable-path.ts';
 import type { NatsServer } from '../../../config/demo/nats-server.ts';
-import { becomeEqual, differing, stops, wrongWrites } from './checks.ts';
-import { activeOf, Clients, type Load } from './clients.ts';
-import { Core } from './core.ts';
+import { Beats } from './beats.ts';
+import { ClusterLedger } from './cluster-ledger.ts';
+import { becomeEqual, countedIn, type Equality, unequal } from './copies.ts';
 import { Failovers } from './failovers.ts';
-import type { FaultKind } from './fault-kinds.ts';
-import { Faults } from './faults.ts';
-import { Ledger } from './ledger.ts';
-import { stream, subject } from './messages.ts';
-import { runInFolder } from './kept-folder.ts';
+import { type FaultKind, Faults } from './faults.ts';
+import { type NodeOptions, type NodeRole, ServiceNode } from './node.ts';
+import { Probes } from './probes.ts';
+import { Readers } from './readers.ts';
+import { formerProgram, upgradeNodes } from './rolling-upgrade.ts';
+import { Deliveries } from './deliveries.ts';
+import { settingsOf, withoutSecret } from './settings.ts';
+import { Writers } from './writers.ts';
 
 export interface CrashOptions {
   readonly server: NatsServer;
   readonly seconds: number;
   readonly seed: number;
-  readonly isSingle: boolean;
-  readonly load: Load;
   /** Empty: no faults, for figures. */
   readonly kinds: readonly FaultKind[];
+  /** Scans at each node. */
+  readonly perSecond: number;
+  /** An edge beside the three. */
+  readonly withEdge: boolean;
+  /** A core that joins under load, with an empty folder. */
+  readonly withLate: boolean;
+  /** A receiver of webhooks. */
+  readonly withReceiver: boolean;
+  /** An earlier program, which all nodes are at first: its one file, or the folder of its sources. */
+  readonly former?: string | undefined;
   /** Until the cores are equal after healing. */
   readonly equalMsMax: number;
 }
 
 export interface CrashResult {
-  readonly ledger: Ledger;
+  readonly ledger: ClusterLedger;
   readonly failovers: Failovers;
   readonly faultCounts: ReadonlyMap<FaultKind, number>;
-  /** Of the load, the warm-up left out. */
+  readonly nodes: readonly ServiceNode[];
+  readonly probes: number;
   readonly loadMs: number;
-  /** Entries of writes in that time. */
-  readonly batches: number;
-  /** From the moment at which everything had healed until all were equal; clients do not write meanwhile. */
-  readonly equalMs: number | undefined;
-  /** From the same moment until a write was done; clients waited until all were equal. */
+  /** From the moment at which everything had healed until a write was answered. */
   readonly writtenMs: number | undefined;
-  readonly ignored: number;
-  readonly restarts: number;
+  readonly equality: Equality;
+  /** By core: what it has stored, against the ledger. */
+  readonly comparisons: ReadonlyArray<{ readonly name: string } & Comparison>;
   /** Set when a check failed. */
   readonly evidence: string | undefined;
 }
 
-const warmUpMs = 2_000;
-/** After everything has healed. */
+const roles: readonly NodeRole[] = ['all', 'all', 'all', 'edge'];
+const keyMsMax = 60_000;
+const warmUpMs = 3_000;
+/** After everything has healed; processes that start need some of it. */
 const recoveredMsMax = 60_000;
-const settledMsMax = 10_000;
+const settledMsMax = 30_000;
+/** A living node that answers no phone for so long. */
+const silentMsMax = 10_000;
+const dayMs = 86_400_000;
 
-export const runCrashes = (options: CrashOptions): Promise<CrashResult> =>
-  runInFolder('quietzone-cluster-', (folder) => new CrashRun(options, folder));
+/** Runs in a new folder, which stays only if a check failed. */
+export async function runCrashes(options: CrashOptions): Promise<CrashResult> {
+  const folder = mkdtempSync(join(tmpdir(), 'quietzone-cluster-'));
+  const run = new CrashRun(options, folder);
+  try {
+    const result = await run.run();
+    if (result.evidence === undefined) rmSync(folder, { recursive: true });
+    return result;
+  } finally {
+    await run.close();
+  }
+}
+
+/** What is opened once there is a key. */
+interface Load {
+  readonly writers: Writers;
+  readonly readers: Readers;
+  readonly probes: Probes;
+}
 
 class CrashRun {
   readonly #options: CrashOptions;
   readonly #folder: string;
   readonly #random: Random;
-  readonly #ledger = new Ledger();
+  readonly #ledger = new ClusterLedger();
   readonly #failovers = new Failovers(this.#ledger);
-  readonly #cores: Core[] = [];
-  readonly #paths: CuttablePath[] = [];
-  readonly #startedMs = performance.now();
+  readonly #deliveries: Deliveries | undefined;
+  readonly #nodes: ServiceNode[] = [];
+  readonly #closers: Array<() => Promise<unknown>> = [];
   readonly #trace: string[] = [];
   #brokers: Brokers | undefined;
+  #late: ServiceNode | undefined;
 
   constructor(options: CrashOptions, folder: string) {
     this.#options = options;
     this.#folder = folder;
     this.#random = new Random(options.seed);
+    if (options.withReceiver) this.#deliveries = new Deliveries(this.#random.fork());
   }
 
   readonly #note = (line: string): void => {
-    const seconds = ((performance.now() - this.#startedMs) / 1_000).toFixed(3);
-    this.#trace.push(`${seconds.padStart(9)}  ${line}`);
+    this.#trace.push(`${this.#ledger.secondsNow().padStart(9)}  ${line}`);
   };
 
+  get #cores(): readonly ServiceNode[] {
+    return this.#nodes.filter(({ role }) => role === 'all');
+  }
+
   async run(): Promise<CrashResult> {
-    const { load, kinds, seconds } = this.#options;
-    const brokers = await this.#startBrokers();
-    await this.#startCores(brokers);
-    const cores = this.#cores;
-    const clients = new Clients({ cores, ledger: this.#ledger, random: this.#random.fork(), load });
-    clients.start();
-    if (!(await this.#failovers.recovered(recoveredMsMax))) this.#ledger.fault('no first write');
+    const { server, kinds, seconds } = this.#options;
+    const firstDay = Math.floor(Date.now() / dayMs);
+    const brokers = await startBrokers({ count: 3, folder: join(this.#folder, 'nats'), server });
+    this.#brokers = brokers;
+    await this.#startNodes(brokers);
+    const load = await this.#openLoad(brokers);
+    load.writers.start();
+    load.readers.start();
+    if (!(await this.#failovers.recovered(recoveredMsMax))) this.#ledger.note('no first write');
     await pause(warmUpMs);
-    this.#ledger.latencies = [];
-    const before = await this.#status();
+    if (this.#options.former !== undefined) await this.#upgrade();
+    this.#ledger.latencies.length = 0;
     const loadStartMs = performance.now();
-    const faults = this.#faults(brokers, kinds);
-    if (kinds.length > 0) await faults?.run(loadStartMs + seconds * 1_000);
+    const faults = this.#faults(brokers);
+    const joined = this.#joinLate();
+    if (kinds.length > 0) await faults.run(loadStartMs + seconds * 1_000);
     else await pause(seconds * 1_000);
+    await joined;
     const loadMs = performance.now() - loadStartMs;
-    const batches = (await this.#status()).n - before.n;
-    const healing = await this.#heal(faults, clients);
-    const ends = await Promise.all(cores.map((core) => core.status()));
-    await Promise.all(cores.map((core) => core.kill()));
-    await this.#check();
+    const writtenMs = await this.#heal(faults);
+    const equality = await this.#settle(load);
+    await this.#terminate();
+    const days = { first: firstDay, last: Math.floor(Date.now() / dayMs) };
+    const comparisons = await this.#compare(days);
+    this.#checkNodes();
     return {
       ledger: this.#ledger,
       failovers: this.#failovers,
-      faultCounts: faults?.counts ?? new Map(),
+      faultCounts: faults.counts,
+      nodes: this.#nodes,
+      probes: load.probes.answered,
       loadMs,
-      batches,
-      ...healing,
-      ignored: Math.max(...ends.map((end) => end?.ignored ?? 0)),
-      restarts: ends.reduce((sum, end) => sum + (end?.restarts ?? 0), 0),
-      evidence: this.#ledger.faultCount > 0 ? this.#evidence() : undefined,
+      writtenMs,
+      equality,
+      comparisons,
+      evidence: this.#ledger.unexpectedCount > 0 ? this.#evidence() : undefined,
     };
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#cores.map((core) => core.kill()));
-    await Promise.all(this.#paths.map((path) => path.close()));
+    await Promise.all(this.#nodes.map((node) => node.close()));
+    await Promise.all(this.#closers.map((close) => close()));
     await this.#brokers?.close();
   }
 
-  async #startBrokers(): Promise<Brokers | undefined> {
-    const { isSingle, server } = this.#options;
-    if (isSingle) return undefined;
-    const brokers = await startBrokers({ count: 3, folder: join(this.#folder, 'nats'), server });
-    this.#brokers = brokers;
-    const connection = await openNats({ servers: brokers.urls, nodeName: 'run' });
-    await ensureStreamSoon(connection, { stream, subject, replicas: 3 });
-    await connection.close();
-    return brokers;
-  }
-
-  async #startCores(brokers: Brokers | undefined): Promise<void> {
-    const names = brokers === undefined ? ['core1'] : ['core1', 'core2', 'core3'];
-    for (const name of names) {
-      const path = brokers && (await CuttablePath.open(brokers.all.map((broker) => broker.port)));
-      if (path !== undefined) this.#paths.push(path);
-      const { isSingle } = this.#options;
-      this.#cores.push(new Core({ name, folder: this.#folder, isSingle, path, note: this.#note }));
+  async #startNodes(brokers: Brokers): Promise<void> {
+    const { withEdge } = this.#options;
+    const environment = settingsOf(this.#random.fork());
+    for (const [at, role] of roles.entries()) {
+      if (role === 'edge' && !withEdge) continue;
+      const name = role === 'edge' ? 'edge1' : `node${at + 1}`;
+      const own = role === 'edge' ? withoutSecret(environment) : environment;
+      this.#nodes.push(await this.#makeNode(brokers, { name, role, environment: own }));
     }
-    for (const core of this.#cores) core.start();
+    if (this.#options.withLate) {
+      this.#late = await this.#makeNode(brokers, { name: 'late1', role: 'all', environment });
+    }
+    for (const node of this.#nodes) node.start();
   }
 
-  #faults(brokers: Brokers | undefined, kinds: readonly FaultKind[]): Faults | undefined {
-    if (brokers === undefined) return undefined;
+  async #makeNode(
+    brokers: Brokers,
+    options: Pick<NodeOptions, 'name' | 'role' | 'environment'>,
+  ): Promise<ServiceNode> {
+    const { perSecond, former } = this.#options;
+    const path = await CuttablePath.open(brokers.all.map((broker) => broker.port));
+    this.#closers.push(() => path.close());
+    return new ServiceNode({
+      ...options,
+      folder: this.#folder,
+      ports: await freePorts(),
+      path,
+      former: former === undefined ? undefined : formerProgram(former),
+      ledger: this.#ledger,
+      random: this.#random.fork(),
+      perSecond,
+      note: this.#note,
+    });
+  }
+
+  /** A core with an empty folder, in the middle of the load: from here on faults are its, too. */
+  async #joinLate(): Promise<void> {
+    if (this.#late === undefined) return;
+    await pause((this.#options.seconds * 1_000) / 3);
+    this.#note('a core with an empty folder starts');
+    this.#late.upgrade();
+    this.#late.start();
+    this.#nodes.push(this.#late);
+  }
+
+  /** Resolves when the first node that led has shown the first key, and all are ready. */
+  async #openLoad(brokers: Brokers): Promise<Load> {
+    const apiKey = await this.#firstKey();
+    await Promise.all(this.#nodes.map((node) => node.ready()));
+    await this.#deliveries?.open(this.#nodes[0]!.apiUrl, apiKey);
+    if (this.#deliveries !== undefined) this.#closers.push(() => this.#deliveries!.close());
+    const beats = await Beats.open(brokers.urls);
+    this.#closers.push(() => beats.close());
+    const nodes = [...this.#nodes];
+    const ledger = this.#ledger;
+    const probes = new Probes(nodes);
+    const writers = new Writers({
+      nodes,
+      ledger,
+      beats,
+      random: this.#random.fork(),
+      apiKey,
+      probe: (code) => probes.ask(code),
+    });
+    const readers = new Readers({ nodes, ledger, random: this.#random.fork(), apiKey });
+    await pause(warmUpMs);
+    for (const { name } of nodes) if (!beats.knows(name)) ledger.note(`${name} sends no beats`);
+    return { writers, readers, probes };
+  }
+
+  async #firstKey(): Promise<string> {
+    const untilMs = performance.now() + keyMsMax;
+    while (performance.now() < untilMs) {
+      for (const { stdout } of this.#nodes) {
+        const key = /API key +(\S+)/.exec(stdout)?.[1];
+        if (key !== undefined) return key;
+      }
+      await pause(50);
+    }
+    throw new Error(`No node has shown the first key within ${keyMsMax} ms\n${this.#evidence()}`);
+  }
+
+  async #upgrade(): Promise<void> {
+    await upgradeNodes({
+      nodes: this.#nodes,
+      active: () => this.#active,
+      failovers: this.#failovers,
+      note: this.#note,
+      fault: (line) => this.#ledger.note(line),
+    });
+  }
+
+  get #active(): ServiceNode | undefined {
+    return this.#nodes.find(({ isActive, isUp }) => isActive && isUp);
+  }
+
+  #faults(brokers: Brokers): Faults {
     return new Faults({
-      cores: this.#cores,
-      active: () => activeOf(this.#cores),
-      streams: [stream],
+      nodes: this.#nodes,
+      active: () => this.#active,
+      streams: ['CORE', 'SCANS'],
       brokers,
       random: this.#random.fork(),
-      kinds,
+      kinds: this.#options.kinds,
       failovers: this.#failovers,
       note: this.#note,
     });
   }
 
-  async #status(): Promise<{ readonly n: number }> {
-    const all = await Promise.all(
-      this.#cores.filter(({ isWell }) => isWell).map((core) => core.status()),
-    );
-    return { n: Math.max(0, ...all.map((status) => status?.n ?? 0)) };
-  }
-
-  async #heal(
-    faults: Faults | undefined,
-    clients: Clients,
-  ): Promise<Pick<CrashResult, 'writtenMs' | 'equalMs'>> {
-    if (this.#options.kinds.length > 0) await faults?.finish();
+  /** @returns milliseconds from the moment at which everything ran again until a write was answered */
+  async #heal(faults: Faults): Promise<number | undefined> {
+    if (this.#options.kinds.length > 0) await faults.finish();
+    await Promise.all(this.#nodes.map((node) => node.ready()));
     const healedMs = performance.now();
     this.#note('everything has healed');
-    await clients.stop();
-    const equalMs = await this.#equalAfter(healedMs);
     this.#failovers.mark();
-    clients.start();
-    const isWritten = await this.#failovers.recovered(recoveredMsMax);
-    const writtenMs = isWritten ? this.#failovers.firstMs - healedMs : undefined;
-    if (!isWritten) this.#ledger.fault(`no write is done ${recoveredMsMax} ms after healing`);
-    await clients.stop();
-    await clients.settled(settledMsMax);
-    await this.#equalAfter(performance.now());
-    return { writtenMs, equalMs };
+    if (await this.#failovers.recovered(recoveredMsMax)) return this.#failovers.firstMs - healedMs;
+    this.#ledger.note(`no write is answered ${recoveredMsMax} ms after healing`);
+    return undefined;
   }
 
-  /** Until all have replayed the same log. */
-  async #equalAfter(fromMs: number): Promise<number | undefined> {
-    if (this.#brokers === undefined) return undefined;
+  /** Nothing is asked for any more, every link is asked once, and the cores become equal. */
+  async #settle({ writers, readers }: Load): Promise<Equality> {
+    await readers.stop();
+    if (!(await writers.stop(settledMsMax))) {
+      this.#ledger.note(`writes have no answer ${settledMsMax} ms after healing`);
+    }
+    await Promise.all(this.#nodes.map((node) => node.stopScanning()));
+    for (const { ports } of this.#nodes) await askEveryLink(this.#ledger, ports.redirect);
+    this.#note('every link was asked');
+    await this.#deliveries?.settle(this.#nodes);
     const { equalMsMax } = this.#options;
-    const equal = await becomeEqual(this.#cores, recoveredMsMax);
-    const equalMs = equal && performance.now() - fromMs;
-    if (equalMs === undefined || equalMs > equalMsMax) {
-      this.#ledger.fault(`cores are not equal after ${equalMsMax} ms, but after ${equalMs}`);
+    const answered = this.#answeredByPeople();
+    const equality = await becomeEqual(this.#cores, this.#folder, answered, recoveredMsMax);
+    if (equality.ms === undefined || equality.ms > equalMsMax) {
+      this.#ledger.note(`cores are not equal after ${equalMsMax} ms, but after ${equality.ms}`);
+      for (const difference of equality.differences) this.#ledger.note(difference);
     }
-    return equalMs;
+    return equality;
   }
 
-  async #check(): Promise<void> {
-    const serving = this.#cores.filter(({ stop }) => stop === undefined);
-    const faults = [...stops(this.#cores), ...(await differing(serving))];
-    for (const core of serving) faults.push(...(await wrongWrites(core, this.#ledger)));
-    for (const { name, errors } of this.#cores) {
-      if (errors !== '') faults.push(`${name} wrote: ${errors.slice(0, 2_000)}`);
+  #answeredByPeople(): number {
+    const scans = this.#ledger.codes.map((code) => code.scans);
+    return scans.reduce(
+      (sum, { ios, android, other }) => sum + ios.answered + android.answered + other.answered,
+      0,
+    );
+  }
+
+  async #terminate(): Promise<void> {
+    const exits = await Promise.all(
+      this.#nodes.map(async (node) => ({ name: node.name, exit: await node.terminate() })),
+    );
+    for (const { name, exit } of exits) {
+      if (exit?.code !== 0) this.#ledger.note(`${name} ended with ${JSON.stringify(exit)}`);
     }
-    for (const fault of faults) this.#ledger.fault(fault);
+  }
+
+  /** Each core's stores, in which every answered scan and write must be. */
+  async #compare(days: {
+    readonly first: number;
+    readonly last: number;
+  }): Promise<Array<{ name: string } & Comparison>> {
+    const comparisons: Array<{ name: string } & Comparison> = [];
+    const totals: Array<ReadonlyMap<number, number>> = [];
+    for (const { name, dataDir } of this.#cores) {
+      this.#ledger.speaker = name;
+      const receipts = this.#deliveries?.receipts;
+      const comparison = await compare(this.#ledger, dataDir, days, receipts && { receipts });
+      const { lost, duplicated, writesLost, lostScans } = comparison;
+      if (lost > 0) this.#ledger.note(`${lost} scans are lost: ${lostScans.join(', ')}`);
+      if (duplicated > 0) this.#ledger.note(`${duplicated} scans are counted twice`);
+      if (writesLost > 0) this.#ledger.note(`${writesLost} writes are lost`);
+      this.#checkReceipts(comparison);
+      comparisons.push({ name, ...comparison });
+      totals.push(await countedIn(dataDir));
+    }
+    this.#ledger.speaker = undefined;
+    for (const fault of unequal(this.#cores, totals)) this.#ledger.note(fault);
+    return comparisons;
+  }
+
+  /** Delivered at least once, and never with other bytes. */
+  #checkReceipts({ receipts }: Comparison): void {
+    const { missing = 0, altered = 0 } = receipts ?? {};
+    if (missing > 0) this.#ledger.note(`${missing} events were not delivered`);
+    if (altered > 0) this.#ledger.note(`${altered} events were delivered with other bytes`);
+    const doubleIds = this.#deliveries?.doubleIds.size ?? 0;
+    if (doubleIds > 0) this.#ledger.note(`${doubleIds} webhook-ids came with two bodies`);
+  }
+
+  /** Redirects go on whatever happens to brokers and to other nodes. */
+  #checkNodes(): void {
+    for (const { name, view, broken } of this.#nodes) {
+      if (broken > 0) this.#ledger.note(`${name} broke ${broken} requests while it lived`);
+      if (view.silentMsMax > silentMsMax) {
+        this.#ledger.note(`${name} answered no phone for ${view.silentMsMax.toFixed(0)} ms`);
+      }
+    }
   }
 
   #evidence(): string {
-    const logs = this.#brokers?.logs() ?? '';
-    return `${this.#trace.join('\n')}\n${logs}\nkept: ${this.#folder}`;
+    for (const node of this.#nodes) node.writeLog();
+    writeFileSync(join(this.#folder, 'trace.txt'), this.#trace.join('\n'));
+    writeFileSync(join(this.#folder, 'brokers.txt'), this.#brokers?.logs() ?? '');
+    writeFileSync(join(this.#folder, 'unexpected.txt'), this.#ledger.unexpected.join('\n'));
+    return `${this.#trace.join('\n')}\nkept: ${this.#folder}`;
   }
 }

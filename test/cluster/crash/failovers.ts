@@ -1,85 +1,65 @@
 /**
- * How long nothing can be written after a fault: from the moment of the fault until the first answer to a write in a
- * later epoch. A fault is not measured where another follows before that, or where the leader stays.
+ * Measures how long no write is answered after a fault: from the fault until the first answer to a write that was sent
+ * later. A fault is not measured if another one follows before that.
  */
 import { pause } from '../../support/process.ts';
-import type { FaultKind } from './fault-kinds.ts';
-import type { Ledger } from './ledger.ts';
-
-interface Begun {
-  readonly kind: FaultKind;
-  readonly atMs: number;
-  readonly epoch: number;
-}
+import type { ClusterLedger } from './cluster-ledger.ts';
 
 /** An answer of a process that was killed may still arrive for so long. */
 const onItsWayMs = 150;
+/** Writes are answered at least this often. */
+const steadyMs = 500;
 
 export class Failovers {
   /** Milliseconds, by the kind of fault. */
-  readonly measured = new Map<FaultKind, number[]>();
-  /** The newest epoch in which a write was answered. */
-  #epoch = 0;
+  readonly measured = new Map<string, number[]>();
   #answeredMs = -Infinity;
   #begunMs = -Infinity;
-  #begun: Begun | undefined;
+  #begun: { readonly kind: string; readonly atMs: number } | undefined;
   #firstMs: number | undefined;
 
-  readonly #epochNow: () => number;
-
-  /**
-   * @param epochNow where the service does not say its epoch, the number of what is sent now: an answer to what was sent
-   * later ends the measurement
-   */
-  constructor(ledger: Pick<Ledger, 'listen'>, epochNow = () => 0) {
-    this.#epochNow = epochNow;
-    ledger.listen((epoch, atMs) => this.#answered(epoch, atMs));
+  constructor(ledger: Pick<ClusterLedger, 'listen'>) {
+    ledger.listen((sentMs, atMs) => this.#answered(sentMs, atMs));
   }
 
-  begin(kind: FaultKind): void {
+  begin(kind: string): void {
     const atMs = performance.now();
     const isDisturbed = this.#begun !== undefined && this.#answeredMs < this.#begun.atMs;
     this.#begunMs = atMs;
-    this.#begun = isDisturbed
-      ? undefined
-      : { kind, atMs, epoch: Math.max(this.#epoch, this.#epochNow()) };
+    this.#begun = isDisturbed ? undefined : { kind, atMs };
   }
 
-  /** From here on a write must be answered. */
+  /** A write must be answered after this call. */
   mark(): void {
     this.#begunMs = performance.now() - onItsWayMs;
     this.#firstMs = undefined;
     this.#begun = undefined;
   }
 
-  /** When the first write was answered after the mark. */
+  /** When the first write was answered after `mark`. */
   get firstMs(): number {
     return this.#firstMs ?? Infinity;
   }
 
-  /** Resolves when a write was answered since the last fault began, and goes on for a moment. */
+  /** Resolves when writes are answered again after the last fault. @returns false if they are not within `msMax` */
   async recovered(msMax: number): Promise<boolean> {
     const untilMs = performance.now() + msMax;
-    while (this.#answeredMs <= this.#begunMs + onItsWayMs || !this.#isSteady()) {
+    while (
+      this.#answeredMs <= this.#begunMs + onItsWayMs ||
+      performance.now() - this.#answeredMs >= steadyMs
+    ) {
       if (performance.now() > untilMs) return false;
       await pause(20);
     }
     return true;
   }
 
-  #isSteady(): boolean {
-    return performance.now() - this.#answeredMs < 500;
-  }
-
-  #answered(epoch: number, atMs: number): void {
+  #answered(sentMs: number, atMs: number): void {
     this.#answeredMs = atMs;
     this.#firstMs ??= atMs;
     const begun = this.#begun;
-    if (begun !== undefined && epoch > begun.epoch) {
-      this.#begun = undefined;
-      const times = this.measured.get(begun.kind) ?? [];
-      this.measured.set(begun.kind, [...times, atMs - begun.atMs]);
-    }
-    this.#epoch = Math.max(this.#epoch, epoch);
+    if (begun === undefined || sentMs <= begun.atMs) return;
+    this.#begun = undefined;
+    this.measured.set(begun.kind, [...(this.measured.get(begun.kind) ?? []), atMs - begun.atMs]);
   }
 }

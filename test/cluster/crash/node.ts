@@ -17,7 +17,6 @@ import {
   ServiceProcess,
   readMetrics,
 } from '../../support/process.ts';
-import type { Victim } from '../crash/victim.ts';
 import type { CuttablePath } from '../nats/cuttable-path.ts';
 import type { ClusterLedger } from './cluster-ledger.ts';
 import { NodeView } from './node-view.ts';
@@ -51,8 +50,9 @@ const askMs = 1_000;
 const thawMs = 1_500;
 const finishMsMax = 10_000;
 const answeredCheckMs = 20;
+const roleCheckMs = 200;
 
-export class ServiceNode implements Victim {
+export class ServiceNode {
   readonly #options: NodeOptions;
   readonly name: string;
   readonly role: NodeRole;
@@ -62,6 +62,10 @@ export class ServiceNode implements Victim {
   #scanners: Scanners | undefined;
   #isScanning = true;
   #isEnding = false;
+  #api: Client | undefined;
+  /** Asks its redirects for one link at a time. */
+  readonly phone: Client;
+  readonly #watching: Promise<void>;
   #program: Program | undefined;
   isPaused = false;
   isCut = false;
@@ -71,9 +75,8 @@ export class ServiceNode implements Victim {
   ends = 0;
   /** Requests of phones that broke while nothing was done to it. */
   broken = 0;
-  /** Of the present phones: what broke before the first answer, as a start tries whether its ports are free; in a freeze, or right after it, when connections are found to be too old. */
-  #brokenInFreezes = 0;
-  #brokenBefore: number | undefined;
+  /** What the present phones had broken when nothing was done to the node any more; undefined while something is. */
+  #brokenAtCalm: number | undefined;
 
   constructor(options: NodeOptions) {
     this.#options = options;
@@ -83,6 +86,8 @@ export class ServiceNode implements Victim {
     const { name, ledger, former } = options;
     this.view = new NodeView(name, ledger);
     this.#program = former;
+    this.phone = new Client(`http://127.0.0.1:${options.ports.redirect}`);
+    this.#watching = this.#watchRole();
   }
 
   get isUp(): boolean {
@@ -137,7 +142,7 @@ export class ServiceNode implements Victim {
     const service = this.#service;
     if (service === undefined) return;
     this.#service = undefined;
-    this.#leaveScanners();
+    this.#disturb();
     await service.kill();
     this.#down(service, 'killed');
   }
@@ -146,8 +151,7 @@ export class ServiceNode implements Victim {
   pause(): void {
     if (this.#service === undefined) return;
     this.isPaused = true;
-    this.view.disturb();
-    this.#brokenBefore ??= this.#scanners?.broken ?? 0;
+    this.#disturb();
     this.#service.signal('SIGSTOP');
   }
 
@@ -157,10 +161,7 @@ export class ServiceNode implements Victim {
     this.#service?.signal('SIGCONT');
     this.view.disturb();
     const scanners = this.#scanners;
-    const thawed = (): void => {
-      if (this.#scanners === scanners && !this.isPaused) this.#leaveFreeze();
-    };
-    setTimeout(thawed, thawMs).unref();
+    setTimeout(() => this.#calm(scanners), thawMs).unref();
   }
 
   cut(): void {
@@ -182,7 +183,7 @@ export class ServiceNode implements Victim {
     const service = this.#service;
     this.#service = undefined;
     if (service === undefined) return undefined;
-    this.#leaveScanners();
+    this.#disturb();
     const exit = await service.terminate();
     this.#down(service, `terminated: ${JSON.stringify(exit)}`);
     return exit;
@@ -193,9 +194,9 @@ export class ServiceNode implements Victim {
     this.#isScanning = false;
     const scanners = this.#scanners;
     if (scanners === undefined) return;
-    const unanswered = await scanners.finish(finishMsMax);
-    this.#leaveFreeze();
-    this.broken += unanswered - this.#brokenInFreezes;
+    const broken = await scanners.finish(finishMsMax);
+    if (this.#brokenAtCalm !== undefined) this.broken += broken - this.#brokenAtCalm;
+    this.#brokenAtCalm = undefined;
     this.#scanners = undefined;
   }
 
@@ -213,7 +214,8 @@ export class ServiceNode implements Victim {
   async close(): Promise<void> {
     this.#isEnding = true;
     this.#scanners?.drop();
-    await this.kill();
+    await Promise.all([this.phone.close(), this.#api?.close(), this.kill()]);
+    await this.#watching;
   }
 
   /** What its present process logged, beside what those before it did. */
@@ -221,8 +223,22 @@ export class ServiceNode implements Victim {
     this.#append(this.#service?.stderr ?? '', 'runs');
   }
 
-  client(apiKey: string): Client {
-    return new Client(this.apiUrl, apiKey);
+  /** Asks its API. */
+  api(apiKey: string): Client {
+    return (this.#api ??= new Client(this.apiUrl, apiKey));
+  }
+
+  /** As its process says, every 200 ms. */
+  async #watchRole(): Promise<void> {
+    while (!this.#isEnding) {
+      const text = await this.metrics();
+      const isActive = /^quietzone_cluster_role\{.*role="active".*\} 1$/m.test(text);
+      if (isActive !== this.isActive) {
+        this.#options.note(`${this.name} ${isActive ? 'leads' : 'leads no more'}`);
+      }
+      this.isActive = isActive;
+      await pause(roleCheckMs);
+    }
   }
 
   #scan(): void {
@@ -239,31 +255,31 @@ export class ServiceNode implements Victim {
     });
     this.#scanners = scanners;
     const timer = setInterval(() => {
-      if (this.#scanners !== scanners) clearInterval(timer);
-      if (scanners.firstAnswerMs === undefined || this.#scanners !== scanners) return;
+      if (this.#scanners === scanners && scanners.firstAnswerMs === undefined) return;
       clearInterval(timer);
-      this.#brokenInFreezes += scanners.broken;
+      this.#calm(scanners);
     }, answeredCheckMs);
   }
 
-  /** Before it ends: what is in flight then is no fault of it. */
-  #leaveScanners(): void {
-    this.#leaveFreeze();
-    this.broken += (this.#scanners?.broken ?? 0) - this.#brokenInFreezes;
-    this.view.disturb();
+  /** Requests that break from here on are faults. Before the first answer, a start may try its ports, which breaks some. */
+  #calm(scanners: Scanners | undefined): void {
+    if (this.#scanners !== scanners || this.isPaused) return;
+    if (scanners?.firstAnswerMs !== undefined) this.#brokenAtCalm ??= scanners.broken;
   }
 
-  #leaveFreeze(): void {
-    if (this.#brokenBefore === undefined) return;
-    this.#brokenInFreezes += (this.#scanners?.broken ?? 0) - this.#brokenBefore;
-    this.#brokenBefore = undefined;
+  /** Requests that are in flight now may break. */
+  #disturb(): void {
+    if (this.#brokenAtCalm !== undefined) {
+      this.broken += (this.#scanners?.broken ?? 0) - this.#brokenAtCalm;
+    }
+    this.#brokenAtCalm = undefined;
+    this.view.disturb();
   }
 
   #down(service: ServiceProcess, how: string): void {
     this.#scanners?.drop();
     this.#scanners = undefined;
-    this.#brokenInFreezes = 0;
-    this.#brokenBefore = undefined;
+    this.#brokenAtCalm = undefined;
     this.view.clear();
     this.isPaused = false;
     this.isActive = false;

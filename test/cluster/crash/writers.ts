@@ -15,14 +15,12 @@ import { pause } from '../../support/process.ts';
 import type { Beats } from './beats.ts';
 import type { ClusterLedger } from './cluster-ledger.ts';
 import type { ServiceNode } from './node.ts';
-import type { Pace } from './pace.ts';
 
 export interface WritersOptions {
   readonly nodes: readonly ServiceNode[];
   readonly ledger: ClusterLedger;
   readonly beats: Beats;
   readonly random: Random;
-  readonly pace: Pace;
   readonly apiKey: string;
   /** After a change was answered: asks all nodes at once. */
   readonly probe: (code: CodeEntry) => Promise<void>;
@@ -49,7 +47,8 @@ const stageOf = (write: Write): number =>
 const writers = 4;
 const codesOfEach = 5;
 const shares = { create: 0.15, delete: 0.1, target: 0.75 };
-const betweenMs = 450;
+/** With the readers (readers.ts): fewer than the 600 requests a minute of the plan. */
+const betweenMs = 550;
 /** So that not even a long outage uses up the requests of a minute. */
 const againMs = { from: 150, to: 450 };
 /** Longer than a leader waits for nodes that are behind, and shorter than most freezes. */
@@ -57,7 +56,6 @@ const answerMsMax = 4_000;
 
 export class Writers {
   readonly #options: WritersOptions;
-  readonly #clients = new Map<ServiceNode, Client>();
   /** Codes whose last change may be done once more. */
   readonly #frozen = new Set<CodeEntry>();
   #isOn = false;
@@ -65,7 +63,6 @@ export class Writers {
 
   constructor(options: WritersOptions) {
     this.#options = options;
-    for (const node of options.nodes) this.#clients.set(node, node.client(options.apiKey));
   }
 
   start(): void {
@@ -78,10 +75,6 @@ export class Writers {
     this.#isOn = false;
     const ended = await Promise.race([this.#ended.then(() => true), pause(msMax)]);
     return ended === true;
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([...this.#clients.values()].map((client) => client.close()));
   }
 
   async #write(): Promise<void> {
@@ -112,11 +105,10 @@ export class Writers {
 
   /** Resolves when it is answered. */
   async #settle(write: Write): Promise<void> {
-    const { ledger, random, pace, probe } = this.#options;
+    const { ledger, random, probe } = this.#options;
     let isUnknown = false;
     let firstMs: number | undefined;
     for (;;) {
-      await pace.wait();
       const sentMs = performance.now();
       firstMs ??= sentMs;
       const node = this.#pick();
@@ -127,7 +119,6 @@ export class Writers {
         isUnknown = true;
         await pause(random.between(againMs.from, againMs.to));
       } else {
-        pace.count();
         const isDone = this.#answered(node, write, answer, isUnknown);
         if (isDone) ledger.written(firstMs, sentMs);
         if (isUnknown && write.kind === 'target') this.#frozen.add(write.code);
@@ -144,8 +135,9 @@ export class Writers {
 
   /** @returns the answer, or what broke it */
   async #send(node: ServiceNode, write: Write): Promise<Answer | string> {
-    const given = await within(answerMsMax, callOf(write, this.#clients.get(node)!));
-    this.#options.ledger.outcome(outcomeOf(given));
+    const { ledger, apiKey } = this.#options;
+    const given = await within(answerMsMax, callOf(write, node.api(apiKey)));
+    ledger.outcome(outcomeOf(given));
     return given;
   }
 

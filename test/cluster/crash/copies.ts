@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
 import { withStores } from '../../crash/comparison.ts';
 import { pause } from '../../support/process.ts';
-import { differing } from '../crash/checks.ts';
+import { StoredBytes } from '../../support/stored-bytes.ts';
 import type { ServiceNode } from './node.ts';
 
 export interface Equality {
@@ -19,10 +19,8 @@ export interface Equality {
 
 const betweenMs = 200;
 const copiesName = 'copies';
+/** Tables of management.mdb that each core writes for itself. */
 const localTables: ReadonlySet<string> = new Set(['cluster', 'installation']);
-
-/** A table of management.mdb that each core writes for itself. */
-const isLocal = (table: string): boolean => localTables.has(table);
 
 /** Resolves when all have the same tables, and count all that was answered, all the same. Else the last copies stay. */
 export async function becomeEqual(
@@ -73,7 +71,7 @@ async function withCopies<T>(
 }
 
 async function differencesOf(copies: readonly Copy[], answered: number): Promise<string[]> {
-  const differences = await differing(copies, isLocal);
+  const differences = await differing(copies);
   const totals = await Promise.all(copies.map(({ dataDir }) => countedIn(dataDir)));
   for (const [at, { name }] of copies.entries()) {
     if (sumOf(totals[at]!) < answered) {
@@ -81,6 +79,30 @@ async function differencesOf(copies: readonly Copy[], answered: number): Promise
     }
   }
   return [...differences, ...unequal(copies, totals)];
+}
+
+/** All tables must have the same bytes under the same keys. @returns what differs */
+async function differing(copies: readonly Copy[]): Promise<string[]> {
+  const files = copies.map(({ dataFile }) => new StoredBytes(dataFile));
+  const [first, ...others] = files.map(recordsOf);
+  for (const file of files) await file.close();
+  return others.flatMap((other, at) => {
+    const keys = [...new Set([...first!.keys(), ...other.keys()])];
+    const differ = keys.filter((key) => first!.get(key) !== other.get(key));
+    const names = `${copies[0]!.name} and ${copies[at + 1]!.name}`;
+    if (differ.length === 0) return [];
+    return [`${names} differ in ${differ.length} of ${keys.length} records, such as ${differ[0]}`];
+  });
+}
+
+function recordsOf(file: StoredBytes): ReadonlyMap<string, string> {
+  const records = new Map<string, string>();
+  for (const table of file.tables.filter((name) => !localTables.has(name))) {
+    for (const key of file.keys(table)) {
+      records.set(`${table} ${key.toString('hex')}`, file.bytes(table, key).toString('hex'));
+    }
+  }
+  return records;
 }
 
 type Totals = ReadonlyMap<number, number>;

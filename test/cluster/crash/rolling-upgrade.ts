@@ -10,7 +10,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ProcessOptions } from '../../support/process.ts';
 import { startProgram } from '../../support/program.ts';
-import type { Failovers } from '../crash/failovers.ts';
+import type { Failovers } from './failovers.ts';
 import type { ServiceNode } from './node.ts';
 
 /** After a step; a stream without a leader needs 10 s. */

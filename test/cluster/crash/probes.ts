@@ -1,7 +1,6 @@
 /** Asks every node at once where a code leads, each on a connection of its own, when a change of it was answered. */
 import { botAgent, type CodeEntry, type Kind, refererOf, type Scan } from '../../crash/ledger.ts';
 import { addressOf, agentOf } from '../../crash/scanners.ts';
-import { Client } from '../../support/client.ts';
 import type { ServiceNode } from './node.ts';
 import { within } from './writers.ts';
 
@@ -10,14 +9,10 @@ const answerMsMax = 1_000;
 
 export class Probes {
   readonly #nodes: readonly ServiceNode[];
-  readonly #clients = new Map<ServiceNode, Client>();
   answered = 0;
 
   constructor(nodes: readonly ServiceNode[]) {
     this.#nodes = nodes;
-    for (const node of nodes) {
-      this.#clients.set(node, new Client(`http://127.0.0.1:${node.ports.redirect}`));
-    }
   }
 
   async ask(code: CodeEntry): Promise<void> {
@@ -25,15 +20,11 @@ export class Probes {
     await Promise.all(up.map((node) => this.#askAt(node, code)));
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.#clients.values()].map((client) => client.close()));
-  }
-
   async #askAt(node: ServiceNode, code: CodeEntry): Promise<void> {
     const visitor = node.view.scans;
     const kind: Kind = agentOf(visitor).platform;
     const scan = node.view.send(code, kind, visitor);
-    const call = this.#clients.get(node)!.call('GET', code.path, { headers: headersOf(scan) });
+    const call = node.phone.call('GET', code.path, { headers: headersOf(scan) });
     // An answer that comes later is not looked at: the scan counts as one without an answer.
     const answer = await within(answerMsMax, call);
     if (typeof answer === 'string') return;

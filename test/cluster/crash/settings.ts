@@ -23,6 +23,4 @@ export const settingsOf = (random: Random): Environment => ({
   QZ_WEBHOOKS_THREADS: '1',
   QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
   QZ_WEBHOOKS_RETRY_DELAYS_MS: retryDelaysMs,
-  // All, so that it is known which results were stored (repeats.ts).
-  QZ_WEBHOOKS_DELIVERIES_KEPT: '1000000',
 });

@@ -1,24 +1,27 @@
 /**
- * A receiver of webhooks outside of the cluster, subscribed to every event: whichever core leads, each event that the
- * stores have must come to it, with the same bytes each time. One that comes again was sent by a core whose result
- * nobody knows any more.
+ * A receiver of webhooks outside the cluster, subscribed to every event. Whichever core leads, each stored event must
+ * arrive, with the same bytes each time; it may arrive again.
  */
 import type { Random } from '../../crash/random.ts';
 import { Receipts } from '../../crash/receipts.ts';
 import { Client } from '../../support/client.ts';
 import type { ServiceNode } from './node.ts';
-import { RepeatWatch } from './repeats.ts';
 
 /** While no core leads. */
 const unknownWaiting = 1;
 
 export class Deliveries {
   readonly receipts: Receipts;
-  readonly repeats: RepeatWatch;
+  readonly #bodies = new Map<string, string>();
+  /** Each `webhook-id` that came with two bodies: a receiver that drops by id would lose one. */
+  readonly doubleIds = new Set<string>();
 
-  constructor(random: Random, nodes: readonly ServiceNode[]) {
-    this.repeats = new RepeatWatch(nodes);
-    this.receipts = new Receipts(random, (taken) => this.repeats.note(taken));
+  constructor(random: Random) {
+    this.receipts = new Receipts(random, ({ headers, body }) => {
+      const id = String(headers['webhook-id']);
+      if ((this.#bodies.get(id) ?? body) !== body) this.doubleIds.add(id);
+      this.#bodies.set(id, body);
+    });
   }
 
   /** @param apiUrl of any node */

@@ -2,34 +2,30 @@
 import type { CodeEntry } from '../../crash/ledger.ts';
 import { targetNumber } from '../../crash/ledger.ts';
 import type { Random } from '../../crash/random.ts';
-import type { Answer, Client } from '../../support/client.ts';
+import type { Answer } from '../../support/client.ts';
 import { pause } from '../../support/process.ts';
 import type { ClusterLedger } from './cluster-ledger.ts';
 import type { ServiceNode } from './node.ts';
-import type { Pace } from './pace.ts';
 import { within } from './writers.ts';
 
 export interface ReadersOptions {
   readonly nodes: readonly ServiceNode[];
   readonly ledger: ClusterLedger;
   readonly random: Random;
-  readonly pace: Pace;
   readonly apiKey: string;
 }
 
 const readers = 2;
-const betweenMs = 900;
+const betweenMs = 1_000;
 const answerMsMax = 4_000;
 
 export class Readers {
   readonly #options: ReadersOptions;
-  readonly #clients = new Map<ServiceNode, Client>();
   #isOn = false;
   #ended: Promise<unknown> = Promise.resolve();
 
   constructor(options: ReadersOptions) {
     this.#options = options;
-    for (const node of options.nodes) this.#clients.set(node, node.client(options.apiKey));
   }
 
   start(): void {
@@ -42,26 +38,20 @@ export class Readers {
     await this.#ended;
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.#clients.values()].map((client) => client.close()));
-  }
-
   async #read(): Promise<void> {
-    const { nodes, ledger, random, pace } = this.#options;
+    const { nodes, ledger, random, apiKey } = this.#options;
     while (this.#isOn) {
       await pause(betweenMs);
       const up = nodes.filter(({ isUp, role }) => isUp && role === 'all');
       const codes = ledger.codes.filter(({ id }) => id !== undefined);
       if (up.length === 0 || codes.length === 0) continue;
-      await pace.wait();
       const code = random.pick(codes);
       const node = random.pick(up);
       const wasDeleted = code.state === 'deleted';
       const atLeast = code.targetAcknowledged;
-      const call = this.#clients.get(node)!.call('GET', `/v1/qr-codes/${code.id}`);
+      const call = node.api(apiKey).call('GET', `/v1/qr-codes/${code.id}`);
       const answer = await within(answerMsMax, call);
       if (typeof answer === 'string' || answer.status === 503 || answer.status === 429) continue;
-      pace.count();
       if (answer.headers['x-quietzone-stale'] !== undefined) continue;
       ledger.reads++;
       this.#check(node, code, { wasDeleted, atLeast }, answer);
