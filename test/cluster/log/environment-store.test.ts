@@ -7,7 +7,6 @@ import { Applier, emptyPosition, type LogPosition } from '../../../src/cluster/l
 import { encodeEntry, encodeWrites } from '../../../src/cluster/log/entry.ts';
 import { EnvironmentStore } from '../../../src/cluster/log/environment-store.ts';
 import { StoreEnvironment } from '../../../src/store/environment.ts';
-import { ReplicatorFixture } from './replicator-fixture.ts';
 
 const leader = { owner: 'berlin 1', url: 'http://10.0.0.1:8080', version: '1.0.0' };
 
@@ -50,14 +49,4 @@ test('the leader is stored with the position, and stays with the entries that it
   await store.apply([], written, led);
   const read = new EnvironmentStore(environment).position();
   expect(read).toMatchObject({ seq: 2, epoch: 1, n: 1, leader });
-});
-
-test('a machine that starts again knows the leader before it has read anything', () => {
-  const fixture = new ReplicatorFixture();
-  const [, written] = positions();
-  if (written === undefined) throw new Error('no position');
-  fixture.store.stored = written;
-  fixture.start();
-  expect(fixture.replicator.status).toMatchObject({ state: 'standby', leader });
-  fixture.replicator.close();
 });

@@ -1,399 +1,351 @@
-/** The lease is 1 s, a beat comes every 200 ms; a standby waits for 1,050 ms of silence, or as `random` says. */
+/** Leader election, in virtual time: the lease is 1 s, a beat follows every 200 ms (src/cluster/log/lead.ts). */
 import { describe, expect, it } from 'vitest';
-import { chainBytes, readEntry } from '../../../src/cluster/log/entry.ts';
-import { Failure } from '../../../src/model/failure.ts';
-import { chain, LeadFixture, other, self } from './lead-fixture.ts';
+import { emptyPosition, type LogPosition } from '../../../src/cluster/log/applier.ts';
+import { chainBytes, type Leader, readEntry } from '../../../src/cluster/log/entry.ts';
+import { Lead } from '../../../src/cluster/log/lead.ts';
+import { messageOf } from '../../../src/model/failure.ts';
+import { Played, type Steps } from './played.ts';
 
-const nobodyLeads = {
-  code: 'not_active',
-  message: 'Cannot change anything here: no machine leads now',
-};
+const self: Leader = { owner: 'self', url: 'http://self', version: '1' };
+const other: Leader = { owner: 'other', url: 'http://other', version: '1' };
+const chain = Buffer.alloc(chainBytes, 5);
 
-describe('a standby', () => {
-  it.each([
-    [0, 1_050],
-    [0.5, 1_275],
-    [0.999, 1_499.55],
-  ])('with the draw %d claims the next epoch after %d ms of silence', async (random, ms) => {
-    const machine = new LeadFixture();
-    expect(machine.lead.state).toBe('standby');
-    machine.random = random;
-    machine.countLead(other);
-    await machine.until(ms - 0.01);
-    expect(machine.sent).toEqual([]);
-    await machine.until(ms + 0.01);
-    expect(machine.lead.state).toBe('candidate');
-    expect(readEntry(machine.sent[0]!.body)).toEqual({
-      head: { version: 1, epoch: 6, n: 0 },
-      chain,
-      content: { kind: 'lead', leader: self, after: 0 },
+/** One machine. The trace has what it appends, its events, and questions that are not answered with yes at once. */
+class Machine {
+  readonly #played = new Played();
+  readonly sent: Uint8Array[] = [];
+  position: LogPosition;
+  #random = 0;
+  #end = 'yes';
+  #answer: (answer: string) => void = () => undefined;
+  readonly lead: Lead;
+
+  constructor(leaseMs = 1_000, beatMs = 200, leader?: Leader) {
+    this.position = { ...emptyPosition, seq: 9, epoch: 4, n: 7, chain, leader };
+    const { timers } = this.#played;
+    const note = (what: string) => (): void => this.#played.note(what);
+    this.lead = new Lead({
+      self,
+      timers,
+      random: () => this.#random,
+      leaseMs,
+      beatMs,
+      position: () => this.position,
+      isAtEnd: () => this.#isAtEnd(),
+      append: (body) => this.#append(body),
+      onLeading: note('leading'),
+      onDeposed: note('deposed'),
     });
-  });
+    this.lead.lapsed.listen(note('lapsed'));
+    this.lead.start();
+  }
 
-  it('counts its silence from its start, and from each entry that counts', async () => {
-    const machine = new LeadFixture();
-    await machine.until(700);
-    machine.lead.counted(undefined);
-    await machine.until(1_400);
-    machine.lead.countedBeat(3);
-    await machine.until(2_449);
-    expect(machine.sent).toEqual([]);
-    await machine.until(2_450);
-    expect(machine.sentAt('lead')).toEqual([2_450]);
-  });
+  #isAtEnd(): Promise<boolean> {
+    if (this.#end === 'yes') return Promise.resolve(true);
+    this.#played.note('asks');
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    this.#answer = (answer) =>
+      answer === 'away' ? reject(new Error('no answer')) : resolve(answer === 'yes');
+    if (this.#end !== 'held') this.#answer(this.#end);
+    return promise;
+  }
 
-  it('does not claim while it is not at the end, and asks again every 200 ms', async () => {
-    const machine = new LeadFixture();
-    machine.isAtEnd = () => Promise.resolve(false);
-    await machine.until(1_600);
-    expect(machine.asked).toEqual([1_050, 1_250, 1_450]);
-    expect(machine.sent).toEqual([]);
-    machine.isAtEnd = () => Promise.resolve(true);
-    await machine.until(1_650);
-    expect(machine.kinds()).toEqual(['lead']);
-  });
+  #append(body: Uint8Array): void {
+    const content = readEntry(body)?.content;
+    this.sent.push(body);
+    this.#played.note(`${content?.kind}`);
+  }
 
-  it('does not claim while the log does not answer', async () => {
-    const machine = new LeadFixture();
-    machine.isAtEnd = () => Promise.reject(new Error('no answer'));
-    await machine.until(1_600);
-    expect(machine.asked).toEqual([1_050, 1_250, 1_450]);
-    expect(machine.sent).toEqual([]);
-    expect(machine.lead.state).toBe('standby');
-  });
+  #counts(leader: Leader): void {
+    const epoch = this.position.epoch + 1;
+    this.position = { ...this.position, epoch, n: 0 };
+    this.lead.countedLead(leader);
+    this.lead.storedLead(leader, epoch);
+  }
 
-  it('does not claim when something counted while the log was asked', async () => {
-    const machine = new LeadFixture();
-    const answer = await machine.asking();
-    machine.lead.countedBeat(1);
-    answer(true);
-    await machine.until(2_149);
-    expect(machine.sent).toEqual([]);
-    // It looks every 200 ms after an answer that did not lead to a claim.
-    await machine.until(2_350);
-    expect(machine.kinds()).toEqual(['lead']);
-  });
-
-  it('refuses, and says who leads', async () => {
-    const machine = new LeadFixture();
-    expect(machine.refusal()).toMatchObject({
-      code: 'not_active',
-      message: 'Cannot change anything here: no machine leads now',
-      retryAfterSeconds: 1,
-    });
-    machine.countLead(other);
-    expect(machine.refusal()).toBeInstanceOf(Failure);
-    expect(machine.refusal()).toMatchObject({
-      code: 'not_active',
-      message: 'Cannot change anything here: http://other leads',
-    });
-    expect(machine.lead.leader).toEqual(other);
-    expect(machine.lead.isHeld).toBe(false);
-  });
-
-  it('has one timer at a time, also when a lead counts while the log is asked', async () => {
-    const machine = new LeadFixture();
-    const answer = await machine.asking();
-    machine.random = 0.9;
-    machine.countLead(other);
-    answer(true);
-    await machine.until(1_110);
-    expect(machine.timers.size).toBe(1);
-    machine.lead.stop();
-    expect(machine.timers.size).toBe(0);
-  });
-
-  it('a claim ends the wait that began while the log was asked', async () => {
-    const machine = new LeadFixture();
-    const answer = await machine.asking();
-    machine.random = 0.9;
-    machine.countLead(other);
-    // The question takes longer than a silence.
-    await machine.until(2_560);
-    answer(true);
-    await machine.until(2_570);
-    expect(machine.lead.state).toBe('candidate');
-    expect(machine.timers.size).toBe(1);
-  });
-});
-
-describe('a candidate', () => {
-  it('leads with its own lead, and opens at once', async () => {
-    const machine = new LeadFixture();
-    await machine.until(1_100);
-    expect(machine.lead.isHeld).toBe(false);
-    machine.countLead(self);
-    expect(machine.lead.state).toBe('leader');
-    expect(machine.lead.leader).toEqual(self);
-    expect(machine.events).toEqual(['leading at 1100']);
-    expect(machine.refusal()).toBeUndefined();
-  });
-
-  it("stands by when another's lead counts, and was never deposed", async () => {
-    const machine = new LeadFixture();
-    await machine.until(1_100);
-    machine.countLead(other);
-    expect(machine.lead.state).toBe('standby');
-    await machine.until(2_149);
-    expect(machine.sentAt('lead')).toEqual([1_050]);
-    await machine.until(2_150);
-    expect(machine.sentAt('lead')).toEqual([1_050, 2_150]);
-    expect(machine.events).toEqual([]);
-  });
-
-  it('stands by when an entry of the former leader counts', async () => {
-    const machine = new LeadFixture();
-    await machine.until(1_100);
-    machine.lead.counted(undefined);
-    expect(machine.lead.state).toBe('standby');
-    await machine.until(2_149);
-    expect(machine.kinds()).toEqual(['lead']);
-    await machine.until(2_150);
-    expect(machine.kinds()).toEqual(['lead', 'lead']);
-  });
-
-  it('tries again after 2 s, and its lease runs from the first time', async () => {
-    const machine = new LeadFixture();
-    await machine.until(3_049);
-    expect(machine.lead.state).toBe('candidate');
-    await machine.until(3_060);
-    expect(machine.sentAt('lead')).toEqual([1_050, 3_050]);
-    machine.countLead(self);
-    expect(machine.lead.state).toBe('leader');
-    // Which of the two counted is not known.
-    expect(machine.lead.isHeld).toBe(false);
-    await machine.until(3_270);
-    expect(machine.kinds().slice(2)).toEqual(['beat']);
-    machine.lead.countedBeat(1);
-    expect(machine.lead.isHeld).toBe(true);
-  });
-
-  it('leads with a lead that comes when it stands by again', async () => {
-    const machine = new LeadFixture();
-    await machine.until(1_100);
-    machine.lead.counted(undefined);
-    await machine.until(1_110);
-    machine.countLead(self);
-    expect(machine.lead.state).toBe('leader');
-  });
-
-  it('does not lead with a lead of its name that it has not claimed', async () => {
-    const machine = new LeadFixture();
-    await machine.until(1_100);
-    machine.position = { ...machine.position, epoch: 7 };
-    machine.countLead(self);
-    expect(machine.lead.state).toBe('standby');
-    expect(machine.events).toEqual([]);
-  });
-
-  it('waits for the lease of the former leader, and opens then', async () => {
-    const machine = new LeadFixture();
-    await machine.until(1_100);
-    machine.lead.counted(undefined);
-    await machine.until(1_110);
-    machine.countLead(self);
-    for (let count = 1; count <= 4; count++) {
-      await machine.until(1_250 + 200 * count);
-      machine.lead.countedBeat(count);
+  #check(): void {
+    try {
+      this.lead.check();
+      this.#played.note('held');
+    } catch (error) {
+      this.#played.note(messageOf(error).replace('Cannot change anything here: ', ''));
     }
-    await machine.until(2_149);
-    expect(machine.lead.state).toBe('leader');
-    expect(machine.lead.isHeld).toBe(false);
-    expect(machine.refusal()).toMatchObject(nobodyLeads);
-    expect(machine.events).toEqual([]);
-    await machine.until(2_150);
-    expect(machine.events).toEqual(['leading at 2150']);
-    expect(machine.lead.isHeld).toBe(true);
-  });
+  }
 
-  it('opens although a lead counted while the log was asked', async () => {
-    const machine = new LeadFixture();
-    const answer = await machine.asking();
-    machine.random = 0.99;
-    machine.countLead(other);
-    answer(true);
-    machine.isAtEnd = () => Promise.resolve(true);
-    machine.random = 0;
-    await machine.until(2_700);
-    expect(machine.lead.state).toBe('candidate');
-    machine.lead.counted(undefined);
-    await machine.until(2_710);
-    machine.countLead(self);
-    await machine.until(5_000);
-    expect(machine.events.filter((event) => event.startsWith('leading'))).toEqual([
-      'leading at 3750',
-    ]);
-  });
-
-  it("does not open when another's lead counts while it waits", async () => {
-    const machine = new LeadFixture();
-    await machine.until(1_100);
-    machine.lead.counted(undefined);
-    machine.countLead(self);
-    await machine.until(1_500);
-    machine.countLead(other);
-    await machine.until(2_500);
-    expect(machine.events).toEqual(['lapsed at 1500', 'deposed at 1500']);
-  });
-});
-
-describe('a leader', () => {
-  it('holds its lease from when its lead was sent, not from when it was read', async () => {
-    const machine = new LeadFixture();
-    await machine.until(1_500);
-    machine.countLead(self);
-    await machine.until(2_049.9);
-    expect(machine.lead.isHeld).toBe(true);
-    await machine.until(2_050);
-    expect(machine.lead.isHeld).toBe(false);
-    expect(machine.refusal()).toMatchObject(nobodyLeads);
-    await machine.until(4_000);
-    expect(machine.events).toEqual(['leading at 1500', 'lapsed at 2050']);
-    expect(machine.lead.state).toBe('leader');
-  });
-
-  it('renews it by entries that count, from when they were sent', async () => {
-    const machine = new LeadFixture();
-    await machine.leading();
-    await machine.until(1_800);
-    machine.lead.counted(machine.startMs + 1_600);
-    // An entry that was sent before, and whose time is not known, renew nothing.
-    machine.lead.counted(machine.startMs + 1_300);
-    machine.lead.counted(undefined);
-    await machine.until(2_599);
-    expect(machine.lead.isHeld).toBe(true);
-    expect(machine.events).toEqual([]);
-    await machine.until(4_000);
-    expect(machine.events).toEqual(['lapsed at 2600']);
-  });
-
-  it('sends a beat when nothing that it sent for 200 ms counted, lapsed or not', async () => {
-    const machine = new LeadFixture();
-    await machine.leading();
-    await machine.until(1_400);
-    expect(machine.sentAt('beat')).toEqual([1_250]);
-    machine.lead.counted(machine.startMs + 1_390);
-    await machine.until(1_589);
-    expect(machine.sentAt('beat')).toEqual([1_250]);
-    await machine.until(3_000);
-    const gaps = machine.sentAt('beat').map((atMs, at, all) => atMs - (all[at - 1] ?? 1_050));
-    expect(gaps.every((gap) => gap <= 400)).toBe(true);
-    expect(machine.sentAt('beat').at(-1)).toBeGreaterThan(2_700);
-    machine.position = { ...machine.position, n: 3, chain: Buffer.alloc(chainBytes, 6) };
-    await machine.until(3_200);
-    const beats = machine.sentAt('beat').length;
-    expect(readEntry(machine.sent.at(-1)!.body)).toEqual({
-      head: { version: 1, epoch: 5, n: 3 },
-      chain: machine.position.chain,
-      content: { kind: 'beat', count: beats },
-    });
-  });
-
-  it('that has lapsed is renewed by the next beat that counts', async () => {
-    const machine = new LeadFixture();
-    await machine.leading();
-    await machine.until(2_300);
-    expect(machine.sentAt('beat')).toEqual([1_250, 1_450, 1_650, 1_850, 2_050, 2_250]);
-    expect(machine.lead.isHeld).toBe(false);
-    machine.lead.countedBeat(6);
-    expect(machine.lead.isHeld).toBe(true);
-    await machine.until(3_249);
-    expect(machine.lead.isHeld).toBe(true);
-    await machine.until(3_250);
-    expect(machine.lead.isHeld).toBe(false);
-    expect(machine.events).toEqual(['lapsed at 2050', 'lapsed at 3250']);
-  });
-
-  it('is not renewed by a beat that comes again, or after a later one', async () => {
-    const machine = new LeadFixture();
-    await machine.leading();
-    await machine.until(1_500);
-    machine.lead.countedBeat(2);
-    machine.lead.countedBeat(2);
-    machine.lead.countedBeat(1);
-    machine.lead.countedBeat(77);
-    await machine.until(4_000);
-    expect(machine.events).toEqual(['lapsed at 2450']);
-  });
-
-  it('remembers 20 beats', async () => {
-    const lapsedAfter = async (count: number): Promise<string[]> => {
-      const machine = new LeadFixture({ leaseMs: 10_000, beatMs: 100 });
-      await machine.until(10_500);
-      machine.countLead(self);
-      await machine.until(13_000);
-      expect(machine.sentAt('beat')).toHaveLength(25);
-      machine.lead.countedBeat(count);
-      await machine.until(24_000);
-      return machine.events.slice(1);
-    };
-    // Its lead was sent at 10,500, its beat 6 at 11,100.
-    expect(await lapsedAfter(5)).toEqual(['lapsed at 20500']);
-    expect(await lapsedAfter(6)).toEqual(['lapsed at 21100']);
-  });
-
-  it("is deposed by another's lead: it says so once, and writes nothing more", async () => {
-    const machine = new LeadFixture();
-    await machine.leading();
-    await machine.until(1_400);
-    const refused: unknown[] = [];
-    machine.lead.lapsed.listen(() => refused.push(machine.refusal()));
-    machine.countLead(other);
-    expect(machine.events).toEqual(['lapsed at 1400', 'deposed at 1400']);
-    expect(refused).toMatchObject([{ message: 'Cannot change anything here: http://other leads' }]);
-    expect(machine.lead.state).toBe('standby');
-    machine.lead.counted(machine.startMs + 1_390);
-    await machine.until(2_449);
-    expect(machine.kinds()).toEqual(['lead', 'beat']);
-    await machine.until(2_450);
-    expect(machine.kinds()).toEqual(['lead', 'beat', 'lead']);
-    machine.countLead(self);
-    expect(machine.lead.isHeld).toBe(true);
-    expect(machine.events.slice(2)).toEqual(['leading at 2450']);
-  });
-});
-
-describe('stop', () => {
-  const starts: Record<string, (machine: LeadFixture) => Promise<void>> = {
-    'of a standby': (machine) => machine.until(500),
-    'of a candidate': (machine) => machine.until(1_100),
-    'of a leader': (machine) => machine.leading(),
-    'of a leader that waits to open': async (machine) => {
-      await machine.until(1_100);
-      machine.lead.counted(undefined);
-      machine.countLead(self);
-    },
+  readonly #steps: Steps = {
+    draw: (random) => (this.#random = Number(random)),
+    self: () => this.#counts(self),
+    other: () => this.#counts(other),
+    /** An epoch that it has not claimed. */
+    skip: () => (this.position = { ...this.position, epoch: 7 }),
+    counted: (ms) => this.lead.counted(ms === undefined ? undefined : 1_000 + Number(ms)),
+    beat: (count) => this.lead.countedBeat(Number(count)),
+    released: (to = '') => this.lead.countedRelease(to),
+    renounce: () => this.lead.renounce(),
+    release: (to = '') => this.lead.release(to),
+    end: (end) => (this.#end = end),
+    answer: (answer) => this.#answer(answer),
+    check: () => this.#check(),
+    stop: () => this.lead.stop(),
   };
 
-  it.each(Object.entries(starts))('%s leaves nothing behind', async (_, start) => {
-    const machine = new LeadFixture();
-    await start(machine);
-    machine.events.length = 0;
-    machine.lead.stop();
-    expect(machine.lead.state).toBe('stopped');
-    expect(machine.timers.size).toBe(0);
-    expect(machine.events).toEqual([`lapsed at ${machine.nowMs}`]);
-    expect(machine.refusal()).toMatchObject(nobodyLeads);
-    const { length } = machine.sent;
-    machine.lead.counted(machine.time.nowMs);
-    machine.lead.countedBeat(1);
-    machine.countLead(self);
-    machine.countLead(other);
-    await machine.until(9_000);
-    expect(machine.lead.state).toBe('stopped');
-    expect(machine.sent).toHaveLength(length);
-    expect(machine.events).toHaveLength(1);
-    expect(machine.timers.size).toBe(0);
-  });
+  /** @returns the trace, the state and the number of timers */
+  async play(script: string): Promise<string> {
+    const trace = await this.#played.play(script, this.#steps);
+    return `${trace}; ${this.lead.state} ${this.#played.timerCount}`;
+  }
+}
 
-  it.each([true, undefined])('while the log is asked, which answers %s', async (isAnswered) => {
-    const machine = new LeadFixture();
-    const answer = await machine.asking();
-    machine.lead.stop();
-    answer(isAnswered);
-    await machine.until(9_000);
-    expect(machine.sent).toEqual([]);
-    expect(machine.asked).toEqual([1_050]);
-    expect(machine.timers.size).toBe(0);
+const scripts: Record<string, Record<string, [script: string, trace: string]>> = {
+  'a standby': {
+    'claims after a lease and a margin of silence': ['0 other, 1051', '1050 lead; candidate 1'],
+    'waits longer by what it draws': ['0 draw 0.5, 0 other, 1276', '1275 lead; candidate 1'],
+    'waits at most 450 ms longer': ['0 draw 0.999, 0 other, 1500', '1500 lead; candidate 1'],
+    'counts its silence from its start, and from each entry that counts': [
+      '700 counted, 1400 beat 3, 2451',
+      '2450 lead; candidate 1',
+    ],
+    'asks again every 200 ms while it has not read the log to its end': [
+      '0 end no, 1600, 1600 end yes, 1651',
+      '1050 asks, 1250 asks, 1450 asks, 1650 lead; candidate 1',
+    ],
+    'asks again every 200 ms while the log does not answer': [
+      '0 end away, 1600',
+      '1050 asks, 1250 asks, 1450 asks; standby 1',
+    ],
+    'claims nothing if an entry counts while the log is asked': [
+      '0 end held, 1100 beat 1, 1100 answer yes, 1100 end yes, 2351',
+      '1050 asks, 2150 lead; candidate 1',
+    ],
+    'waits once if a lead counts while the log is asked': [
+      '0 end held, 1100 draw 0.9, 1100 other, 1100 answer yes, 1110',
+      '1050 asks; standby 1',
+    ],
+    'claims once if the question takes longer than a silence': [
+      '0 end held, 1100 draw 0.9, 1100 other, 2560 answer yes, 2570',
+      '1050 asks, 2555 asks, 2560 lead; candidate 1',
+    ],
+    'refuses, and names the leader': [
+      '0 check, 0 other, 0 check',
+      '0 no machine leads now, 0 http://other leads; standby 1',
+    ],
+  },
+  'a candidate': {
+    'leads with its own lead, and opens at once': [
+      '1100 check, 1100 self, 1100 check',
+      '1050 lead, 1100 no machine leads now, 1100 leading, 1100 held; leader 2',
+    ],
+    'stands by when the lead of another counts': [
+      '1100 other, 2151',
+      '1050 lead, 2150 lead; candidate 1',
+    ],
+    'stands by when an entry of the former leader counts': [
+      '1100 counted, 2151',
+      '1050 lead, 2150 lead; candidate 1',
+    ],
+    'tries again after 2 s; its lease runs from the first time': [
+      '3060 self, 3060 check, 3270 beat 1, 3270 check',
+      '1050 lead, 3050 lead, 3060 leading, 3060 lapsed, 3060 no machine leads now, 3260 beat, 3270 held; leader 2',
+    ],
+    'leads with a lead that counts when it stands by again': [
+      '1100 counted, 1110 self, 1110 check',
+      '1050 lead, 1110 no machine leads now; leader 3',
+    ],
+    'does not lead with a lead of its name that it has not claimed': [
+      '1100 skip, 1100 self, 1100 check',
+      '1050 lead, 1100 no machine leads now; standby 1',
+    ],
+    'waits for the lease of the former leader, and opens then': [
+      '1100 counted, 1110 self, 1450 beat 1, 1650 beat 2, 1850 beat 3, 2050 beat 4, 2149 check, 2150 check',
+      '1050 lead, 1250 beat, 1450 beat, 1650 beat, 1850 beat, 2050 beat, 2149 no machine leads now, 2150 leading, 2150 held; leader 2',
+    ],
+    'opens although a lead counted while the log was asked': [
+      '0 end held, 1100 draw 0.99, 1100 other, 1100 answer yes, 1100 end yes, 1100 draw 0, 2700 counted, 2710 self, 3800',
+      '1050 asks, 2596 lead, 2796 beat, 2996 beat, 3196 beat, 3396 beat, 3596 lapsed, 3596 beat, 3750 leading, 3796 beat; leader 1',
+    ],
+    'does not open when the lead of another counts while it waits': [
+      '1100 counted, 1100 self, 1500 other, 2500',
+      '1050 lead, 1250 beat, 1450 beat, 1500 lapsed, 1500 deposed; standby 1',
+    ],
+  },
+  'a leader': {
+    'holds its lease from when its lead was sent, not from when it was read': [
+      '1500 self, 2049 check, 2050 check, 2400',
+      '1050 lead, 1500 leading, 1700 beat, 1900 beat, 2049 held, 2050 lapsed, 2050 no machine leads now, 2100 beat, 2300 beat; leader 1',
+    ],
+    'renews its lease by entries that count, from when they were sent': [
+      '1050 self, 1800 counted 1600, 1800 counted 1300, 1800 counted, 2599 check, 3000',
+      '1050 lead, 1050 leading, 1250 beat, 1450 beat, 1650 beat, 1850 beat, 2050 beat, 2250 beat, 2450 beat, 2599 held, 2600 lapsed, 2650 beat, 2850 beat; leader 1',
+    ],
+    'sends a beat when nothing that it sent for 200 ms counted': [
+      '1050 self, 1400 counted 1390, 2000',
+      '1050 lead, 1050 leading, 1250 beat, 1590 beat, 1790 beat, 1990 beat; leader 2',
+    ],
+    'that lapsed is renewed by the next beat that counts': [
+      '1050 self, 2300 check, 2300 beat 6, 2300 check, 3249 check, 3250 check',
+      '1050 lead, 1050 leading, 1250 beat, 1450 beat, 1650 beat, 1850 beat, 2050 lapsed, 2050 beat, 2250 beat, 2300 no machine leads now, 2300 held, 2450 beat, 2650 beat, 2850 beat, 3050 beat, 3249 held, 3250 lapsed, 3250 beat, 3250 no machine leads now; leader 1',
+    ],
+    'is not renewed by a beat that comes again, after a later one, or that it did not send': [
+      '1050 self, 1500 beat 2, 1500 beat 2, 1500 beat 1, 1500 beat 77, 2500',
+      '1050 lead, 1050 leading, 1250 beat, 1450 beat, 1650 beat, 1850 beat, 2050 beat, 2250 beat, 2450 lapsed, 2450 beat; leader 1',
+    ],
+    'is deposed by the lead of another, once, and writes nothing more': [
+      '1050 self, 1400 other, 1400 check, 1400 counted 1390, 2460 self, 2460 check',
+      '1050 lead, 1050 leading, 1250 beat, 1400 lapsed, 1400 deposed, 1400 http://other leads, 2450 lead, 2460 leading, 2460 held; leader 2',
+    ],
+  },
+  'that gives the lead away': {
+    'holds no lease any more; its beats renew nothing; it sends its release until that counts': [
+      '1050 self, 1300 renounce, 1300 check, 1500 beat 2, 1500 check, 1500 release next, 1950 released next, 3900',
+      '1050 lead, 1050 leading, 1250 beat, 1300 lapsed, 1300 no machine leads now, 1450 beat, 1500 no machine leads now, 1500 release, 1700 release, 1900 release, 1950 deposed; standby 1',
+    ],
+    'leads again one lease after the others could': [
+      '1050 self, 1050 renounce, 1050 release, 1050 released, 3101 self, 3101 check',
+      '1050 lead, 1050 leading, 1050 lapsed, 1050 release, 1050 deposed, 3100 lead, 3101 leading, 3101 held; leader 2',
+    ],
+    'is deposed by the lead of another if its release is lost': [
+      '1050 self, 1050 renounce, 1050 release, 2200 other, 3000',
+      '1050 lead, 1050 leading, 1050 lapsed, 1050 release, 1250 release, 1450 release, 1650 release, 1850 release, 2050 lapsed, 2050 release, 2200 lapsed, 2200 deposed; standby 1',
+    ],
+    'sends its release only when the lease of the leader before it has ended': [
+      '1100 counted, 1100 self, 1100 renounce, 1100 release, 2151',
+      '1050 lead, 1100 lapsed, 1100 beat, 1300 beat, 1500 beat, 1700 beat, 1900 beat, 2050 lapsed, 2100 beat, 2150 release; leader 1',
+    ],
+    'gives it away although its lease has lapsed': [
+      '1050 self, 2500 renounce, 2500 release, 2510',
+      '1050 lead, 1050 leading, 1250 beat, 1450 beat, 1650 beat, 1850 beat, 2050 lapsed, 2050 beat, 2250 beat, 2450 beat, 2500 lapsed, 2500 release; leader 1',
+    ],
+    'holds the lease of a later epoch': [
+      '1050 self, 1050 renounce, 1050 release, 1050 other, 2150 self, 2150 check, 2400',
+      '1050 lead, 1050 leading, 1050 lapsed, 1050 release, 1050 lapsed, 1050 deposed, 2100 lead, 2150 leading, 2150 held, 2300 beat; leader 2',
+    ],
+    'gives nothing away if it does not lead, or has not renounced': [
+      '0 renounce, 0 release, 1050 self, 1050 release, 1060',
+      '1050 lead, 1050 leading; leader 2',
+    ],
+    'leaves nothing behind when it stops': [
+      '1050 self, 1050 renounce, 1050 release, 1060 stop, 1060 released, 3000',
+      '1050 lead, 1050 leading, 1050 lapsed, 1050 release, 1060 lapsed; stopped 0',
+    ],
+  },
+  'a standby whose leader gives the lead away': {
+    'claims at once, and holds the lease at once': [
+      '0 other, 300 released, 301 self, 301 check',
+      '300 lead, 301 leading, 301 held; leader 2',
+    ],
+    'waits up to 50 ms by what it draws': [
+      '0 other, 300 draw 0.999, 300 released, 351 self, 351 check',
+      '350 lead, 351 leading, 351 held; leader 2',
+    ],
+    'claims without a wait if it is named': [
+      '0 draw 0.5, 300 released self, 300',
+      '300 lead; candidate 1',
+    ],
+    'claims after a silence if another is named': [
+      '300 released other, 1351',
+      '1350 lead; candidate 1',
+    ],
+    'is not held up by the release again, or by late beats': [
+      '0 draw 0.8, 300 released, 330 released, 330 released other, 330 beat 3, 341 beat 4, 350',
+      '340 lead; candidate 1',
+    ],
+    'does not claim while it has not read the log to its end': [
+      '0 end held, 0 released, 10 answer no, 10 end yes, 31',
+      '0 asks, 30 lead; candidate 1',
+    ],
+    'waits for a whole silence again when another leads': [
+      '0 end held, 0 released, 10 other, 10 answer yes, 10 end yes, 1300 counted, 1300 self, 1300 check',
+      '0 asks, 1060 lead, 1300 no machine leads now; leader 3',
+    ],
+    'is a candidate already: holds the lease at once': [
+      '1100 released other, 1100 self, 1100 check',
+      '1050 lead, 1100 leading, 1100 held; leader 2',
+    ],
+  },
+  'a leader that reads nothing': {
+    'sends no beat one lease after its lease ended, while the log is not read to its end': [
+      '1050 self, 1050 end no, 3300',
+      '1050 lead, 1050 leading, 1250 beat, 1450 beat, 1650 beat, 1850 beat, 2050 lapsed, 2050 beat, 2250 beat, 2450 beat, 2650 beat, 2850 beat, 3050 asks, 3250 asks; leader 1',
+    ],
+    'sends no beat one lease after its lease ended, while the log does not answer': [
+      '1050 self, 1050 end away, 3300 end yes, 3700',
+      '1050 lead, 1050 leading, 1250 beat, 1450 beat, 1650 beat, 1850 beat, 2050 lapsed, 2050 beat, 2250 beat, 2450 beat, 2650 beat, 2850 beat, 3050 asks, 3250 asks, 3450 beat, 3650 beat; leader 1',
+    ],
+    'sends no more beats if it reads each one too late': [
+      '1050 self, 1050 end no, 2550 beat 1, 2750 beat 2, 2950 beat 3, 3150 beat 4, 3350 beat 5, 3350 check, 3800',
+      '1050 lead, 1050 leading, 1250 beat, 1450 beat, 1650 beat, 1850 beat, 2050 lapsed, 2050 beat, 2250 beat, 2450 beat, 2550 lapsed, 2650 beat, 2750 lapsed, 2850 beat, 2950 lapsed, 3050 asks, 3150 lapsed, 3250 asks, 3350 lapsed, 3350 no machine leads now, 3450 asks, 3650 asks; leader 1',
+    ],
+    'sends no beat if it stops while the log is asked': [
+      '1050 self, 1050 end held, 3100 stop, 3100 answer yes, 4000',
+      '1050 lead, 1050 leading, 1250 beat, 1450 beat, 1650 beat, 1850 beat, 2050 lapsed, 2050 beat, 2250 beat, 2450 beat, 2650 beat, 2850 beat, 3050 asks, 3100 lapsed; stopped 0',
+    ],
+  },
+  'that stops': {
+    'a standby leaves nothing behind': [
+      '500 stop, 500 check, 500 counted, 500 beat 1, 500 self, 500 other, 9000',
+      '500 lapsed, 500 no machine leads now; stopped 0',
+    ],
+    'a candidate leaves nothing behind': [
+      '1100 stop, 1100 check, 1100 counted, 1100 self, 1100 other, 9000',
+      '1050 lead, 1100 lapsed, 1100 no machine leads now; stopped 0',
+    ],
+    'a leader leaves nothing behind': [
+      '1050 self, 1060 stop, 1060 check, 1060 counted 1060, 1060 beat 1, 1060 other, 9000',
+      '1050 lead, 1050 leading, 1060 lapsed, 1060 no machine leads now; stopped 0',
+    ],
+    'a leader that waits to open leaves nothing behind': [
+      '1100 counted, 1100 self, 1100 stop, 1100 check, 9000',
+      '1050 lead, 1100 lapsed, 1100 no machine leads now; stopped 0',
+    ],
+    'while the log is asked, which answers then': [
+      '0 end held, 1100 stop, 1100 answer yes, 9000',
+      '1050 asks, 1100 lapsed; stopped 0',
+    ],
+    'while the log is asked, which fails then': [
+      '0 end held, 1100 stop, 1100 answer away, 9000',
+      '1050 asks, 1100 lapsed; stopped 0',
+    ],
+  },
+};
+
+describe.each(Object.entries(scripts))('%s', (_, cases) => {
+  it.each(Object.entries(cases))('%s', async (_name, [script, trace]) => {
+    expect(await new Machine().play(script)).toBe(trace);
   });
+});
+
+it('appends its lead, beats and release in its epoch, behind what it has applied', async () => {
+  const machine = new Machine();
+  await machine.play('1050 self, 1250');
+  machine.position = { ...machine.position, n: 3, chain: Buffer.alloc(chainBytes, 6) };
+  await machine.play('1450 renounce, 1450 release next, 1451');
+  const entries = machine.sent.map((body) => readEntry(body));
+  const head = { version: 1, epoch: 5, n: 0 };
+  expect(entries).toEqual([
+    { head, chain, content: { kind: 'lead', leader: self, after: 7 } },
+    { head, chain, content: { kind: 'beat', count: 1 } },
+    { head: { ...head, n: 3 }, chain: machine.position.chain, content: { kind: 'beat', count: 2 } },
+    {
+      head: { ...head, n: 3 },
+      chain: machine.position.chain,
+      content: { kind: 'release', to: 'next' },
+    },
+  ]);
+});
+
+it('a standby knows its leader from the start, and refuses with a code', () => {
+  const { lead } = new Machine(1_000, 200, other);
+  expect(lead.leader).toBe(other);
+  expect(() => lead.check()).toThrow(
+    expect.objectContaining({ code: 'not_active', retryAfterSeconds: 1 }),
+  );
+});
+
+it.each([
+  // Its lead was sent at 10,500, its beat 6 at 11,100; it has sent 25 beats by 13,000.
+  [5, 20_500],
+  [6, 21_100],
+])('remembers 20 beats: with beat %d its lease ends at %d', async (count, ms) => {
+  const trace = await new Machine(10_000, 100).play(`10500 self, 13000 beat ${count}, 24000`);
+  expect(trace).toContain(`${ms} lapsed`);
 });

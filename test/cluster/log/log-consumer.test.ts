@@ -1,388 +1,207 @@
+/** One consumer in virtual time, over a log whose answers and readings the script decides (src/cluster/log/log-consumer.ts). */
 import { describe, expect, it } from 'vitest';
 import { LogConsumer } from '../../../src/cluster/log/log-consumer.ts';
 import type { LogBounds, LogReader, OrderedLog } from '../../../src/cluster/log/ordered-log.ts';
-import { VirtualTime } from '../simulation/virtual-time.ts';
+import { Played, type Steps } from './played.ts';
 
-/** A log whose answers and readings are in the hands of the test. Times are milliseconds since the start. */
+/**
+ * The trace has each reading (`from 1`), each end of one (`ends`), each entry (`+3` new, `=3` brought before by an earlier
+ * reading), and each question for the bounds that is not answered at once (`asks`).
+ */
 class Fixture {
-  readonly time = new VirtualTime();
-  readonly #startMs = this.time.nowMs;
-  /** Asked for its end, and began to read. */
-  readonly askedMs: number[] = [];
-  readonly readings: Array<{ from: number; reader: LogReader; atMs: number; isStopped: boolean }> =
-    [];
-  readonly entries: Array<readonly [seq: number, isNew: boolean]> = [];
-  timers = 0;
-  end: LogBounds = { first: 1, last: 0 };
-  bounds = (): Promise<LogBounds> => Promise.resolve(this.end);
-  from: (bounds: LogBounds) => number | undefined = () => 1;
-  onEntry = (): void => undefined;
+  readonly #played = new Played();
+  #bounds: LogBounds = { first: 1, last: 0 };
+  #answer = 'yes';
+  #asks = 0;
+  #held: Array<(isAnswered: boolean) => void> = [];
+  #from: (bounds: LogBounds) => number | undefined = () => 1;
+  #onEntry = (): void => undefined;
+  #reader: LogReader | undefined;
   readonly consumer: LogConsumer;
 
   constructor() {
     const unused = (): Promise<never> => Promise.reject(new Error('not asked for'));
+    const note = (what: string): void => this.#played.note(what);
     const log: OrderedLog = {
       append: unused,
       prune: unused,
       close: unused,
-      bounds: () => {
-        this.askedMs.push(this.nowMs);
-        return this.bounds();
-      },
+      bounds: () => this.#ask(),
       follow: (from, reader) => {
-        const reading = { from, reader, atMs: this.nowMs, isStopped: false };
-        this.readings.push(reading);
-        return { stop: () => void (reading.isStopped = true) };
+        note(`from ${from}`);
+        this.#reader = reader;
+        return { stop: () => note('ends') };
       },
     };
     this.consumer = new LogConsumer({
       log,
-      timers: { monotonicMs: () => this.time.nowMs, after: this.#after },
-      from: (bounds) => this.from(bounds),
+      timers: this.#played.timers,
+      from: (bounds) => this.#from(bounds),
       entry: (seq, _, isNew) => {
-        this.entries.push([seq, isNew]);
-        this.onEntry();
+        note(`${isNew ? '+' : '='}${seq}`);
+        this.#onEntry();
       },
     });
   }
 
-  readonly #after = (ms: number, run: () => void): (() => void) => {
-    let isDue = true;
-    const done = (): void => {
-      this.timers -= isDue ? 1 : 0;
-      isDue = false;
-    };
-    this.timers++;
-    const cancel = this.time.later(ms, () => {
-      done();
-      run();
-    });
-    return () => {
-      done();
-      cancel();
-    };
+  #ask(): Promise<LogBounds> {
+    this.#asks++;
+    if (this.#answer !== 'yes') this.#played.note('asks');
+    const { promise, resolve, reject } = Promise.withResolvers<LogBounds>();
+    const answer = (isAnswered: boolean): void =>
+      isAnswered ? resolve(this.#bounds) : reject(new Error('no answer'));
+    if (this.#answer === 'held') this.#held.push(answer);
+    else answer(this.#answer === 'yes');
+    return promise;
+  }
+
+  async #isAtEnd(newest?: string): Promise<void> {
+    const atEnd = await this.consumer.isAtEnd(newest === undefined ? 0 : Number(newest)).then(
+      (isAtEnd) => `at end: ${isAtEnd}`,
+      () => 'at end: no answer',
+    );
+    this.#played.note(atEnd);
+  }
+
+  readonly #steps: Steps = {
+    start: () => this.consumer.start(),
+    pause: () => this.consumer.pause(),
+    restart: (ms) => this.consumer.restart(Number(ms)),
+    stop: () => this.consumer.stop(),
+    end: () => this.#isAtEnd(),
+    endwith: (newest) => this.#isAtEnd(newest),
+    log: (first, last) => (this.#bounds = { first: Number(first), last: Number(last) }),
+    answers: (answer) => (this.#answer = answer),
+    answer: (answer) => this.#held.shift()!(answer === 'yes'),
+    bring: (...seqs) => {
+      for (const seq of seqs) this.#reader!.entry(Number(seq), Buffer.alloc(0), 0);
+    },
+    breaks: () => this.#reader!.ended(new Error('lost')),
+    never: () => (this.#from = () => undefined),
+    bounded: () => (this.#from = ({ first, last }) => first * 10 + last),
+    first: () => (this.#from = ({ first }) => first),
+    stopinfrom: () => {
+      this.#from = () => {
+        this.consumer.stop();
+        return 1;
+      };
+    },
+    stopinentry: () => (this.#onEntry = () => this.consumer.stop()),
   };
 
-  get nowMs(): number {
-    return this.time.nowMs - this.#startMs;
-  }
-
-  /** Also what is resolved now runs. */
-  async until(ms: number): Promise<void> {
-    this.time.later(0, () => undefined);
-    await this.time.run(this.#startMs + ms);
-  }
-
-  async started(): Promise<void> {
-    this.consumer.start();
-    await this.until(0);
-  }
-
-  /** What the newest reading brings. */
-  bring(...seqs: number[]): void {
-    for (const seq of seqs) this.readings.at(-1)!.reader.entry(seq, Buffer.alloc(0), 0);
-  }
-
-  /** The newest reading ends. */
-  endReading(): void {
-    this.readings.at(-1)!.reader.ended(new Error('lost'));
-  }
-
-  begunMs(): number[] {
-    return this.readings.map(({ atMs }) => atMs);
-  }
-
-  /** The next questions are answered by the test. */
-  hold(): { answer: () => void; refuse: () => void } {
-    const { promise, resolve, reject } = Promise.withResolvers<LogBounds>();
-    this.bounds = () => promise;
-    return { answer: () => resolve(this.end), refuse: () => reject(new Error('no answer')) };
+  /** @returns the trace; how often it began again, how far it is behind, how many timers and questions there were */
+  async play(script: string): Promise<string> {
+    const trace = await this.#played.play(script, this.#steps);
+    const { restarts, behind } = this.consumer.progress;
+    return `${trace}; ${restarts} ${behind} ${this.#played.timerCount} ${this.#asks}`;
   }
 }
 
-describe('a consumer', () => {
-  it('reads from where `from` says for the bounds of the log', async () => {
-    const log = new Fixture();
-    log.end = { first: 3, last: 8 };
-    log.from = ({ first, last }) => first * 10 + last;
-    await log.started();
-    expect(log.readings.map(({ from }) => from)).toEqual([38]);
-    log.bring(38, 39);
-    expect(log.entries).toEqual([
-      [38, true],
-      [39, true],
-    ]);
-    expect(log.consumer.progress).toEqual({ restarts: 0, behind: 0 });
-  });
+const scripts: Record<string, Record<string, [script: string, trace: string]>> = {
+  'a consumer': {
+    'reads from where `from` says for the bounds of the log': [
+      '0 log 3 8, 0 bounded, 0 start, 0 bring 38 39',
+      '0 from 38, 0 +38, 0 +39; 0 0 1 1',
+    ],
+    'begins again after 100 ms, then after twice as long up to 2 s, until an entry comes': [
+      '0 start, 0 breaks, 100 breaks, 300 breaks, 700 breaks, 1500 breaks, 3100 breaks, 5100 breaks, 7100 bring 1, 7100 breaks, 7200',
+      '0 from 1, 0 ends, 100 from 1, 100 ends, 300 from 1, 300 ends, 700 from 1, 700 ends, 1500 from 1, 1500 ends, 3100 from 1, 3100 ends, 5100 from 1, 5100 ends, 7100 from 1, 7100 +1, 7100 ends, 7200 from 1; 8 0 1 9',
+    ],
+    'asks again where the log does not answer, and reads when it does': [
+      '0 answers no, 0 start, 800 answers yes, 1500',
+      '0 asks, 100 asks, 300 asks, 700 asks, 1500 from 1; 0 0 1 5',
+    ],
+    'replaces a reading that brings nothing for a second although there is more': [
+      '0 log 1 5, 0 start, 0 bring 1 2, 1999, 2100',
+      '0 from 1, 0 +1, 0 +2, 2000 ends, 2100 from 1; 1 3 1 4',
+    ],
+    'gives each that follows twice as long, until an entry comes': [
+      '0 log 1 5, 0 start, 32000 bring 3, 34000',
+      '0 from 1, 2000 ends, 2100 from 1, 5100 ends, 5300 from 1, 10300 ends, 10700 from 1, 19700 ends, 20500 from 1, 29500 ends, 31100 from 1, 32000 +3, 33100 ends, 33200 from 1; 6 2 1 37',
+    ],
+    'leaves a reading that moves after it stood still for a part of its time': [
+      '0 log 1 5, 0 start, 4500 bring 1, 6000',
+      '0 from 1, 2000 ends, 2100 from 1, 4500 +1; 1 4 1 7',
+    ],
+    'leaves a reading that moves, or is at the end': [
+      '0 log 1 100, 0 start, 900 bring 1, 1800 bring 2, 2700 bring 3, 2700 log 1 3, 6500',
+      '0 from 1, 900 +1, 1800 +2, 2700 +3; 0 0 1 7',
+    ],
+    'leaves a reading while the question for the end is not answered': [
+      '0 log 1 5, 0 start, 0 answers no, 3500 answers yes, 5200',
+      '0 from 1, 1000 asks, 2000 asks, 3000 asks, 5000 ends, 5100 from 1; 1 5 1 7',
+    ],
+    'marks as new what no earlier reading brought, also at the positions of lost entries': [
+      '0 log 1 3, 0 start, 0 bring 1 2 3, 0 breaks, 100 bring 2 3 4, 100 log 1 2, 100 breaks, 200 bring 2 3',
+      '0 from 1, 0 +1, 0 +2, 0 +3, 0 ends, 100 from 1, 100 =2, 100 =3, 100 +4, 100 ends, 200 from 1, 200 =2, 200 +3; 2 0 1 3',
+    ],
+    'pauses until it is restarted': [
+      '0 start, 0 bring 1, 0 pause, 5000 restart 0, 5001',
+      '0 from 1, 0 +1, 0 ends, 5000 from 1; 1 0 1 2',
+    ],
+    'drops the answer to a question from before it began again': [
+      '0 answers held, 0 start, 0 answers yes, 0 restart 50, 0 answer yes, 200',
+      '0 asks, 50 from 1; 0 0 1 2',
+    ],
+    'never reads if `from` returns undefined': ['0 never, 0 start, 9000', '; 0 0 0 1'],
+    'never reads again if `from` returns undefined later': [
+      '0 start, 0 never, 9000',
+      '0 from 1; 0 0 0 2',
+    ],
+  },
+  isAtEnd: {
+    'is false until this reading brought everything': [
+      '0 log 1 2, 0 end, 0 start, 0 end, 0 bring 1, 0 end, 0 bring 2, 0 end, 0 breaks, 0 end, 100 end, 100 bring 1 2, 100 end, 100 stop, 100 end',
+      '0 at end: false, 0 from 1, 0 at end: false, 0 +1, 0 at end: false, 0 +2, 0 at end: true, 0 ends, 0 at end: false, 100 from 1, 100 at end: false, 100 =1, 100 =2, 100 at end: true, 100 ends, 100 at end: false; 1 0 0 10',
+    ],
+    'is true where there is nothing to bring': [
+      '0 start, 0 end, 0 log 8 7, 0 first, 0 restart 0, 1 end',
+      '0 from 1, 0 at end: true, 0 ends, 0 from 8, 1 at end: true; 1 0 1 4',
+    ],
+    'is false where the log answers with an end before the newest entry that is known': [
+      '0 log 1 2, 0 start, 0 bring 1 2, 0 endwith 2, 0 endwith 3',
+      '0 from 1, 0 +1, 0 +2, 0 at end: true, 0 at end: false; 0 0 1 3',
+    ],
+    'rejects when the log does not answer': [
+      '0 start, 0 answers no, 0 end',
+      '0 from 1, 0 asks, 0 at end: no answer; 0 0 1 2',
+    ],
+  },
+  'a stop': {
+    'while the first question waits for its answer': [
+      '0 answers held, 0 start, 500 stop, 500 answer yes, 500 restart 0, 9000',
+      '0 asks; 0 0 0 1',
+    ],
+    'while a question is refused': [
+      '0 answers held, 0 start, 500 stop, 500 answer no, 500 restart 0, 9000',
+      '0 asks; 0 0 0 1',
+    ],
+    'while it waits to begin again': [
+      '0 start, 450 breaks, 500 stop, 500 restart 0, 9000',
+      '0 from 1, 450 ends; 0 0 0 1',
+    ],
+    'while it reads': [
+      '0 log 1 5, 0 start, 0 bring 1, 500 stop, 500 restart 0, 9000',
+      '0 from 1, 0 +1, 500 ends; 0 4 0 1',
+    ],
+    'while the question for the end waits for its answer': [
+      '0 log 1 5, 0 start, 0 answers held, 1001 stop, 1001 answer yes, 9000',
+      '0 from 1, 1000 asks, 1001 ends; 0 5 0 2',
+    ],
+    'while it is paused': [
+      '0 start, 0 pause, 500 stop, 500 restart 0, 9000',
+      '0 from 1, 0 ends; 0 0 0 1',
+    ],
+    'within `from`': ['0 stopinfrom, 0 start, 9000', '; 0 0 0 1'],
+    'within an entry': [
+      '0 log 1 5, 0 stopinentry, 0 start, 0 bring 1, 9000',
+      '0 from 1, 0 +1, 0 ends; 0 4 0 1',
+    ],
+  },
+};
 
-  it('begins again after an end: after 100 ms, and twice as long each time, up to 2 s', async () => {
-    const log = new Fixture();
-    await log.started();
-    const waits = [100, 200, 400, 800, 1_600, 2_000, 2_000];
-    for (const ms of waits) {
-      const fromMs = log.nowMs;
-      const { length } = log.readings;
-      log.endReading();
-      expect(log.readings.at(-1)!.isStopped).toBe(true);
-      await log.until(fromMs + ms - 1);
-      expect(log.readings).toHaveLength(length);
-      await log.until(fromMs + ms);
-      expect(log.readings).toHaveLength(length + 1);
-    }
-    expect(log.consumer.progress.restarts).toBe(waits.length);
-    // An entry shows that it works.
-    log.bring(1);
-    const fromMs = log.nowMs;
-    log.endReading();
-    await log.until(fromMs + 100);
-    expect(log.begunMs().at(-1)).toBe(fromMs + 100);
-  });
-
-  it('asks again where the log does not answer, and reads when it does', async () => {
-    const log = new Fixture();
-    log.bounds = () => Promise.reject(new Error('no answer'));
-    await log.started();
-    await log.until(800);
-    expect(log.askedMs).toEqual([0, 100, 300, 700]);
-    expect(log.readings).toEqual([]);
-    log.bounds = () => Promise.resolve(log.end);
-    await log.until(1_500);
-    expect(log.begunMs()).toEqual([1_500]);
-  });
-
-  it('replaces a reading that brings nothing for a second although there is more', async () => {
-    const log = new Fixture();
-    log.end = { first: 1, last: 5 };
-    await log.started();
-    log.bring(1, 2);
-    await log.until(1_999);
-    expect(log.readings).toHaveLength(1);
-    await log.until(2_100);
-    expect(log.begunMs()).toEqual([0, 2_100]);
-    expect(log.readings[0]!.isStopped).toBe(true);
-    // The next have twice as long each: a line may need that for one entry.
-    await log.until(32_000);
-    expect(log.begunMs()).toEqual([0, 2_100, 5_300, 10_700, 20_500, 31_100]);
-    log.bring(3);
-    await log.until(34_000);
-    expect(log.begunMs().slice(6)).toEqual([33_200]);
-  });
-
-  it('leaves a reading that moves after it stood still for a part of its time', async () => {
-    const log = new Fixture();
-    log.end = { first: 1, last: 5 };
-    await log.started();
-    await log.until(4_500);
-    expect(log.begunMs()).toEqual([0, 2_100]);
-    log.bring(1);
-    await log.until(6_000);
-    expect(log.begunMs()).toEqual([0, 2_100]);
-  });
-
-  it('leaves a reading that moves, or is at the end', async () => {
-    const log = new Fixture();
-    log.end = { first: 1, last: 100 };
-    await log.started();
-    for (let seq = 1; seq <= 5; seq++) {
-      await log.until(900 * seq);
-      log.bring(seq);
-    }
-    log.end = { first: 1, last: 5 };
-    await log.until(9_500);
-    expect(log.readings).toHaveLength(1);
-    expect(log.askedMs).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((at) => at * 1_000));
-  });
-
-  it('leaves a reading while the question for the end is not answered', async () => {
-    const log = new Fixture();
-    log.end = { first: 1, last: 5 };
-    await log.started();
-    log.bounds = () => Promise.reject(new Error('no answer'));
-    await log.until(5_500);
-    expect(log.readings).toHaveLength(1);
-    expect(log.askedMs).toHaveLength(6);
-    log.bounds = () => Promise.resolve(log.end);
-    await log.until(7_200);
-    expect(log.begunMs()).toEqual([0, 7_100]);
-  });
-
-  it('marks as new what no earlier reading brought, also at the positions of lost entries', async () => {
-    const log = new Fixture();
-    log.end = { first: 1, last: 3 };
-    await log.started();
-    log.bring(1, 2, 3);
-    log.endReading();
-    await log.until(100);
-    log.bring(2, 3, 4);
-    log.end = { first: 1, last: 2 };
-    log.endReading();
-    await log.until(200);
-    log.bring(2, 3);
-    const expected = [
-      [1, 2, 3].map((seq) => [seq, true]),
-      [2, 3].map((seq) => [seq, false]),
-    ].flat();
-    expect(log.entries).toEqual([...expected, [4, true], [2, false], [3, true]]);
-  });
-
-  it('pauses, and goes on with restart', async () => {
-    const log = new Fixture();
-    await log.started();
-    log.bring(1);
-    log.consumer.pause();
-    expect(log.readings[0]!.isStopped).toBe(true);
-    await log.until(5_000);
-    expect(log.readings).toHaveLength(1);
-    expect(log.timers).toBe(0);
-    log.consumer.restart(0);
-    await log.until(5_001);
-    expect(log.begunMs()).toEqual([0, 5_000]);
-  });
-
-  it('drops the answer to a question from before it began again', async () => {
-    const log = new Fixture();
-    const first = log.hold();
-    await log.started();
-    log.bounds = () => Promise.resolve(log.end);
-    log.consumer.restart(50);
-    first.answer();
-    await log.until(49);
-    expect(log.readings).toEqual([]);
-    await log.until(200);
-    expect(log.begunMs()).toEqual([50]);
-  });
-
-  it('never reads again once `from` returns undefined', async () => {
-    const log = new Fixture();
-    log.from = () => undefined;
-    await log.started();
-    await log.until(9_000);
-    expect(log.readings).toEqual([]);
-    expect(log.askedMs).toEqual([0]);
-    const later = new Fixture();
-    await later.started();
-    later.from = () => undefined;
-    await later.until(9_000);
-    expect(later.askedMs).toEqual([0, 1_000]);
-  });
-});
-
-describe('isAtEnd', () => {
-  it('is false until this reading brought everything', async () => {
-    const log = new Fixture();
-    log.end = { first: 1, last: 2 };
-    expect(await log.consumer.isAtEnd()).toBe(false);
-    await log.started();
-    expect(await log.consumer.isAtEnd()).toBe(false);
-    log.bring(1);
-    expect(await log.consumer.isAtEnd()).toBe(false);
-    log.bring(2);
-    expect(await log.consumer.isAtEnd()).toBe(true);
-    // The earlier one brought it, and what this one brings is not known yet.
-    log.endReading();
-    expect(await log.consumer.isAtEnd()).toBe(false);
-    await log.until(100);
-    expect(log.readings).toHaveLength(2);
-    expect(await log.consumer.isAtEnd()).toBe(false);
-    log.bring(1, 2);
-    expect(await log.consumer.isAtEnd()).toBe(true);
-    log.consumer.stop();
-    expect(await log.consumer.isAtEnd()).toBe(false);
-  });
-
-  it('is true where there is nothing to bring', async () => {
-    const log = new Fixture();
-    await log.started();
-    expect(await log.consumer.isAtEnd()).toBe(true);
-    const behind = new Fixture();
-    behind.end = { first: 8, last: 7 };
-    behind.from = () => 8;
-    await behind.started();
-    expect(await behind.consumer.isAtEnd()).toBe(true);
-  });
-
-  it('is false where the log answers with an end before the newest entry that is known', async () => {
-    const log = new Fixture();
-    log.end = { first: 1, last: 2 };
-    await log.started();
-    log.bring(1, 2);
-    expect(await log.consumer.isAtEnd(2)).toBe(true);
-    expect(await log.consumer.isAtEnd(3)).toBe(false);
-  });
-
-  it('rejects when the log does not answer', async () => {
-    const log = new Fixture();
-    await log.started();
-    log.bounds = () => Promise.reject(new Error('no answer'));
-    await expect(log.consumer.isAtEnd()).rejects.toThrow('no answer');
-  });
-});
-
-describe('stop', () => {
-  /** Each is stopped at 500, or stops itself by then. */
-  const moments: Record<string, (log: Fixture) => Promise<(() => void) | void>> = {
-    'while the first question is not answered': async (log) => {
-      const { answer } = log.hold();
-      await log.started();
-      await log.until(500);
-      return answer;
-    },
-    'while a question is refused': async (log) => {
-      const { refuse } = log.hold();
-      await log.started();
-      await log.until(500);
-      return refuse;
-    },
-    'while it waits to begin again': async (log) => {
-      await log.started();
-      await log.until(450);
-      log.endReading();
-      await log.until(500);
-    },
-    'while it reads': async (log) => {
-      await log.started();
-      log.bring(1);
-      await log.until(500);
-    },
-    'while the question for the end is not answered': async (log) => {
-      await log.started();
-      const { answer } = log.hold();
-      await log.until(1_001);
-      return answer;
-    },
-    'while it is paused': async (log) => {
-      await log.started();
-      log.consumer.pause();
-      await log.until(500);
-    },
-    'within `from`': async (log) => {
-      log.from = () => {
-        log.consumer.stop();
-        return 1;
-      };
-      await log.started();
-      expect(log.readings).toEqual([]);
-    },
-    'within an entry': async (log) => {
-      log.onEntry = () => log.consumer.stop();
-      await log.started();
-      log.bring(1);
-    },
-  };
-
-  it.each(Object.entries(moments))('%s brings nothing more', async (_, moment) => {
-    const log = new Fixture();
-    log.end = { first: 1, last: 5 };
-    const answer = await moment(log);
-    const { length: begun } = log.readings;
-    const { length: asked } = log.askedMs;
-    log.consumer.stop();
-    if (answer !== undefined) answer();
-    log.consumer.restart(0);
-    await log.until(9_000);
-    expect(log.readings).toHaveLength(begun);
-    expect(log.readings.every(({ isStopped }) => isStopped)).toBe(true);
-    expect(log.askedMs).toHaveLength(asked);
-    expect(log.timers).toBe(0);
+describe.each(Object.entries(scripts))('%s', (_, cases) => {
+  it.each(Object.entries(cases))('%s', async (_name, [script, trace]) => {
+    expect(await new Fixture().play(script)).toBe(trace);
   });
 });

@@ -1,242 +1,290 @@
 /**
- * The ordered log in memory, without faults: the model of the port (src/cluster/log/ordered-log.ts). Several handles over
- * one `MemoryStream` are the machines of a cluster.
+ * A handle on a `MemoryStream` with every fault that the port allows (src/cluster/log/ordered-log.ts), drawn from the
+ * randomness handed in and switched at any time by `faults`. Without faults it is the model of the port. The same draws
+ * make the same run.
  *
- * Nothing here waits by itself: each answer and each delivery goes through the `Later` handed in, so that a simulation
- * owns all order and time. Bodies are passed on, not copied: neither writer nor reader may change one.
+ *     append ──under way──▶ arrives: in order ──▶ lands │ is lost │ lands late, behind others
+ *                                                   └──▶ answered │ answer lost │ a second copy lands late
+ *     follow ──▶ deliveries of 1..n entries, each at once, late or after a stall; before each the reading may end
+ *
+ * Never: an entry out of order, twice, changed or left out within one reading.
  */
-import {
-  LogPrunedError,
-  type LogBounds,
-  type LogReader,
-  type OrderedLog,
-  type Reading,
+import type {
+  LogBounds,
+  LogReader,
+  OrderedLog,
+  Reading,
 } from '../../../src/cluster/log/ordered-log.ts';
+import {
+  closedError,
+  MemoryReading,
+  realLater,
+  type Later,
+  type MemoryStream,
+  type Pace,
+} from './memory-stream.ts';
 
-/** Runs `run` once, after `ms`, never at once; what it returns takes that back. */
-export type Later = (ms: number, run: () => void) => () => void;
+/** Shares of 1, and bounds of what is drawn evenly. */
+export interface LogFaults {
+  /** Of appends: appended, and rejected. */
+  readonly lostAnswer: number;
+  /** Of appends: not appended, and rejected. */
+  readonly lostAppend: number;
+  /** Of appends: rejected, and appended up to `lateMs` later. */
+  readonly late: number;
+  /** Of appends: answered, and appended once more up to `lateMs` later. */
+  readonly duplicate: number;
+  readonly lateMs: number;
+  /** Of deliveries: the reading ends instead. */
+  readonly end: number;
+  /** Of deliveries: it comes up to `stallMs` later. */
+  readonly stall: number;
+  readonly stallMs: number;
+  /** Each way, answer and delivery takes up to this long. */
+  readonly latencyMs: number;
+  /** A delivery brings 1 to this many entries. */
+  readonly entriesMax: number;
+}
 
-/** Real time, for tests without a simulation. */
-export const realLater: Later = (ms, run) => {
-  if (ms > 0) {
-    const timer = setTimeout(run, ms);
-    return () => clearTimeout(timer);
-  }
-  const immediate = setImmediate(run);
-  return () => clearImmediate(immediate);
+export const noFaults: LogFaults = {
+  lostAnswer: 0,
+  lostAppend: 0,
+  late: 0,
+  duplicate: 0,
+  lateMs: 0,
+  end: 0,
+  stall: 0,
+  stallMs: 0,
+  latencyMs: 0,
+  entriesMax: Infinity,
 };
 
-interface StreamWatcher {
-  /** Entries were appended, pruned or lost. It must not change the stream. */
-  changed(): void;
+/** What does not get through while the rest does: a path of one machine, or the brokers' own trouble. */
+export interface Cut {
+  readonly appends: boolean;
+  readonly readings: boolean;
+  /** `old`: answered by a broker that knows no more than when the cut began. */
+  readonly bounds: 'asked' | 'unanswered' | 'old';
 }
 
-/** What the handles share. */
-export class MemoryStream {
-  /** From `#first` on. */
-  #bodies: Uint8Array[] = [];
-  #first = 1;
-  readonly #watchers = new Set<StreamWatcher>();
+export const noCut: Cut = { appends: false, readings: false, bounds: 'asked' };
 
-  get first(): number {
-    return this.#first;
-  }
+/** Within the 5 s of an append: two ways of `latencyMs` fit beside it. */
+const unansweredMs = 4_000;
+/** Within the 2 s of bounds. */
+const unaskedMs = 1_500;
+/** A reading notices within this time that the log is away. */
+const noticedMs = 3_000;
 
-  get last(): number {
-    return this.#first + this.#bodies.length - 1;
-  }
-
-  append(body: Uint8Array): number {
-    this.#bodies.push(body);
-    this.#tell();
-    return this.last;
-  }
-
-  /** @throws RangeError where there is no such entry */
-  at(seq: number): Uint8Array {
-    const body = this.#bodies[seq - this.#first];
-    if (body === undefined) throw new RangeError(`No entry ${seq}`);
-    return body;
-  }
-
-  prune(below: number): void {
-    const count = Math.min(below - this.#first, this.#bodies.length);
-    if (count <= 0) return;
-    this.#bodies = this.#bodies.slice(count);
-    this.#first += count;
-    this.#tell();
-  }
-
-  /** Loses the entries above `last`, which may have been answered: their positions are given to others. */
-  loseAbove(last: number): void {
-    if (last >= this.last) return;
-    this.#bodies.length = Math.max(0, last - this.#first + 1);
-    this.#tell();
-  }
-
-  /** @returns ends it */
-  watch(watcher: StreamWatcher): () => void {
-    this.#watchers.add(watcher);
-    return () => void this.#watchers.delete(watcher);
-  }
-
-  #tell(): void {
-    for (const watcher of this.#watchers) watcher.changed();
-  }
+interface Append {
+  readonly body: Uint8Array;
+  readonly resolve: (seq: number) => void;
+  readonly reject: (error: Error) => void;
 }
 
-/** How a reading goes. */
-export interface Pace {
-  /** Asked before each delivery: after how long it comes. */
-  delayMs(): number;
-  /** How many entries it may bring. */
-  entriesMax(): number;
-  /** Why it ends the reading instead. */
-  fault(): Error | undefined;
-}
-
-interface ReadingOptions {
+export interface MemoryLogOptions {
   readonly stream: MemoryStream;
-  readonly later: Later;
-  readonly pace: Pace;
-  readonly from: number;
-  readonly reader: LogReader;
-  /** It was stopped, or ended. */
-  readonly gone: (reading: MemoryReading) => void;
+  /** From 0 up to 1; draws nothing without faults. */
+  readonly random?: () => number;
+  readonly later?: Later;
+  readonly faults?: LogFaults;
 }
-
-export class MemoryReading implements Reading, StreamWatcher {
-  readonly #options: ReadingOptions;
-  readonly #unwatch: () => void;
-  #next: number;
-  #stopped = false;
-  /** Takes back the delivery that is due. */
-  #due: (() => void) | undefined;
-
-  constructor(options: ReadingOptions) {
-    this.#options = options;
-    this.#next = options.from;
-    this.#unwatch = options.stream.watch(this);
-    this.changed();
-  }
-
-  changed(): void {
-    const { stream, later, pace } = this.#options;
-    if (this.#stopped || this.#due !== undefined) return;
-    const waits = this.#next > stream.last && this.#next >= stream.first;
-    if (!waits) this.#due = later(pace.delayMs(), this.#deliver);
-  }
-
-  readonly #deliver = (): void => {
-    this.#due = undefined;
-    const { stream, pace, reader } = this.#options;
-    if (this.#next < stream.first) {
-      this.end(
-        new LogPrunedError(`Entry ${this.#next} was pruned: the log begins at ${stream.first}`),
-      );
-      return;
-    }
-    const fault = pace.fault();
-    if (fault !== undefined) {
-      this.end(fault);
-      return;
-    }
-    // The reader may stop, append and prune.
-    for (let left = pace.entriesMax(); left > 0 && this.#hasNext(); left--) {
-      const seq = this.#next++;
-      reader.entry(seq, stream.at(seq), 0);
-    }
-    this.changed();
-  };
-
-  #hasNext(): boolean {
-    const { stream } = this.#options;
-    return !this.#stopped && this.#next >= stream.first && this.#next <= stream.last;
-  }
-
-  stop(): void {
-    if (this.#stopped) return;
-    this.#stopped = true;
-    this.#unwatch();
-    this.#due?.();
-    this.#options.gone(this);
-  }
-
-  end(error: Error): void {
-    if (this.#stopped) return;
-    this.stop();
-    this.#options.reader.ended(error);
-  }
-}
-
-/** At once, whole, without end. */
-const steady: Pace = {
-  delayMs: () => 0,
-  entriesMax: () => Infinity,
-  fault: () => undefined,
-};
 
 export class MemoryLog implements OrderedLog {
+  /** Counts for what begins from now on. */
+  faults: LogFaults;
   readonly #stream: MemoryStream;
+  readonly #random: () => number;
   readonly #later: Later;
   readonly #readings = new Set<MemoryReading>();
-  /** Reject what waits. */
+  /** Not arrived yet, in the order of the calls. */
+  readonly #underWay: Append[] = [];
+  /** Not answered yet. */
   readonly #waiting = new Set<(error: Error) => void>();
-  #closed = false;
+  readonly #pace: Pace;
+  #state: 'open' | 'closed' | 'killed' = 'open';
+  #away = false;
+  #cut = noCut;
+  #oldBounds: LogBounds | undefined;
 
-  constructor(stream: MemoryStream, later: Later = realLater) {
+  constructor({
+    stream,
+    random = () => 0,
+    later = realLater,
+    faults = noFaults,
+  }: MemoryLogOptions) {
+    this.faults = faults;
     this.#stream = stream;
+    this.#random = random;
     this.#later = later;
+    this.#pace = {
+      delayMs: () => this.#deliveryMs(),
+      entriesMax: () => this.#entriesMax(),
+      fault: () =>
+        this.#away || this.#cut.readings || this.#hits(this.faults.end)
+          ? new Error('The reading was lost')
+          : undefined,
+    };
+  }
+
+  /** Cut off: what is asked from now on is refused, though what is under way may still land; readings end in a while. */
+  leave(): void {
+    if (this.#away) return;
+    this.#away = true;
+    for (const reading of this.#readings) this.#endAway(reading);
+  }
+
+  comeBack(): void {
+    this.#away = false;
+  }
+
+  /** What does not get through from now on. */
+  set cut(cut: Cut) {
+    this.#cut = cut;
+    const { first, last } = this.#stream;
+    this.#oldBounds = cut.bounds === 'old' ? { first, last } : undefined;
+  }
+
+  /** The machine died: nothing answers or delivers any more. What is under way may still land. */
+  kill(): void {
+    this.#state = 'killed';
+    this.#waiting.clear();
+    for (const reading of this.#readings) reading.stop();
   }
 
   append(body: Uint8Array): Promise<number> {
-    if (this.#closed) return Promise.reject(closedError());
-    return this.#answer(this.#stream.append(body));
+    if (this.#state === 'closed') return Promise.reject(closedError());
+    return new Promise((resolve, reject) => {
+      if (this.#state === 'killed') return;
+      this.#waiting.add(reject);
+      this.#underWay.push({ body, resolve, reject });
+      this.#later(this.#latency(), this.#arrive);
+    });
+  }
+
+  /** The oldest under way, whichever this was called for: appends of one handle arrive in order. */
+  readonly #arrive = (): void => {
+    const append = this.#underWay.shift();
+    if (append === undefined) return;
+    const { body } = append;
+    const { late, lateMs, lostAppend, lostAnswer, duplicate } = this.faults;
+    const draw = this.#random();
+    // What a dead machine had handed to its socket arrives, or does not.
+    const unsent =
+      this.#away ||
+      this.#cut.appends ||
+      this.#state === 'closed' ||
+      (this.#state === 'killed' && this.#hits(0.5));
+    if (draw < late) {
+      this.#later(this.#upTo(lateMs), () => void this.#stream.append(body));
+      this.#refuse(append);
+      return;
+    }
+    if (unsent || draw < late + lostAppend) {
+      this.#refuse(append);
+      return;
+    }
+    const seq = this.#stream.append(body);
+    if (this.#hits(duplicate)) {
+      this.#later(this.#upTo(lateMs), () => void this.#stream.append(body));
+    }
+    if (this.#hits(lostAnswer)) this.#refuse(append);
+    else this.#later(this.#latency(), () => this.#answer(append, seq));
+  };
+
+  #refuse({ reject }: Append): void {
+    this.#later(this.#upTo(unansweredMs), () => this.#reject(reject));
+  }
+
+  #answer(append: Append, seq: number): void {
+    if (this.#away) this.#refuse(append);
+    else if (this.#waiting.delete(append.reject)) append.resolve(seq);
+  }
+
+  #reject(reject: (error: Error) => void): void {
+    if (this.#waiting.delete(reject)) reject(new Error('The log did not answer'));
   }
 
   follow(from: number, reader: LogReader): Reading {
     const reading = new MemoryReading({
       stream: this.#stream,
       later: this.#later,
-      pace: steady,
+      pace: this.#pace,
       from,
       reader,
       gone: (gone) => void this.#readings.delete(gone),
     });
+    if (this.#state === 'killed') {
+      reading.stop();
+      return reading;
+    }
     this.#readings.add(reading);
-    if (this.#closed) this.#later(0, () => reading.end(closedError()));
+    if (this.#state === 'closed') this.#later(0, () => reading.end(closedError()));
+    else if (this.#away) this.#endAway(reading);
     return reading;
   }
 
+  #endAway(reading: MemoryReading): void {
+    this.#later(this.#upTo(noticedMs), () => {
+      if (this.#away) reading.end(new Error('The log is away'));
+    });
+  }
+
   bounds(): Promise<LogBounds> {
-    if (this.#closed) return Promise.reject(closedError());
-    return this.#answer({ first: this.#stream.first, last: this.#stream.last });
+    return this.#ask(
+      () => this.#oldBounds ?? { first: this.#stream.first, last: this.#stream.last },
+    );
   }
 
   prune(below: number): Promise<void> {
-    if (this.#closed) return Promise.reject(closedError());
-    return this.#answer(this.#stream.prune(below));
+    return this.#ask(() => this.#stream.prune(below));
+  }
+
+  #ask<T>(work: () => T): Promise<T> {
+    if (this.#state === 'closed') return Promise.reject(closedError());
+    return new Promise((resolve, reject) => {
+      if (this.#state === 'killed') return;
+      this.#waiting.add(reject);
+      this.#later(this.#latency(), () => {
+        const isCut = this.#away || this.#cut.bounds === 'unanswered';
+        if (isCut || this.#hits(this.faults.lostAnswer)) {
+          this.#later(this.#upTo(unaskedMs), () => this.#reject(reject));
+        } else if (this.#waiting.delete(reject)) {
+          resolve(work());
+        }
+      });
+    });
   }
 
   close(): Promise<void> {
-    this.#closed = true;
+    if (this.#state === 'open') this.#state = 'closed';
     for (const reading of this.#readings) reading.stop();
     for (const reject of this.#waiting) reject(closedError());
     this.#waiting.clear();
     return Promise.resolve();
   }
 
-  #answer<T>(value: T): Promise<T> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.add(reject);
-      this.#later(0, () => {
-        this.#waiting.delete(reject);
-        resolve(value);
-      });
-    });
+  #hits(share: number): boolean {
+    return share > 0 && this.#random() < share;
   }
-}
 
-export function closedError(): Error {
-  return new Error('The log is closed');
+  #upTo(ms: number): number {
+    return this.#random() * ms;
+  }
+
+  #latency(): number {
+    const { latencyMs } = this.faults;
+    return latencyMs === 0 ? 0 : this.#random() * latencyMs;
+  }
+
+  #deliveryMs(): number {
+    const { stall, stallMs } = this.faults;
+    if (this.#away || this.#cut.readings) return this.#upTo(noticedMs);
+    return this.#latency() + (this.#hits(stall) ? this.#upTo(stallMs) : 0);
+  }
+
+  #entriesMax(): number {
+    const { entriesMax } = this.faults;
+    return entriesMax === Infinity ? Infinity : 1 + Math.floor(this.#random() * entriesMax);
+  }
 }

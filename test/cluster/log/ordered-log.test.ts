@@ -1,6 +1,6 @@
 import { Random } from '../../crash/random.ts';
-import { FaultyLog, noFaults } from './faulty-log.ts';
-import { MemoryLog, MemoryStream, realLater, type Later } from './memory-log.ts';
+import { MemoryLog } from './memory-log.ts';
+import { MemoryStream, realLater, type Later } from './memory-stream.ts';
 import { orderedLogContract, type LogFixture } from './ordered-log-contract.ts';
 import type { OrderedLog } from '../../../src/cluster/log/ordered-log.ts';
 
@@ -17,29 +17,16 @@ function opened(make: () => OrderedLog): ReturnType<LogFixture['open']> {
   });
 }
 
-const randomOf = (seed: number): (() => number) => {
-  const random = new Random(seed);
-  return () => random.next();
-};
-
 /** A refusal takes up to 4 s: here 20 ms. */
 const quickly: Later = (ms, run) => realLater(ms / 200, run);
-
-orderedLogContract({
-  name: 'memory',
-  faults: 'none',
-  open: () => {
-    const stream = new MemoryStream();
-    return opened(() => new MemoryLog(stream));
-  },
-});
 
 orderedLogContract({
   name: 'faulty memory',
   faults: 'allowed',
   open: () => {
     const stream = new MemoryStream();
-    const random = randomOf(17);
+    const draws = new Random(17);
+    const random = (): number => draws.next();
     const faults = {
       lostAnswer: 0.1,
       lostAppend: 0.1,
@@ -52,15 +39,15 @@ orderedLogContract({
       latencyMs: 200,
       entriesMax: 4,
     };
-    return opened(() => new FaultyLog({ stream, random, faults, later: quickly }));
+    return opened(() => new MemoryLog({ stream, random, faults, later: quickly }));
   },
 });
 
 orderedLogContract({
-  name: 'faulty memory, faults switched off',
+  name: 'memory',
   faults: 'none',
   open: () => {
     const stream = new MemoryStream();
-    return opened(() => new FaultyLog({ stream, random: randomOf(1), faults: noFaults }));
+    return opened(() => new MemoryLog({ stream }));
   },
 });

@@ -1,220 +1,396 @@
+/** One machine's side of a replicated store, in virtual time: the lease is 10 s, a beat follows every 4 s. */
 import { describe, expect, it } from 'vitest';
+import { emptyPosition, type LogPosition } from '../../../src/cluster/log/applier.ts';
+import type { ReplicatedStore } from '../../../src/cluster/log/apply-queue.ts';
 import {
   chainBytes,
   encodeEntry,
   encodeWrites,
   readEntry,
 } from '../../../src/cluster/log/entry.ts';
+import type { LogReader, Reading } from '../../../src/cluster/log/ordered-log.ts';
+import { LogReplicator } from '../../../src/cluster/log/replicator.ts';
+import { messageOf } from '../../../src/model/failure.ts';
+import { packPlain } from '../../../src/store/codec.ts';
 import type { StoredWrite } from '../../../src/store/replicated-transactions.ts';
+import { MemoryLog, noFaults } from './memory-log.ts';
 import { leadOf, LogWriter } from './log-writer.ts';
-import { ReplicatorFixture, watched } from './replicator-fixture.ts';
+import { MemoryStream } from './memory-stream.ts';
+import { Played, type Steps } from './played.ts';
 
-const writes: StoredWrite[] = [['numbers', 'a', Buffer.from('1')]];
-const others: StoredWrite[] = [['numbers', 'b', Buffer.from('2')]];
-const otherChain = Buffer.alloc(chainBytes, 1);
-const otherLeads = {
-  code: 'not_active',
-  message: 'Cannot change anything here: another machine leads now',
+/** What runs waits while there is a list. */
+class Gate {
+  #held: Array<() => void> | undefined;
+
+  readonly pass = (run: () => void): void => {
+    if (this.#held === undefined) run();
+    else this.#held.push(run);
+  };
+
+  hold(): void {
+    this.#held ??= [];
+  }
+
+  open(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const run of held) run();
+  }
+}
+
+class TestStore implements ReplicatedStore {
+  readonly gate = new Gate();
+  readonly #note: (what: string) => void;
+  stored: LogPosition = emptyPosition;
+  error: Error | undefined;
+
+  constructor(note: (what: string) => void) {
+    this.#note = note;
+  }
+
+  position(): LogPosition {
+    return this.stored;
+  }
+
+  apply(writes: readonly StoredWrite[], position: LogPosition, after: LogPosition): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.gate.pass(() => {
+        const isNext = Buffer.compare(after.chain, this.stored.chain) === 0;
+        if (this.error !== undefined || !isNext) {
+          reject(this.error ?? new Error('it does not follow'));
+          return;
+        }
+        this.stored = position;
+        if (writes.length > 0) this.#note(`stores ${writes.map(([, key]) => String(key)).join()}`);
+        resolve();
+      });
+    });
+  }
+}
+
+/** Notes what it appends: `tx+` is the same entry again. */
+class NotingLog extends MemoryLog {
+  readonly gate = new Gate();
+  sent: Uint8Array | undefined;
+  note: (what: string) => void = () => undefined;
+
+  override append(body: Uint8Array): Promise<number> {
+    this.note(`${readEntry(body)?.content?.kind}${this.sent === body ? '+' : ''}`);
+    this.sent = body;
+    return super.append(body);
+  }
+
+  override follow(from: number, reader: LogReader): Reading {
+    let isStopped = false;
+    const reading = super.follow(from, {
+      entry: (seq, body, atMs) =>
+        this.gate.pass(() => (isStopped ? undefined : reader.entry(seq, body, atMs))),
+      ended: (error) => reader.ended(error),
+    });
+    return {
+      stop: () => {
+        isStopped = true;
+        reading.stop();
+      },
+    };
+  }
+}
+
+const writesOf = (key: string): StoredWrite[] => [['numbers', key, Buffer.from('1')]];
+const large = encodeWrites([['numbers', 'large', Buffer.alloc(8 * 1_048_576)]], Infinity)[0]!;
+
+/** The trace has what the machine appends and stores, its events, and how each write and release ends. */
+class Machine {
+  readonly #played = new Played();
+  readonly #note = (what: string): void => this.#played.note(what);
+  readonly #stream = new MemoryStream();
+  #store = new TestStore(this.#note);
+  /** Another machine, which has applied what is in the log. */
+  #other = new LogWriter();
+  #mayLead = true;
+  #log!: NotingLog;
+  #replicator!: LogReplicator;
+
+  #start(option = ''): void {
+    const { timers, time } = this.#played;
+    this.#log = new NotingLog({ stream: this.#stream, random: () => 0, later: time.later });
+    this.#log.note = this.#note;
+    const owner = option === 'again' ? 'again' : 'self';
+    this.#replicator = new LogReplicator({
+      log: this.#log,
+      store: this.#store,
+      self: { owner, url: `http://${owner}`, version: '1' },
+      timers,
+      random: () => 0,
+      leaseMs: 10_000,
+      beatMs: option === 'beatless' ? 1e9 : 4_000,
+      ...(option === 'parts' && { partBytes: 8 }),
+      mayLead: () => this.#mayLead,
+      onLeading: () => this.#note('leading'),
+      onDeposed: () => this.#note('deposed'),
+      onStopped: ({ reason, detail }) => this.#note(`${reason}: ${detail}`),
+    });
+    this.#replicator.start();
+  }
+
+  #append(...bodies: Uint8Array[]): void {
+    for (const body of bodies) this.#stream.append(body);
+  }
+
+  #write(key: string): void {
+    const ended = (how: string): void => this.#note(`${key} ${how}`);
+    this.#replicator.commit(writesOf(key)).then(
+      () => ended('done'),
+      (error: unknown) => ended(`refused: ${reasonOf(error)}`),
+    );
+  }
+
+  #check(): void {
+    try {
+      this.#replicator.check();
+      this.#note('held');
+    } catch (error) {
+      this.#note(reasonOf(error));
+    }
+  }
+
+  /** The other machine has applied what this one has. */
+  #catchUp(): void {
+    const { epoch, n, chain } = this.#replicator.status.position;
+    Object.assign(this.#other, { epoch, n, chain });
+  }
+
+  /** An entry that follows one which this machine has not. */
+  #gap(): void {
+    const { epoch, n, chain } = this.#replicator.status.position;
+    const bytes = encodeWrites(writesOf('x'))[0]!;
+    this.#append(encodeEntry({ epoch, n: n + 2, chain, kind: 'tx', part: 0, parts: 1, bytes }));
+  }
+
+  /** Another machine leads that has not read the newest entries. */
+  #foreign(): void {
+    const epoch = this.#replicator.status.position.epoch + 1;
+    const chain = Buffer.alloc(chainBytes, 1);
+    this.#append(encodeEntry({ epoch, n: 0, chain, ...leadOf('other', 0) }));
+  }
+
+  readonly #steps: Steps = {
+    start: (option) => this.#start(option),
+    close: () => this.#replicator.close(),
+    kill: () => {
+      this.#log.kill();
+      this.#replicator.close();
+    },
+    replaced: () => (this.#store = new TestStore(this.#note)),
+    write: (key) => this.#write(key),
+    release: (to) => void this.#replicator.release(to).then(() => this.#note('released')),
+    check: () => this.#check(),
+    banned: () => (this.#mayLead = false),
+    allowed: () => (this.#mayLead = true),
+
+    unread: () => this.#log.gate.hold(),
+    read: () => this.#log.gate.open(),
+    unstored: () => this.#store.gate.hold(),
+    store: () => this.#store.gate.open(),
+    full: () => (this.#store.error = new Error('the disk is full')),
+    space: () => (this.#store.error = undefined),
+    refuse: () => (this.#log.faults = { ...noFaults, lostAppend: 1 }),
+    accept: () => (this.#log.faults = noFaults),
+    leave: () => this.#log.leave(),
+    back: () => this.#log.comeBack(),
+    lose: (above) => this.#stream.loseAbove(Number(above)),
+    prune: (below) => this.#stream.prune(Number(below)),
+
+    catch: () => this.#catchUp(),
+    lead: () => this.#append(this.#other.lead()),
+    tx: (key) => this.#append(this.#other.tx(writesOf(key))),
+    large: () => this.#append(this.#other.part(0, 1, large)),
+    part: () =>
+      this.#append(this.#other.part(0, 2, encodeWrites(writesOf('x'))[0]!.subarray(0, 3))),
+    beat: () => this.#append(this.#other.beat()),
+    gives: (to) => this.#append(this.#other.release(to)),
+    late: () => this.#append(this.#log.sent!),
+    again: (seq) => this.#append(this.#other.bodies[Number(seq) - 1]!),
+    gap: () => this.#gap(),
+    foreign: () => this.#foreign(),
+    newer: (n) => this.#append(packPlain([7, 1, Number(n)])),
+  };
+
+  /** @returns the trace; the state, its position in the log and in its epoch, and the numbers of ignored entries and restarts */
+  async play(script: string): Promise<string> {
+    const trace = await this.#played.play(script, this.#steps);
+    const { state, position, ignored, restarts } = this.#replicator.status;
+    const { seq, epoch, n } = position;
+    return `${trace}; ${state} ${seq} ${epoch}.${n} ${ignored} ${restarts}`;
+  }
+}
+
+const reasonOf = (error: unknown): string =>
+  messageOf(error).replace('Cannot change anything here: ', '');
+
+const scripts: Record<string, Record<string, [script: string, trace: string]>> = {
+  'a write': {
+    'is done when it was read back and is stored, not when the log has answered': [
+      '0 start, 10501 unread, 10501 unstored, 10501 write a, 10511 read, 10521 store, 10531',
+      '10500 lead, 10500 leading, 10501 tx, 10521 stores a, 10521 a done; leader 2 1.1 0 0',
+    ],
+    'is sent again after 1 s, then 2 s, until it is read back, and counts once': [
+      '0 start, 10501 unread, 10501 write a, 13600 read, 14100',
+      '10500 lead, 10500 leading, 10501 tx, 11501 tx+, 13501 tx+, 13600 stores a, 13600 a done; leader 2 1.1 2 1',
+    ],
+    'is sent again 100 ms after the log has refused it': [
+      '0 start, 10501 refuse, 10501 write a, 10851 accept, 10951',
+      '10500 lead, 10500 leading, 10501 tx, 10601 tx+, 10701 tx+, 10801 tx+, 10901 tx+, 10901 stores a, 10901 a done; leader 2 1.1 0 0',
+    ],
+    'is refused without a lease, and written nowhere': [
+      '0 start, 0 write a, 1',
+      '0 a refused: no machine leads now; standby 0 0.0 0 0',
+    ],
+    'is refused by a leader that has lapsed': [
+      '0 start beatless, 20501 write a, 20502',
+      '10500 lead, 10500 leading, 20501 a refused: no machine leads now; leader 1 1.0 0 0',
+    ],
+    'renews the lease from when it was sent': [
+      '0 start beatless, 15501 unread, 15501 write a, 16401 read, 25500 check, 25501 check',
+      '10500 lead, 10500 leading, 15501 tx, 16401 stores a, 16401 a done, 25500 held, 25501 no machine leads now; leader 2 1.1 0 1',
+    ],
+    'of a deposed leader is refused, and never counts': [
+      '0 start, 10501 refuse, 10501 write a, 10511 catch, 10511 lead, 10521 late, 13500',
+      '10500 lead, 10500 leading, 10501 tx, 10511 deposed, 10511 a refused: another machine leads now; standby 2 2.0 1 0',
+    ],
+    'of a leader that is deposed between two parts is refused': [
+      '0 start parts, 10501 unread, 10501 write a, 10511 foreign, 10511 read, 10521',
+      '10500 lead, 10500 leading, 10501 tx, 10511 deposed, 10511 a refused: another machine leads now; standby 3 2.0 0 0',
+    ],
+    'in several parts is written one part after the other, and applied with the last': [
+      '0 start parts, 10501 write a, 10511',
+      '10500 lead, 10500 leading, 10501 tx, 10501 tx, 10501 stores a, 10501 a done; leader 3 1.2 0 0',
+    ],
+    'of a leader that died between two parts is applied on no machine': [
+      '0 start parts, 10501 unread, 10501 write a, 10511 kill, 10511 replaced, 10511 start, 21100 write b, 21110',
+      '10500 lead, 10500 leading, 10501 tx, 21011 lead, 21011 leading, 21100 tx, 21100 stores b, 21100 b done; leader 4 2.1 0 0',
+    ],
+    'of a dead machine is applied by the one that takes over, but for parts of a batch': [
+      '0 lead, 0 tx a, 0 part, 0 start, 10600 write b, 10610',
+      '0 stores a, 10500 lead, 10500 leading, 10600 tx, 10600 stores b, 10600 b done; leader 5 2.1 0 0',
+    ],
+    'that counted before another machine leads is done, also if it is stored only later': [
+      '0 start, 10501 unstored, 10501 write a, 10511 catch, 10511 lead, 10521 full, 10521 store, 11021 space, 13021',
+      '10500 lead, 10500 leading, 10501 tx, 10511 deposed, 11521 stores a, 11521 a done; standby 3 2.0 0 1',
+    ],
+  },
+  'a standby': {
+    'that cannot store tries again each second, does not lead, and catches up': [
+      '0 start, 0 lead, 0 tx a, 10 full, 10 tx b, 10 tx a, 60010 space, 61110',
+      '0 stores a, 61010 stores b, 61010 stores a, 61110 lead, 61110 leading; leader 5 2.0 0 61',
+    ],
+    'claims no lead while what counted is not stored': [
+      '0 start, 0 unstored, 0 lead, 0 tx a, 30000 store, 31000',
+      '30000 stores a, 30100 lead, 30100 leading; leader 3 2.0 0 0',
+    ],
+    'claims no lead while beats count': [
+      '0 start, 0 lead, 9000 beat, 18000 beat, 27000 beat, 36000 beat, 47000',
+      '46500 lead, 46500 leading; leader 6 2.0 0 0',
+    ],
+    'claims no lead while it may not': [
+      '0 banned, 0 start, 30000 allowed, 31000',
+      '30100 lead, 30100 leading; leader 1 1.0 0 0',
+    ],
+    'leads only when its own lead is stored': [
+      '0 start, 0 unstored, 10510 store, 10520',
+      '10500 lead, 10510 leading; leader 1 1.0 0 0',
+    ],
+    'does not lead with a lead that another has followed before it was stored': [
+      '0 start, 0 unstored, 10510 catch, 10510 lead, 10520 store, 11520 check',
+      '10500 lead, 11520 http://other leads; standby 2 2.0 0 0',
+    ],
+    'reads no further while 32 MiB wait to be stored': [
+      '0 start, 0 unstored, 0 lead, 0 large, 0 large, 0 large, 0 large, 0 large, 1000 store, 1010',
+      '1000 stores large, 1000 stores large, 1000 stores large, 1000 stores large, 1000 stores large; standby 6 1.5 0 1',
+    ],
+  },
+  'a replicator stops': {
+    'where an append gets a position that is applied already': [
+      '0 start, 10501 write a, 10511 lose 1, 10511 write b, 10521, 40000 check',
+      '10500 lead, 10500 leading, 10501 tx, 10501 stores a, 10501 a done, 10511 tx, 10511 diverged: the log appended a new entry at 2, and 2 is applied here, 40000 no machine leads now; stopped 2 1.1 0 0',
+    ],
+    'where the log is too short for 15 s, and claims no lead meanwhile': [
+      '0 start, 0 lead, 0 tx a, 0 tx b, 10 lose 1, 8010 again 2, 8010 again 3, 9010 lose 1, 25200',
+      '0 stores a, 0 stores b, 25000 diverged: the log ends at 1, and 3 is applied here; stopped 3 1.2 0 0',
+    ],
+    'where the log is too short for three questions, not for two': [
+      '0 start, 0 lead, 0 tx a, 0 tx b, 10 lose 1, 1510 leave, 21510 back, 26000',
+      '0 stores a, 0 stores b, 23610 diverged: the log ends at 1, and 3 is applied here; stopped 3 1.2 0 1',
+    ],
+    'where another entry stands at the place that it has stored': [
+      '0 start, 0 lead, 0 tx a, 0 tx b, 10 close, 10 lose 2, 10 again 2, 10 start, 20',
+      '0 stores a, 0 stores b, 10 diverged: entry 3 is not the one that was applied; stopped 3 1.2 0 0',
+    ],
+    'where a rule of the applier says so, and applies nothing after it': [
+      '0 start, 0 lead, 0 tx a, 10 gap, 10 tx b, 20',
+      '0 stores a, 10 diverged: entry 3 of epoch 1 follows 1; stopped 2 1.1 0 0',
+    ],
+    'where the next entry was pruned': [
+      '0 start, 0 lead, 0 tx a, 10 close, 10 tx b, 10 tx a, 10 prune 4, 10 start, 20',
+      '0 stores a, 10 behind: the log begins at 4, and only 2 is applied here; stopped 2 1.1 0 0',
+    ],
+    'not where the log begins with the next entry': [
+      '0 start, 0 lead, 0 tx a, 10 close, 10 tx b, 10 tx a, 10 prune 3, 10 start, 20',
+      '0 stores a, 10 stores b, 10 stores a; standby 4 1.3 0 0',
+    ],
+    'where an entry is newer than this program': [
+      '0 start, 0 lead, 0 tx a, 10 newer 1, 10 newer 2, 20',
+      '0 stores a, 10 newer: an entry has version 7, which this program does not know; stopped 2 1.1 1 0',
+    ],
+    'where a leader cannot store what counts': [
+      '0 start, 10501 full, 10501 write a, 40000',
+      '10500 lead, 10500 leading, 10501 tx, 10501 unapplied: an entry that counts cannot be applied: the disk is full; stopped 2 1.1 0 0',
+    ],
+  },
+  'a replicator that is closed': {
+    'answers nothing, and writes and reads nothing more': [
+      '0 start, 10501 write a, 10511 refuse, 10511 write b, 10521 close, 10521 catch, 10521 lead, 70000',
+      '10500 lead, 10500 leading, 10501 tx, 10501 stores a, 10501 a done, 10511 tx; stopped 2 1.1 0 0',
+    ],
+    'stops for nothing': [
+      '0 start, 10501 write a, 10511 lose 1, 10511 write b + close, 11511',
+      '10500 lead, 10500 leading, 10501 tx, 10501 stores a, 10501 a done, 10511 tx; stopped 2 1.1 0 0',
+    ],
+  },
+  'a release': {
+    'refuses writes at once, and ends when it counts': [
+      '0 start, 10501 unread, 10501 release next, 10501 check, 10501 write a, 10511 read, 10521',
+      '10500 lead, 10500 leading, 10501 release, 10501 no machine leads now, 10501 a refused: no machine leads now, 10511 deposed, 10511 released; standby 1 1.0 0 0',
+    ],
+    'follows all parts of the batch that is under way': [
+      '0 start parts, 10501 refuse, 10501 write a, 10501 release, 10501 release b, 11001 accept, 11300',
+      '10500 lead, 10500 leading, 10501 tx, 10601 tx+, 10701 tx+, 10801 tx+, 10901 tx+, 11001 tx+, 11101 tx+, 11101 tx, 11101 stores a, 11101 release, 11101 a done, 11101 deposed, 11101 released, 11101 released; standby 3 1.2 0 0',
+    ],
+    'is sent again if it is lost, and ends when another leads': [
+      '0 start, 10501 refuse, 10501 release, 19501 catch, 19501 lead, 19511',
+      '10500 lead, 10500 leading, 10501 release, 14501 release, 18501 release, 19501 deposed, 19501 released; standby 2 2.0 0 0',
+    ],
+    'ends when the machine is closed, or if it does not lead': [
+      '0 start, 10501 refuse, 10501 release, 10511 close, 20511 release, 20512',
+      '10500 lead, 10500 leading, 10501 release, 10511 released, 20511 released; stopped 1 1.0 0 0',
+    ],
+    'is of one lead: a later one is released again': [
+      '0 start, 10501 release, 40600 write a, 40610 release, 40620',
+      '10500 lead, 10500 leading, 10501 release, 10501 deposed, 10501 released, 31001 lead, 31001 leading, 35001 beat, 39001 beat, 40600 tx, 40600 stores a, 40600 a done, 40610 release, 40610 deposed, 40610 released; standby 6 2.1 0 0',
+    ],
+    'lets a standby lead at once, with all that counted before': [
+      '0 start, 0 lead, 10 tx a, 10 gives, 30 write b, 50',
+      '10 stores a, 10 lead, 10 leading, 30 tx, 30 stores b, 30 b done; leader 5 2.1 0 0',
+    ],
+    'is read again by a standby that starts again; of several the first counts': [
+      '0 start, 0 lead, 10 tx a, 10 beat, 10 gives gone, 10 beat, 20 close, 20 start again, 30 gives again, 30 beat, 9000, 11100',
+      '10 stores a, 10520 lead, 10520 leading; leader 8 2.0 0 0',
+    ],
+  },
 };
 
-describe('a write', () => {
-  it('is done when it was read back and is stored, not when the log has answered', async () => {
-    const machine = new ReplicatorFixture();
-    await machine.leading();
-    expect(machine.events).toEqual(['leading']);
-    machine.log.holdReading();
-    machine.store.hold();
-    const write = watched(machine.replicator.commit(writes));
-    await machine.pass(10);
-    expect(machine.stream.last).toBe(2);
-    expect(write.state).toBe('waits');
-    machine.log.release();
-    await machine.pass(10);
-    expect(write.state).toBe('waits');
-    machine.store.release();
-    await machine.pass(10);
-    expect(write.state).toBe('done');
-    expect(machine.store.applied).toEqual([writes]);
-    expect(machine.store.stored).toMatchObject({ seq: 2, epoch: 1, n: 1 });
-  });
-
-  it('is sent again with the same bytes after 1 s, then 2 s, until it is read back, and counts once', async () => {
-    const machine = new ReplicatorFixture();
-    await machine.leading();
-    machine.log.holdReading();
-    const write = watched(machine.replicator.commit(writes));
-    await machine.pass(999);
-    expect(machine.stream.last).toBe(2);
-    await machine.pass(2_100);
-    expect(machine.stream.last).toBe(4);
-    expect(machine.stream.at(3)).toEqual(machine.stream.at(2));
-    expect(machine.stream.at(4)).toEqual(machine.stream.at(2));
-    machine.log.release();
-    await machine.pass(500);
-    expect(write.state).toBe('done');
-    expect(machine.stream.last).toBe(4);
-    expect(machine.store.applied).toEqual([writes]);
-    expect(machine.replicator.status.ignored).toBe(2);
-  });
-
-  it('is sent again 100 ms after the log has refused it', async () => {
-    const machine = new ReplicatorFixture();
-    await machine.leading();
-    machine.refuseAppends();
-    const { length } = machine.log.sent;
-    const write = watched(machine.replicator.commit(writes));
-    await machine.pass(350);
-    expect(machine.log.sent).toHaveLength(length + 4);
-    machine.acceptAppends();
-    await machine.pass(100);
-    expect(write.state).toBe('done');
-    expect(new Set(machine.log.sent.slice(length)).size).toBe(1);
-  });
-
-  it('is refused without a lease, and written nowhere', async () => {
-    const machine = new ReplicatorFixture();
-    machine.start();
-    await expect(machine.replicator.commit(writes)).rejects.toMatchObject({ code: 'not_active' });
-    expect(machine.log.sent).toEqual([]);
-  });
-
-  it('is not sent again when its answer was lost and it was read back', async () => {
-    const machine = new ReplicatorFixture();
-    await machine.leading();
-    machine.log.faults = { ...machine.log.faults, lostAnswer: 1 };
-    const { length } = machine.log.sent;
-    const write = watched(machine.replicator.commit(writes));
-    await machine.pass(2_000);
-    expect(write.state).toBe('done');
-    expect(machine.log.sent).toHaveLength(length + 1);
-  });
-
-  it('is refused by a leader that has lapsed', async () => {
-    const machine = new ReplicatorFixture();
-    await machine.leading({ beatMs: 1e9 });
-    await machine.pass(10_000);
-    expect(machine.replicator.status.state).toBe('leader');
-    await expect(machine.replicator.commit(writes)).rejects.toMatchObject({ code: 'not_active' });
-    expect(machine.stream.last).toBe(1);
-  });
-
-  it('renews the lease from when it was sent', async () => {
-    const machine = new ReplicatorFixture();
-    await machine.leading({ beatMs: 1e9 });
-    await machine.pass(5_000);
-    machine.log.holdReading();
-    const write = watched(machine.replicator.commit(writes));
-    await machine.pass(900);
-    machine.log.release();
-    await machine.pass(9_099);
-    expect(write.state).toBe('done');
-    expect(() => machine.replicator.check()).not.toThrow();
-    await machine.pass(1);
-    expect(() => machine.replicator.check()).toThrow('no machine leads now');
-  });
-
-  it('of a deposed leader is refused, and never counts', async () => {
-    const machine = new ReplicatorFixture();
-    await machine.leading();
-    machine.refuseAppends();
-    const write = watched(machine.replicator.commit(writes));
-    await machine.pass(10);
-    machine.append(machine.other.lead());
-    await machine.pass(10);
-    expect(write.state).toMatchObject(otherLeads);
-    expect(machine.events).toEqual(['leading', 'deposed']);
-    const { length } = machine.log.sent;
-    // It was under way all the time.
-    machine.append(machine.log.sent.at(-1)!);
-    await machine.pass(3_000);
-    expect(machine.log.sent).toHaveLength(length);
-    expect(machine.store.applied).toEqual([]);
-    expect(machine.replicator.status).toMatchObject({ state: 'standby', ignored: 1 });
-  });
-
-  it('of a leader that is deposed between two parts is refused', async () => {
-    const machine = new ReplicatorFixture();
-    await machine.leading({ partBytes: 8 });
-    machine.log.holdReading();
-    const write = watched(machine.replicator.commit(writes));
-    await machine.pass(10);
-    const part = machine.stream.at(2);
-    const other = machine.other;
-    other.part(0, 1, Buffer.alloc(0));
-    const lead = encodeEntry({ epoch: 2, n: 0, chain: otherChain, ...leadOf('other', 0) });
-    machine.append(lead);
-    expect(readEntry(part)?.content).toMatchObject({ part: 0 });
-    machine.log.release();
-    await machine.pass(10);
-    expect(write.state).toMatchObject(otherLeads);
-    expect(machine.log.sent.at(-1)).toBe(part);
-    expect(machine.store.applied).toEqual([]);
-  });
-
-  it('in several parts is written one part after the other, and applied with the last', async () => {
-    const machine = new ReplicatorFixture();
-    await machine.leading({ partBytes: 8 });
-    const count = encodeWrites(writes, 8).length;
-    expect(count).toBeGreaterThan(1);
-    const write = watched(machine.replicator.commit(writes));
-    await machine.pass(10);
-    expect(write.state).toBe('done');
-    expect(machine.stream.last).toBe(1 + count);
-    expect(machine.store.applied).toEqual([writes]);
-    expect(machine.store.stored).toMatchObject({ seq: 1 + count, n: count });
-  });
-
-  it('whose leader died between two parts is applied on no machine, and the next leader writes', async () => {
-    const machine = new ReplicatorFixture();
-    await machine.leading({ partBytes: 8 });
-    machine.log.holdReading();
-    const write = watched(machine.replicator.commit(writes));
-    await machine.pass(10);
-    machine.log.kill();
-    machine.replicator.close();
-    const next = new ReplicatorFixture('next');
-    next.append(machine.stream.at(1), machine.stream.at(2));
-    await next.leading();
-    const after = watched(next.replicator.commit(others));
-    await next.pass(10);
-    expect([write.state, after.state]).toEqual(['waits', 'done']);
-    expect(readEntry(next.stream.at(3))?.content).toMatchObject({ kind: 'lead', after: 1 });
-    expect(next.store.applied).toEqual([others]);
-  });
-
-  it('is applied by a machine that takes over, also where a dead machine had written it', async () => {
-    const machine = new ReplicatorFixture('next');
-    const log = new LogWriter();
-    machine.append(log.lead('dead'), log.tx(writes));
-    log.part(0, 2, encodeWrites(others)[0]!.subarray(0, 3));
-    machine.append(log.bodies.at(-1)!);
-    await machine.leading();
-    const write = watched(machine.replicator.commit(others));
-    await machine.pass(10);
-    expect(write.state).toBe('done');
-    expect(machine.store.applied).toEqual([writes, others]);
-    expect(machine.store.stored).toMatchObject({ seq: 5, epoch: 2, n: 1 });
-  });
-
-  it('that counted before another machine leads is done, also where it is stored only later', async () => {
-    const machine = new ReplicatorFixture();
-    await machine.leading();
-    machine.store.hold();
-    const write = watched(machine.replicator.commit(writes));
-    await machine.pass(10);
-    machine.append(machine.other.lead());
-    await machine.pass(10);
-    expect(machine.replicator.status.state).toBe('standby');
-    expect(write.state).toBe('waits');
-    // Now the disk is full: it is read and stored again.
-    machine.store.error = new Error('the disk is full');
-    machine.store.release();
-    await machine.pass(500);
-    expect(write.state).toBe('waits');
-    machine.store.error = undefined;
-    await machine.pass(2_000);
-    expect(machine.store.applied).toEqual([writes]);
-    expect(write.state).toBe('done');
-    expect(machine.stops).toEqual([]);
+describe.each(Object.entries(scripts))('%s', (_, cases) => {
+  it.each(Object.entries(cases))('%s', async (_name, [script, trace]) => {
+    expect(await new Machine().play(script)).toBe(trace);
   });
 });

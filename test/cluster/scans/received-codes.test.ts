@@ -14,7 +14,8 @@ import { packCode } from '../../../src/store/management/code-codec.ts';
 import { openScanStore } from '../../../src/store/scans/scans.ts';
 import { systemTimers } from '../../../src/system-clock.ts';
 import { soon } from '../../support/soon.ts';
-import { MemoryLog, MemoryStream } from '../log/memory-log.ts';
+import { MemoryLog } from '../log/memory-log.ts';
+import { MemoryStream } from '../log/memory-stream.ts';
 
 const code: QrCodeRecord = {
   id: 'qr_00000000000000000005',
@@ -47,7 +48,7 @@ it('refuses the scans of a code that is of another workspace', async () => {
   const refused: Array<[journal: number, frames: number]> = [];
   const tails = new JournalPositions();
   const received = new ReceivedJournals({
-    log: new MemoryLog(stream),
+    log: new MemoryLog({ stream }),
     timers: systemTimers,
     store: identify(join(folder, 'scans.mdb')),
     codes: identify(join(folder, 'management.mdb')),

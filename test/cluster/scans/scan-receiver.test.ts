@@ -1,331 +1,221 @@
+/** A core that receives journals, in virtual time; it saves how far it read each second (src/cluster/scans/scan-receiver.ts). */
 import { describe, expect, it } from 'vitest';
+import { encodeScanMessage } from '../../../src/cluster/scans/scan-message.ts';
+import { type ReadPosition, ScanReceiver } from '../../../src/cluster/scans/scan-receiver.ts';
 import { MemoryLog } from '../log/memory-log.ts';
-import { Fixture } from './receiver-fixture.ts';
+import { MemoryStream } from '../log/memory-stream.ts';
+import { Played, type Steps } from '../log/played.ts';
 
-describe('a piece', () => {
-  it('counts once: what is known is dropped, and only the rest of it written', async () => {
-    const own = new Fixture();
-    own.piece(0, 0, 30);
-    own.piece(0, 0, 30);
-    own.piece(0, 10, 30);
-    own.piece(0, 10, 25);
-    own.piece(0, 20, 50);
-    own.piece(1, 0, 5);
-    own.piece(0, 50, 60);
-    await own.pass(100);
-    expect(own.writes).toEqual([
-      [0, 0, 30],
-      [0, 30, 20],
-      [1, 0, 5],
-      [0, 50, 10],
-    ]);
-    expect([own.rewinds, own.receiver.dropped, own.receiver.fault]).toEqual([[], 0, undefined]);
-  });
+type Failing = 'tail' | 'write' | 'sync' | 'save';
 
-  it('behind a hole of its journal is written where it belongs', async () => {
-    const own = new Fixture();
-    own.piece(0, 40, 50, 0);
-    own.piece(0, 100, 120, 50);
-    // Sent again from within the hole.
-    own.piece(0, 100, 130, 70);
-    own.piece(0, 200, 210, 110);
-    await own.pass(100);
-    expect(own.writes).toEqual([
-      [0, 40, 10],
-      [0, 100, 20],
-      [0, 120, 10],
-      [0, 200, 10],
-    ]);
-    expect(own.rewinds).toEqual([]);
-  });
+/**
+ * A core; its journals and what it saved outlive its receivers. Each byte of a journal is its position, modulo 256. The
+ * trace has each write (`0: 10-30` of journal 0), each question to an edge (`asks 0: 10`), what the log has removed
+ * (`missed 2-3`), and what is saved: the entry, and the tails of the journals.
+ */
+class Core {
+  readonly #played = new Played();
+  readonly #note = (what: string): void => this.#played.note(what);
+  readonly #stream = new MemoryStream();
+  readonly #tails = new Map<number, number>();
+  readonly #failing = new Set<Failing>();
+  #saved: ReadPosition = { seq: 0, tails: new Map() };
+  #subject: string | undefined;
+  #syncMs = 0;
+  #syncs = 0;
+  #receiver = this.#start();
 
-  it('of another run, or without sense, is dropped and counted', async () => {
-    const own = new Fixture();
-    own.piece(0, 0, 30, 0, 6);
-    own.piece(0, 0, 30, 0, 8);
-    own.stream.append(Buffer.from('no piece'));
-    own.piece(0, 0, 20);
-    await own.pass(1_100);
-    expect(own.writes).toEqual([[0, 0, 20]]);
-    expect([own.receiver.dropped, own.saved.seq]).toEqual([3, 4]);
-  });
-});
+  #start(): ScanReceiver {
+    const { timers, time } = this.#played;
+    const log = new MemoryLog({ stream: this.#stream, later: time.later });
+    const receiver = new ScanReceiver({
+      log: Object.assign(log, {
+        follow: (from: number, reader: Parameters<MemoryLog['follow']>[1]) =>
+          MemoryLog.prototype.follow.call(log, from, {
+            entry: (seq, body, atMs) => reader.entry(seq, body, atMs, this.#subject),
+            ended: (error) => reader.ended(error),
+          }),
+      }),
+      timers,
+      sink: {
+        tails: () => this.#tails,
+        tail: (journal) => this.#tail(journal),
+        write: (journal, position, bytes) => this.#write(journal, position, bytes),
+        sync: () => this.#sync(),
+      },
+      saved: () => this.#saved,
+      save: (position) => this.#save(position),
+      isOwn: (journal) => journal === 99,
+      isOwner: (_, run, subject) => run === 7 && subject !== 'other',
+      wipe: () => 0,
+      onRefused: () => undefined,
+      rewind: (journal, position) => this.#note(`asks ${journal}: ${position}`),
+      onMissed: (from, to) => this.#note(`missed ${from}-${to}`),
+    });
+    receiver.start();
+    return receiver;
+  }
 
-describe('a piece that is missing', () => {
-  it('is asked for once a second for each journal, from where the journal ends', async () => {
-    const own = new Fixture();
-    own.piece(0, 0, 10);
-    await own.pass(100);
-    own.piece(0, 11, 20);
-    own.piece(0, 20, 30);
-    await own.pass(500);
-    own.piece(0, 30, 40);
-    own.piece(1, 5, 6);
-    await own.pass(499);
-    own.piece(0, 40, 50);
-    await own.pass(0);
-    await own.pass(1);
-    own.piece(0, 50, 60);
-    await own.pass(10);
-    expect(own.rewinds).toEqual([
-      [0, 10, 100],
-      [1, 0, 600],
-      [0, 10, 1_100],
-    ]);
-    own.piece(0, 10, 60);
-    await own.pass(10);
-    own.piece(0, 70, 80);
-    await own.pass(2_000);
-    expect(own.writes.slice(1)).toEqual([[0, 10, 50]]);
-    expect(own.rewinds.length).toBe(3);
-    own.piece(0, 80, 90);
-    await own.pass(10);
-    expect(own.rewinds[3]).toEqual([0, 60, own.nowMs - 10]);
-  });
-});
+  #fail(what: Failing): void {
+    if (this.#failing.has(what)) throw new Error(`cannot ${what}`);
+  }
 
-describe('one that reads what is long past', () => {
-  it('asks again only when it has read all that the log had when it asked', async () => {
-    const own = new Fixture();
-    own.piece(0, 0, 10);
-    await own.pass(1_500);
-    own.receiver.stop();
-    own.stream.prune(2);
-    for (let from = 20; from < 220; from += 10) own.piece(0, from, from + 10);
-    own.writeFault = new Error('ENOSPC');
-    own.piece(1, 0, 10);
-    own.piece(0, 220, 230);
-    own.receiver = own.start();
-    await own.pass(20_000);
-    own.writeFault = undefined;
-    await own.pass(2_000);
-    expect(own.rewinds.map(([journal, position]) => [journal, position])).toEqual([[0, 10]]);
-    expect([own.receiver.behind, own.receiver.readSeq]).toEqual([0, 23]);
-    own.piece(0, 230, 240);
-    await own.pass(10);
-    expect(own.rewinds.length).toBe(2);
-  });
-});
+  #tail(journal: number): number {
+    this.#fail('tail');
+    return this.#tails.get(journal) ?? 0;
+  }
 
-it('a journal of this machine is passed over: it has it', async () => {
-  const own = new Fixture();
-  own.piece(99, 0, 10);
-  own.piece(99, 50, 60, 50, 6);
-  await own.pass(1_100);
-  expect([own.writes, own.rewinds, own.receiver.dropped]).toEqual([[], [], 0]);
-  expect([own.receiver.savedSeq, own.receiver.behind]).toEqual([2, 0]);
-});
+  #write(journal: number, position: number, bytes: Uint8Array): void {
+    this.#fail('write');
+    expect(position).toBeGreaterThanOrEqual(this.#tails.get(journal) ?? 0);
+    expect([...bytes]).toEqual([...bytes].map((_, at) => (position + at) % 256));
+    this.#tails.set(journal, position + bytes.length);
+    this.#note(`${journal}: ${position}-${position + bytes.length}`);
+  }
 
-describe('how far the log was read', () => {
-  it('is saved once a second, only when everything before it is on the disk', async () => {
-    const own = new Fixture();
-    own.syncMs = 300;
-    own.piece(0, 0, 10);
-    await own.pass(999);
-    expect([own.syncs, own.saves]).toEqual([0, []]);
-    await own.pass(1);
-    own.piece(0, 10, 20);
-    await own.pass(299);
-    expect([own.syncs, own.saves, own.writes.length]).toEqual([1, [], 2]);
-    await own.pass(1);
-    expect(own.saves).toEqual([1]);
-    await own.pass(1_300);
-    expect(own.saves).toEqual([1, 2]);
-    await own.pass(10_000);
-    expect(own.syncs).toBe(2);
-  });
+  async #sync(): Promise<void> {
+    this.#syncs++;
+    await new Promise<void>((resolve) => void this.#played.time.later(this.#syncMs, resolve));
+    this.#fail('sync');
+  }
 
-  it('is not saved while the disk or the store refuses; that is told until they do not', async () => {
-    const own = new Fixture();
-    own.piece(0, 0, 10);
-    own.syncFault = new Error('EIO');
-    await own.pass(2_500);
-    expect([own.saves, own.syncs, own.receiver.fault]).toEqual([[], 2, 'EIO']);
-    own.piece(0, 10, 20);
-    await own.pass(100);
-    expect(own.receiver.fault).toBe('EIO');
-    own.syncFault = undefined;
-    own.saveFault = new Error('the store is full');
-    await own.pass(1_000);
-    expect([own.saves, own.receiver.fault]).toEqual([[], 'the store is full']);
-    own.saveFault = undefined;
-    await own.pass(1_000);
-    expect([own.saves, own.receiver.fault]).toEqual([[2], undefined]);
-  });
+  async #save(position: ReadPosition): Promise<void> {
+    await Promise.resolve();
+    this.#fail('save');
+    this.#saved = position;
+    const tails = [...position.tails].map(([journal, tail]) => `${journal}:${tail}`);
+    this.#note(`saves ${position.seq} ${tails.join(' ')}`.trim());
+  }
 
-  it('is where the next one goes on', async () => {
-    const own = new Fixture();
-    own.piece(0, 0, 10);
-    await own.pass(1_500);
-    own.piece(0, 10, 20);
-    await own.pass(100);
-    own.receiver.stop();
-    // Lost with the power.
-    own.journals.get(0)!.tail = 10;
-    own.receiver = own.start();
-    await own.pass(100);
-    expect(own.writes).toEqual([
-      [0, 0, 10],
-      [0, 10, 10],
-      [0, 10, 10],
-    ]);
-    expect(own.missed).toEqual([]);
-  });
-});
-
-it('how far each journal was on the disk is saved with it, also of those that nothing came for', async () => {
-  const own = new Fixture();
-  own.syncMs = 300;
-  own.piece(0, 0, 10);
-  own.piece(1, 0, 5);
-  await own.pass(1_100);
-  own.piece(0, 10, 30);
-  await own.pass(300);
-  expect(own.saved).toEqual({
-    seq: 2,
-    tails: new Map([
-      [0, 10],
-      [1, 5],
-    ]),
-  });
-  own.receiver.stop();
-  own.journals.clear();
-  own.journals.set(0, { tail: 10, positions: [] });
-  own.receiver = own.start();
-  await own.pass(1_500);
-  expect(own.saved).toEqual({
-    seq: 3,
-    tails: new Map([
-      [0, 30],
-      [1, 5],
-    ]),
-  });
-});
-
-describe('a disk that refuses', () => {
-  it.each(['tailFault', 'writeFault'] as const)(
-    'is tried again each second, from the same entry: %s',
-    async (fault) => {
-      const own = new Fixture();
-      own.piece(0, 0, 10);
-      await own.pass(100);
-      own[fault] = new Error('ENOSPC');
-      for (const from of [10, 20]) own.piece(0, from, from + 10);
-      await own.pass(2_100);
-      expect([own.writes.length, own.receiver.fault, own.saved.seq]).toEqual([1, 'ENOSPC', 1]);
-      own[fault] = undefined;
-      await own.pass(850);
-      expect(own.writes.length).toBe(1);
-      await own.pass(100);
-      expect(own.writes.slice(1)).toEqual([
-        [0, 10, 10],
-        [0, 20, 10],
-      ]);
-      await own.pass(1_000);
-      expect([own.receiver.fault, own.saved.seq, own.receiver.dropped]).toEqual([undefined, 3, 0]);
+  readonly #steps: Steps = {
+    piece: (...words) => {
+      const [journal, from, to, after = from, run = 7] = words.map(Number) as [
+        number,
+        number,
+        number,
+      ];
+      const bytes = Uint8Array.from({ length: to - from }, (_, at) => from + at);
+      this.#stream.append(encodeScanMessage({ journal, run, after, from, bytes }));
     },
-  );
-});
+    senseless: () => this.#stream.append(Buffer.from('no piece')),
+    subject: (subject) => (this.#subject = subject),
+    stop: () => this.#receiver.stop(),
+    restart: () => {
+      this.#receiver.stop();
+      this.#receiver = this.#start();
+    },
+    lose: (above) => this.#stream.loseAbove(Number(above)),
+    prune: (below) => this.#stream.prune(Number(below)),
+    fails: (what) => this.#failing.add(what as Failing),
+    works: (what) => this.#failing.delete(what as Failing),
+    syncs: (ms) => (this.#syncMs = Number(ms)),
+    tail: (journal, tail) => this.#tails.set(Number(journal), Number(tail)),
+    empty: () => this.#tails.clear(),
+    fault: () => this.#note(`${this.#receiver.fault}`),
+  };
 
-describe('a log', () => {
-  it('that lost its end is read from there: positions say what is new', async () => {
-    const own = new Fixture();
-    for (const from of [0, 10, 20]) own.piece(0, from, from + 10);
-    await own.pass(1_500);
-    expect(own.saved.seq).toBe(3);
-    own.receiver.stop();
-    own.stream.loseAbove(1);
-    own.receiver = own.start();
-    await own.pass(1_500);
-    expect(own.saved.seq).toBe(1);
-    own.piece(0, 10, 30);
-    own.piece(0, 30, 40);
-    await own.pass(1_500);
-    expect(own.writes.slice(3)).toEqual([[0, 30, 10]]);
-    expect([own.saved.seq, own.missed]).toEqual([3, []]);
-  });
+  /** @returns the trace; the entries that were read and saved, those that are behind, the pieces dropped, the syncs, a fault */
+  async play(script: string): Promise<string> {
+    const trace = await this.#played.play(script, this.#steps);
+    const { readSeq, savedSeq, behind, dropped, fault } = this.#receiver;
+    return `${trace}; ${readSeq} ${savedSeq} ${behind} ${dropped} ${this.#syncs} ${fault ?? ''}`.trim();
+  }
+}
 
-  it('that answers late about its end, behind entries that came meanwhile, has lost nothing', async () => {
-    const own = new Fixture();
-    own.receiver.stop();
-    const log = new MemoryLog(own.stream, own.later);
-    const bounds = log.bounds.bind(log);
-    log.bounds = async () => {
-      const asked = await bounds();
-      await new Promise<void>((resolve) => void own.later(150, resolve));
-      return asked;
-    };
-    own.receiver = own.start(log);
-    for (let from = 0; from < 400; from += 10) {
-      own.piece(0, from, from + 10);
-      await own.pass(100);
-      expect(own.receiver.readSeq).toBeGreaterThanOrEqual(own.saved.seq);
-      if (from === 200) own.stream.prune(own.saved.seq + 1);
-    }
-    await own.pass(2_000);
-    expect([own.saved.seq, own.missed]).toEqual([40, []]);
-  });
+const scripts: Record<string, Record<string, [script: string, trace: string]>> = {
+  'a piece': {
+    'counts once: what is known is dropped, and only the rest of it written': [
+      '0 piece 0 0 30 + piece 0 0 30 + piece 0 10 30 + piece 0 10 25 + piece 0 20 50 + piece 1 0 5 + piece 0 50 60, 100',
+      '0 0: 0-30, 0 0: 30-50, 0 1: 0-5, 0 0: 50-60; 7 0 0 0 0',
+    ],
+    'behind a hole of its journal is written where it belongs': [
+      '0 piece 0 40 50 0 + piece 0 100 120 50 + piece 0 100 130 70 + piece 0 200 210 110, 100',
+      '0 0: 40-50, 0 0: 100-120, 0 0: 120-130, 0 0: 200-210; 4 0 0 0 0',
+    ],
+    'of another run, or without sense, is dropped': [
+      '0 piece 0 0 30 0 6 + piece 0 0 30 0 8 + senseless + piece 0 0 20, 1100',
+      '0 0: 0-20, 1000 saves 4 0:20; 4 4 0 3 1',
+    ],
+    'that came by the subject of another node is dropped': [
+      '0 subject other + piece 0 0 30, 50 subject own + piece 0 0 30, 100',
+      '50 0: 0-30; 2 0 0 1 0',
+    ],
+    'of a journal of this machine is passed over': [
+      '0 piece 99 0 10 + piece 99 50 60 50 6, 1100',
+      '1000 saves 2; 2 2 0 0 1',
+    ],
+  },
+  'a missing piece': {
+    'is asked for once a second for each journal, from where the journal ends': [
+      '0 piece 0 0 10, 100 piece 0 11 20 + piece 0 20 30, 600 piece 0 30 40 + piece 1 5 6, 1099 piece 0 40 50, 1100 piece 0 50 60, 1110 piece 0 10 60, 1120 piece 0 70 80, 3120 piece 0 80 90, 3130',
+      '0 0: 0-10, 100 asks 0: 10, 600 asks 1: 0, 1000 saves 5 0:10, 1100 asks 0: 10, 1110 0: 10-60, 2000 saves 9 0:60, 3120 asks 0: 60; 10 9 0 0 2',
+    ],
+    'is asked for again only when all is read that the log had then': [
+      '0 piece 0 0 10, 1500 stop + prune 2 + piece 0 20 30 + piece 0 30 40 + piece 0 40 50 + fails write + piece 1 0 10 + piece 0 50 60 + restart, 6500 works write, 8500 piece 0 60 70, 10000',
+      '0 0: 0-10, 1000 saves 1 0:10, 1500 asks 0: 10, 2500 saves 4 0:10, 7500 1: 0-10, 8500 saves 6 0:10 1:10, 8500 asks 0: 10, 9500 saves 7 0:10 1:10; 7 7 0 0 4',
+    ],
+  },
+  'how far the log was read': {
+    'is saved once a second, only when everything before it is on the disk': [
+      '0 syncs 300 + piece 0 0 10, 1000 piece 0 10 20, 2600, 12600',
+      '0 0: 0-10, 1000 0: 10-20, 1300 saves 1 0:10, 2600 saves 2 0:20; 2 2 0 0 2',
+    ],
+    'is not saved while the disk or the store refuses, which is a fault': [
+      '0 piece 0 0 10 + fails sync, 2500 fault + piece 0 10 20, 2600 fault + works sync + fails save, 3600 fault + works save, 4600',
+      '0 0: 0-10, 2500 cannot sync, 2500 0: 10-20, 2600 cannot sync, 3600 cannot save, 4000 saves 2 0:20; 2 2 0 0 4',
+    ],
+    'is where the next receiver begins': [
+      '0 piece 0 0 10, 1500 piece 0 10 20, 1600 stop + tail 0 10 + restart, 1700',
+      '0 0: 0-10, 1000 saves 1 0:10, 1500 0: 10-20, 1600 0: 10-20; 2 1 0 0 1',
+    ],
+    'is saved with how far each journal was on the disk, also one that is not there now': [
+      '0 syncs 300 + piece 0 0 10 + piece 1 0 5, 1100 piece 0 10 30, 1400 stop + empty + tail 0 10 + restart, 2900',
+      '0 0: 0-10, 0 1: 0-5, 1100 0: 10-30, 1300 saves 2 0:10 1:5, 1400 0: 10-30, 2700 saves 3 0:30 1:5; 3 3 0 0 2',
+    ],
+  },
+  'a disk that refuses': {
+    'a write is tried again each second, from the same entry': [
+      '0 piece 0 0 10, 100 fails write + piece 0 10 20 + piece 0 20 30, 2200 fault + works write, 4150',
+      '0 0: 0-10, 1000 saves 1 0:10, 2200 cannot write, 3100 0: 10-20, 3100 0: 20-30, 4000 saves 3 0:30; 3 3 0 0 2',
+    ],
+    'to tell a tail is the same': [
+      '0 piece 0 0 10, 100 fails tail + piece 0 10 20 + piece 0 20 30, 2200 fault + works tail, 4150',
+      '0 0: 0-10, 1000 saves 1 0:10, 2200 cannot tail, 3100 0: 10-20, 3100 0: 20-30, 4000 saves 3 0:30; 3 3 0 0 2',
+    ],
+  },
+  'a log': {
+    'that lost its end is read from there: positions say what is new': [
+      '0 piece 0 0 10 + piece 0 10 20 + piece 0 20 30, 1500 stop + lose 1 + restart, 3000 piece 0 10 30 + piece 0 30 40, 4500',
+      '0 0: 0-10, 0 0: 10-20, 0 0: 20-30, 1000 saves 3 0:30, 2500 saves 1 0:30, 3000 0: 30-40, 3500 saves 3 0:40; 3 3 0 0 3',
+    ],
+    'that lost all and has grown since then is read from its beginning': [
+      '0 piece 0 0 10 + piece 0 10 20 + piece 0 20 30, 1500 stop + lose 0 + piece 0 30 40 + restart, 3000',
+      '0 0: 0-10, 0 0: 10-20, 0 0: 20-30, 1000 saves 3 0:30, 1500 0: 30-40, 2500 saves 1 0:40; 1 1 0 0 2',
+    ],
+    'that was pruned is read from its beginning; what was missed is named once': [
+      '0 piece 0 0 10, 1500 stop + piece 0 10 20 + piece 0 20 30 + piece 0 30 40 + piece 0 40 50 + prune 4 + restart, 5000 prune 6, 8500 restart, 12000 piece 0 10 50, 13100',
+      '0 0: 0-10, 1000 saves 1 0:10, 1500 missed 2-3, 1500 asks 0: 10, 2500 saves 5 0:10, 12000 0: 10-50, 12500 saves 6 0:50; 6 6 0 0 3',
+    ],
+  },
+  'a receiver that is stopped reads and saves nothing more': {
+    'during a sync': [
+      '0 syncs 300 + piece 0 0 10, 1100 stop + piece 0 10 20, 11100',
+      '0 0: 0-10; 1 0 0 0 1',
+    ],
+    'before the log answers': ['0 piece 0 0 10 + stop, 10000', '; 0 0 0 0 0'],
+    'before the next save': [
+      '0 piece 0 0 10, 100 stop + piece 0 10 20, 10000',
+      '0 0: 0-10; 1 0 0 0 0',
+    ],
+    'while the disk refuses': [
+      '0 fails write + piece 0 0 10, 500 stop + works write + piece 0 10 20, 10000',
+      '; 0 0 0 0 0 cannot write',
+    ],
+  },
+};
 
-  it('that lost all and has grown since then is read from its beginning', async () => {
-    const own = new Fixture();
-    for (const from of [0, 10, 20]) own.piece(0, from, from + 10);
-    await own.pass(1_500);
-    own.receiver.stop();
-    own.stream.loseAbove(0);
-    own.piece(0, 30, 40);
-    own.receiver = own.start();
-    await own.pass(1_500);
-    expect(own.writes.slice(3)).toEqual([[0, 30, 10]]);
-    expect([own.saved.seq, own.rewinds, own.missed]).toEqual([1, [], []]);
-  });
-
-  it('that was pruned is read from its beginning, and what was missed is named', async () => {
-    const own = new Fixture();
-    own.piece(0, 0, 10);
-    await own.pass(1_500);
-    own.receiver.stop();
-    for (const from of [10, 20, 30, 40]) own.piece(0, from, from + 10);
-    own.stream.prune(4);
-    own.receiver = own.start();
-    await own.pass(3_500);
-    expect(own.missed).toEqual([[2, 3]]);
-    expect([own.rewinds.length, own.saved.seq]).toEqual([1, 5]);
-    own.stream.prune(6);
-    await own.pass(3_500);
-    own.receiver.stop();
-    own.receiver = own.start();
-    await own.pass(3_500);
-    expect(own.missed.length).toBe(1);
-    own.piece(0, 10, 50);
-    await own.pass(10);
-    expect(own.writes.at(-1)).toEqual([0, 10, 40]);
-  });
-});
-
-describe('one that is stopped', () => {
-  it('reads and saves nothing more, also while a sync is under way', async () => {
-    const own = new Fixture();
-    own.syncMs = 300;
-    own.piece(0, 0, 10);
-    await own.pass(1_100);
-    own.receiver.stop();
-    own.piece(0, 10, 20);
-    await own.pass(10_000);
-    expect([own.syncs, own.saves, own.writes.length]).toEqual([1, [], 1]);
-  });
-
-  it('does so while it waits for the log, a disk or the next save', async () => {
-    for (const ms of [0, 100, 500]) {
-      const own = new Fixture();
-      if (ms === 500) own.writeFault = new Error('ENOSPC');
-      own.piece(0, 0, 10);
-      if (ms > 0) await own.pass(ms);
-      const written = own.writes.length;
-      own.receiver.stop();
-      own.writeFault = undefined;
-      own.piece(0, 10, 20);
-      await own.pass(10_000);
-      expect([own.syncs, own.saves, own.writes.length]).toEqual([0, [], written]);
-    }
+describe.each(Object.entries(scripts))('%s', (_, cases) => {
+  it.each(Object.entries(cases))('%s', async (_name, [script, trace]) => {
+    expect(await new Core().play(script)).toBe(trace);
   });
 });

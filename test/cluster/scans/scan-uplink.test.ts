@@ -1,391 +1,200 @@
+/** The way of one journal to the log, in virtual time (src/cluster/scans/scan-uplink.ts). */
 import { describe, expect, it } from 'vitest';
-import type { OrderedLog } from '../../../src/cluster/log/ordered-log.ts';
-import { readScanMessage } from '../../../src/cluster/scans/scan-messages.ts';
+import { readScanMessage } from '../../../src/cluster/scans/scan-message.ts';
 import { type JournalPiece, ScanUplink } from '../../../src/cluster/scans/scan-uplink.ts';
-import { VirtualTime } from '../simulation/virtual-time.ts';
+import { Played, type Steps } from '../log/played.ts';
 
-const pieceBytesMax = 262_144;
+/** A journal and a log that the script decides. The trace has each piece that is sent: `10 sends 0-150`. */
+class Edge {
+  readonly #played = new Played();
+  #tail = 0;
+  /** What lies below was pruned. */
+  #first = 0;
+  #readMs = 0;
+  #reads = 0;
+  #isReadable = true;
+  #log: 'takes' | 'refuses' | 'holds' = 'takes';
+  #held: Array<(isTaken: boolean) => void> = [];
+  #uplink = this.#open(0);
 
-/** A journal and a log in the hands of the test. Times are milliseconds since the start. */
-class Fixture {
-  readonly #time = new VirtualTime();
-  readonly #startMs = this.#time.nowMs;
-  tail = 0;
-  /** What stands below was pruned. */
-  first = 0;
-  readMs = 0;
-  readFault: Error | undefined;
-  appendFault: Error | undefined;
-  /** Answers to appends wait here while there is a list. */
-  held: Array<(error?: Error) => void> | undefined;
-  readonly reads: number[] = [];
-  readonly sent: Array<{ after: number; from: number; to: number; atMs: number }> = [];
-  readonly uplink: ScanUplink;
-
-  constructor(position = 0) {
-    const unused = (): never => {
-      throw new Error('not asked for');
-    };
-    const log: OrderedLog = {
-      append: (body) => this.#append(body),
-      follow: unused,
-      bounds: unused,
-      prune: unused,
-      close: unused,
-    };
-    this.uplink = new ScanUplink({
-      log,
-      timers: { monotonicMs: () => this.#time.nowMs, after: this.#time.later },
+  #open(position: number): ScanUplink {
+    return new ScanUplink({
+      log: { append: (body) => this.#append(body) },
+      timers: this.#played.timers,
       journal: 3,
       run: 7,
-      source: { tail: () => this.tail, read: (from, max) => this.#read(from, max) },
+      source: { tail: () => this.#tail, read: (from, max) => this.#read(from, max) },
       position,
     });
   }
 
-  get nowMs(): number {
-    return this.#time.nowMs - this.#startMs;
-  }
-
-  write(bytes: number): void {
-    this.tail += bytes;
-    this.uplink.written();
-  }
-
-  async pass(ms: number): Promise<void> {
-    this.#time.later(0, () => undefined);
-    await this.#time.run(this.#time.nowMs + ms);
-  }
-
   async #read(position: number, bytesMax: number): Promise<JournalPiece | undefined> {
-    this.reads.push(position);
-    if (this.readMs > 0) {
-      await new Promise<void>((resolve) => void this.#time.later(this.readMs, resolve));
+    this.#reads++;
+    if (this.#readMs > 0) {
+      await new Promise<void>((resolve) => void this.#played.time.later(this.#readMs, resolve));
     }
-    if (this.readFault !== undefined) throw this.readFault;
-    const from = Math.max(position, this.first);
-    if (from >= this.tail) return undefined;
-    return { from, bytes: new Uint8Array(Math.min(bytesMax, this.tail - from)) };
+    if (!this.#isReadable) throw new Error('EIO');
+    const from = Math.max(position, this.#first);
+    if (from >= this.#tail) return undefined;
+    return { from, bytes: new Uint8Array(Math.min(bytesMax, this.#tail - from)) };
   }
 
   #append(body: Uint8Array): Promise<number> {
     const { journal, run, after, from, bytes } = readScanMessage(body)!;
     expect([journal, run]).toEqual([3, 7]);
-    this.sent.push({ after, from, to: from + bytes.length, atMs: this.nowMs });
-    if (this.held === undefined) {
-      return this.appendFault === undefined ? Promise.resolve(1) : Promise.reject(this.appendFault);
-    }
-    return new Promise((resolve, reject) => {
-      this.held!.push((error) => (error === undefined ? resolve(1) : reject(error)));
-    });
+    const hole = after === from ? '' : ` after ${after}`;
+    this.#played.note(`sends ${from}-${from + bytes.length}${hole}`);
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const answer = (isTaken: boolean): void => (isTaken ? resolve(1) : reject(new Error('away')));
+    if (this.#log === 'holds') this.#held.push(answer);
+    else answer(this.#log === 'takes');
+    return promise;
   }
 
-  get sentMs(): number[] {
-    return this.sent.map(({ atMs }) => atMs);
-  }
-  get ranges(): Array<[number, number]> {
-    return this.sent.map(({ from, to }) => [from, to]);
+  readonly #steps: Steps = {
+    begin: (position) => (this.#uplink = this.#open(Number(position))),
+    write: (bytes) => {
+      this.#tail += Number(bytes);
+      this.#uplink.written();
+    },
+    tail: (tail) => (this.#tail = Number(tail)),
+    first: (first) => (this.#first = Number(first)),
+    reads: (ms) => (this.#readMs = Number(ms)),
+    unreadable: () => (this.#isReadable = false),
+    readable: () => (this.#isReadable = true),
+    log: (how) => (this.#log = how as 'takes' | 'refuses' | 'holds'),
+    take: () => this.#held.shift()!(true),
+    refuse: () => this.#held.shift()!(false),
+    rewind: (position) => this.#uplink.rewind(Number(position)),
+    arrived: (position) => this.#uplink.arrived(Number(position)),
+    /** A mark each second. */
+    marks: async (position, seconds) => {
+      for (let second = 0; second < Number(seconds); second++) {
+        this.#uplink.arrived(Number(position));
+        await this.#played.pass(1_000);
+      }
+    },
+    stop: () => this.#uplink.stop(),
+    state: () => {
+      const { position, backlogBytes, fault } = this.#uplink;
+      this.#played.note(`at ${position}, ${backlogBytes} wait${fault ? `: ${fault}` : ''}`);
+    },
+  };
+
+  /** @returns the trace; the position, the bytes that wait, how often the journal was read, a fault */
+  async play(script: string): Promise<string> {
+    const trace = await this.#played.play(script, this.#steps);
+    const { position, backlogBytes, fault } = this.#uplink;
+    return `${trace}; ${position} ${backlogBytes} ${this.#reads} ${fault ?? ''}`.trim();
   }
 }
 
-describe('a piece is sent', () => {
-  it('10 ms after the first of it was written, whatever comes meanwhile', async () => {
-    const own = new Fixture();
-    own.write(100);
-    await own.pass(6);
-    own.write(50);
-    await own.pass(3);
-    expect(own.sent).toEqual([]);
-    await own.pass(1);
-    expect(own.sent).toEqual([{ after: 0, from: 0, to: 150, atMs: 10 }]);
-    expect([own.uplink.position, own.uplink.backlogBytes]).toEqual([150, 0]);
-    await own.pass(100);
-    own.write(1);
-    await own.pass(10);
-    expect(own.sentMs).toEqual([10, 120]);
-  });
+const scripts: Record<string, Record<string, [script: string, trace: string]>> = {
+  'a piece is sent': {
+    '10 ms after the first of it was written, whatever comes meanwhile': [
+      '0 write 100, 6 write 50, 110 write 1, 120',
+      '10 sends 0-150, 120 sends 150-151; 151 0 2',
+    ],
+    'at once when 64 KB wait': ['0 write 65535, 5 write 1, 105', '5 sends 0-65536; 65536 0 1'],
+    'when the former one is acknowledged, not before': [
+      '0 log holds + write 65536, 1 write 100000, 3001 state + take, 3001 write 5 + take, 3012',
+      '0 sends 0-65536, 3001 at 0, 165536 wait, 3001 sends 65536-165536, 3011 sends 165536-165541; 165536 5 3',
+    ],
+    'in parts of 256 KB, from what the cores have on': [
+      '0 begin 1000 + write 1000, 20 write 600000, 40',
+      '20 sends 1000-263144, 20 sends 263144-525288, 20 sends 525288-601000; 601000 0 3',
+    ],
+    'not where the cores had it before this process began': [
+      '0 tail 600 + arrived 100 + write 0, 1000',
+      '10 sends 100-600; 600 0 1',
+    ],
+    'although cores have more of the number of this journal than it has': [
+      '0 write 600, 1000 arrived 5000 + write 50, 2000',
+      '10 sends 0-600, 1010 sends 600-650; 650 0 2',
+    ],
+  },
+  'a refused piece': {
+    'is sent again after 50 ms, and twice as long each time up to 2 s': [
+      '0 log refuses + write 70000, 5 state + write 70000, 7150 log takes, 9150 log refuses + write 70000, 9200',
+      '0 sends 0-70000, 5 at 0, 70000 wait: away, 50 sends 0-140000, 150 sends 0-140000, 350 sends 0-140000, 750 sends 0-140000, 1550 sends 0-140000, 3150 sends 0-140000, 5150 sends 0-140000, 7150 sends 0-140000, 9150 sends 0-140000, 9150 sends 140000-210000, 9200 sends 140000-210000; 140000 70000 12 away',
+    ],
+    'is not sent earlier for what is written: a little': [
+      '0 log refuses + write 100, 15 write 100, 20 write 70000, 60',
+      '10 sends 0-100, 60 sends 0-70200; 0 70200 2 away',
+    ],
+    'is not sent earlier for what is written: much': [
+      '0 log refuses + write 70000, 5 write 70000, 10 write 70000, 50',
+      '0 sends 0-70000, 50 sends 0-210000; 0 210000 2 away',
+    ],
+    'is one that cannot be read': [
+      '0 unreadable + write 100000, 160 state + readable, 360',
+      '160 at 0, 100000 wait: EIO, 350 sends 0-100000; 100000 0 4',
+    ],
+    'is one that is not there yet; a hole is named': [
+      '0 first 500 + tail 100 + write 0, 160 state + tail 600, 360',
+      '160 at 0, 100 wait: nothing can be read behind 0, 360 sends 500-600 after 0; 600 0 4',
+    ],
+  },
+  'a core that asks to go back': {
+    'gets all that follows again, soon; one that asks for what comes changes nothing': [
+      '0 write 70000, 1 rewind 70000 + rewind 90000, 101 state + rewind 69000, 111',
+      '0 sends 0-70000, 101 at 70000, 0 wait, 111 sends 69000-70000; 70000 0 2',
+    ],
+    'gets it also while a piece is under way': [
+      '0 write 70000, 1 log holds + write 70000, 2 rewind 70000 + rewind 10000 + rewind 20000, 52 state + take, 62 rewind 0 + refuse, 112',
+      '0 sends 0-70000, 1 sends 70000-140000, 52 at 10000, 130000 wait, 52 sends 10000-140000, 112 sends 0-140000; 0 140000 4',
+    ],
+    'gets a hole where it was pruned': [
+      '0 write 70000, 1 first 60000 + rewind 5000, 11',
+      '0 sends 0-70000, 11 sends 60000-70000 after 5000; 70000 0 2',
+    ],
+    'gets it while pieces are refused, at the next try': [
+      '0 begin 100 + log refuses + write 70000, 1 log takes + rewind 40, 49, 50',
+      '0 sends 100-70000, 50 sends 40-70000; 70000 0 2',
+    ],
+  },
+  'what is acknowledged and does not arrive': {
+    'is sent again 5 s after a core was seen behind it, then after twice as long, until a core moves':
+      [
+        '0 marks 0 20, 20000 write 70000 + marks 0 17, 37000 marks 10 6, 43000',
+        '20000 sends 0-70000, 26000 sends 0-70000, 42000 sends 10-70000; 70000 0 3',
+      ],
+    'is sent again every 10 minutes at most': [
+      '0 write 70000 + marks 0 4000, 4000000',
+      '0 sends 0-70000, 6000 sends 0-70000, 17000 sends 0-70000, 38000 sends 0-70000, 79000 sends 0-70000, 160000 sends 0-70000, 321000 sends 0-70000, 642000 sends 0-70000, 1243000 sends 0-70000, 1844000 sends 0-70000, 2445000 sends 0-70000, 3046000 sends 0-70000, 3647000 sends 0-70000; 70000 0 13',
+    ],
+    'is not lost while cores move, or since a mark that was lost': [
+      '0 write 70000, 1 arrived 0, 4001 arrived 1, 8001 arrived 2, 12001 arrived 3, 16001 arrived 70000, 76001 write 70000, 76002 arrived 70000, 77002',
+      '0 sends 0-70000, 76001 sends 70000-140000; 140000 0 2',
+    ],
+    'is waited for from the start where a core has asked for it itself': [
+      '0 write 70000 + marks 10 4, 4000 rewind 10, 4001 marks 10 7, 11001',
+      '0 sends 0-70000, 4000 sends 10-70000, 9001 sends 10-70000; 70000 0 3',
+    ],
+  },
+  'an uplink that is stopped sends nothing more': {
+    'while it waits for more to be written': [
+      '0 write 100 + stop + write 100000 + arrived 0, 10000',
+      '; 0 100100 0',
+    ],
+    'while it reads': ['0 reads 20 + write 70000, 10 stop, 10010', '; 0 70000 1 stopped'],
+    'before a piece is taken': [
+      '0 log holds + write 70000, 10 stop + write 70000 + take, 10010 rewind 0, 20010',
+      '0 sends 0-70000; 0 140000 1',
+    ],
+    'before a piece is refused': [
+      '0 log holds + write 70000, 10 stop + write 70000 + refuse, 10010 rewind 0, 20010',
+      '0 sends 0-70000; 0 140000 1 away',
+    ],
+    'while it waits to try again': [
+      '0 log refuses + write 70000, 10 stop, 10010',
+      '0 sends 0-70000; 0 70000 1 away',
+    ],
+  },
+};
 
-  it('at once when 64 KB wait', async () => {
-    const own = new Fixture();
-    own.write(65_535);
-    await own.pass(5);
-    expect(own.sent).toEqual([]);
-    own.write(1);
-    await own.pass(0);
-    expect(own.sentMs).toEqual([5]);
-    await own.pass(100);
-    expect(own.reads).toEqual([0]);
-  });
-
-  it('when the one before it is acknowledged, not before', async () => {
-    const own = new Fixture();
-    own.held = [];
-    own.write(65_536);
-    await own.pass(1);
-    own.write(100_000);
-    await own.pass(3_000);
-    expect(own.ranges).toEqual([[0, 65_536]]);
-    expect(own.uplink.backlogBytes).toBe(165_536);
-    own.held.shift()!();
-    await own.pass(0);
-    expect(own.ranges.at(-1)).toEqual([65_536, 165_536]);
-    own.write(5);
-    own.held.shift()!();
-    await own.pass(9);
-    expect(own.sent.length).toBe(2);
-    await own.pass(1);
-    expect(own.ranges.at(-1)).toEqual([165_536, 165_541]);
-  });
-
-  it('in parts of 256 KB, from what the cores have on', async () => {
-    const own = new Fixture(1_000);
-    own.write(1_000);
-    await own.pass(20);
-    expect(own.sent).toEqual([]);
-    own.write(600_000);
-    await own.pass(20);
-    expect(own.ranges).toEqual([
-      [1_000, 1_000 + pieceBytesMax],
-      [1_000 + pieceBytesMax, 1_000 + 2 * pieceBytesMax],
-      [1_000 + 2 * pieceBytesMax, 601_000],
-    ]);
-    expect(own.sent.map(({ after }) => after)).toEqual(own.sent.map(({ from }) => from));
-  });
-});
-
-describe('a piece that is refused', () => {
-  it('is sent again after 50 ms, and twice as long each time up to 2 s', async () => {
-    const own = new Fixture();
-    own.appendFault = new Error('away');
-    own.write(70_000);
-    await own.pass(5);
-    expect(own.uplink.fault).toBe('away');
-    own.write(70_000);
-    await own.pass(7_145);
-    const waits = own.sentMs.slice(1).map((ms, at) => ms - own.sentMs[at]!);
-    expect(waits).toEqual([50, 100, 200, 400, 800, 1_600, 2_000, 2_000]);
-    own.appendFault = undefined;
-    await own.pass(2_000);
-    expect(own.ranges.at(-1)).toEqual([0, 140_000]);
-    expect([own.uplink.fault, own.uplink.position]).toEqual([undefined, 140_000]);
-    own.appendFault = new Error('away');
-    own.write(70_000);
-    await own.pass(0);
-    const count = own.sent.length;
-    await own.pass(49);
-    expect(own.sent.length).toBe(count);
-    await own.pass(1);
-    expect(own.sent.length).toBe(count + 1);
-  });
-
-  it.each([100, 70_000])('is not sent earlier for what was written: %i bytes', async (bytes) => {
-    const own = new Fixture();
-    own.appendFault = new Error('away');
-    own.write(100);
-    await own.pass(5);
-    own.write(bytes);
-    await own.pass(5);
-    const [firstMs] = own.sentMs;
-    own.write(70_000);
-    await own.pass(firstMs! + 50 - own.nowMs);
-    expect(own.sentMs).toEqual([firstMs, firstMs! + 50]);
-  });
-
-  it('is the same where the journal cannot be read, or has nothing there yet', async () => {
-    for (const fault of [new Error('EIO'), undefined]) {
-      const own = new Fixture();
-      own.readFault = fault;
-      own.tail = 100;
-      own.first = 500;
-      own.uplink.written();
-      await own.pass(160);
-      expect(own.reads).toEqual([0, 0, 0]);
-      expect(own.uplink.fault).toBe(fault?.message ?? 'nothing can be read behind 0');
-      own.readFault = undefined;
-      own.tail = 600;
-      await own.pass(200);
-      expect(own.sent).toEqual([{ after: 0, from: 500, to: 600, atMs: 360 }]);
-      expect([own.uplink.fault, own.uplink.position]).toEqual([undefined, 600]);
-    }
-  });
-});
-
-describe('a core that asks to go back', () => {
-  it('gets all behind it again, soon; one that asks for what comes anyway changes nothing', async () => {
-    const own = new Fixture();
-    own.write(70_000);
-    await own.pass(1);
-    own.uplink.rewind(70_000);
-    own.uplink.rewind(90_000);
-    await own.pass(100);
-    expect([own.sent.length, own.uplink.position]).toEqual([1, 70_000]);
-    own.uplink.rewind(69_000);
-    await own.pass(10);
-    expect(own.ranges.at(-1)).toEqual([69_000, 70_000]);
-  });
-
-  it('gets it also while a piece is under way', async () => {
-    const own = new Fixture();
-    own.write(70_000);
-    await own.pass(1);
-    own.held = [];
-    own.write(70_000);
-    await own.pass(1);
-    own.uplink.rewind(70_000);
-    own.uplink.rewind(10_000);
-    own.uplink.rewind(20_000);
-    await own.pass(50);
-    expect([own.sent.length, own.uplink.position]).toEqual([2, 10_000]);
-    own.held.shift()!();
-    await own.pass(10);
-    expect(own.ranges.slice(2)).toEqual([[10_000, 140_000]]);
-    own.uplink.rewind(0);
-    own.held.shift()!(new Error('away'));
-    await own.pass(50);
-    expect(own.ranges.slice(3)).toEqual([[0, 140_000]]);
-  });
-
-  it('gets a hole where it was pruned', async () => {
-    const own = new Fixture();
-    own.write(70_000);
-    await own.pass(1);
-    own.first = 60_000;
-    own.uplink.rewind(5_000);
-    await own.pass(10);
-    expect(own.sent.at(-1)).toMatchObject({ after: 5_000, from: 60_000, to: 70_000 });
-    expect(own.uplink.position).toBe(70_000);
-  });
-
-  it('gets it while pieces are refused, at the next try', async () => {
-    const own = new Fixture(100);
-    own.appendFault = new Error('away');
-    own.write(70_000);
-    await own.pass(1);
-    own.appendFault = undefined;
-    own.uplink.rewind(40);
-    await own.pass(48);
-    expect(own.sent.length).toBe(1);
-    await own.pass(1);
-    expect(own.ranges.slice(1)).toEqual([[40, 70_000]]);
-  });
-});
-
-describe('what is acknowledged and does not arrive', () => {
-  const everySecond = async (own: Fixture, position: number, seconds: number): Promise<void> => {
-    for (let second = 0; second < seconds; second++) {
-      own.uplink.arrived(position);
-      await own.pass(1_000);
-    }
-  };
-
-  it('is sent again 5 s after a core was seen behind it, then after twice as long each time', async () => {
-    const own = new Fixture();
-    // Nothing to lag behind.
-    await everySecond(own, 0, 20);
-    own.write(70_000);
-    await own.pass(0);
-    expect(own.sent.length).toBe(1);
-    await everySecond(own, 0, 5);
-    expect(own.sent.length).toBe(1);
-    await everySecond(own, 0, 1);
-    expect(own.ranges).toEqual([
-      [0, 70_000],
-      [0, 70_000],
-    ]);
-    await everySecond(own, 0, 10);
-    expect(own.sent.length).toBe(2);
-    await everySecond(own, 0, 1);
-    expect(own.sent.length).toBe(3);
-    // One step, and the next loss is noticed as soon as the first.
-    await everySecond(own, 10, 5);
-    expect(own.sent.length).toBe(3);
-    await everySecond(own, 10, 1);
-    expect(own.ranges.at(-1)).toEqual([10, 70_000]);
-  });
-
-  it('is sent again every 10 minutes at most', async () => {
-    const own = new Fixture();
-    own.write(70_000);
-    await everySecond(own, 0, 4_000);
-    const waits = own.sentMs.slice(1).map((ms, at) => Math.floor((ms - own.sentMs[at]!) / 5_000));
-    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 120, 120, 120, 120, 120]);
-  });
-
-  it('is not lost while cores move, or since a mark that was lost itself', async () => {
-    const own = new Fixture();
-    own.write(70_000);
-    await own.pass(1);
-    for (let at = 0; at < 20; at++) {
-      own.uplink.arrived(at);
-      await own.pass(4_000);
-    }
-    own.uplink.arrived(70_000);
-    await own.pass(60_000);
-    own.write(70_000);
-    await own.pass(1);
-    own.uplink.arrived(70_000);
-    await own.pass(1_000);
-    expect(own.ranges).toEqual([
-      [0, 70_000],
-      [70_000, 140_000],
-    ]);
-  });
-
-  it('is waited for anew where a core has asked for it itself', async () => {
-    const own = new Fixture();
-    own.write(70_000);
-    await everySecond(own, 10, 4);
-    own.uplink.rewind(10);
-    await own.pass(1);
-    await everySecond(own, 10, 5);
-    expect(own.sent.length).toBe(2);
-    await everySecond(own, 10, 2);
-    expect(own.sent.length).toBe(3);
-  });
-});
-
-describe('one that is stopped sends nothing more', () => {
-  it('while it waits for more to be written', async () => {
-    const own = new Fixture();
-    own.write(100);
-    own.uplink.stop();
-    own.write(100_000);
-    own.uplink.arrived(0);
-    await own.pass(10_000);
-    expect(own.reads).toEqual([]);
-  });
-
-  it('while it reads', async () => {
-    const own = new Fixture();
-    own.readMs = 20;
-    own.write(70_000);
-    await own.pass(10);
-    own.uplink.stop();
-    await own.pass(10_000);
-    expect([own.reads, own.sent]).toEqual([[0], []]);
-  });
-
-  it.each([undefined, new Error('away')])('while it waits for an answer: %s', async (error) => {
-    const own = new Fixture();
-    own.held = [];
-    own.write(70_000);
-    await own.pass(10);
-    own.uplink.stop();
-    own.write(70_000);
-    own.held.shift()!(error);
-    await own.pass(10_000);
-    own.uplink.rewind(0);
-    await own.pass(10_000);
-    expect([own.reads, own.sent.length]).toEqual([[0], 1]);
-  });
-
-  it('while it waits to try again', async () => {
-    const own = new Fixture();
-    own.appendFault = new Error('away');
-    own.write(70_000);
-    await own.pass(10);
-    own.uplink.stop();
-    await own.pass(10_000);
-    expect(own.reads).toEqual([0]);
+describe.each(Object.entries(scripts))('%s', (_, cases) => {
+  it.each(Object.entries(cases))('%s', async (_name, [script, trace]) => {
+    expect(await new Edge().play(script)).toBe(trace);
   });
 });

@@ -1,6 +1,6 @@
 /** What must be true of the machines at the end of a run; each returns what is not. */
 import { chainAfter } from '../../../src/cluster/log/entry.ts';
-import type { MemoryStream } from '../log/memory-log.ts';
+import type { MemoryStream } from '../log/memory-stream.ts';
 import type { Machine } from './machine.ts';
 
 /** What a client asked for: the next number of the counter, kept under the write's name. */

@@ -1,7 +1,7 @@
 /** What happens to the machines of a run, to their disks, their paths to the log, and its brokers. */
 import type { Random } from '../../crash/random.ts';
-import { type Cut, noCut, noFaults, type LogFaults } from '../log/faulty-log.ts';
-import type { MemoryStream } from '../log/memory-log.ts';
+import { type Cut, noCut, noFaults, type LogFaults } from '../log/memory-log.ts';
+import type { MemoryStream } from '../log/memory-stream.ts';
 import { diskMs, type Machine } from './machine.ts';
 import type { VirtualTime } from './virtual-time.ts';
 

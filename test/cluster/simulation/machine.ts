@@ -3,8 +3,8 @@ import { LogReplicator, type Stop } from '../../../src/cluster/log/replicator.ts
 import type { Timers } from '../../../src/model/clock.ts';
 import type { Work } from '../../../src/store/replicated-transactions.ts';
 import type { Random } from '../../crash/random.ts';
-import { type Cut, FaultyLog, noCut, noFaults, type LogFaults } from '../log/faulty-log.ts';
-import type { MemoryStream } from '../log/memory-log.ts';
+import { type Cut, MemoryLog, noCut, noFaults, type LogFaults } from '../log/memory-log.ts';
+import type { MemoryStream } from '../log/memory-stream.ts';
 import type { SimulatedStore } from './simulated-store.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -30,7 +30,7 @@ export interface MachineOptions {
 
 /** One run of a process. */
 interface Process {
-  readonly log: FaultyLog;
+  readonly log: MemoryLog;
   readonly replicator: LogReplicator;
   readonly run: (work: Work) => Promise<unknown>;
   isAlive: boolean;
@@ -79,7 +79,7 @@ export class Machine {
   }
 
   /** Undefined while it is down. */
-  get log(): FaultyLog | undefined {
+  get log(): MemoryLog | undefined {
     return this.#process?.log;
   }
 
@@ -111,7 +111,7 @@ export class Machine {
     if (this.#process !== undefined || this.stop !== undefined) return;
     const { name, time, random, stream, note, leaseMs, rate } = this.#options;
     const draws = random.fork();
-    const log = new FaultyLog({
+    const log = new MemoryLog({
       stream,
       random: () => draws.next(),
       later: this.#later,

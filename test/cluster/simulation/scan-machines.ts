@@ -1,7 +1,7 @@
 /** The machines of scan-simulation.ts, and what stands on their disks. */
 import type { ReadPosition, ScanReceiver } from '../../../src/cluster/scans/scan-receiver.ts';
 import type { ScanUplink } from '../../../src/cluster/scans/scan-uplink.ts';
-import type { FaultyLog } from '../log/faulty-log.ts';
+import type { MemoryLog } from '../log/memory-log.ts';
 
 export const scanBytes = 8;
 
@@ -23,7 +23,7 @@ export class Edge {
   flushed = 0;
   run = 0;
   uplink: ScanUplink | undefined;
-  log: FaultyLog | undefined;
+  log: MemoryLog | undefined;
   /** Ends what a dead process had asked for. */
   kill: () => void = () => undefined;
 
@@ -38,7 +38,7 @@ export class Core {
   #flushed: Journals = new Map();
   saved: ReadPosition = { seq: 0, tails: new Map() };
   receiver: ScanReceiver | undefined;
-  log: FaultyLog | undefined;
+  log: MemoryLog | undefined;
   isFull = false;
   kill: () => void = () => undefined;
 

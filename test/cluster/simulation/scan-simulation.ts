@@ -7,8 +7,8 @@
 import { ScanReceiver } from '../../../src/cluster/scans/scan-receiver.ts';
 import { type JournalPiece, ScanUplink } from '../../../src/cluster/scans/scan-uplink.ts';
 import { Random } from '../../crash/random.ts';
-import { FaultyLog, noFaults, type LogFaults } from '../log/faulty-log.ts';
-import { type Later, MemoryStream } from '../log/memory-log.ts';
+import { MemoryLog, noFaults, type LogFaults } from '../log/memory-log.ts';
+import { type Later, MemoryStream } from '../log/memory-stream.ts';
 import { copyOf, Core, Edge, scanBytes } from './scan-machines.ts';
 import { VirtualTime } from './virtual-time.ts';
 
@@ -79,12 +79,12 @@ class ScanSimulation {
   }
 
   #openLog(): {
-    log: FaultyLog;
+    log: MemoryLog;
     later: Later;
     kill: () => void;
   } {
     const draws = this.#random.fork();
-    const log = new FaultyLog({
+    const log = new MemoryLog({
       stream: this.#stream,
       random: () => draws.next(),
       later: this.#time.later,

@@ -9,7 +9,7 @@
  */
 import { Failure } from '../../../src/model/failure.ts';
 import { Random } from '../../crash/random.ts';
-import { MemoryStream } from '../log/memory-log.ts';
+import { MemoryStream } from '../log/memory-stream.ts';
 import { aheadOfLog, differing, lostWrites, type Write, wrongWrites } from './checks.ts';
 import { FaultInjector } from './fault-injector.ts';
 import { Machine } from './machine.ts';

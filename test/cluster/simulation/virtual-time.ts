@@ -1,5 +1,5 @@
 /** Virtual time, which passes only when nothing is left to do now: a run of a seed is the same every time. */
-import type { Later } from '../log/memory-log.ts';
+import type { Later } from '../log/memory-stream.ts';
 
 interface Due {
   readonly atMs: number;

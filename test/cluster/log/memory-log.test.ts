@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { Random } from '../../crash/random.ts';
-import { FaultyLog, noFaults, type LogFaults } from './faulty-log.ts';
-import { MemoryStream, type Later } from './memory-log.ts';
+import { MemoryLog, noFaults, type LogFaults } from './memory-log.ts';
+import { MemoryStream } from './memory-stream.ts';
+import { VirtualTime } from '../simulation/virtual-time.ts';
 
 const worst: LogFaults = {
   lostAnswer: 0.1,
@@ -16,43 +17,17 @@ const worst: LogFaults = {
   entriesMax: 5,
 };
 
-/** Virtual time: what is due runs in order of its time, then of its making. */
-class Time {
-  readonly #due: { at: number; run: () => void }[] = [];
-  now = 0;
-
-  readonly later: Later = (ms, run) => {
-    const due = { at: this.now + ms, run };
-    this.#due.push(due);
-    return () => {
-      due.run = () => {};
-    };
-  };
-
-  async pass(ms: number): Promise<void> {
-    const until = this.now + ms;
-    for (;;) {
-      this.#due.sort((a, b) => a.at - b.at);
-      const next = this.#due[0];
-      if (next === undefined || next.at > until) break;
-      this.#due.shift();
-      this.now = next.at;
-      next.run();
-      for (let ticks = 0; ticks < 4; ticks++) await Promise.resolve();
-    }
-    this.now = until;
-  }
-}
+const pass = (time: VirtualTime, ms: number): Promise<void> => time.run(time.nowMs + ms);
 
 /** Three handles, a reading on each that is begun again, and what they did as lines. */
 function cluster(seed: number, faults = noFaults) {
   const random = new Random(seed);
-  const time = new Time();
+  const time = new VirtualTime();
   const stream = new MemoryStream();
   const lines: string[] = [];
-  const note = (line: string): void => void lines.push(`${Math.round(time.now)} ${line}`);
+  const note = (line: string): void => void lines.push(`${Math.round(time.nowMs)} ${line}`);
   const logs = ['a', 'b', 'c'].map((name) => {
-    const log = new FaultyLog({ stream, random: () => random.next(), later: time.later, faults });
+    const log = new MemoryLog({ stream, random: () => random.next(), later: time.later, faults });
     let next = 1;
     const begin = (): void => {
       log.follow(next, {
@@ -69,7 +44,7 @@ function cluster(seed: number, faults = noFaults) {
     begin();
     return log;
   });
-  const append = (log: FaultyLog, value: number): void => {
+  const append = (log: MemoryLog, value: number): void => {
     log.append(Uint8Array.of(value)).then(
       (seq) => note(`${value} is ${seq}`),
       (error: Error) => note(`${value}: ${error.message}`),
@@ -84,9 +59,9 @@ async function run(seed: number): Promise<string[]> {
     append(logs[round % 3]!, round);
     if (round === 10) logs[1]!.leave();
     if (round === 20) logs[1]!.comeBack();
-    await time.pass(300);
+    await pass(time, 300);
   }
-  await time.pass(30_000);
+  await pass(time, 30_000);
   return lines;
 }
 
@@ -110,14 +85,14 @@ test('a log that is cut off refuses appends and reads nothing until it is back',
   logs[0]!.leave();
   append(logs[0]!, 1);
   append(logs[1]!, 2);
-  await expect(Promise.race([logs[0]!.bounds(), time.pass(2_000)])).rejects.toThrow('not answer');
-  await time.pass(5_000);
+  await expect(Promise.race([logs[0]!.bounds(), pass(time, 2_000)])).rejects.toThrow('not answer');
+  await pass(time, 5_000);
   expect(lines.filter((line) => line.includes('a reads'))).toEqual([]);
   expect(lines.join('\n')).toContain('1: The log did not answer');
   expect(lines.join('\n')).toContain('c reads 1: 2');
   logs[0]!.comeBack();
   append(logs[0]!, 3);
-  await time.pass(5_000);
+  await pass(time, 5_000);
   expect(lines.join('\n')).toContain('a reads 2: 3');
 });
 
@@ -127,7 +102,7 @@ test('the log of a killed machine answers and delivers nothing more', async () =
   logs[2]!.kill();
   append(logs[2]!, 99);
   void logs[2]!.bounds();
-  await time.pass(10_000);
+  await pass(time, 10_000);
   expect(lines.filter((line) => !/ [ab] reads/.test(line))).toEqual([]);
   // Some of what was under way.
   const arrived = lines.filter((line) => line.includes('a reads')).length;
@@ -138,12 +113,12 @@ test('the log of a killed machine answers and delivers nothing more', async () =
 test('positions of lost entries are given to new ones, and a reading beyond them waits', async () => {
   const { time, stream, logs, lines, append } = cluster(1);
   for (let value = 0; value < 6; value++) append(logs[0]!, value);
-  await time.pass(10);
+  await pass(time, 10);
   stream.loseAbove(3);
-  const bounds = await Promise.race([logs[0]!.bounds(), time.pass(10)]);
+  const bounds = await Promise.race([logs[0]!.bounds(), pass(time, 10)]);
   expect(bounds).toEqual({ first: 1, last: 3 });
   lines.length = 0;
   for (let value = 10; value < 14; value++) append(logs[1]!, value);
-  await time.pass(10);
-  expect(lines.filter((line) => line.includes('a reads'))).toEqual(['10 a reads 7: 13']);
+  await pass(time, 10);
+  expect(lines.filter((line) => line.includes('a reads'))).toEqual(['1010 a reads 7: 13']);
 });
