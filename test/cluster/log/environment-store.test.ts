@@ -49,4 +49,6 @@ test('the leader is stored with the position, and stays with the entries that it
   await store.apply([], written, led);
   const read = new EnvironmentStore(environment).position();
   expect(read).toMatchObject({ seq: 2, epoch: 1, n: 1, leader });
+  await expect(store.apply([], written, led)).rejects.toThrow('entry 1 is not applied');
+  expect(store.position()).toEqual(read);
 });

@@ -5,7 +5,7 @@ import type { Work } from '../../../src/store/replicated-transactions.ts';
 import type { Random } from '../../crash/random.ts';
 import { type Cut, MemoryLog, noCut, noFaults, type LogFaults } from '../log/memory-log.ts';
 import type { MemoryStream } from '../log/memory-stream.ts';
-import type { SimulatedStore } from './simulated-store.ts';
+import { MemoryStore } from './memory-store.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 const beatMs = 500;
@@ -21,7 +21,6 @@ export interface MachineOptions {
   readonly random: Random;
   readonly stream: MemoryStream;
   readonly note: (line: string) => void;
-  readonly store: SimulatedStore;
   readonly leaseMs: number;
   /** Of its clock: 1.01 is 1 % fast. */
   readonly rate: number;
@@ -39,7 +38,7 @@ interface Process {
 export class Machine {
   readonly #options: MachineOptions;
   readonly name: string;
-  readonly store: SimulatedStore;
+  readonly store = new MemoryStore();
   #process: Process | undefined;
   #runs = 0;
   /** What happens to a paused machine waits. */
@@ -57,7 +56,6 @@ export class Machine {
   constructor(options: MachineOptions) {
     this.#options = options;
     this.name = options.name;
-    this.store = options.store;
   }
 
   get isUp(): boolean {
@@ -188,7 +186,6 @@ export class Machine {
     this.#process.isAlive = false;
     this.#process.log.kill();
     this.#process = undefined;
-    this.store.reopen();
     this.resume();
   }
 

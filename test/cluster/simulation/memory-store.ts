@@ -1,6 +1,6 @@
 /**
- * A replicated store in memory: one table of numbers. What was not flushed when the power fails is lost, from
- * the newest transaction backwards, with the position that it had.
+ * The disk of a simulated machine: one table of numbers, and the position in the log. What was not flushed when the power
+ * fails is lost, from the newest transaction backwards, with the position that it had.
  */
 import { emptyPosition, type LogPosition } from '../../../src/cluster/log/applier.ts';
 import type { ReplicatedStore } from '../../../src/cluster/log/apply-queue.ts';
@@ -12,7 +12,6 @@ import {
   type StoredWrite,
   type Work,
 } from '../../../src/store/replicated-transactions.ts';
-import type { SimulatedStore, Soon } from './simulated-store.ts';
 
 interface Commit {
   /** Before it. */
@@ -24,13 +23,17 @@ interface Commit {
 /** Of a batch, as the environment bounds it by bytes. */
 const batchWritesMax = 8;
 
-export class MemoryStore implements SimulatedStore {
+/** Of one process: runs what is due while it lives, in the order of the calls. */
+type Soon = (run: () => void) => void;
+
+export class MemoryStore {
   #records = new Map<string, number>();
   #position = emptyPosition;
   /** Not flushed, the newest last. */
   #unflushed: Commit[] = [];
   /** Of the batch that runs. */
   #running: { writes: StoredWrite[]; values: Map<string, number | undefined> } | undefined;
+  /** No transaction can be stored. */
   isFull = false;
 
   records(): ReadonlyMap<string, number> {
@@ -58,6 +61,10 @@ export class MemoryStore implements SimulatedStore {
     this.#running!.writes.push(['numbers', key]);
   }
 
+  /**
+   * @param tried takes its time, between a trial and its end
+   * @returns runs transactions of one process
+   */
   replicateWith(replicator: Replicator, soon: Soon, tried: Soon): (work: Work) => Promise<unknown> {
     const run = async (works: readonly Work[]): Promise<BatchRun> => {
       const batch = this.#run(works);
@@ -88,6 +95,7 @@ export class MemoryStore implements SimulatedStore {
     return { outcomes, writes: running.writes };
   }
 
+  /** As one process has it. @param stored takes its time */
   replicated(stored: Soon): ReplicatedStore {
     return {
       position: () => this.#position,
@@ -119,20 +127,19 @@ export class MemoryStore implements SimulatedStore {
     this.#position = position;
   }
 
-  reopen(): void {
-    // What a dead process had not stored yet never is.
-  }
-
+  /** The machine is replaced. */
   empty(): void {
     this.#records = new Map();
     this.#position = emptyPosition;
     this.flush();
   }
 
+  /** What was stored so far survives a loss of power. */
   flush(): void {
     this.#unflushed = [];
   }
 
+  /** @param keep transactions that were not flushed, and are there all the same */
   loseUnflushed(keep: number): void {
     for (const { before, position } of this.#unflushed.splice(keep).toReversed()) {
       for (const [key, value] of before.toReversed()) {

@@ -13,9 +13,7 @@ import { MemoryStream } from '../log/memory-stream.ts';
 import { aheadOfLog, differing, lostWrites, type Write, wrongWrites } from './checks.ts';
 import { FaultInjector } from './fault-injector.ts';
 import { Machine } from './machine.ts';
-import { MemoryStore } from './memory-store.ts';
 import { SimulatedPruning } from './simulated-pruning.ts';
-import type { SimulatedStore } from './simulated-store.ts';
 import { VirtualTime } from './virtual-time.ts';
 
 export interface SimulationResult {
@@ -46,9 +44,6 @@ const illMs = 5_000;
 const crowdWrites = 100;
 const clientEveryMs = 150;
 
-/** @param at the machine's number */
-export type CreateStore = (time: VirtualTime, at: number) => SimulatedStore;
-
 class Simulation {
   readonly #random: Random;
   readonly #time = new VirtualTime();
@@ -62,7 +57,7 @@ class Simulation {
   readonly #isLong: boolean;
   readonly #injector: FaultInjector;
 
-  constructor(seed: number, createStore: CreateStore) {
+  constructor(seed: number) {
     this.#random = new Random(seed);
     this.#isLong = this.#random.chance(0.02);
     const count = this.#random.pick([2, 3, 3, 3, 5]);
@@ -75,7 +70,6 @@ class Simulation {
           random: this.#random.fork(),
           stream: this.#stream,
           note: (line) => this.#note(line),
-          store: createStore(this.#time, at),
           leaseMs,
           rate: this.#random.pick([0.99, 1, 1, 1.01]),
           onLeading: () => this.#checkLeases(),
@@ -261,15 +255,12 @@ class Simulation {
   }
 }
 
-export async function simulate(
-  seed: number,
-  createStore: CreateStore = () => new MemoryStore(),
-): Promise<SimulationResult> {
+export async function simulate(seed: number): Promise<SimulationResult> {
   const { stackTraceLimit } = Error;
   // Stack traces of refusals, which nothing reads, would take half the time of a run.
   Error.stackTraceLimit = 0;
   try {
-    const simulation = new Simulation(seed, createStore);
+    const simulation = new Simulation(seed);
     await simulation.run();
     return simulation.result(seed);
   } finally {

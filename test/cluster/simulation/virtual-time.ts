@@ -13,7 +13,6 @@ export class VirtualTime {
   readonly #heap: Due[] = [];
   #asked = 0;
   nowMs = 1_000;
-  readonly #busy = new Set<Promise<unknown>>();
 
   readonly later: Later = (ms, run) => {
     const due: Due = { atMs: this.nowMs + Math.max(0, ms), order: this.#asked++, run };
@@ -31,7 +30,6 @@ export class VirtualTime {
       this.nowMs = due.atMs;
       due.run();
       await settled();
-      while (this.#busy.size > 0) await this.#idle();
       if (isDone()) return;
     }
     this.nowMs = untilMs;
@@ -44,18 +42,6 @@ export class VirtualTime {
       run();
       this.every(ms, untilMs, random, run);
     });
-  }
-
-  /** Real work: time stands until it has settled. */
-  busy(work: Promise<unknown>): void {
-    this.#busy.add(work);
-    const ended = Promise.allSettled([work]);
-    void ended.then(() => this.#busy.delete(work));
-  }
-
-  async #idle(): Promise<void> {
-    await Promise.allSettled(this.#busy);
-    await settled();
   }
 
   #push(due: Due): void {
