@@ -51,10 +51,10 @@ test('the leader decides before anything is listened to', async () => {
   for (const isLastHere of [true, false]) {
     const admitted = fixture('edge', isLastHere, 'admits');
     await admitted.network.until(50);
-    expect(admitted.settled).toEqual(['50 admitted']);
+    expect(admitted.settled).toEqual(['0 admitted']);
     const refused = fixture('all', isLastHere, 'refuses');
     await refused.network.until(50);
-    expect(refused.settled).toEqual(['50 it is a copy']);
+    expect(refused.settled).toEqual(['0 it is a copy']);
   }
 });
 

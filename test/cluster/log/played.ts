@@ -43,17 +43,17 @@ export class Played {
     this.#trace.push(`${Math.round(this.nowMs)} ${what}`);
   }
 
-  async pass(ms: number): Promise<void> {
+  async until(ms: number): Promise<void> {
     // What is resolved now runs too.
     this.time.later(0, () => undefined);
-    await this.time.run(this.time.nowMs + ms);
+    await this.time.run(this.#startMs + ms);
   }
 
   /** @returns the trace */
   async play(script: string, steps: Steps): Promise<string> {
     for (const step of script.split(', ')) {
       const [ms, ...words] = step.split(' ');
-      await this.pass(Number(ms) - this.nowMs);
+      await this.until(Number(ms));
       for (const action of words.join(' ').split(' + ')) {
         const [verb, ...rest] = action.split(' ');
         if (verb !== '') await steps[verb!]!(...rest);

@@ -1,21 +1,20 @@
 /** Carries beats between nodes of one thread, in virtual time. */
-import { VirtualTime } from '../simulation/virtual-time.ts';
+import { Played } from '../log/played.ts';
 
 type Listener = (bytes: Uint8Array, subject: string) => void;
 
 /** Delivers at once, to each connection that is not cut off. */
-export class BeatsNetwork {
-  readonly time = new VirtualTime();
-  readonly startMs = this.time.nowMs;
+export class BeatsNetwork extends Played {
   readonly cutOff = new Set<string>();
-  readonly published: string[] = [];
+  /** Notes what is published. */
+  isWatched = false;
   readonly #listeners: Array<{ readonly of: string; readonly pattern: RegExp; call: Listener }> =
     [];
 
   connection(of: string) {
     return {
       publish: (subject: string, bytes: Uint8Array): void => {
-        this.published.push(`${this.nowMs} ${subject}`);
+        if (this.isWatched) this.note(subject);
         if (this.cutOff.has(of)) return;
         for (const { of: to, pattern, call } of this.#listeners) {
           if (pattern.test(subject) && !this.cutOff.has(to)) call(bytes, subject);
@@ -28,13 +27,5 @@ export class BeatsNetwork {
         return () => void this.#listeners.splice(this.#listeners.indexOf(entry), 1);
       },
     };
-  }
-
-  get nowMs(): number {
-    return this.time.nowMs - this.startMs;
-  }
-
-  async until(ms: number): Promise<void> {
-    await this.time.run(this.startMs + ms);
   }
 }

@@ -142,7 +142,7 @@ class Core {
     const scheduler = new CampaignScheduler({ campaigns: { due, end }, counting, clock, log });
     const tick = (): void => {
       if (!this.#isLeading) return;
-      network.time.busy(scheduler.tick());
+      void scheduler.tick();
       network.time.later(1_000, tick);
     };
     tick();

@@ -71,7 +71,7 @@ class Edge {
     marks: async (position, seconds) => {
       for (let second = 0; second < Number(seconds); second++) {
         this.#uplink.arrived(Number(position));
-        await this.#played.pass(1_000);
+        await this.#played.until(this.#played.nowMs + 1_000);
       }
     },
     stop: () => this.#uplink.stop(),
