@@ -30,16 +30,15 @@ export async function becomeEqual(
   msMax: number,
 ): Promise<Equality> {
   const startedMs = performance.now();
+  const root = join(folder, copiesName);
   for (;;) {
-    const differences = await withCopies(cores, folder, (copies) =>
-      differencesOf(copies, answered),
-    );
+    const differences = await differencesOf(copied(cores, root), answered);
     const ms = performance.now() - startedMs;
-    if (differences.length === 0) {
-      rmSync(join(folder, copiesName), { recursive: true });
-      return { ms, differences };
+    const isEqual = differences.length === 0;
+    if (isEqual || ms > msMax) {
+      if (isEqual) rmSync(root, { recursive: true });
+      return { ms: isEqual ? ms : undefined, differences };
     }
-    if (ms > msMax) return { ms: undefined, differences };
     await pause(betweenMs);
   }
 }
@@ -50,35 +49,27 @@ interface Copy {
   readonly dataFile: string;
 }
 
-async function withCopies<T>(
-  cores: readonly ServiceNode[],
-  folder: string,
-  work: (copies: readonly Copy[]) => Promise<T>,
-): Promise<T> {
-  const root = join(folder, copiesName);
+function copied(cores: readonly ServiceNode[], root: string): readonly Copy[] {
   rmSync(root, { recursive: true, force: true });
   for (const core of cores) core.pause();
   const copies = cores.map(({ name, dataDir }) => {
-    const to = openDataFolder(join(root, name));
-    const from = openDataFolder(dataDir);
+    const [from, to] = [openDataFolder(dataDir), openDataFolder(join(root, name))];
     mkdirSync(to.path, { recursive: true });
     copyFileSync(from.managementFile, to.managementFile);
     copyFileSync(from.scansFile, to.scansFile);
     return { name, dataDir: to.path, dataFile: to.managementFile };
   });
   for (const core of cores) core.resume();
-  return await work(copies);
+  return copies;
 }
 
 async function differencesOf(copies: readonly Copy[], answered: number): Promise<string[]> {
-  const differences = await differing(copies);
   const totals = await Promise.all(copies.map(({ dataDir }) => countedIn(dataDir)));
-  for (const [at, { name }] of copies.entries()) {
-    if (sumOf(totals[at]!) < answered) {
-      differences.push(`${name} counts ${sumOf(totals[at]!)} scans of ${answered} answered`);
-    }
-  }
-  return [...differences, ...unequal(copies, totals)];
+  const uncounted = copies.flatMap(({ name }, at) => {
+    const counted = [...totals[at]!.values()].reduce((sum, one) => sum + one, 0);
+    return counted < answered ? [`${name} counts ${counted} scans of ${answered} answered`] : [];
+  });
+  return [...(await differing(copies)), ...uncounted, ...unequal(copies, totals)];
 }
 
 /** All tables must have the same bytes under the same keys. @returns what differs */
@@ -135,5 +126,3 @@ export function unequal(
     ];
   });
 }
-
-const sumOf = (totals: Totals): number => [...totals.values()].reduce((sum, one) => sum + one, 0);

@@ -23,7 +23,7 @@ import { becomeEqual, countedIn, type Equality, unequal } from './copies.ts';
 import { Failovers } from './failovers.ts';
 import { type FaultKind, Faults } from './faults.ts';
 import { type NodeOptions, type NodeRole, ServiceNode } from './node.ts';
-import { Probes } from './probes.ts';
+import { probe } from './probes.ts';
 import { Readers } from './readers.ts';
 import { formerProgram, upgradeNodes } from './rolling-upgrade.ts';
 import { Deliveries } from './deliveries.ts';
@@ -93,7 +93,6 @@ export async function runCrashes(options: CrashOptions): Promise<CrashResult> {
 interface Load {
   readonly writers: Writers;
   readonly readers: Readers;
-  readonly probes: Probes;
 }
 
 class CrashRun {
@@ -108,6 +107,7 @@ class CrashRun {
   readonly #trace: string[] = [];
   #brokers: Brokers | undefined;
   #late: ServiceNode | undefined;
+  #probes = 0;
 
   constructor(options: CrashOptions, folder: string) {
     this.#options = options;
@@ -155,7 +155,7 @@ class CrashRun {
       failovers: this.#failovers,
       faultCounts: faults.counts,
       nodes: this.#nodes,
-      probes: load.probes.answered,
+      probes: this.#probes,
       loadMs,
       writtenMs,
       equality,
@@ -225,19 +225,20 @@ class CrashRun {
     this.#closers.push(() => beats.close());
     const nodes = [...this.#nodes];
     const ledger = this.#ledger;
-    const probes = new Probes(nodes);
     const writers = new Writers({
       nodes,
       ledger,
       beats,
       random: this.#random.fork(),
       apiKey,
-      probe: (code) => probes.ask(code),
+      probe: async (code) => {
+        this.#probes += await probe(nodes, code);
+      },
     });
     const readers = new Readers({ nodes, ledger, random: this.#random.fork(), apiKey });
     await pause(warmUpMs);
     for (const { name } of nodes) if (!beats.knows(name)) ledger.note(`${name} sends no beats`);
-    return { writers, readers, probes };
+    return { writers, readers };
   }
 
   async #firstKey(): Promise<string> {

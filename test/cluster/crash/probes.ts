@@ -1,40 +1,29 @@
-/** Asks every node at once where a code leads, each on a connection of its own, when a change of it was answered. */
-import { botAgent, type CodeEntry, type Kind, refererOf, type Scan } from '../../crash/ledger.ts';
+/** Asks every node at once where a code leads, when a change of it was answered. */
+import { type CodeEntry, refererOf } from '../../crash/ledger.ts';
 import { addressOf, agentOf } from '../../crash/scanners.ts';
 import type { ServiceNode } from './node.ts';
 import { within } from './writers.ts';
 
-/** A node that is frozen answers when it goes on. */
+/** A frozen node answers when it continues: such a scan counts as one without an answer. */
 const answerMsMax = 1_000;
 
-export class Probes {
-  readonly #nodes: readonly ServiceNode[];
-  answered = 0;
-
-  constructor(nodes: readonly ServiceNode[]) {
-    this.#nodes = nodes;
-  }
-
-  async ask(code: CodeEntry): Promise<void> {
-    const up = this.#nodes.filter(({ isUp, isPaused }) => isUp && !isPaused);
-    await Promise.all(up.map((node) => this.#askAt(node, code)));
-  }
-
-  async #askAt(node: ServiceNode, code: CodeEntry): Promise<void> {
-    const visitor = node.view.scans;
-    const kind: Kind = agentOf(visitor).platform;
-    const scan = node.view.send(code, kind, visitor);
-    const call = node.phone.call('GET', code.path, { headers: headersOf(scan) });
-    // An answer that comes later is not looked at: the scan counts as one without an answer.
-    const answer = await within(answerMsMax, call);
-    if (typeof answer === 'string') return;
-    this.answered++;
-    node.view.receive(scan, answer.status, answer.headers['location'] ?? '');
-  }
+/** @returns how many answered */
+export async function probe(nodes: readonly ServiceNode[], code: CodeEntry): Promise<number> {
+  const up = nodes.filter(({ isUp, isPaused }) => isUp && !isPaused);
+  const answered = await Promise.all(up.map((node) => probeOne(node, code)));
+  return answered.filter(Boolean).length;
 }
 
-const headersOf = ({ number, kind, visitor }: Scan): Record<string, string> => ({
-  'x-forwarded-for': addressOf(visitor),
-  'user-agent': kind === 'bot' ? botAgent : agentOf(visitor).text,
-  referer: refererOf(number),
-});
+async function probeOne({ view, phone }: ServiceNode, code: CodeEntry): Promise<boolean> {
+  const { platform, text } = agentOf(view.scans);
+  const scan = view.send(code, platform, view.scans);
+  const headers = {
+    'x-forwarded-for': addressOf(scan.visitor),
+    'user-agent': text,
+    referer: refererOf(scan.number),
+  };
+  const answer = await within(answerMsMax, phone.call('GET', code.path, { headers }));
+  if (typeof answer === 'string') return false;
+  view.receive(scan, answer.status, answer.headers['location'] ?? '');
+  return true;
+}

@@ -1,5 +1,5 @@
 /** The end of a campaign in a cluster, in virtual time: nodes scan, are cut off, end or die around it. */
-import { expect, test } from 'vitest';
+import { expect, it, test } from 'vitest';
 import { CampaignScheduler } from '../../../src/campaigns/campaign-scheduler.ts';
 import { Beats } from '../../../src/cluster/nodes/beats.ts';
 import { ClusterCounting } from '../../../src/cluster/scans/cluster-counting.ts';
@@ -7,6 +7,8 @@ import type { CampaignRecord } from '../../../src/model/campaign.ts';
 import { dayMs } from '../../../src/model/day.ts';
 import type { NodeRole } from '../../../src/store/management/cluster.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
+import { Random } from '../../crash/random.ts';
+import type { Steps } from '../log/played.ts';
 import { BeatsNetwork } from '../nodes/beats-network.ts';
 
 /** All run for this long before the campaign ends. */
@@ -133,7 +135,8 @@ class Core {
       last: (name) => this.node.beats.last(name),
     });
     const end = async (): Promise<boolean> => {
-      ended.push({ by: this.node.name, scans: this.#before, afterMs: network.nowMs - endAtMs });
+      network.note(`${this.node.name} ends it`);
+      ended.push(this.#before);
       return true;
     };
     const due = (untilMs: number): CampaignRecord[] =>
@@ -163,146 +166,122 @@ class Core {
   }
 }
 
+/** Two cores, of which `a` leads at first, and the edges of a script. */
 class Cluster {
   readonly network = new BeatsNetwork();
   readonly nodes: Node[] = [];
   readonly cores: Core[] = [];
   readonly left = new Set<string>();
-  readonly ended: Array<{ by: string; scans: number; afterMs: number }> = [];
+  /** Scans that the event had. */
+  readonly ended: number[] = [];
   readonly clock = { now: () => this.wallMs, monotonicMs: () => this.network.time.nowMs };
+
+  constructor() {
+    for (const name of ['a', 'b']) this.cores.push(new Core(this, new Node(this, name, 'all', 0)));
+    this.#core('a').lead();
+  }
 
   get wallMs(): number {
     return endMs - endAtMs + this.network.nowMs;
   }
 
-  core(name: string): Core {
-    const core = new Core(this, new Node(this, name, 'all', 0));
-    this.cores.push(core);
-    return core;
+  #core(name: string): Core {
+    return this.cores.find(({ node }) => node.name === name)!;
   }
 
-  edge(name: string, skewMs = 0): Node {
-    return new Node(this, name, 'edge', skewMs);
+  #node(name: string): Node {
+    return this.nodes.find((node) => node.name === name)!;
   }
 
-  /** By all nodes, before the campaign's end by their own clocks. */
-  get answered(): number {
+  readonly #steps: Steps = {
+    edge: (name, skewMs = '0') => new Node(this, name!, 'edge', Number(skewMs)),
+    cut: (name) => this.network.cutOff.add(name!),
+    heal: (name) => this.network.cutOff.delete(name!),
+    end: (name) => this.#node(name!).end(),
+    die: (name) => this.#node(name!).die(),
+    start: (name) => this.#node(name!).start(),
+    leave: (name) => this.left.add(name!),
+    lead: (name) => this.#core(name!).lead(),
+    stand: (name) => this.#core(name!).standBy(),
+  };
+
+  /** @returns the trace, and for each end the scans that it misses of those answered before the end by the nodes' clocks */
+  async play(script: string): Promise<string> {
+    const trace = await this.network.play(script, this.#steps);
     const times = this.nodes.flatMap(({ scans }) => scans);
-    return times.filter((timeMs) => timeMs < endMs).length;
-  }
-
-  /** Until so long after the end of the campaign. */
-  async until(afterMs: number): Promise<void> {
-    await this.network.until(endAtMs + afterMs);
+    const answered = times.filter((timeMs) => timeMs < endMs).length;
+    return `${trace}; misses ${this.ended.map((scans) => answered - scans).join()}`;
   }
 }
 
-function start(): { cluster: Cluster; leader: Core; other: Core } {
-  const cluster = new Cluster();
-  const leader = cluster.core('a');
-  const other = cluster.core('b');
-  leader.lead();
-  return { cluster, leader, other };
-}
+/** The campaign ends at 10,000 ms. */
+const scripts: Record<string, [script: string, trace: string]> = {
+  'nodes that are connected are waited for some seconds': [
+    '0 edge e, 70000',
+    '14000 a ends it; misses 0',
+  ],
+  'a node whose clock is behind is waited for longer': [
+    '0 edge e -5000, 70000',
+    '19000 a ends it; misses 0',
+  ],
+  'a node whose clock is ahead is not': ['0 edge e 5000, 70000', '14000 a ends it; misses 0'],
+  'a node that is cut off for a moment is waited for': [
+    '0 edge e + edge f, 8500 cut e, 11500 heal e, 20000',
+    '14000 a ends it; misses 0',
+  ],
+  'a node that is cut off is waited for until its scans are here': [
+    '0 edge e, 8500 cut e, 40000 heal e, 50000',
+    '42000 a ends it; misses 0',
+  ],
+  'a node that was killed is waited for until it runs again': [
+    '0 edge e, 9000 cut e, 9500 die e, 30000 heal e + start e, 40000',
+    '32000 a ends it; misses 0',
+  ],
+  'a node that was killed is waited for a minute at most': [
+    '0 edge e, 9000 cut e, 9500 die e, 75000',
+    '72000 a ends it; misses 5',
+  ],
+  'a node that has ended is not waited for': [
+    '0 edge e, 5000 end e, 16000',
+    '14000 a ends it; misses 0',
+  ],
+  'a node that has left is not waited for': [
+    '0 edge e + die e, 20000 leave e, 25000',
+    '21000 a ends it; misses 0',
+  ],
+  'a core that begins to lead meanwhile waits for the same, and ends it once': [
+    '0 edge e + edge s, 7000 end s, 8500 cut e, 15000 stand a, 19000 lead b, 22000 heal e, 90000',
+    '24000 b ends it; misses 0',
+  ],
+};
 
-test('of nodes that are connected every scan before the end counts, in some seconds, also where a clock is behind', async () => {
-  for (const [skewMs, endsMs] of [
-    [0, 6_000],
-    [-5_000, 11_000],
-    [5_000, 6_000],
-  ] as const) {
-    const { cluster } = start();
-    cluster.edge('e', skewMs);
-    await cluster.until(60_000);
-    expect(cluster.ended).toMatchObject([{ by: 'a', scans: cluster.answered }]);
-    expect(cluster.ended[0]?.afterMs).toBeLessThan(endsMs);
+it.each(Object.entries(scripts))('%s', async (_, [script, trace]) => {
+  expect(await new Cluster().play(script)).toBe(trace);
+});
+
+const seeds = 20;
+
+test('whatever is cut off, killed or led elsewhere for less than a minute, it ends once, with all scans', async () => {
+  for (let seed = 1; seed <= seeds; seed++) {
+    const random = new Random(seed);
+    const steps: Array<[ms: number, step: string]> = [
+      [0, 'edge e'],
+      [0, `edge f ${random.between(-3_000, 3_000)}`],
+    ];
+    for (const edge of ['e', 'f']) {
+      const fromMs = random.between(5_000, 15_000);
+      const toMs = fromMs + random.between(0, 40_000);
+      steps.push([fromMs, `cut ${edge}`], [toMs, `heal ${edge}`]);
+      const diesMs = random.between(fromMs, toMs + 1);
+      if (random.chance(0.5)) steps.push([diesMs, `die ${edge}`], [toMs, `start ${edge}`]);
+    }
+    const standsMs = random.between(5_000, 30_000);
+    if (random.chance(0.5)) steps.push([standsMs, 'stand a'], [standsMs + 3_000, 'lead b']);
+    const script = steps.toSorted(([one], [other]) => one - other).map((step) => step.join(' '));
+    const trace = await new Cluster().play([...script, '90000'].join(', '));
+    expect({ seed, trace }).toEqual({
+      seed,
+      trace: expect.stringMatching(/^\d+ [ab] ends it; misses 0$/),
+    });
   }
-});
-
-test('a node that is cut off around the end is waited for until its scans are here', async () => {
-  const { cluster } = start();
-  cluster.edge('e');
-  cluster.edge('f');
-  await cluster.until(-1_500);
-  cluster.network.cutOff.add('e');
-  await cluster.until(1_500);
-  cluster.network.cutOff.clear();
-  await cluster.until(10_000);
-  expect(cluster.ended).toMatchObject([{ scans: cluster.answered }]);
-  expect(cluster.ended[0]?.afterMs).toBeLessThan(6_000);
-
-  const longer = start().cluster;
-  longer.edge('e');
-  await longer.until(-1_500);
-  longer.network.cutOff.add('e');
-  await longer.until(30_000);
-  expect(longer.ended).toEqual([]);
-  longer.network.cutOff.clear();
-  await longer.until(40_000);
-  expect(longer.ended).toMatchObject([{ scans: longer.answered }]);
-});
-
-test('a node that was killed is waited for until it runs again, and a minute at most', async () => {
-  const { cluster } = start();
-  const edge = cluster.edge('e');
-  await cluster.until(-1_000);
-  cluster.network.cutOff.add('e');
-  await cluster.until(-500);
-  edge.die();
-  await cluster.until(20_000);
-  expect(cluster.ended).toEqual([]);
-  cluster.network.cutOff.clear();
-  edge.start();
-  await cluster.until(30_000);
-  expect(cluster.ended).toMatchObject([{ scans: cluster.answered }]);
-
-  const dead = start().cluster;
-  const lost = dead.edge('e');
-  await dead.until(-1_000);
-  dead.network.cutOff.add('e');
-  await dead.until(-500);
-  lost.die();
-  await dead.until(61_900);
-  expect(dead.ended).toEqual([]);
-  await dead.until(64_000);
-  expect(dead.ended).toMatchObject([{ scans: dead.answered - 5 }]);
-});
-
-test('a node that has ended or has left holds no end up', async () => {
-  const ended = start().cluster;
-  const edge = ended.edge('e');
-  await ended.until(-5_000);
-  edge.end();
-  await ended.until(6_000);
-  expect(ended.ended).toMatchObject([{ scans: ended.answered }]);
-
-  const left = start().cluster;
-  left.edge('e').die();
-  await left.until(10_000);
-  expect(left.ended).toEqual([]);
-  left.left.add('e');
-  await left.until(12_000);
-  expect(left.ended).toMatchObject([{ by: 'a' }]);
-  const { afterMs = 0 } = left.ended[0] ?? {};
-  expect(afterMs).toBeGreaterThan(10_000);
-});
-
-test('a core that begins to lead meanwhile waits for the same, and ends it once', async () => {
-  const { cluster, leader, other } = start();
-  cluster.edge('e');
-  const stopped = cluster.edge('s');
-  await cluster.until(-3_000);
-  stopped.end();
-  await cluster.until(-1_500);
-  cluster.network.cutOff.add('e');
-  await cluster.until(5_000);
-  leader.standBy();
-  await cluster.until(9_000);
-  other.lead();
-  await cluster.until(12_000);
-  expect(cluster.ended).toEqual([]);
-  cluster.network.cutOff.clear();
-  await cluster.until(80_000);
-  expect(cluster.ended).toMatchObject([{ by: 'b', scans: cluster.answered }]);
-  expect(cluster.ended[0]?.afterMs).toBeLessThan(16_000);
 });
