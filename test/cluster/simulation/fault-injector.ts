@@ -17,6 +17,8 @@ export interface FaultInjectorOptions {
   readonly crowd: (machine: Machine) => void;
 }
 
+type Lasting = (line: string, begin: () => unknown, end: () => void) => () => void;
+
 export class FaultInjector {
   readonly #options: FaultInjectorOptions;
   readonly #random: Random;
@@ -70,79 +72,77 @@ export class FaultInjector {
     const { isLong, note, time } = this.#options;
     const machine = random.pick(this.#machines);
     const ms = random.pick(isLong ? [4_000, 14_000] : [100, 1_000, 4_000]) * random.next();
-    const backLater = (line: string, back: () => void): void => {
-      note(`${machine.name} ${line} for ${ms.toFixed(0)} ms`);
-      time.later(ms, back);
-    };
-    random.pick([...this.#ofOne(machine, backLater), ...this.#ofAll(machine, backLater)])();
+    /** @returns a fault that ends after this time; one that `begin` finds impossible does not */
+    const lasting =
+      (line: string, begin: () => unknown, end: () => void): (() => void) =>
+      () => {
+        if (begin() === false) return;
+        note(`${machine.name} ${line} for ${ms.toFixed(0)} ms`);
+        time.later(ms, end);
+      };
+    random.pick([...this.#ofOne(machine, lasting), ...this.#ofAll(machine, lasting)])();
   }
 
-  #ofOne(machine: Machine, backLater: (line: string, back: () => void) => void): Array<() => void> {
+  #ofOne(machine: Machine, lasting: Lasting): Array<() => void> {
     const random = this.#random;
+    const { store } = machine;
+    const start = (): void => machine.start();
+    const cutPower = (): void => {
+      this.hasLostPower = true;
+      machine.cutPower(random.between(0, 4));
+    };
+    // Of the process that runs now.
+    const { log } = machine;
     return [
-      () => {
-        machine.kill();
-        backLater('is killed', () => machine.start());
-      },
-      () => {
-        this.hasLostPower = true;
-        machine.cutPower(random.between(0, 4));
-        backLater('loses power', () => machine.start());
-      },
-      () => {
-        machine.pause();
-        backLater('stands still', () => machine.resume());
-      },
-      () => {
-        const { log } = machine;
-        log?.leave();
-        backLater('is cut off', () => log?.comeBack());
-      },
-      () => {
-        machine.cut = this.#drawCut();
-        backLater('is half cut off', () => {
-          machine.cut = noCut;
-        });
-      },
-      () => {
-        machine.store.isFull = true;
-        backLater('has a full disk', () => {
-          machine.store.isFull = false;
-        });
-      },
-      () => {
-        machine.diskMs = random.pick([300, 3_000, 6_000]);
-        backLater('has a slow disk', () => {
-          machine.diskMs = diskMs;
-        });
-      },
-      () => {
-        machine.faults = this.drawFaults();
-      },
+      lasting('is killed', () => machine.kill(), start),
+      lasting('loses power', cutPower, start),
+      lasting(
+        'is paused',
+        () => machine.pause(),
+        () => machine.resume(),
+      ),
+      lasting(
+        'is cut off',
+        () => log?.leave(),
+        () => log?.comeBack(),
+      ),
+      lasting(
+        'is half cut off',
+        () => void (machine.cut = this.#drawCut()),
+        () => (machine.cut = noCut),
+      ),
+      lasting(
+        'has a full disk',
+        () => void (store.isFull = true),
+        () => (store.isFull = false),
+      ),
+      lasting(
+        'has a slow disk',
+        () => (machine.diskMs = random.pick([300, 3_000, 6_000])),
+        () => (machine.diskMs = diskMs),
+      ),
+      () => (machine.faults = this.drawFaults()),
       () => this.#release(machine),
-      () => machine.store.flush(),
-      () => {
-        if (!this.#burn(machine)) return;
-        backLater('burns, and is replaced', () => machine.start());
-      },
+      () => store.flush(),
+      lasting('burns, and is replaced', () => this.#burn(machine), start),
     ];
   }
 
-  #ofAll(machine: Machine, backLater: (line: string, back: () => void) => void): Array<() => void> {
+  #ofAll(machine: Machine, lasting: Lasting): Array<() => void> {
+    const logs = this.#machines.map(({ log }) => log);
+    const fill = (isFull: boolean): void =>
+      this.#machines.forEach(({ store }) => (store.isFull = isFull));
     return [
-      () => {
-        const logs = this.#machines.map(({ log }) => log);
-        for (const log of logs) log?.leave();
-        backLater('and all others are cut off', () => {
-          for (const log of logs) log?.comeBack();
-        });
-      },
-      () => {
-        for (const { store } of this.#machines) store.isFull = true;
-        backLater('and all others have full disks', () => {
-          for (const { store } of this.#machines) store.isFull = false;
-        });
-      },
+      lasting(
+        'and all others are cut off',
+        () => logs.forEach((log) => log?.leave()),
+        () => logs.forEach((log) => log?.comeBack()),
+      ),
+      lasting(
+        'and all others have full disks',
+        () => fill(true),
+        () => fill(false),
+      ),
       () => {
         if (this.#random.chance(0.05)) this.#options.crowd(machine);
       },
@@ -223,19 +223,11 @@ export class FaultInjector {
       () => machine.kill(),
       () => machine.pause(),
       () => machine.log?.leave(),
-      () => {
-        machine.cut = this.#drawCut();
-      },
-      () => {
-        machine.store.isFull = true;
-      },
-      () => {
-        machine.diskMs = random.pick([1_000, 4_000]);
-      },
-      () => {
-        // What it reads is older than its lease, mostly.
-        machine.faults = { ...noFaults, stall: 1, stallMs: random.pick([2_000, 8_000]) };
-      },
+      () => (machine.cut = this.#drawCut()),
+      () => (machine.store.isFull = true),
+      () => (machine.diskMs = random.pick([1_000, 4_000])),
+      // What it reads is older than its lease, mostly.
+      () => (machine.faults = { ...noFaults, stall: 1, stallMs: random.pick([2_000, 8_000]) }),
     ])();
   }
 }

@@ -78,11 +78,7 @@ class ScanSimulation {
     };
   }
 
-  #openLog(): {
-    log: MemoryLog;
-    later: Later;
-    kill: () => void;
-  } {
+  #openLog(): { log: MemoryLog; later: Later; kill: () => void } {
     const draws = this.#random.fork();
     const log = new MemoryLog({
       stream: this.#stream,
@@ -240,49 +236,41 @@ class ScanSimulation {
     const edge = random.pick(this.#edges);
     const core = random.pick(this.#cores);
     const ms = random.pick([50, 500, 3_000]) * random.next();
-    const back = (run: () => void): void => void this.#time.later(ms, run);
+    const edgeAgain = (): void => this.#startEdge(edge);
+    const coreAgain = (): void => this.#startCore(core);
+    /** Ends after this time. */
+    const lasting = (begin: () => void, end: () => void) => (): void => {
+      begin();
+      this.#time.later(ms, end);
+    };
     const actions: Array<() => void> = [
-      () => {
-        this.#killEdge(edge);
-        back(() => this.#startEdge(edge));
-      },
-      () => {
+      lasting(() => this.#killEdge(edge), edgeAgain),
+      lasting(() => {
         this.#killEdge(edge);
         this.#losePower(edge);
-        back(() => this.#startEdge(edge));
-      },
-      () => {
+      }, edgeAgain),
+      lasting(() => {
         this.#killEdge(edge);
         this.#damage(edge);
-        back(() => this.#startEdge(edge));
-      },
-      () => {
-        this.#killCore(core);
-        back(() => this.#startCore(core));
-      },
-      () => {
+      }, edgeAgain),
+      lasting(() => this.#killCore(core), coreAgain),
+      lasting(() => {
         this.#killCore(core);
         core.losePower(() => random.chance(0.5));
-        back(() => this.#startCore(core));
-      },
+      }, coreAgain),
       () => {
         const { log } = random.chance(0.5) ? edge : core;
-        log?.leave();
-        back(() => log?.comeBack());
+        lasting(
+          () => log?.leave(),
+          () => log?.comeBack(),
+        )();
       },
-      () => {
-        core.isFull = true;
-        back(() => {
-          core.isFull = false;
-        });
-      },
-      () => {
-        const lost = random.between(0, 5);
-        this.#stream.loseAbove(Math.max(0, this.#stream.last - lost));
-      },
-      () => {
-        this.#stream.prune(Math.min(...this.#cores.map(({ saved }) => saved.seq)));
-      },
+      lasting(
+        () => (core.isFull = true),
+        () => (core.isFull = false),
+      ),
+      () => this.#stream.loseAbove(Math.max(0, this.#stream.last - random.between(0, 5))),
+      () => this.#stream.prune(Math.min(...this.#cores.map(({ saved }) => saved.seq))),
     ];
     random.pick(actions)();
   }
