@@ -80,16 +80,23 @@ interface Context {
 const utf8 = new TextEncoder();
 const bytes = (text: string): Uint8Array => utf8.encode(text);
 
-/** As every writer does: sends again what was not answered. */
-async function appendSurely(log: OrderedLog, body: Uint8Array): Promise<number> {
+/** Asks again until it is answered, as every caller does: what was not answered may have been done. */
+async function surely<T>(ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
-      return await log.append(body);
+      return await ask();
     } catch {
-      // Unknown: it may be there.
+      // Unknown.
     }
   }
 }
+
+const appendSurely = (log: OrderedLog, body: Uint8Array): Promise<number> =>
+  surely(() => log.append(body));
+const boundsSurely = (log: OrderedLog): ReturnType<OrderedLog['bounds']> =>
+  surely(() => log.bounds());
+const pruneSurely = (log: OrderedLog, below: number): Promise<void> =>
+  surely(() => log.prune(below));
 
 /** Appends one after another. @returns the positions that were answered */
 async function fill(log: OrderedLog, texts: readonly string[]): Promise<number[]> {
@@ -106,27 +113,6 @@ async function settled(log: OrderedLog, ...recorders: readonly LogRecorder[]): P
   const { last } = await boundsSurely(log);
   await Promise.all(recorders.map((recorder) => recorder.reached(last)));
   return last;
-}
-
-async function boundsSurely(log: OrderedLog): ReturnType<OrderedLog['bounds']> {
-  for (;;) {
-    try {
-      return await log.bounds();
-    } catch {
-      // Asked again.
-    }
-  }
-}
-
-async function pruneSurely(log: OrderedLog, below: number): Promise<void> {
-  for (;;) {
-    try {
-      await log.prune(below);
-      return;
-    } catch {
-      // Asked again: pruning twice is pruning once.
-    }
-  }
 }
 
 function ordering({ fixture, log, other, follow }: Context): void {
