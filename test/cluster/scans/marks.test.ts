@@ -1,124 +1,96 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CountedChanges, Marks, reportAllMs } from '../../../src/cluster/scans/marks.ts';
-import {
-  encodeMark,
-  type JournalPosition,
-  type Mark,
-  readMark,
-} from '../../../src/cluster/scans/scan-messages.ts';
+import { encodeMark, type Mark, readMark } from '../../../src/cluster/scans/mark-message.ts';
+import { CountedChanges, Marks, tellAllMs } from '../../../src/cluster/scans/marks.ts';
+import type { JournalPosition } from '../../../src/cluster/scans/scan-transfer-thread.ts';
 import { packPlain } from '../../../src/store/codec.ts';
+import { Played, type Steps } from '../log/played.ts';
 
 const mark = (node: string, counted: readonly JournalPosition[], savedSeq = 0): Mark => ({
   node,
   savedSeq,
   counted,
   cores: ['a', 'b', 'c'],
-  applied: [0, 0],
 });
 
-const registered = (cores: readonly string[], run = 1): ReadonlyMap<string, number> =>
-  new Map(cores.map((name) => [name, run]));
+/** What all cores have told a node. The trace is what the script asks for. */
+class Told {
+  readonly #played = new Played();
+  readonly #marks = new Marks();
 
-function marksOf(cores: readonly string[]): Marks {
-  const marks = new Marks();
-  marks.setCores(registered(cores));
-  return marks;
+  #take(given: Mark): void {
+    this.#marks.take(given, this.#played.nowMs);
+  }
+
+  readonly #steps: Steps = {
+    /** All that are registered, each with its run. */
+    cores: (...cores) =>
+      this.#marks.setCores(
+        new Map(cores.map((core) => [core.split('.')[0]!, Number(core.split('.')[1] ?? 1)])),
+      ),
+    counts: (node, position, journal = '1') =>
+      this.#take(mark(node!, [[Number(journal), Number(position)]])),
+    nothing: (node) => this.#take(mark(node!, [])),
+    saved: (node, seq) => this.#take(mark(node!, [], Number(seq))),
+    applied: (node) => this.#take({ ...mark(node!, []), applied: [5, 6] }),
+    /** A mark in each full round, for so many seconds. */
+    rounds: async (node, position, journal, seconds) => {
+      const untilMs = this.#played.nowMs + 1_000 * Number(seconds);
+      for (
+        ;
+        this.#played.nowMs < untilMs;
+        await this.#played.until(this.#played.nowMs + tellAllMs)
+      ) {
+        this.#take(mark(node!, [[Number(journal), Number(position)]]));
+      }
+    },
+    'counted?': (journal = '1') => this.#played.note(`${this.#marks.counted(Number(journal))}`),
+    'saved?': () => this.#played.note([...this.#marks.saved()].join(' ')),
+    'applied?': () => {
+      const applied = [...this.#marks.applied(this.#played.nowMs).values()];
+      this.#played.note(applied.map(String).join(' '));
+    },
+  };
+
+  play(script: string): Promise<string> {
+    return this.#played.play(script, this.#steps);
+  }
 }
 
-describe('what enough cores have counted', () => {
-  it('is what two of them have, whatever the others do', () => {
-    const marks = marksOf(['a', 'b', 'c']);
-    expect(marks.counted(1)).toBeUndefined();
-    marks.take(mark('a', [[1, 100]]), 0);
-    expect(marks.counted(1)).toBeUndefined();
-    marks.take(mark('b', [[1, 70]]), 0);
-    expect(marks.counted(1)).toBe(70);
-    marks.take(mark('c', [[1, 90]]), 0);
-    expect(marks.counted(1)).toBe(90);
-    marks.take(mark('b', [[1, 120]]), 1);
-    expect([marks.counted(1), marks.counted(2)]).toEqual([100, undefined]);
-  });
+const scripts: Record<string, [script: string, trace: string]> = {
+  'two cores have it, whatever the others do': [
+    '0 cores a b c + counted? + counts a 100 + counted? + counts b 70 + counted? + counts c 90 + counted? + counts b 120 + counted? + counted? 2',
+    '0 undefined, 0 undefined, 0 70, 0 90, 0 100, 0 undefined',
+  ],
+  'the only core has it': [
+    '0 cores + counted? + cores a + counts a 100 + counts b 200 + counted?',
+    '0 undefined, 0 100',
+  ],
+  'what a core told before it registered again counts for nothing': [
+    '0 cores a b + saved a 7 + saved b 9 + counts a 30 + counts b 20 + saved a 7 + cores a b.2 + counted? + saved?',
+    '0 undefined, 0 a,7 b,0',
+  ],
+  'a core that has left counts for nothing, also when it is back': [
+    '0 cores a b c + counts a 30 + counts b 20 + counts c 10 + cores a c d + counted? + cores a b c + counted? + saved?',
+    '0 10, 0 10, 0 a,0 b,0 c,0',
+  ],
+  'it is lower when a core comes back with less, and stays while one is silent': [
+    '0 cores a b + counts a 100 + counts b 100 + rounds a 200 1 1000, 1000000 counted? + counts b 50 + counted? + rounds b 1 2 40, 1040000 counted?',
+    '1000000 100, 1000000 50, 1040000 0',
+  ],
+  'a journal that a core did not tell of in its full rounds counts as nothing': [
+    '0 cores a + nothing a, 20000 nothing a + counted?, 21000 nothing a + counted?',
+    '20000 undefined, 21000 0',
+  ],
+  'what cores had applied is known while they are there, and what they last told while they are away':
+    [
+      '0 cores a b old unknown + applied a + applied b + nothing old, 59999 applied?, 60000 nothing b + applied?, 120000 applied?',
+      '59999 5,6 5,6 undefined 0,0, 60000 5,6 undefined 0,0 0,0, 120000 5,6 0,0 0,0 0,0',
+    ],
+};
 
-  it('is what the only one has', () => {
-    const marks = marksOf(['a']);
-    marks.take(mark('a', [[1, 100]]), 0);
-    marks.take(mark('b', [[1, 200]]), 0);
-    expect(marks.counted(1)).toBe(100);
-    expect(marksOf([]).counted(1)).toBeUndefined();
-  });
-
-  it('is nothing of what a core told before it registered anew', () => {
-    const marks = marksOf(['a', 'b']);
-    marks.take(mark('a', [[1, 30]], 7), 0);
-    marks.take(mark('b', [[1, 20]], 9), 0);
-    marks.setCores(
-      new Map([
-        ['a', 1],
-        ['b', 2],
-      ]),
-    );
-    expect(marks.counted(1)).toBeUndefined();
-    expect(marks.saved()).toEqual(
-      new Map([
-        ['a', 7],
-        ['b', 0],
-      ]),
-    );
-  });
-
-  it('is nothing of a core that has left', () => {
-    const marks = marksOf(['a', 'b', 'c']);
-    for (const [node, position] of [
-      ['a', 30],
-      ['b', 20],
-      ['c', 10],
-    ] as const) {
-      marks.take(mark(node, [[1, position]]), 0);
-    }
-    marks.setCores(registered(['a', 'c', 'd']));
-    expect(marks.counted(1)).toBe(10);
-    marks.setCores(registered(['a', 'b', 'c']));
-    expect(marks.counted(1)).toBe(10);
-    expect(marks.saved()).toEqual(
-      new Map([
-        ['a', 0],
-        ['b', 0],
-        ['c', 0],
-      ]),
-    );
-  });
-
-  it('goes back where a core comes back with less, and stays while one is silent', () => {
-    const marks = marksOf(['a', 'b']);
-    marks.take(mark('a', [[1, 100]]), 0);
-    marks.take(mark('b', [[1, 100]]), 0);
-    for (let ms = 0; ms < 1_000_000; ms += reportAllMs) marks.take(mark('a', [[1, 200]]), ms);
-    expect(marks.counted(1)).toBe(100);
-    marks.take(mark('b', [[1, 50]]), 1_000_000);
-    expect(marks.counted(1)).toBe(50);
-    // Another disk, on which it has nothing of this journal.
-    for (let ms = 1_000_000; ms < 1_040_000; ms += reportAllMs) marks.take(mark('b', [[2, 1]]), ms);
-    expect(marks.counted(1)).toBe(0);
-  });
-
-  it('is nothing of a journal that a core did not tell of in its full rounds', () => {
-    const marks = marksOf(['a']);
-    marks.take(mark('a', []), 0);
-    marks.take(mark('a', []), 20_000);
-    expect(marks.counted(1)).toBeUndefined();
-    marks.take(mark('a', []), 21_000);
-    expect(marks.counted(1)).toBe(0);
-  });
-});
-
-it('what cores have applied is what they last reported; nothing of others, or after another registration', () => {
-  const marks = marksOf(['a', 'b', 'silent']);
-  const applied = [5, 6] as const;
-  for (const node of ['a', 'b', 'unknown']) marks.take({ ...mark(node, []), applied }, 0);
-  expect([...marks.applied().values()]).toEqual([applied, applied, [0, 0]]);
-  marks.setCores(new Map([...registered(['a', 'silent']), ['b', 2]]));
-  expect(marks.applied().get('b')).toEqual([0, 0]);
+it.each(Object.entries(scripts))('%s', async (_, [script, trace]) => {
+  expect(await new Told().play(script)).toBe(trace);
 });
 
 describe('what a core tells', () => {
@@ -160,9 +132,10 @@ describe('a mark', () => {
       fc.array(position),
       fc.array(fc.string()),
       (node, savedSeq, counted, cores) => {
-        const applied = [savedSeq, 7] as const;
-        const written = { node, savedSeq, counted, cores, applied };
+        const written = { node, savedSeq, counted, cores };
         expect(readMark(encodeMark(written))).toEqual(written);
+        const applied = [savedSeq, 7] as const;
+        expect(readMark(encodeMark({ ...written, applied }))).toEqual({ ...written, applied });
       },
     );
     fc.assert(property, { numRuns: 200 });
@@ -171,14 +144,14 @@ describe('a mark', () => {
   it('is nothing else', () => {
     for (const wrong of [
       'mark',
-      [2, 'a', 1, [], [], [1, 1]],
-      [1, 3, 1, [], [], [1, 1]],
-      [1, 'a', -1, [], [], [1, 1]],
-      [1, 'a', 1, [[1]], [], [1, 1]],
-      [1, 'a', 1, [[1, -1]], [], [1, 1]],
-      [1, 'a', 1, 3, [], [1, 1]],
-      [1, 'a', 1, [], [7], [1, 1]],
-      [1, 'a', 1, [], []],
+      [2, 'a', 1, [], []],
+      [1, 3, 1, [], []],
+      [1, 'a', -1, [], []],
+      [1, 'a', 1, [[1]], []],
+      [1, 'a', 1, [[1, -1]], []],
+      [1, 'a', 1, 3, []],
+      [1, 'a', 1, [], [7]],
+      [1, 'a', 1, []],
       [1, 'a', 1, [], [], [1]],
       [1, 'a', 1, [], [], [1, -1]],
     ]) {
