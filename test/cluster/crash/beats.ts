@@ -11,7 +11,7 @@ const recentMs = 1_000;
 const steadyMs = 2_000;
 
 interface Received {
-  /** The start of its process: another one begins with links of its own. */
+  /** The start of its process. */
   readonly instance: string;
   atMs: number;
   /** Since then no beat was late. */

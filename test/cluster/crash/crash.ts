@@ -9,6 +9,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { dayMs } from '../../../src/model/day.ts';
 import { askEveryLink } from '../../crash/every-link.ts';
 import { compare, type Comparison } from '../../crash/comparison.ts';
 import { Random } from '../../crash/random.ts';
@@ -18,17 +19,16 @@ import { startBrokers } from '../nats/brokers.ts';
 import { CuttablePath } from '../nats/cuttable-path.ts';
 import type { NatsServer } from '../../../config/demo/nats-server.ts';
 import { Beats } from './beats.ts';
+import { Clients } from './clients.ts';
 import { ClusterLedger } from './cluster-ledger.ts';
 import { becomeEqual, countedIn, type Equality, unequal } from './copies.ts';
 import { Failovers } from './failovers.ts';
 import { type FaultKind, Faults } from './faults.ts';
 import { type NodeOptions, type NodeRole, ServiceNode } from './node.ts';
 import { probe } from './probes.ts';
-import { Readers } from './readers.ts';
 import { formerProgram, upgradeNodes } from './rolling-upgrade.ts';
 import { Deliveries } from './deliveries.ts';
-import { settingsOf, withoutSecret } from './settings.ts';
-import { Writers } from './writers.ts';
+import { settingsOf } from './settings.ts';
 
 export interface CrashOptions {
   readonly server: NatsServer;
@@ -55,14 +55,13 @@ export interface CrashResult {
   readonly failovers: Failovers;
   readonly faultCounts: ReadonlyMap<FaultKind, number>;
   readonly nodes: readonly ServiceNode[];
-  readonly probes: number;
   readonly loadMs: number;
   /** From the moment at which everything had healed until a write was answered. */
   readonly writtenMs: number | undefined;
   readonly equality: Equality;
   /** By core: what it has stored, against the ledger. */
   readonly comparisons: ReadonlyArray<{ readonly name: string } & Comparison>;
-  /** Set when a check failed. */
+  /** Of a failed check. */
   readonly evidence: string | undefined;
 }
 
@@ -74,7 +73,6 @@ const recoveredMsMax = 60_000;
 const settledMsMax = 30_000;
 /** A living node that answers no phone for so long. */
 const silentMsMax = 10_000;
-const dayMs = 86_400_000;
 
 /** Runs in a new folder, which stays only if a check failed. */
 export async function runCrashes(options: CrashOptions): Promise<CrashResult> {
@@ -89,12 +87,6 @@ export async function runCrashes(options: CrashOptions): Promise<CrashResult> {
   }
 }
 
-/** What is opened once there is a key. */
-interface Load {
-  readonly writers: Writers;
-  readonly readers: Readers;
-}
-
 class CrashRun {
   readonly #options: CrashOptions;
   readonly #folder: string;
@@ -107,7 +99,6 @@ class CrashRun {
   readonly #trace: string[] = [];
   #brokers: Brokers | undefined;
   #late: ServiceNode | undefined;
-  #probes = 0;
 
   constructor(options: CrashOptions, folder: string) {
     this.#options = options;
@@ -130,9 +121,8 @@ class CrashRun {
     const brokers = await startBrokers({ count: 3, folder: join(this.#folder, 'nats'), server });
     this.#brokers = brokers;
     await this.#startNodes(brokers);
-    const load = await this.#openLoad(brokers);
-    load.writers.start();
-    load.readers.start();
+    const clients = await this.#openClients(brokers);
+    clients.start();
     if (!(await this.#failovers.recovered(recoveredMsMax))) this.#ledger.note('no first write');
     await pause(warmUpMs);
     if (this.#options.former !== undefined) await this.#upgrade();
@@ -145,7 +135,7 @@ class CrashRun {
     await joined;
     const loadMs = performance.now() - loadStartMs;
     const writtenMs = await this.#heal(faults);
-    const equality = await this.#settle(load);
+    const equality = await this.#settle(clients);
     await this.#terminate();
     const days = { first: firstDay, last: Math.floor(Date.now() / dayMs) };
     const comparisons = await this.#compare(days);
@@ -155,7 +145,6 @@ class CrashRun {
       failovers: this.#failovers,
       faultCounts: faults.counts,
       nodes: this.#nodes,
-      probes: this.#probes,
       loadMs,
       writtenMs,
       equality,
@@ -176,7 +165,7 @@ class CrashRun {
     for (const [at, role] of roles.entries()) {
       if (role === 'edge' && !withEdge) continue;
       const name = role === 'edge' ? 'edge1' : `node${at + 1}`;
-      const own = role === 'edge' ? withoutSecret(environment) : environment;
+      const own = role === 'edge' ? { ...environment, QZ_CLUSTER_SECRET: '' } : environment;
       this.#nodes.push(await this.#makeNode(brokers, { name, role, environment: own }));
     }
     if (this.#options.withLate) {
@@ -216,29 +205,27 @@ class CrashRun {
   }
 
   /** Resolves when the first node that led has shown the first key, and all are ready. */
-  async #openLoad(brokers: Brokers): Promise<Load> {
+  async #openClients(brokers: Brokers): Promise<Clients> {
     const apiKey = await this.#firstKey();
     await Promise.all(this.#nodes.map((node) => node.ready()));
     await this.#deliveries?.open(this.#nodes[0]!.apiUrl, apiKey);
-    if (this.#deliveries !== undefined) this.#closers.push(() => this.#deliveries!.close());
+    if (this.#deliveries !== undefined)
+      this.#closers.push(() => this.#deliveries!.receipts.close());
     const beats = await Beats.open(brokers.urls);
     this.#closers.push(() => beats.close());
     const nodes = [...this.#nodes];
     const ledger = this.#ledger;
-    const writers = new Writers({
+    const clients = new Clients({
       nodes,
       ledger,
       beats,
       random: this.#random.fork(),
       apiKey,
-      probe: async (code) => {
-        this.#probes += await probe(nodes, code);
-      },
+      probe: (code) => probe(nodes, code),
     });
-    const readers = new Readers({ nodes, ledger, random: this.#random.fork(), apiKey });
     await pause(warmUpMs);
     for (const { name } of nodes) if (!beats.knows(name)) ledger.note(`${name} sends no beats`);
-    return { writers, readers };
+    return clients;
   }
 
   async #firstKey(): Promise<string> {
@@ -293,10 +280,9 @@ class CrashRun {
   }
 
   /** Nothing is asked for any more, every link is asked once, and the cores become equal. */
-  async #settle({ writers, readers }: Load): Promise<Equality> {
-    await readers.stop();
-    if (!(await writers.stop(settledMsMax))) {
-      this.#ledger.note(`writes have no answer ${settledMsMax} ms after healing`);
+  async #settle(clients: Clients): Promise<Equality> {
+    if (!(await clients.stop(settledMsMax))) {
+      this.#ledger.note(`requests have no answer ${settledMsMax} ms after healing`);
     }
     await Promise.all(this.#nodes.map((node) => node.stopScanning()));
     for (const { ports } of this.#nodes) await askEveryLink(this.#ledger, ports.redirect);

@@ -40,10 +40,6 @@ export class Deliveries {
       return waitingIn((await leader?.metrics()) ?? '');
     });
   }
-
-  async close(): Promise<void> {
-    await this.receipts.close();
-  }
 }
 
 /** Events and blocks of scans without deliveries, and deliveries that wait. */

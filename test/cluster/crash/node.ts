@@ -102,7 +102,6 @@ export class ServiceNode {
     return `http://127.0.0.1:${this.ports.api}`;
   }
 
-  /** What its present process wrote to standard output. */
   get stdout(): string {
     return this.#service?.stdout ?? '';
   }
@@ -189,7 +188,7 @@ export class ServiceNode {
     return exit;
   }
 
-  /** Phones ask for nothing more. Resolves when they are answered, or give up. */
+  /** Resolves when all phones are answered, or give up. */
   async stopScanning(): Promise<void> {
     this.#isScanning = false;
     const scanners = this.#scanners;
@@ -218,7 +217,7 @@ export class ServiceNode {
     await this.#watching;
   }
 
-  /** What its present process logged, beside what those before it did. */
+  /** Appends what its present process logged. */
   writeLog(): void {
     this.#append(this.#service?.stderr ?? '', 'runs');
   }

@@ -2,19 +2,17 @@
 import { type CodeEntry, refererOf } from '../../crash/ledger.ts';
 import { addressOf, agentOf } from '../../crash/scanners.ts';
 import type { ServiceNode } from './node.ts';
-import { within } from './writers.ts';
+import { within } from './clients.ts';
 
 /** A frozen node answers when it continues: such a scan counts as one without an answer. */
 const answerMsMax = 1_000;
 
-/** @returns how many answered */
-export async function probe(nodes: readonly ServiceNode[], code: CodeEntry): Promise<number> {
+export async function probe(nodes: readonly ServiceNode[], code: CodeEntry): Promise<void> {
   const up = nodes.filter(({ isUp, isPaused }) => isUp && !isPaused);
-  const answered = await Promise.all(up.map((node) => probeOne(node, code)));
-  return answered.filter(Boolean).length;
+  await Promise.all(up.map((node) => probeOne(node, code)));
 }
 
-async function probeOne({ view, phone }: ServiceNode, code: CodeEntry): Promise<boolean> {
+async function probeOne({ view, phone }: ServiceNode, code: CodeEntry): Promise<void> {
   const { platform, text } = agentOf(view.scans);
   const scan = view.send(code, platform, view.scans);
   const headers = {
@@ -23,7 +21,6 @@ async function probeOne({ view, phone }: ServiceNode, code: CodeEntry): Promise<
     referer: refererOf(scan.number),
   };
   const answer = await within(answerMsMax, phone.call('GET', code.path, { headers }));
-  if (typeof answer === 'string') return false;
+  if (typeof answer === 'string') return;
   view.receive(scan, answer.status, answer.headers['location'] ?? '');
-  return true;
 }

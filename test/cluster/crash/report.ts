@@ -11,7 +11,6 @@ export function rowsOf(result: CrashResult): Array<[name: string, value: string]
     ['writes answered', `${ledger.acknowledged}, of these sent again ${ledger.repeated}`],
     ['tries of writes', outcomes.map(([what, count]) => `${what}: ${count}`).join(', ')],
     ['reads', String(ledger.reads)],
-    ['asked after a write', String(result.probes)],
     ['nodes that must know', String(ledger.promised)],
     ['X-Links-Behind', String(ledger.linksBehind)],
     ['stale where it may not be', String(ledger.staleCount)],

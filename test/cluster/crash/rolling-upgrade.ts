@@ -5,11 +5,9 @@
  *
  * After each step a write must be answered before the next one begins. Meanwhile both programs are in one cluster.
  */
-import { once } from 'node:events';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ProcessOptions } from '../../support/process.ts';
-import { startProgram } from '../../support/program.ts';
+import { type ProcessOptions, runCommand } from '../../support/process.ts';
 import type { Failovers } from './failovers.ts';
 import type { ServiceNode } from './node.ts';
 
@@ -40,49 +38,42 @@ export async function upgradeNodes(options: UpgradeOptions): Promise<void> {
   if (led === undefined) throw new Error('Cannot upgrade: no node leads');
   const standbys = nodes.filter((node) => node !== led && node.role !== 'edge');
   for (const node of standbys) await restart(node, options);
-  await handOver(led, standbys, options);
+  await handOver(led, standbys[0], options);
   await restart(led, options);
   for (const node of nodes.filter(({ role }) => role === 'edge')) await restart(node, options);
 }
 
-async function restart(
-  node: ServiceNode,
-  { note, fault, failovers }: UpgradeOptions,
-): Promise<void> {
+async function restart(node: ServiceNode, options: UpgradeOptions): Promise<void> {
+  const { note, fault } = options;
   const exit = await node.terminate();
   if (exit?.code !== 0) fault(`${node.name} ended with ${JSON.stringify(exit)} at its upgrade`);
   node.upgrade();
   node.start();
   await node.ready();
-  failovers.mark();
   note(`${node.name} is upgraded`);
-  if (!(await failovers.recovered(recoveredMsMax))) fault(`no write after ${node.name}'s upgrade`);
+  await expectWrite(`${node.name}'s upgrade`, options);
+}
+
+async function expectWrite(after: string, { failovers, fault }: UpgradeOptions): Promise<void> {
+  failovers.mark();
+  if (!(await failovers.recovered(recoveredMsMax))) fault(`no write after ${after}`);
 }
 
 /** As an operator does it, on the machine that leads, by the new program. */
 async function handOver(
   led: ServiceNode,
-  [standby]: readonly ServiceNode[],
-  { note, fault, failovers }: UpgradeOptions,
+  to: ServiceNode | undefined,
+  options: UpgradeOptions,
 ): Promise<void> {
-  const startedMs = performance.now();
-  const command = startProgram(['cluster', 'handover', '--to', standby?.name ?? ''], {
-    environment: {
-      ...led.environment,
-      QZ_DATA_DIR: led.dataDir,
-      QZ_API_HOST: '127.0.0.1',
-      QZ_API_PORT: String(led.ports.api),
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let said = '';
-  for (const stream of [command.stdout, command.stderr]) {
-    stream?.on('data', (text) => (said += String(text)));
-  }
-  const [code] = await once(command, 'close');
-  const tookMs = Math.round(performance.now() - startedMs);
-  note(`handover: ${said.trim()} (${tookMs} ms with the command's start)`);
-  if (code !== 0) fault(`the handover ended with ${code}: ${said.trim()}`);
-  failovers.mark();
-  if (!(await failovers.recovered(recoveredMsMax))) fault('no write after the handover');
+  const { note, fault } = options;
+  const environment = { ...led.environment, QZ_DATA_DIR: led.dataDir };
+  const api = { QZ_API_HOST: '127.0.0.1', QZ_API_PORT: String(led.ports.api) };
+  const { code, stdout, stderr } = await runCommand(
+    ['cluster', 'handover', '--to', to?.name ?? ''],
+    { ...environment, ...api },
+  );
+  const said = `${stdout}${stderr}`.trim();
+  note(`handover: ${said}`);
+  if (code !== 0) fault(`the handover ended with ${code}: ${said}`);
+  await expectWrite('the handover', options);
 }

@@ -1,18 +1,10 @@
-/** What all nodes of a run are told, drawn from its seed; each has its name, ports and data folder besides. */
+/** Settings of all nodes of a run, drawn from its seed. */
 import type { Random } from '../../crash/random.ts';
 
 /** Short, so that a run ends; as many as the real ones. */
 const retryDelaysMs = '50,100,200,400,800,1600,3200';
 
-type Environment = Readonly<Record<string, string>>;
-
-/** Of an edge, which gets at nothing that the secret protects. */
-export const withoutSecret = (environment: Environment): Environment => ({
-  ...environment,
-  QZ_CLUSTER_SECRET: '',
-});
-
-export const settingsOf = (random: Random): Environment => ({
+export const settingsOf = (random: Random): Readonly<Record<string, string>> => ({
   QZ_CLUSTER_SECRET: `secret-of-the-crash-run-${random.between(1_000_000, 10_000_000)}-0123456789`,
   QZ_BOOTSTRAP_PLAN: 'enterprise',
   QZ_TRUSTED_PROXIES: '127.0.0.0/8',

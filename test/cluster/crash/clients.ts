@@ -1,11 +1,11 @@
 /**
- * The managing side of the load: codes are created, led elsewhere and deleted through the API of any node, each by one
- * writer. What gets no answer, or 503, is sent again at another node until it is answered; a create under its one
- * Idempotency-Key, so that it makes one code. What was refused as not active was not done: a code that is gone when its
- * deletion is sent again is a fault then.
+ * Clients of the API, at any node. Writers create, change and delete codes, each its own. A write that gets no answer, or
+ * 503, is sent again at another node until it is answered; a create under its one Idempotency-Key, so that it makes one
+ * code. A write that was refused as not active was not done: a code that is gone when its deletion is sent again is then a
+ * fault. Readers get no answer that is older than an answered write.
  *
- * A change that got no answer may still be on its way through a frozen node, and be done late: such a code is led
- * nowhere else afterwards, and the late change changes nothing.
+ * A change that got no answer may still pass through a frozen node and be done late: such a code is not changed again,
+ * and the late change changes nothing.
  */
 import type { CodeEntry } from '../../crash/ledger.ts';
 import { leadingTo, targetNumber } from '../../crash/ledger.ts';
@@ -16,7 +16,7 @@ import type { Beats } from './beats.ts';
 import type { ClusterLedger } from './cluster-ledger.ts';
 import type { ServiceNode } from './node.ts';
 
-export interface WritersOptions {
+export interface ClientsOptions {
   readonly nodes: readonly ServiceNode[];
   readonly ledger: ClusterLedger;
   readonly beats: Beats;
@@ -45,32 +45,36 @@ const stageOf = (write: Write): number =>
 
 /** Each waits for its answer. */
 const writers = 4;
+const readers = 2;
 const codesOfEach = 5;
 const shares = { create: 0.15, delete: 0.1, target: 0.75 };
-/** With the readers (readers.ts): fewer than the 600 requests a minute of the plan. */
-const betweenMs = 550;
+/** All together send fewer than the 600 requests a minute of the plan. */
+const betweenMs = { writes: 550, reads: 1_000 };
 /** So that not even a long outage uses up the requests of a minute. */
 const againMs = { from: 150, to: 450 };
 /** Longer than a leader waits for nodes that are behind, and shorter than most freezes. */
 const answerMsMax = 4_000;
 
-export class Writers {
-  readonly #options: WritersOptions;
+export class Clients {
+  readonly #options: ClientsOptions;
   /** Codes whose last change may be done once more. */
   readonly #frozen = new Set<CodeEntry>();
   #isOn = false;
   #ended: Promise<unknown> = Promise.resolve();
 
-  constructor(options: WritersOptions) {
+  constructor(options: ClientsOptions) {
     this.#options = options;
   }
 
   start(): void {
     this.#isOn = true;
-    this.#ended = Promise.all(Array.from({ length: writers }, () => this.#write()));
+    this.#ended = Promise.all([
+      ...Array.from({ length: writers }, () => this.#write()),
+      ...Array.from({ length: readers }, () => this.#read()),
+    ]);
   }
 
-  /** Resolves when every write is answered. @returns false where some are not within `msMax` */
+  /** Resolves when every request is answered. @returns false if some are not within `msMax` */
   async stop(msMax: number): Promise<boolean> {
     this.#isOn = false;
     const ended = await Promise.race([this.#ended.then(() => true), pause(msMax)]);
@@ -82,7 +86,7 @@ export class Writers {
     while (this.#isOn) {
       const write = this.#draw(own);
       await this.#settle(write);
-      await pause(own.length < codesOfEach ? 0 : betweenMs);
+      await pause(own.length < codesOfEach ? 0 : betweenMs.writes);
     }
   }
 
@@ -125,6 +129,26 @@ export class Writers {
         if (isDone) await probe(write.code);
         return;
       }
+    }
+  }
+
+  async #read(): Promise<void> {
+    const { ledger, random, apiKey } = this.#options;
+    while (this.#isOn) {
+      await pause(betweenMs.reads);
+      const node = this.#pick();
+      const codes = ledger.codes.filter(({ id }) => id !== undefined);
+      if (node === undefined || codes.length === 0) continue;
+      const code = random.pick(codes);
+      const wasDeleted = code.state === 'deleted';
+      const atLeast = code.targetAcknowledged;
+      const call = node.api(apiKey).call('GET', `/v1/qr-codes/${code.id}`);
+      const answer = await within(answerMsMax, call);
+      if (typeof answer === 'string' || answer.status === 503 || answer.status === 429) continue;
+      if (answer.headers['x-quietzone-stale'] !== undefined) continue;
+      ledger.reads++;
+      const fault = faultOfRead(code, wasDeleted ? Infinity : atLeast, answer);
+      if (fault !== undefined) ledger.note(`${node.name}: ${fault}`);
     }
   }
 
@@ -183,6 +207,18 @@ export class Writers {
       ledger.promised++;
     }
   }
+}
+
+/** @param atLeast the number of the target that it must show, or a later one; Infinity: it must be gone */
+function faultOfRead(code: CodeEntry, atLeast: number, answer: Answer): string | undefined {
+  const { status, text } = answer;
+  const at = `a read of ${code.path} (${code.state}) was answered`;
+  const mayBeGone = code.state === 'deleting' || code.state === 'deleted';
+  if (status === 404 && mayBeGone) return undefined;
+  if (status !== 200) return `${at} ${status}: ${text.slice(0, 200)}`;
+  const target = targetNumber(code, resourceOf(answer).target) ?? -1;
+  if (target >= atLeast && target <= code.targetSent) return undefined;
+  return `${at} ${resourceOf(answer).target}, expected ${atLeast} to ${code.targetSent}`;
 }
 
 function callOf(write: Write, client: Client): Promise<Answer> {
