@@ -1,4 +1,4 @@
-/** What all nodes were asked and answered: scans (test/crash/ledger.ts), writes, and who must know of which. */
+/** Every request and answer of all nodes: scans (test/crash/ledger.ts) and writes. */
 import { Ledger } from '../../crash/ledger.ts';
 
 type Listener = (sentMs: number, atMs: number) => void;
@@ -6,13 +6,13 @@ type Listener = (sentMs: number, atMs: number) => void;
 export class ClusterLedger extends Ledger {
   readonly #startedMs = performance.now();
   readonly #listeners = new Set<Listener>();
-  /** Milliseconds that writes took: those that were answered at the first try. */
+  /** Milliseconds of writes that were answered at the first try. */
   readonly latencies: number[] = [];
-  /** Requests of clients, and how they went, by status or by what broke them. */
+  /** Requests of clients, by status or by what broke them. */
   readonly outcomes = new Map<string, number>();
   /** Writes that were sent again until they were answered. */
   repeated = 0;
-  /** Nodes that were connected when a write was answered: each may show nothing older from then on. */
+  /** Nodes that were connected when a write was answered: none may show an older state afterwards. */
   promised = 0;
   /** Answers with X-Links-Behind: they promise nothing about the nodes that are behind. */
   linksBehind = 0;
@@ -51,7 +51,7 @@ export class ClusterLedger extends Ledger {
     for (const listener of this.#listeners) listener(sentMs, nowMs);
   }
 
-  /** @param listener is told of each write that is answered with 2xx @returns ends it */
+  /** @param listener is called for each write that is answered with 2xx @returns ends it */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -1,6 +1,6 @@
 /**
- * What the cores hold at one moment, while they run: all are frozen, their files are copied, and they go on. A copy is
- * what a kill would have left, which their stores open.
+ * Compares running cores at one moment: freezes all, copies their files and resumes them. A copy is what a kill would
+ * leave, which a store can open.
  */
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -38,13 +38,13 @@ export interface CrashOptions {
   readonly kinds: readonly FaultKind[];
   /** Scans at each node. */
   readonly perSecond: number;
-  /** An edge beside the three. */
+  /** Adds an edge. */
   readonly withEdge: boolean;
-  /** A core that joins under load, with an empty folder. */
+  /** Adds a core with an empty folder under load. */
   readonly withLate: boolean;
-  /** A receiver of webhooks. */
+  /** Adds a receiver of webhooks. */
   readonly withReceiver: boolean;
-  /** An earlier program, which all nodes are at first: its one file, or the folder of its sources. */
+  /** All nodes start as this earlier program: its one file, or the folder of its sources. */
   readonly former?: string | undefined;
   /** Until the cores are equal after healing. */
   readonly equalMsMax: number;
@@ -194,7 +194,7 @@ class CrashRun {
     });
   }
 
-  /** A core with an empty folder, in the middle of the load: from here on faults are its, too. */
+  /** Starts a core with an empty folder in the middle of the load; faults hit it too from here on. */
   async #joinLate(): Promise<void> {
     if (this.#late === undefined) return;
     await pause((this.#options.seconds * 1_000) / 3);
@@ -348,7 +348,7 @@ class CrashRun {
     if (doubleIds > 0) this.#ledger.note(`${doubleIds} webhook-ids came with two bodies`);
   }
 
-  /** Redirects go on whatever happens to brokers and to other nodes. */
+  /** No fault of a broker or another node stops a redirect. */
   #checkNodes(): void {
     for (const { name, view, broken } of this.#nodes) {
       if (broken > 0) this.#ledger.note(`${name} broke ${broken} requests while it lived`);

@@ -47,7 +47,7 @@ export class NodeView implements ScanLedger {
     return this.#ledger.scans;
   }
 
-  /** It was killed, frozen, or goes on: what was asked before is not timed, nor is what comes now. */
+  /** The node is killed, frozen or resumed: requests that are in flight are not timed. */
   disturb(): void {
     this.#answeredMs = undefined;
     for (const [number, { stage }] of this.#asked) {
@@ -55,13 +55,13 @@ export class NodeView implements ScanLedger {
     }
   }
 
-  /** Nothing that was asked is answered any more. */
+  /** No request in flight gets an answer. */
   clear(): void {
     this.#answeredMs = undefined;
     this.#asked.clear();
   }
 
-  /** It must know this from now on. */
+  /** The node must know this from now on. */
   raise(code: CodeEntry, stage: number): void {
     this.#stages.set(code, Math.max(stage, this.#stages.get(code) ?? unknown));
   }

@@ -71,11 +71,11 @@ export class ServiceNode {
   isCut = false;
   /** As it said last; undefined while it is down. */
   isActive = false;
-  /** It ended although nobody ended it. */
+  /** How often the process ended by itself. */
   ends = 0;
-  /** Requests of phones that broke while nothing was done to it. */
+  /** Requests of phones that broke while the node was undisturbed. */
   broken = 0;
-  /** What the present phones had broken when nothing was done to the node any more; undefined while something is. */
+  /** Broken requests of the present phones when the node was left undisturbed; undefined while it is disturbed. */
   #brokenAtCalm: number | undefined;
 
   constructor(options: NodeOptions) {
@@ -106,7 +106,7 @@ export class ServiceNode {
     return this.#service?.stdout ?? '';
   }
 
-  /** All that tells it, and commands of its machine, what it is; its folder and ports besides. */
+  /** Settings of its process and of commands on its machine, without its folder and ports. */
   get environment(): Readonly<Record<string, string>> {
     const { path, environment, name } = this.#options;
     return {
@@ -117,7 +117,7 @@ export class ServiceNode {
     };
   }
 
-  /** From its next start on it is the program of these sources. */
+  /** Its next start runs the program of these sources. */
   upgrade(): void {
     this.#program = undefined;
   }

@@ -1,13 +1,13 @@
 /**
- * A cluster of an earlier program gets this one, node by node under load, in the order that the guide tells an operator:
+ * Upgrades a cluster of an earlier program to this one, node by node under load, in the order of the guide:
  *
  *   each standby: SIGTERM, start ──▶ `quietzone cluster handover` ──▶ the core that led ──▶ edges
  *
- * After each step a write must be answered before the next one begins. Meanwhile both programs are in one cluster.
+ * A write must be answered after each step. Both programs share the cluster meanwhile.
  */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ProcessOptions, runCommand } from '../../support/process.ts';
+import { pause, type ProcessOptions, runCommand } from '../../support/process.ts';
 import type { Failovers } from './failovers.ts';
 import type { ServiceNode } from './node.ts';
 
@@ -18,9 +18,8 @@ export interface UpgradeOptions {
   readonly nodes: readonly ServiceNode[];
   readonly active: () => ServiceNode | undefined;
   readonly failovers: Pick<Failovers, 'mark' | 'recovered'>;
-  /** Something that happens. */
   readonly note: (line: string) => void;
-  /** Something that must not happen. */
+  /** Fails the run. */
   readonly fault: (line: string) => void;
 }
 
@@ -34,6 +33,8 @@ export function formerProgram(path: string): NonNullable<ProcessOptions['program
 
 export async function upgradeNodes(options: UpgradeOptions): Promise<void> {
   const { nodes, active } = options;
+  const untilMs = performance.now() + recoveredMsMax;
+  while (active() === undefined && performance.now() < untilMs) await pause(100);
   const led = active();
   if (led === undefined) throw new Error('Cannot upgrade: no node leads');
   const standbys = nodes.filter((node) => node !== led && node.role !== 'edge');

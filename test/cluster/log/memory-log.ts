@@ -69,7 +69,7 @@ export interface Cut {
 
 export const noCut: Cut = { appends: false, readings: false, bounds: 'asked' };
 
-/** Within the 5 s of an append: two ways of `latencyMs` fit beside it. */
+/** An append may take 5 s: two ways of `latencyMs` fit in the rest. */
 const unansweredMs = 4_000;
 /** Within the 2 s of bounds. */
 const unaskedMs = 1_500;

@@ -196,7 +196,7 @@ function bodies({ log, other, follow }: Context): void {
 }
 
 function positions({ fixture, log, other, handle, follow }: Context): void {
-  test('a reading begins in the middle and goes on with what is appended', async () => {
+  test('a reading begins in the middle and brings what is appended later', async () => {
     const before = await fill(log(), numbered('m', 10));
     const from = before[4]!;
     const recorder = follow(other(), from);
@@ -268,7 +268,7 @@ function pruning({ fixture, log, other, follow }: Context): void {
     expect(kept.text(below)).toBe('p6');
   });
 
-  test('a log that is wholly pruned goes on after its last position', async () => {
+  test('a log that is wholly pruned appends after its last position', async () => {
     await fill(log(), numbered('g', 3));
     const recorder = follow(other());
     const last = await settled(log(), recorder);

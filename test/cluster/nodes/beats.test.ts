@@ -62,30 +62,30 @@ class Nodes {
   }
 
   readonly #steps: Steps = {
-    all: (instance, ...registered) => this.#open(instance!, 'all', registered),
-    core: (instance) => this.#open(instance!, 'core', []),
-    edge: (instance) => this.#open(instance!, 'edge', []),
+    all: (instance, ...registered) => this.#open(instance, 'all', registered),
+    core: (instance) => this.#open(instance, 'core', []),
+    edge: (instance) => this.#open(instance, 'edge', []),
     move: (instance, links) => {
-      this.#nodes.get(instance!)!.state.links = Number(links);
-      this.#of(instance!).moved();
+      this.#nodes.get(instance)!.state.links = Number(links);
+      this.#of(instance).moved();
     },
-    /** Not waited for: the script goes on. */
-    follow: (instance, number) => void this.#follow(instance!, number!),
+    /** The script does not wait for the answer. */
+    follow: (instance, number) => void this.#follow(instance, number),
     cut: (...instances) => instances.forEach((one) => this.#network.cutOff.add(one)),
     heal: (...instances) => instances.forEach((one) => this.#network.cutOff.delete(one)),
-    end: (instance) => this.#of(instance!).end(),
-    close: (instance) => this.#of(instance!).close(),
+    end: (instance) => this.#of(instance).end(),
+    close: (instance) => this.#of(instance).close(),
     /** A beat of an edge, or of a core, that comes late. */
     late: (subject, name, instance, isLast) => {
-      const role = subject!.startsWith('qz.edge') ? 'edge' : 'all';
-      const beat = { ...said, role, name: name!, instance: instance!, isLast: isLast === 'last' };
-      this.#network.connection('late').publish(subject!, encodeBeat(beat as never));
+      const role = subject.startsWith('qz.edge') ? 'edge' : 'all';
+      const beat = { ...said, role, name: name, instance: instance, isLast: isLast === 'last' };
+      this.#network.connection('late').publish(subject, encodeBeat(beat as never));
     },
     sees: (instance) => {
-      const seen = this.#of(instance!).connected();
+      const seen = this.#of(instance).connected();
       this.#network.note(`${instance} sees ${seen.map((beat) => beat.instance).join(' ')}`.trim());
     },
-    away: (instance) => this.#network.note(`away: ${this.#of(instance!).away().join(' ')}`),
+    away: (instance) => this.#network.note(`away: ${this.#of(instance).away().join(' ')}`),
     watch: () => (this.#network.isWatched = true),
   };
 

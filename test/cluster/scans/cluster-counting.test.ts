@@ -194,15 +194,15 @@ class Cluster {
   }
 
   readonly #steps: Steps = {
-    edge: (name, skewMs = '0') => new Node(this, name!, 'edge', Number(skewMs)),
-    cut: (name) => this.network.cutOff.add(name!),
-    heal: (name) => this.network.cutOff.delete(name!),
-    end: (name) => this.#node(name!).end(),
-    die: (name) => this.#node(name!).die(),
-    start: (name) => this.#node(name!).start(),
-    leave: (name) => this.left.add(name!),
-    lead: (name) => this.#core(name!).lead(),
-    stand: (name) => this.#core(name!).standBy(),
+    edge: (name, skewMs = '0') => new Node(this, name, 'edge', Number(skewMs)),
+    cut: (name) => this.network.cutOff.add(name),
+    heal: (name) => this.network.cutOff.delete(name),
+    end: (name) => this.#node(name).end(),
+    die: (name) => this.#node(name).die(),
+    start: (name) => this.#node(name).start(),
+    leave: (name) => this.left.add(name),
+    lead: (name) => this.#core(name).lead(),
+    stand: (name) => this.#core(name).standBy(),
   };
 
   /** @returns the trace, and for each end the scans that it misses of those answered before the end by the nodes' clocks */

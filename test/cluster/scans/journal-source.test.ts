@@ -69,7 +69,7 @@ describe('a journal and its copy', () => {
         const end = writer.position;
         for (const one of damages) apply(own, one, starts, end);
         const { live, position } = await sendAll(own, sizes, coreSegmentBytes);
-        // What was lost behind the last byte that is there is found once the journal goes on.
+        // A loss behind the last byte is found once the journal is written to again.
         expect(live).toEqual(visits(own.edge, position));
         expect(visits(own.core(), position)).toEqual(visits(own.edge, position));
         own.remove();
@@ -78,7 +78,7 @@ describe('a journal and its copy', () => {
     await fc.assert(property, { numRuns: 120 });
   });
 
-  it('go on behind each hole: pruned, lost with the newest segment, cut off', async () => {
+  it('continue behind each hole: pruned, lost with the newest segment, cut off', async () => {
     const first = copies.writer(0, 300);
     for (let at = 0; at < 10; at++) first.append(frameOf(at * 4, 4), 4);
     await first.close();
@@ -150,23 +150,6 @@ describe('a piece', () => {
     await writer.close();
   });
 
-  it('never ends inside a header behind damage', async () => {
-    const [first, second] = [frameOf(0, 4), frameOf(4, 4)];
-    const writer = copies.writer(0, 1e9);
-    for (const frame of [first, second]) writer.append(frame, 4);
-    await writer.close();
-    copies.changeSegment(0, (bytes) => void bytes.fill(0, 0, 4));
-    for (let more = -1; more <= frameHeaderBytes; more++) {
-      const piece = await copies.source.read(0, first.length + more);
-      const end = piece!.bytes.length;
-      expect(end > first.length && end < writer.position, `${more} bytes more`).toBe(false);
-      expect(end).toBeGreaterThan(0);
-    }
-    const { live } = await sendAll(copies, [first.length + 5]);
-    expect(live.frames.length).toBe(1);
-    expect(live.damagedBytes).toBe(first.length);
-  });
-
   it('has nothing of what stands behind the tail or the end of its segment', async () => {
     const [first, second] = [frameOf(0, 2), frameOf(2, 2)];
     const writer = copies.writer(0, first.length);
@@ -212,7 +195,7 @@ describe('a piece', () => {
     await writer.close();
   });
 
-  it('is undefined where nothing can be read, and comes once the journal goes on', async () => {
+  it('is undefined where nothing can be read, and comes once the journal is written to again', async () => {
     expect(await copies.source.read(0, 100)).toBeUndefined();
     const writer = copies.writer(0, 1e9);
     writer.append(frameOf(0, 2), 2);
@@ -236,15 +219,6 @@ describe('a piece', () => {
     copies.changeSegment(0, () => Buffer.alloc(0));
     await copies.source.read(0, 100);
     expect(openFilesIn(copies.root)).toEqual([]);
-  });
-
-  it('is refused with the error of the system where the journal is not in place', async () => {
-    const writer = copies.writer(0, 1e9);
-    writer.append(frameOf(0, 2), 2);
-    await writer.close();
-    copies.remove();
-    await expect(copies.source.read(0, 100)).rejects.toThrow('ENOENT');
-    copies = new JournalCopies();
   });
 });
 

@@ -13,8 +13,8 @@ const mark = (node: string, counted: readonly JournalPosition[], savedSeq = 0): 
   cores: ['a', 'b', 'c'],
 });
 
-/** What all cores have told a node. The trace is what the script asks for. */
-class Told {
+/** The marks of all cores at one node. The trace has what the script asks for. */
+class MarksPlay {
   readonly #played = new Played();
   readonly #marks = new Marks();
 
@@ -29,10 +29,10 @@ class Told {
         new Map(cores.map((core) => [core.split('.')[0]!, Number(core.split('.')[1] ?? 1)])),
       ),
     counts: (node, position, journal = '1') =>
-      this.#take(mark(node!, [[Number(journal), Number(position)]])),
-    nothing: (node) => this.#take(mark(node!, [])),
-    saved: (node, seq) => this.#take(mark(node!, [], Number(seq))),
-    applied: (node) => this.#take({ ...mark(node!, []), applied: [5, 6] }),
+      this.#take(mark(node, [[Number(journal), Number(position)]])),
+    nothing: (node) => this.#take(mark(node, [])),
+    saved: (node, seq) => this.#take(mark(node, [], Number(seq))),
+    applied: (node) => this.#take({ ...mark(node, []), applied: [5, 6] }),
     /** A mark in each full round, for so many seconds. */
     rounds: async (node, position, journal, seconds) => {
       const untilMs = this.#played.nowMs + 1_000 * Number(seconds);
@@ -41,7 +41,7 @@ class Told {
         this.#played.nowMs < untilMs;
         await this.#played.until(this.#played.nowMs + tellAllMs)
       ) {
-        this.#take(mark(node!, [[Number(journal), Number(position)]]));
+        this.#take(mark(node, [[Number(journal), Number(position)]]));
       }
     },
     'counted?': (journal = '1') => this.#played.note(`${this.#marks.counted(Number(journal))}`),
@@ -66,7 +66,7 @@ const scripts: Record<string, [script: string, trace: string]> = {
     '0 cores + counted? + cores a + counts a 100 + counts b 200 + counted?',
     '0 undefined, 0 100',
   ],
-  'what a core told before it registered again counts for nothing': [
+  'a mark from before a core registered again counts for nothing': [
     '0 cores a b + saved a 7 + saved b 9 + counts a 30 + counts b 20 + saved a 7 + cores a b.2 + counted? + saved?',
     '0 undefined, 0 a,7 b,0',
   ],
@@ -78,11 +78,11 @@ const scripts: Record<string, [script: string, trace: string]> = {
     '0 cores a b + counts a 100 + counts b 100 + rounds a 200 1 1000, 1000000 counted? + counts b 50 + counted? + rounds b 1 2 40, 1040000 counted?',
     '1000000 100, 1000000 50, 1040000 0',
   ],
-  'a journal that a core did not tell of in its full rounds counts as nothing': [
+  'a journal that is missing in the full rounds of a core counts as nothing': [
     '0 cores a + nothing a, 20000 nothing a + counted?, 21000 nothing a + counted?',
     '20000 undefined, 21000 0',
   ],
-  'what cores had applied is known while they are there, and what they last told while they are away':
+  'what cores had applied is known while they are there; their last marks count while they are away':
     [
       '0 cores a b old unknown + applied a + applied b + nothing old, 59999 applied?, 60000 nothing b + applied?, 120000 applied?',
       '59999 5,6 5,6 undefined 0,0, 60000 5,6 undefined 0,0 0,0, 120000 5,6 0,0 0,0 0,0',
@@ -90,11 +90,11 @@ const scripts: Record<string, [script: string, trace: string]> = {
 };
 
 it.each(Object.entries(scripts))('%s', async (_, [script, trace]) => {
-  expect(await new Told().play(script)).toBe(trace);
+  expect(await new MarksPlay().play(script)).toBe(trace);
 });
 
-describe('what a core tells', () => {
-  it('is what has moved, and everything each 10 s', () => {
+describe('the marks of a core', () => {
+  it('have the journals that moved, and all each 10 s', () => {
     const changes = new CountedChanges();
     const counted = new Map([
       [1, 10],
@@ -115,7 +115,7 @@ describe('what a core tells', () => {
     expect(changes.next(counted, 19_999)).toEqual([[]]);
   });
 
-  it('fits messages however many journals there are', () => {
+  it('fit messages however many journals there are', () => {
     const counted = Array.from({ length: 65_536 }, (_, journal) => [journal, 2 ** 52] as const);
     const messages = new CountedChanges().next(counted, 0);
     expect(messages.flat()).toEqual(counted);

@@ -91,7 +91,7 @@ export class Machine {
     if (this.#process !== undefined) this.#process.log.cut = cut;
   }
 
-  /** A clock of this machine: what is due while it is paused happens when it goes on. */
+  /** A clock of this machine: what is due while it is paused happens when it resumes. */
   readonly #later = (ms: number, run: () => void): (() => void) => {
     let isCancelled = false;
     const due = (): void => {

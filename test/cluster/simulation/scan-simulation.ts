@@ -1,6 +1,6 @@
 /**
  * A run of one seed of the way of scans: two edges write journals, two cores receive them through one log. Edges and cores
- * die, lose power, stand still and are cut off; the log has every fault of its port and loses what it had confirmed.
+ * die, lose power and are cut off; the log has every fault of its port and loses what it had confirmed.
  *
  * A scan is 8 bytes that are never written again, so what stands at a position says whether the position means one thing.
  */
