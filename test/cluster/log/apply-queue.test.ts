@@ -1,139 +1,96 @@
+/** What waits to be stored, in the order of the log (src/cluster/log/apply-queue.ts). */
 import { expect, it } from 'vitest';
-import { ApplyQueue, type ReplicatedStore } from '../../../src/cluster/log/apply-queue.ts';
+import { ApplyQueue } from '../../../src/cluster/log/apply-queue.ts';
 import { emptyPosition, type LogPosition } from '../../../src/cluster/log/applier.ts';
 import { encodeWrites } from '../../../src/cluster/log/entry.ts';
+import { messageOf } from '../../../src/model/failure.ts';
+import { Played, type Steps } from './played.ts';
 
 const at = (seq: number): LogPosition => ({ ...emptyPosition, seq });
-const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
-const parts = encodeWrites([['t', 1]]);
-/** 8 MiB, in one part. */
-const large = encodeWrites([['t', 1, Buffer.alloc(8 * 1_048_576)]], Infinity);
+const contents: Readonly<Record<string, readonly Uint8Array[]>> = {
+  few: encodeWrites([['t', 1]]),
+  none: [],
+  foreign: [Buffer.from('foreign')],
+  /** 8 MiB, in one part. */
+  large: encodeWrites([['t', 1, Buffer.alloc(8 * 1_048_576)]], Infinity),
+};
 
-function open() {
-  const calls: Array<{ seq: number; after: number; resolve: () => void; reject: () => void }> = [];
-  const events: string[] = [];
-  let stored = at(4);
-  const store: ReplicatedStore = {
-    position: () => stored,
-    apply: (_, { seq }, after) =>
-      new Promise((resolve, reject) => {
-        calls.push({
-          seq,
-          after: after.seq,
-          resolve: () => {
-            stored = at(seq);
-            resolve();
-          },
-          reject: () => reject(new Error(`cannot store ${seq}`)),
-        });
-      }),
-  };
-  const queue = new ApplyQueue({
-    store,
-    onFailed: (error) => events.push(error instanceof Error ? error.message : ''),
-    onDrained: () => events.push('drained'),
+/** A queue over a store that has applied entry 4. The trace has each call of the store (`5 after 4`), and each callback. */
+class Queue {
+  readonly #played = new Played();
+  readonly #note = (what: string): void => this.#played.note(what);
+  readonly #calls = new Map<number, { resolve: () => void; reject: (error: Error) => void }>();
+  #stored = at(4);
+  readonly #queue = new ApplyQueue({
+    store: {
+      position: () => this.#stored,
+      apply: (_, { seq }, after) =>
+        new Promise((resolve, reject) => {
+          this.#note(`${seq} after ${after.seq}`);
+          this.#calls.set(seq, { resolve, reject });
+        }),
+    },
+    onFailed: (error) => this.#note(`failed: ${/^cannot store \d/.exec(messageOf(error))?.[0]}`),
+    onDrained: () => this.#note('drained'),
   });
-  const add = (seq: number, content: readonly Uint8Array[] = parts): void => {
-    queue.add(content, at(seq), () => events.push(`stored ${seq}`));
+
+  readonly #steps: Steps = {
+    add: (content, ...seqs) => {
+      for (const seq of seqs.map(Number)) {
+        this.#queue.add(contents[content]!, at(seq), () => this.#note(`stored ${seq}`));
+      }
+    },
+    store: (...seqs) => {
+      for (const seq of seqs.map(Number)) {
+        this.#stored = at(seq);
+        this.#calls.get(seq)!.resolve();
+      }
+    },
+    /** The store answers, and does not have it. */
+    answer: (seq) => this.#calls.get(Number(seq))!.resolve(),
+    fail: (...seqs) => {
+      for (const seq of seqs)
+        this.#calls.get(Number(seq))!.reject(new Error(`cannot store ${seq}`));
+    },
+    begin: () => this.#note(`begins after ${this.#queue.begin().seq}`),
+    'state?': () => {
+      const { stored, isIdle, isFull } = this.#queue;
+      this.#note(`at ${stored.seq}${isIdle ? ' idle' : ''}${isFull ? ' full' : ''}`);
+    },
   };
-  return { queue, calls, events, add };
+
+  /** @returns the trace without times */
+  async play(script: string): Promise<string> {
+    const steps = script.split(', ').map((step, ms) => `${ms} ${step}`);
+    const trace = await this.#played.play([...steps, steps.length].join(', '), this.#steps);
+    return trace.replaceAll(/\b\d+ (?=\d+ after|stored|failed|drained|begins|at)/g, '');
+  }
 }
 
-it('stores several at once, each on the one before it', async () => {
-  const { queue, calls, events, add } = open();
-  expect(queue.isIdle).toBe(true);
-  add(5);
-  add(6, []);
-  add(7);
-  await settled();
-  expect(calls.map(({ seq, after }) => [seq, after])).toEqual([
-    [5, 4],
-    [6, 5],
-    [7, 6],
-  ]);
-  expect(queue.isIdle).toBe(false);
-  calls[0]!.resolve();
-  await settled();
-  expect(queue.stored.seq).toBe(5);
-  for (const { resolve } of calls.slice(1)) resolve();
-  await settled();
-  expect(events).toEqual(['stored 5', 'stored 6', 'stored 7']);
-  expect(queue.isIdle).toBe(true);
-});
+const scripts: Record<string, [script: string, trace: string]> = {
+  'stores several at once, each after the former one': [
+    'state? + add few 5 + add none 6 + add few 7, state? + store 5, state? + store 6 7, state?',
+    'at 4 idle, 5 after 4, 6 after 5, 7 after 6, at 4, stored 5, at 5, stored 6, stored 7, at 7 idle',
+  ],
+  'reports a failure once, stores nothing after it, and begins again from what is stored': [
+    'add few 5 6 7, store 5 + fail 6 7, begin + state? + add few 6, store 6, state?',
+    '5 after 4, 6 after 5, 7 after 6, stored 5, failed: cannot store 6, begins after 5, at 5 idle, 6 after 5, stored 6, at 6 idle',
+  ],
+  'drops a late answer to what was added before a failure': [
+    'add few 5 6, fail 5, begin + answer 6, state?',
+    '5 after 4, 6 after 5, failed: cannot store 5, begins after 4, at 4 idle',
+  ],
+  'fails with bytes that are no writes': ['add foreign 5, state?', 'failed: undefined, at 4'],
+  'is full above 32 MiB until nothing waits any more, and drained once': [
+    'add large 5 6 7, state? + add large 8 + state?, store 5 6 7, state? + store 8, state? + add few 9, store 9, state?',
+    '5 after 4, 6 after 5, 7 after 6, at 4, 8 after 7, at 4 full, stored 5, stored 6, stored 7, at 7 full, stored 8, drained, at 8 idle, 9 after 8, stored 9, at 9 idle',
+  ],
+  'is not drained after a failure, though it was full': [
+    'add large 5 6 7 8 + state?, fail 5, begin + fail 6 7 8, state?',
+    '5 after 4, 6 after 5, 7 after 6, 8 after 7, at 4 full, failed: cannot store 5, begins after 4, at 4 idle',
+  ],
+};
 
-it('reports a failure once, stores nothing after it, and begins again from what is stored', async () => {
-  const { queue, calls, events, add } = open();
-  for (const seq of [5, 6, 7]) add(seq);
-  calls[0]!.resolve();
-  calls[1]!.reject();
-  calls[2]!.reject();
-  await settled();
-  expect(events).toEqual(['stored 5', 'cannot store 6']);
-  expect(queue.begin().seq).toBe(5);
-  expect(queue.isIdle).toBe(true);
-  add(6);
-  await settled();
-  expect(calls.at(-1)).toMatchObject({ seq: 6, after: 5 });
-  calls.at(-1)!.resolve();
-  await settled();
-  expect(events.slice(2)).toEqual(['stored 6']);
-  expect(queue.stored.seq).toBe(6);
-});
-
-it('a late answer to what was added before a failure counts no more', async () => {
-  const { queue, calls, events, add } = open();
-  add(5);
-  add(6);
-  calls[0]!.reject();
-  await settled();
-  queue.begin();
-  calls[1]!.resolve();
-  await settled();
-  expect(events).toEqual(['cannot store 5']);
-  expect(queue.stored.seq).toBe(4);
-});
-
-it('bytes that are no writes fail as a store that refuses them does', async () => {
-  const { events, add } = open();
-  add(5, [Buffer.from('foreign')]);
-  await settled();
-  expect(events).toHaveLength(1);
-  expect(events[0]).not.toMatch(/^stored/);
-});
-
-it('is full above 32 MiB, until nothing waits any more', async () => {
-  const { queue, calls, events, add } = open();
-  for (const seq of [5, 6, 7]) add(seq, large);
-  await settled();
-  expect(queue.isFull).toBe(false);
-  add(8, large);
-  expect(queue.isFull).toBe(true);
-  for (const { resolve } of calls.slice(0, 3)) resolve();
-  await settled();
-  expect(queue.isFull).toBe(true);
-  expect(events).not.toContain('drained');
-  calls[3]!.resolve();
-  await settled();
-  expect(events.at(-1)).toBe('drained');
-  expect(queue.isFull).toBe(false);
-  // Not each time that nothing waits.
-  add(9);
-  await settled();
-  calls[4]!.resolve();
-  await settled();
-  expect(events.filter((event) => event === 'drained')).toHaveLength(1);
-});
-
-it('calls no onDrained after a failure, though it was full', async () => {
-  const { queue, calls, events, add } = open();
-  for (const seq of [5, 6, 7, 8]) add(seq, large);
-  expect(queue.isFull).toBe(true);
-  await settled();
-  calls[0]!.reject();
-  await settled();
-  queue.begin();
-  for (const { reject } of calls.slice(1)) reject();
-  await settled();
-  expect(events).toEqual(['cannot store 5']);
-  expect(queue.isFull).toBe(false);
+it.each(Object.entries(scripts))('%s', async (_, [script, trace]) => {
+  expect(await new Queue().play(script)).toBe(trace);
 });

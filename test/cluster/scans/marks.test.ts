@@ -67,7 +67,7 @@ const scripts: Record<string, [script: string, trace: string]> = {
     '0 undefined, 0 100',
   ],
   'a mark from before a core registered again counts for nothing': [
-    '0 cores a b + saved a 7 + saved b 9 + counts a 30 + counts b 20 + saved a 7 + cores a b.2 + counted? + saved?',
+    '0 cores a b + saved a 3 + saved b 9 + counts a 30 + counts b 20 + saved a 7 + cores a b.2 + counted? + saved?',
     '0 undefined, 0 a,7 b,0',
   ],
   'a core that has left counts for nothing, also when it is back': [
