@@ -36,8 +36,6 @@ export interface CrashOptions {
   readonly seed: number;
   /** Empty: no faults, for figures. */
   readonly kinds: readonly FaultKind[];
-  /** Scans at each node. */
-  readonly perSecond: number;
   /** Adds an edge. */
   readonly withEdge: boolean;
   /** Adds a core with an empty folder under load. */
@@ -178,7 +176,7 @@ class CrashRun {
     brokers: Brokers,
     options: Pick<NodeOptions, 'name' | 'role' | 'environment'>,
   ): Promise<ServiceNode> {
-    const { perSecond, former } = this.#options;
+    const { former } = this.#options;
     const path = await CuttablePath.open(brokers.all.map((broker) => broker.port));
     this.#closers.push(() => path.close());
     return new ServiceNode({
@@ -189,7 +187,6 @@ class CrashRun {
       former: former === undefined ? undefined : formerProgram(former),
       ledger: this.#ledger,
       random: this.#random.fork(),
-      perSecond,
       note: this.#note,
     });
   }

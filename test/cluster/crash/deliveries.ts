@@ -7,9 +7,6 @@ import { Receipts } from '../../crash/receipts.ts';
 import { Client } from '../../support/client.ts';
 import type { ServiceNode } from './node.ts';
 
-/** While no core leads. */
-const unknownWaiting = 1;
-
 export class Deliveries {
   readonly receipts: Receipts;
   readonly #bodies = new Map<string, string>();
@@ -48,6 +45,7 @@ function waitingIn(metrics: string): number {
     ...metrics.matchAll(/^quietzone_webhook_outbox_lag\{.*\} (\d+)/gm),
     ...metrics.matchAll(/^quietzone_webhook_deliveries\{.*"pending".*\} (\d+)/gm),
   ];
-  if (figures.length < 3) return unknownWaiting;
+  // No core leads.
+  if (figures.length < 3) return 1;
   return figures.reduce((sum, [, figure]) => sum + Number(figure), 0);
 }

@@ -37,12 +37,11 @@ export interface NodeOptions {
   readonly former: Program | undefined;
   readonly ledger: ClusterLedger;
   readonly random: Random;
-  /** Scans. */
-  readonly perSecond: number;
   readonly note: (line: string) => void;
 }
 
 const connections = 8;
+const scansPerSecond = 60;
 /** As a supervisor of processes does. */
 const startAgainMs = 500;
 const askMs = 1_000;
@@ -242,13 +241,13 @@ export class ServiceNode {
 
   #scan(): void {
     if (!this.#isScanning) return;
-    const { ports, random, perSecond } = this.#options;
+    const { ports, random } = this.#options;
     const scanners = new Scanners({
       port: ports.redirect,
       ledger: this.view,
       random: random.fork(),
       connections,
-      perSecond,
+      perSecond: scansPerSecond,
       // An idle one is ended by the service at the moment at which it is used again, now and then.
       use: 'evenly',
     });

@@ -1,6 +1,6 @@
 /**
  * `npm run crash:cluster -- [--seconds 60] [--seed 7] [--kills all|none|kill-active,pause-broker…] [--equal-within 5]
- *                           [--scans 60] [--edge] [--late] [--webhooks] [--upgrade-from FILE|FOLDER]`
+ *                           [--edge] [--late] [--webhooks] [--upgrade-from FILE|FOLDER]`
  *
  * Runs a cluster of whole services on real brokers (crash.ts) and breaks it. Prints the faults, the answers and how
  * long no write was answered. Exits with 1 if an answered scan or write is lost or there twice, if an answer is stale
@@ -22,7 +22,6 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     kills: { type: 'string', default: 'all' },
-    scans: { type: 'string', default: '60' },
     edge: { type: 'boolean', default: false },
     late: { type: 'boolean', default: false },
     webhooks: { type: 'boolean', default: false },
@@ -51,7 +50,6 @@ if ('missing' in server) {
     seconds,
     seed,
     kinds,
-    perSecond: Number(values.scans),
     withEdge: values.edge,
     withLate: values.late,
     withReceiver: values.webhooks,
