@@ -14,7 +14,6 @@ import { openBase, thisMachine } from '../../src/modules.ts';
 import { type EdgeFolder, openEdgeFolder } from '../../src/node/edge/edge-folder.ts';
 import { type Edge, openEdge } from '../../src/node/open-edge.ts';
 import { listSegments } from '../../src/scans/journal/segments.ts';
-import { systemClock } from '../../src/system-clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { FeedServer, temporaryFolder } from '../cluster/links/feed-server.ts';
 import { route } from '../codes/links/routed-codes.ts';
@@ -69,7 +68,7 @@ class TestEdge {
     const lines: string[] = [];
     const log = createLog('info', { write: (line) => void lines.push(line) });
     const closers: Closers = [];
-    const opened = await openEdgeFolder(folder, log, systemClock, closers);
+    const opened = await openEdgeFolder(folder, log, closers);
     const base = openBase(config, opened.folder, log, thisMachine, 'create');
     const token = (): string => 'edge-1.token';
     const { hostCommands } = opened;
@@ -222,7 +221,7 @@ test('a folder is of an edge, or of a service that keeps data', async () => {
   const log = createLog('silent');
   const core = await FeedServer.open();
   const open = (path: string): Promise<EdgeFolder & { close(): Promise<void> }> =>
-    openWithClosers(async (closers) => await openEdgeFolder(path, log, systemClock, closers));
+    openWithClosers(async (closers) => await openEdgeFolder(path, log, closers));
   await expect(open(core.app.dataDir)).rejects.toThrow(
     /Cannot start as an edge: .* is of a service that stores data, it has (delivery\.mdb|scans\.mdb)/,
   );

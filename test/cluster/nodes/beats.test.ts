@@ -31,13 +31,15 @@ function openNode(
     connection: network.connection(instance),
     timers: network.timers,
     self: { name, instance, role, redirects: role !== 'core', url, version: '0.2.0' },
-    linkNumber: () => state.links,
-    journaled: () => ({ atMs: network.time.nowMs, tails: [[7, state.links]] }),
     registered,
     onDouble: (detail) => {
       network.note(`${instance} stops: ${detail.split(';')[0]}`);
       beats.close();
     },
+  });
+  beats.start({
+    linkNumber: () => state.links,
+    journaled: () => ({ atMs: network.time.nowMs, tails: [[7, state.links]] }),
   });
   return { beats, state };
 }

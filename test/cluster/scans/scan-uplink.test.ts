@@ -1,6 +1,6 @@
 /** The way of one journal to the log, in virtual time (src/cluster/scans/scan-uplink.ts). */
 import { describe, expect, it } from 'vitest';
-import { readScanMessage } from '../../../src/cluster/scans/scan-message.ts';
+import { readScanMessage } from '../../../src/cluster/scans/scan-messages.ts';
 import { type JournalPiece, ScanUplink } from '../../../src/cluster/scans/scan-uplink.ts';
 import { Played, type Steps } from '../log/played.ts';
 
