@@ -71,9 +71,11 @@ export async function openApp(
     const service = await ServiceFolder.open(config.dataDir, start, log, release, takeover);
     closers.push(() => service.close());
     const { folder, predecessor } = service;
-    if (predecessor !== undefined) onPredecessor?.(predecessor);
+    if (predecessor === undefined) await service.take();
+    else onPredecessor?.(predecessor);
     const warnings = await prepareProcess(config, folder.path, predecessor?.ports);
-    await service.take();
+    // The predecessor continues if this process cannot start.
+    if (predecessor !== undefined) await service.take();
     await service.make(machine.randomBytes);
     const base = { ...openBase(config, folder, log, machine), heldPorts: predecessor?.ports };
     closers.push(() => base.management.close());

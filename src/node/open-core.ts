@@ -63,8 +63,8 @@ export async function openCore(
   return await openWithClosers(async (closers) => {
     const service = await ServiceFolder.open(config.dataDir, start, log, noTakeovers);
     closers.push(() => service.close());
-    const warnings = await prepareProcess(config, service.folder.path);
     await service.take();
+    const warnings = await prepareProcess(config, service.folder.path);
     const context = connectNode(config, log, { ...thisMachine, ...given }, stopping);
     closers.push(() => context.connection.close());
     const app = await open(context, service, closers);

@@ -14,7 +14,7 @@ import { type Hosting, hostTakeovers } from '../../../src/engine/takeover/host-t
 import { invalid } from '../../../src/model/failure.ts';
 import { temporaryFolder } from '../../store/temporary-management.ts';
 import { soon } from '../../support/soon.ts';
-import { collectLog, takeover, talkTo, TestHost } from '../takeover/conversation.ts';
+import { collectLog, talkTo, TestHost } from '../takeover/conversation.ts';
 
 let folder: DataFolder;
 let lock: FolderLock;
@@ -125,19 +125,6 @@ test('a service that stops aborts its commands and refuses new ones until it has
   await lock.unlock();
   expect(await late).toBeUndefined();
   expect(calls).toEqual([1, 'aborted']);
-});
-
-test('a command waits while the service yields to a successor that dies', async () => {
-  serve({ echo: async (input) => input });
-  const successor = await talkTo(folder);
-  successor.say(takeover);
-  await successor.next();
-  successor.say({ type: 'ready' });
-  await successor.next();
-  const answer = askService(folder, 'echo', 1);
-  await host.hasCalls('yield');
-  successor.close();
-  expect(await answer).toEqual({ result: 1 });
 });
 
 test('a service runs 16 commands at once; the next one waits', async () => {
