@@ -1,6 +1,6 @@
 /**
- * Fetches a nats-server for the demo and the tests: `npm run fetch:nats`; with `-- --all` the oldest that cluster mode runs on,
- * and a new one. If it cannot, one line says why and the exit code is 0: the tests then run without a broker.
+ * Fetches a nats-server for the demo and the tests: `npm run fetch:nats`. If it cannot, one line says why and the exit code
+ * is 0: the tests then run without a broker.
  *
  * It is the package of a newer Debian suite, from the archive that the machine's apt uses already, unpacked and not
  * installed. apt does the work in its own folder, so that lists, cache, sources and pins of the machine stay as
@@ -17,13 +17,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fetchedServers, findFetched, findNatsServer } from './nats-server.ts';
+import { dirname, join } from 'node:path';
+import { examineServer, fetchedServer, findNatsServer } from './nats-server.ts';
 
-/** Debian's suites by name, since names do not move on: 2.10.27, the oldest that will do, and a new one. */
-const suites = ['trixie', 'forky'] as const;
+/** Debian's suite by name, since names do not move on: it has 2.10.27, the oldest that will do. */
+const suite = 'trixie';
 const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
-/** It takes 3 s a suite; a slow network must not hold up the tests that need none. */
+/** It takes 3 s; a slow network must not hold up the tests that need none. */
 const fetchMsMax = 60_000;
 
 const say = (text: string): boolean => process.stdout.write(`nats-server: ${text}\n`);
@@ -39,19 +39,18 @@ function run(command: string, args: readonly string[], cwd?: string): string {
   });
 }
 
-async function fetchSuite(suite: string): Promise<void> {
-  const folder = join(fetchedServers, suite);
-  const present = (await findFetched(fetchedServers)).find(({ path }) => path.startsWith(folder));
-  if (present !== undefined) return void say(`${present.version} is there (${present.path})`);
+async function fetchServer(): Promise<void> {
   const archive = findArchive();
   const work = mkdtempSync(join(tmpdir(), 'quietzone-nats-'));
   try {
-    download(archive, suite, work);
-    const [server] = await findFetched(join(work, 'unpacked/usr'));
-    if (server === undefined) throw new Error(`the server of ${suite} does not run here`);
-    mkdirSync(folder, { recursive: true });
-    cpSync(server.path, join(folder, 'nats-server'));
-    say(`${server.version} was fetched (${folder})`);
+    download(archive, work);
+    const names = readdirSync(join(work, 'unpacked/usr'));
+    const paths = names.map((name) => join(work, 'unpacked/usr', name, 'nats-server'));
+    const server = await examineServer(paths.find(existsSync) ?? 'nats-server');
+    if ('missing' in server) throw new Error(server.missing);
+    mkdirSync(dirname(fetchedServer), { recursive: true });
+    cpSync(server.path, fetchedServer);
+    say(`${server.version} was fetched (${fetchedServer})`);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -70,7 +69,7 @@ function findArchive(): string {
 }
 
 /** Unpacks the package into the folder `work`/unpacked. */
-function download(archive: string, suite: string, work: string): void {
+function download(archive: string, work: string): void {
   for (const name of ['state/lists/partial', 'cache/archives/partial', 'none']) {
     mkdirSync(join(work, name), { recursive: true });
   }
@@ -113,8 +112,7 @@ Dir::Etc::TrustedParts "${work}/none";
 
 try {
   const found = await findNatsServer();
-  if (process.argv.includes('--all')) for (const suite of suites) await fetchSuite(suite);
-  else if ('missing' in found) await fetchSuite(suites[0]);
+  if ('missing' in found) await fetchServer();
   else say(`${found.version} is there (${found.path})`);
 } catch (error) {
   const { message, stderr = '' }: { message: string; stderr?: string } = Object(error);
