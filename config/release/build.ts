@@ -20,8 +20,7 @@
  * without `readelf` nothing checks the glibc it needs, without `dpkg-deb` there is no .deb. `--quick` makes the file
  * alone, compressed little, to be tried.
  *
- *   UWS_NODE                           another build of uWebSockets.js (natives.ts)
- *   COMMIT, SOURCE_DATE_EPOCH          where there is no repository
+ * UWS_NODE names another build of uWebSockets.js (natives.ts).
  */
 import { execFileSync } from 'node:child_process';
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -74,14 +73,6 @@ function targetsOf(names: readonly string[]): readonly Target[] {
 
 const git = (...args: string[]): string =>
   execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
-
-/** Seconds since 1970 of every file in the packages: SOURCE_DATE_EPOCH, else the time of the commit. */
-function buildTime(): number {
-  const { SOURCE_DATE_EPOCH: given = '' } = process.env;
-  const seconds = Number(given === '' ? git('show', '-s', '--format=%ct', 'HEAD') : given);
-  if (Number.isSafeInteger(seconds) && seconds >= 0) return seconds;
-  throw new Error(`Cannot use SOURCE_DATE_EPOCH ${given}: expected seconds since 1970`);
-}
 
 /** The names that `shipped.text` takes. */
 async function textNames(): Promise<string[]> {
@@ -160,7 +151,7 @@ async function buildTarget(target: Target, folder: string): Promise<string[]> {
   const node = join(modules, `node-${target}/bin/node`);
   checkNatives(target, natives, node);
   const { version } = shipped;
-  const commit = process.env['COMMIT'] || git('rev-parse', 'HEAD');
+  const [commit = '', time] = git('show', '-s', '--format=%H %ct', 'HEAD').split(' ');
   const { files, packages } = await gather({ target, version, modules, natives });
   const places = await readFile(shipped.geoTable().path);
   const identity = { version, commit: commit.slice(0, commitDigits), target };
@@ -173,15 +164,14 @@ async function buildTarget(target: Target, folder: string): Promise<string[]> {
   const bytes = await readFile(file);
   report(`${file}: ${megabytes(bytes.length)}, SHA-256 ${sha256(bytes)}`);
   if (values.quick === true) return [file];
-  const time = buildTime();
   await writeFile(join(folder, 'THIRD-PARTY.txt'), files.get('THIRD-PARTY.txt') ?? '');
   await writeFile(
     join(folder, 'quietzone.cdx.json'),
-    sbomText(root, packages, new Date(time * 1_000)),
+    sbomText(root, packages, new Date(Number(time) * 1_000)),
   );
   await writeFile(join(folder, 'quietzone.zst'), await zstd(bytes, level));
   await copyFile(join(root, 'config/release/packages/Dockerfile'), join(folder, 'Dockerfile'));
-  const deb = makeDeb({ root, folder, version, target, time });
+  const deb = makeDeb({ root, folder, version, target, time: Number(time) });
   report(deb === undefined ? 'NO .deb: dpkg-deb is not installed' : `made ${deb}`);
   const names = await readdir(folder);
   return names.map((name) => join(folder, name));
