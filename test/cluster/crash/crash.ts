@@ -1,6 +1,6 @@
 /**
- * A crash run of whole services: three brokers, three nodes, phones and API clients at all of them, faults; then
- * everything heals, and what each core holds is compared with every answer.
+ * A crash run of whole services: three brokers, three cores and an edge, phones and API clients at all of them, a
+ * receiver of webhooks, faults; then everything heals, and what each core holds is compared with every answer.
  *
  *   key shown ──▶ warm-up ──▶ faults under load ──▶ several at once ──▶ healed ──▶ a write is answered
  *                                                                                       │
@@ -26,7 +26,6 @@ import { Failovers } from './failovers.ts';
 import { type FaultKind, Faults } from './faults.ts';
 import { type NodeOptions, type NodeRole, ServiceNode } from './node.ts';
 import { probe } from './probes.ts';
-import { formerProgram, upgradeNodes } from './rolling-upgrade.ts';
 import { Deliveries } from './deliveries.ts';
 import { settingsOf } from './settings.ts';
 
@@ -36,14 +35,6 @@ export interface CrashOptions {
   readonly seed: number;
   /** Empty: no faults, for figures. */
   readonly kinds: readonly FaultKind[];
-  /** Adds an edge. */
-  readonly withEdge: boolean;
-  /** Adds a core with an empty folder under load. */
-  readonly withLate: boolean;
-  /** Adds a receiver of webhooks. */
-  readonly withReceiver: boolean;
-  /** All nodes start as this earlier program: its one file, or the folder of its sources. */
-  readonly former?: string | undefined;
   /** Until the cores are equal after healing. */
   readonly equalMsMax: number;
 }
@@ -91,18 +82,17 @@ class CrashRun {
   readonly #random: Random;
   readonly #ledger = new ClusterLedger();
   readonly #failovers = new Failovers(this.#ledger);
-  readonly #deliveries: Deliveries | undefined;
+  readonly #deliveries: Deliveries;
   readonly #nodes: ServiceNode[] = [];
   readonly #closers: Array<() => Promise<unknown>> = [];
   readonly #trace: string[] = [];
   #brokers: Brokers | undefined;
-  #late: ServiceNode | undefined;
 
   constructor(options: CrashOptions, folder: string) {
     this.#options = options;
     this.#folder = folder;
     this.#random = new Random(options.seed);
-    if (options.withReceiver) this.#deliveries = new Deliveries(this.#random.fork());
+    this.#deliveries = new Deliveries(this.#random.fork());
   }
 
   readonly #note = (line: string): void => {
@@ -123,14 +113,11 @@ class CrashRun {
     clients.start();
     if (!(await this.#failovers.recovered(recoveredMsMax))) this.#ledger.note('no first write');
     await pause(warmUpMs);
-    if (this.#options.former !== undefined) await this.#upgrade();
     this.#ledger.latencies.length = 0;
     const loadStartMs = performance.now();
     const faults = this.#faults(brokers);
-    const joined = this.#joinLate();
     if (kinds.length > 0) await faults.run(loadStartMs + seconds * 1_000);
     else await pause(seconds * 1_000);
-    await joined;
     const loadMs = performance.now() - loadStartMs;
     const writtenMs = await this.#heal(faults);
     const equality = await this.#settle(clients);
@@ -158,16 +145,11 @@ class CrashRun {
   }
 
   async #startNodes(brokers: Brokers): Promise<void> {
-    const { withEdge } = this.#options;
     const environment = settingsOf(this.#random.fork());
     for (const [at, role] of roles.entries()) {
-      if (role === 'edge' && !withEdge) continue;
       const name = role === 'edge' ? 'edge1' : `node${at + 1}`;
       const own = role === 'edge' ? { ...environment, QZ_CLUSTER_SECRET: '' } : environment;
       this.#nodes.push(await this.#makeNode(brokers, { name, role, environment: own }));
-    }
-    if (this.#options.withLate) {
-      this.#late = await this.#makeNode(brokers, { name: 'late1', role: 'all', environment });
     }
     for (const node of this.#nodes) node.start();
   }
@@ -176,7 +158,6 @@ class CrashRun {
     brokers: Brokers,
     options: Pick<NodeOptions, 'name' | 'role' | 'environment'>,
   ): Promise<ServiceNode> {
-    const { former } = this.#options;
     const path = await CuttablePath.open(brokers.all.map((broker) => broker.port));
     this.#closers.push(() => path.close());
     return new ServiceNode({
@@ -184,30 +165,18 @@ class CrashRun {
       folder: this.#folder,
       ports: await freePorts(),
       path,
-      former: former === undefined ? undefined : formerProgram(former),
       ledger: this.#ledger,
       random: this.#random.fork(),
       note: this.#note,
     });
   }
 
-  /** Starts a core with an empty folder in the middle of the load; faults hit it too from here on. */
-  async #joinLate(): Promise<void> {
-    if (this.#late === undefined) return;
-    await pause((this.#options.seconds * 1_000) / 3);
-    this.#note('a core with an empty folder starts');
-    this.#late.upgrade();
-    this.#late.start();
-    this.#nodes.push(this.#late);
-  }
-
   /** Resolves when the first node that led has shown the first key, and all are ready. */
   async #openClients(brokers: Brokers): Promise<Clients> {
     const apiKey = await this.#firstKey();
     await Promise.all(this.#nodes.map((node) => node.ready()));
-    await this.#deliveries?.open(this.#nodes[0]!.apiUrl, apiKey);
-    if (this.#deliveries !== undefined)
-      this.#closers.push(() => this.#deliveries!.receipts.close());
+    await this.#deliveries.open(this.#nodes[0]!.apiUrl, apiKey);
+    this.#closers.push(() => this.#deliveries.receipts.close());
     const beats = await Beats.open(brokers.urls);
     this.#closers.push(() => beats.close());
     const nodes = [...this.#nodes];
@@ -235,16 +204,6 @@ class CrashRun {
       await pause(50);
     }
     throw new Error(`No node has shown the first key within ${keyMsMax} ms\n${this.#evidence()}`);
-  }
-
-  async #upgrade(): Promise<void> {
-    await upgradeNodes({
-      nodes: this.#nodes,
-      active: () => this.#active,
-      failovers: this.#failovers,
-      note: this.#note,
-      fault: (line) => this.#ledger.note(line),
-    });
   }
 
   get #active(): ServiceNode | undefined {
@@ -284,7 +243,7 @@ class CrashRun {
     await Promise.all(this.#nodes.map((node) => node.stopScanning()));
     for (const { ports } of this.#nodes) await askEveryLink(this.#ledger, ports.redirect);
     this.#note('every link was asked');
-    await this.#deliveries?.settle(this.#nodes);
+    await this.#deliveries.settle(this.#nodes);
     const { equalMsMax } = this.#options;
     const answered = this.#answeredByPeople();
     const equality = await becomeEqual(this.#cores, this.#folder, answered, recoveredMsMax);
@@ -321,8 +280,8 @@ class CrashRun {
     const totals: Array<ReadonlyMap<number, number>> = [];
     for (const { name, dataDir } of this.#cores) {
       this.#ledger.speaker = name;
-      const receipts = this.#deliveries?.receipts;
-      const comparison = await compare(this.#ledger, dataDir, days, receipts && { receipts });
+      const { receipts } = this.#deliveries;
+      const comparison = await compare(this.#ledger, dataDir, days, { receipts });
       const { lost, duplicated, writesLost, lostScans } = comparison;
       if (lost > 0) this.#ledger.note(`${lost} scans are lost: ${lostScans.join(', ')}`);
       if (duplicated > 0) this.#ledger.note(`${duplicated} scans are counted twice`);
@@ -341,7 +300,7 @@ class CrashRun {
     const { missing = 0, altered = 0 } = receipts ?? {};
     if (missing > 0) this.#ledger.note(`${missing} events were not delivered`);
     if (altered > 0) this.#ledger.note(`${altered} events were delivered with other bytes`);
-    const doubleIds = this.#deliveries?.doubleIds.size ?? 0;
+    const doubleIds = this.#deliveries.doubleIds.size;
     if (doubleIds > 0) this.#ledger.note(`${doubleIds} webhook-ids came with two bodies`);
   }
 

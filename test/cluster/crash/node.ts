@@ -13,7 +13,6 @@ import {
   type Exit,
   pause,
   type Ports,
-  type ProcessOptions,
   ServiceProcess,
   readMetrics,
 } from '../../support/process.ts';
@@ -23,8 +22,6 @@ import { NodeView } from './node-view.ts';
 
 export type NodeRole = 'all' | 'edge';
 
-type Program = NonNullable<ProcessOptions['program']>;
-
 export interface NodeOptions {
   readonly name: string;
   readonly role: NodeRole;
@@ -33,8 +30,6 @@ export interface NodeOptions {
   readonly ports: Ports;
   readonly path: CuttablePath;
   readonly environment: Readonly<Record<string, string>>;
-  /** It starts as this program, until `upgrade`; absent = as the one of these sources. */
-  readonly former: Program | undefined;
   readonly ledger: ClusterLedger;
   readonly random: Random;
   readonly note: (line: string) => void;
@@ -65,7 +60,6 @@ export class ServiceNode {
   /** Asks its redirects for one link at a time. */
   readonly phone: Client;
   readonly #watching: Promise<void>;
-  #program: Program | undefined;
   isPaused = false;
   isCut = false;
   /** As it said last; undefined while it is down. */
@@ -82,9 +76,7 @@ export class ServiceNode {
     this.name = options.name;
     this.role = options.role;
     this.dataDir = join(options.folder, options.name);
-    const { name, ledger, former } = options;
-    this.view = new NodeView(name, ledger);
-    this.#program = former;
+    this.view = new NodeView(options.name, options.ledger);
     this.phone = new Client(`http://127.0.0.1:${options.ports.redirect}`);
     this.#watching = this.#watchRole();
   }
@@ -116,11 +108,6 @@ export class ServiceNode {
     };
   }
 
-  /** Its next start runs the program of these sources. */
-  upgrade(): void {
-    this.#program = undefined;
-  }
-
   start(): void {
     if (this.#service !== undefined) return;
     const { ports, role } = this.#options;
@@ -129,7 +116,6 @@ export class ServiceNode {
       ports,
       command: ['serve', '--role', role],
       environment: this.environment,
-      ...(this.#program !== undefined && { program: this.#program }),
     });
     this.#service = service;
     this.#scan();

@@ -1,13 +1,9 @@
 /**
- * `npm run crash:cluster -- [--seconds 60] [--seed 7] [--kills all|none|kill-active,pause-broker…] [--equal-within 5]
- *                           [--edge] [--late] [--webhooks] [--upgrade-from FILE|FOLDER]`
+ * `npm run crash:cluster -- [--seconds 60] [--seed 7] [--kills all|none|kill-active,pause-broker…] [--equal-within 5]`
  *
  * Runs a cluster of whole services on real brokers (crash.ts) and breaks it. Prints the faults, the answers and how
  * long no write was answered. Exits with 1 if an answered scan or write is lost or there twice, if an answer is stale
  * or late, or if the cores differ `--equal-within` seconds after the load.
- *
- *   --edge       adds an edge                     --webhooks      adds a receiver of every event
- *   --late       a core joins under load          --upgrade-from  starts an earlier program and upgrades each node
  *
  * Without a nats-server it prints why it does not run, and exits with 0.
  */
@@ -22,10 +18,6 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     kills: { type: 'string', default: 'all' },
-    edge: { type: 'boolean', default: false },
-    late: { type: 'boolean', default: false },
-    webhooks: { type: 'boolean', default: false },
-    'upgrade-from': { type: 'string' },
     'equal-within': { type: 'string', default: '5' },
   },
 });
@@ -50,10 +42,6 @@ if ('missing' in server) {
     seconds,
     seed,
     kinds,
-    withEdge: values.edge,
-    withLate: values.late,
-    withReceiver: values.webhooks,
-    former: values['upgrade-from'],
     equalMsMax: 1_000 * Number(values['equal-within']),
   });
   const { unexpected, unexpectedCount } = result.ledger;
