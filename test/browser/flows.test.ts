@@ -119,7 +119,7 @@ test(
     await page.getByRole('link', { name: 'SVG Save' }).click();
     const saved = await download;
     expect(saved.suggestedFilename()).toBe('Poster.svg');
-    // The drawing reads as the short address: test/api/images.test.ts. This one has the design that was saved.
+    // The drawing reads as the short address: test/api/images.whole.test.ts. This one has the design that was saved.
     expect(await readFile(await saved.path(), 'utf8')).toContain('#0f3d91');
   },
   errandMs,
