@@ -2,15 +2,15 @@
  * Two cores and an edge as an operator runs them, with a broker: one step after another, from the first start of all of
  * them to an edge alone. Registered where a nats-server is found.
  */
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { findNatsServer } from '../../config/demo/nats-server.ts';
 import { notRun } from '../cluster/nats/not-run.ts';
+import { word } from '../support/client.ts';
 import { runCommand, ServiceProcess } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
 import { deliversOnce, handsOverByApi, handsOverByCommand, leaderLeaves } from './handover.ts';
-import { haveSameSecrets, rotateAlone, rotateOnAll, signsAs } from './rotated-keys.ts';
 import {
   codeOf,
   createCluster,
@@ -70,6 +70,52 @@ async function change(): Promise<void> {
   await api.close();
 }
 
+const secretsOf = ({ dataDir }: TestNode): string =>
+  readFileSync(join(dataDir, 'signing-keys.json'), 'utf8');
+
+async function haveSameSecrets([one, other]: readonly TestNode[]): Promise<void> {
+  await expect.poll(() => secretsOf(other!), soon).toBe(secretsOf(one!));
+}
+
+async function rotate(node: TestNode): Promise<string> {
+  const { stdout, stderr } = await runCommand(['keys', 'rotate-signing'], node.environment);
+  expect(stderr).toBe('');
+  return stdout;
+}
+
+async function makeKey(node: TestNode, key: string): Promise<string> {
+  const client = node.client(key);
+  const made = await client.call('POST', '/v1/api-keys', { body: { name: 'k', role: 'owner' } });
+  await client.close();
+  expect(made.status).toBe(201);
+  return word(made.json['key']);
+}
+
+const kidOf = (token: string): string =>
+  JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()).kid;
+
+/** By way of the standby. @returns an API key that the new secret has signed */
+async function rotateOnAll(key: string): Promise<string> {
+  const [leading, standby] = await cluster.roles();
+  const text = await rotate(standby);
+  const kid = /^New API keys are signed with (\S+) from now on, on every core/.exec(text)?.[1];
+  const made = await makeKey(leading, key);
+  expect(kidOf(made)).toBe(kid);
+  await haveSameSecrets([leading, standby]);
+  return made;
+}
+
+/** @returns an API key that the new secret has signed */
+async function rotateAlone(leading: TestNode): Promise<string> {
+  await expect.poll(() => rotate(leading), soon).toMatch(/Not connected now: core-\d; it has/);
+  return await makeKey(leading, key);
+}
+
+/** As the core does that leads now. */
+async function signsAs(leading: TestNode, key: string): Promise<void> {
+  expect(kidOf(await makeKey(leading, key))).toBe(kidOf(key));
+}
+
 /** The keys are changed while the standby is away. */
 async function stopStandby(): Promise<void> {
   const [leading, standby] = await cluster.roles();
@@ -81,7 +127,7 @@ async function stopStandby(): Promise<void> {
   while (!(await reader.read()).done);
   expect(await ended).toMatchObject({ code: 0 });
   stopped = standby;
-  signed.push(await rotateAlone(leading, key));
+  signed.push(await rotateAlone(leading));
 }
 
 async function startStandby(): Promise<void> {
@@ -205,7 +251,7 @@ else {
   test('each scan is delivered, and what was before the lead went on is not delivered again', () =>
     deliversOnce(cluster, key));
   test('every core signs with a new secret', async () => {
-    signed.push(await rotateOnAll(cluster, key));
+    signed.push(await rotateOnAll(key));
   });
   test('a standby that is stopped ends live events, which are not cut', stopStandby);
   test('a standby that was away signs with the secret that was made meanwhile', startStandby);

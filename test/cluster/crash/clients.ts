@@ -8,8 +8,9 @@
  * and the late change changes nothing.
  */
 import type { CodeEntry } from '../../crash/ledger.ts';
-import { leadingTo, targetNumber } from '../../crash/ledger.ts';
+import { leadingTo, refererOf, targetNumber } from '../../crash/ledger.ts';
 import type { Random } from '../../crash/random.ts';
+import { addressOf, agentOf } from '../../crash/scanners.ts';
 import { type Answer, type Client, word } from '../../support/client.ts';
 import { pause } from '../../support/process.ts';
 import type { Beats } from './beats.ts';
@@ -22,8 +23,6 @@ export interface ClientsOptions {
   readonly beats: Beats;
   readonly random: Random;
   readonly apiKey: string;
-  /** After a change was answered: asks all nodes at once. */
-  readonly probe: (code: CodeEntry) => Promise<void>;
 }
 
 interface Change {
@@ -54,6 +53,9 @@ const betweenMs = { writes: 550, reads: 1_000 };
 const againMs = { from: 150, to: 450 };
 /** Longer than a leader waits for nodes that are behind, and shorter than most freezes. */
 const answerMsMax = 4_000;
+
+/** A frozen node answers when it continues: such a scan counts as one without an answer. */
+const probeMsMax = 1_000;
 
 export class Clients {
   readonly #options: ClientsOptions;
@@ -109,7 +111,7 @@ export class Clients {
 
   /** Resolves when it is answered. */
   async #settle(write: Write): Promise<void> {
-    const { ledger, random, probe } = this.#options;
+    const { nodes, ledger, random } = this.#options;
     let isUnknown = false;
     let firstMs: number | undefined;
     for (;;) {
@@ -126,7 +128,7 @@ export class Clients {
         const isDone = this.#answered(node, write, answer, isUnknown);
         if (isDone) ledger.written(firstMs, sentMs);
         if (isUnknown && write.kind === 'target') this.#frozen.add(write.code);
-        if (isDone) await probe(write.code);
+        if (isDone) await probe(nodes, write.code);
         return;
       }
     }
@@ -244,7 +246,7 @@ const isRefusal = (given: Answer | string): boolean =>
   ['ECONNREFUSED', '429', '503 not_active'].includes(outcomeOf(given));
 
 /** The answer, or what broke it in one word. */
-export async function within(msMax: number, call: Promise<Answer>): Promise<Answer | string> {
+async function within(msMax: number, call: Promise<Answer>): Promise<Answer | string> {
   const timer = Promise.withResolvers<string>();
   const timeout = setTimeout(() => timer.resolve('no answer'), msMax);
   try {
@@ -257,3 +259,22 @@ export async function within(msMax: number, call: Promise<Answer>): Promise<Answ
 }
 
 const resourceOf = ({ text }: Answer): { id: string; target: string } => JSON.parse(text);
+
+/** Asks every node at once where a code leads, when a change of it was answered. */
+async function probe(nodes: readonly ServiceNode[], code: CodeEntry): Promise<void> {
+  const up = nodes.filter(({ isUp, isPaused }) => isUp && !isPaused);
+  await Promise.all(up.map((node) => probeOne(node, code)));
+}
+
+async function probeOne({ view, phone }: ServiceNode, code: CodeEntry): Promise<void> {
+  const { platform, text } = agentOf(view.scans);
+  const scan = view.send(code, platform, view.scans);
+  const headers = {
+    'x-forwarded-for': addressOf(scan.visitor),
+    'user-agent': text,
+    referer: refererOf(scan.number),
+  };
+  const answer = await within(probeMsMax, phone.call('GET', code.path, { headers }));
+  if (typeof answer === 'string') return;
+  view.receive(scan, answer.status, answer.headers['location'] ?? '');
+}

@@ -25,9 +25,7 @@ import { becomeEqual, countedIn, type Equality, unequal } from './copies.ts';
 import { Failovers } from './failovers.ts';
 import { type FaultKind, Faults } from './faults.ts';
 import { type NodeOptions, type NodeRole, ServiceNode } from './node.ts';
-import { probe } from './probes.ts';
 import { Deliveries } from './deliveries.ts';
-import { settingsOf } from './settings.ts';
 
 export interface CrashOptions {
   readonly server: NatsServer;
@@ -60,6 +58,8 @@ const warmUpMs = 3_000;
 /** After everything has healed; processes that start need some of it. */
 const recoveredMsMax = 60_000;
 const settledMsMax = 30_000;
+/** Short, so that a run ends; as many as the real ones. */
+const retryDelaysMs = '50,100,200,400,800,1600,3200';
 /** A living node that answers no phone for so long. */
 const silentMsMax = 10_000;
 
@@ -187,7 +187,6 @@ class CrashRun {
       beats,
       random: this.#random.fork(),
       apiKey,
-      probe: (code) => probe(nodes, code),
     });
     await pause(warmUpMs);
     for (const { name } of nodes) if (!beats.knows(name)) ledger.note(`${name} sends no beats`);
@@ -322,3 +321,17 @@ class CrashRun {
     return `${this.#trace.join('\n')}\nkept: ${this.#folder}`;
   }
 }
+
+/** Of all nodes of a run, drawn from its seed. */
+const settingsOf = (random: Random): Readonly<Record<string, string>> => ({
+  QZ_CLUSTER_SECRET: `secret-of-the-crash-run-${random.between(1_000_000, 10_000_000)}-0123456789`,
+  QZ_BOOTSTRAP_PLAN: 'enterprise',
+  QZ_TRUSTED_PROXIES: '127.0.0.0/8',
+  QZ_REDIRECT_THREADS: String(random.between(1, 3)),
+  QZ_SCANS_SHARDS: String(random.between(1, 3)),
+  QZ_SCANS_SEGMENT_MS_MAX: String(random.pick([10, 500, 60_000])),
+  QZ_IMAGES_THREADS: '1',
+  QZ_WEBHOOKS_THREADS: '1',
+  QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
+  QZ_WEBHOOKS_RETRY_DELAYS_MS: retryDelaysMs,
+});
