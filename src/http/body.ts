@@ -2,10 +2,11 @@
  * A request body while it arrives: at most `standardBodyBytesMax`, or as `limit` says. A longer body is discarded.
  *
  * uWS has no body limit and reuses the memory of chunks, so each is copied. A deadline covers each 64 KiB, so dripping
- * bytes do not extend it. uWS would close silently 8 to 12 s after the headers or the last 160 KB; `renew` prevents that,
- * so that the 408 of this deadline is sent. While a body is streamed, a client that is faster than the reader is paused.
- * An early answer waits briefly for the rest of the body (`ended`): when a connection closes with unread bytes, the
- * kernel resets it and the client loses the answer.
+ * bytes do not extend it. While a body is streamed, a client that is faster than the reader is paused.
+ *
+ * uWS would close silently 8 to 12 s after the headers, the last 160 KB or a pause. `renew` prevents that, so that the 408
+ * of this deadline, or the answer, is sent. An early answer waits briefly for the rest of the body (`ended`): when a
+ * connection closes with unread bytes, the kernel resets it and the client loses the answer.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { Failure } from '../model/failure.ts';
@@ -33,6 +34,8 @@ export class Body {
   #unread = 0;
   #isPaused = false;
   #isPausable = true;
+  /** Whether uWS's idle timer runs: until the last chunk, or until the answer if that chunk ends a pause. */
+  #isTimed = true;
   #state: BodyState = 'arriving';
   #isEnded = false;
 
@@ -76,14 +79,16 @@ export class Body {
     if (isLast) {
       // uWS may deliver data it had read before the pause, and a pause outlives the request: the connection's
       // next request would never be read.
+      this.#isTimed = this.#isPaused;
       this.#resume();
       this.#isEnded = true;
     } else if (this.#unread > unreadBytesMax && this.#isPausable) this.#pause();
     this.#notify();
   }
 
+  /** Restarts the idle timer. Call it before the answer ends: uWS refuses it later. */
   renew(): void {
-    if (this.#isPaused || this.#isEnded) return;
+    if (!this.#isTimed || this.#isPaused || this.isAborted) return;
     this.#flow.pause();
     this.#flow.resume();
   }

@@ -73,7 +73,8 @@ export interface ForwardedRequests {
 export class HttpServer {
   readonly #listener: Listener;
   readonly #options: HttpServerOptions;
-  readonly #arriving = new Set<Body>();
+  /** Until their answers end. */
+  readonly #bodies = new Set<Body>();
   readonly #renewing: NodeJS.Timeout;
   #inFlight = 0;
   /** Streamed answers do not count against `inFlightMax`, but a drain waits for them. */
@@ -88,7 +89,7 @@ export class HttpServer {
       attach: (app, group) => app.any('/*', (res, req) => this.#accept(res, req, group)),
     });
     this.#renewing = setInterval(() => {
-      for (const body of this.#arriving) body.renew();
+      for (const body of this.#bodies) body.renew();
     }, renewMs);
   }
 
@@ -144,19 +145,16 @@ export class HttpServer {
     const headers = new Headers();
     req.forEach((name, value) => headers.add(name, value));
     const body = new Body(headers.bodyBytes, res);
-    if (!body.isEnded) this.#arriving.add(body);
+    if (!body.isEnded) this.#bodies.add(body);
     res.onAborted(() => {
-      this.#arriving.delete(body);
+      this.#bodies.delete(body);
       body.abort();
     });
-    res.onData((chunk, isLast) => {
-      if (isLast) this.#arriving.delete(body);
-      body.push(chunk, isLast);
-    });
+    res.onData((chunk, isLast) => body.push(chunk, isLast));
     const request = this.#request(res, req, headers, body);
     const fault = headers.fault(request.method) ?? this.#overload();
     if (fault !== undefined) {
-      this.#arriving.delete(body);
+      this.#bodies.delete(body);
       inNextCycle(() => this.#refuse(res, request, fault));
     } else void this.#answer(res, request, body, group);
   }
@@ -244,7 +242,6 @@ export class HttpServer {
     try {
       const reply = await this.#reply(request);
       if (!body.isEnded) await body.ended(lingerMs);
-      this.#arriving.delete(body);
       const isChunked = request.header('transfer-encoding') !== undefined;
       const asked = connectionAsked(request.header('connection') ?? '');
       const closes = this.#isDraining || !body.isEnded || isChunked;
@@ -266,6 +263,7 @@ export class HttpServer {
     } catch (error) {
       this.#options.onDefect(error, request.id);
     } finally {
+      this.#bodies.delete(body);
       this.#countInFlight(group, -1);
     }
   }

@@ -1,10 +1,14 @@
 /**
  * Uploads over slow lines, through the whole API. Slower than uWS's own bounds, 16 KB/s and 10 s, which only time
- * can show: all run at once, for 12 s.
+ * can show: all run at once, for 14 s.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, afterAll, describe, expect, test } from 'vitest';
+import { ClientAddresses } from '../../src/http/client-address.ts';
+import type { Reply, Request } from '../../src/http/request.ts';
+import { HttpServer } from '../../src/http/server.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
@@ -88,4 +92,42 @@ describe.concurrent('a body', () => {
       expect(text).toContain('"code":"request_timeout"');
     },
   );
+
+  test.for(['whole', 'streamed'])(
+    'that was paused and whose work takes 14 s gets its answer, %s',
+    async (kind) => {
+      async function* stream(): AsyncGenerator<Uint8Array> {
+        yield Buffer.from('first, ');
+        await pause(14_000);
+        yield Buffer.from('last');
+      }
+      const server = await serve(async (request) => {
+        await pause(100);
+        for await (const chunk of request.chunks()) void chunk;
+        if (kind === 'whole') await pause(14_000);
+        return { status: 200, headers: {}, body: kind === 'whole' ? 'first, last' : stream() };
+      });
+      const body = new Uint8Array(3_000_000);
+      const answer = await fetch(`http://127.0.0.1:${server.port}/`, { method: 'POST', body });
+      expect(await answer.text()).toBe('first, last');
+      server.close();
+    },
+  );
 });
+
+async function serve(handle: (request: Request) => Promise<Reply>): Promise<HttpServer> {
+  return await HttpServer.open({
+    host: '127.0.0.1',
+    port: 0,
+    addresses: new ClientAddresses([]),
+    newRequestId: () => 'req_1',
+    handler: {
+      handle: async (request) => {
+        request.limitBody(4_000_000);
+        return await handle(request);
+      },
+      refuse: () => ({ status: 500, headers: {} }),
+    },
+    onDefect: (error) => expect.fail(String(error)),
+  });
+}
