@@ -87,8 +87,9 @@ export class Refusals {
   /** For another process, which a new connection reaches. Not counted here. */
   sendBack(response: HttpResponse, request: HttpRequest, connection: Connection): void {
     const query = request.getQuery();
-    // Raw, as sent: uWS refuses control characters in a request line.
-    const asked = request.getUrl() + (query === undefined ? '' : `?${query}`);
+    // Raw, as sent: uWS refuses control characters in a request line. `//host/` would lead to another host.
+    const path = request.getUrl().replace(/^[/\\]+/, '/');
+    const asked = path + (query === undefined ? '' : `?${query}`);
     const end = connection === 'closing' ? connection : 'close';
     sendFramed(response, request, () => redirect(response, asked, end));
   }

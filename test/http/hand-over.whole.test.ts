@@ -72,6 +72,21 @@ test('nothing listens, and open connections are sent to new ones without a scan'
   expect(harness.stopped().length).toBe(2);
 });
 
+test.for([
+  ['//evil.example/a?b', '/evil.example/a?b'],
+  ['/\\evil.example', '/evil.example'],
+])('a client is sent to this host, also by %s', async ([path, expected]) => {
+  const { redirects } = await start();
+  const socket = await connected();
+  await redirects.handOver();
+  const closed = once(socket, 'close');
+  let text = '';
+  socket.on('data', (data: Buffer) => (text += String(data)));
+  socket.write(request(path!));
+  await closed;
+  expect(text.match(/^Location: .*$/m)?.[0]).toBe(`Location: ${expected}`);
+});
+
 test('what was asked for in the cycle of the hand-over is answered and journaled', async () => {
   const { redirects, scans } = await start();
   const socket = await connected();
