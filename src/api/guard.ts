@@ -46,6 +46,16 @@ export class Guard {
 
   /** @param access of the route; `viewer` for an unknown path */
   async admit(request: Request, access: Access): Promise<Admission> {
+    try {
+      return await this.#admit(request, access);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      const rate = this.countRefused(request);
+      return { rate, actor: undefined, session: undefined, failure: error };
+    }
+  }
+
+  async #admit(request: Request, access: Access): Promise<Admission> {
     if (access === 'signed') return this.#signed(request);
     const header = request.header('authorization');
     if (header === undefined) return this.#bySession(request, access);
@@ -53,16 +63,12 @@ export class Guard {
     if (token === undefined || token.length > tokenLengthMax) {
       return this.#asAnonymous(request, access, 'the header is malformed');
     }
-    let verified;
-    try {
-      verified = await this.#workspaces.keys.verify(token);
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      if (error.code === 'unauthorized') {
-        return this.#asAnonymous(request, access, 'the API key is not valid');
-      }
-      const rate = this.countRefused(request);
-      return { rate, actor: undefined, session: undefined, failure: error };
+    const verified = await this.#workspaces.keys.verify(token).catch((error: unknown) => {
+      if (error instanceof Failure && error.code === 'unauthorized') return undefined;
+      throw error;
+    });
+    if (verified === undefined) {
+      return this.#asAnonymous(request, access, 'the API key is not valid');
     }
     const { actor, limits } = verified;
     const rate = this.#workspaces.quota.take(actor.workspaceNo, limits);

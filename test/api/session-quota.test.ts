@@ -1,5 +1,6 @@
 /** The limit of people in the dashboard is their own: their plan's is for keys, and no session lends it more. */
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { Failure } from '../../src/model/failure.ts';
 import { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
@@ -72,4 +73,17 @@ test('a cookie beside a key lends the key nothing', async () => {
     expect(answer.headers['x-ratelimit-remaining']).toBe(String(at));
   }
   expect((await browser.call('GET', '/v1/session', { headers })).status).toBe(429);
+});
+
+test('a request with a damaged session counts for its address, as its answer says', async () => {
+  const browser = await openBrowser();
+  vi.spyOn(app.workspaces.sessions, 'find').mockImplementation(() => {
+    throw new Failure('data_damaged', 'A stored record is damaged');
+  });
+  // The sign-in is the first of 20.
+  for (const remaining of ['18', '17']) {
+    const { status, headers } = await browser.call('GET', '/v1/session');
+    expect([status, headers['x-ratelimit-limit']]).toEqual([503, '20']);
+    expect(headers['x-ratelimit-remaining']).toBe(remaining);
+  }
 });
