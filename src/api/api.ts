@@ -113,7 +113,7 @@ export class ApiServer implements Handler {
     };
     metrics.total(
       'quietzone_ready_images_total',
-      'Images sent from memory, beside the requests that are counted by route',
+      'Images sent from memory, which the requests by route do not include',
       [],
       () => imageCache.found,
     );

@@ -6,7 +6,7 @@
  *
  * The position is in the store of scans, so it goes with what it is about. The leader removes the records, and the entry of
  * deleted_codes, `recordsLaterMs` after the numbers. A core that was away for less finds everything there when it is back;
- * one that was away for longer has missed so much of the log that it begins anew, with the data of another.
+ * one that was away for longer has missed so much of the log that it takes the data of another core.
  */
 import { type ExpiredCode } from '../model/code.ts';
 import { dayMs } from '../model/day.ts';

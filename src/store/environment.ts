@@ -58,7 +58,7 @@ export class StoreEnvironment {
   readonly #writes = new ReplicatedWrites();
   #replicated: ReplicatedTransactions | undefined;
   #wasRefused = false;
-  /** The failure of every change while this process must not write. */
+  /** Whether this process must not write: every change fails. */
   #isHeld = false;
   #underWay = 0;
   #onEnded: (() => void) | undefined;
@@ -312,7 +312,7 @@ export async function withEnvironment<T>(
   }
 }
 
-/** Tables that a process may open in one file: management.mdb has 84. Each takes 61 bytes in each transaction. */
+/** Tables that a process may open in one file: management.mdb has 91. Each takes 61 bytes in each transaction. */
 const maxDbs = 96;
 /** After a refused commit the `close` of lmdb-js never ends, and the process would exit before it reports what is lost. */
 const refusedCloseMsMax = 1_000;

@@ -7,7 +7,7 @@
  *   silence              hours without a scan, backwards from the last whole hour; hours in a gap are passed over.
  *                        It is one when there are `silentHours` of them and their averages sum to 8 scans or more: where
  *                        scans come independently, none of 8 expected ones come in 0.03 % of all cases. Below that, as in
- *                        the night, it goes on until the sum is there.
+ *                        the night, it continues until the sum is reached.
  *   spike                the last whole hour has `factor` times its average, 20 scans, and 5 standard deviations more
  *                        than it: an average of 3 has 20 by chance in less than one of a million hours
  *   the end of a spike   an hour below half of the way from its average to the factor, so that it does not end and

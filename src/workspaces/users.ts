@@ -135,7 +135,7 @@ export class Users {
       if (proven !== undefined) return proven;
       throw new Failure(
         'conflict',
-        `Cannot confirm ${found.id}: ${owner?.id} is confirmed for ${found.email}, expected nobody`,
+        `Cannot confirm ${found.id}: ${owner?.id} is confirmed for ${found.email}, expected no other user`,
       );
     });
   }

@@ -164,8 +164,8 @@ async function ask<Of extends Scope, Found extends Analytics>(
   if (fromDay > toDay) {
     // The campaign's schedule has no day of it: the requested days, each with zero scans.
     const days = { ...period, calendar };
-    const nobody = { codes: [], workspace: actor.workspaceNo };
-    before = { ...before, subject: nobody, range: days, shown: days };
+    const noCodes = { codes: [], workspace: actor.workspaceNo };
+    before = { ...before, subject: noCodes, range: days, shown: days };
   }
   const whole: Comparison<Of> = { now: scope, before };
   const comparisons = untils.map((until): Comparison<Of> => ({

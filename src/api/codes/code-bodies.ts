@@ -11,6 +11,7 @@ import { withDomainFaults, check, validationFailure } from '../faults.ts';
 import { type createBody, importBody } from './code-schemas.ts';
 
 type Kind = Pick<QrCodeRecord, 'type' | 'dynamic'>;
+
 /** The body of a new code. @param schema what a single create takes, or an import */
 export function newCodeBody<S extends z.ZodType<z.output<typeof createBody>>>(
   schema: S,
@@ -49,7 +50,7 @@ function bodyFaults(body: object, { type, dynamic }: Kind, ownHosts: readonly st
   ];
 }
 
-/** A row of many as a draft, or what is wrong with it. */
+/** A row of many as a draft, or its faults. */
 export function rowDraft(
   schema: z.ZodType<z.output<typeof createBody>>,
   row: unknown,

@@ -114,7 +114,7 @@ const data = {
   'subscription.canceled': z.object({
     workspaceId,
     effectiveAt: time.meta({ description: 'When the plan becomes Free' }),
-    reason: z.string().meta({ description: 'Why; `unspecified` when nobody said' }),
+    reason: z.string().meta({ description: 'Why; `unspecified` if no reason was given' }),
   }),
   'member.invited': z.object({
     workspaceId,

@@ -1,7 +1,7 @@
 /**
  * /reports: links that show the numbers of a code or a campaign to people without an account. The rules are in
- * src/reports; what a link opens is in public-pages.ts. A link stands in the answers to those who may make one: a viewer's
- * key sees that there are reports, and gives none of them away.
+ * src/reports; public-pages.ts answers a link. Only answers to those who may create links have them: a viewer's key lists
+ * reports without links.
  */
 import { z } from 'zod';
 import {

@@ -182,7 +182,7 @@ function reasonOf(error: CsvError): string {
   const line: unknown = Reflect.get(error, 'lines');
   const what: Readonly<Record<string, string>> = {
     CSV_QUOTE_NOT_CLOSED: 'a quote is never closed',
-    CSV_INVALID_CLOSING_QUOTE: 'a quoted cell goes on behind its closing quote',
+    CSV_INVALID_CLOSING_QUOTE: 'text follows the closing quote of a cell',
     CSV_MAX_RECORD_SIZE: `a row is larger than ${recordBytesMax} bytes`,
   };
   return `${what[error.code] ?? 'it is not CSV'} (line ${String(line)})`;

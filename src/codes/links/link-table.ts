@@ -1,11 +1,11 @@
 /**
- * The port through which a committed change reaches the redirect threads. The shared-memory table of
- * `links/` stands behind it; `put` and `delete` are visible to every redirect thread when they return.
+ * The interface through which a committed change reaches the redirect threads; `links/` implements it in shared memory.
+ * Every redirect thread sees the effect of `put` and `delete` when they return.
  */
 import type { Link } from '../../links/layout.ts';
 
 export interface LinkTable {
-  /** Fills the table at start; links/writer.ts says what it takes for granted. */
+  /** Fills the table at start; links/writer.ts has its preconditions. */
   bulkLoad(link: Omit<Link, 'scansLeft'>): void;
   put(link: Link): void;
   delete(key: string): void;

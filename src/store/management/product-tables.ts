@@ -18,7 +18,7 @@
  *   logo_files              the picture, PNG
  *   reports                 removed when revoked
  *   watches, incidents      ids ascend with time: read backward, a list is newest first
- *   alert_emails           mail that is not handed over yet
+ *   alert_emails            mail that is not handed over yet
  *   watch_running           one record, "service"
  */
 import type { CheckoutRecord, SubscriptionRecord } from '../../model/billing.ts';
