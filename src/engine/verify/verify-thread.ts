@@ -8,6 +8,8 @@ import type { Verification, VerifyProgress } from './verify.ts';
 
 export interface VerifySetup {
   readonly path: string;
+  /** 1 = end. A message would wait: the thread reads the pages of a whole file at once. */
+  readonly stopped: Int32Array;
 }
 
 export interface VerifyStep {
@@ -25,9 +27,10 @@ export async function verifyInThread(
   { path }: DataFolder,
   { progress, signal }: CommandControl,
 ): Promise<Verification> {
-  const workerData: VerifySetup = { path };
+  const stopped = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const workerData: VerifySetup = { path, stopped };
   const worker = new Worker(shipped.workerFile('verify'), { workerData });
-  const stop = (): void => worker.postMessage('stop');
+  const stop = (): void => void Atomics.store(stopped, 0, 1);
   signal.addEventListener('abort', stop);
   let outcome: Verification | string = 'the thread that verifies has ended';
   worker.on('message', (message: VerifyMessage) => {

@@ -6,19 +6,16 @@ import { dataFolderAt } from '../data-folder.ts';
 import { verifyWhole } from './verify.ts';
 import type { VerifyMessage, VerifySetup } from './verify-thread.ts';
 
-const channel = openThreadChannel<VerifySetup, VerifyMessage, 'stop'>();
-let isStopped = false;
-channel.onCommand(() => {
-  isStopped = true;
-});
+const channel = openThreadChannel<VerifySetup, VerifyMessage, never>();
+const { path, stopped } = channel.setup;
 
 // On Linux a priority belongs to a thread.
 setPriority(constants.priority.PRIORITY_LOW);
-verifyWhole(dataFolderAt(channel.setup.path), {
+verifyWhole(dataFolderAt(path), {
   begin: (bytes) => channel.send({ kind: 'begin', bytes }),
   add: (bytes) => {
     // A thread that is terminated would keep its snapshots, and the data files would grow.
-    if (isStopped) throw new Error('stopped');
+    if (Atomics.load(stopped, 0) === 1) throw new Error('stopped');
     channel.send({ kind: 'add', bytes });
   },
 })

@@ -11,6 +11,7 @@ import {
 import type { DataFolder } from '../../../src/engine/data-folder.ts';
 import { type FolderLock, lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
 import { type Hosting, hostTakeovers } from '../../../src/engine/takeover/host-takeovers.ts';
+import { verifyInThread } from '../../../src/engine/verify/verify-thread.ts';
 import { StoreEnvironment } from '../../../src/store/environment.ts';
 import { temporaryFolder } from '../../store/temporary-management.ts';
 import { collectLog, TestHost } from '../takeover/conversation.ts';
@@ -86,4 +87,14 @@ test('the service verifies its folder and reports progress', async () => {
   rmSync(join(folder.path, 'visitor.key'));
   const found = await verifyByService(folder, progress);
   expect(found?.findings).toMatchObject([{ file: 'visitor.key' }]);
+});
+
+test('a verification that is aborted reads no further, even within a file', async () => {
+  const aborting = new AbortController();
+  const steps: unknown[] = [];
+  const progress = (step: unknown): void => void steps.push(step);
+  const verified = verifyInThread(folder, { progress, signal: aborting.signal });
+  aborting.abort();
+  await expect(verified).rejects.toThrow('stopped');
+  expect(steps).toMatchObject([{ kind: 'begin' }]);
 });
