@@ -47,15 +47,19 @@ afterEach(async () => harness.close());
 test('nothing listens, and open connections are sent to new ones without a scan', async () => {
   const { redirects, scans } = await start({ threads: 2, othersJournals: [0, 2] });
   const sockets = [await connected(), await connected(), await connected()];
+  for (let index = 0; index < 2; index++) sockets.push(await connected());
   await redirects.handOver();
   expect([harness.areListening(), await isListened()]).toEqual([false, false]);
-  expect(scans().map(({ codeNo }) => codeNo)).toEqual([11, 11, 11]);
+  expect(scans().map(({ codeNo }) => codeNo)).toEqual([11, 11, 11, 11, 11]);
   const asked = [
     ['/ABCD2345', 'GET'],
     ['/abcd2345?a=1&b=%0d%0aX:%20y&c=%C3%A4', 'GET'],
     ['/unknown99?\u00e4', 'HEAD'],
+    // Never to another host.
+    ['//other.example/a', 'GET', '/other.example/a'],
+    ['/\\/other.example/a', 'GET', '/other.example/a'],
   ] as const;
-  for (const [index, [path, method]] of asked.entries()) {
+  for (const [index, [path, method, location = path]] of asked.entries()) {
     const socket = sockets[index]!;
     const closed = once(socket, 'close');
     let text = '';
@@ -63,11 +67,11 @@ test('nothing listens, and open connections are sent to new ones without a scan'
     socket.write(request(path, method));
     await closed;
     expect(text).toMatch(/^HTTP\/1.1 302 Found\r\n/);
-    expect(text.match(/^Location: .*$/m)?.[0]).toBe(`Location: ${asSent(path)}`);
+    expect(text.match(/^Location: .*$/m)?.[0]).toBe(`Location: ${asSent(location)}`);
     expect(text.match(/^Connection: close\r$/gm)?.length).toBe(1);
     expect(text).toMatch(/^Cache-Control: private, no-store\r$/m);
   }
-  expect(scans()).toHaveLength(3);
+  expect(scans()).toHaveLength(5);
   await harness.drain();
   expect(harness.stopped().length).toBe(2);
 });
