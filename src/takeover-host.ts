@@ -6,6 +6,7 @@
  *   ended     the process exits when its connections are closed
  */
 import type { ServiceFolder } from './engine/installation/service-folder.ts';
+import { messageOf } from './model/failure.ts';
 import { portsOf } from './engine/start-checks.ts';
 import type { TakeoverHost } from './engine/takeover/successor-connection.ts';
 import { dataVersions } from './modules.ts';
@@ -111,7 +112,7 @@ export class RunningService implements TakeoverHost {
   }
 
   orphaned(): void {
-    const failed = (): void => this.#abandon('another process has the data folder: exiting');
+    const failed = (error: unknown): void => this.#abandon(`${messageOf(error)}: exiting`);
     this.#options.service.lockAgain().catch(failed);
   }
 
