@@ -9,7 +9,6 @@ import { isProven } from '../workspaces/users.ts';
 import { operation } from './operation.ts';
 
 export const workspaceId = z.string().optional();
-/** Id, or the e-mail address of one account. */
 /** Of a node of a cluster: src/node/signing-rotation.ts. */
 export interface RotationResult {
   /** Of the key that signs from now on. */
@@ -18,6 +17,7 @@ export interface RotationResult {
   readonly away?: readonly string[];
 }
 
+/** Id, or the e-mail address of one account. */
 const user = z.string();
 
 const keyOperations = {

@@ -13,7 +13,6 @@ export class HostedCommands {
   readonly #table: CommandTable;
   readonly #log: Logger;
   readonly #running = new Map<AbortController, Promise<unknown>>();
-  #isPaused = false;
   #isClosed = false;
 
   constructor(table: CommandTable, log: Logger) {
@@ -22,7 +21,7 @@ export class HostedCommands {
   }
 
   run(channel: SuccessorChannel, message: CommandMessage): void {
-    if (this.#isPaused || this.#isClosed) {
+    if (this.#isClosed) {
       return channel.sendLast({ type: 'refused', reason: 'the service is stopping or upgraded' });
     }
     if (this.#running.size >= runningMax) {
@@ -40,24 +39,15 @@ export class HostedCommands {
     this.#running.set(aborting, ended);
   }
 
-  /** Aborts what runs and refuses new commands until `resume`. Resolves when no command runs. */
-  async pause(): Promise<void> {
-    this.#isPaused = true;
+  /** Aborts what runs and refuses new commands. Resolves when no command runs. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
     const reason = new Failure(
       'not_active',
       'The service stopped or was upgraded before the command ended; run it again',
     );
     for (const aborting of this.#running.keys()) aborting.abort(reason);
     await Promise.all(this.#running.values());
-  }
-
-  resume(): void {
-    this.#isPaused = false;
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.pause();
   }
 }
 

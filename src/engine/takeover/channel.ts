@@ -53,11 +53,6 @@ export class Channel<Received, Sent extends SuccessorMessage | PredecessorMessag
     return this.#isClosed;
   }
 
-  /** The kernel has all that was sent. */
-  get isIdle(): boolean {
-    return this.#socket.writableLength === 0;
-  }
-
   send(message: Sent): void {
     if (!this.#socket.writable) return;
     this.#socket.write(lineOf(message));

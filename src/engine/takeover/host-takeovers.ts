@@ -50,7 +50,7 @@ export function hostTakeovers(
         return refusal;
       },
       onCommand: (channel, message) => commands.run(channel, message),
-      beforeYield: () => commands.pause(),
+      beforeYield: () => commands.close(),
       onOver: (over) => {
         connected.delete(over);
         if (current === over) current = undefined;

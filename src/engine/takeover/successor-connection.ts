@@ -44,7 +44,7 @@ export interface SuccessorOptions {
   /** @returns why it may not take over */
   readonly admit: (successor: SuccessorConnection, hello: TakeoverMessage) => string | undefined;
   readonly onCommand: (channel: SuccessorChannel, message: CommandMessage) => void;
-  /** Resolves when no command runs, and none does so until `onOver`. */
+  /** Ends commands: none runs when it resolves, nor later. */
   readonly beforeYield: () => Promise<void>;
   readonly onOver: (successor: SuccessorConnection) => void;
 }
