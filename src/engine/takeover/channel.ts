@@ -104,7 +104,7 @@ export class Channel<Received, Sent extends SuccessorMessage | PredecessorMessag
     this.#isDropping = false;
     if (isDropped) return;
     const message = this.#options.parse(line);
-    if (message === undefined) this.#options.onFault(`no message: ${line.slice(0, 100)}`);
+    if (message === undefined) this.#options.onFault(`no message, of ${line.length} characters`);
     else this.#options.onMessage(message);
   }
 }

@@ -44,7 +44,7 @@ test('lines come whole and in order, in whatever pieces', async () => {
   }
   await expect
     .poll(() => received, soon)
-    .toEqual(['ab', 'c d', 'é', '', '(no message: bad)', 'last']);
+    .toEqual(['ab', 'c d', 'é', '', '(no message, of 3 characters)', 'last']);
 });
 
 test('a line that is too long is dropped to its end, and the next one is read', async () => {
