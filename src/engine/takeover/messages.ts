@@ -46,96 +46,37 @@ export interface DataVersions {
   readonly delivery: number;
 }
 
-export interface TakeoverMessage {
-  readonly type: 'takeover';
-  readonly protocol: typeof protocol;
-  readonly release: string;
-  readonly dataVersions: DataVersions;
-  readonly pidNamespace: string;
-}
-
-export interface CommandMessage {
-  readonly type: 'command';
-  readonly name: string;
-  readonly input: unknown;
-}
-
-export type SuccessorMessage =
-  | CommandMessage
-  /** Of a start that found the folder locked. */
-  | { readonly type: 'status' }
-  | TakeoverMessage
-  /** Of a later release: the rest of it is unknown. */
-  | { readonly type: 'other protocol'; readonly protocol: number }
-  | { readonly type: 'ready' }
-  | { readonly type: 'listening' };
-
-export interface AcceptedMessage {
-  readonly type: 'accepted';
-  readonly release: string;
-  readonly pid: number;
-  readonly journals: readonly number[];
-  readonly ports: readonly number[];
-}
-
-export interface ResultMessage {
-  readonly type: 'result';
-  readonly value: unknown;
-}
-
-export interface FailedMessage {
-  readonly type: 'failed';
-  /** Null = not a `Failure`; `detail` is for the operator. */
-  readonly code: FailureCode | null;
-  readonly detail: string;
-  readonly faults: readonly Fault[];
-}
-
-export type PredecessorMessage =
-  | { readonly type: 'started' }
-  | { readonly type: 'progress'; readonly value: unknown }
-  | ResultMessage
-  | FailedMessage
-  | { readonly type: 'running' }
-  | { readonly type: 'refused'; readonly reason: string }
-  | AcceptedMessage
-  /** Also the answer to `status` of a service that waits for its next successor. */
-  | { readonly type: 'yielded' }
-  | { readonly type: 'ended' };
-
-export const lineOf = (message: SuccessorMessage | PredecessorMessage): string =>
-  `${JSON.stringify(message)}\n`;
-
-type Check = (value: unknown) => boolean;
-/** By type of message, the check of each field. */
-type Shapes<Message extends { readonly type: string }> = {
-  readonly [M in Message as M['type']]: { readonly [F in Exclude<keyof M, 'type'>]: Check };
-};
-
+type Guard<Value> = (value: unknown) => value is Value;
 type Fields = Readonly<Record<string, unknown>>;
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
 
-const isCount = (value: unknown): value is number =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-const isCounts = (value: unknown): value is number[] =>
-  Array.isArray(value) && value.every((item) => isCount(item));
+const isFields: Guard<Fields> = (value): value is Fields =>
+  typeof value === 'object' && value !== null;
+const isAny: Guard<unknown> = (_value): _value is unknown => true;
+const isString: Guard<string> = (value) => typeof value === 'string';
 const textLengthMax = 2_000;
-const isText: Check = (value) => typeof value === 'string' && value.length <= textLengthMax;
-const isString: Check = (value) => typeof value === 'string';
-const isAny: Check = () => true;
-const isFaults: Check = (value) =>
+const isText: Guard<string> = (value): value is string =>
+  isString(value) && value.length <= textLengthMax;
+const isCount: Guard<number> = (value): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+const isCounts: Guard<readonly number[]> = (value): value is number[] =>
+  Array.isArray(value) && value.every((item) => isCount(item));
+const isVersions: Guard<DataVersions> = (value): value is DataVersions =>
+  isFields(value) && ['management', 'scans', 'delivery'].every((name) => isCount(value[name]));
+const isCode: Guard<FailureCode | null> = (value): value is FailureCode | null =>
+  value === null || isString(value);
+const isFaults: Guard<readonly Fault[]> = (value): value is Fault[] =>
   Array.isArray(value) &&
   value.every(
     (fault) =>
       isFields(fault) && ['path', 'code', 'message'].every((name) => isString(fault[name])),
   );
-const isVersions: Check = (value) =>
-  isFields(value) && ['management', 'scans', 'delivery'].every((name) => isCount(value[name]));
 
-type KnownSuccessorMessage = Exclude<SuccessorMessage, { readonly type: 'other protocol' }>;
+/** By type of message, the check of each field. */
+type Shapes = Readonly<Record<string, Readonly<Record<string, Guard<unknown>>>>>;
 
-const successorShapes: Shapes<KnownSuccessorMessage> = {
+const successorShapes = {
   command: { name: isText, input: isAny },
+  /** Of a start that found the folder locked. */
   status: {},
   takeover: {
     protocol: isCount,
@@ -145,23 +86,42 @@ const successorShapes: Shapes<KnownSuccessorMessage> = {
   },
   ready: {},
   listening: {},
-};
+} satisfies Shapes;
 
-const predecessorShapes: Shapes<PredecessorMessage> = {
+const predecessorShapes = {
   started: {},
   progress: { value: isAny },
   result: { value: isAny },
-  failed: {
-    code: (value) => value === null || isString(value),
-    detail: isString,
-    faults: isFaults,
-  },
+  /** `code` null = not a `Failure`; `detail` is for the operator. */
+  failed: { code: isCode, detail: isString, faults: isFaults },
   running: {},
   refused: { reason: isText },
   accepted: { release: isText, pid: isCount, journals: isCounts, ports: isCounts },
+  /** Also the answer to `status` of a service that waits for its next successor. */
   yielded: {},
   ended: {},
-};
+} satisfies Shapes;
+
+type MessageOf<S extends Shapes> = {
+  [Type in keyof S]: { readonly type: Type } & {
+    readonly [Field in keyof S[Type]]: S[Type][Field] extends Guard<infer Value> ? Value : never;
+  };
+}[keyof S];
+
+export type PredecessorMessage = MessageOf<typeof predecessorShapes>;
+export type SuccessorMessage =
+  | MessageOf<typeof successorShapes>
+  /** Of a later release: the rest of it is unknown. */
+  | { readonly type: 'other protocol'; readonly protocol: number };
+
+export type TakeoverMessage = Extract<SuccessorMessage, { type: 'takeover' }>;
+export type CommandMessage = Extract<SuccessorMessage, { type: 'command' }>;
+export type AcceptedMessage = Extract<PredecessorMessage, { type: 'accepted' }>;
+export type ResultMessage = Extract<PredecessorMessage, { type: 'result' }>;
+export type FailedMessage = Extract<PredecessorMessage, { type: 'failed' }>;
+
+export const lineOf = (message: SuccessorMessage | PredecessorMessage): string =>
+  `${JSON.stringify(message)}\n`;
 
 /** Undefined for a line that is no message of a successor. */
 export function parseSuccessorMessage(line: string): SuccessorMessage | undefined {
@@ -179,13 +139,11 @@ export function parsePredecessorMessage(line: string): PredecessorMessage | unde
   return isOf(predecessorShapes, message) ? message : undefined;
 }
 
-function isOf<Message extends { readonly type: string }>(
-  shapes: Shapes<Message>,
-  message: unknown,
-): message is Message {
-  if (!isFields(message)) return false;
-  const byType = new Map<unknown, Readonly<Record<string, Check>>>(Object.entries(shapes));
-  const shape = byType.get(message['type']);
-  if (shape === undefined) return false;
-  return Object.entries(shape).every(([name, isValid]) => isValid(message[name]));
+function isOf<S extends Shapes>(shapes: S, message: unknown): message is MessageOf<S> {
+  if (!isFields(message) || !isString(message['type'])) return false;
+  const { type } = message;
+  const shape = Object.hasOwn(shapes, type) ? shapes[type] : undefined;
+  return (
+    shape !== undefined && Object.entries(shape).every(([name, isValid]) => isValid(message[name]))
+  );
 }
