@@ -8,6 +8,7 @@
  *
  * The socket listens before it gets the lock's name, so a live lock never refuses. libuv removes the name that a socket was
  * bound to when it closes; that name is gone by then, so a predecessor never removes the lock of its successor.
+ * A process that is killed before it gets the lock leaves its service.<pid>; nothing reads it.
  * Trade: two starts that find the same stale lock within microseconds could both remove it. Each compares the file with the
  * one that refused just before it removes it.
  */
@@ -25,7 +26,7 @@ import {
   statSync,
 } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import { systemErrorCode } from '../../model/failure.ts';
 import {
@@ -74,7 +75,6 @@ const attemptsMax = 5;
 export async function lockDataFolder(folder: DataFolder, action = 'start'): Promise<FolderLock> {
   const lock = new SocketLock(folder);
   await lock.take(action);
-  await removeLeftovers(lock.path);
   return lock;
 }
 
@@ -96,7 +96,6 @@ export async function withFolderLock<T>(
 export async function replaceLock(folder: DataFolder): Promise<FolderLock> {
   const lock = new SocketLock(folder);
   await lock.replace();
-  await removeLeftovers(lock.path);
   return lock;
 }
 
@@ -321,16 +320,6 @@ interface ListeningSocket {
 function identityOf(path: string): string | undefined {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`;
-}
-
-/** Removes names beside the lock whose processes have ended. */
-async function removeLeftovers(path: string): Promise<void> {
-  const begin = basename(path).replace(/sock$/, '');
-  for (const name of readdirSync(dirname(path))) {
-    if (!name.startsWith(begin) || !/^\d+$/.test(name.slice(begin.length))) continue;
-    const leftover = join(dirname(path), name);
-    if (!(await isAnswered(leftover))) rmSync(leftover, { force: true });
-  }
 }
 
 /** The state of a folder's owner; undefined if no process has the lock. @throws DataFolderError */
