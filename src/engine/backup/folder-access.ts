@@ -1,6 +1,6 @@
 /**
- * How a backup reaches the data files. Only the process that owns the data folder opens them in LMDB: a command asks the
- * service that runs (commands/folder-commands.ts) to inspect the folder and to keep the pages of a snapshot.
+ * How a backup reaches the data files. No command opens them in LMDB while a service runs: it asks
+ * that service (commands/folder-commands.ts) to inspect the folder and to keep the pages of a snapshot.
  */
 import { join } from 'node:path';
 import type { ManagementMark } from '../../store/installation.ts';

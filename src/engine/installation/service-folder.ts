@@ -2,7 +2,7 @@
  * Opens the data folder for a service or a command, which inspects it before it changes anything.
  *
  *   service   lock -> inspect -> make the parts of a first start -> raise numbers -> mark the start
- *   takeover  the old service yields -> the same
+ *   takeover  inspect -> the old service yields -> the same
  *   command   while no service runs: lock -> inspect
  */
 import { randomFillSync } from 'node:crypto';
@@ -106,6 +106,10 @@ export class ServiceFolder {
   async take(): Promise<void> {
     const { folder, predecessor } = this;
     const log = this.#log;
+    if (predecessor !== undefined && this.#start !== 'scans-anew') {
+      // The old service continues if there is a fault.
+      assertSound('take over', folder, await inspectFolder(folder));
+    }
     await predecessor?.yield();
     // The lock of a predecessor that has died is stale; one that is not has been taken by another process.
     this.#lock ??= await (predecessor?.isGone === false

@@ -1,8 +1,11 @@
 /** Both sides of a takeover over a real lock: against each other, against any line, and with processes that die. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DataFolder } from '../../../src/engine/data-folder.ts';
+import { ServiceFolder } from '../../../src/engine/installation/service-folder.ts';
 import {
   type FolderLock,
   folderOwner,
@@ -11,7 +14,9 @@ import {
 } from '../../../src/engine/takeover/folder-lock.ts';
 import { type Hosting, hostTakeovers } from '../../../src/engine/takeover/host-takeovers.ts';
 import { PredecessorConnection } from '../../../src/engine/takeover/predecessor-connection.ts';
+import { temporaryFolder } from '../../store/temporary-management.ts';
 import { soon } from '../../support/soon.ts';
+import { makeWholeFolder } from '../whole-folder.ts';
 import {
   accepted,
   collectLog,
@@ -72,6 +77,19 @@ test('a whole takeover', async () => {
   finish();
   await ended;
   await host.hasCalls('yield', 'finish', 'ended');
+});
+
+test('a fault of the folder fails the takeover, and the service continues', async () => {
+  const whole = await makeWholeFolder(temporaryFolder());
+  const own = await lockDataFolder(whole);
+  const serving = hostTakeovers(own, host, told.log);
+  closers.push(() => own.unlock());
+  rmSync(join(whole.path, 'visitor.key'));
+  const service = await ServiceFolder.open(whole.path, 'any', told.log, hello, true);
+  await expect(service.take()).rejects.toThrow('visitor.key is missing');
+  expect(host.calls).toEqual([]);
+  await service.close();
+  await serving.close();
 });
 
 test.each([
