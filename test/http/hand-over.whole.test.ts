@@ -118,3 +118,30 @@ test('a thread that dies meanwhile does not listen again', async () => {
   await redirects.handOver();
   expect(await isListened()).toBe(false);
 });
+test('what was asked for in the cycle of the hand-over is answered and journaled', async () => {
+  const { redirects, scans } = await start();
+  const socket = await connected();
+  const answers: string[] = [];
+  socket.on('data', (data: Buffer) => answers.push(String(data)));
+  socket.write(request('/ABCD2345').repeat(20));
+  await redirects.handOver();
+  await expect.poll(() => socket.closed, soon).toBe(true);
+  const targets = answers.join('').match(/^Location: https:/gm)?.length ?? 0;
+  expect(scans()).toHaveLength(1 + targets);
+});
+
+test('a thread that dies meanwhile does not listen again', async () => {
+  const { redirects } = await start({
+    threads: 2,
+    file: new URL('./mortal-redirect.worker.ts', import.meta.url),
+  });
+  const socket = await connected();
+  const closed = once(socket, 'close');
+  await redirects.handOver();
+  for (const thread of [0, 1]) harness.send(thread, { kind: 'exit' });
+  await closed;
+  await expect.poll(() => harness.deaths().length, soon).toBe(2);
+  // Those that were started since say so too.
+  await redirects.handOver();
+  expect(await isListened()).toBe(false);
+});

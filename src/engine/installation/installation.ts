@@ -77,7 +77,11 @@ export async function inspectFolder(
   return { parts, faults, isUnfinished };
 }
 
-export function assertSound(action: string, folder: DataFolder, { faults }: Inspection): void {
+export function assertSound(
+  action: string,
+  folder: DataFolder,
+  { faults }: Pick<Inspection, 'faults'>,
+): void {
   if (faults.length > 0) throw new FolderFaultsError(action, folder, faults);
 }
 

@@ -2,7 +2,7 @@
  * Opens the data folder for a service or a command, which inspects it before it changes anything.
  *
  *   service   lock -> inspect -> make the parts of a first start -> raise numbers -> mark the start
- *   takeover  inspect -> the old service yields -> the same
+ *   takeover  the old service inspects it, then yields -> the same
  *   command   while no service runs: lock -> inspect
  */
 import { randomFillSync } from 'node:crypto';
@@ -34,7 +34,13 @@ import {
   markStart,
 } from './installation.ts';
 import { isScansLost } from './folder-faults.ts';
-import { type FolderLock, lockDataFolder, replaceLock } from '../takeover/folder-lock.ts';
+import {
+  folderOwner,
+  type FolderLock,
+  lockDataFolder,
+  replaceLock,
+} from '../takeover/folder-lock.ts';
+import { serviceAccess } from '../commands/folder-commands.ts';
 import type { CommandTable } from '../commands/command-table.ts';
 import { type Hosting, hostTakeovers } from '../takeover/host-takeovers.ts';
 import { PredecessorConnection, type TakeoverHello } from '../takeover/predecessor-connection.ts';
@@ -106,10 +112,7 @@ export class ServiceFolder {
   async take(): Promise<void> {
     const { folder, predecessor } = this;
     const log = this.#log;
-    if (predecessor !== undefined && this.#start !== 'scans-anew') {
-      // The old service continues if there is a fault.
-      assertSound('take over', folder, await inspectFolder(folder));
-    }
+    if (this.#start !== 'scans-anew') await this.#askForFaults();
     await predecessor?.yield();
     // The lock of a predecessor that has died is stale; one that is not has been taken by another process.
     this.#lock ??= await (predecessor?.isGone === false
@@ -127,6 +130,14 @@ export class ServiceFolder {
     }
     this.#inspection = inspection;
     writePidFile(folder, log);
+  }
+
+  /** The service that runs continues if its folder has a fault: it looks, because its data files are open. @throws DataFolderError */
+  async #askForFaults(): Promise<void> {
+    const { folder, predecessor } = this;
+    if (predecessor === undefined || (await folderOwner(folder)) !== 'running') return;
+    const state = await (await serviceAccess(folder))?.inspect();
+    if (state !== undefined) assertSound('take over', folder, state);
   }
 
   /** For a node of a cluster: makes management.mdb; `make` follows when the cluster's keys are here. @returns true = a first start */

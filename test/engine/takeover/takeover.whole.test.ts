@@ -5,6 +5,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DataFolder } from '../../../src/engine/data-folder.ts';
+import { folderCommands } from '../../../src/engine/commands/folder-commands.ts';
 import { ServiceFolder } from '../../../src/engine/installation/service-folder.ts';
 import {
   type FolderLock,
@@ -82,7 +83,7 @@ test('a whole takeover', async () => {
 test('a fault of the folder fails the takeover, and the service continues', async () => {
   const whole = await makeWholeFolder(temporaryFolder());
   const own = await lockDataFolder(whole);
-  const serving = hostTakeovers(own, host, told.log);
+  const serving = hostTakeovers(own, host, told.log, folderCommands(whole));
   closers.push(() => own.unlock());
   rmSync(join(whole.path, 'visitor.key'));
   const service = await ServiceFolder.open(whole.path, 'any', told.log, hello, true);
