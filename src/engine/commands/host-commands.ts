@@ -28,7 +28,8 @@ export class HostedCommands {
       return channel.sendLast({ type: 'refused', reason: `${runningMax} commands run already` });
     }
     const aborting = new AbortController();
-    void channel.closed.then(() => aborting.abort(new Error('the command has disconnected')));
+    const disconnected = new Failure('not_active', 'The command has disconnected');
+    void channel.closed.then(() => aborting.abort(disconnected));
     // The client runs a command again only if it has not started.
     channel.send({ type: 'started' });
     const progress = (value: unknown): void => channel.send({ type: 'progress', value });

@@ -103,13 +103,15 @@ test('an input of more than a megabyte is refused', async () => {
   expect(calls).toEqual([]);
 });
 
-test('a client that disconnects aborts its command', async () => {
+test('a client that disconnects aborts its command, without an error in the log', async () => {
   serve({ endless });
   const talker = await talkTo(folder);
   talker.say({ type: 'command', name: 'endless', input: 1 });
   expect(await talker.next()).toEqual({ type: 'started' });
   talker.close();
   await expect.poll(() => calls, soon).toEqual([1, 'aborted']);
+  await hosting?.close();
+  expect(told.lines).toEqual([]);
 });
 
 test('a service that stops aborts its commands and refuses new ones until it has ended', async () => {
