@@ -112,10 +112,11 @@ function describeName(issue: Issue | undefined): { code: string; message: string
     : describe(issue);
 }
 
-const units: Readonly<Record<string, string>> = { string: ' characters', array: ' items' };
+const units: Readonly<Record<string, string>> = { string: ' character', array: ' item' };
 
 function boundText(origin: string, bound: string, amount: number | bigint): string {
-  return `Expected ${bound} ${amount}${units[origin] ?? ''}`;
+  const unit = units[origin] ?? '';
+  return `Expected ${bound} ${amount}${unit}${unit === '' || Number(amount) === 1 ? '' : 's'}`;
 }
 
 const types: Readonly<Record<string, string>> = {

@@ -65,7 +65,7 @@ it('an import makes the first workspace; data of a newer release is refused, and
   const made = await runCommand(['import', links], environment);
   expect([made.code, made.stdout]).toEqual([
     0,
-    expect.stringContaining('1 rows, 1 created, 0 failed'),
+    expect.stringContaining('1 row, 1 created, 0 failed'),
   ]);
   expect(made.stdout).toMatch(/password \S{24}, API key \S+ \(shown once\)/);
   expect(readdirSync(dataDir)).not.toContain('first-start.json');

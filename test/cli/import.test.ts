@@ -345,14 +345,20 @@ it('an export of codes is imported, and its computed columns are named', async (
 
 it.each([
   ['nowhere.csv', {}, /Cannot read .*nowhere\.csv: ENOENT/],
-  ['strange.csv', {}, /not recognised \(it has colour, size\)/],
-  ['list.json', {}, /not recognised/],
+  ['strange.csv', {}, /format is unknown \(columns: colour, size\)/],
+  ['binary.csv', {}, /columns: \ufffd\ufffdbinary\)/],
+  ['list.json', {}, /format is unknown \(columns: colour\)/],
   ['one.json', {}, /no list of links/],
   ['own2.csv', { workspace: 'ws_00000000000000000000' }, /no workspace/],
   ['own2.csv', { errors: 'strange.csv' }, /not an errors file/],
-  ['strange.csv', { format: 'csv' }, /columns at fault: colour, size, target/],
+  [
+    'strange.csv',
+    { format: 'csv' },
+    /missing columns: colour, size, target; known columns: target, type, .*metadata\.…, utm\.…$/,
+  ],
 ] as const)('refuses %s %o', async (name, more, reason) => {
   await fileOf('strange.csv', ['colour,size', 'red,1']);
+  await fileOf('binary.csv', ['\0\u0001binary']);
   await fileOf('list.json', ['[{"colour":1}]']);
   await fileOf('one.json', ['{"colour":1,', '"a":2}']);
   await fileOf('own2.csv', ['target', 'https://example.com/z']);

@@ -134,7 +134,7 @@ describe('Dub', () => {
     const testCompletedAt = '2027-01-01T00:00:00.000Z';
     const testVariants = [{ url: 'https://e.co/b', percentage: 100 }];
     expect(dub({ geo, password: 'x', testVariants, testCompletedAt })).toEqual([
-      { path: '', code: 'password', message: expect.stringContaining('asks for a password') },
+      { path: '', code: 'password', message: expect.stringContaining('has a password') },
       { path: 'testVariants', code: 'invalid_format', message: expect.any(String) },
       {
         path: 'rules',
@@ -204,7 +204,7 @@ describe('Shlink', () => {
       {
         path: 'redirectRules.0.conditions.0',
         code: 'rule_unsupported',
-        message: 'A rule goes by IP address (192.0.2.0/24), which a QR code cannot',
+        message: 'A QR code has no rules by IP address (192.0.2.0/24)',
       },
     ]);
     expect(

@@ -207,7 +207,8 @@ const isWhole = (record: ImportRecord): boolean => failedOf(record) + record.par
 function sumsOf(record: ImportRecord): string {
   const partial = record.partial === 0 ? '' : `, ${record.partial} incomplete`;
   const skipped = record.skipped === 0 ? '' : `, ${record.skipped} of other domains left out`;
-  return `${record.rows} rows, ${record.created} created${partial}, ${failedOf(record)} failed${skipped}`;
+  const rows = record.rows === 1 ? '1 row' : `${record.rows} rows`;
+  return `${rows}, ${record.created} created${partial}, ${failedOf(record)} failed${skipped}`;
 }
 
 class FileRun implements Run {

@@ -22,6 +22,7 @@ import {
   recogniseVendorExport,
 } from '../../codes/bulk/vendor-exports.ts';
 import { Failure, systemErrorCode } from '../../model/failure.ts';
+import { shownText } from '../../model/text.ts';
 
 type KnownFormat = 'csv' | 'ndjson' | VendorFormat;
 export type ImportFormat = 'auto' | KnownFormat;
@@ -125,7 +126,7 @@ const bulkFormats = { csv: 'csv', list: 'json', lines: 'ndjson' } as const;
 function vendorRow(format: VendorFormat, { value, line }: BulkRow, reading: Reading): ImportRow {
   if (value instanceof Failure) return plainRow({ value, line });
   if (typeof value !== 'object' || value === null) {
-    return plainRow({ value: unreadable('the row is no object'), line });
+    return plainRow({ value: unreadable('the row is not an object'), line });
   }
   return { ...vendorCode(format, { ...value }, reading.nowMs, reading.domain), line };
 }
@@ -193,15 +194,15 @@ function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-/** @throws Failure when none of the formats is recognised */
+/** @throws Failure for an unknown format */
 async function recognise(file: string, layout: Layout, head: Buffer): Promise<KnownFormat> {
   const names = await namesOf(file, layout, head);
   const vendor = recogniseVendorExport(names);
   // Our `target` is also a name of Kutt and YOURLS, whose other names tell them apart.
   if (vendor !== undefined) return vendor;
   if (names.includes('target') && layout !== 'document') return layout === 'csv' ? 'csv' : 'ndjson';
-  const seen = names.length === 0 ? 'nothing' : names.slice(0, 12).join(', ');
-  throw unreadable(`its format is not recognised (it has ${seen}); say it with --format`);
+  const seen = names.length === 0 ? 'none' : shownText(names.slice(0, 12).join(', '), 300);
+  throw unreadable(`its format is unknown (columns: ${seen}); name it with --format`);
 }
 
 /** Columns, or the keys of the first record. */

@@ -209,7 +209,8 @@ function badRow(code: string, message: string): Failure {
 }
 
 function unreadable(reason: string): Failure {
-  return new Failure('validation_failed', `Cannot read the CSV: ${reason}`, {
-    faults: [{ path: '', code: 'invalid_csv', message: `Not readable as CSV: ${reason}` }],
+  const message = `Cannot read the CSV: ${reason}`;
+  return new Failure('validation_failed', message, {
+    faults: [{ path: '', code: 'invalid_csv', message }],
   });
 }

@@ -115,21 +115,23 @@ async function* csvRows(
   }
 }
 
-/** The computed ones. @throws Failure for what is no column */
+/** The computed columns. @throws Failure for an unknown column, or without `target` */
 export function ignoredColumns(columns: readonly string[]): readonly string[] {
   const faults = columns
     .filter((name) => name !== '' && !isColumn(name) && !computedColumns.includes(name))
     .map((name) => ({
       path: shownText(name, faultPathLengthMax),
       code: 'unknown_column',
-      message: 'There is no such column here',
+      message: 'This column is unknown',
     }));
   if (!columns.includes('target')) {
-    faults.push({ path: 'target', code: 'required', message: 'This column is required' });
+    faults.push({ path: 'target', code: 'required', message: 'This column is missing' });
   }
   if (faults.length === 0) return columns.filter((name) => computedColumns.includes(name));
   const names = shownText(faults.map(({ path }) => path).join(', '), namesLengthMax);
-  throw new Failure('validation_failed', `The CSV has columns at fault: ${names}`, { faults });
+  const known = [...plainColumns, 'metadata.…', 'utm.…'].join(', ');
+  const message = `The CSV has unknown or missing columns: ${names}; known columns: ${known}`;
+  throw new Failure('validation_failed', message, { faults });
 }
 
 export function isColumn(name: string): boolean {

@@ -57,6 +57,6 @@ export function plainLink(row: VendorRow): VendorLink {
 export function passwordFaults(row: VendorRow): Fault[] {
   const password = text(row, 'password') ?? 'false';
   if (/^(?:false|f|0|no|null)$/i.test(password) && row.get('password') !== true) return [];
-  const message = 'The link asks for a password, which a QR code cannot';
+  const message = 'The link has a password; a QR code cannot have one';
   return [{ path: '', code: 'password', message }];
 }

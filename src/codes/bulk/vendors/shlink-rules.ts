@@ -179,7 +179,7 @@ const incomplete: Condition = {
 
 function unsupported(what: string, value: string | undefined): Condition {
   const named = value === undefined ? what : `${what} (${shown(value)})`;
-  return { code: 'rule_unsupported', message: `A rule goes by ${named}, which a QR code cannot` };
+  return { code: 'rule_unsupported', message: `A QR code has no rules by ${named}` };
 }
 
 const shown = (value: string): string => shownText(value, shownLengthMax);
