@@ -67,6 +67,9 @@ const keyOperations = {
     async ({ services: { keys } }, { id }) => {
       const record = keys.find(id);
       if (record === undefined) throw new Failure('not_found', `There is no API key ${id}`);
+      if (record.revokedAtMs !== undefined) {
+        throw new Failure('not_found', `API key ${id} is already revoked`);
+      }
       await keys.revoke(record.workspaceNo, id);
     },
   ),

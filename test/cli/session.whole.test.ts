@@ -50,8 +50,10 @@ test('without a service the command locks the folder and runs the operations its
   expect(names).toEqual(['First key', 'Till']);
   await expect(session.ask('keys.create', { ...key, name: '' })).rejects.toMatchObject({
     code: 'validation_failed',
-    faults: [{ path: 'name', code: 'too_small' }],
+    faults: [{ path: 'name', code: 'too_small', message: 'Expected at least 1 character' }],
   });
+  await session.ask('keys.revoke', { id: made.id });
+  await expect(session.ask('keys.revoke', { id: made.id })).rejects.toThrow('already revoked');
   const folder = dataFolderAt(config.dataDir);
   expect(await isFolderLocked(folder)).toBe(true);
   await session.close();
