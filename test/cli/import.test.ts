@@ -16,6 +16,7 @@ import {
 } from '../../src/engine/installation/service-folder.ts';
 import { importFile, type ImportRequest } from '../../src/cli/import/import-file.ts';
 import type { Ask } from '../../src/cli/session.ts';
+import { Failure } from '../../src/model/failure.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -314,6 +315,15 @@ it.each(['before', 'after'] as const)(
     expect(new Set(lines.slice(1, -1).map((line) => line.split(',')[4]))).toHaveLength(1);
   },
 );
+
+it('an import whose leader does not answer is run again', async () => {
+  const file = await fileOf('cut.csv', ['target', 'https://example.com/cut']);
+  const unknown = new Failure('outcome_unknown', 'Check whether it took effect');
+  const cut: Ask = (name, input) =>
+    name === 'import.rows' ? Promise.reject(unknown) : ask(name, input);
+  await expect(importing(file, {}, cut)).rejects.toThrow('run the import again: it resumes');
+  expect((await importing(file)).result).toContain('1 created');
+});
 
 it('a row that is too large for a message is refused alone', async () => {
   const target = 'https://example.com/large';

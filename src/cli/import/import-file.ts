@@ -230,12 +230,22 @@ class FileRun implements Run {
 
   async batch(rows: Rows): Promise<void> {
     const after = this.record.rows;
-    this.record = await this.#ask('import.rows', { ...this.#file, after, rows });
+    this.record = await this.#ask('import.rows', { ...this.#file, after, rows }).catch(orResume);
   }
 
   async finish(): Promise<void> {
-    this.record = await this.#ask('import.finish', { ...this.#file, after: this.record.rows });
+    const after = this.record.rows;
+    this.record = await this.#ask('import.finish', { ...this.#file, after }).catch(orResume);
   }
+}
+
+/** Of a leader that does not answer; it stores a batch with its record, so the next run finds what was done. */
+function orResume(error: unknown): never {
+  if (!(error instanceof Failure) || error.code !== 'outcome_unknown') throw error;
+  throw new Failure(
+    'outcome_unknown',
+    'The core that leads did not answer; run the import again: it resumes',
+  );
 }
 
 /** Stores nothing and finds which rows would fail. */
