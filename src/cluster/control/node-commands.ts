@@ -40,10 +40,14 @@ export function nodeTables(
       const command = { type: 'command', name, input } as const;
       return await askCore({ url: leader.url, proof, signal }, command);
     } catch (error) {
-      if (error instanceof Failure || error instanceof DataFolderError) throw error;
+      // An abort here does not stop the leader.
+      const isStopped = control.signal.aborted;
+      const isAnswer = error instanceof Failure || error instanceof DataFolderError;
+      if (isAnswer && !isStopped) throw error;
+      const why = isStopped ? 'this node stopped first' : messageOf(error);
       throw new Failure(
         'outcome_unknown',
-        `${leader.name}, which leads, did not answer: ${messageOf(error)}. Check whether the command took effect before you run it again`,
+        `${leader.name}, which leads, did not answer: ${why}. Check whether the command took effect before you run it again`,
       );
     }
   };

@@ -68,7 +68,8 @@ export async function runCommand(
     const value = await command(input, control);
     return { type: 'result', value: value ?? null };
   } catch (err) {
-    return failed(name, signal.aborted ? signal.reason : err, log);
+    const isInterrupted = signal.aborted && !(err instanceof Failure);
+    return failed(name, isInterrupted ? signal.reason : err, log);
   }
 }
 
