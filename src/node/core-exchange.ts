@@ -142,7 +142,7 @@ export class CoreExchange {
 
   #openMarks({ threads }: Engine, transfer: ScanTransfer): MarksExchange {
     const { context, identity, nodes } = this.#options;
-    const marks: MarksExchange = new MarksExchange({
+    return new MarksExchange({
       connection: context.connection,
       timers: systemTimers,
       nodeName: context.config.cluster.nodeName,
@@ -151,11 +151,11 @@ export class CoreExchange {
         savedSeq: () => transfer.figures.savedSeq,
         counted: () => threads.shards.counted(),
         cores: () => new Map(nodes.cores().map(({ name, run }) => [name, run])),
+        coresChanged: nodes.changed,
         applied: () => this.#applied(),
       },
       onArrived: (arrived) => transfer.arrived(arrived),
     });
-    return marks;
   }
 
   /** Reported a round later: a machine that loses power applies the rest again. */

@@ -1,5 +1,6 @@
 /** Marks over NATS, on every node: cores report theirs each second, and all nodes listen. A later mark repairs a lost one. */
 import type { Timers } from '../../model/clock.ts';
+import type { Signal } from '../../model/signal.ts';
 import type { NatsConnection } from '../nats/nats-connection.ts';
 import { CountedChanges, Marks } from './marks.ts';
 import {
@@ -26,6 +27,8 @@ export interface MarksExchangeOptions {
     readonly counted: () => Iterable<JournalPosition>;
     /** All that are registered, by name, with their runs. */
     readonly cores: () => ReadonlyMap<string, number>;
+    /** Fired when they may have changed. */
+    readonly coresChanged: Pick<Signal, 'listen'>;
     /** What it has applied of both logs, on its disk. */
     readonly applied: () => AppliedSeqs;
   };
@@ -38,6 +41,7 @@ export class MarksExchange {
   readonly #options: MarksExchangeOptions;
   readonly #changes = new CountedChanges();
   #unsubscribe: () => void = () => undefined;
+  #unlisten: () => void = () => undefined;
   #cancel: () => void = () => undefined;
 
   constructor(options: MarksExchangeOptions) {
@@ -45,7 +49,10 @@ export class MarksExchange {
   }
 
   start(): void {
-    const { connection, nodeName } = this.#options;
+    const { connection, nodeName, own } = this.#options;
+    // At once: the logs keep what a core that has just registered needs.
+    this.#unlisten =
+      own?.coresChanged.listen(() => this.marks.setCores(own.cores())) ?? this.#unlisten;
     this.#unsubscribe = connection.subscribe(marksSubject, (body) => {
       const mark = readMark(body);
       // Its own mark it takes directly, also while NATS is away.
@@ -57,6 +64,7 @@ export class MarksExchange {
   /** Reports what was counted last: the others use it while this core is away. */
   stop(): void {
     this.#unsubscribe();
+    this.#unlisten();
     this.#cancel();
     this.#report();
   }

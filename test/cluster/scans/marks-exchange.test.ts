@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { MarksExchange } from '../../../src/cluster/scans/marks-exchange.ts';
 import type { JournalPosition } from '../../../src/cluster/scans/scan-messages.ts';
+import { Signal } from '../../../src/model/signal.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';
 
 class Network {
@@ -33,6 +34,7 @@ class Node {
   readonly counted = new Map<number, number>();
   savedSeq = 0;
   applied: readonly [number, number] = [0, 0];
+  readonly coresChanged = new Signal();
   readonly exchange: MarksExchange;
 
   constructor(connection: Network, nodeName: string, journals: number[], cores?: string[]) {
@@ -49,6 +51,7 @@ class Node {
           savedSeq: () => this.savedSeq,
           counted: () => this.counted,
           cores: () => new Map(cores.map((name) => [name, 1])),
+          coresChanged: this.coresChanged,
           applied: () => this.applied,
         },
       }),
@@ -91,7 +94,7 @@ it('all nodes know what the cores have, and an edge what enough of them have of 
   b.counted.set(1, 60);
   await pass(2_000);
   expect(b.exchange.marks.counted(1)).toBe(50);
-  // What it counted last is told at its end: it tells no more.
+  // It reports what it counted last at its end.
   a.counted.set(1, 60);
   a.exchange.stop();
   expect(b.exchange.marks.counted(1)).toBe(60);
@@ -99,4 +102,21 @@ it('all nodes know what the cores have, and an edge what enough of them have of 
   const { messages } = network;
   await pass(20_000);
   expect([network.messages, network.listeners]).toEqual([messages, 0]);
+});
+
+it('a core that has just registered has nothing, so that no log is pruned below what it copies', async () => {
+  const cores = ['a'];
+  const { coresChanged, exchange } = new Node(new Network(), 'a', [1], cores);
+  expect(exchange.marks.saved()).toEqual(new Map([['a', 0]]));
+  cores.push('b');
+  coresChanged.fire();
+  const both = new Map([
+    ['a', 0],
+    ['b', 0],
+  ]);
+  expect(exchange.marks.saved()).toEqual(both);
+  exchange.stop();
+  cores.push('c');
+  coresChanged.fire();
+  expect(exchange.marks.saved()).toEqual(both);
 });
