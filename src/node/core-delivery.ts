@@ -9,12 +9,10 @@
  * delivery.mdb to those of this core.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { storeIdOf } from '../cluster/scans/received-positions.ts';
 import { StoreReplication } from '../cluster/store-replication.ts';
 import type { NodeIdentity } from '../cluster/nodes/node-file.ts';
 import type { Base } from '../modules.ts';
 import { openDeliveryTables } from '../store/delivery/delivery.ts';
-import type { ScanStore } from '../store/scans/scans.ts';
 import { systemTimers } from '../system-clock.ts';
 import { Ticker } from '../telemetry/ticker.ts';
 import type { WebhookCluster } from '../webhooks/open-webhooks.ts';
@@ -101,9 +99,4 @@ export class CoreDelivery {
     await this.replication.close();
     await this.#tables.environment.close();
   }
-}
-
-/** Made with a new scans.mdb: block numbers of two stores differ. */
-export function storeId({ environment }: ScanStore, { ids }: Pick<Base, 'ids'>): string {
-  return storeIdOf(environment, () => ids.newId('n'));
 }

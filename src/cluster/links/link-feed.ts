@@ -77,11 +77,6 @@ export class LinkFeed {
     });
   }
 
-  /** Edges that follow. */
-  get count(): number {
-    return this.#open.size;
-  }
-
   /** Undefined for a request to another path. */
   reply(request: Request): Reply | undefined {
     if (request.path !== feedPath) return undefined;

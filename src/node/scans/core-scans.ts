@@ -1,16 +1,16 @@
 /** The work of every core on its own store of scans, leading or not. A single machine leaves it to the services, or out. */
+import { storeIdOf } from '../../cluster/scans/received-positions.ts';
 import { ExpiredNumbers } from '../../codes/expired-numbers.ts';
 import { closeAll, type Closers } from '../../engine/closers.ts';
 import type { Base } from '../../modules.ts';
 import type { StorePlaces } from '../../store/scans/store-places.ts';
 import type { ScanStore } from '../../store/scans/scans.ts';
 import type { Engine } from '../../services.ts';
-import { storeId } from '../core-delivery.ts';
 import { BlockMarks } from './block-marks.ts';
 
 export interface CoreScansOptions {
   readonly base: Base;
-  /** The id of this machine: a copy of a store on another one goes on as a store of its own. */
+  /** The id of this machine: a copy of its store on another machine is another store. */
   readonly node: string;
   readonly scans: ScanStore;
   readonly isLeading: () => boolean;
@@ -23,7 +23,9 @@ export class CoreScans {
 
   constructor(options: CoreScansOptions) {
     this.#options = options;
-    const store = `${options.node}.${storeId(options.scans, options.base)}`;
+    const { base, node, scans } = options;
+    const id = storeIdOf(scans.environment, () => base.ids.newId('n'));
+    const store = `${node}.${id}`;
     this.#marks = new BlockMarks({ ...options, store });
   }
 

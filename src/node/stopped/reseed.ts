@@ -4,7 +4,8 @@
  *
  *   no core leads, none that runs has more ─▶ CORE is deleted and begins here ─▶ DELIVERY the same
  *
- * Interrupted, it runs again: a log that is gone or begins with other data stops every core, so no core continues without it. Only this core has the data that the first entry names (log-beginning.ts).
+ * Interrupted, it runs again. Until then no core can follow: the log is gone, or begins with data that only this core has
+ * (log-beginning.ts).
  */
 import type { ClusterStatus } from '../../cluster/control/cluster-status.ts';
 import { beginLog, deleteLog, isFollowed, lastIn } from '../../cluster/log-beginning.ts';

@@ -206,7 +206,6 @@ test('an edge leaves a core that does not follow the log for one that does, lead
   const edge = await openReplica(temporaryFolder(), () => [cutOff.url, standby.url]);
   await expect.poll(() => standby.asked.length, soon).toBeGreaterThan(0);
   await expect.poll(() => edge.replica.isFresh, soon).toBe(true);
-  expect(standby.feed.count).toBe(1);
 });
 
 test('a core that is behind does not take an edge back, and a wrong token gets nothing', async () => {
@@ -291,7 +290,6 @@ test('an edge has one feed: a new one ends the last one, and leaves other edges 
   await follow('other', 'edge-2');
   for (let at = 1; at <= 50; at++) await follow(String(at), 'edge-1');
   await expect.poll(() => ends.length, soon).toBe(49);
-  expect(core.feed.count).toBe(2);
   expect(ends).not.toContain('other');
   expect(ends).not.toContain('50');
 });
