@@ -210,7 +210,7 @@ async function adoptBackup(): Promise<void> {
   expect(await runCommand(['restore', copy], environment)).toMatchObject({ code: 0 });
   const refused = await runCommand(['cluster', 'adopt'], environment);
   expect(plain(refused.stderr)).toMatchInlineSnapshot(`
-    "Cannot adopt: the stream CORE of the brokers has entries, expected none: there is a cluster already. To join it, start this machine with an empty data folder. If nobody needs that cluster any more, delete the streams CORE, DELIVERY, SCANS, and try again
+    "Cannot adopt: the stream CORE of the brokers has entries, expected none: there is a cluster already. To join it, start this machine with an empty data folder. If you no longer need that cluster, delete the streams CORE, DELIVERY, SCANS, and try again
     "
   `);
   await deleteStreams(brokers);

@@ -116,7 +116,7 @@ const clusterSchema = z
           }),
         }),
       )
-      .meta({ description: 'What needs somebody; empty while nothing does' }),
+      .meta({ description: 'What needs a person; empty while nothing does' }),
     nodes: z.array(node).meta({ description: 'All that have joined and not left, by name' }),
   })
   .meta({ id: 'Cluster' });
@@ -185,7 +185,7 @@ export function clusterRoutes(options: ClusterOptions): Route[] {
     summary: 'Let another core lead',
     description:
       'Before the machine that leads is stopped, or where it is in trouble. Changes are refused for a moment, ' +
-      'redirects go on. 409 where no other core can lead now; 503 where none has it after 10 seconds.',
+      'redirects continue. 409 where no other core can lead now; 503 where none has it after 10 seconds.',
     body: handoverBody,
     // Not stored: this machine does not lead any more when it answers.
     isRepeatable: true,

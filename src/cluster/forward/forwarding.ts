@@ -259,7 +259,7 @@ const hasBody = (request: Request): boolean =>
   request.header('transfer-encoding') !== undefined ||
   Number(request.header('content-length') ?? '0') > 0;
 
-/** About the connection to this machine, or made anew for the one to the leader. */
+/** About the connection to this machine, or set by this machine for the leader. */
 const ownRequestHeaders: ReadonlySet<string> = new Set([
   'connection',
   'transfer-encoding',

@@ -153,7 +153,7 @@ export class ReplicaStore {
     try {
       pages = parsePages(json);
     } catch {
-      throw new LinkFrameError('Cannot read links: a frame "pages" is no JSON');
+      throw new LinkFrameError('Cannot read links: the text of a frame "pages" is not JSON');
     }
     putPages(this.#store, workspaceNo, pages);
     this.#feed.put(pagesKey, [String(number)]);

@@ -10,7 +10,7 @@
  * While a leader holds the lease it answers reads without asking the log. Its lease runs from the moment at which its
  * newest entry that counted was sent; a standby counts from when it read that entry, and a little longer: so two
  * machines never hold it.
- * A leader whose lease has lapsed writes nothing new, and goes on sending beats: the next that counts renews it. When
+ * A leader whose lease has lapsed writes nothing new, and continues to send beats: the next that counts renews it. When
  * none has counted for one more lease, it sends beats only while it reads the log to its end: a leader whose beats
  * arrive, but that reads them late or never, would keep the others from leading.
  * A leader that gives the lead away first holds no lease any more, for the rest of its epoch; and then appends `release`,

@@ -1,5 +1,5 @@
 /**
- * Reads a log for as long as the process lives: begins again when a reading ends, and when it stands still.
+ * Reads a log for as long as the process lives: begins again when a reading ends or stalls.
  *
  * A reading that brings nothing may be at the end, or may be dead without an error. So once a second the log is asked
  * for its end: a reading that has not moved since the last time, although there is more, is replaced.
@@ -78,7 +78,7 @@ export class LogConsumer {
     this.#end();
   }
 
-  /** Begins anew, from where `from` says, after `ms`. */
+  /** Begins again, from where `from` says, after `ms`. */
   restart(ms: number): void {
     this.#end();
     this.#after(ms, () => this.#begin());

@@ -36,7 +36,7 @@ export interface OrderedLog {
    */
   append(body: Uint8Array): Promise<number>;
   /**
-   * Reads from position `from` (at least 1) on, and goes on with what is appended: also where `from` is not there yet.
+   * Reads from position `from` (at least 1) on, and then what is appended, also if `from` is not there yet.
    * Ends with LogPrunedError where `from` is not there any more.
    */
   follow(from: number, reader: LogReader): Reading;

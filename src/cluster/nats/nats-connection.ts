@@ -197,7 +197,7 @@ export class NatsConnection {
     }
   }
 
-  /** A fault of JetStream ends nothing: it may pass, and what needs no stream goes on. */
+  /** A fault of JetStream ends nothing: it may pass, and what needs no stream continues. */
   async #examine(session: Session): Promise<void> {
     this.#fault = undefined;
     while (this.#session === session) {
@@ -221,7 +221,7 @@ export async function openNats(options: NatsOptions): Promise<NatsConnection> {
 }
 
 /**
- * A connection that is away at first, and dials until it is closed: for what goes on without NATS. Whatever is wrong,
+ * A connection that is away at first, and dials until it is closed: for work that continues without NATS. Whatever is wrong,
  * also an old server or refused credentials, is its `problem`, and is tried again.
  * @throws Error for what is no address of a server
  */

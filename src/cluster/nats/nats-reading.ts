@@ -90,7 +90,7 @@ export class NatsReading implements Reading {
     this.end(new Error(`Cannot read ${this.#options.stream} on: ${why}`, { cause }));
   }
 
-  /** Asked anew after each wait. */
+  /** Asked again after each wait. */
   #isOver(): boolean {
     return this.#state === 'over';
   }

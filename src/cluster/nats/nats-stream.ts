@@ -43,7 +43,7 @@ export async function ensureStream(
 
 /**
  * The same for commands and tests, which do not ask again by themselves: brokers that have just started refuse new streams
- * until each has told the others of its disk, some seconds after they have a leader.
+ * until each has reported its disk to the others, some seconds after they have a leader.
  * @throws Error as `ensureStream`; what may pass only after ten tries
  */
 export async function ensureStreamSoon(
@@ -129,7 +129,7 @@ export const isMissing = (error: unknown): boolean =>
 const seenNs = 3_000_000_000;
 
 /**
- * Whether a leader speaks for its stream. One that was cut off from the others goes on answering what it knows, seen
+ * Whether a leader speaks for its stream. One that was cut off from the others still answers what it knows, seen
  * for 12 s and more, while they elect another. It says when each of them answered it last: where that is shorter ago
  * than an election takes, of so many that they are a majority with it, there is no other leader.
  * @param cluster undefined for a broker alone

@@ -2,7 +2,7 @@
  * A node asks to be registered, at each start, until the leader answers; its `cluster.json` keeps the answer.
  *
  *   qz.join               from cores
- *   qz.edge.<name>.join   from an edge: its permissions have its own name alone, so nobody joins as another edge
+ *   qz.edge.<name>.join   from an edge: it may publish under its own name alone, so it cannot join as another edge
  *
  * Every core receives the requests, and the leader alone answers. A name that is in use is asked for again for some
  * seconds: the node that has it may have ended, and lapses.

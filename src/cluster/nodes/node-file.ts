@@ -4,9 +4,9 @@
  *   cluster, node    ids of the cluster and of this registration
  *   name, role       as it joined
  *   journals         the numbers of its journals, one for each redirect thread
- *   run              of this registration: beside each journal that goes to the cores
+ *   run              of this registration: sent with each piece of a journal
  *
- * Removing it makes the folder a new node: its uncounted scans are then nobody's.
+ * Without it the folder is a new node, and no core counts its uncounted scans.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -5,14 +5,14 @@
  *   unknown name                   registered: an id, run 1, a journal for each of its redirect threads
  *   known name, its id             the same again; more journals where it has more threads now
  *   known name, no id              a new disk, or a second machine of that name. Refused while the registered one is
- *                                  connected; else registered anew: another id, the next run, journals of its own
+ *                                  connected; else registered again: another id, the next run, journals of its own
  *   its id, and not its last start a copy of a data folder: refused. Each start is recorded
- *   an id that is not the name's   an old disk, or one of a node that has left: refused. Registered anew, it would take the
- *                                  name from the disk that has it now, and could not use its own either
+ *   an id that is not the name's   an old disk, or one of a node that has left: refused. Registered again, it would take
+ *                                  the name from the disk that has it now
  *   known name, no id, same start  the answer was lost, so nothing was written: the same again
  *
- * Journal numbers are given out once: what a lost disk had counted stays told from what its successor counts. Nothing proves
- * that a disk which is gone wrote nothing, so its numbers stay used, and a name gets `nameJournalsMax` at most.
+ * Journal numbers are given out once: a lost disk may have written scans, and its successor must not reuse their positions. So a
+ * name gets `nameJournalsMax` at most.
  */
 import type { Clock } from '../../model/clock.ts';
 import type { IdSource } from '../../model/ids.ts';
@@ -94,7 +94,7 @@ interface View {
 export class Registry {
   readonly #options: RegistryOptions;
   #view: View | undefined;
-  /** Changes that listeners were told of. */
+  /** Number of the last change that `changed` was fired for. */
   #announced: number;
   readonly #unlisten: () => void;
   /** Fired when nodes have joined, changed or left, on every core. */
@@ -226,7 +226,7 @@ export class Registry {
       return refuse('other_role', `${name} is the name of a node with the role ${known.role}`);
     }
     const last = isKnown && known.id === id ? known.start : undefined;
-    // A folder without a recorded start has lost its `start.json`, or was told to go without.
+    // A folder without a recorded start has lost its `start.json`, or an operator has removed it.
     if (last !== undefined && starts.length > 1 && !starts.includes(last.id)) {
       const why = `its data folder is a copy: ${name} has started on ${last.host} since`;
       return refuse('copied_folder', `${why}; start it in an empty data folder`);

@@ -1,14 +1,14 @@
 /**
  * Whether every scan that the nodes of a cluster have answered before a moment is counted on this core.
  *
- *   of this core     its journals as they end when the mark is made; also what has come here of the others by then
- *   of other nodes   the first beat that says this moment or a later one, by the clock that times the node's scans: up to
- *                    the tails in it the node's journals must have come here and be counted. A last beat is final.
+ *   this core     its journals up to their ends when the mark is made, and what has come of the others by then
+ *   other nodes   their journals up to the tails in the first beat of this moment or a later one, by the clock that times the
+ *                 node's scans; or in a last beat, which is final
  *
- * A node that is away, and has not said that it ends, is not past before it is back: who waits for it sets a limit. One that
- * leaves the cluster is waited for no longer.
+ * A node that is away and sent no last beat is past when it is back: the caller sets a limit. A node that leaves the cluster is
+ * waited for no longer.
  *
- * A new leader knows what the nodes have said since its own process was started: every core receives all beats.
+ * A new leader knows all beats since its own process started: every core receives them.
  */
 import type { Clock } from '../../model/clock.ts';
 import type { CountingMark } from '../../scans/counting.ts';
@@ -24,7 +24,7 @@ export interface ClusterCountingOptions {
   readonly name: string;
   /** All that have not left. */
   readonly nodes: () => ReadonlyArray<Pick<NodeRecord, 'name' | 'journals'>>;
-  /** What a node has said last; undefined = nothing since this process was started. */
+  /** The last beat of a node; undefined = none since this process started. */
   readonly last: (name: string) => Pick<Beat, 'isLast' | 'journaled'> | undefined;
 }
 
@@ -45,8 +45,8 @@ class ClusterMark {
   readonly #options: ClusterCountingOptions;
   readonly #atMs: number;
   readonly #counted: Pick<CountingMark, 'add' | 'isPast'>;
-  /** Nodes whose tails are in the mark: it does not run after those of later scans. */
-  readonly #told = new Set<string>();
+  /** Nodes whose tails are in the mark; their later scans do not count. */
+  readonly #reported = new Set<string>();
 
   constructor(options: ClusterCountingOptions, atMs: number) {
     this.#options = options;
@@ -55,24 +55,25 @@ class ClusterMark {
   }
 
   isPast(): boolean {
-    // Each is looked at: what one says now is not waited for behind another.
-    const waiting = this.#options.nodes().filter((node) => !this.#hasTold(node));
+    // Checks each: the first beat that counts sets the tails.
+    const waiting = this.#options.nodes().filter((node) => !this.#hasReported(node));
     return waiting.length === 0 && this.#counted.isPast();
   }
 
-  #hasTold({ name, journals }: Pick<NodeRecord, 'name' | 'journals'>): boolean {
-    if (name === this.#options.name || journals.length === 0 || this.#told.has(name)) return true;
+  #hasReported({ name, journals }: Pick<NodeRecord, 'name' | 'journals'>): boolean {
+    if (name === this.#options.name || journals.length === 0 || this.#reported.has(name))
+      return true;
     const last = this.#options.last(name);
     if (last === undefined) return false;
     const { isLast, journaled } = last;
     if (!isLast && journaled.atMs < this.#atMs) return false;
     this.#counted.add(journaled.tails);
-    this.#told.add(name);
+    this.#reported.add(name);
     return true;
   }
 }
 
-/** What a node says of its journals now. */
+/** What a node reports of its journals now. */
 export function journaledOf(
   clock: Pick<Clock, 'now'>,
   { journals }: Pick<NodeRecord, 'journals'>,

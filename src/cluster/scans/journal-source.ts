@@ -29,7 +29,7 @@ export class JournalFiles implements JournalSource {
   async read(position: number, bytesMax: number): Promise<JournalPiece | undefined> {
     const tail = this.tail();
     let from = position;
-    // Segments end, and a journal that has lost its newest one goes on behind a hole.
+    // Segments end, and a journal that has lost its newest one continues after a hole.
     for (const [start, end] of this.#segmentsFrom(position)) {
       from = Math.max(from, start);
       const left = Math.min(tail, end) - from;
@@ -40,7 +40,7 @@ export class JournalFiles implements JournalSource {
     return undefined;
   }
 
-  /** @param left bytes up to the tail, or to the next segment: what stands behind them is not the journal's */
+  /** @param left bytes up to the tail, or to the next segment: bytes after them are not the journal's */
   async #readSegment(
     start: number,
     offset: number,

@@ -33,7 +33,7 @@ export class ReadPositions {
     this.#table = environment.table('cluster');
   }
 
-  /** If damaged, the core reads the log from its beginning: positions tell what it has. */
+  /** If damaged, the core reads the log from its beginning: positions show what it has. */
   read(): ReadPosition {
     const [seq, tails] = this.#table.get(positionKey, () => undefined) ?? [0, []];
     return { seq, tails: new Map(tails) };

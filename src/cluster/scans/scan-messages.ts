@@ -19,7 +19,7 @@ export const rewindSubject = (node: string): string => `qz.ask.${node}.rewind`;
 
 const version = 1;
 
-/** Positions name scans for good: they alone tell a piece that comes twice, late, or cut in another way from a new one. */
+/** Positions name scans for good: they show whether a piece is new, also if it comes twice, late, or cut in another way. */
 export interface ScanMessage {
   /** Its number, of the whole cluster. */
   readonly journal: number;

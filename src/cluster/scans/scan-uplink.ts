@@ -5,8 +5,8 @@
  *                      ^                │
  *                      └── refused, or a core asks to go back
  *
- * Nothing is sent before it is on the disk. So a machine that loses power comes back with all that anybody may have
- * of its journal, and gives none of those positions out again: it need not ask who has what.
+ * Nothing is sent before it is on the disk. So a machine that loses power comes back with all that any core may have
+ * of its journal, and gives none of those positions out again: it need not ask them.
  *
  * One piece is under way at a time: 64 KB, or what was written within 10 ms. A piece whose answer was lost is read and
  * sent again, perhaps longer by then. The redirect path knows nothing of this: while the brokers are away the journal grows on
@@ -40,7 +40,7 @@ export interface JournalPiece {
   readonly bytes: Uint8Array;
 }
 
-/** A journal, as it stands on the disk. */
+/** A journal on the disk. */
 export interface JournalSource {
   /** How far it is written: the end of a frame. */
   tail(): number;
@@ -58,17 +58,17 @@ export interface ScanUplinkOptions {
   readonly journal: number;
   readonly run: number;
   readonly source: JournalSource;
-  /** What the cores have by now, as far as anybody said: everything behind it is sent. */
+  /** What the cores have reported: everything after it is sent. */
   readonly position: number;
   readonly lingerMs?: number;
 }
 
-/** Where the cores stand. */
+/** How far the cores are. */
 interface Arrival {
   readonly position: number;
   /** Since when they are known to be behind what was acknowledged. */
   laggingSinceMs: number | undefined;
-  /** After which it is sent again: twice as long each time while they stand still. */
+  /** After which it is sent again: twice as long each time without progress. */
   readonly lostMs: number;
 }
 
@@ -123,7 +123,7 @@ export class ScanUplink {
   }
 
   /**
-   * Enough cores have it up to here: told now and then. What was acknowledged and does not arrive is sent again; what
+   * Enough cores have it up to here; called now and then. What was acknowledged and does not arrive is sent again; what
    * has arrived before this process knew is not.
    */
   arrived(position: number): void {

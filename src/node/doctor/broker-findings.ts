@@ -141,7 +141,7 @@ function storageFindings(local: MonitorSeen | undefined): DoctorFinding[] {
 
 function clockFinding({ clock }: BrokersSeen): DoctorFinding {
   if (clock === undefined) {
-    return good('clocks cannot be compared yet: brokers tell the time with their streams');
+    return good('clocks cannot be compared yet: brokers report the time with their streams');
   }
   const ms = Math.max(0, Math.abs(clock.aheadMs) - clock.withinMs);
   if (ms <= clockWarnMs) return good('the clocks of this machine and of the brokers agree');

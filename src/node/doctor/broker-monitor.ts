@@ -1,4 +1,4 @@
-/** What a broker on this machine says of itself, at its monitoring port: what no client is told. */
+/** What a broker on this machine reports at its monitoring port, and to no client. */
 export interface MonitorSeen {
   readonly serverId: string;
   /** Each write is on the disk before it is acknowledged. */

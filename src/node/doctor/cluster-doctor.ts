@@ -102,12 +102,12 @@ async function logFindings(config: Config, position: LogPosition): Promise<Docto
   const connection = beginNats(natsOptionsOf(config));
   try {
     if (await isFollowed({ connection, name: 'core' }, position)) {
-      return [good('the data of this core goes on with the log of the brokers')];
+      return [good('the data of this core continues in the log of the brokers')];
     }
     const where = `epoch ${position.epoch}, position ${position.seq}`;
     return [
       bad(
-        `this core has diverged: the log of the brokers does not go on behind its data (${where}); where another core leads, stop this one and run \`quietzone cluster join\`; where none does, see "The brokers have lost their data" in the guide`,
+        `this core has diverged: the log of the brokers does not continue its data (${where}); where another core leads, stop this one and run \`quietzone cluster join\`; where none does, see "The brokers have lost their data" in the guide`,
       ),
     ];
   } catch {

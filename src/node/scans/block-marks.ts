@@ -1,5 +1,5 @@
 /**
- * Marks of this core's blocks, so that a client that has read events of one core goes on with those of another
+ * Marks of this core's blocks, so that a client that has read events of one core continues with those of another
  * (store/scans/store-places.ts).
  *
  *   each 10 s   every core notes where its blocks end in the journals; the leader also shares its newest two notes

@@ -68,7 +68,7 @@ async function assertNoCluster({ connection }: NodeContext): Promise<void> {
     if ((await lastIn(connection, stream)) === 0) continue;
     throw new NodeError(
       `Cannot adopt: the stream ${stream} of the brokers has entries, expected none: there is a cluster already. ` +
-        'To join it, start this machine with an empty data folder. If nobody needs that cluster any more, ' +
+        'To join it, start this machine with an empty data folder. If you no longer need that cluster, ' +
         `delete the streams ${streams.join(', ')}, and try again`,
     );
   }

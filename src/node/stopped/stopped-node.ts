@@ -1,4 +1,4 @@
-/** What commands need that work on a stopped node: its data folder locked and looked at, and brokers that answer. */
+/** What commands on a stopped node need: its data folder, locked and inspected, and brokers that answer. */
 import { existsSync } from 'node:fs';
 import { NodeError } from '../../cluster/nodes/node-error.ts';
 import type { Config } from '../../config.ts';
@@ -25,12 +25,12 @@ const commandMsMax = 90_000;
 export interface StoppedNodeOptions {
   readonly config: Config;
   readonly machine?: Machine;
-  /** Tells progress, a line each. */
+  /** Reports progress, one line a call. */
   readonly say: (text: string) => void;
 }
 
 /**
- * With the folder locked, and looked at as a start would.
+ * With the folder locked, and inspected as at a start.
  * @throws DataFolderError where a service runs, or the data is not whole
  */
 export async function withStoppedFolder<T>(
