@@ -21,7 +21,8 @@ import {
   scanSubjects,
 } from '../../cluster/scans/scan-messages.ts';
 import type { Config } from '../../config.ts';
-import { dataFolderAt } from '../../engine/data-folder.ts';
+import { askService } from '../../engine/commands/ask-service.ts';
+import { type DataFolder, dataFolderAt } from '../../engine/data-folder.ts';
 import { isFolderLocked, withFolderLock } from '../../engine/takeover/folder-lock.ts';
 import type { Clock } from '../../model/clock.ts';
 import { messageOf } from '../../model/failure.ts';
@@ -73,12 +74,13 @@ function wantedOf({ cluster }: Config) {
   return { streams: [], replicas, publishes, subscribes };
 }
 
-/** Of a stopped core: its secret against the rows it has applied, and whether it can continue with the brokers' log. */
+/** Of a core: whether it can continue with the brokers' log; of a stopped one also its secret against the rows that it has. */
 async function dataFindings(config: Config): Promise<DoctorFinding[]> {
   const folder = dataFolderAt(resolve(config.dataDir));
   const { managementFile: path } = folder;
-  if (!existsSync(path) || (await isFolderLocked(folder))) return [];
+  if (!existsSync(path)) return [];
   try {
+    if (await isFolderLocked(folder)) return await runningFindings(folder);
     return await withFolderLock(folder, 'examine', async () => {
       const store = openManagement(path, 'read');
       try {
@@ -95,6 +97,12 @@ async function dataFindings(config: Config): Promise<DoctorFinding[]> {
   } catch (error) {
     return [bad(messageOf(error))];
   }
+}
+
+async function runningFindings(folder: DataFolder): Promise<DoctorFinding[]> {
+  const answer = await askService(folder, 'cluster.status', null);
+  const problem: unknown = Reflect.get(Object(answer?.result), 'problem');
+  return typeof problem === 'string' ? [bad(`the running core reports: ${problem}`)] : [];
 }
 
 async function logFindings(config: Config, position: LogPosition): Promise<DoctorFinding[]> {
