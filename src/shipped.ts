@@ -21,7 +21,7 @@ export const workers = {
   render: 'images/render.worker.ts',
   attempt: 'webhooks/attempt/attempt.worker.ts',
   'target-request': 'webhooks/attempt/target-request.worker.ts',
-  verify: 'engine/verify/verify.worker.ts',
+  folder: 'engine/commands/folder.worker.ts',
   'scan-transfer': 'cluster/scans/scan-transfer.worker.ts',
   'core-copy': 'cluster/copy/core-copy.worker.ts',
   'raw-query': 'scans/query/raw/raw-query.worker.ts',

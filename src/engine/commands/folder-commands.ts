@@ -4,36 +4,27 @@
  */
 import { join } from 'node:path';
 import { Failure } from '../../model/failure.ts';
-import {
-  type FolderAccess,
-  type FolderState,
-  pinSnapshot,
-  stateOf,
-} from '../backup/folder-access.ts';
+import type { FolderAccess, FolderState } from '../backup/folder-access.ts';
 import { storesOf } from '../data-files.ts';
 import { type DataFolder, DataFolderError } from '../data-folder.ts';
 import type { Verification, VerifyProgress } from '../verify/verify.ts';
-import { verifyInThread, type VerifyStep } from '../verify/verify-thread.ts';
 import { askService } from './ask-service.ts';
+import { runInThread, type VerifyStep } from './folder-thread.ts';
 import type { CommandTable } from './command-table.ts';
 
 export const folderCommands = (folder: DataFolder): CommandTable => ({
-  inspect: () => stateOf(folder),
+  inspect: (_input, control) => runInThread(folder, { kind: 'inspect' }, control),
   /** Keeps the snapshot of one data file until the client disconnects. */
-  snapshot: async (input, { progress, signal }) => {
-    const path = join(folder.path, String(input));
-    if (!storesOf(folder).includes(path)) {
-      throw new Failure('not_found', `There is no data file ${String(input)}`);
+  snapshot: async (input, control) => {
+    const name = String(input);
+    if (!storesOf(folder).includes(join(folder.path, name))) {
+      throw new Failure('not_found', `There is no data file ${name}`);
     }
-    const release = pinSnapshot(path);
-    const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve));
-    progress('pinned');
-    await aborted;
-    await release();
+    await runInThread(folder, { kind: 'snapshot', name }, control);
     // The copy of a client that still waits is of no use.
-    signal.throwIfAborted();
+    control.signal.throwIfAborted();
   },
-  verify: (_input, control) => verifyInThread(folder, control),
+  verify: (_input, control) => runInThread(folder, { kind: 'verify' }, control),
 });
 
 /** The folder of a running service. @returns undefined if none runs @throws DataFolderError */

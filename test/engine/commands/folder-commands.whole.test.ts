@@ -1,4 +1,6 @@
 /** A backup and a verification of a folder whose service runs. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -8,10 +10,10 @@ import {
   serviceAccess,
   verifyByService,
 } from '../../../src/engine/commands/folder-commands.ts';
+import { runInThread } from '../../../src/engine/commands/folder-thread.ts';
 import type { DataFolder } from '../../../src/engine/data-folder.ts';
 import { type FolderLock, lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
 import { type Hosting, hostTakeovers } from '../../../src/engine/takeover/host-takeovers.ts';
-import { verifyInThread } from '../../../src/engine/verify/verify-thread.ts';
 import { StoreEnvironment } from '../../../src/store/environment.ts';
 import { temporaryFolder } from '../../store/temporary-management.ts';
 import { collectLog, TestHost } from '../takeover/conversation.ts';
@@ -93,8 +95,15 @@ test('a verification that is aborted reads no further, even within a file', asyn
   const aborting = new AbortController();
   const steps: unknown[] = [];
   const progress = (step: unknown): void => void steps.push(step);
-  const verified = verifyInThread(folder, { progress, signal: aborting.signal });
+  const verified = runInThread(folder, { kind: 'verify' }, { progress, signal: aborting.signal });
   aborting.abort();
   await expect(verified).rejects.toThrow('stopped');
   expect(steps).toMatchObject([{ kind: 'begin' }]);
+});
+
+test('a transaction of the service that is under way does not stop a command', async () => {
+  const child = fork(new URL('writing.child.ts', import.meta.url), [folder.path]);
+  const late = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  expect(await once(child, 'exit')).toEqual([0, null]);
+  clearTimeout(late);
 });
