@@ -12,7 +12,7 @@ const ofTheScript = ['p99 at most doubled', 'at most one reset in 100,000'];
 it('a takeover under load loses, doubles and refuses nothing', async () => {
   const ports = await freePorts();
   const result = await withDataFolder((dataDir) =>
-    runTakeovers({ ...load, dataDir, ports, takeovers: 1, seed: 4, steadyMs: 200 }),
+    runTakeovers({ ...load, dataDir, ports, takeovers: 1, seed: 4, steadyMs: 600 }),
   );
   expect(result.notes).toEqual([]);
   const criteria = [...correctness(result), ...availability(result)];
