@@ -135,9 +135,13 @@ export class ServiceFolder {
   /** The service that runs continues if its folder has a fault: it looks, because its data files are open. @throws DataFolderError */
   async #askForFaults(): Promise<void> {
     const { folder, predecessor } = this;
-    if (predecessor === undefined || (await folderOwner(folder)) !== 'running') return;
-    const state = await (await serviceAccess(folder))?.inspect();
-    if (state !== undefined) assertSound('take over', folder, state);
+    const runs = async (): Promise<boolean> => (await folderOwner(folder)) === 'running';
+    if (predecessor === undefined || !(await runs())) return;
+    const access = await serviceAccess(folder).catch(async (error: unknown) => {
+      // One that has died meanwhile has nothing to continue.
+      if (await runs()) throw error;
+    });
+    if (access !== undefined) assertSound('take over', folder, await access.inspect());
   }
 
   /** For a node of a cluster: makes management.mdb; `make` follows when the cluster's keys are here. @returns true = a first start */

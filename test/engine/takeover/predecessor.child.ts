@@ -10,13 +10,18 @@ const [path = '', step] = process.argv.slice(2);
 const answers: Readonly<Record<string, object>> = {
   takeover: { ...accepted, pid: process.pid },
   ready: { type: 'yielded' },
+  status: { type: 'running' },
+  command: { type: 'started' },
 };
 const server = createServer((socket) => {
   socket.on('error', () => undefined);
   createInterface({ input: socket }).on('line', (line) => {
     const { type } = JSON.parse(line);
-    if (type === step) process.send?.(type);
-    else socket.write(`${JSON.stringify(answers[type])}\n`);
+    const isReported = type === step;
+    const answer = isReported && type !== 'command' ? undefined : answers[type];
+    const report = (): void => void (isReported && process.send?.(type));
+    if (answer === undefined) report();
+    else socket.write(`${JSON.stringify(answer)}\n`, report);
   });
 });
 const lock = lockPath(dataFolderAt(path));

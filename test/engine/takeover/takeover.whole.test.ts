@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DataFolder } from '../../../src/engine/data-folder.ts';
 import { folderCommands } from '../../../src/engine/commands/folder-commands.ts';
@@ -187,7 +188,9 @@ test('the lock of a dead successor is taken back', async () => {
 });
 
 /** A predecessor in a process of its own, up to a step, which it never answers. */
-async function otherService(step: 'takeover' | 'ready' | 'listening'): Promise<ChildProcess> {
+async function otherService(
+  step: 'takeover' | 'command' | 'ready' | 'listening',
+): Promise<ChildProcess> {
   await hosting.close();
   await lock.unlock();
   const child = fork(new URL('predecessor.child.ts', import.meta.url), [folder.path, step]);
@@ -220,6 +223,19 @@ test('a predecessor that dies at any step is gone, and the successor continues',
     await predecessor.listening();
     lock = await lockDataFolder(folder);
   }
+});
+
+test('a predecessor that dies while it looks for faults is gone too', async () => {
+  const child = await otherService('command');
+  const service = await ServiceFolder.open(folder.path, 'any', told.log, hello, true);
+  closers.push(() => service.close());
+  const taking = service.take();
+  await once(child, 'message');
+  // The command has started.
+  await pause(100);
+  await killed(child);
+  await taking;
+  expect(await folderOwner(folder)).toBe('busy');
 });
 
 test('a predecessor that hangs fails the takeover before it has yielded, and is killed after it', async () => {
