@@ -76,48 +76,6 @@ test('nothing listens, and open connections are sent to new ones without a scan'
   expect(harness.stopped().length).toBe(2);
 });
 
-test.for([
-  ['//evil.example/a?b', '/evil.example/a?b'],
-  ['/\\evil.example', '/evil.example'],
-])('a client is sent to this host, also by %s', async ([path, expected]) => {
-  const { redirects } = await start();
-  const socket = await connected();
-  await redirects.handOver();
-  const closed = once(socket, 'close');
-  let text = '';
-  socket.on('data', (data: Buffer) => (text += String(data)));
-  socket.write(request(path!));
-  await closed;
-  expect(text.match(/^Location: .*$/m)?.[0]).toBe(`Location: ${expected}`);
-});
-
-test('what was asked for in the cycle of the hand-over is answered and journaled', async () => {
-  const { redirects, scans } = await start();
-  const socket = await connected();
-  const answers: string[] = [];
-  socket.on('data', (data: Buffer) => answers.push(String(data)));
-  socket.write(request('/ABCD2345').repeat(20));
-  await redirects.handOver();
-  await expect.poll(() => socket.closed, soon).toBe(true);
-  const targets = answers.join('').match(/^Location: https:/gm)?.length ?? 0;
-  expect(scans()).toHaveLength(1 + targets);
-});
-
-test('a thread that dies meanwhile does not listen again', async () => {
-  const { redirects } = await start({
-    threads: 2,
-    file: new URL('./mortal-redirect.worker.ts', import.meta.url),
-  });
-  const socket = await connected();
-  const closed = once(socket, 'close');
-  await redirects.handOver();
-  for (const thread of [0, 1]) harness.send(thread, { kind: 'exit' });
-  await closed;
-  await expect.poll(() => harness.deaths().length, soon).toBe(2);
-  // Those that were started since say so too.
-  await redirects.handOver();
-  expect(await isListened()).toBe(false);
-});
 test('what was asked for in the cycle of the hand-over is answered and journaled', async () => {
   const { redirects, scans } = await start();
   const socket = await connected();
