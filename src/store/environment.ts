@@ -312,7 +312,7 @@ export async function withEnvironment<T>(
   }
 }
 
-/** Tables that a process may open in one file: management.mdb has 91. Each takes 61 bytes in each transaction. */
+/** Tables that a process may open in one file: management.mdb has 92. Each takes 61 bytes in each transaction. */
 const maxDbs = 96;
 /** After a refused commit the `close` of lmdb-js never ends, and the process would exit before it reports what is lost. */
 const refusedCloseMsMax = 1_000;

@@ -108,22 +108,14 @@ export class BulkRequests {
 
   /** Removes the lines of some expired requests. Every 30 s. */
   async expire(): Promise<void> {
-    const { environment, bulk } = this.#store;
-    await environment.transaction(() => {
-      const end: [number, number, string] = [this.#clock.now(), 0, ''];
-      const expired = [...bulk.expiry.keys({ start: [0, 0, ''], end, limit: expiredMax })];
-      for (const [expiresAtMs, workspaceNo, name] of expired) {
-        bulk.expiry.remove([expiresAtMs, workspaceNo, name]);
-        // Another request may use the name by now.
-        if (bulk.requests.get([workspaceNo, name])?.expiresAtMs !== expiresAtMs) continue;
-        this.#delete(workspaceNo, name);
-      }
-    });
+    const { expiry } = this.#store.bulk;
+    await expiry.expire(this.#clock.now(), expiredMax, (...key) => this.#delete(...key));
   }
 
   #find(workspaceNo: WorkspaceNo, name: string) {
-    const stored = this.#store.bulk.requests.get([workspaceNo, name]);
-    return stored === undefined || stored.expiresAtMs <= this.#clock.now() ? undefined : stored;
+    const { requests, expiry } = this.#store.bulk;
+    const isOver = (expiry.at(workspaceNo, name) ?? 0) <= this.#clock.now();
+    return isOver ? undefined : requests.get([workspaceNo, name]);
   }
 
   /** In order. */
@@ -168,13 +160,13 @@ export class BulkRequests {
     if (idempotency === undefined) return;
     const { name, fingerprint } = idempotency;
     const { requests, answers, expiry } = this.#store.bulk;
-    if (first === 0) this.#delete(workspaceNo, name);
-    const expiresAtMs =
-      requests.get([workspaceNo, name])?.expiresAtMs ?? this.#clock.now() + retentionMs;
+    if (first === 0) {
+      this.#delete(workspaceNo, name);
+      expiry.set([workspaceNo, name], this.#clock.now() + retentionMs);
+    }
     const rows = first + lines.length;
-    requests.put([workspaceNo, name], { fingerprint, rows, created, expiresAtMs });
+    requests.put([workspaceNo, name], { fingerprint, rows, created });
     answers.put([workspaceNo, name, first], lines.join('\n'));
-    if (first === 0) expiry.put([expiresAtMs, workspaceNo, name], 1);
   }
 
   #delete(workspaceNo: WorkspaceNo, name: string): void {

@@ -63,7 +63,6 @@ export interface BulkRequestRecord {
   /** Rows done, from the first: each has its line in `bulk_answers`. */
   readonly rows: number;
   readonly created: number;
-  readonly expiresAtMs: number;
 }
 
 export interface ImportReason {
@@ -155,7 +154,7 @@ const openCodeTables = (environment: StoreEnvironment) => ({
     answers: environment.table<[number, string, number], string>('bulk_answers', {
       value: 'string',
     }),
-    expiry: environment.set<[number, number, string]>('bulk_expiry'),
+    expiry: new DueTable<[workspaceNo: WorkspaceNo, name: string]>(environment, 'bulk_expiry'),
     imports: environment.table<[number, string], ImportRecord>('imports'),
     linkChanges: environment.table<number, number>('link_changes'),
   },
