@@ -20,7 +20,7 @@ const tickMs = 60_000;
 /** Looked up at a time. */
 const batchMax = 50;
 /** Workspaces whose analytics are cached within a tick. */
-const keptMax = 100;
+const cachedMax = 100;
 /** Longest wait for a mail in transit at a stop. */
 const closingMsMax = 3_000;
 
@@ -79,7 +79,7 @@ export class DigestScheduler {
   /** @returns accepted mails @throws the first failure, after the other digests */
   async tick(): Promise<number> {
     const { digests, log } = this.#options;
-    const kept = new LRUCache<string, Found>({ max: keptMax });
+    const cached = new LRUCache<string, Found>({ max: cachedMax });
     const failed = new Set<string>();
     let sent = 0;
     let fault: unknown;
@@ -93,7 +93,7 @@ export class DigestScheduler {
       for (const digest of due) {
         if (this.#isClosed) break;
         try {
-          if (await this.#send(digest, kept)) sent++;
+          if (await this.#send(digest, cached)) sent++;
         } catch (error) {
           failed.add(nameOf(digest));
           fault ??= error;
@@ -105,9 +105,9 @@ export class DigestScheduler {
     return sent;
   }
 
-  async #send(digest: DueDigest, kept: LRUCache<string, Found>): Promise<boolean> {
+  async #send(digest: DueDigest, cached: LRUCache<string, Found>): Promise<boolean> {
     const { digests, send, log } = this.#options;
-    const found = await this.#find(digest, kept);
+    const found = await this.#find(digest, cached);
     const claimed = await digests.claim(digest);
     if (claimed === undefined || found === undefined) return false;
     if (await send(this.#mailOf(claimed, found))) return true;
@@ -123,16 +123,16 @@ export class DigestScheduler {
 
   async #find(
     { workspaceNo, frequency, throughDay }: DueDigest,
-    kept: LRUCache<string, Found>,
+    cached: LRUCache<string, Found>,
   ): Promise<Found | undefined> {
     const key = `${workspaceNo} ${frequency} ${throughDay}`;
-    const known = kept.get(key);
+    const known = cached.get(key);
     if (known !== undefined) return known;
     const found = await this.#options.numbers.read(
       workspaceNo,
       periodThrough(frequency, throughDay),
     );
-    if (found !== undefined) kept.set(key, found);
+    if (found !== undefined) cached.set(key, found);
     return found;
   }
 
