@@ -1,7 +1,7 @@
 /**
  * One or three brokers on this machine, for the time of a demo or a test: JetStream on disk and synced with every write,
- * as the guide asks operators to run it. They can be killed, stopped like a process that hangs, and started again on what they
- * stored. They are ended by their process ids, also when the process that started them exits.
+ * as the guide asks operators to run it. They can be killed, stopped like a process that hangs, and started again with their
+ * data. They are ended by their process ids, also when the process that started them exits.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,7 +42,7 @@ export interface Place {
 
 export interface BrokersOptions {
   readonly places: readonly Place[];
-  /** Theirs alone. Brokers continue with what earlier ones stored there. */
+  /** Only for these brokers. They continue with the data that earlier ones stored there. */
   readonly folder: string;
   readonly server: NatsServer;
   /** Users and their permissions; without it every client may do everything. */
@@ -148,7 +148,7 @@ export class Broker {
   readonly name: string;
   readonly url: string;
   readonly port: number;
-  /** The end of what it logged, in all its lives. */
+  /** The last lines of its log, across restarts. */
   log = '';
   readonly #monitorUrl: string;
   readonly #command: Command;
@@ -170,7 +170,7 @@ export class Broker {
     return this.#child !== undefined && !this.#isStopped;
   }
 
-  /** Undefined where it does not run. */
+  /** Undefined if it does not run. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }

@@ -23,7 +23,7 @@ import { examineServer, fetchedServer, findNatsServer } from './nats-server.ts';
 /** Debian's suite by name, since names do not move on: it has 2.10.27, the oldest that will do. */
 const suite = 'trixie';
 const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
-/** It takes 3 s; a slow network must not hold up the tests that need none. */
+/** A fetch takes 3 s; a slow network must not delay the tests that need no broker. */
 const fetchMsMax = 60_000;
 
 const say = (text: string): boolean => process.stdout.write(`nats-server: ${text}\n`);

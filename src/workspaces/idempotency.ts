@@ -1,19 +1,18 @@
 /**
- * Idempotency keys: the first answer to a POST is kept for 24 hours and given again.
+ * Idempotency keys: the first answer to a POST is stored for 24 hours and sent again.
  *
- * The answer is written in the transaction of its effect (`ticket.keep`), so a crash leaves both or
- * neither: a repeated request never makes a second thing. Requests with the same key that come while
- * the first still works wait for it.
+ * The answer is written in the transaction of its effect (`ticket.keep`), so a crash leaves both or neither: a
+ * repeated request has no second effect. Requests with the same key wait while the first one runs.
  *
- * An answer belongs to its sender, a signed-in user or an API key: it may hold a secret, so the same key and
- * body of somebody else in the workspace is a request of its own. Only what would not change is kept: success,
- * and refusals that are about the request itself. One that was refused for now (no permission, too many
- * requests, no space) had no effect, and the next try may succeed.
+ * An answer belongs to its sender, a signed-in user or an API key: it may contain a secret, so the same key and
+ * body of another sender in the workspace is another request. Only final answers are stored: success, and refusals
+ * of the request itself. A temporary refusal (no permission, too many requests, no space) had no effect, and the
+ * next try may succeed.
  *
  *   name in the store    "usr_… <key>" or "key_… <key>"; without a sender, api.ts makes one of the address
  *
- * Of the request itself a keyed digest is stored: a body may hold a password, and a bare hash of it would let
- * guesses be checked by the million where the password's own hash lets them be by the dozen.
+ * The store has a keyed digest of the request: a body may contain a password, which a plain fast hash would not
+ * protect against guessing.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../model/clock.ts';
@@ -135,7 +134,7 @@ export class Idempotency {
       for (const entry of over) {
         const [expiresAtMs, workspaceNo, name] = entry;
         idempotencyExpiry.remove(entry);
-        // The name may be in use again since.
+        // Another request may use the name by now.
         if (idempotency.get([workspaceNo, name])?.expiresAtMs === expiresAtMs) {
           idempotency.remove([workspaceNo, name]);
         }

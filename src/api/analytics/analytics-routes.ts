@@ -162,7 +162,7 @@ async function ask<Of extends Scope, Found extends Analytics>(
   let before = await within({ from: period.fromDay, to: period.toDay });
   const { fromDay, toDay } = before.shown ?? before.range;
   if (fromDay > toDay) {
-    // The campaign's schedule has no day of it: the requested days, each with zero scans.
+    // No day of the campaign's schedule is in the range: each requested day has zero scans.
     const days = { ...period, calendar };
     const noCodes = { codes: [], workspace: actor.workspaceNo };
     before = { ...before, subject: noCodes, range: days, shown: days };

@@ -129,7 +129,9 @@ const timeWindow = z
   })
   .superRefine(({ days, from, to }, context) => {
     if (days === undefined && from === undefined && to === undefined) {
-      context.addIssue(issue('required', 'Expected `days`, `from` or `to` beside the time zone'));
+      context.addIssue(
+        issue('required', 'Expected `days`, `from` or `to` in addition to the time zone'),
+      );
     } else if ((from ?? '00:00') === (to ?? '24:00')) {
       context.addIssue(issue('empty_window', 'Expected a time that is not `from`', ['to']));
     }

@@ -106,7 +106,7 @@ function refusals({ failures }: Route): string {
   const links = failures.map(
     (name) => `<a href="#error-${name}">${problemKinds[name].status} ${code(name)}</a>`,
   );
-  return `<p class="soft">Errors beside the general ones: ${links.join(', ')}.</p>`;
+  return `<p class="soft">Errors in addition to the general ones: ${links.join(', ')}.</p>`;
 }
 
 function curl(markup: FieldMarkup, described: oas31.OperationObject, route: Route): string {

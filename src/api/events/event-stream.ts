@@ -100,7 +100,7 @@ export function eventStreamRoutes(options: EventStreamOptions): Route[] {
       'Last-Event-ID': z
         .string()
         .optional()
-        .meta({ description: 'Goes on right after this id: browsers send it when they reconnect' }),
+        .meta({ description: 'Resumes right after this id: browsers send it when they reconnect' }),
     },
     answer: { status: 200, schema: z.string(), what, mediaTypes: ['text/event-stream'] },
     samples: { answer: { 'text/event-stream': sample } },

@@ -40,7 +40,7 @@ const boxes = [
   [96, 32],
   [48, 16],
 ] as const;
-/** Below it shapes are hard to tell. A smaller size comes first. */
+/** Below the last one, shapes are hard to recognize. A smaller size is tried first. */
 const qualities = [90, 70, 50, 35] as const;
 
 /** @throws Failure validation_failed with the file's fault */

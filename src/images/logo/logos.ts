@@ -54,7 +54,7 @@ export class Logos {
   }
 
   /**
-   * A file as the pages of its workspace carry it, and nothing of it here. @returns a data URL
+   * Draws a file for the pages of its workspace; stores nothing. @returns a data URL
    * @throws Failure validation_failed, overloaded
    */
   async drawForBrand(bytes: Uint8Array, mediaType: LogoMediaType): Promise<string> {
