@@ -201,11 +201,6 @@ function viewCluster(report: ClusterReport): z.input<typeof clusterSchema> {
     ...report,
     id: report.cluster,
     leader: report.leader?.name,
-    problems: report.problems.map(({ node: of, problem, remedy }) => ({
-      node: of,
-      problem,
-      remedy,
-    })),
     nodes: report.nodes.map((one) => view(node, one)),
   });
 }
