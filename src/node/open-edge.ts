@@ -17,7 +17,7 @@ import { createMetrics } from '../engine/engine-metrics.ts';
 import { threadCounts } from '../engine/machine/machine-plan.ts';
 import { meteredHealth } from '../engine/operator-metrics.ts';
 import { EdgeThreads } from '../engine/threads.ts';
-import type { Handler, Reply, Request } from '../http/request.ts';
+import { type Handler, isRead, type Reply, type Request } from '../http/request.ts';
 import { Failure } from '../model/failure.ts';
 import { type Base, openPorts } from '../modules.ts';
 import { openLinkTable } from '../open-engine.ts';
@@ -154,10 +154,9 @@ function healthAlone(health: () => HealthReport, docsUrl: string): Handler {
   const refuse = (request: Request, failure: Failure): Reply =>
     problemReply(failure, request, docsUrl);
   const handle = async (request: Request): Promise<Reply> => {
-    const { method, path } = request;
-    const isRead = method === 'GET' || method === 'HEAD';
-    if (isRead && path === '/health/live') return liveReply();
-    if (isRead && path === '/health/ready') return readyReply(health());
+    const { path } = request;
+    if (isRead(request) && path === '/health/live') return liveReply();
+    if (isRead(request) && path === '/health/ready') return readyReply(health());
     const detail = 'This is an edge of a cluster: the API and the dashboard are on its cores';
     return refuse(request, new Failure('not_found', detail));
   };
