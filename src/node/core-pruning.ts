@@ -39,7 +39,7 @@ export interface CorePruning {
 export function openPruning(options: CorePruningOptions): CorePruning {
   const { context, base, replication, deliveries, marks } = options;
   const { connection, config } = context;
-  const { nodeName: replayedBy } = config.cluster;
+  const { nodeName } = config.cluster;
   const { clock } = base;
   const common = { clock, timers: systemTimers };
   const ofChanges = (at: 0 | 1, log: StoreReplication): LogPruningOptions => ({
@@ -48,14 +48,14 @@ export function openPruning(options: CorePruningOptions): CorePruning {
     everyMs: changesMs,
     isLeader: () => log.isHeld,
     stored: () => new Map([...marks.applied()].map(([core, seqs]) => [core, seqs[at]])),
-    replayedBy,
+    replayedBy: nodeName,
     onRound: (last) => {
       if (last - log.storedSeq <= beatsMax) return;
       // If it fails, another core leads, and does it.
       log.moveOn(clock.now()).catch(() => undefined);
     },
   });
-  const scans = new NatsLog({ connection, stream: scanStream, subject: scanSubject(replayedBy) });
+  const scans = new NatsLog({ connection, stream: scanStream, subject: scanSubject(nodeName) });
   const ofScans = {
     ...common,
     log: scans,
