@@ -80,8 +80,8 @@ async function open(
 ): Promise<Omit<App, 'close'>> {
   const { config, log, machine } = context;
   const { folder } = service;
-  const isFirstStart = readNodeFile(folder.path) === undefined;
-  const identity = await identify(context, service);
+  const known = readNodeFile(folder.path);
+  const identity = await identify(context, service, known);
   closers.push(noteRunning(folder.path, context));
   await service.make(machine.randomBytes);
   const heldPorts = portsOf(config).map(({ port }) => port);
@@ -123,7 +123,7 @@ async function open(
   });
   closers.push(() => service.endCommands());
   await follow(core, following);
-  if (isFirstStart) await untilBegun(core, lifecycle);
+  if (known === undefined) await untilBegun(core, lifecycle);
   return {
     apiPort: config.api.port,
     redirectPort: engine.threads.redirects.port,
@@ -140,11 +140,14 @@ function assertSameNode({ dataDir, cluster: { nodeName: name, role } }: Config):
   if (known !== undefined) checkNodeFile(known, { name, role });
 }
 
-/** What this node is: by its data folder, or on a first start as the cluster registers it. */
-async function identify(context: NodeContext, service: ServiceFolder): Promise<NodeIdentity> {
+/** What this node is: by its data folder, or on a first start as the cluster registers it. @param known of the data folder */
+async function identify(
+  context: NodeContext,
+  service: ServiceFolder,
+  known: NodeIdentity | undefined,
+): Promise<NodeIdentity> {
   const { folder } = service;
   const isFirst = await service.beginMaking();
-  const known = readNodeFile(folder.path);
   const isLastHere = beginStart(folder.path, context.config.cluster.nodeName, context);
   if (known !== undefined) {
     const admitted = await claim(context, known, isLastHere);
