@@ -50,7 +50,7 @@ export class MachineProof {
     return this.#provenClient(request) === machine;
   }
 
-  /** Whether a machine has sent it, at any time: no request runs in circles between clocks that differ. */
+  /** Whether a machine has sent it, however long ago: clocks that differ must not let it be forwarded in circles. */
   isForwarded(request: Received): boolean {
     return this.#signedMs(request) !== undefined;
   }

@@ -3,10 +3,11 @@
  *
  *   the leader records this start          it opens
  *   another process beats under its name   it is refused
- *   no answer within `withinMs`            it opens where this machine ran the folder last, since its boot; elsewhere a core opens
- *                                          when its name was silent for so long, as no core leads before one opens; an edge waits
+ *   no answer within `withinMs`            it opens if this machine ran the folder last, since its boot. Otherwise a core opens
+ *                                          once no other process has beaten under its name for so long: without a core that
+ *                                          opens, none leads. An edge waits
  *
- * A process that has ended may leave late beats: two of one process, received `lateMs` apart, are of one that runs.
+ * Beats of a process that has ended may arrive late. Beats of one process that arrive `lateMs` apart show that it runs.
  */
 import { beatSubject, readBeat } from '../cluster/nodes/beat-message.ts';
 import { doubleDetail, lateMs } from '../cluster/nodes/beats.ts';

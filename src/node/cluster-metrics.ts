@@ -55,7 +55,7 @@ function registerReading(metrics: Metrics, replication: StoreReplication): void 
   );
   metrics.total(
     'quietzone_cluster_consumer_restarts_total',
-    'Readings of the log that ended or stood still, and were begun again',
+    'Readings of the log that ended or stalled, and began again',
     [],
     () => replication.status.restarts,
   );

@@ -28,8 +28,8 @@ export interface LeaderLifecycleOptions {
 }
 
 /**
- * A role that closes waits for its last writes, and a write for the log, as long as that takes. The API's requests have 3 s
- * of their own, and so have webhooks.
+ * A role that closes waits for its last writes, and each write waits for the log. Requests of the API end within 3 s, and so
+ * do webhooks.
  */
 const closeMsMax = 8_000;
 /** After a role that could not be opened. */

@@ -22,7 +22,7 @@ const draftPrefix = 'core-copy-';
 /** Between two lines about how far the copy is: the reader gives up after 15 s without any. */
 const lineMs = 1_000;
 const pieceBytes = 1_048_576;
-/** A reader has ten minutes, and as long as a line of 8 Mbit/s takes: the draft fills this core's disk meanwhile. */
+/** A reader has ten minutes, and the time that 8 Mbit/s take: the draft fills this core's disk meanwhile. */
 const readMsMax = 600_000;
 const bytesPerSecondMin = 1_048_576;
 const busySeconds = 10;
@@ -67,7 +67,7 @@ export class CopySender {
       'Cache-Control': 'no-store',
       'X-Accel-Buffering': 'no',
     };
-    // Begun at its first pull: an answer that is never pulled is not ended either.
+    // Begun at its first pull: an answer that is never pulled does not end either.
     const begin = (): AsyncIterator<Uint8Array> => iteratorOf(() => this.#begin());
     return { status: 200, headers, body: { [Symbol.asyncIterator]: begin } };
   }

@@ -2,8 +2,8 @@
  * Thread entry: makes a copy of this core for another one, and ends. The copy has delivery.mdb, scans.mdb and its journals,
  * and management.mdb, at moments that fit each other (engine/backup/copy-data.ts).
  *
- * It has no keys: they come as rows of management.mdb, encrypted (nodes/secrets.ts). It has no results of attempts that
- * delivery.mdb lacks: this core commits them.
+ * It has no keys: they come as rows of management.mdb, encrypted (nodes/secrets.ts). Results of attempts
+ * that delivery.mdb lacks are left out: this core commits them.
  */
 import { bytesToCopy, copyData, hashedFiles } from '../../engine/backup/copy-data.ts';
 import { assertSpace, removeLocks } from '../../engine/backup/copy-files.ts';

@@ -7,8 +7,8 @@
  * A core that has reported nothing counts as having nothing. After 7 days it lacks removed entries: it stops following and
  * has to join again.
  *
- * A core that registers meanwhile misses nothing: it registers first, and only then copies a core. What was removed by then
- * that core had, since all registered cores count. What is removed later waits for the new core, which has reported nothing.
+ * A core that registers meanwhile misses nothing: it registers first, and only then copies another core. That core had what
+ * was removed by then, as every registered core counts. Later removals wait for the new core.
  */
 import { messageOf } from '../../model/failure.ts';
 import type { Clock, Timers } from '../../model/clock.ts';

@@ -2,8 +2,8 @@
  * How far the cores have counted each journal and have the logs on their disks, as they report it.
  *
  * A node may delete the bytes of its journal when two cores have counted them, or the only core. What a core has reported
- * stays true while it is down. A core that comes back with another disk reports less; a journal that it no longer reports
- * counts as nothing after two of its full rounds.
+ * stays true while it is down. A core that comes back with another disk reports less: a journal that it no longer reports
+ * counts as position 0 after two of its full rounds.
  */
 import type { AppliedSeqs, JournalPosition, Mark } from './scan-messages.ts';
 

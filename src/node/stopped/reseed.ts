@@ -28,7 +28,7 @@ import {
 import { askStatus, type RunningCore, watchCores, watchedMs } from './running-cores.ts';
 
 export interface ReseedOptions extends StoppedNodeOptions {
-  /** `asked`: every other core must run, so that it can be asked how much it has. `any`: the operator knows better. */
+  /** `asked`: every other core must run, to say how much it has. `any`: the operator knows better. */
   readonly others: 'asked' | 'any';
 }
 
@@ -104,7 +104,7 @@ async function watch(context: NodeContext): Promise<readonly RunningCore[]> {
   const names = running.map(({ name }) => name);
   throw new NodeError(
     `Cannot reseed: a core leads, as the log ${streamOf('core')} grows${names.length > 0 ? ` (${names.join(', ')} run)` : ''}. ` +
-      'Where it leads with too little data, stop it, and try again; else this machine is to join it (`quietzone cluster join`)',
+      'If it leads with too little data, stop it, and try again. Otherwise this machine joins it (`quietzone cluster join`)',
   );
 }
 
@@ -130,7 +130,7 @@ async function assertNoneIsAhead(
     if (problem === null) {
       throw new NodeError(
         `Cannot reseed: ${name} follows the log without a fault, so it can lead and nothing is lost; ` +
-          'where the brokers lost their data just now, it says so within 20 s: try again then',
+          'if the brokers have just lost their data, it notices within 20 s: try again then',
       );
     }
   }
@@ -139,7 +139,7 @@ async function assertNoneIsAhead(
   if (silent.length === 0 || options.others === 'any') return;
   throw new NodeError(
     `Cannot reseed: cores that do not run may have more than ${nodeName}: ${silent.join(', ')}. ` +
-      'Start them: they stop following, and answer how much they have. Where they are lost, or have no more for certain, ' +
+      'Start them: they stop following, and answer how much they have. If they are lost, or certainly have no more, run ' +
       '`quietzone cluster reseed --without-others`',
   );
 }
@@ -161,7 +161,7 @@ async function statusOf({ config }: NodeContext, core: RunningCore): Promise<Clu
     return await askStatus(config, core);
   } catch (error) {
     throw new NodeError(
-      `Cannot ask ${core.name} at ${core.url} how much it has: ${messageOf(error)}; stop it where it cannot answer`,
+      `Cannot ask ${core.name} at ${core.url} how much it has: ${messageOf(error)}; if it cannot answer, stop it`,
     );
   }
 }
