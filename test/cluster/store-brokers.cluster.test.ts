@@ -83,7 +83,7 @@ if ('missing' in found) {
 } else {
   test('brokers that are out of storage are named, until they have more', () => runsFull(found));
 
-  test('a log is pruned while it is followed, and a core that stops in between goes on', () =>
+  test('a log is pruned while it is followed, and a core that stops in between continues', () =>
     prunesWhileFollowed(found));
 }
 

@@ -244,6 +244,6 @@ else {
   test('a machine alone is killed with scans that are not counted and not delivered', makeAlone);
   test('what is no machine alone, or no core, is refused', isRefused);
   test('its adoption is cut short, and finished', adoptCutShort);
-  test('it goes on as a core: keys, sign-in, totals, deliveries', goOn);
+  test('it continues as a core: keys, sign-in, totals, deliveries', goOn);
   test('a backup of it becomes the first core of another cluster', adoptBackup);
 }

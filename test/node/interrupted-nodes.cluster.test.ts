@@ -219,7 +219,7 @@ else {
     rmSync(folder, { recursive: true, force: true });
   });
   test(
-    'a first start that was cut while another core went on copies that one, and has all scans',
+    'a first start that was cut while another core continued copies that one, and has all scans',
     startAfterCut,
   );
   test('a copy of a folder is refused by what it says, or by the leader', refusesCopies);

@@ -168,7 +168,7 @@ else {
     await receiver.close();
   });
   test('an empty folder joins by a command, and counts with the others', joinEmpty);
-  test('a stopped core joins anew, and not while it alone has scans', joinStopped);
+  test('a stopped core joins again, and not while it alone has scans', joinStopped);
   test(
     'the brokers lose everything: a core that runs and one that starts redirect, and stop following',
     loseBrokers,

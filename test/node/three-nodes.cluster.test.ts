@@ -248,7 +248,7 @@ else {
     handsOverByCommand(cluster, key));
   test('the API shows the cluster and lets another core lead, asked by way of a standby', () =>
     handsOverByApi(cluster, key));
-  test('each scan is delivered, and what was before the lead went on is not delivered again', () =>
+  test('each scan is delivered, and what was delivered before a handover is not delivered again', () =>
     deliversOnce(cluster, key));
   test('every core signs with a new secret', async () => {
     signed.push(await rotateOnAll(key));
@@ -256,7 +256,7 @@ else {
   test('a standby that is stopped ends live events, which are not cut', stopStandby);
   test('a standby that was away signs with the secret that was made meanwhile', startStandby);
   test('commands run on every core, and change its cluster', administer);
-  test('a backup beside a core has no trace of the cluster', backUp);
+  test('a backup next to a running core has no trace of the cluster', backUp);
   test(
     'the leader is killed: the other one has all that was answered; it comes back as standby',
     killLeader,

@@ -194,7 +194,7 @@ async function tryRights(
     try {
       await client.request(subject, '', { timeout: rightMs, headers });
     } catch (error) {
-      // No answer, or nobody there: it was let through.
+      // No answer, or no listener: the broker let it through.
       if (isForbidden(error)) forbidden.push(`publish ${subject}`);
     }
   });

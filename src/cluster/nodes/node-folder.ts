@@ -16,7 +16,7 @@ export function assertNoNodeFolder(path: string): void {
   if (node === undefined) return;
   throw new NodeError(
     `Cannot start: data folder ${path} is of ${node.name}, a core of a cluster, and cluster.nats (QZ_CLUSTER_NATS) is not set; ` +
-      'to go on with its data on a machine alone, `quietzone backup` it and `quietzone restore` that into another folder',
+      'to continue with its data on a machine alone, `quietzone backup` it, and `quietzone restore` the backup into another folder',
   );
 }
 

@@ -1,4 +1,4 @@
-/** A new core takes the data of another one: all of it, once it is whole; and what is cut short anywhere begins anew. */
+/** A new core takes the data of another one: all of it, once it is whole. A copy that is cut short begins again. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';

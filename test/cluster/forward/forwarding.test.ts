@@ -123,7 +123,7 @@ describe('what is sent on', () => {
     expect(answer.text).toMatch(/^x-request-id: req_leader\r$/im);
   });
 
-  test('HEAD has the length of GET, 304 has none, and the connection goes on', async () => {
+  test('HEAD has the length of GET, 304 has none, and the connection stays open', async () => {
     const { server } = await cluster(({ path }) =>
       path === '/v1/unchanged' ? { status: 304, headers: { ETag: '"a"' } } : text('x'.repeat(300)),
     );

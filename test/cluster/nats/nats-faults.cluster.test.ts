@@ -1,4 +1,4 @@
-/** The log on a real broker that is killed, frozen and meddled with: readings end or go on, and acked is kept. */
+/** The log on a real broker that is killed, frozen and meddled with: readings end or continue, and what was acknowledged stays. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -99,7 +99,7 @@ function faultsOn(server: NatsServer): void {
 }
 
 function faultsOfBrokers(fixture: Fixture): void {
-  test('what was acked is there after the broker was killed, and a reading goes on from where it ended', async () => {
+  test('what was acked is there after the broker was killed, and a reading continues where it ended', async () => {
     const recorder = await fixture.open();
     const { log } = fixture;
     const acked = await fill(log, 'before', 20);

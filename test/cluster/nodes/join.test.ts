@@ -129,7 +129,7 @@ test('a refusal ends it with a text, a name in use not before it has lapsed', as
   expect(core.asked.length).toBe(7);
 });
 
-test('nobody joins under the subject of another node, or with what is no request', async () => {
+test('a join under the subject of another node gets no answer, and neither does what is no request', async () => {
   const { network, core } = fixture();
   const bytes = (more: Partial<JoinRequest>) => {
     const { name, id, role, threads, cluster, instance } = { ...request, ...more };

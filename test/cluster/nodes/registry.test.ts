@@ -79,7 +79,7 @@ test('the same node joins again as it was, with more journals for more threads',
   expect(nodes.find('a')).toMatchObject({ role: 'core', run: 1 });
 });
 
-test('a new disk under a known name registers anew; the journals of the former stay known', async () => {
+test('a new disk under a known name registers again; the journals of the former disk stay known', async () => {
   const { nodes, join } = await fixture();
   const first = await join();
   const second = await join();

@@ -32,7 +32,7 @@ const bytesOf = (journal: number): number[] => {
   return readdirSync(path).map((name) => statSync(join(path, name)).size);
 };
 
-/** As a core does at its start. @returns where each journal goes on */
+/** As a core does at its start. @returns where each journal continues */
 async function recover(journals: readonly number[]): Promise<number[]> {
   const { environment } = openScanStore(folder.scansFile);
   const positions = new ReadPositions(environment);

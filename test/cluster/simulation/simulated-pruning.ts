@@ -58,7 +58,7 @@ export class SimulatedPruning {
       log: {
         bounds: () => log.bounds(),
         prune: (below) => log.prune(below),
-        // Nothing is ever too old: every machine of a run must go on.
+        // Nothing is ever too old: every machine of a run must continue.
         timeOf: () => Promise.resolve(undefined),
       },
       clock: { now: () => 0 },
