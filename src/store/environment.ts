@@ -313,7 +313,7 @@ export async function withEnvironment<T>(
 }
 
 /** Tables that a process may open in one file: management.mdb has 92. Each takes 61 bytes in each transaction. */
-const maxDbs = 96;
+const maxDbs = 112;
 /** After a refused commit the `close` of lmdb-js never ends, and the process would exit before it reports what is lost. */
 const refusedCloseMsMax = 1_000;
 

@@ -5,7 +5,7 @@
 import { type Database, open, type RootDatabase } from 'lmdb';
 
 /** More than a data file has tables. */
-const maxDbs = 96;
+const maxDbs = 112;
 /** lmdb's flag NO_SYNC_FLUSH; its enum has no value at run time. */
 const withoutSync: number = 0x10000;
 
