@@ -15,7 +15,6 @@ import type { StoreEnvironment } from '../../store/environment.ts';
 import type { Management } from '../../store/management/management.ts';
 import { openScanStore } from '../../store/scans/scans.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { assertStoreSpace } from '../data-files.ts';
 import {
   type DataFolder,
   DataFolderError,
@@ -273,7 +272,6 @@ export async function openInstallation(
   const folder = purpose === 'fill' ? openDataFolder(dataDir) : openExistingDataFolder(dataDir);
   const lock = await lockDataFolder(folder, 'open');
   try {
-    assertStoreSpace(folder);
     const inspection = await inspectFolder(folder);
     assertSound('open', folder, inspection);
     if (purpose === 'use') assertFinished('open', folder, inspection);
