@@ -143,7 +143,6 @@ async function openWork({ base, engine, cluster }: ServicesOptions, closers: Clo
   const reports = openReportModule(base, { workspaces, codes, campaigns, scans: queries });
   const mail = await openMailModule(base);
   closers.push(() => mail?.close());
-  const emails = mail?.emails;
   return {
     workspaces,
     metrics,
@@ -152,7 +151,7 @@ async function openWork({ base, engine, cluster }: ServicesOptions, closers: Clo
     billing,
     campaigns,
     reports,
-    mail: emails,
+    mail: mail?.emails,
   };
 }
 
@@ -237,7 +236,6 @@ async function openApi(
     ...engine,
     ...cluster,
     ...work,
-    places: cluster?.places,
     bulk: scarce?.bulk,
     dashboard,
     scans: queries,
