@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { assertNoEdgeFolder } from '../cluster/nodes/node-folder.ts';
 import { type Config, loadConfig } from '../config.ts';
 import type { Environment } from '../environment.ts';
-import { type Ask, Session, type SessionOptions } from './session.ts';
+import { type Ask, type Fill, Session } from './session.ts';
 
 /** The process of a command; a test hands in its own. */
 export interface Process {
@@ -54,11 +54,11 @@ export async function administer(
   context: Process,
   options: CommonOptions,
   work: (ask: Ask) => Promise<void>,
-  session: SessionOptions = { purpose: 'use', onOpened: async () => undefined },
+  fill?: Fill,
 ): Promise<void> {
   const config = configOf(context, options);
   assertNoEdgeFolder('open', resolve(config.dataDir));
-  const opened = new Session(config, session);
+  const opened = new Session(config, fill);
   try {
     await work((name, input) => opened.ask(name, input));
   } finally {

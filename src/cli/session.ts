@@ -20,11 +20,8 @@ import { openInstallation } from '../engine/installation/service-folder.ts';
 
 export type Ask = Session['ask'];
 
-export interface SessionOptions {
-  readonly purpose: 'use' | 'fill';
-  /** Called once this process has opened the folder itself. */
-  readonly onOpened: (administration: OpenAdministration) => Promise<void>;
-}
+/** Fills the folder when this process has opened it: a new one has no workspace. */
+export type Fill = (administration: OpenAdministration) => Promise<void>;
 
 interface Opened {
   readonly administration: OpenAdministration;
@@ -37,17 +34,16 @@ const triesMax = 5;
 
 export class Session {
   readonly #config: Config;
-  readonly #options: SessionOptions;
+  readonly #fill: Fill | undefined;
   readonly #folder: DataFolder;
   #opened: Opened | undefined;
 
-  /** @throws DataFolderError if the folder has no data, unless the command fills it */
-  constructor(config: Config, options: SessionOptions) {
+  /** @param fill of a command that may make the folder @throws DataFolderError if the folder has no data and none is made */
+  constructor(config: Config, fill?: Fill) {
     this.#config = config;
-    this.#options = options;
+    this.#fill = fill;
     const { dataDir } = config;
-    const isNew = options.purpose === 'fill';
-    this.#folder = isNew ? dataFolderAt(resolve(dataDir)) : openExistingDataFolder(dataDir);
+    this.#folder = fill ? dataFolderAt(resolve(dataDir)) : openExistingDataFolder(dataDir);
   }
 
   /** @throws Failure, DataFolderError */
@@ -75,14 +71,14 @@ export class Session {
 
   #open(): Promise<Opened> {
     return openWithClosers(async (closers) => {
-      const { purpose, onOpened } = this.#options;
+      const purpose = this.#fill ? 'fill' : 'use';
       const { folder, close: unlock } = await openInstallation(this.#config.dataDir, purpose);
       closers.push(unlock);
       const operations = await import('../administration/operations.ts');
       const { openAdministration } = await import('../administration/administration.ts');
       const administration = openAdministration(this.#config, folder);
       closers.push(() => administration.close());
-      await onOpened(administration);
+      await this.#fill?.(administration);
       return { administration, operations };
     });
   }

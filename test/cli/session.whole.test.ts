@@ -1,7 +1,7 @@
 /** Who runs the operations of a command: the service on the folder, or the command itself. */
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { Session, type SessionOptions } from '../../src/cli/session.ts';
+import { type Fill, Session } from '../../src/cli/session.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import type { CommandTable } from '../../src/engine/commands/command-table.ts';
 import { dataFolderAt } from '../../src/engine/data-folder.ts';
@@ -21,12 +21,8 @@ beforeEach(async () => {
   config = loadConfig(undefined, settings);
 });
 
-function openSession(options: Partial<SessionOptions> = {}): Session {
-  const session = new Session(config, {
-    purpose: 'use',
-    onOpened: async () => undefined,
-    ...options,
-  });
+function openSession(fill?: Fill): Session {
+  const session = new Session(config, fill);
   onTestFinished(() => session.close());
   return session;
 }
@@ -63,7 +59,7 @@ test('without a service the command locks the folder and runs the operations its
 test('a service that stops and one that starts between two operations: each is asked in its turn', async () => {
   const stop = await serve({ 'keys.list': async () => ['of the service'] });
   let opened = 0;
-  const session = openSession({ onOpened: async () => void (opened += 1) });
+  const session = openSession(async () => void (opened += 1));
   expect([await session.ask('keys.list', {}), opened]).toEqual([['of the service'], 0]);
   await stop();
   expect(await session.ask('keys.list', {})).toMatchObject([{ name: 'First key' }]);

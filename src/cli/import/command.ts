@@ -57,12 +57,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
         async (ask) => {
           if (!(await importFile(ask, request, context, systemClock))) context.fail();
         },
-        {
-          purpose: isDryRun ? 'use' : 'fill',
-          onOpened: async (administration) => {
-            if (!isDryRun) await startFirst(administration, context);
-          },
-        },
+        isDryRun ? undefined : (administration) => startFirst(administration, context),
       );
     });
 }
