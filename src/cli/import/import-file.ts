@@ -239,7 +239,7 @@ class FileRun implements Run {
   }
 }
 
-/** Of a leader that does not answer; it stores a batch with its record, so the next run finds what was done. */
+/** For a leader that does not answer. It stores a batch with its record: the next run finds how far this one came. */
 function orResume(error: unknown): never {
   if (!(error instanceof Failure) || error.code !== 'outcome_unknown') throw error;
   throw new Failure(
@@ -275,13 +275,14 @@ class DryRun implements Run {
     if (slug === undefined) return null;
     const folded = foldShortCode(slug);
     if (this.#slugs.has(folded)) {
-      const failure = invalidSlug('An earlier row has this slug');
-      return reasonOf(failure, slug, () => this.#slugs.get(folded));
+      return reasonOf(slugRepeated, slug, () => this.#slugs.get(folded));
     }
     this.#slugs.set(folded, slug);
     return null;
   }
 }
 
-const invalidSlug = (message: string): Failure =>
-  new Failure('slug_taken', message, { faults: [{ path: 'slug', code: 'slug_taken', message }] });
+const repeatedText = 'An earlier row has this slug';
+const slugRepeated = new Failure('slug_taken', repeatedText, {
+  faults: [{ path: 'slug', code: 'slug_taken', message: repeatedText }],
+});
