@@ -1,4 +1,4 @@
-/** What operators change by commands (operations.ts): over the modules of a running service, or over a folder that no service uses. */
+/** The modules that the operations of commands use (operations.ts): those of a running service, or of a folder that no service uses. */
 import { importedDrafts } from '../api/codes/code-bodies.ts';
 import type { Billing } from '../billing/billing.ts';
 import type { CodeDraft } from '../codes/code-creation.ts';

@@ -9,7 +9,8 @@ import { isProven } from '../workspaces/users.ts';
 import { operation } from './operation.ts';
 
 export const workspaceId = z.string().optional();
-/** Of a node of a cluster: src/node/signing-rotation.ts. */
+
+/** Also the result on a node of a cluster (node/signing-rotation.ts). */
 export interface RotationResult {
   /** Of the key that signs from now on. */
   readonly kid: string;

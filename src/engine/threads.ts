@@ -5,7 +5,7 @@
  *   stop    redirect threads drain -> shards count the rest -> uncounted bytes are logged
  *
  * At a takeover the shards stop first: the successor counts the scans that redirect threads still journal (engine/takeover/).
- * An edge only redirects and journals (EdgeThreads): the cores count, and at its stop scans that no core has stay in the journals.
+ * An edge (EdgeThreads) only redirects and journals; the cores count. When it stops, scans that no core has stay in its journals.
  */
 import type { Config } from '../config.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
@@ -136,7 +136,7 @@ export class EngineThreads extends EdgeThreads {
     this.#stopBeganMs ??= this.#options.clock.monotonicMs();
   }
 
-  /** Another role begins, or redirects get their time anew. */
+  /** Undoes `beginStop`: the node changes its role, or at a takeover redirects get their full time. */
   cancelStop(): void {
     this.#stopBeganMs = undefined;
   }

@@ -42,7 +42,7 @@ export async function verifyByService(
   progress: VerifyProgress,
 ): Promise<Verification | undefined> {
   const asked = await askService(folder, 'verify', null, (step) => {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as below
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the service of this folder has made it
     const { kind, bytes } = step as VerifyStep;
     progress[kind](bytes);
   });

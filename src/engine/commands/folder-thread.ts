@@ -36,7 +36,7 @@ export interface VerifyStep {
 export type FolderMessage =
   | { readonly kind: 'progress'; readonly value: VerifyStep | 'pinned' }
   | { readonly kind: 'done'; readonly value: unknown }
-  /** @param isRefusal a text for the operator */
+  /** `isRefusal`: the detail is for the operator. */
   | { readonly kind: 'failed'; readonly detail: string; readonly isRefusal: boolean };
 
 /** Ends early when the signal aborts. @throws DataFolderError, Error of the task */

@@ -113,7 +113,7 @@ export class ServiceFolder {
     const log = this.#log;
     if (this.#start !== 'scans-anew') await this.#askForFaults();
     await predecessor?.yield();
-    // The lock of a predecessor that has died is stale; one that is not has been taken by another process.
+    // A dead predecessor leaves a stale lock. If the lock is not stale, another process has taken it.
     this.#lock ??= await (predecessor?.isGone === false
       ? replaceLock(folder)
       : lockOnceDead(() => lockDataFolder(folder)));
@@ -131,7 +131,7 @@ export class ServiceFolder {
     writePidFile(folder, log);
   }
 
-  /** The service that runs continues if its folder has a fault: it looks, because its data files are open. @throws DataFolderError */
+  /** Asks the running service, which has the data files open, for faults: if there are any, it continues. @throws DataFolderError */
   async #askForFaults(): Promise<void> {
     const { folder, predecessor } = this;
     const runs = async (): Promise<boolean> => (await folderOwner(folder)) === 'running';

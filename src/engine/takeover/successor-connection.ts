@@ -44,7 +44,7 @@ export interface SuccessorOptions {
   /** @returns why it may not take over */
   readonly admit: (successor: SuccessorConnection, hello: TakeoverMessage) => string | undefined;
   readonly onCommand: (channel: SuccessorChannel, message: CommandMessage) => void;
-  /** Ends commands: none runs when it resolves, nor later. */
+  /** Ends all commands and refuses new ones. */
   readonly beforeYield: () => Promise<void>;
   readonly onOver: (successor: SuccessorConnection) => void;
 }
