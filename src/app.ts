@@ -73,11 +73,14 @@ export async function openApp(
     const { folder, predecessor } = service;
     if (predecessor === undefined) await service.take();
     else onPredecessor?.(predecessor);
-    const warnings = await prepareProcess(config, folder.path, predecessor?.ports);
+    const warnings = await prepareProcess(config, folder.path, predecessor?.accepted.ports);
     // The predecessor continues if this process cannot start.
     if (predecessor !== undefined) await service.take();
     await service.make(machine.randomBytes);
-    const base = { ...openBase(config, folder, log, machine), heldPorts: predecessor?.ports };
+    const base = {
+      ...openBase(config, folder, log, machine),
+      heldPorts: predecessor?.accepted.ports,
+    };
     closers.push(() => base.management.close());
     const firstStart = openFirstStart(base);
     await service.begin(base.management);

@@ -41,7 +41,7 @@ export async function startEngine(
   closers: Closers,
   { node, predecessor }: EngineStart = {},
 ): Promise<Engine> {
-  const engine = makeEngine(base, closers, node, predecessor?.journals);
+  const engine = makeEngine(base, closers, node, predecessor?.accepted.journals);
   const { threads, codes } = engine;
   // Next to a process that still redirects, one thread after the other leaves it a CPU.
   const pace = predecessor === undefined ? 'at once' : 'one by one';

@@ -8,7 +8,7 @@
 import type { ServiceFolder } from './engine/installation/service-folder.ts';
 import { messageOf } from './model/failure.ts';
 import { portsOf } from './engine/start-checks.ts';
-import type { TakeoverHost } from './engine/takeover/successor-connection.ts';
+import type { TakeoverHost } from './engine/takeover/host-takeovers.ts';
 import { dataVersions } from './modules.ts';
 import { shipped } from './shipped.ts';
 import { openServices, type Services, type ServicesOptions } from './services.ts';

@@ -14,7 +14,7 @@ import { serviceAccess } from '../engine/commands/folder-commands.ts';
 import { configWarnings } from '../engine/start-checks.ts';
 import { measureResources, memoryBytesMin, threadCounts } from '../engine/machine/machine-plan.ts';
 import { examineLimits, readLimits } from '../engine/machine/machine-limits.ts';
-import { isFolderLocked, withFolderLock } from '../engine/takeover/folder-lock.ts';
+import { folderOwner, withFolderLock } from '../engine/takeover/folder-lock.ts';
 import { assertPortFree, assertTlsFiles, type TlsFiles } from '../http/port.ts';
 import { shipped } from '../shipped.ts';
 import { systemClock } from '../system-clock.ts';
@@ -97,7 +97,8 @@ function nodeText({ dataDir, cluster }: Config): string {
 
 /** An edge has links and journals, which need not fit together: it fetches again what is wrong in them. */
 async function edgeParts(config: Config): Promise<DoctorFinding[]> {
-  if (await isFolderLocked(dataFolderAt(resolve(config.dataDir)))) return [good(runningText)];
+  if ((await folderOwner(dataFolderAt(resolve(config.dataDir)))) !== undefined)
+    return [good(runningText)];
   return [good(freeText), ...(await ports(config))];
 }
 

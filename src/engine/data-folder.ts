@@ -13,7 +13,7 @@
  *   first-start.json   sign-in and key of the first start, until they have been shown
  *   last-backup      rewritten by each backup of this folder
  *   service.pid      the process that owns it (takeover/pid-file.ts)
- *   service.sock     the lock; service.<pid> is a new one before its rename
+ *   service.sock     the lock; service.<random> is a new one before its rename
  *   restore.json, .restoring/   an unfinished restore (unfinished.ts)
  */
 import { randomBytes } from 'node:crypto';

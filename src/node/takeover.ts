@@ -1,6 +1,6 @@
 /** Nodes of a cluster are restarted one by one, and never taken over. */
 import { NodeError } from '../cluster/nodes/node-error.ts';
-import type { TakeoverHost } from '../engine/takeover/successor-connection.ts';
+import type { TakeoverHost } from '../engine/takeover/host-takeovers.ts';
 import { dataVersions } from '../modules.ts';
 import { shipped } from '../shipped.ts';
 

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { run } from '../../src/cli/run.ts';
 import type { ClusterStatus } from '../../src/cluster/control/cluster-status.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
-import { lockDataFolder } from '../../src/engine/takeover/folder-lock.ts';
+import { FolderLock } from '../../src/engine/takeover/folder-lock.ts';
 import { hostTakeovers } from '../../src/engine/takeover/host-takeovers.ts';
 import { Failure } from '../../src/model/failure.ts';
 import type { EdgeStatus } from '../../src/node/edge/edge-status.ts';
@@ -27,7 +27,7 @@ const edge = { ...node, QZ_CLUSTER_ROLE: 'edge' };
 async function serve(answers: Readonly<Record<string, (input: unknown) => unknown>>) {
   const dataDir = temporaryFolder();
   mkdirSync(join(dataDir, 'journal'));
-  const lock = await lockDataFolder(openDataFolder(dataDir));
+  const lock = await FolderLock.take(openDataFolder(dataDir));
   const asked: unknown[] = [];
   const commands = Object.entries(answers).map(([name, answer]) => [
     name,

@@ -5,7 +5,7 @@ import { type Fill, Session } from '../../src/cli/session.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import type { CommandTable } from '../../src/engine/commands/command-table.ts';
 import { dataFolderAt } from '../../src/engine/data-folder.ts';
-import { isFolderLocked, lockDataFolder } from '../../src/engine/takeover/folder-lock.ts';
+import { folderOwner, FolderLock } from '../../src/engine/takeover/folder-lock.ts';
 import { hostTakeovers } from '../../src/engine/takeover/host-takeovers.ts';
 import { TestHost } from '../engine/takeover/conversation.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
@@ -29,7 +29,7 @@ function openSession(fill?: Fill): Session {
 
 /** A service on the folder. @returns stops it */
 async function serve(table: CommandTable): Promise<() => Promise<void>> {
-  const lock = await lockDataFolder(dataFolderAt(config.dataDir));
+  const lock = await FolderLock.take(dataFolderAt(config.dataDir));
   const hosting = hostTakeovers(lock, new TestHost(), log, table);
   return async () => {
     await hosting.close();
@@ -51,9 +51,9 @@ test('without a service the command locks the folder and runs the operations its
   await session.ask('keys.revoke', { id: made.id });
   await expect(session.ask('keys.revoke', { id: made.id })).rejects.toThrow('already revoked');
   const folder = dataFolderAt(config.dataDir);
-  expect(await isFolderLocked(folder)).toBe(true);
+  expect(await folderOwner(folder)).toBe('busy');
   await session.close();
-  expect(await isFolderLocked(folder)).toBe(false);
+  expect(await folderOwner(folder)).toBeUndefined();
 });
 
 test('a service that stops and one that starts between two operations: each is asked in its turn', async () => {

@@ -14,7 +14,7 @@ import { backup } from '../../src/engine/backup/backup.ts';
 import { openDataFolder, openFolderToRestore } from '../../src/engine/data-folder.ts';
 import { messageOf } from '../../src/model/failure.ts';
 import { restore } from '../../src/engine/backup/restore.ts';
-import { lockDataFolder } from '../../src/engine/takeover/folder-lock.ts';
+import { FolderLock } from '../../src/engine/takeover/folder-lock.ts';
 import { lineOf } from '../../src/engine/takeover/messages.ts';
 import {
   callsMax,
@@ -121,7 +121,7 @@ test('without enough space nothing is written', async () => {
 });
 
 test('a folder in use is refused before anything else', async () => {
-  const lock = await lockDataFolder(openDataFolder(target));
+  const lock = await FolderLock.take(openDataFolder(target));
   lock.onConnection = (socket) => socket.end(lineOf({ type: 'running' }));
   expect(
     await refusalOf(restore(openFolderToRestore(target), '/nowhere', { progress: quiet })),

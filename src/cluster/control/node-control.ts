@@ -12,10 +12,9 @@ import { runCommand } from '../../engine/commands/host-commands.ts';
 import { parseJson } from '../../engine/small-files.ts';
 import {
   commandBytesMax,
-  type CommandMessage,
   lineOf,
-  parsePredecessorMessage,
-  parseSuccessorMessage,
+  type Message,
+  parseMessage,
 } from '../../engine/takeover/messages.ts';
 import type { Reply, Request } from '../../http/request.ts';
 import { Failure, messageOf } from '../../model/failure.ts';
@@ -70,7 +69,7 @@ export class NodeControl {
 
   async #run(request: Request): Promise<Reply> {
     const { commands, log } = this.#options;
-    const message = parseSuccessorMessage(Buffer.from(await request.body()).toString());
+    const message = parseMessage(Buffer.from(await request.body()).toString());
     if (message?.type !== 'command') throw new Failure('bad_request', 'Expected a command');
     const control = { progress: () => undefined, signal: new AbortController().signal };
     const answer = await runCommand(commands(), message, control, log);
@@ -92,7 +91,7 @@ export interface AskedCore {
  */
 export async function askCore(
   { url, proof, signal }: AskedCore,
-  command: CommandMessage,
+  command: Message<'command'>,
 ): Promise<unknown> {
   const target = { method: 'POST', path: commandPath };
   const { statusCode, body } = await sendRequest(new URL(commandPath, url), {
@@ -102,7 +101,7 @@ export async function askCore(
     signal,
   });
   const text = await body.text();
-  const message = statusCode === 200 ? parsePredecessorMessage(text) : undefined;
+  const message = statusCode === 200 ? parseMessage(text) : undefined;
   if (message?.type === 'result' || message?.type === 'failed') return resultOf(message);
   const detail: unknown = Reflect.get(Object(parseJson(text)), 'detail');
   throw new Failure('not_active', typeof detail === 'string' ? detail : `It answers ${statusCode}`);

@@ -25,7 +25,7 @@ import { type FoundManifest, readManifest } from './manifest.ts';
 import { inWords } from './system-reason.ts';
 import { DataFolderError, type DataFolder, dataFolderAt, makeFolder } from '../data-folder.ts';
 import { replaceFile, syncFolder } from '../small-files.ts';
-import { isLockName, lockDataFolder } from '../takeover/folder-lock.ts';
+import { isLockName, FolderLock } from '../takeover/folder-lock.ts';
 import { pidFileName } from '../takeover/pid-file.ts';
 import { findingText } from '../verify/findings.ts';
 import { verifyFolder } from '../verify/verify.ts';
@@ -72,7 +72,7 @@ export async function restore(
       `Cannot restore into ${folder.path}: it is in the backup, expected a folder outside`,
     );
   }
-  const lock = await lockDataFolder(folder, `restore into ${folder.path}`);
+  const lock = await FolderLock.take(folder, `restore into ${folder.path}`);
   try {
     const manifest = readManifest(from);
     const task: Restoration = { folder: folder.path, from, manifest, ...options };

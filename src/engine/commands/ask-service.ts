@@ -7,19 +7,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Failure } from '../../model/failure.ts';
 import { type DataFolder, DataFolderError } from '../data-folder.ts';
-import { answerMsMax, Channel } from '../takeover/channel.ts';
-import { connectToOwner } from '../takeover/folder-lock.ts';
-import {
-  commandBytesMax,
-  type CommandMessage,
-  type FailedMessage,
-  lineOf,
-  parsePredecessorMessage,
-  type PredecessorMessage,
-  resultBytesMax,
-  type ResultMessage,
-  type SuccessorMessage,
-} from '../takeover/messages.ts';
+import { Channel } from '../takeover/channel.ts';
+import { answerMsMax, connectToOwner } from '../takeover/folder-lock.ts';
+import { commandBytesMax, lineOf, type Message } from '../takeover/messages.ts';
 
 const triesMax = 600;
 const retryMs = 50;
@@ -37,7 +27,7 @@ export async function askService(
   onProgress: (value: unknown) => void = () => undefined,
   ending?: AbortSignal,
 ): Promise<{ readonly result: unknown } | undefined> {
-  const message: CommandMessage = { type: 'command', name, input: input ?? null };
+  const message: Message<'command'> = { type: 'command', name, input: input ?? null };
   if (Buffer.byteLength(lineOf(message)) > commandBytesMax) {
     throw new Failure(
       'body_too_large',
@@ -57,49 +47,41 @@ export async function askService(
 
 async function ask(
   folder: DataFolder,
-  message: CommandMessage,
+  message: Message<'command'>,
   onProgress: (value: unknown) => void,
   ending: AbortSignal | undefined,
 ): Promise<{ readonly result: unknown } | 'none' | 'not started'> {
   const socket = await connectToOwner(folder, `run ${message.name}`);
   if (socket === undefined) return 'none';
-  const { promise: last, resolve } = Promise.withResolvers<PredecessorMessage | undefined>();
-  const { promise: first, resolve: begin } = Promise.withResolvers<'begun'>();
+  const channel = new Channel(socket);
+  ending?.addEventListener('abort', () => channel.destroy());
+  channel.send(message);
   let isStarted = false;
-  const channel = new Channel<PredecessorMessage, SuccessorMessage>(socket, {
-    parse: parsePredecessorMessage,
-    lineBytesMax: resultBytesMax,
-    onMessage: (answer) => {
-      begin('begun');
+  let msMax: number | undefined = answerMsMax;
+  try {
+    for (;;) {
+      const answer = await channel.receive(answerTypes, msMax);
+      msMax = undefined;
+      if (answer === 'late') throw hangs(folder);
+      if (answer === 'gone' || answer.type === 'refused') break;
       if (answer.type === 'started') isStarted = true;
       else if (answer.type === 'progress') onProgress(answer.value);
-      else resolve(answer);
-    },
-    onFault: () => resolve(undefined),
-  });
-  void channel.closed.then(() => resolve(undefined));
-  ending?.addEventListener('abort', () => socket.destroy());
-  channel.send(message);
-  const waiting = new AbortController();
-  try {
-    const late = pause(answerMsMax, 'late' as const, { signal: waiting.signal });
-    late.catch(() => undefined);
-    if ((await Promise.race([first, last, late])) === 'late') throw hangs(folder);
-    const answer = await last;
-    if (answer?.type === 'result' || answer?.type === 'failed') return { result: resultOf(answer) };
-    if (ending?.aborted === true) return { result: null };
-    if (!isStarted) return 'not started';
-    throw new DataFolderError(
-      'The service ended before the command did: see whether it is done, else run it again',
-    );
+      else return { result: resultOf(answer) };
+    }
   } finally {
-    waiting.abort();
-    socket.destroy();
+    channel.destroy();
   }
+  if (ending?.aborted === true) return { result: null };
+  if (!isStarted) return 'not started';
+  throw new DataFolderError(
+    'The service ended before the command did: see whether it is done, else run it again',
+  );
 }
 
+const answerTypes = ['started', 'progress', 'result', 'failed', 'refused'] as const;
+
 /** @throws Failure, DataFolderError as the command failed */
-export function resultOf(answer: ResultMessage | FailedMessage): unknown {
+export function resultOf(answer: Message<'result' | 'failed'>): unknown {
   if (answer.type === 'result') return answer.value;
   const { code, detail, faults } = answer;
   throw code === null ? new DataFolderError(detail) : new Failure(code, detail, { faults });

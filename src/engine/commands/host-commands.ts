@@ -3,8 +3,8 @@ import { Failure, messageOf } from '../../model/failure.ts';
 import { DataFileError } from '../../store/damage.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { DataFolderError } from '../data-folder.ts';
-import type { CommandMessage, FailedMessage, ResultMessage } from '../takeover/messages.ts';
-import type { SuccessorChannel } from '../takeover/successor-connection.ts';
+import type { Channel } from '../takeover/channel.ts';
+import type { Message } from '../takeover/messages.ts';
 import type { CommandControl, CommandTable } from './command-table.ts';
 
 const runningMax = 16;
@@ -20,7 +20,7 @@ export class HostedCommands {
     this.#log = log;
   }
 
-  run(channel: SuccessorChannel, message: CommandMessage): void {
+  run(channel: Channel, message: Message<'command'>): void {
     if (this.#isClosed) {
       return channel.sendLast({ type: 'refused', reason: 'the service is stopping or upgraded' });
     }
@@ -55,10 +55,10 @@ export class HostedCommands {
 /** Runs one command. Never rejects. */
 export async function runCommand(
   table: CommandTable,
-  { name, input }: CommandMessage,
+  { name, input }: Message<'command'>,
   control: CommandControl,
   log: Logger,
-): Promise<ResultMessage | FailedMessage> {
+): Promise<Message<'result' | 'failed'>> {
   const { signal } = control;
   try {
     const command = Object.hasOwn(table, name) ? table[name] : undefined;
@@ -73,7 +73,7 @@ export async function runCommand(
   }
 }
 
-function failed(command: string, error: unknown, log: Logger): FailedMessage {
+function failed(command: string, error: unknown, log: Logger): Message<'failed'> {
   if (error instanceof Failure) {
     return { type: 'failed', code: error.code, detail: error.message, faults: error.faults };
   }

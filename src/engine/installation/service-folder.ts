@@ -33,17 +33,12 @@ import {
   markStart,
 } from './installation.ts';
 import { isScansLost } from './folder-faults.ts';
-import {
-  folderOwner,
-  type FolderLock,
-  lockDataFolder,
-  replaceLock,
-} from '../takeover/folder-lock.ts';
+import { folderOwner, FolderLock } from '../takeover/folder-lock.ts';
 import { serviceAccess } from '../commands/folder-commands.ts';
 import type { CommandTable } from '../commands/command-table.ts';
 import { type Hosting, hostTakeovers } from '../takeover/host-takeovers.ts';
 import { PredecessorConnection, type TakeoverHello } from '../takeover/predecessor-connection.ts';
-import type { TakeoverHost } from '../takeover/successor-connection.ts';
+import type { TakeoverHost } from '../takeover/host-takeovers.ts';
 import { removePidFile, writePidFile } from '../takeover/pid-file.ts';
 import { raiseNumbers } from './numbers.ts';
 
@@ -115,8 +110,8 @@ export class ServiceFolder {
     await predecessor?.yield();
     // A dead predecessor leaves a stale lock. If the lock is not stale, another process has taken it.
     this.#lock ??= await (predecessor?.isGone === false
-      ? replaceLock(folder)
-      : lockOnceDead(() => lockDataFolder(folder)));
+      ? FolderLock.replace(folder)
+      : lockOnceDead(() => FolderLock.take(folder)));
     let inspection = await inspectFolder(folder, predecessor === undefined ? 'start' : 'quick');
     if (this.#start === 'scans-anew' && isScansLost(inspection.faults)) {
       const aside = await beginScansAnew(folder, inspection);
@@ -225,7 +220,7 @@ export class ServiceFolder {
 /** Does not wait for a running service. */
 export const lockOnceFree = (folder: DataFolder): Promise<FolderLock> =>
   retryWhile(
-    () => lockDataFolder(folder),
+    () => FolderLock.take(folder),
     ({ owner }) => owner === 'busy',
     busyLockTriesMax,
   );
@@ -270,7 +265,7 @@ export async function openInstallation(
   purpose: 'use' | 'fill' = 'use',
 ): Promise<CommandFolder> {
   const folder = purpose === 'fill' ? openDataFolder(dataDir) : openExistingDataFolder(dataDir);
-  const lock = await lockDataFolder(folder, 'open');
+  const lock = await FolderLock.take(folder, 'open');
   try {
     const inspection = await inspectFolder(folder);
     assertSound('open', folder, inspection);

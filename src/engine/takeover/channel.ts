@@ -1,66 +1,96 @@
 /**
- * Lines of JSON over a socket, both ways and in order. The owner handles faults: a line that is no message, or is too long.
- * A line is bounded by `lineBytesMax`; the rest of a longer one is dropped. What waits to be sent is bounded by
- * `queueBytesMax`: if the other side does not read, the connection ends.
+ * Messages over a socket, both ways and in order. A line that is no message is skipped; a line or a queue that grows beyond its
+ * bound ends the connection.
  */
 import type { Socket } from 'node:net';
+import type { Logger } from '../../telemetry/log.ts';
 import {
-  lineBytesMax,
+  answerLengthMax,
+  isOf,
   lineOf,
-  parsePredecessorMessage,
-  type PredecessorMessage,
-  type SuccessorMessage,
+  type Message,
+  type MessageType,
+  parseMessage,
 } from './messages.ts';
 
-export interface ChannelOptions<Received> {
-  readonly parse: (line: string) => Received | undefined;
-  readonly lineBytesMax: number;
-  readonly onMessage: (message: Received) => void;
-  readonly onFault: (fault: string) => void;
+/** Messages that nobody has waited for yet. */
+const receivedMax = 10_000;
+/** Two of the longest lines: beyond it, the other side does not read. */
+const sentBytesMax = 2 * answerLengthMax;
+
+export interface ChannelOptions {
+  readonly log?: Logger;
+  /** Characters of a received line. */
+  readonly lineLengthMax?: number;
 }
 
-/** Two of the longest lines. */
-const queueBytesMax = 134_217_728;
-const lineEnd = 10;
-
-export class Channel<Received, Sent extends SuccessorMessage | PredecessorMessage> {
-  lineBytesMax: number;
+export class Channel {
   /** Resolves when the connection has ended, by either side. Never rejects. */
   readonly closed: Promise<void>;
+  log: Logger | undefined;
   readonly #socket: Socket;
-  readonly #options: ChannelOptions<Received>;
+  readonly #lineLengthMax: number;
   #isClosed = false;
-  #parts: Buffer[] = [];
-  #bytes = 0;
-  #isDropping = false;
+  #line = '';
+  readonly #received: Message[] = [];
+  #arrived = Promise.withResolvers<void>();
 
-  constructor(socket: Socket, options: ChannelOptions<Received>) {
+  constructor(socket: Socket, { log, lineLengthMax = answerLengthMax }: ChannelOptions = {}) {
     this.#socket = socket;
-    this.#options = options;
-    this.lineBytesMax = options.lineBytesMax;
+    this.log = log;
+    this.#lineLengthMax = lineLengthMax;
     this.closed = new Promise((done) => {
       socket.once('close', () => {
         this.#isClosed = true;
+        this.#arrived.resolve();
         done();
       });
     });
     // A 'close' comes after it.
     socket.on('error', () => undefined);
-    socket.on('data', (data: Buffer) => this.#take(data));
+    socket.setEncoding('utf8').on('data', (text: string) => this.#take(text));
   }
 
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  send(message: Sent): void {
+  /**
+   * The next message of these types; others are skipped.
+   * @returns 'gone' if the connection has ended, 'late' after `msMax`
+   */
+  async receive<Type extends MessageType>(
+    types: readonly Type[],
+    msMax?: number,
+  ): Promise<Message<Type> | 'gone' | 'late'> {
+    let isLate = false;
+    const late = (): void => {
+      isLate = true;
+      this.#arrived.resolve();
+    };
+    const timer = msMax === undefined ? undefined : setTimeout(late, msMax);
+    try {
+      for (;;) {
+        const message = this.#received.shift();
+        if (message !== undefined && isOf(message, types)) return message;
+        if (message !== undefined) this.#warn(`${message.type}, expected ${types.join(' or ')}`);
+        else if (this.#isClosed) return 'gone';
+        else if (isLate) return 'late';
+        else await this.#arrival();
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  send(message: Message): void {
     if (!this.#socket.writable) return;
     this.#socket.write(lineOf(message));
-    if (this.#socket.writableLength > queueBytesMax) this.#socket.destroy();
+    if (this.#socket.writableLength > sentBytesMax) this.#socket.destroy();
   }
 
   /** Sends the last message. The other side ends the connection. */
-  sendLast(message: Sent): void {
+  sendLast(message: Message): void {
     if (this.#socket.writable) this.#socket.end(lineOf(message));
   }
 
@@ -73,64 +103,27 @@ export class Channel<Received, Sent extends SuccessorMessage | PredecessorMessag
     this.#socket.unref();
   }
 
-  #take(data: Buffer): void {
-    let rest = data;
-    for (;;) {
-      const end = rest.indexOf(lineEnd);
-      this.#add(end < 0 ? rest : rest.subarray(0, end));
-      if (end < 0 || this.#socket.destroyed) return;
-      this.#endLine();
-      rest = rest.subarray(end + 1);
+  #arrival(): Promise<void> {
+    this.#arrived = Promise.withResolvers();
+    return this.#arrived.promise;
+  }
+
+  #take(text: string): void {
+    const [head = '', ...lines] = text.split('\n');
+    this.#line += head;
+    for (const line of lines) {
+      const message = parseMessage(this.#line);
+      if (message === undefined) this.#warn(`a line of ${this.#line.length} characters`);
+      else this.#received.push(message);
+      this.#line = line;
     }
+    const isTooMuch =
+      this.#line.length > this.#lineLengthMax || this.#received.length > receivedMax;
+    if (isTooMuch) this.#socket.destroy();
+    this.#arrived.resolve();
   }
 
-  #add(part: Buffer): void {
-    if (this.#isDropping) return;
-    this.#bytes += part.length;
-    if (this.#bytes <= this.lineBytesMax) {
-      this.#parts.push(part);
-      return;
-    }
-    this.#isDropping = true;
-    this.#parts = [];
-    this.#options.onFault(`a line of more than ${this.lineBytesMax} bytes`);
+  #warn(fault: string): void {
+    this.log?.warn({ fault }, 'unexpected message from another process');
   }
-
-  #endLine(): void {
-    const isDropped = this.#isDropping;
-    const line = Buffer.concat(this.#parts).toString();
-    this.#parts = [];
-    this.#bytes = 0;
-    this.#isDropping = false;
-    if (isDropped) return;
-    const message = this.#options.parse(line);
-    if (message === undefined) this.#options.onFault(`no message, of ${line.length} characters`);
-    else this.#options.onMessage(message);
-  }
-}
-
-/** A folder's owner answers at once, however busy. A later one hangs. */
-export const answerMsMax = 10_000;
-
-/**
- * Asks a folder's owner one question. The caller ends the connection.
- * @returns 'late' without an answer in time; undefined if the connection ends without a known answer
- */
-export async function askOwner(
-  socket: Socket,
-  question: SuccessorMessage,
-): Promise<PredecessorMessage | 'late' | undefined> {
-  const { promise, resolve } = Promise.withResolvers<PredecessorMessage | 'late' | undefined>();
-  const channel = new Channel<PredecessorMessage, SuccessorMessage>(socket, {
-    parse: parsePredecessorMessage,
-    lineBytesMax,
-    onMessage: resolve,
-    onFault: () => resolve(undefined),
-  });
-  void channel.closed.then(() => resolve(undefined));
-  const late = setTimeout(() => resolve('late'), answerMsMax);
-  channel.send(question);
-  const answer = await promise;
-  clearTimeout(late);
-  return answer;
 }

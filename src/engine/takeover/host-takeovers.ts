@@ -1,18 +1,35 @@
 /**
- * The running service accepts connections on the folder's lock: of commands (../commands/host-commands.ts), and of successors,
- * one at a time (successor-connection.ts).
+ * The running service's side of the folder's lock: it runs commands (../commands/host-commands.ts), and yields to one successor
+ * at a time. messages.ts has the order and the rules.
  */
 import type { Socket } from 'node:net';
 import { HostedCommands } from '../commands/host-commands.ts';
 import type { CommandTable } from '../commands/command-table.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { type FolderLock, pidNamespace, refuseSuccessor } from './folder-lock.ts';
-import type { DataVersions, TakeoverMessage } from './messages.ts';
-import { SuccessorConnection, type TakeoverHost } from './successor-connection.ts';
+import { Channel } from './channel.ts';
+import { type FolderLock, refuseConnection } from './folder-lock.ts';
+import { commandBytesMax, type DataVersions, type Message, protocol } from './messages.ts';
+import { pidNamespace } from './predecessor-connection.ts';
 
-/** Connections without a first message. */
-const askedMax = 16;
-const askMsDefault = 20_000;
+/** What the running service does for a successor. */
+export interface TakeoverHost {
+  readonly release: string;
+  readonly dataVersions: DataVersions;
+  readonly journals: readonly number[];
+  readonly ports: readonly number[];
+  /** Undefined = a takeover may begin; else why not, as the end of "Cannot take over: …". */
+  readonly refusal: string | undefined;
+  /** It only redirects, and waits for its next successor. */
+  readonly hasYielded: boolean;
+  /** Ends all but redirects. The next successor finds it done. */
+  yield(): Promise<void>;
+  /** Stops listening. Resolves when nothing is written any more. */
+  finish(): Promise<void>;
+  /** The process may exit. */
+  ended(): void;
+  /** The successor has died after `yield`. */
+  orphaned(): void;
+}
 
 export interface Hosting {
   /** Refuses new commands; resolves when those that run have ended. */
@@ -20,6 +37,10 @@ export interface Hosting {
   /** A takeover under way ends with the process. */
   close(): Promise<void>;
 }
+
+/** Connections without a first message. */
+const askedMax = 16;
+const askMsDefault = 20_000;
 
 export function hostTakeovers(
   lock: FolderLock,
@@ -29,34 +50,31 @@ export function hostTakeovers(
   askMsMax = askMsDefault,
 ): Hosting {
   const commands = new HostedCommands(table, log);
-  const connected = new Set<SuccessorConnection>();
-  let current: SuccessorConnection | undefined;
-  const refusalOf = (hello: TakeoverMessage): string | undefined => {
-    if (current !== undefined) return 'another takeover is under way';
-    if (hello.pidNamespace !== pidNamespace()) {
-      return 'the running service is in another container; stop it, then start this one';
+  const asked = new Set<Channel>();
+  let successor: Channel | undefined;
+
+  const answer = async (channel: Channel): Promise<void> => {
+    const first = await channel.receive(['command', 'status', 'takeover'], askMsMax);
+    asked.delete(channel);
+    if (first === 'gone' || first === 'late') return channel.destroy();
+    if (first.type === 'command') return commands.run(channel, first);
+    if (first.type === 'status') {
+      return channel.sendLast({ type: host.hasYielded ? 'yielded' : 'running' });
     }
-    return host.refusal ?? versionRefusal(host.dataVersions, hello.dataVersions);
+    const refusal = refusalOf(host, first, successor !== undefined);
+    if (refusal !== undefined) {
+      log.warn({ refusal, release: first.release }, 'a takeover was refused');
+      return channel.sendLast({ type: 'refused', reason: `Cannot take over: ${refusal}` });
+    }
+    successor = channel;
+    await yieldTo(channel, host, log.child({ release: first.release }), commands);
+    successor = undefined;
   };
   const onConnection = (socket: Socket): void => {
-    if (connected.size >= askedMax) return refuseSuccessor(socket);
-    const successor = new SuccessorConnection(socket, {
-      host,
-      log,
-      askMsMax,
-      admit: (admitted, hello) => {
-        const refusal = refusalOf(hello);
-        if (refusal === undefined) current = admitted;
-        return refusal;
-      },
-      onCommand: (channel, message) => commands.run(channel, message),
-      beforeYield: () => commands.close(),
-      onOver: (over) => {
-        connected.delete(over);
-        if (current === over) current = undefined;
-      },
-    });
-    connected.add(successor);
+    if (asked.size >= askedMax) return refuseConnection(socket);
+    const channel = new Channel(socket, { log, lineLengthMax: commandBytesMax });
+    asked.add(channel);
+    void answer(channel);
   };
   lock.onConnection = onConnection;
   return {
@@ -64,15 +82,55 @@ export function hostTakeovers(
     close: async () => {
       await commands.close();
       if (lock.onConnection === onConnection) lock.onConnection = undefined;
-      for (const successor of connected) successor.stop();
+      for (const channel of asked) channel.destroy();
+      successor?.unref();
     },
   };
+}
+
+async function yieldTo(
+  successor: Channel,
+  host: TakeoverHost,
+  log: Logger,
+  commands: HostedCommands,
+): Promise<void> {
+  log.info('a successor is booting');
+  const { release, journals, ports } = host;
+  successor.send({ type: 'accepted', release, pid: process.pid, journals, ports });
+  if ((await successor.receive(['ready'])) === 'gone') return log.warn('the successor has died');
+  log.info('the successor is ready, yielding to it');
+  await commands.close();
+  await host.yield();
+  successor.send({ type: 'yielded' });
+  log.info('yielded to the successor: redirecting until it listens');
+  if ((await successor.receive(['listening'])) === 'gone') {
+    log.error('the successor has died: redirecting until the next one starts');
+    return host.orphaned();
+  }
+  log.info('the successor listens, handing over redirects');
+  await host.finish();
+  successor.sendLast({ type: 'ended' });
+  log.info('the successor has taken over');
+  host.ended();
 }
 
 const storeNames = ['management', 'scans', 'delivery'] as const;
 
 /** Two releases can use one folder only if both write the same versions of its stores. */
-function versionRefusal(own: DataVersions, theirs: DataVersions): string | undefined {
+function refusalOf(
+  host: TakeoverHost,
+  hello: Message<'takeover'>,
+  isTakenOver: boolean,
+): string | undefined {
+  if (hello.protocol !== protocol) {
+    return `this release knows protocol ${hello.protocol} of takeovers, the running one ${protocol}; stop it, then start this one`;
+  }
+  if (isTakenOver) return 'another takeover is under way';
+  if (hello.pidNamespace !== pidNamespace()) {
+    return 'the running service is in another container; stop it, then start this one';
+  }
+  if (host.refusal !== undefined) return host.refusal;
+  const [own, theirs] = [host.dataVersions, hello.dataVersions];
   const name = storeNames.find((store) => own[store] !== theirs[store]);
   if (name === undefined) return undefined;
   return `this release writes version ${theirs[name]} of ${name}.mdb, the running one ${own[name]}; stop it, then start this one`;

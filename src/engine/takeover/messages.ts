@@ -1,7 +1,7 @@
 /**
  * What a running service and another process say to each other, as lines of JSON over the folder's lock (folder-lock.ts).
  *
- *   another start (folder-lock.ts)                    running service
+ *   another start                                     running service (host-takeovers.ts)
  *     status --->
  *                          <--- running, or yielded; a command, and a service that starts or stops, refuses unasked
  *
@@ -13,7 +13,7 @@
  *                          <--- result {value}, or failed {code, detail, faults}
  *     ends the connection --->                          aborts the command if it still runs
  *
- *   successor (predecessor-connection.ts)             predecessor (successor-connection.ts)
+ *   successor (predecessor-connection.ts)             predecessor (host-takeovers.ts)
  *     takeover {protocol, release, dataVersions, pidNamespace} --->
  *                          <--- accepted {release, pid, journals, ports}, or refused {reason}
  *     ready --->                                        stops the API, the services and the shards
@@ -32,118 +32,80 @@
 import type { Fault, FailureCode } from '../../model/failure.ts';
 import { parseJson } from '../small-files.ts';
 
+/** A release of another protocol keeps the fields of `takeover`. */
 export const protocol = 1;
-/** A line of the conversation. */
-export const lineBytesMax = 65_536;
-/** A command with its input. */
+/** Of a command with its input. */
 export const commandBytesMax = 1_048_576;
-/** A result of a command: some list every key of every workspace. */
-export const resultBytesMax = 67_108_864;
+/** Characters of an answer: the result of some commands is every key of every workspace. */
+export const answerLengthMax = 67_108_864;
 
-export interface DataVersions {
-  readonly management: number;
-  readonly scans: number;
-  readonly delivery: number;
-}
+const anything: unknown = undefined;
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an example that any value is like
+const anyCode = anything as FailureCode | null;
+const faults: readonly Fault[] = [{ path: '', code: '', message: '' }];
+const numbers: readonly number[] = [0];
 
-type Guard<Value> = (value: unknown) => value is Value;
-type Fields = Readonly<Record<string, unknown>>;
-
-const isFields: Guard<Fields> = (value): value is Fields =>
-  typeof value === 'object' && value !== null;
-const isAny: Guard<unknown> = (_value): _value is unknown => true;
-const isString: Guard<string> = (value) => typeof value === 'string';
-const textLengthMax = 2_000;
-const isText: Guard<string> = (value): value is string =>
-  isString(value) && value.length <= textLengthMax;
-const isCount: Guard<number> = (value): value is number =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-const isCounts: Guard<readonly number[]> = (value): value is number[] =>
-  Array.isArray(value) && value.every((item) => isCount(item));
-const isVersions: Guard<DataVersions> = (value): value is DataVersions =>
-  isFields(value) && ['management', 'scans', 'delivery'].every((name) => isCount(value[name]));
-const isCode: Guard<FailureCode | null> = (value): value is FailureCode | null =>
-  value === null || isString(value);
-const isFaults: Guard<readonly Fault[]> = (value): value is Fault[] =>
-  Array.isArray(value) &&
-  value.every(
-    (fault) =>
-      isFields(fault) && ['path', 'code', 'message'].every((name) => isString(fault[name])),
-  );
-
-/** By type of message, the check of each field. */
-type Shapes = Readonly<Record<string, Readonly<Record<string, Guard<unknown>>>>>;
-
-const successorShapes = {
-  command: { name: isText, input: isAny },
-  /** Of a start that found the folder locked. */
+/** An example of each message: its fields have the types of these. */
+const examples = {
   status: {},
+  command: { name: '', input: anything },
   takeover: {
-    protocol: isCount,
-    release: isText,
-    dataVersions: isVersions,
-    pidNamespace: isText,
+    protocol: 0,
+    release: '',
+    dataVersions: { management: 0, scans: 0, delivery: 0 },
+    pidNamespace: '',
   },
   ready: {},
   listening: {},
-} satisfies Shapes;
-
-const predecessorShapes = {
   started: {},
-  progress: { value: isAny },
-  result: { value: isAny },
+  progress: { value: anything },
+  result: { value: anything },
   /** `code` null = not a `Failure`; `detail` is for the operator. */
-  failed: { code: isCode, detail: isString, faults: isFaults },
+  failed: { code: anyCode, detail: '', faults },
   running: {},
-  refused: { reason: isText },
-  accepted: { release: isText, pid: isCount, journals: isCounts, ports: isCounts },
+  refused: { reason: '' },
+  accepted: { release: '', pid: 0, journals: numbers, ports: numbers },
   /** Also the answer to `status` of a service that waits for its next successor. */
   yielded: {},
   ended: {},
-} satisfies Shapes;
+};
 
-type MessageOf<S extends Shapes> = {
-  [Type in keyof S]: { readonly type: Type } & {
-    readonly [Field in keyof S[Type]]: S[Type][Field] extends Guard<infer Value> ? Value : never;
-  };
-}[keyof S];
+export type MessageType = keyof typeof examples;
+type AnyMessage = {
+  [Type in MessageType]: { readonly type: Type } & Readonly<(typeof examples)[Type]>;
+}[MessageType];
+export type Message<Type extends MessageType = MessageType> = Extract<AnyMessage, { type: Type }>;
+export type DataVersions = Readonly<Message<'takeover'>['dataVersions']>;
 
-export type PredecessorMessage = MessageOf<typeof predecessorShapes>;
-export type SuccessorMessage =
-  | MessageOf<typeof successorShapes>
-  /** Of a later release: the rest of it is unknown. */
-  | { readonly type: 'other protocol'; readonly protocol: number };
+export const lineOf = (message: Message): string => `${JSON.stringify(message)}\n`;
 
-export type TakeoverMessage = Extract<SuccessorMessage, { type: 'takeover' }>;
-export type CommandMessage = Extract<SuccessorMessage, { type: 'command' }>;
-export type AcceptedMessage = Extract<PredecessorMessage, { type: 'accepted' }>;
-export type ResultMessage = Extract<PredecessorMessage, { type: 'result' }>;
-export type FailedMessage = Extract<PredecessorMessage, { type: 'failed' }>;
+export const isOf = <Type extends MessageType>(
+  message: Message,
+  types: readonly Type[],
+): message is Message<Type> => types.some((type) => type === message.type);
 
-export const lineOf = (message: SuccessorMessage | PredecessorMessage): string =>
-  `${JSON.stringify(message)}\n`;
+/** Undefined for a line that is no message. */
+export function parseMessage(line: string): Message | undefined {
+  const value = parseJson(line);
+  return isMessage(value) ? value : undefined;
+}
 
-/** Undefined for a line that is no message of a successor. */
-export function parseSuccessorMessage(line: string): SuccessorMessage | undefined {
-  const message = parseJson(line);
-  if (isFields(message) && message['type'] === 'takeover') {
-    const theirs = message['protocol'];
-    if (isCount(theirs) && theirs !== protocol) return { type: 'other protocol', protocol: theirs };
+const isMessage = (value: unknown): value is Message =>
+  isObject(value) &&
+  Object.entries(examples).some(
+    ([type, fields]) => value['type'] === type && isLike(value, fields),
+  );
+
+function isLike(value: unknown, example: unknown): boolean {
+  if (example === undefined) return true;
+  if (Array.isArray(example)) {
+    return Array.isArray(value) && value.every((item) => isLike(item, example[0]));
   }
-  return isOf(successorShapes, message) ? message : undefined;
-}
-
-/** Undefined for a line that is no message of a predecessor. */
-export function parsePredecessorMessage(line: string): PredecessorMessage | undefined {
-  const message = parseJson(line);
-  return isOf(predecessorShapes, message) ? message : undefined;
-}
-
-function isOf<S extends Shapes>(shapes: S, message: unknown): message is MessageOf<S> {
-  if (!isFields(message) || !isString(message['type'])) return false;
-  const { type } = message;
-  const shape = Object.hasOwn(shapes, type) ? shapes[type] : undefined;
+  if (!isObject(example)) return typeof value === typeof example;
   return (
-    shape !== undefined && Object.entries(shape).every(([name, isValid]) => isValid(message[name]))
+    isObject(value) && Object.entries(example).every(([name, field]) => isLike(value[name], field))
   );
 }
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;

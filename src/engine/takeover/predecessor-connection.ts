@@ -1,18 +1,10 @@
 /** The successor's side of a takeover: its connection to the running service. messages.ts has the order and the rules. */
-import type { Socket } from 'node:net';
+import { readlinkSync } from 'node:fs';
 import type { Logger } from '../../telemetry/log.ts';
 import { type DataFolder, DataFolderError } from '../data-folder.ts';
 import { Channel } from './channel.ts';
-import { connectToOwner, pidNamespace } from './folder-lock.ts';
-import {
-  type AcceptedMessage,
-  type DataVersions,
-  lineBytesMax,
-  parsePredecessorMessage,
-  type PredecessorMessage,
-  protocol,
-  type SuccessorMessage,
-} from './messages.ts';
+import { connectToOwner } from './folder-lock.ts';
+import { type DataVersions, isOf, type Message, type MessageType, protocol } from './messages.ts';
 
 export interface TakeoverHello {
   readonly release: string;
@@ -23,22 +15,17 @@ export interface TakeoverHello {
 const answerMsMax = 20_000;
 
 export class PredecessorConnection {
-  readonly #channel: Channel<PredecessorMessage, SuccessorMessage>;
-  #log: Logger;
-  readonly #answerMsMax: number;
-  #accepted: AcceptedMessage | undefined;
-  #answer: PromiseWithResolvers<PredecessorMessage | 'gone'> | undefined;
+  readonly #channel: Channel;
+  /** Its journals and ports. */
+  readonly accepted: Message<'accepted'>;
+  readonly #log: Logger;
+  readonly #msMax: number;
 
-  private constructor(socket: Socket, log: Logger, msMax: number) {
+  private constructor(channel: Channel, accepted: Message<'accepted'>, log: Logger, msMax: number) {
+    this.#channel = channel;
+    this.accepted = accepted;
     this.#log = log;
-    this.#answerMsMax = msMax;
-    this.#channel = new Channel(socket, {
-      parse: parsePredecessorMessage,
-      lineBytesMax,
-      onMessage: (message) => this.#answer?.resolve(message),
-      onFault: (fault) => this.#log.warn({ fault }, 'unexpected message from the running service'),
-    });
-    void this.#channel.closed.then(() => this.#answer?.resolve('gone'));
+    this.#msMax = msMax;
   }
 
   /**
@@ -47,28 +34,25 @@ export class PredecessorConnection {
    */
   static async find(
     folder: DataFolder,
-    { release, dataVersions }: TakeoverHello,
+    hello: TakeoverHello,
     log: Logger,
     msMax = answerMsMax,
   ): Promise<PredecessorConnection | undefined> {
     const socket = await connectToOwner(folder, 'take over');
     if (socket === undefined) return undefined;
-    const predecessor = new PredecessorConnection(socket, log, msMax);
-    const hello = { release, dataVersions, pidNamespace: pidNamespace() };
-    const answer = await predecessor.#ask({ type: 'takeover', protocol, ...hello }, 'accepted');
-    if (answer === 'gone') return undefined;
-    predecessor.#accepted = answer;
-    predecessor.#log = log.child({ pid: answer.pid, release: answer.release });
-    predecessor.#log.info('takeover started, booting next to the running service');
-    return predecessor;
-  }
-
-  get journals(): readonly number[] {
-    return this.#accepted?.journals ?? [];
-  }
-
-  get ports(): readonly number[] {
-    return this.#accepted?.ports ?? [];
+    const channel = new Channel(socket, { log });
+    const question = {
+      type: 'takeover',
+      protocol,
+      ...hello,
+      pidNamespace: pidNamespace(),
+    } as const;
+    const accepted = await ask(channel, question, 'accepted', msMax);
+    if (accepted === 'gone') return undefined;
+    const { pid, release } = accepted;
+    channel.log = log.child({ pid, release });
+    channel.log.info('takeover started, booting next to the running service');
+    return new PredecessorConnection(channel, accepted, channel.log, msMax);
   }
 
   /** Its process has died, or has ended. */
@@ -81,13 +65,13 @@ export class PredecessorConnection {
    * @throws DataFolderError if it takes too long
    */
   async yield(): Promise<void> {
-    await this.#ask({ type: 'ready' }, 'yielded');
+    await ask(this.#channel, { type: 'ready' }, 'yielded', this.#msMax);
   }
 
   /** This process redirects. Resolves when the other one writes nothing any more: one that hangs is killed. */
   async listening(): Promise<void> {
     try {
-      await this.#ask({ type: 'listening' }, 'ended');
+      await ask(this.#channel, { type: 'listening' }, 'ended', this.#msMax);
     } catch (err) {
       this.#log.error({ err }, 'killing the old process: it hangs');
       this.#kill();
@@ -98,7 +82,7 @@ export class PredecessorConnection {
 
   /** Its connection ends with it. Only a process of this user can have sent the id. */
   #kill(): void {
-    const { pid = 0 } = this.#accepted ?? {};
+    const { pid } = this.accepted;
     if (pid <= 1 || pid === process.pid) return this.#channel.destroy();
     try {
       process.kill(pid, 'SIGKILL');
@@ -112,34 +96,31 @@ export class PredecessorConnection {
   close(): void {
     this.#channel.destroy();
   }
+}
 
-  async #ask<Type extends PredecessorMessage['type']>(
-    message: SuccessorMessage,
-    expected: Type,
-  ): Promise<Extract<PredecessorMessage, { type: Type }> | 'gone'> {
-    if (this.isGone) return 'gone';
-    const answer = Promise.withResolvers<PredecessorMessage | 'gone'>();
-    this.#answer = answer;
-    const seconds = this.#answerMsMax / 1_000;
-    const late = new DataFolderError(
-      `Cannot take over: the running service did not answer within ${seconds} s`,
-    );
-    const timer = setTimeout(() => answer.reject(late), this.#answerMsMax);
-    this.#channel.send(message);
-    try {
-      const received = await answer.promise;
-      if (received === 'gone' || isOf(received, expected)) return received;
-      const isRefusal = received.type === 'refused';
-      throw new DataFolderError(
-        isRefusal ? received.reason : `Cannot take over: unexpected answer "${received.type}"`,
-      );
-    } finally {
-      clearTimeout(timer);
-    }
+/** A process id is valid in its namespace only: containers have their own. Empty if the system has none. */
+export function pidNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
   }
 }
 
-const isOf = <Type extends PredecessorMessage['type']>(
-  message: PredecessorMessage,
+/** @throws DataFolderError if the other process refuses, or does not answer in time */
+async function ask<Type extends MessageType>(
+  channel: Channel,
+  question: Message,
   type: Type,
-): message is Extract<PredecessorMessage, { type: Type }> => message.type === type;
+  msMax: number,
+): Promise<Message<Type> | 'gone'> {
+  channel.send(question);
+  const answer = await channel.receive<Type | 'refused'>([type, 'refused'], msMax);
+  if (answer === 'gone') return 'gone';
+  if (answer !== 'late' && isOf(answer, [type])) return answer;
+  throw new DataFolderError(
+    answer !== 'late' && isOf(answer, ['refused'])
+      ? answer.reason
+      : `Cannot take over: the running service did not answer within ${msMax / 1_000} s`,
+  );
+}

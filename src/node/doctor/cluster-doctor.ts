@@ -23,7 +23,7 @@ import {
 import type { Config } from '../../config.ts';
 import { askService } from '../../engine/commands/ask-service.ts';
 import { type DataFolder, dataFolderAt } from '../../engine/data-folder.ts';
-import { isFolderLocked, withFolderLock } from '../../engine/takeover/folder-lock.ts';
+import { folderOwner, withFolderLock } from '../../engine/takeover/folder-lock.ts';
 import type { Clock } from '../../model/clock.ts';
 import { messageOf } from '../../model/failure.ts';
 import { openManagement } from '../../store/management/management.ts';
@@ -80,7 +80,7 @@ async function dataFindings(config: Config): Promise<DoctorFinding[]> {
   const { managementFile: path } = folder;
   if (!existsSync(path)) return [];
   try {
-    if (await isFolderLocked(folder)) return await runningFindings(folder);
+    if ((await folderOwner(folder)) !== undefined) return await runningFindings(folder);
     return await withFolderLock(folder, 'examine', async () => {
       const store = openManagement(path, 'read');
       try {

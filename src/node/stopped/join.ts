@@ -27,7 +27,7 @@ import {
   makeInstallation,
 } from '../../engine/installation/installation.ts';
 import { syncFolder } from '../../engine/small-files.ts';
-import { isLockName, lockDataFolder } from '../../engine/takeover/folder-lock.ts';
+import { isLockName, FolderLock } from '../../engine/takeover/folder-lock.ts';
 import { fitToMemory } from '../../engine/machine/machine-plan.ts';
 import { thisMachine } from '../../modules.ts';
 import { journalEnd, journalFolder } from '../../scans/journal/segments.ts';
@@ -54,7 +54,7 @@ export async function join(options: JoinOptions): Promise<NodeIdentity> {
   if (known !== undefined) {
     checkNodeFile(known, { name: config.cluster.nodeName, role: config.cluster.role });
   }
-  const lock = await lockDataFolder(folder, 'join a cluster');
+  const lock = await FolderLock.take(folder, 'join a cluster');
   const log = createLog('warn', { write: (line) => say(plainText(line)) });
   const context = connectNode(fitToMemory(config), log, machine);
   try {

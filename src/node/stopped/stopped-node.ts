@@ -8,7 +8,7 @@ import {
   assertSound,
   inspectFolder,
 } from '../../engine/installation/installation.ts';
-import { lockDataFolder } from '../../engine/takeover/folder-lock.ts';
+import { FolderLock } from '../../engine/takeover/folder-lock.ts';
 import { fitToMemory } from '../../engine/machine/machine-plan.ts';
 import { messageOf } from '../../model/failure.ts';
 import { type Machine, thisMachine } from '../../modules.ts';
@@ -43,7 +43,7 @@ export async function withStoppedFolder<T>(
       `Cannot ${action}: data folder ${folder.path} has no data; set dataDir (QZ_DATA_DIR) to that of your service`,
     );
   }
-  const lock = await lockDataFolder(folder, action);
+  const lock = await FolderLock.take(folder, action);
   try {
     const inspection = await inspectFolder(folder, 'start');
     assertSound(action, folder, inspection);

@@ -9,7 +9,7 @@ import {
   DataFolderError,
   openDataFolder,
 } from '../../../src/engine/data-folder.ts';
-import { type FolderLock, lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
+import { FolderLock } from '../../../src/engine/takeover/folder-lock.ts';
 import { type Hosting, hostTakeovers } from '../../../src/engine/takeover/host-takeovers.ts';
 import { invalid } from '../../../src/model/failure.ts';
 import { temporaryFolder } from '../../store/temporary-management.ts';
@@ -25,7 +25,7 @@ const told = collectLog();
 
 beforeEach(async () => {
   folder = openDataFolder(temporaryFolder());
-  lock = await lockDataFolder(folder);
+  lock = await FolderLock.take(folder);
   host = new TestHost();
   calls = [];
 });

@@ -12,7 +12,7 @@ import {
 } from '../../../src/engine/commands/folder-commands.ts';
 import { runInThread } from '../../../src/engine/commands/folder-thread.ts';
 import type { DataFolder } from '../../../src/engine/data-folder.ts';
-import { type FolderLock, lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
+import { FolderLock } from '../../../src/engine/takeover/folder-lock.ts';
 import { type Hosting, hostTakeovers } from '../../../src/engine/takeover/host-takeovers.ts';
 import { StoreEnvironment } from '../../../src/store/environment.ts';
 import { temporaryFolder } from '../../store/temporary-management.ts';
@@ -26,7 +26,7 @@ let hosting: Hosting;
 
 beforeEach(async () => {
   folder = await makeWholeFolder(temporaryFolder());
-  lock = await lockDataFolder(folder);
+  lock = await FolderLock.take(folder);
   hosting = hostTakeovers(lock, new TestHost(), collectLog().log, folderCommands(folder));
 });
 afterEach(async () => {

@@ -1,4 +1,4 @@
-/** Lines over a socket: whole, in order and bounded, whatever comes in whatever pieces. */
+/** Messages over a socket: whole, in order and bounded, whatever comes in whatever pieces. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -6,59 +6,81 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Channel } from '../../../src/engine/takeover/channel.ts';
-import type { PredecessorMessage } from '../../../src/engine/takeover/messages.ts';
-import { soon } from '../../support/soon.ts';
+import { lineOf } from '../../../src/engine/takeover/messages.ts';
+import { collectLog, type TestLog } from './conversation.ts';
 
 let folder: string;
 let server: Server;
-let near: Socket;
 let far: Socket;
-let received: string[];
-let channel: Channel<string, PredecessorMessage>;
+let told: TestLog;
+let channel: Channel;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'quietzone-channel-'));
   server = createServer().listen(join(folder, 'socket'));
   await once(server, 'listening');
-  near = connect(join(folder, 'socket'));
+  const near = connect(join(folder, 'socket'));
   [far] = await once(server, 'connection');
-  received = [];
-  channel = new Channel(near, {
-    parse: (line) => (line === 'bad' ? undefined : line),
-    lineBytesMax: 10,
-    onMessage: (message) => received.push(message),
-    onFault: (fault) => received.push(`(${fault})`),
-  });
+  told = collectLog();
+  channel = new Channel(near, { log: told.log, lineLengthMax: 1_000 });
 });
 afterEach(async () => {
-  near.destroy();
+  channel.destroy();
   far.destroy();
   await new Promise((done) => server.close(done));
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('lines come whole and in order, in whatever pieces', async () => {
-  for (const byte of Buffer.from('ab\nc d\né\n\nbad\nlast\nhalf')) {
+test('messages come whole and in order, in whatever pieces', async () => {
+  const lines = ['a b', 'é', '\u2028'].map((value) => lineOf({ type: 'progress', value }));
+  for (const byte of Buffer.from(`${lines.join('')}{"type":"re`)) {
     far.write(Uint8Array.of(byte));
     await new Promise((done) => setImmediate(done));
   }
-  await expect
-    .poll(() => received, soon)
-    .toEqual(['ab', 'c d', 'é', '', '(no message, of 3 characters)', 'last']);
+  for (const value of ['a b', 'é', '\u2028']) {
+    expect(await channel.receive(['progress'])).toEqual({ type: 'progress', value });
+  }
+  expect(await channel.receive(['progress'], 20)).toBe('late');
+  far.write('ady"}\n');
+  expect(await channel.receive(['ready'])).toEqual({ type: 'ready' });
 });
 
-test('a line that is too long is dropped to its end, and the next one is read', async () => {
-  far.write(`1234567890\n12345678901\n${'x'.repeat(1_000_000)}\nnext\n`);
-  const fault = '(a line of more than 10 bytes)';
-  await expect.poll(() => received, soon).toEqual(['1234567890', fault, fault, 'next']);
+test.each([
+  'x',
+  '"ready"',
+  '{"type":"hello"}',
+  '{"type":"toString"}',
+  '{"type":"refused"}',
+  '{"type":"accepted","release":"1","pid":1,"journals":[0,"1"],"ports":[]}',
+  '{"type":"failed","code":null,"detail":"","faults":[{"path":""}]}',
+  '['.repeat(900),
+])('a line that is no message, and a message of another type, are skipped: %s', async (line) => {
+  far.write(`${line}\n\n{"type":"yielded"}\n{"type":"ready"}\n`);
+  expect(await channel.receive(['ready'])).toEqual({ type: 'ready' });
+  const warning = 'warn: unexpected message from another process';
+  expect(told.lines).toEqual([
+    `${warning}: a line of ${line.length} characters`,
+    `${warning}: a line of 0 characters`,
+    `${warning}: yielded, expected ready`,
+  ]);
+});
+
+test.each([
+  ['a line without end', 'x'.repeat(1_001)],
+  ['messages that nobody waits for', '{"type":"ready"}\n'.repeat(10_001)],
+])('%s ends the connection', async (_name, text) => {
+  far.on('error', () => undefined);
+  far.write(text);
+  await channel.closed;
+  expect(channel.isClosed).toBe(true);
 });
 
 test('the other side does not read: beyond the bound the connection is ended', async () => {
   far.pause();
-  const message: PredecessorMessage = { type: 'refused', reason: 'x'.repeat(50_000_000) };
+  const message = { type: 'refused', reason: 'x'.repeat(50_000_000) } as const;
   channel.send(message);
   channel.send(message);
-  expect(near.destroyed).toBe(false);
+  expect(channel.isClosed).toBe(false);
   channel.send(message);
   await channel.closed;
 });
@@ -67,5 +89,5 @@ test('the other side is killed while it is written to: no error is left over', a
   far.destroy();
   for (let sent = 0; sent < 100; sent++) channel.send({ type: 'progress', value: sent });
   await channel.closed;
-  expect(received).toEqual([]);
+  expect(await channel.receive(['ready'])).toBe('gone');
 });

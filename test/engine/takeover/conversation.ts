@@ -1,16 +1,12 @@
 /** Both sides of a takeover for tests: a host that does what the test says, and sockets that say anything. */
 import { once } from 'node:events';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { expect } from 'vitest';
 import { type DataFolder, openDataFolder } from '../../../src/engine/data-folder.ts';
-import {
-  lockDataFolder,
-  lockPath,
-  pidNamespace,
-} from '../../../src/engine/takeover/folder-lock.ts';
-import { hostTakeovers } from '../../../src/engine/takeover/host-takeovers.ts';
-import type { TakeoverHost } from '../../../src/engine/takeover/successor-connection.ts';
+import { FolderLock, lockPath } from '../../../src/engine/takeover/folder-lock.ts';
+import { hostTakeovers, type TakeoverHost } from '../../../src/engine/takeover/host-takeovers.ts';
+import { pidNamespace } from '../../../src/engine/takeover/predecessor-connection.ts';
 import { createLog, type Logger } from '../../../src/telemetry/log.ts';
 import { temporaryFolder } from '../../store/temporary-management.ts';
 import { soon } from '../../support/soon.ts';
@@ -123,20 +119,10 @@ export async function talkTo(folder: DataFolder): Promise<Talker> {
   return new Talker(socket);
 }
 
-/** A running service that says what the test says, and the connection of its one successor. */
-export async function listenAs(
-  folder: DataFolder,
-): Promise<{ server: Server; talker: Promise<Talker> }> {
-  const met = Promise.withResolvers<Talker>();
-  const server = createServer((socket) => met.resolve(new Talker(socket)));
-  await once(server.listen(lockPath(folder)), 'listening');
-  return { server, talker: met.promise };
-}
-
 /** A data folder whose service, the test's host, waits for successors. */
 export async function openHostedFolder() {
   const folder = openDataFolder(temporaryFolder());
-  const lock = await lockDataFolder(folder);
+  const lock = await FolderLock.take(folder);
   const host = new TestHost();
   const told = collectLog();
   return { folder, lock, host, told, hosting: hostTakeovers(lock, host, told.log) };

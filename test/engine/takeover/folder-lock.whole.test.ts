@@ -1,15 +1,7 @@
 /** The lock of a data folder, with the remains of a crash and of other processes, and a successor's in its place. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chownSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { chownSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -18,12 +10,9 @@ import { DataFolderLockedError, openDataFolder } from '../../../src/engine/data-
 import {
   isOwnUser,
   connectToOwner,
-  type FolderLock,
-  isFolderLocked,
-  lockDataFolder,
+  FolderLock,
   lockPath,
-  refuseSuccessor,
-  replaceLock,
+  refuseConnection,
 } from '../../../src/engine/takeover/folder-lock.ts';
 import { lineOf } from '../../../src/engine/takeover/messages.ts';
 import { soon } from '../../support/soon.ts';
@@ -62,27 +51,27 @@ const named = (lock: FolderLock, name: string): void => {
 
 test('one process locks the folder, the next is refused until it is unlocked', async () => {
   const folder = openDataFolder(path);
-  const lock = await lockDataFolder(folder);
+  const lock = await FolderLock.take(folder);
   expect(readdirSync(path)).toEqual(['service.sock']);
-  await expect(lockDataFolder(folder)).rejects.toThrow(DataFolderLockedError);
+  await expect(FolderLock.take(folder)).rejects.toThrow(DataFolderLockedError);
   await lock.unlock();
   expect(readdirSync(path)).toEqual([]);
 });
 
 test.each([
   ['a running service', (socket: Socket) => socket.end(lineOf({ type: 'running' })), 'running'],
-  ['a command', refuseSuccessor, 'busy'],
+  ['a command', refuseConnection, 'busy'],
   ['one that ends without an answer', (socket: Socket) => socket.destroy(), 'busy'],
 ] as const)(
   'tells whether the owner is %s, however late it answers',
   async (_name, answer, owner) => {
     const folder = openDataFolder(path);
-    const lock = await lockDataFolder(folder);
+    const lock = await FolderLock.take(folder);
     lock.onConnection = (socket) => {
       socket.on('error', () => undefined);
       setTimeout(() => answer(socket), 700);
     };
-    await expect(lockDataFolder(folder)).rejects.toMatchObject({ owner });
+    await expect(FolderLock.take(folder)).rejects.toMatchObject({ owner });
     await lock.unlock();
   },
 );
@@ -99,7 +88,7 @@ test("root's lock belongs to the folder's user, whose service finds it stale onc
 test('of several starts at once one has the lock', async () => {
   await end(await lockInChild('lock'), 'SIGKILL');
   const folder = openDataFolder(path);
-  const starts = await Promise.allSettled(Array.from({ length: 8 }, () => lockDataFolder(folder)));
+  const starts = await Promise.allSettled(Array.from({ length: 8 }, () => FolderLock.take(folder)));
   const locks = starts.filter((start) => start.status === 'fulfilled');
   expect(locks).toHaveLength(1);
   for (const start of starts) {
@@ -113,12 +102,12 @@ test.each(['exit', 'return', 'SIGKILL'] as const)(
   'a predecessor that ends by %s leaves the lock of its successor',
   async (how) => {
     const predecessor = await lockInChild('lock');
-    const successor = await replaceLock(openDataFolder(path));
+    const successor = await FolderLock.replace(openDataFolder(path));
     named(successor, 'successor');
     await end(predecessor, how);
     expect(readdirSync(path)).toEqual(['service.sock']);
     expect(await ask()).toBe('successor');
-    await expect(lockDataFolder(openDataFolder(path))).rejects.toThrow(DataFolderLockedError);
+    await expect(FolderLock.take(openDataFolder(path))).rejects.toThrow(DataFolderLockedError);
     await successor.unlock();
     expect(readdirSync(path)).toEqual([]);
   },
@@ -126,17 +115,17 @@ test.each(['exit', 'return', 'SIGKILL'] as const)(
 
 test('there is a lock at every moment of a takeover', async () => {
   const folder = openDataFolder(path);
-  const locks = [await lockDataFolder(folder)];
+  const locks = [await FolderLock.take(folder)];
   const over = new AbortController();
   let asked = 0;
   const asking = (async () => {
     while (!over.signal.aborted) {
-      await expect(lockDataFolder(folder)).rejects.toThrow(DataFolderLockedError);
+      await expect(FolderLock.take(folder)).rejects.toThrow(DataFolderLockedError);
       asked += 1;
     }
   })();
   for (let i = 0; i < 20; i++) {
-    locks.push(await replaceLock(folder));
+    locks.push(await FolderLock.replace(folder));
     await locks.at(-2)?.unlock();
   }
   over.abort();
@@ -147,7 +136,7 @@ test('there is a lock at every moment of a takeover', async () => {
 });
 
 test('the lock is taken back from a successor that was killed, and not from one that runs', async () => {
-  const lock = await lockDataFolder(openDataFolder(path));
+  const lock = await FolderLock.take(openDataFolder(path));
   named(lock, 'predecessor');
   await lock.retake();
   const successor = await lockInChild('replace');
@@ -160,18 +149,8 @@ test('the lock is taken back from a successor that was killed, and not from one 
   expect(readdirSync(path)).toEqual([]);
 });
 
-test('a name that a killed process of the same id left is no obstacle', async () => {
-  const server = await listenAt(join(path, 'made.sock'));
-  // A hard link survives the close of its socket, as a socket survives the death of its process.
-  linkSync(join(path, 'made.sock'), join(path, `service.${process.pid}`));
-  await new Promise((done) => server.close(done));
-  const lock = await lockDataFolder(openDataFolder(path));
-  expect(readdirSync(path)).toEqual(['service.sock']);
-  await lock.unlock();
-});
-
 test('without a handler connections are refused and closed, with one they are given to it', async () => {
-  const lock = await lockDataFolder(openDataFolder(path));
+  const lock = await FolderLock.take(openDataFolder(path));
   for (let i = 0; i < 3; i++) expect(await ask()).toMatch(/^\{"type":"refused".*\n$/);
   named(lock, 'handled');
   expect(await ask()).toBe('handled');
@@ -201,9 +180,6 @@ async function askEnding<T>(
 
 test('an owner that ends while it is asked is gone, unless another is in its place', async () => {
   const folder = openDataFolder(path);
-  const isLocked = (): Promise<boolean> => isFolderLocked(folder);
-  expect(await askEnding(isLocked, 'removed')).toEqual([false, 0]);
-  expect(await askEnding(isLocked, 'replaced')).toEqual([true, 1]);
   const isAsked = async (): Promise<boolean> => {
     const socket = await connectToOwner(folder, 'open');
     socket?.destroy();
@@ -214,7 +190,7 @@ test('an owner that ends while it is asked is gone, unless another is in its pla
 });
 
 test('an open connection does not hold up the unlocking', async () => {
-  const lock = await lockDataFolder(openDataFolder(path));
+  const lock = await FolderLock.take(openDataFolder(path));
   let isOpen = false;
   lock.onConnection = () => (isOpen = true);
   const socket = connect(join(path, 'service.sock'));
@@ -228,13 +204,13 @@ test.each([88, 89, 90, 200])('a folder whose path has %i bytes is locked', async
   const long = join(path, 'x'.repeat(bytes - path.length - 1));
   mkdirSync(long);
   const folder = openDataFolder(long);
-  const lock = await lockDataFolder(folder);
+  const lock = await FolderLock.take(folder);
   expect(lockPath(folder).startsWith(long)).toBe(bytes < 88);
   expect(readdirSync(long)).toEqual(['service.sock']);
-  await expect(lockDataFolder(folder)).rejects.toThrow(DataFolderLockedError);
-  const successor = await replaceLock(folder);
+  await expect(FolderLock.take(folder)).rejects.toThrow(DataFolderLockedError);
+  const successor = await FolderLock.replace(folder);
   await lock.unlock();
-  await expect(lockDataFolder(folder)).rejects.toThrow(DataFolderLockedError);
+  await expect(FolderLock.take(folder)).rejects.toThrow(DataFolderLockedError);
   await successor.unlock();
 });
 
@@ -247,7 +223,7 @@ test('a socket of a stranger is not believed', async () => {
     chownSync(join(path, 'service.sock'), 65_534, -1);
     const refusal = /service\.sock belongs to user 65534, expected the owner of the data folder/;
     await expect(connectToOwner(folder, 'take over')).rejects.toThrow(refusal);
-    await expect(lockDataFolder(folder)).rejects.toThrow(refusal);
+    await expect(FolderLock.take(folder)).rejects.toThrow(refusal);
   }
   await new Promise((done) => server.close(done));
 });

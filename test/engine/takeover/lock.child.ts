@@ -1,11 +1,11 @@
 /** A process that has the lock of a folder, and ends as it is told. */
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
-import { lockDataFolder, replaceLock } from '../../../src/engine/takeover/folder-lock.ts';
+import { FolderLock } from '../../../src/engine/takeover/folder-lock.ts';
 
 const [order, path = ''] = process.argv.slice(2);
 const folder = openDataFolder(path);
-if (order === 'lock') await lockDataFolder(folder);
-else await replaceLock(folder);
+if (order === 'lock') await FolderLock.take(folder);
+else await FolderLock.replace(folder);
 process.on('message', (how) => {
   if (how === 'exit') process.exit(0);
   process.disconnect();
